@@ -1,0 +1,1 @@
+//! Accounts: usernames, passwords and tokens. It knows no GraphQL and no HTTP.

@@ -1,0 +1,1 @@
+//! The blogging domain: commands, projections and reads over the store port.

@@ -1,0 +1,1 @@
+//! Data sets and the comparison of data models.

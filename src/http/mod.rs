@@ -1,0 +1,1 @@
+//! The HTTP side: router, GraphQL over HTTP, health, static files.

@@ -1,0 +1,15 @@
+//! Onehop: a GraphQL API for a blogging platform whose every read is one hop to one logical partition.
+//!
+//! The modules in reading order: [`store`] is the port to a partitioned document store and its adapters;
+//! [`changefeed`] keeps read models current from the store's change feed; [`blog`] is the domain;
+//! [`accounts`] signs people in; [`graphql`] and [`http`] speak to clients; [`compare`] makes data sets.
+
+#![forbid(unsafe_code)]
+
+pub mod accounts;
+pub mod blog;
+pub mod changefeed;
+pub mod compare;
+pub mod graphql;
+pub mod http;
+pub mod store;
