@@ -1,1 +1,106 @@
-//! The store port: a partitioned document store as Cosmos DB is one, and no more.
+//! The store port: a partitioned document store as Azure Cosmos DB is one, and no more.
+//!
+//! It owns items, logical partitions, batches, a closed set of query shapes, the change feed and the
+//! accounting of request charges. It refuses to know the blog, GraphQL and HTTP. [`Store`] is the port;
+//! `embedded` is the adapter that needs no set-up.
+
+mod batch;
+mod charge;
+mod clock;
+mod container;
+mod error;
+mod feed;
+mod item;
+mod query;
+
+pub use batch::{Batch, WriteOp, limits};
+pub use charge::{ChargeSource, FoldedOperation, Ledger, OperationKind, OperationRecord, RequestCharge};
+pub use clock::{Clock, ManualClock, SystemClock, format_timestamp, parse_timestamp};
+pub use container::{ContainerName, ContainerSpec};
+pub use error::{Fault, FaultKind, Rejection, WriteError};
+pub use feed::{Change, Continuation, FeedPage, FeedRange, FeedRequest};
+pub use item::{ETag, Item, NewItem, PartitionKey};
+pub use query::{Direction, Keyset, Query, QueryPage};
+
+use async_trait::async_trait;
+use tokio::sync::watch;
+
+/// A partitioned document store.
+///
+/// Absence is `Option`, a refused write is a [`Rejection`], everything else is a [`Fault`]. Every operation
+/// writes what it did and what it was charged into the [`Ledger`] it is given.
+#[async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// Reads one item by partition key and id: the cheapest operation there is.
+    async fn read(
+        &self,
+        container: ContainerName,
+        partition_key: &PartitionKey,
+        id: &str,
+        ledger: &Ledger,
+    ) -> Result<Option<Item>, Fault>;
+
+    /// Reads many items by partition key and id; the answers are in the order of the keys. Each key is charged
+    /// as a point read.
+    async fn read_many(
+        &self,
+        container: ContainerName,
+        keys: &[(PartitionKey, String)],
+        ledger: &Ledger,
+    ) -> Result<Vec<Option<Item>>, Fault> {
+        let mut items = Vec::with_capacity(keys.len());
+        for (partition_key, id) in keys {
+            items.push(self.read(container, partition_key, id, ledger).await?);
+        }
+        Ok(items)
+    }
+
+    /// Writes one item. Returns its new ETag, or `None` after a delete.
+    async fn write(
+        &self,
+        container: ContainerName,
+        partition_key: &PartitionKey,
+        operation: WriteOp,
+        ledger: &Ledger,
+    ) -> Result<Option<ETag>, WriteError>;
+
+    /// Runs a transactional batch in one logical partition: all of it, or none. Returns an ETag for each
+    /// operation, `None` for deletes. [`WriteError::Rejected`] names the operation that refused.
+    async fn batch(&self, batch: Batch, ledger: &Ledger) -> Result<Vec<Option<ETag>>, WriteError>;
+
+    /// Runs one of the closed set of query shapes and returns one page.
+    async fn query(&self, query: &Query<'_>, ledger: &Ledger) -> Result<QueryPage, Fault>;
+
+    /// Counts the items of a type in one logical partition.
+    async fn count(
+        &self,
+        container: ContainerName,
+        partition_key: &PartitionKey,
+        item_type: &str,
+        ledger: &Ledger,
+    ) -> Result<u64, Fault>;
+
+    /// The feed ranges of a container, one for each physical partition at this moment.
+    async fn feed_ranges(&self, container: ContainerName) -> Result<Vec<FeedRange>, Fault>;
+
+    /// Reads a page of the change feed: latest versions, in order within a logical partition, at least once.
+    async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault>;
+
+    /// How many changes of a range lie after a continuation, counted up to `at_most`, and when the oldest of
+    /// them was written (Unix ms).
+    async fn pending_changes(
+        &self,
+        request: &FeedRequest<'_>,
+        at_most: u64,
+    ) -> Result<(u64, Option<i64>), Fault>;
+
+    /// A signal that changes whenever something was written to the container by this process; `None` where
+    /// the adapter has no such signal and its reader has to poll.
+    fn change_signal(&self, container: ContainerName) -> Option<watch::Receiver<u64>>;
+
+    /// The physical partitions that a query without a partition key visits.
+    fn physical_partitions(&self, container: ContainerName) -> u32;
+
+    /// Says whether the store answers.
+    async fn ready(&self) -> Result<(), Fault>;
+}

@@ -1,0 +1,57 @@
+//! The blog's containers: names, partition keys, and what their indexes serve.
+
+use crate::store::{ContainerName, ContainerSpec};
+
+/// The user, and short copies of the user's posts, by user.
+pub const USERS: ContainerName = ContainerName("users");
+/// The post, its comments and its likes, by post.
+pub const POSTS: ContainerName = ContainerName("posts");
+/// Short copies of the most recent posts, all in one logical partition.
+pub const FEED: ContainerName = ContainerName("feed");
+/// Reservations of usernames, subjects of OpenID Connect providers, and outcomes of idempotent commands.
+pub const ACCOUNTS: ContainerName = ContainerName("accounts");
+
+/// How many posts the feed container keeps.
+pub const FEED_POSTS_MAX: usize = 100;
+/// The feed's only partition key.
+pub const FEED_PARTITION: &str = "post";
+
+/// Properties of a post that no query filters or sorts by.
+const UNINDEXED: &[&str] =
+    &["title", "content", "summary", "userUsername", "commentCount", "likeCount", "version"];
+
+/// All containers of the blog.
+pub const SPECS: &[ContainerSpec] = &[
+    ContainerSpec {
+        name: USERS,
+        partition_key: "userId",
+        order_by: Some("creationDate"),
+        equality: &[],
+        newest_types: &[],
+        unindexed: UNINDEXED,
+    },
+    ContainerSpec {
+        name: POSTS,
+        partition_key: "postId",
+        order_by: Some("creationDate"),
+        equality: &["userId"],
+        newest_types: &["post"],
+        unindexed: UNINDEXED,
+    },
+    ContainerSpec {
+        name: FEED,
+        partition_key: "type",
+        order_by: Some("creationDate"),
+        equality: &[],
+        newest_types: &[],
+        unindexed: UNINDEXED,
+    },
+    ContainerSpec {
+        name: ACCOUNTS,
+        partition_key: "id",
+        order_by: None,
+        equality: &[],
+        newest_types: &[],
+        unindexed: &["passwordHash"],
+    },
+];

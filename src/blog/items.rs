@@ -1,0 +1,166 @@
+//! The items as they are stored: exactly the article's fields in camelCase, plus `version`, which grows with each
+//! change of an item by its write side, and `deleted` with `ttl` (seconds) for soft deletes.
+//!
+//! Source: "Model and partition data on Azure Cosmos DB using a real-world example", its V2 and V3 items.
+
+use serde::{Deserialize, Serialize};
+
+use super::ids::{CommentId, LikeId, PostId, UserId};
+
+/// The values of `type`.
+pub mod types {
+    pub const USER: &str = "user";
+    pub const POST: &str = "post";
+    pub const COMMENT: &str = "comment";
+    pub const LIKE: &str = "like";
+    pub const ACCOUNT: &str = "account";
+    pub const SUBJECT: &str = "subject";
+    pub const OUTCOME: &str = "outcome";
+}
+
+/// How long a soft-deleted item stays, in seconds: 30 days, within which every projection has to have seen it.
+pub const TOMBSTONE_TTL_S: u32 = 30 * 24 * 60 * 60;
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+/// A user, in `users` under its own id.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UserItem {
+    pub id: UserId,
+    #[serde(rename = "type")]
+    pub item_type: String,
+    pub user_id: UserId,
+    pub username: String,
+    pub version: u64,
+    /// The name that a rename under way is about to take; whoever finds it rolls the rename forward.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending_username: Option<String>,
+    /// The normalised name held before the last rename, whose reservation has to be released.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub former_username: Option<String>,
+}
+
+/// A post, in `posts` under its own id.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PostItem {
+    pub id: PostId,
+    #[serde(rename = "type")]
+    pub item_type: String,
+    pub post_id: PostId,
+    pub user_id: UserId,
+    pub user_username: String,
+    pub title: String,
+    pub content: String,
+    pub comment_count: u32,
+    pub like_count: u32,
+    /// RFC 3339 in UTC with milliseconds.
+    pub creation_date: String,
+    pub version: u64,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub deleted: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<u32>,
+}
+
+/// A comment, in its post's logical partition of `posts`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CommentItem {
+    pub id: CommentId,
+    #[serde(rename = "type")]
+    pub item_type: String,
+    pub post_id: PostId,
+    pub user_id: UserId,
+    pub user_username: String,
+    pub content: String,
+    /// RFC 3339 in UTC with milliseconds.
+    pub creation_date: String,
+    pub version: u64,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub deleted: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<u32>,
+}
+
+/// A like, in its post's logical partition of `posts`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LikeItem {
+    pub id: LikeId,
+    #[serde(rename = "type")]
+    pub item_type: String,
+    pub post_id: PostId,
+    pub user_id: UserId,
+    pub user_username: String,
+    /// RFC 3339 in UTC with milliseconds.
+    pub creation_date: String,
+    pub version: u64,
+}
+
+/// A short copy of a post, in `users` under its author and in `feed`. Its `version` is the post's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PostCopyItem {
+    pub id: PostId,
+    #[serde(rename = "type")]
+    pub item_type: String,
+    pub post_id: PostId,
+    pub user_id: UserId,
+    pub user_username: String,
+    pub title: String,
+    pub summary: String,
+    pub comment_count: u32,
+    pub like_count: u32,
+    /// RFC 3339 in UTC with milliseconds.
+    pub creation_date: String,
+    pub version: u64,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub deleted: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<u32>,
+}
+
+impl PostCopyItem {
+    /// The short copy of a post: what a list shows, with the summary instead of the content. A soft-deleted post
+    /// gives a soft-deleted copy, which keeps late changes from bringing the copy back.
+    #[must_use]
+    pub fn of(post: &PostItem) -> Self {
+        Self {
+            id: post.id,
+            item_type: types::POST.to_owned(),
+            post_id: post.post_id,
+            user_id: post.user_id,
+            user_username: post.user_username.clone(),
+            title: post.title.clone(),
+            summary: super::summary::summarise(&post.content).to_owned(),
+            comment_count: post.comment_count,
+            like_count: post.like_count,
+            creation_date: post.creation_date.clone(),
+            version: post.version,
+            deleted: post.deleted,
+            ttl: post.ttl,
+        }
+    }
+}
+
+/// The reservation of a username and the way to sign in, in `accounts` under the normalised username.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AccountItem {
+    /// The normalised username.
+    pub id: String,
+    #[serde(rename = "type")]
+    pub item_type: String,
+    pub user_id: UserId,
+    /// A PHC string; `None` for those who cannot sign in with a password.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password_hash: Option<String>,
+    /// A hash of the idempotency key of the sign-up that made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_key_hash: Option<String>,
+}

@@ -1,0 +1,154 @@
+//! Request charges, and the ledger in which each request collects what it did.
+
+use std::sync::Mutex;
+
+use serde::Serialize;
+
+use super::ContainerName;
+
+/// A request charge in request units (RU).
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize)]
+#[serde(transparent)]
+pub struct RequestCharge(pub f64);
+
+/// Where a charge comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChargeSource {
+    /// The service said so.
+    Measured,
+    /// A model computed it.
+    Estimated,
+}
+
+/// What was done to a container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum OperationKind {
+    PointRead,
+    Query,
+    Count,
+    Create,
+    Replace,
+    Upsert,
+    Delete,
+    Batch,
+    ChangeFeed,
+}
+
+/// One operation on the store.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OperationRecord {
+    pub container: ContainerName,
+    pub kind: OperationKind,
+    /// Items returned or written.
+    pub items: u32,
+    pub physical_partitions: u32,
+    pub charge: RequestCharge,
+    pub source: ChargeSource,
+}
+
+/// Identical operations of one request, folded into one line.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FoldedOperation {
+    pub container: ContainerName,
+    pub kind: OperationKind,
+    pub times: u32,
+    pub items: u32,
+    /// Physical partitions that one such operation touched, at most.
+    pub physical_partitions: u32,
+    pub request_charge: RequestCharge,
+}
+
+/// What one request did to the store, in order. Shared by everything that works for the request.
+#[derive(Debug, Default)]
+pub struct Ledger(Mutex<Vec<OperationRecord>>);
+
+impl Ledger {
+    /// An empty ledger.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an operation.
+    pub fn record(&self, record: OperationRecord) {
+        self.lock().push(record);
+    }
+
+    /// Adds all operations of another ledger.
+    pub fn absorb(&self, other: &Ledger) {
+        let records = other.operations();
+        self.lock().extend(records);
+    }
+
+    /// The sum of all charges.
+    #[must_use]
+    pub fn total(&self) -> RequestCharge {
+        RequestCharge(self.lock().iter().map(|record| record.charge.0).sum())
+    }
+
+    /// All operations, in the order in which they ended.
+    #[must_use]
+    pub fn operations(&self) -> Vec<OperationRecord> {
+        self.lock().clone()
+    }
+
+    /// The operations with identical container and kind folded together, in order of first appearance.
+    #[must_use]
+    pub fn folded(&self) -> Vec<FoldedOperation> {
+        let mut folded: Vec<FoldedOperation> = Vec::new();
+        for record in self.lock().iter() {
+            let same = |line: &&mut FoldedOperation| {
+                line.container == record.container
+                    && line.kind == record.kind
+                    && line.physical_partitions == record.physical_partitions
+            };
+            if let Some(line) = folded.iter_mut().find(same) {
+                line.times += 1;
+                line.items += record.items;
+                line.request_charge.0 += record.charge.0;
+            } else {
+                folded.push(FoldedOperation {
+                    container: record.container,
+                    kind: record.kind,
+                    times: 1,
+                    items: record.items,
+                    physical_partitions: record.physical_partitions,
+                    request_charge: record.charge,
+                });
+            }
+        }
+        folded
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<OperationRecord>> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identical_operations_are_folded_into_one_line() {
+        let ledger = Ledger::new();
+        let read = OperationRecord {
+            container: ContainerName("users"),
+            kind: OperationKind::PointRead,
+            items: 1,
+            physical_partitions: 1,
+            charge: RequestCharge(1.0),
+            source: ChargeSource::Estimated,
+        };
+        ledger.record(read);
+        ledger.record(OperationRecord { kind: OperationKind::Query, ..read });
+        ledger.record(read);
+        let folded = ledger.folded();
+        assert_eq!(folded.len(), 2);
+        assert_eq!((folded[0].times, folded[0].items, folded[0].request_charge.0), (2, 2, 2.0));
+        assert!((ledger.total().0 - 3.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,90 @@
+//! Time as an argument: the system's clock, one that tests move by hand, and the text form of an instant.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// Where the current time comes from.
+pub trait Clock: Send + Sync + 'static {
+    /// Milliseconds since the Unix epoch, UTC.
+    fn now_ms(&self) -> i64;
+}
+
+/// The clock of the operating system.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "the one place where the system's time is read")]
+    fn now_ms(&self) -> i64 {
+        let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        since_epoch.map_or(0, |elapsed| i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX))
+    }
+}
+
+/// A clock that stands still until it is moved.
+#[derive(Debug)]
+pub struct ManualClock(AtomicI64);
+
+impl ManualClock {
+    /// A clock that shows `now_ms`, in milliseconds since the Unix epoch.
+    #[must_use]
+    pub fn new(now_ms: i64) -> Self {
+        Self(AtomicI64::new(now_ms))
+    }
+
+    /// Moves the clock forward by so many milliseconds.
+    pub fn advance_ms(&self, by_ms: i64) {
+        self.0.fetch_add(by_ms, Ordering::SeqCst);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now_ms(&self) -> i64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// Writes an instant as RFC 3339 in UTC with milliseconds, for example `2026-11-20T09:30:00.125Z`.
+/// Such texts sort as their instants do.
+#[must_use]
+pub fn format_timestamp(unix_ms: i64) -> String {
+    let instant = OffsetDateTime::from_unix_timestamp_nanos(i128::from(unix_ms) * 1_000_000)
+        .unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    format!(
+        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
+        instant.year(),
+        u8::from(instant.month()),
+        instant.day(),
+        instant.hour(),
+        instant.minute(),
+        instant.second(),
+        instant.millisecond()
+    )
+}
+
+/// Reads an RFC 3339 instant as milliseconds since the Unix epoch; `None` when it is not one.
+#[must_use]
+pub fn parse_timestamp(text: &str) -> Option<i64> {
+    let instant = OffsetDateTime::parse(text, &Rfc3339).ok()?;
+    i64::try_from(instant.unix_timestamp_nanos() / 1_000_000).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timestamp_survives_writing_and_reading() {
+        for unix_ms in [0, 1_700_000_000_123, 1_795_000_000_000] {
+            assert_eq!(parse_timestamp(&format_timestamp(unix_ms)), Some(unix_ms));
+        }
+        assert_eq!(format_timestamp(1_795_166_400_125), "2026-11-20T09:20:00.125Z");
+    }
+
+    #[test]
+    fn what_is_no_instant_is_none() {
+        assert_eq!(parse_timestamp("yesterday"), None);
+    }
+}

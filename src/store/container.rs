@@ -1,0 +1,45 @@
+//! What a container is: its name, its partition key, and which paths its indexes serve.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// A container's name. Containers are declared in code, so their names live as long as the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ContainerName(pub &'static str);
+
+impl ContainerName {
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        self.0
+    }
+}
+
+impl fmt::Display for ContainerName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.0)
+    }
+}
+
+impl Serialize for ContainerName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0)
+    }
+}
+
+/// A container as an adapter has to provide it. Paths are top-level property names without the slash.
+#[derive(Debug, Clone, Copy)]
+pub struct ContainerSpec {
+    pub name: ContainerName,
+    /// The property that holds the partition key.
+    pub partition_key: &'static str,
+    /// The property by which queries order items; its values sort as text. Items without it sort first.
+    pub order_by: Option<&'static str>,
+    /// Properties on which a query across partitions may ask for equality.
+    pub equality: &'static [&'static str],
+    /// Types of which a query across partitions may ask for the newest.
+    pub newest_types: &'static [&'static str],
+    /// Properties that no query filters or sorts by: where the store charges for indexing, they are left out.
+    pub unindexed: &'static [&'static str],
+}

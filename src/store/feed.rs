@@ -1,0 +1,42 @@
+//! The change feed: every live item's latest version, in order within a logical partition, at least once.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ContainerName, Item, PartitionKey};
+
+/// A part of a container's change feed that one reader reads. Opaque, and may be written to a lease.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct FeedRange(pub String);
+
+/// Where a reader stands in a feed range. Opaque; it outlives the process and a partition split.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Continuation(pub String);
+
+/// Which changes are wanted.
+#[derive(Debug, Clone, Copy)]
+pub struct FeedRequest<'a> {
+    pub container: ContainerName,
+    pub range: &'a FeedRange,
+    /// `None` reads from the beginning.
+    pub continuation: Option<&'a Continuation>,
+    /// Only items of these types (soft-deleted ones included); `None` for all.
+    pub types: Option<&'a [&'a str]>,
+    pub limit: usize,
+}
+
+/// An item's latest version. Hard deletes are not in the feed.
+#[derive(Debug, Clone)]
+pub struct Change {
+    pub partition_key: PartitionKey,
+    pub id: String,
+    pub item: Item,
+}
+
+/// A page of changes. An empty page with `drained` set means that there was nothing more at that moment.
+#[derive(Debug, Clone)]
+pub struct FeedPage {
+    pub changes: Vec<Change>,
+    /// Where to read on after this page.
+    pub continuation: Continuation,
+    pub drained: bool,
+}

@@ -1,0 +1,55 @@
+//! The closed set of query shapes. An adapter renders them as it can: the embedded one on its indexes, the
+//! Cosmos DB one as parametrised SQL. Items with `"deleted": true` are in no query's answer.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ContainerName, Item, PartitionKey};
+
+/// The order of a query's answer, by the container's `order_by` property and then by id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    OldestFirst,
+    NewestFirst,
+}
+
+/// Where a page ended: the value of the order property and the id of its last item.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Keyset {
+    pub order_value: String,
+    pub id: String,
+}
+
+/// A question to one container. `limit` is the number of items wanted, at most
+/// [`super::limits::PAGE_ITEMS_MAX`].
+#[derive(Debug, Clone)]
+pub enum Query<'a> {
+    /// Items of a type in one logical partition.
+    Partition {
+        container: ContainerName,
+        partition_key: &'a PartitionKey,
+        item_type: &'a str,
+        direction: Direction,
+        after: Option<&'a Keyset>,
+        limit: usize,
+    },
+    /// Items of a type whose property `path` equals `value`, in all logical partitions.
+    Equality {
+        container: ContainerName,
+        path: &'static str,
+        value: &'a str,
+        item_type: &'a str,
+        direction: Direction,
+        after: Option<&'a Keyset>,
+        limit: usize,
+    },
+    /// The newest items of a type in all logical partitions.
+    Newest { container: ContainerName, item_type: &'a str, after: Option<&'a Keyset>, limit: usize },
+}
+
+/// A page of an answer.
+#[derive(Debug, Clone, Default)]
+pub struct QueryPage {
+    pub items: Vec<Item>,
+    /// Whether more items follow the last one.
+    pub has_more: bool,
+}
