@@ -8,6 +8,7 @@ mod batch;
 mod charge;
 mod clock;
 mod container;
+pub mod embedded;
 mod error;
 mod feed;
 mod item;

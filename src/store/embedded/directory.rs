@@ -1,0 +1,112 @@
+//! The data directory: one process at a time, and a format that this program understands.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// The format of the data directory that this program reads and writes.
+pub(super) const FORMAT_VERSION: u32 = 1;
+
+const LOCK_FILE: &str = "lock";
+const FORMAT_FILE: &str = "format";
+
+/// Why a data directory cannot be opened.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    #[error(
+        "the data directory {} is in use by another process{}; stop it, or name another directory with --data",
+        path.display(), holder.as_ref().map_or_else(String::new, |pid| format!(" (process {pid})"))
+    )]
+    InUse { path: PathBuf, holder: Option<String> },
+    #[error(
+        "the data directory {} has format {found}, and this program reads formats up to {known}: \
+         use a newer onehop, or name another directory with --data", path.display()
+    )]
+    NewerFormat { path: PathBuf, found: u32, known: u32 },
+    #[error("the file {} does not hold a format number: this is not a data directory of onehop", path.display())]
+    NotADataDirectory { path: PathBuf },
+    #[error(
+        "the data directory {} was made with {stored} physical partitions, and the setting asks for {wanted}: \
+         the number is fixed when a directory is made", path.display()
+    )]
+    PhysicalPartitions { path: PathBuf, stored: u16, wanted: u16 },
+    #[error("physical partitions must be 1 to {max}, not {wanted}")]
+    PhysicalPartitionsLimit { wanted: u16, max: u16 },
+    #[error("cannot use the data directory {}: {source}", path.display())]
+    Io { path: PathBuf, source: std::io::Error },
+    #[error("the storage engine cannot open {}: {source}", path.display())]
+    Engine { path: PathBuf, source: Box<fjall::Error> },
+}
+
+/// A data directory that is locked as long as this lives.
+#[derive(Debug)]
+pub(super) struct Directory {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Directory {
+    /// Makes the directory where it is missing, locks it and checks its format.
+    pub(super) fn open(path: &Path) -> Result<Self, OpenError> {
+        let io = |source| OpenError::Io { path: path.to_owned(), source };
+        fs::create_dir_all(path).map_err(io)?;
+        let lock_path = path.join(LOCK_FILE);
+        let mut lock = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&lock_path)
+            .map_err(io)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                let holder = lock.read_to_string(&mut holder).ok().map(|_| holder.trim().to_owned());
+                let holder =
+                    holder.filter(|pid| !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()));
+                return Err(OpenError::InUse { path: path.to_owned(), holder });
+            }
+            Err(TryLockError::Error(source)) => return Err(io(source)),
+        }
+        lock.set_len(0).map_err(io)?;
+        writeln!(lock, "{}", std::process::id()).map_err(io)?;
+        check_format(path)?;
+        Ok(Self { path: path.to_owned(), _lock: lock })
+    }
+
+    /// Where the storage engine keeps its files.
+    pub(super) fn engine_path(&self) -> PathBuf {
+        self.path.join("engine")
+    }
+
+    /// The directory itself.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+fn check_format(path: &Path) -> Result<(), OpenError> {
+    let format_path = path.join(FORMAT_FILE);
+    let io = |source| OpenError::Io { path: format_path.clone(), source };
+    match fs::read_to_string(&format_path) {
+        Ok(text) => {
+            let found: u32 = text
+                .trim()
+                .parse()
+                .map_err(|_| OpenError::NotADataDirectory { path: format_path.clone() })?;
+            if found > FORMAT_VERSION {
+                return Err(OpenError::NewerFormat { path: path.to_owned(), found, known: FORMAT_VERSION });
+            }
+            Ok(())
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let mut file = File::create(&format_path).map_err(io)?;
+            writeln!(file, "{FORMAT_VERSION}").map_err(io)?;
+            file.sync_all().map_err(io)
+        }
+        Err(source) => Err(io(source)),
+    }
+}

@@ -1,0 +1,195 @@
+//! The thin layer over the storage engine, so that another engine can take its place: five ordered key spaces, a
+//! snapshot to read from, and an atomic commit over all of them.
+
+use std::path::Path;
+
+use fjall::config::CompressionPolicy;
+use fjall::{
+    CompressionType, Database, Guard, Keyspace, KeyspaceCreateOptions, PersistMode, Readable, Slice, Snapshot,
+};
+
+use super::OpenError;
+use crate::store::{Fault, FaultKind};
+
+/// An ordered key space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Space {
+    Ids,
+    Items,
+    Index,
+    Log,
+    Meta,
+}
+
+const SPACES: [(Space, &str); 5] = [
+    (Space::Ids, "ids"),
+    (Space::Items, "items"),
+    (Space::Index, "index"),
+    (Space::Log, "log"),
+    (Space::Meta, "meta"),
+];
+
+/// How far an acknowledged write has got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// On the disk: it survives the loss of power. Concurrent commits share one fsync.
+    #[default]
+    Sync,
+    /// With the operating system: it survives the end of the process, but not the loss of power.
+    Relaxed,
+}
+
+/// The most that journals may take before they are flushed: a short journal keeps reopening short.
+const JOURNAL_BYTES_MAX: u64 = 128 * 1024 * 1024;
+/// The most that one key space collects in memory before it is written out.
+const MEMTABLE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// The storage engine.
+pub(super) struct Engine {
+    database: Database,
+    spaces: [Keyspace; 5],
+    durability: Durability,
+}
+
+/// One key's new value, or its removal.
+pub(super) type Change = (Space, Vec<u8>, Option<Vec<u8>>);
+
+impl Engine {
+    pub(super) fn open(path: &Path, cache_bytes: u64, durability: Durability) -> Result<Self, OpenError> {
+        let fail = |source| OpenError::Engine { path: path.to_owned(), source: Box::new(source) };
+        let database = Database::builder(path)
+            .cache_size(cache_bytes)
+            .max_journaling_size(JOURNAL_BYTES_MAX)
+            .worker_threads(2)
+            .open()
+            .map_err(fail)?;
+        let open = |name: &str| {
+            database.keyspace(name, || {
+                KeyspaceCreateOptions::default()
+                    .max_memtable_size(MEMTABLE_BYTES_MAX)
+                    .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4))
+            })
+        };
+        let spaces = [
+            open(SPACES[0].1).map_err(fail)?,
+            open(SPACES[1].1).map_err(fail)?,
+            open(SPACES[2].1).map_err(fail)?,
+            open(SPACES[3].1).map_err(fail)?,
+            open(SPACES[4].1).map_err(fail)?,
+        ];
+        Ok(Self { database, spaces, durability })
+    }
+
+    fn space(&self, space: Space) -> &Keyspace {
+        match space {
+            Space::Ids => &self.spaces[0],
+            Space::Items => &self.spaces[1],
+            Space::Index => &self.spaces[2],
+            Space::Log => &self.spaces[3],
+            Space::Meta => &self.spaces[4],
+        }
+    }
+
+    /// A view of the last commit that later commits do not change.
+    pub(super) fn view(&self) -> View<'_> {
+        View { engine: self, snapshot: self.database.snapshot() }
+    }
+
+    /// Reads a value outside any view: for the writer, which alone changes the engine.
+    pub(super) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Slice>, Fault> {
+        self.space(space).get(key).map_err(engine_fault)
+    }
+
+    /// Writes all changes or none, as durable as configured. No key may appear twice.
+    pub(super) fn commit(&self, changes: Vec<Change>) -> Result<(), Fault> {
+        let mode = match self.durability {
+            Durability::Sync => PersistMode::SyncData,
+            Durability::Relaxed => PersistMode::Buffer,
+        };
+        let mut batch = self.database.batch().durability(Some(mode));
+        for (space, key, value) in changes {
+            match value {
+                Some(value) => batch.insert(self.space(space), key, value),
+                None => batch.remove(self.space(space), key),
+            }
+        }
+        batch.commit().map_err(engine_fault)
+    }
+
+    /// Brings everything that was acknowledged to the disk.
+    pub(super) fn persist(&self) -> Result<(), Fault> {
+        self.database.persist(PersistMode::SyncAll).map_err(engine_fault)
+    }
+
+    /// Bytes on the disk.
+    pub(super) fn disk_bytes(&self) -> Result<u64, Fault> {
+        self.database.disk_space().map_err(engine_fault)
+    }
+}
+
+/// A consistent view of the engine.
+pub(super) struct View<'a> {
+    engine: &'a Engine,
+    snapshot: Snapshot,
+}
+
+impl View<'_> {
+    pub(super) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Slice>, Fault> {
+        self.snapshot.get(self.engine.space(space), key).map_err(engine_fault)
+    }
+
+    /// Keys and values from `from` (inclusive) up to `to` (exclusive), in either direction.
+    pub(super) fn range(
+        &self,
+        space: Space,
+        from: &[u8],
+        to: &[u8],
+    ) -> impl DoubleEndedIterator<Item = Entry> + use<> {
+        self.snapshot.range(self.engine.space(space), from..to).map(Entry)
+    }
+}
+
+/// A key and its value, not yet loaded.
+pub(super) struct Entry(Guard);
+
+impl Entry {
+    pub(super) fn pair(self) -> Result<(Slice, Slice), Fault> {
+        self.0.into_inner().map_err(engine_fault)
+    }
+
+    pub(super) fn value(self) -> Result<Slice, Fault> {
+        self.0.value().map_err(engine_fault)
+    }
+
+    pub(super) fn key(self) -> Result<Slice, Fault> {
+        self.0.key().map_err(engine_fault)
+    }
+}
+
+/// The end (exclusive) of the range of keys that start with a prefix.
+pub(super) fn prefix_end(prefix: &[u8]) -> Vec<u8> {
+    let mut end = prefix.to_vec();
+    while let Some(last) = end.pop() {
+        if last < u8::MAX {
+            end.push(last + 1);
+            return end;
+        }
+    }
+    vec![u8::MAX; prefix.len() + 1]
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "used as a function for map_err")]
+fn engine_fault(error: fjall::Error) -> Fault {
+    Fault::new(FaultKind::Internal, format!("the storage engine failed: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::prefix_end;
+
+    #[test]
+    fn the_end_of_a_prefix_is_the_next_key_that_does_not_start_with_it() {
+        assert_eq!(prefix_end(&[1, 2]), vec![1, 3]);
+        assert_eq!(prefix_end(&[1, 255]), vec![2]);
+    }
+}

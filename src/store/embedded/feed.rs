@@ -1,0 +1,107 @@
+//! The change feed: the change log holds one entry for each item, at the number of its last write.
+
+use super::engine::{Engine, Space};
+use super::keys::{self, ContainerId};
+use super::reader::parse_item;
+use crate::store::{Change, Continuation, Fault, FaultKind, FeedPage, FeedRange, FeedRequest};
+
+/// Entries of other types that a page passes over before it ends early.
+const PASSED_OVER_MAX: usize = 20_000;
+
+const RANGE_PREFIX: &str = "physical:";
+const CONTINUATION_PREFIX: &str = "sequence:";
+
+/// The feed range of a physical partition.
+pub(super) fn range_of(physical: u16) -> FeedRange {
+    FeedRange(format!("{RANGE_PREFIX}{physical}"))
+}
+
+/// The physical partition behind a feed range.
+pub(super) fn parse_range(range: &FeedRange, partitions: u16) -> Result<u16, Fault> {
+    let physical = range.0.strip_prefix(RANGE_PREFIX).and_then(|number| number.parse::<u16>().ok());
+    physical.filter(|physical| *physical < partitions).ok_or_else(|| {
+        Fault::new(FaultKind::InvalidContinuation, format!("{:?} is no feed range of this store", range.0))
+    })
+}
+
+fn parse_continuation(continuation: Option<&Continuation>) -> Result<u64, Fault> {
+    let Some(continuation) = continuation else { return Ok(0) };
+    continuation.0.strip_prefix(CONTINUATION_PREFIX).and_then(|number| number.parse().ok()).ok_or_else(|| {
+        Fault::new(
+            FaultKind::InvalidContinuation,
+            format!("{:?} is no continuation of this store", continuation.0),
+        )
+    })
+}
+
+/// A page of changes after the continuation.
+pub(super) fn page(
+    engine: &Engine,
+    container: ContainerId,
+    physical: u16,
+    request: &FeedRequest<'_>,
+    now_ms: i64,
+) -> Result<FeedPage, Fault> {
+    let view = engine.view();
+    let mut sequence = parse_continuation(request.continuation)?;
+    let from = keys::log_key(container, physical, sequence.saturating_add(1));
+    let to = keys::log_key(container, physical, u64::MAX);
+    let mut page = FeedPage { changes: Vec::new(), continuation: Continuation(String::new()), drained: true };
+    let mut passed_over = 0;
+    for entry in view.range(Space::Log, &from, &to) {
+        if page.changes.len() == request.limit || passed_over == PASSED_OVER_MAX {
+            page.drained = false;
+            break;
+        }
+        let (key, item_key) = entry.pair()?;
+        let corrupt = || Fault::new(FaultKind::Corrupt, "an entry of the change log cannot be read");
+        sequence = keys::log_sequence(&key).ok_or_else(corrupt)?;
+        if request.types.is_some_and(|types| !keys::log_value_has_type(&item_key, types)) {
+            passed_over += 1;
+            continue;
+        }
+        let (partition_key, id) = keys::parse_item_key(&item_key).ok_or_else(corrupt)?;
+        let mut full_key = Vec::with_capacity(item_key.len() + 1);
+        full_key.push(container);
+        full_key.extend_from_slice(&item_key);
+        let value = view.get(Space::Items, &full_key)?.ok_or_else(corrupt)?;
+        if let Some((_, item)) = parse_item(value.into(), now_ms)? {
+            page.changes.push(Change { partition_key: partition_key.as_str().into(), id, item });
+        }
+    }
+    page.continuation = Continuation(format!("{CONTINUATION_PREFIX}{sequence}"));
+    Ok(page)
+}
+
+/// How many changes lie after the continuation, counted up to `at_most`, and the time of the oldest.
+pub(super) fn pending(
+    engine: &Engine,
+    container: ContainerId,
+    physical: u16,
+    request: &FeedRequest<'_>,
+    at_most: u64,
+) -> Result<(u64, Option<i64>), Fault> {
+    let view = engine.view();
+    let sequence = parse_continuation(request.continuation)?;
+    let from = keys::log_key(container, physical, sequence.saturating_add(1));
+    let to = keys::log_key(container, physical, u64::MAX);
+    let (mut changes, mut oldest) = (0, None);
+    for entry in view.range(Space::Log, &from, &to) {
+        if changes == at_most {
+            break;
+        }
+        let item_key = entry.value()?;
+        if request.types.is_some_and(|types| !keys::log_value_has_type(&item_key, types)) {
+            continue;
+        }
+        if changes == 0 {
+            let mut full_key = vec![container];
+            full_key.extend_from_slice(&item_key);
+            let value = view.get(Space::Items, &full_key)?;
+            oldest =
+                value.and_then(|value| super::document::decode_value_prefix(&value)).map(|prefix| prefix.1);
+        }
+        changes += 1;
+    }
+    Ok((changes, oldest))
+}

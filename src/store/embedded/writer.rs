@@ -1,0 +1,306 @@
+//! The one writer: a thread that takes requests in order, checks each against the state that the ones before it
+//! leave behind, and commits as many as are waiting with one fsync (group commit).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::document::{Facts, Header, encode_value};
+use super::engine::{Change, Engine, Space};
+use super::keys::{self, ContainerId};
+use crate::store::{Clock, ETag, Fault, FaultKind, Rejection, WriteError};
+
+/// Requests that may wait for the writer before senders wait, too.
+pub(super) const QUEUE_REQUESTS_MAX: usize = 1024;
+/// Requests committed with one fsync.
+const GROUP_REQUESTS_MAX: usize = 256;
+/// Bytes of bodies committed with one fsync; a group may pass it by one request.
+const GROUP_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// The name under which the last sequence number is kept.
+pub(super) const META_SEQUENCE: &[u8] = b"sequence";
+
+/// What one operation wants, with its JSON already read.
+#[derive(Debug)]
+pub(super) enum Intent {
+    Put {
+        condition: Condition,
+        facts: Facts,
+        body: Bytes,
+    },
+    Delete {
+        if_match: Option<u64>,
+    },
+    /// Deletes the item only where its time is over.
+    Purge,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Condition {
+    MustNotExist,
+    Any,
+    MustExist { if_match: Option<u64> },
+}
+
+/// One operation on one item.
+#[derive(Debug)]
+pub(super) struct Operation {
+    pub id: String,
+    pub intent: Intent,
+}
+
+/// A batch for one logical partition.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub container: ContainerId,
+    pub partition_key: String,
+    pub physical: u16,
+    pub operations: Vec<Operation>,
+    pub reply: oneshot::Sender<Result<Vec<Option<ETag>>, WriteError>>,
+}
+
+/// What the writer needs to know of a container.
+pub(super) struct WriterContainer {
+    pub newest_types: &'static [&'static str],
+    pub signal: watch::Sender<u64>,
+}
+
+/// The item as this group leaves it.
+#[derive(Debug, Clone)]
+struct Pending {
+    header: Header,
+    /// `None` where only the header is known: the item was there before this group.
+    value: Option<Vec<u8>>,
+}
+
+/// An item that this group touches.
+struct Touched {
+    container: ContainerId,
+    partition_key: Arc<str>,
+    physical: u16,
+    id: String,
+    before: Option<Header>,
+    after: Option<Pending>,
+}
+
+pub(super) struct Writer {
+    pub engine: Arc<Engine>,
+    pub containers: Arc<Vec<WriterContainer>>,
+    pub clock: Arc<dyn Clock>,
+    pub sequence: u64,
+}
+
+impl Writer {
+    /// Works until the last sender is gone.
+    pub(super) fn run(mut self, mut requests: mpsc::Receiver<Request>) {
+        while let Some(first) = requests.blocking_recv() {
+            let mut group = vec![first];
+            let mut bytes = request_bytes(&group[0]);
+            while group.len() < GROUP_REQUESTS_MAX && bytes < GROUP_BYTES_MAX {
+                let Ok(next) = requests.try_recv() else { break };
+                bytes += request_bytes(&next);
+                group.push(next);
+            }
+            self.commit_group(group);
+        }
+        if let Err(fault) = self.engine.persist() {
+            tracing::error!(error = %fault, "the last writes could not be brought to the disk");
+        }
+    }
+
+    fn commit_group(&mut self, group: Vec<Request>) {
+        let now_ms = self.clock.now_ms();
+        let mut touched: HashMap<Vec<u8>, Touched> = HashMap::new();
+        let mut answers = Vec::with_capacity(group.len());
+        for request in group {
+            let outcome = self.evaluate(&request, &mut touched, now_ms);
+            answers.push((request.reply, request.container, outcome));
+        }
+        let committed = self.commit_touched(touched);
+        for (reply, container, outcome) in answers {
+            let outcome = match (&committed, outcome) {
+                (Ok(()), outcome) => outcome,
+                (Err(fault), Ok(_)) => Err(WriteError::Fault(Fault::new(fault.kind, fault.to_string()))),
+                (Err(_), refused) => refused,
+            };
+            if outcome.is_ok() {
+                self.containers[usize::from(container)].signal.send_modify(|number| *number += 1);
+            }
+            // A caller that has hung up wants no answer.
+            let _ = reply.send(outcome);
+        }
+    }
+
+    /// Checks a request against the state that the group so far leaves behind, and adds it to that state unless
+    /// one of its operations is refused.
+    fn evaluate(
+        &mut self,
+        request: &Request,
+        touched: &mut HashMap<Vec<u8>, Touched>,
+        now_ms: i64,
+    ) -> Result<Vec<Option<ETag>>, WriteError> {
+        let mut local: Vec<(Vec<u8>, Option<Header>, Option<Pending>)> =
+            Vec::with_capacity(request.operations.len());
+        let mut etags = Vec::with_capacity(request.operations.len());
+        for (position, operation) in request.operations.iter().enumerate() {
+            let key = keys::id_key(request.container, &request.partition_key, &operation.id);
+            let earlier = local.iter().rposition(|(other, _, _)| *other == key);
+            let (before, current) = match earlier {
+                Some(index) => (local[index].1.clone(), local[index].2.clone()),
+                None => self.current(&key, touched)?,
+            };
+            let live = current.as_ref().filter(|pending| pending.header.is_live_at(now_ms));
+            check(&operation.intent, live.map(|pending| &pending.header))
+                .map_err(|reason| WriteError::Rejected { operation: position, reason })?;
+            let after = match &operation.intent {
+                Intent::Put { facts, body, .. } => {
+                    self.sequence += 1;
+                    let expires_at_ms = facts.ttl.map_or(0, |ttl| now_ms + i64::from(ttl) * 1000);
+                    let header = Header { sequence: self.sequence, expires_at_ms, facts: facts.clone() };
+                    etags.push(Some(ETag::from_number(self.sequence)));
+                    let value = encode_value(self.sequence, now_ms, expires_at_ms, body);
+                    Some(Pending { header, value: Some(value) })
+                }
+                Intent::Purge if live.is_some() => {
+                    etags.push(None);
+                    current
+                }
+                Intent::Delete { .. } | Intent::Purge => {
+                    etags.push(None);
+                    None
+                }
+            };
+            match earlier {
+                Some(index) => local[index].2 = after,
+                None => local.push((key, before, after)),
+            }
+        }
+        let partition_key: Arc<str> = Arc::from(request.partition_key.as_str());
+        for ((key, before, after), operation) in local.into_iter().zip(unique_ids(&request.operations)) {
+            match touched.get_mut(&key) {
+                Some(entry) => entry.after = after,
+                None => {
+                    let entry = Touched {
+                        container: request.container,
+                        partition_key: Arc::clone(&partition_key),
+                        physical: request.physical,
+                        id: operation.to_owned(),
+                        before,
+                        after,
+                    };
+                    touched.insert(key, entry);
+                }
+            }
+        }
+        Ok(etags)
+    }
+
+    fn current(
+        &self,
+        key: &[u8],
+        touched: &HashMap<Vec<u8>, Touched>,
+    ) -> Result<(Option<Header>, Option<Pending>), WriteError> {
+        if let Some(entry) = touched.get(key) {
+            return Ok((entry.before.clone(), entry.after.clone()));
+        }
+        let Some(bytes) = self.engine.get(Space::Ids, key)? else { return Ok((None, None)) };
+        let header = Header::decode(&bytes)
+            .ok_or_else(|| Fault::new(FaultKind::Corrupt, "an entry of the id index cannot be read"))?;
+        Ok((Some(header.clone()), Some(Pending { header, value: None })))
+    }
+
+    /// Commits items, index entries and change log entries of the whole group at once.
+    fn commit_touched(&self, touched: HashMap<Vec<u8>, Touched>) -> Result<(), Fault> {
+        let mut changes: Vec<Change> = Vec::with_capacity(touched.len() * 6);
+        for (id_key, item) in touched {
+            let unchanged = matches!(&item.after, Some(pending) if pending.value.is_none());
+            if unchanged || (item.before.is_none() && item.after.is_none()) {
+                continue;
+            }
+            let first = changes.len();
+            let mut id_value = None;
+            if let Some(Pending { header, value: Some(value) }) = &item.after {
+                changes.extend(self.entries(&item, header, Some(value)));
+                id_value = Some(header.encode());
+            }
+            let last = changes.len();
+            if let Some(header) = &item.before {
+                for entry in self.entries(&item, header, None) {
+                    let written = changes[first..last].iter().any(|put| put.0 == entry.0 && put.1 == entry.1);
+                    if !written {
+                        changes.push(entry);
+                    }
+                }
+            }
+            changes.push((Space::Ids, id_key, id_value));
+        }
+        if changes.is_empty() {
+            return Ok(());
+        }
+        changes.push((Space::Meta, META_SEQUENCE.to_vec(), Some(self.sequence.to_be_bytes().to_vec())));
+        self.engine.commit(changes)
+    }
+
+    /// Every entry that an item has outside `ids`.
+    fn entries(&self, item: &Touched, header: &Header, value: Option<&Vec<u8>>) -> Vec<Change> {
+        let facts = &header.facts;
+        let (container, physical) = (item.container, item.physical);
+        let some_empty = value.map(|_| Vec::new());
+        let item_key = keys::item_key(container, &item.partition_key, facts, &item.id);
+        let log_value = value.map(|_| item_key[1..].to_vec());
+        let mut entries = Vec::with_capacity(4 + facts.equality.len());
+        entries.push((Space::Log, keys::log_key(container, physical, header.sequence), log_value));
+        entries.push((Space::Items, item_key, value.cloned()));
+        if !facts.deleted {
+            for (path, equal_to) in facts.equality.iter().enumerate().filter(|(_, value)| !value.is_empty()) {
+                let path = u8::try_from(path).unwrap_or(u8::MAX);
+                let prefix = keys::equality_prefix(container, physical, path, equal_to, &facts.item_type);
+                let key = keys::index_entry(prefix, &facts.order_value, &item.id, &item.partition_key);
+                entries.push((Space::Index, key, some_empty.clone()));
+            }
+            let newest_types = self.containers[usize::from(container)].newest_types;
+            if newest_types.contains(&facts.item_type.as_str()) {
+                let prefix = keys::newest_prefix(container, physical, &facts.item_type);
+                let key = keys::index_entry(prefix, &facts.order_value, &item.id, &item.partition_key);
+                entries.push((Space::Index, key, some_empty.clone()));
+            }
+        }
+        if header.expires_at_ms != 0 {
+            let key = keys::expiry_entry(header.expires_at_ms, container, &item.partition_key, &item.id);
+            entries.push((Space::Index, key, some_empty));
+        }
+        entries
+    }
+}
+
+/// The ids of the operations, each once, in order of first appearance: as `evaluate` collects them.
+fn unique_ids(operations: &[Operation]) -> impl Iterator<Item = &str> {
+    operations.iter().enumerate().filter_map(|(index, operation)| {
+        let repeated = operations[..index].iter().any(|other| other.id == operation.id);
+        (!repeated).then_some(operation.id.as_str())
+    })
+}
+
+fn check(intent: &Intent, live: Option<&Header>) -> Result<(), Rejection> {
+    let must_match = |if_match: Option<u64>| match (live, if_match) {
+        (None, _) => Err(Rejection::NotFound),
+        (Some(header), Some(sequence)) if header.sequence != sequence => Err(Rejection::PreconditionFailed),
+        (Some(_), _) => Ok(()),
+    };
+    match intent {
+        Intent::Put { condition: Condition::MustNotExist, .. } if live.is_some() => Err(Rejection::Conflict),
+        Intent::Put { condition: Condition::MustExist { if_match }, .. } => must_match(*if_match),
+        Intent::Put { .. } | Intent::Purge => Ok(()),
+        Intent::Delete { if_match } => must_match(*if_match),
+    }
+}
+
+fn request_bytes(request: &Request) -> usize {
+    let bytes = |operation: &Operation| match &operation.intent {
+        Intent::Put { body, .. } => body.len(),
+        Intent::Delete { .. } | Intent::Purge => 0,
+    };
+    request.operations.iter().map(bytes).sum()
+}
