@@ -1,0 +1,57 @@
+import { useId } from "react";
+import { formatRequestCharge } from "../api/request-charge.js";
+
+export interface LastRequest {
+  operationName: string | null;
+  requestCharge: number | null;
+}
+
+export interface AccessTokenBarProps {
+  accessToken: string | null;
+  /** A token the server has just issued and that is not in use yet. */
+  issuedToken: string | null;
+  lastRequest: LastRequest | null;
+  onChange: (text: string) => void;
+}
+
+/** Above the editor: whose requests these are, and what the last one was charged. */
+export function AccessTokenBar({ accessToken, issuedToken, lastRequest, onChange }: AccessTokenBarProps) {
+  const inputId = useId();
+  return (
+    <header className="bar">
+      <a className="bar-brand" href="/">
+        <img src="/favicon.svg" alt="" width="24" height="24" /> Onehop
+      </a>
+      <div className="bar-token">
+        <label htmlFor={inputId}>Access token</label>
+        <input
+          id={inputId}
+          type="text"
+          value={accessToken ?? ""}
+          placeholder="none: sign up or in with C1"
+          title="Sent as Authorization: Bearer. The headers editor goes before it. Forgotten with this tab."
+          autoComplete="off"
+          spellCheck={false}
+          onChange={(event) => { onChange(event.target.value); }}
+        />
+        {issuedToken !== null && (
+          <button type="button" className="bar-primary" onClick={() => { onChange(issuedToken); }}>
+            Use the new token
+          </button>
+        )}
+        {accessToken !== null && (
+          <button type="button" onClick={() => { onChange(""); }}>
+            Forget
+          </button>
+        )}
+      </div>
+      <output className="bar-charge" aria-label="Request charge of the last request">
+        {lastRequest === null ? "" : chargeInWords(lastRequest)}
+      </output>
+    </header>
+  );
+}
+
+function chargeInWords({ operationName, requestCharge }: LastRequest): string {
+  return `${operationName ?? "Last request"}: ${formatRequestCharge(requestCharge)}`;
+}

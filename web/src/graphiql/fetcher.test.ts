@@ -1,0 +1,50 @@
+import { beforeEach, afterEach, describe, expect, test, vi } from "vitest";
+import { createFetcher } from "./fetcher.js";
+
+const response = { data: { viewer: null }, extensions: { requestCharge: 2 } };
+const fetched = vi.fn<typeof fetch>();
+const onResponse = vi.fn();
+
+beforeEach(() => {
+  fetched.mockReset().mockImplementation(() => Promise.resolve(new Response(JSON.stringify(response))));
+  onResponse.mockReset();
+  vi.stubGlobal("fetch", fetched);
+});
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+async function run(accessToken: string | null, headers: Record<string, string> = {}, operationName = "Q6Feed"): Promise<Headers> {
+  const fetcher = createFetcher({ accessToken: () => accessToken, onResponse });
+  await fetcher({ query: "query Q6Feed { viewer { id } }", operationName }, { headers });
+  return new Headers(fetched.mock.calls[0]?.[1]?.headers);
+}
+
+describe("the fetcher", () => {
+  test("sends the stored token as a bearer token", async () => {
+    expect((await run("secret")).get("authorization")).toBe("Bearer secret");
+  });
+
+  test("sends no authorization without a token", async () => {
+    expect((await run(null)).has("authorization")).toBe(false);
+  });
+
+  test.each(["Authorization", "authorization"])("lets %s from the headers editor go first", async (name) => {
+    expect((await run("secret", { [name]: "Bearer other" })).get("authorization")).toBe("Bearer other");
+  });
+
+  test("keeps the other headers of the headers editor beside the token", async () => {
+    const headers = await run("secret", { "x-request-id": "1" });
+    expect(headers.get("x-request-id")).toBe("1");
+    expect(headers.get("authorization")).toBe("Bearer secret");
+  });
+
+  test("tells of a response and its operation, and keeps quiet about introspection", async () => {
+    await run(null);
+    expect(onResponse).toHaveBeenCalledExactlyOnceWith(response, "Q6Feed");
+    onResponse.mockReset();
+    await run(null, {}, "IntrospectionQuery");
+    expect(onResponse).not.toHaveBeenCalled();
+  });
+});

@@ -1,0 +1,19 @@
+import "graphiql/setup-workers/vite";
+import "graphiql/style.css";
+import "./playground.css";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { readAccessToken } from "./access-token.js";
+import { Playground } from "./Playground.js";
+import { readSample } from "./sample.js";
+
+const container = document.querySelector("#playground");
+if (container === null) {
+  throw new Error("The page has no #playground.");
+}
+const sample = await readSample(readAccessToken());
+createRoot(container).render(
+  <StrictMode>
+    <Playground sample={sample} />
+  </StrictMode>,
+);
