@@ -1,0 +1,63 @@
+import { chromium, type Browser, type Page } from "playwright-core";
+import { inject } from "vitest";
+
+export const baseUrl = inject("onehopUrl");
+
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+}
+
+/** What a page did besides what a test looks at. */
+export interface Conduct {
+  foreignRequests: string[];
+  errors: string[];
+  scriptBytes: () => Promise<number>;
+}
+
+/** A page in a browser context of its own, watched from before its first request. */
+export async function openPage(browser: Browser, path: string): Promise<{ page: Page; conduct: Conduct }> {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const foreignRequests: string[] = [];
+  const errors: string[] = [];
+  const scripts: Promise<number>[] = [];
+
+  // The context's requests include those of workers.
+  context.on("request", (request) => {
+    const { protocol, origin } = new URL(request.url());
+    if (protocol.startsWith("http") && origin !== baseUrl) {
+      foreignRequests.push(request.url());
+    }
+  });
+  context.on("response", (response) => {
+    if (response.status() >= 400) {
+      errors.push(`${response.status()} ${response.url()}`);
+    }
+    if (response.request().resourceType() === "script") {
+      scripts.push(response.body().then((body) => body.length));
+    }
+  });
+  page.on("console", (message) => {
+    if (message.type() === "error") {
+      errors.push(message.text());
+    }
+  });
+  page.on("pageerror", (error) => errors.push(String(error)));
+
+  await page.goto(new URL(path, baseUrl).href);
+  const scriptBytes = async (): Promise<number> =>
+    (await Promise.all(scripts)).reduce((sum, bytes) => sum + bytes, 0);
+  return { page, conduct: { foreignRequests, errors, scriptBytes } };
+}
