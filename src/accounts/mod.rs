@@ -1,1 +1,4 @@
-//! Accounts: usernames, passwords and tokens. It knows no GraphQL and no HTTP.
+//! Accounts: what a person may be called, how they prove who they are, and the tokens that say so afterwards.
+//! It knows no store, no GraphQL and no HTTP server: accounts are kept by the commands of the domain.
+
+pub mod username;

@@ -1,0 +1,416 @@
+//! Usernames: what a person may be called, and when two names are one name. A name is checked once, here;
+//! it keeps the form its owner typed beside the key under which it is reserved. Who holds a name is unknown here.
+//!
+//! The rules are those of PRECIS UsernameCaseMapped (RFC 8265, section 3.3) on current Unicode tables, narrowed
+//! to letters, marks, decimal digits, `_`, `-` and `.`, and with full case folding in place of lower-casing.
+
+use std::fmt;
+
+use icu_normalizer::ComposingNormalizerBorrowed;
+use icu_properties::props::{BidiClass, DefaultIgnorableCodePoint, GeneralCategory};
+use icu_properties::{
+    CodePointMapData, CodePointMapDataBorrowed, CodePointSetData, CodePointSetDataBorrowed,
+};
+
+/// The fewest characters of a username, counted as Unicode scalar values of the display form.
+pub const USERNAME_CHARS_MIN: usize = 3;
+/// The most characters of a username, counted as Unicode scalar values of the display form.
+pub const USERNAME_CHARS_MAX: usize = 30;
+/// The most bytes that are normalised at all; longer input cannot shrink to [`USERNAME_CHARS_MAX`] characters.
+const INPUT_BYTES_MAX: usize = 1024;
+
+const NFC: ComposingNormalizerBorrowed<'static> = ComposingNormalizerBorrowed::new_nfc();
+const NFKC: ComposingNormalizerBorrowed<'static> = ComposingNormalizerBorrowed::new_nfkc();
+const CATEGORY: CodePointMapDataBorrowed<'static, GeneralCategory> = CodePointMapData::new();
+const DIRECTION: CodePointMapDataBorrowed<'static, BidiClass> = CodePointMapData::new();
+const IGNORABLE: CodePointSetDataBorrowed<'static> = CodePointSetData::new::<DefaultIgnorableCodePoint>();
+
+/// A valid username: as its owner wrote it, save that full and half width forms are mapped and the text is NFC.
+///
+/// Two usernames are the same name when their [`NormalizedUsername`] is equal, whatever they look like.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Username {
+    display: String,
+    normalized: NormalizedUsername,
+}
+
+impl Username {
+    /// Checks what somebody typed.
+    ///
+    /// # Errors
+    /// The first rule that is broken: characters, then length, then leading mark, then direction.
+    pub fn parse(typed: &str) -> Result<Self, UsernameError> {
+        if typed.len() > INPUT_BYTES_MAX {
+            return Err(UsernameError::length(typed));
+        }
+        let display = NFC.normalize(&map_width(typed)).into_owned();
+        check_characters(&display)?;
+        if !(USERNAME_CHARS_MIN..=USERNAME_CHARS_MAX).contains(&display.chars().count()) {
+            return Err(UsernameError::length(&display));
+        }
+        if display.chars().next().is_some_and(is_mark) {
+            return Err(UsernameError::LeadingMark);
+        }
+        if !keeps_bidi_rule(&display) {
+            return Err(UsernameError::Direction);
+        }
+        let normalized = NormalizedUsername(fold(&display));
+        Ok(Self { display, normalized })
+    }
+
+    /// The display form.
+    pub fn as_str(&self) -> &str {
+        &self.display
+    }
+
+    pub fn normalized(&self) -> &NormalizedUsername {
+        &self.normalized
+    }
+}
+
+impl fmt::Display for Username {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.display)
+    }
+}
+
+/// The key of a name: equal for all forms that differ in case or width only. It is made to be compared and to be
+/// an item's id (at most 90 characters, none of them `/`, `\`, `?` or `#`), not to be shown.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NormalizedUsername(String);
+
+impl NormalizedUsername {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+impl fmt::Display for NormalizedUsername {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// The rule a name breaks. The message names no field: the caller puts one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum UsernameError {
+    #[error("must have {min} to {max} characters, has {actual}")]
+    Length { min: usize, max: usize, actual: usize },
+    /// `position` counts characters of the display form from 1.
+    #[error(
+        "must consist of letters, digits, '_', '-' and '.', has U+{:04X} as character {position}",
+        u32::from(*found)
+    )]
+    Character { found: char, position: usize },
+    #[error("must not begin with a combining mark")]
+    LeadingMark,
+    /// The Bidi Rule (RFC 5893, section 2), which keeps a name readable in one order only.
+    #[error("must not mix left-to-right and right-to-left characters")]
+    Direction,
+}
+
+impl UsernameError {
+    fn length(text: &str) -> Self {
+        Self::Length { min: USERNAME_CHARS_MIN, max: USERNAME_CHARS_MAX, actual: text.chars().count() }
+    }
+}
+
+/// The width mapping rule: full and half width forms become the characters they stand for.
+fn map_width(typed: &str) -> String {
+    let mut mapped = String::with_capacity(typed.len());
+    for found in typed.chars() {
+        match found {
+            '\u{FF01}'..='\u{FFEE}' => {
+                mapped.extend(NFKC.normalize_iter(std::iter::once(found)));
+            }
+            _ => mapped.push(found),
+        }
+    }
+    mapped
+}
+
+fn check_characters(display: &str) -> Result<(), UsernameError> {
+    match display.chars().enumerate().find(|(_, found)| !is_allowed(*found)) {
+        None => Ok(()),
+        Some((index, found)) => Err(UsernameError::Character { found, position: index + 1 }),
+    }
+}
+
+/// The IdentifierClass (RFC 8264, section 8) without its symbols and without characters that need a context.
+fn is_allowed(found: char) -> bool {
+    if found.is_ascii() {
+        return found.is_ascii_alphanumeric() || matches!(found, '_' | '-' | '.');
+    }
+    is_letter_mark_or_digit(found)
+        && !IGNORABLE.contains(found)
+        && !is_conjoining_jamo(found)
+        && !is_disallowed_by_exception(found)
+        && !has_compatibility_form(found)
+}
+
+fn is_letter_mark_or_digit(found: char) -> bool {
+    matches!(
+        CATEGORY.get(found),
+        GeneralCategory::UppercaseLetter
+            | GeneralCategory::LowercaseLetter
+            | GeneralCategory::TitlecaseLetter
+            | GeneralCategory::ModifierLetter
+            | GeneralCategory::OtherLetter
+            | GeneralCategory::NonspacingMark
+            | GeneralCategory::SpacingMark
+            | GeneralCategory::DecimalNumber
+    )
+}
+
+fn is_mark(found: char) -> bool {
+    matches!(CATEGORY.get(found), GeneralCategory::NonspacingMark | GeneralCategory::SpacingMark)
+}
+
+/// RFC 8264, section 9.9.
+fn is_conjoining_jamo(found: char) -> bool {
+    matches!(found, '\u{1100}'..='\u{11FF}' | '\u{A960}'..='\u{A97C}' | '\u{D7B0}'..='\u{D7FB}')
+}
+
+/// The letters and marks that RFC 8264, section 9.6, disallows one by one.
+fn is_disallowed_by_exception(found: char) -> bool {
+    matches!(found, '\u{0640}' | '\u{07FA}' | '\u{302E}' | '\u{302F}' | '\u{3031}'..='\u{3035}' | '\u{303B}')
+}
+
+/// RFC 8264, section 9.17: a ligature or a styled letter would look like the plain one.
+fn has_compatibility_form(found: char) -> bool {
+    !NFKC.is_normalized(found.encode_utf8(&mut [0; 4]))
+}
+
+/// The Bidi Rule for names with a right-to-left character; other names are free of it.
+fn keeps_bidi_rule(display: &str) -> bool {
+    let right_to_left = [BidiClass::RightToLeft, BidiClass::ArabicLetter];
+    let classes: Vec<BidiClass> = display.chars().map(|found| DIRECTION.get(found)).collect();
+    let has = |class: BidiClass| classes.contains(&class);
+    if !right_to_left.into_iter().any(has) && !has(BidiClass::ArabicNumber) {
+        return true;
+    }
+    // A name that has such a character keeps the rule only as a right-to-left label.
+    let begins_right_to_left = classes.first().is_some_and(|class| right_to_left.contains(class));
+    let ends_well = classes.iter().rfind(|class| **class != BidiClass::NonspacingMark).is_some_and(|class| {
+        right_to_left.contains(class) || [BidiClass::EuropeanNumber, BidiClass::ArabicNumber].contains(class)
+    });
+    let mixes_numbers = has(BidiClass::EuropeanNumber) && has(BidiClass::ArabicNumber);
+    begins_right_to_left && ends_well && !mixes_numbers && !has(BidiClass::LeftToRight)
+}
+
+/// Full case folding, built from the case mappings: lower, upper and lower again bring every case variant of a
+/// text to one, also where a letter's upper case is two letters (ß) or its lower case depends on its place (ς).
+/// All four Turkish i are one letter here, as either upper or lower case of some language makes them so.
+fn fold(display: &str) -> String {
+    let mut folded = String::with_capacity(display.len());
+    let cased = display.chars().flat_map(char::to_lowercase).flat_map(char::to_uppercase);
+    for found in cased.flat_map(char::to_lowercase) {
+        if !(found == '\u{307}' && folded.ends_with('i')) {
+            folded.push(found);
+        }
+    }
+    NFC.normalize(&folded).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn key(typed: &str) -> String {
+        Username::parse(typed).unwrap().normalized().as_str().to_owned()
+    }
+
+    fn refusal(typed: &str) -> UsernameError {
+        Username::parse(typed).unwrap_err()
+    }
+
+    #[test]
+    fn the_display_form_is_what_was_typed() {
+        for typed in
+            ["Ada_Lovelace", "j.-b.", "Zoë", "Łukasz", "北京人", "한국말", "Ωμέγα", "राजेश", "42x", "..."]
+        {
+            assert_eq!(Username::parse(typed).unwrap().as_str(), typed);
+        }
+    }
+
+    #[test]
+    fn case_makes_no_other_name() {
+        assert_eq!(key("ADA"), key("ada"));
+        assert_eq!(key("ÉMILE"), key("émile"));
+        assert_eq!(key("ИВАН"), key("иван"));
+    }
+
+    #[test]
+    fn width_makes_no_other_name_and_does_not_show() {
+        let wide = Username::parse("Ａｄａ＿１").unwrap();
+        assert_eq!(wide.as_str(), "Ada_1");
+        assert_eq!(wide.normalized().as_str(), "ada_1");
+        assert_eq!(key("ﾊﾟｿｺﾝ"), key("パソコン"));
+    }
+
+    #[test]
+    fn composed_and_decomposed_letters_are_the_same_name() {
+        let decomposed = Username::parse("Zoe\u{308}").unwrap();
+        assert_eq!(decomposed, Username::parse("Zo\u{eb}").unwrap());
+        assert_eq!(decomposed.as_str().chars().count(), 3);
+        assert_eq!(key("\u{212B}ke"), key("\u{e5}ke"));
+    }
+
+    #[test]
+    fn the_final_sigma_is_a_sigma() {
+        assert_eq!(key("ΟΔΥΣΣΕΥΣ"), key("οδυσσευς"));
+        assert_eq!(key("οδυσσευς"), key("οδυσσευσ"));
+    }
+
+    #[test]
+    fn the_four_turkish_i_are_one_letter() {
+        for typed in ["I\u{307}lk", "İLK", "ilk", "ILK", "ılk"] {
+            assert_eq!(key(typed), "ilk", "{typed}");
+        }
+    }
+
+    #[test]
+    fn sharp_s_is_two_s() {
+        assert_eq!(key("Straße"), "strasse");
+        assert_eq!(key("STRAẞE"), "strasse");
+        assert_eq!(key("STRASSE"), "strasse");
+    }
+
+    #[test]
+    fn length_counts_characters_and_not_bytes() {
+        assert!(Username::parse("éàü").is_ok());
+        assert!(Username::parse(&"é".repeat(30)).is_ok());
+        assert_eq!(refusal("ab"), UsernameError::Length { min: 3, max: 30, actual: 2 });
+        assert_eq!(refusal("ab").to_string(), "must have 3 to 30 characters, has 2");
+        assert_eq!(refusal(&"a".repeat(31)), UsernameError::Length { min: 3, max: 30, actual: 31 });
+        assert_eq!(refusal(&"a".repeat(5000)), UsernameError::Length { min: 3, max: 30, actual: 5000 });
+        assert_eq!(refusal(""), UsernameError::Length { min: 3, max: 30, actual: 0 });
+    }
+
+    #[test]
+    fn characters_that_are_no_letter_mark_or_digit_are_refused() {
+        let cases = [
+            ("space", ' '),
+            ("ideographic space", '\u{3000}'),
+            ("no-break space", '\u{a0}'),
+            ("control", '\u{7}'),
+            ("NUL", '\0'),
+            ("line break", '\n'),
+            ("emoji", '😀'),
+            ("at", '@'),
+            ("slash", '/'),
+            ("full width slash", '\u{FF0F}'),
+            ("zero width joiner", '\u{200D}'),
+            ("zero width non-joiner", '\u{200C}'),
+            ("zero width space", '\u{200B}'),
+            ("right-to-left override", '\u{202E}'),
+            ("soft hyphen", '\u{AD}'),
+            ("variation selector", '\u{FE0F}'),
+            ("grapheme joiner", '\u{34F}'),
+            ("hangul filler", '\u{3164}'),
+            ("half width hangul filler", '\u{FFA0}'),
+            ("conjoining jamo", '\u{1100}'),
+            ("tatweel", '\u{640}'),
+            ("ligature", '\u{FB01}'),
+            ("styled letter", '\u{1D400}'),
+            ("superscript", '²'),
+            ("roman numeral", 'Ⅳ'),
+            ("enclosing mark", '\u{20DD}'),
+            ("middle dot", '·'),
+            ("private use", '\u{E000}'),
+            ("unassigned", '\u{378}'),
+        ];
+        for (name, found) in cases {
+            let refused = refusal(&format!("ab{found}cd"));
+            assert!(matches!(refused, UsernameError::Character { position: 3, .. }), "{name}: {refused}");
+        }
+        assert_eq!(
+            refusal("ab\u{7}").to_string(),
+            "must consist of letters, digits, '_', '-' and '.', has U+0007 as character 3"
+        );
+    }
+
+    #[test]
+    fn marks_follow_a_letter() {
+        assert!(Username::parse("x\u{301}yz").is_ok());
+        assert_eq!(refusal("\u{301}xyz"), UsernameError::LeadingMark);
+    }
+
+    #[test]
+    fn right_to_left_names_keep_one_direction() {
+        for typed in ["שלום", "שָׁלוֹם", "محمد", "مُحَمَّد", "שלום_12", "محمد٣"]
+        {
+            assert!(Username::parse(typed).is_ok(), "{typed}");
+        }
+        for typed in ["שלוםabc", "abcשלום", "1שלום", "שלום_", "محمد1٣", "abc٣"] {
+            assert_eq!(refusal(typed), UsernameError::Direction, "{typed}");
+        }
+    }
+
+    #[test]
+    fn folding_any_character_twice_changes_nothing_more() {
+        for found in (char::MIN..=char::MAX).filter(|found| is_allowed(*found)) {
+            let once = fold(&NFC.normalize(&found.to_string()));
+            assert_eq!(fold(&once), once, "U+{:04X}", u32::from(found));
+            for variant in [found.to_uppercase().to_string(), found.to_lowercase().to_string()] {
+                assert_eq!(fold(&NFC.normalize(&variant)), once, "U+{:04X}", u32::from(found));
+            }
+        }
+    }
+
+    fn names() -> impl Strategy<Value = String> {
+        let greek_latin = "[a-zA-Z0-9_.ßẞİıàéñŁøσςΣᾳΐΌǰ\u{300}-\u{30a}\u{323}\u{345}-]{3,12}";
+        prop_oneof![greek_latin, "\\PC{3,12}", "[\\p{Latin}\\p{Greek}\\p{Cyrillic}]{3,12}"]
+    }
+
+    proptest! {
+        #[test]
+        fn a_display_form_is_its_own_display_form(typed in names()) {
+            if let Ok(name) = Username::parse(&typed) {
+                let again = Username::parse(name.as_str());
+                prop_assert_eq!(again, Ok(name));
+            }
+        }
+
+        #[test]
+        fn normalising_twice_changes_nothing_more(typed in names()) {
+            if let Ok(name) = Username::parse(&typed) {
+                prop_assert_eq!(fold(name.normalized().as_str()), name.normalized().as_str());
+            }
+        }
+
+        #[test]
+        fn case_variants_are_the_same_name(typed in names()) {
+            if let Ok(name) = Username::parse(&typed) {
+                let shown = name.as_str();
+                for variant in [shown.to_uppercase(), shown.to_lowercase()] {
+                    if let Ok(variant) = Username::parse(&variant) {
+                        prop_assert_eq!(variant.normalized(), name.normalized());
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn width_variants_are_the_same_name(typed in "[!-~]{3,30}") {
+            let wide: String = typed
+                .chars()
+                .map(|narrow| char::from_u32(u32::from(narrow) - 0x21 + 0xFF01).unwrap())
+                .collect();
+            prop_assert_eq!(Username::parse(&wide), Username::parse(&typed));
+        }
+
+        #[test]
+        fn any_text_is_judged_without_a_panic(typed in any::<String>()) {
+            if let Ok(name) = Username::parse(&typed) {
+                prop_assert!(name.normalized().as_str().chars().count() <= 3 * USERNAME_CHARS_MAX);
+            }
+        }
+    }
+}
