@@ -1,4 +1,5 @@
 //! Accounts: what a person may be called, how they prove who they are, and the tokens that say so afterwards.
 //! It knows no store, no GraphQL and no HTTP server: accounts are kept by the commands of the domain.
 
+pub mod password;
 pub mod username;
