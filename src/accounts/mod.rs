@@ -2,4 +2,6 @@
 //! It knows no store, no GraphQL and no HTTP server: accounts are kept by the commands of the domain.
 
 pub mod password;
+pub mod secret;
+pub mod token;
 pub mod username;

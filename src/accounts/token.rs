@@ -1,0 +1,291 @@
+//! Access tokens of Onehop itself: signed JSON Web Tokens that name a user and a time. One algorithm, one issuer,
+//! no state: a token is good until it expires. Every time comes from the caller.
+
+use std::fmt;
+use std::time::Duration;
+
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
+use serde::{Deserialize, Serialize};
+
+use super::secret::SigningSecret;
+
+/// The `iss` claim of Onehop's own tokens.
+pub const ISSUER: &str = "onehop";
+/// How long an access token is good for unless the configuration says otherwise.
+pub const ACCESS_TOKEN_LIFETIME_DEFAULT: Duration = Duration::from_secs(24 * 60 * 60);
+/// By how much the clocks of those who issue and those who verify may differ.
+pub const CLOCK_LEEWAY_MS: i64 = 30_000;
+
+const ALGORITHM: Algorithm = Algorithm::HS256;
+
+/// A token as its bearer presents it. Not shown by `Debug`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct AccessToken(String);
+
+impl AccessToken {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+impl fmt::Debug for AccessToken {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("AccessToken(..)")
+    }
+}
+
+/// Why a token is not accepted. Says nothing of the token, and of the reason no more than its bearer needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum TokenError {
+    #[error("the access token has expired")]
+    Expired,
+    #[error("the access token is not valid")]
+    Invalid,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the access token could not be signed")]
+pub struct IssueFault(#[source] jsonwebtoken::errors::Error);
+
+/// Issues access tokens and verifies them.
+#[derive(Clone)]
+pub struct Tokens {
+    signing_key: EncodingKey,
+    verifying_key: DecodingKey,
+    lifetime: Duration,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Claims {
+    iss: String,
+    sub: String,
+    /// Seconds since the epoch, as `exp` is.
+    iat: i64,
+    exp: i64,
+}
+
+impl Tokens {
+    pub fn new(secret: &SigningSecret, lifetime: Duration) -> Self {
+        Self {
+            signing_key: EncodingKey::from_secret(secret.as_bytes()),
+            verifying_key: DecodingKey::from_secret(secret.as_bytes()),
+            lifetime,
+        }
+    }
+
+    /// A token for the user, good from now on.
+    ///
+    /// # Errors
+    /// The signing fails, which is nobody's input.
+    pub fn issue(&self, user_id: &str, now_ms: i64) -> Result<AccessToken, IssueFault> {
+        let iat = now_ms.div_euclid(1000);
+        let lifetime_s = i64::try_from(self.lifetime.as_secs()).unwrap_or(i64::MAX);
+        let exp = iat.saturating_add(lifetime_s);
+        let claims = Claims { iss: ISSUER.to_owned(), sub: user_id.to_owned(), iat, exp };
+        jsonwebtoken::encode(&Header::new(ALGORITHM), &claims, &self.signing_key)
+            .map(AccessToken)
+            .map_err(IssueFault)
+    }
+
+    /// The id of the user whom the token names.
+    ///
+    /// # Errors
+    /// [`TokenError::Expired`] for a token that was good once, [`TokenError::Invalid`] for any other.
+    pub fn verify(&self, token: &str, now_ms: i64) -> Result<String, TokenError> {
+        let claims: Claims = verify_signature(token, &self.verifying_key, ALGORITHM)?;
+        if claims.iss != ISSUER || claims.sub.is_empty() || is_after(claims.iat, now_ms) {
+            return Err(TokenError::Invalid);
+        }
+        if is_past(claims.exp, now_ms) {
+            return Err(TokenError::Expired);
+        }
+        Ok(claims.sub)
+    }
+}
+
+impl fmt::Debug for Tokens {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Tokens").field("lifetime", &self.lifetime).finish_non_exhaustive()
+    }
+}
+
+/// The claims of a token that was signed with the key and by the algorithm. Nothing else is checked: the crate
+/// would check times against the wall clock.
+pub(super) fn verify_signature<C: for<'de> Deserialize<'de>>(
+    token: &str,
+    key: &DecodingKey,
+    algorithm: Algorithm,
+) -> Result<C, TokenError> {
+    let mut signature_only = Validation::new(algorithm);
+    signature_only.required_spec_claims.clear();
+    signature_only.validate_exp = false;
+    signature_only.validate_nbf = false;
+    signature_only.validate_aud = false;
+    let token = jsonwebtoken::decode::<C>(token, key, &signature_only).map_err(|_| TokenError::Invalid)?;
+    // RFC 7515, section 4.1.11: an extension that is critical and not understood makes a token invalid.
+    if token.header.crit.is_some() { Err(TokenError::Invalid) } else { Ok(token.claims) }
+}
+
+/// Whether a moment in seconds lies before now, by more than clocks may differ.
+pub(super) fn is_past(seconds: i64, now_ms: i64) -> bool {
+    now_ms.saturating_sub(CLOCK_LEEWAY_MS) >= seconds.saturating_mul(1000)
+}
+
+/// Whether a moment in seconds lies after now, by more than clocks may differ.
+pub(super) fn is_after(seconds: i64, now_ms: i64) -> bool {
+    now_ms.saturating_add(CLOCK_LEEWAY_MS) < seconds.saturating_mul(1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const NOW_MS: i64 = 1_700_000_000_500;
+    const NOW_S: i64 = 1_700_000_000;
+    const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+    fn secret() -> SigningSecret {
+        SigningSecret::from_bytes(vec![7; 32]).unwrap()
+    }
+
+    fn tokens() -> Tokens {
+        Tokens::new(&secret(), ACCESS_TOKEN_LIFETIME_DEFAULT)
+    }
+
+    fn claims() -> Value {
+        json!({ "iss": "onehop", "sub": "u1", "iat": NOW_S, "exp": NOW_S + 60 })
+    }
+
+    fn changed(change: impl FnOnce(&mut Value)) -> Value {
+        let mut changed = claims();
+        change(&mut changed);
+        changed
+    }
+
+    fn signed(header: &Header, claims: &Value) -> String {
+        let key = EncodingKey::from_secret(secret().as_bytes());
+        jsonwebtoken::encode(header, claims, &key).unwrap()
+    }
+
+    fn judged(claims: &Value) -> Result<String, TokenError> {
+        tokens().verify(&signed(&Header::new(Algorithm::HS256), claims), NOW_MS)
+    }
+
+    #[test]
+    fn a_token_names_its_user_until_it_expires() {
+        let token = tokens().issue("u1", NOW_MS).unwrap();
+        assert_eq!(tokens().verify(token.as_str(), NOW_MS).as_deref(), Ok("u1"));
+        assert_eq!(tokens().verify(token.as_str(), NOW_MS + DAY_MS).as_deref(), Ok("u1"));
+        let expired = tokens().verify(token.as_str(), NOW_MS + DAY_MS + CLOCK_LEEWAY_MS);
+        assert_eq!(expired, Err(TokenError::Expired));
+    }
+
+    #[test]
+    fn the_life_of_a_token_is_that_of_the_configuration() {
+        let tokens = Tokens::new(&secret(), Duration::from_secs(1));
+        let token = tokens.issue("u1", NOW_MS).unwrap();
+        let expired = tokens.verify(token.as_str(), NOW_MS + 1000 + CLOCK_LEEWAY_MS);
+        assert_eq!(expired, Err(TokenError::Expired));
+    }
+
+    #[test]
+    fn a_token_from_a_clock_slightly_ahead_is_accepted_and_one_from_the_future_is_not() {
+        let ahead = tokens().issue("u1", NOW_MS + CLOCK_LEEWAY_MS).unwrap();
+        assert!(tokens().verify(ahead.as_str(), NOW_MS).is_ok());
+        let future = tokens().issue("u1", NOW_MS + CLOCK_LEEWAY_MS + 1000).unwrap();
+        assert_eq!(tokens().verify(future.as_str(), NOW_MS), Err(TokenError::Invalid));
+    }
+
+    #[test]
+    fn the_claims_that_the_refusals_start_from_are_accepted() {
+        assert_eq!(judged(&claims()).as_deref(), Ok("u1"));
+    }
+
+    #[test]
+    fn another_issuer_is_refused() {
+        assert_eq!(judged(&changed(|claims| claims["iss"] = json!("twohop"))), Err(TokenError::Invalid));
+        assert_eq!(judged(&changed(|claims| claims["iss"] = json!(["onehop"]))), Err(TokenError::Invalid));
+    }
+
+    #[test]
+    fn a_missing_claim_is_refused() {
+        for claim in ["iss", "sub", "iat", "exp"] {
+            let without = changed(|claims| _ = claims.as_object_mut().unwrap().remove(claim));
+            assert_eq!(judged(&without), Err(TokenError::Invalid), "{claim}");
+        }
+        assert_eq!(judged(&changed(|claims| claims["sub"] = json!(""))), Err(TokenError::Invalid));
+    }
+
+    #[test]
+    fn times_at_the_end_of_the_numbers_do_not_overflow() {
+        assert!(judged(&changed(|claims| claims["exp"] = json!(i64::MAX))).is_ok());
+        let ancient = changed(|claims| {
+            claims["iat"] = json!(i64::MIN);
+            claims["exp"] = json!(i64::MIN);
+        });
+        assert_eq!(judged(&ancient), Err(TokenError::Expired));
+    }
+
+    #[test]
+    fn another_secret_is_refused() {
+        let other = SigningSecret::from_bytes(vec![8; 32]).unwrap();
+        let token = Tokens::new(&other, ACCESS_TOKEN_LIFETIME_DEFAULT).issue("u1", NOW_MS).unwrap();
+        assert_eq!(tokens().verify(token.as_str(), NOW_MS), Err(TokenError::Invalid));
+    }
+
+    #[test]
+    fn every_other_algorithm_is_refused() {
+        for algorithm in [Algorithm::HS384, Algorithm::HS512] {
+            let token = signed(&Header::new(algorithm), &claims());
+            assert_eq!(tokens().verify(&token, NOW_MS), Err(TokenError::Invalid), "{algorithm:?}");
+        }
+        let token = signed(&Header::new(Algorithm::HS256), &claims());
+        let (_, rest) = token.split_once('.').unwrap();
+        for algorithm in ["none", "None", "RS256", "ES256", "EdDSA", "HS384"] {
+            let header = URL_SAFE_NO_PAD.encode(json!({ "typ": "JWT", "alg": algorithm }).to_string());
+            let forged = format!("{header}.{rest}");
+            assert_eq!(tokens().verify(&forged, NOW_MS), Err(TokenError::Invalid), "{algorithm}");
+            let (unsigned, _) = forged.rsplit_once('.').unwrap();
+            assert_eq!(tokens().verify(&format!("{unsigned}."), NOW_MS), Err(TokenError::Invalid));
+        }
+    }
+
+    #[test]
+    fn a_header_that_names_another_algorithm_but_is_signed_with_our_secret_is_refused() {
+        let header = URL_SAFE_NO_PAD.encode(json!({ "typ": "JWT", "alg": "RS256" }).to_string());
+        let message = format!("{header}.{}", URL_SAFE_NO_PAD.encode(claims().to_string()));
+        let key = EncodingKey::from_secret(secret().as_bytes());
+        let signature = jsonwebtoken::crypto::sign(message.as_bytes(), &key, Algorithm::HS256).unwrap();
+        assert_eq!(tokens().verify(&format!("{message}.{signature}"), NOW_MS), Err(TokenError::Invalid));
+    }
+
+    #[test]
+    fn a_critical_extension_is_refused() {
+        let header = Header { crit: Some(vec!["exp".to_owned()]), ..Header::new(Algorithm::HS256) };
+        assert_eq!(tokens().verify(&signed(&header, &claims()), NOW_MS), Err(TokenError::Invalid));
+    }
+
+    #[test]
+    fn a_changed_token_is_refused() {
+        let token = tokens().issue("u1", NOW_MS).unwrap().into_string();
+        let parts: Vec<&str> = token.split('.').collect();
+        let other = URL_SAFE_NO_PAD.encode(changed(|claims| claims["sub"] = json!("u2")).to_string());
+        for forged in [format!("{}.{other}.{}", parts[0], parts[2]), format!("{token}.x"), String::new()] {
+            assert_eq!(tokens().verify(&forged, NOW_MS), Err(TokenError::Invalid));
+        }
+    }
+
+    #[test]
+    fn neither_a_token_nor_the_secret_is_shown() {
+        assert_eq!(format!("{:?}", tokens().issue("u1", NOW_MS).unwrap()), "AccessToken(..)");
+        assert_eq!(format!("{:?}", tokens()), "Tokens { lifetime: 86400s, .. }");
+    }
+}
