@@ -1,0 +1,63 @@
+//! Where the data is and how safe a write is.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::store::embedded::{Durability, EmbeddedConfig, PHYSICAL_PARTITIONS_MAX};
+
+/// How far an acknowledged write has got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DurabilitySetting {
+    /// On the disk: it survives the loss of power. Concurrent writes share one fsync
+    Sync,
+    /// With the operating system: it survives the end of the process, but not the loss of power
+    Relaxed,
+}
+
+/// Settings of the embedded store.
+#[derive(Debug, Clone, Args)]
+pub struct DataSettings {
+    /// Directory that holds the data; made where it is missing
+    #[arg(long, value_name = "DIRECTORY", env = "ONEHOP_DATA", default_value = "./data")]
+    pub data: PathBuf,
+
+    /// How far a write has got when it is acknowledged
+    #[arg(long, value_enum, env = "ONEHOP_DURABILITY", default_value = "sync")]
+    pub durability: DurabilitySetting,
+
+    /// Physical partitions that the store models; fixed when the directory is made [default: 4]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "ONEHOP_PHYSICAL_PARTITIONS",
+        value_parser = clap::value_parser!(u16).range(1..=i64::from(PHYSICAL_PARTITIONS_MAX))
+    )]
+    pub physical_partitions: Option<u16>,
+
+    /// Memory for cached blocks of the store, in MiB
+    #[arg(
+        long,
+        value_name = "MIB",
+        env = "ONEHOP_CACHE_MIB",
+        default_value_t = 128,
+        value_parser = clap::value_parser!(u64).range(8..=1_048_576)
+    )]
+    pub cache_mib: u64,
+}
+
+impl DataSettings {
+    /// The same as the store wants them.
+    #[must_use]
+    pub fn embedded(&self) -> EmbeddedConfig {
+        EmbeddedConfig {
+            path: self.data.clone(),
+            durability: match self.durability {
+                DurabilitySetting::Sync => Durability::Sync,
+                DurabilitySetting::Relaxed => Durability::Relaxed,
+            },
+            physical_partitions: self.physical_partitions,
+            cache_bytes: self.cache_mib * 1024 * 1024,
+        }
+    }
+}

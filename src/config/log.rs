@@ -1,0 +1,42 @@
+//! What goes to the log, and in which form. The log goes to standard error.
+
+use clap::{Args, ValueEnum};
+use tracing_subscriber::EnvFilter;
+
+/// The form of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// A line a person reads
+    Human,
+    /// An object in JSON on each line
+    Json,
+}
+
+/// Settings of the log.
+#[derive(Debug, Clone, Args)]
+pub struct LogSettings {
+    /// Form of the log on standard error
+    #[arg(long, value_enum, env = "ONEHOP_LOG_FORMAT", default_value = "human", global = true)]
+    pub log_format: LogFormat,
+
+    /// What is logged: error, warn, info, debug, or a filter such as `onehop::changefeed=debug,info`
+    #[arg(long, value_name = "FILTER", env = "ONEHOP_LOG", default_value = "info", global = true)]
+    pub log: String,
+}
+
+impl LogSettings {
+    /// Starts the log of the process.
+    ///
+    /// # Errors
+    /// When the filter cannot be read; the text names the setting.
+    pub fn start(&self) -> Result<(), String> {
+        let filter = EnvFilter::try_new(&self.log)
+            .map_err(|error| format!("--log {:?} is not a filter: {error}", self.log))?;
+        let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+        match self.log_format {
+            LogFormat::Human => builder.with_target(false).init(),
+            LogFormat::Json => builder.json().flatten_event(true).init(),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,50 @@
+//! Where the server listens and how it starts and stops.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use clap::Args;
+
+/// Settings of the server.
+#[derive(Debug, Clone, Args)]
+pub struct ServeSettings {
+    /// Address to listen on; port 0 picks a free one, and the ready line names it
+    #[arg(long, value_name = "ADDRESS:PORT", env = "ONEHOP_LISTEN", default_value = "127.0.0.1:8080")]
+    pub listen: SocketAddr,
+
+    /// Fill an empty data directory with the demo data set before the first start
+    #[arg(long, env = "ONEHOP_DEMO")]
+    pub demo: bool,
+
+    /// Users of the demo data set
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "ONEHOP_DEMO_USERS",
+        default_value_t = 200,
+        value_parser = clap::value_parser!(u32).range(1..=100_000)
+    )]
+    pub demo_users: u32,
+
+    /// Origin that a browser may call from, such as https://blog.example; may be given several times
+    #[arg(long = "allow-origin", value_name = "ORIGIN", env = "ONEHOP_ALLOW_ORIGINS", value_delimiter = ',')]
+    pub allow_origins: Vec<String>,
+
+    /// Seconds that requests and background work have to finish after SIGTERM
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        env = "ONEHOP_STOP_SECONDS",
+        default_value_t = 20,
+        value_parser = clap::value_parser!(u64).range(1..=3600)
+    )]
+    pub stop_seconds: u64,
+}
+
+impl ServeSettings {
+    /// How long a graceful stop may take.
+    #[must_use]
+    pub fn graceful_stop_max(&self) -> Duration {
+        Duration::from_secs(self.stop_seconds)
+    }
+}
