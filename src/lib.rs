@@ -10,6 +10,7 @@ pub mod accounts;
 pub mod blog;
 pub mod changefeed;
 pub mod compare;
+pub mod config;
 pub mod graphql;
 pub mod http;
 pub mod store;

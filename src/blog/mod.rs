@@ -4,3 +4,4 @@ pub mod containers;
 pub mod ids;
 pub mod items;
 pub mod summary;
+pub mod verify;

@@ -64,9 +64,12 @@ impl Verifier {
             drifts.extend(self.name_drift(PostId(*post_id), id).await?);
         }
         for (post_id, user_id) in &findings.copies {
-            let owned = findings.posts.get(post_id).is_some_and(|post| post.present && post.user_id == *user_id);
+            let owned =
+                findings.posts.get(post_id).is_some_and(|post| post.present && post.user_id == *user_id);
             if !owned {
-                drifts.extend(self.orphaned_copy(USERS, PostId(*post_id), UserId(*user_id).partition_key()).await?);
+                drifts.extend(
+                    self.orphaned_copy(USERS, PostId(*post_id), UserId(*user_id).partition_key()).await?,
+                );
             }
         }
         for user_id in findings.usernames.keys() {
@@ -82,7 +85,9 @@ impl Verifier {
         for suspect in suspects {
             match &suspect {
                 Drift::Counts { post_id, .. } => drifts.extend(self.count_drift(post(post_id)).await?),
-                Drift::Username { post_id, id, .. } => drifts.extend(self.name_drift(post(post_id), id).await?),
+                Drift::Username { post_id, id, .. } => {
+                    drifts.extend(self.name_drift(post(post_id), id).await?)
+                }
                 Drift::Copy { post_id, .. } => drifts.extend(self.copy_drift(post(post_id)).await?),
                 Drift::OrphanedCopy { container, post_id, partition_key } => {
                     let container = if container == FEED.as_str() { FEED } else { USERS };
@@ -192,7 +197,9 @@ impl Verifier {
         post_id: PostId,
         key: PartitionKey,
     ) -> Result<Option<Drift>, Fault> {
-        let Some(item) = self.read_item(container, &key, &post_id.to_string()).await? else { return Ok(None) };
+        let Some(item) = self.read_item(container, &key, &post_id.to_string()).await? else {
+            return Ok(None);
+        };
         let copy: PostCopyItem = item.decode()?;
         let owned = self.live_post(post_id).await?.is_some_and(|post| post.user_id == copy.user_id);
         let drift = Drift::OrphanedCopy {
@@ -231,7 +238,8 @@ impl Verifier {
     /// Compares the feed with the newest posts.
     async fn feed_drifts(&self) -> Result<Vec<Drift>, Fault> {
         let ledger = Ledger::new();
-        let newest = Query::Newest { container: POSTS, item_type: types::POST, after: None, limit: FEED_POSTS_MAX };
+        let newest =
+            Query::Newest { container: POSTS, item_type: types::POST, after: None, limit: FEED_POSTS_MAX };
         let newest = self.store.query(&newest, &ledger).await?.items;
         let key = PartitionKey::from(FEED_PARTITION);
         let feed = Query::Partition {

@@ -9,9 +9,7 @@ use crate::accounts::username::Username;
 use crate::blog::containers::{ACCOUNTS, FEED, FEED_PARTITION, POSTS, USERS};
 use crate::blog::ids::{PostId, UserId};
 use crate::blog::items::{AccountItem, PostCopyItem, types};
-use crate::store::{
-    ContainerName, Fault, Ledger, NewItem, PartitionKey, Rejection, WriteError, WriteOp,
-};
+use crate::store::{ContainerName, Fault, Ledger, NewItem, PartitionKey, Rejection, WriteError, WriteOp};
 
 /// How often a write that met a concurrent one is tried.
 const TRIES_MAX: u32 = 8;
@@ -155,7 +153,12 @@ impl Verifier {
     }
 
     /// Writes; `false` when the write was refused because of a concurrent one.
-    async fn write(&self, container: ContainerName, key: &PartitionKey, operation: WriteOp) -> Result<bool, Fault> {
+    async fn write(
+        &self,
+        container: ContainerName,
+        key: &PartitionKey,
+        operation: WriteOp,
+    ) -> Result<bool, Fault> {
         match self.store.write(container, key, operation, &Ledger::new()).await {
             Ok(_) => Ok(true),
             Err(WriteError::Rejected {
