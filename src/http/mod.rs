@@ -1,1 +1,13 @@
 //! The HTTP side: router, GraphQL over HTTP, health, static files.
+//!
+//! A request enters at [`server`], is dispatched by [`router`], and when it is GraphQL is taken through
+//! [`graphql_http`] to the [`GraphqlService`](graphql_service::GraphqlService) that the composition root
+//! gives. Nothing here knows the domain, the schema's types or the store.
+
+pub mod document;
+pub mod graphql_http;
+pub mod graphql_request;
+pub mod graphql_response;
+pub mod graphql_service;
+pub mod media_type;
+pub mod variables;

@@ -1,0 +1,214 @@
+//! Responses of the GraphQL endpoint: status, headers and body under either media type.
+//! Knows async-graphql's response and the error codes clients rely on, nothing of the domain.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use async_graphql::{ErrorExtensionValues, Response as Execution, ServerError, Value};
+use axum::{
+    body::Body,
+    http::{
+        HeaderValue, Response, StatusCode,
+        header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
+    },
+};
+use serde::Serialize;
+
+use super::{
+    document::{DocumentError, OperationError},
+    graphql_request::MalformedRequest,
+    graphql_service::RequestRejection,
+    media_type::ResponseType,
+};
+
+/// What a response usually takes, in bytes; the buffer grows when it takes more.
+const RESPONSE_BYTES_EXPECTED: usize = 1024;
+
+/// Why a request was answered without being executed.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    #[error("The client accepts neither application/graphql-response+json nor application/json.")]
+    NotAcceptable,
+    #[error("The body of a POST must be application/json in UTF-8, as its Content-Type says.")]
+    UnsupportedMediaType,
+    #[error("The method must be GET or POST.")]
+    MethodNotAllowed,
+    #[error("A mutation must be sent by POST.")]
+    MutationOverGet,
+    #[error("Subscriptions are not served here.")]
+    Subscription,
+    #[error(transparent)]
+    Malformed(#[from] MalformedRequest),
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+    #[error(transparent)]
+    Operation(#[from] OperationError),
+    #[error("{0}")]
+    Variables(ServerError),
+    #[error(transparent)]
+    Rejected(#[from] RequestRejection),
+    #[error("The request took longer than {0:?}.")]
+    TimedOut(std::time::Duration),
+}
+
+/// Whether the status depends on the media type.
+enum Kind {
+    /// The client sent no well-formed request, or may not send it: the status is the same for both types.
+    Http(StatusCode),
+    /// A well-formed request that cannot be executed: 200 for clients of before 2025.
+    RequestError,
+}
+
+impl Refusal {
+    /// The response that tells the client.
+    pub fn into_response(self, media_type: ResponseType) -> Response<Body> {
+        let (kind, code) = self.classify();
+        let status = match (kind, media_type) {
+            (Kind::Http(status), _) => status,
+            (Kind::RequestError, ResponseType::GraphqlResponse) => StatusCode::BAD_REQUEST,
+            (Kind::RequestError, ResponseType::Json) => StatusCode::OK,
+        };
+        let allowed = match self {
+            Self::MethodNotAllowed => Some("GET, HEAD, POST"),
+            Self::MutationOverGet => Some("POST"),
+            _ => None,
+        };
+        let challenged = matches!(self, Self::Rejected(RequestRejection::InvalidToken));
+        let retry_after = match self {
+            Self::Rejected(RequestRejection::Unavailable { retry_after }) => retry_after,
+            _ => None,
+        };
+
+        let body = encode(&ResponseBody { data: None, errors: &[self.into_error(code)], extensions: None });
+        let mut response = respond(status, media_type, body);
+        let headers = response.headers_mut();
+        if let Some(methods) = allowed {
+            headers.insert(ALLOW, HeaderValue::from_static(methods));
+        }
+        if challenged {
+            headers
+                .insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer error=\"invalid_token\""));
+        }
+        if let Some(delay) = retry_after {
+            // Whole seconds, rounded up so that a client never comes too early.
+            let seconds = delay.as_secs() + u64::from(delay.subsec_nanos() > 0);
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+
+    fn classify(&self) -> (Kind, &'static str) {
+        use StatusCode as Status;
+        match self {
+            Self::NotAcceptable => (Kind::Http(Status::NOT_ACCEPTABLE), "BAD_USER_INPUT"),
+            Self::UnsupportedMediaType => (Kind::Http(Status::UNSUPPORTED_MEDIA_TYPE), "BAD_USER_INPUT"),
+            Self::MethodNotAllowed | Self::MutationOverGet => {
+                (Kind::Http(Status::METHOD_NOT_ALLOWED), "BAD_USER_INPUT")
+            }
+            Self::Malformed(MalformedRequest::BodyTooLarge { .. }) => {
+                (Kind::Http(Status::PAYLOAD_TOO_LARGE), "LIMIT_EXCEEDED")
+            }
+            Self::Malformed(_) => (Kind::Http(Status::BAD_REQUEST), "BAD_USER_INPUT"),
+            Self::Document(DocumentError::TooDeep | DocumentError::TooLong) => {
+                (Kind::RequestError, "LIMIT_EXCEEDED")
+            }
+            Self::Subscription
+            | Self::Document(DocumentError::Syntax(_))
+            | Self::Operation(_)
+            | Self::Variables(_) => (Kind::RequestError, "BAD_USER_INPUT"),
+            Self::Rejected(RequestRejection::InvalidToken) => {
+                (Kind::Http(Status::UNAUTHORIZED), "UNAUTHENTICATED")
+            }
+            Self::Rejected(RequestRejection::Unavailable { .. }) | Self::TimedOut(_) => {
+                (Kind::Http(Status::SERVICE_UNAVAILABLE), "UNAVAILABLE")
+            }
+        }
+    }
+
+    fn into_error(self, code: &'static str) -> ServerError {
+        let mut error = match self {
+            Self::Variables(error) | Self::Document(DocumentError::Syntax(error)) => error,
+            other => ServerError::new(other.to_string(), None),
+        };
+        error.extensions.get_or_insert_default().set("code", code);
+        error
+    }
+}
+
+/// The response of an execution.
+///
+/// async-graphql reports an error of the request (validation, a limit) as errors without a path beside null
+/// data. An error of a field has a path, and its null data is a result: such a response keeps its `data`.
+pub fn executed(mut execution: Execution, media_type: ResponseType) -> Response<Body> {
+    let is_request_error = execution.data == Value::Null
+        && !execution.errors.is_empty()
+        && execution.errors.iter().all(|error| error.path.is_empty());
+    let status = match media_type {
+        ResponseType::GraphqlResponse if is_request_error => request_error_status(&execution.errors),
+        _ => StatusCode::OK,
+    };
+    if is_request_error {
+        for error in &mut execution.errors {
+            let extensions = error.extensions.get_or_insert_with(ErrorExtensionValues::default);
+            if extensions.get("code").is_none() {
+                extensions.set("code", "BAD_USER_INPUT");
+            }
+        }
+    }
+    let body = encode(&ResponseBody {
+        data: (!is_request_error).then_some(&execution.data),
+        errors: &execution.errors,
+        extensions: (!execution.extensions.is_empty()).then_some(&execution.extensions),
+    });
+    let mut response = respond(status, media_type, body);
+    response.headers_mut().extend(execution.http_headers);
+    response
+}
+
+/// The answer to a request whose handler panicked: masked, for the log has the panic.
+pub fn panicked() -> Response<Body> {
+    let mut error = ServerError::new("Something went wrong on the server.", None);
+    error.extensions.get_or_insert_default().set("code", "INTERNAL");
+    let body = encode(&ResponseBody { data: None, errors: &[error], extensions: None });
+    respond(StatusCode::INTERNAL_SERVER_ERROR, ResponseType::Json, body)
+}
+
+#[derive(Serialize)]
+struct ResponseBody<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<&'a Value>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    errors: &'a [ServerError],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extensions: Option<&'a BTreeMap<String, Value>>,
+}
+
+/// The status of a request error that the executor raised: a fault of the server is not the client's.
+fn request_error_status(errors: &[ServerError]) -> StatusCode {
+    let code = errors.iter().find_map(|error| match error.extensions.as_ref()?.get("code")? {
+        Value::String(code) => Some(Cow::Borrowed(code.as_str())),
+        Value::Enum(code) => Some(Cow::Borrowed(code.as_str())),
+        _ => None,
+    });
+    match code.as_deref() {
+        Some("UNAVAILABLE") => StatusCode::SERVICE_UNAVAILABLE,
+        Some("INTERNAL") => StatusCode::INTERNAL_SERVER_ERROR,
+        _ => StatusCode::BAD_REQUEST,
+    }
+}
+
+fn encode(body: &ResponseBody<'_>) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(RESPONSE_BYTES_EXPECTED);
+    serde_json::to_writer(&mut bytes, body)
+        .expect("a GraphQL response has string keys only, and a vector takes every write");
+    bytes
+}
+
+/// No response is stored: it may hold what only its viewer may read, and its read models move on.
+fn respond(status: StatusCode, media_type: ResponseType, body: Vec<u8>) -> Response<Body> {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, media_type.header_value());
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

@@ -1,0 +1,231 @@
+//! Media types of GraphQL over HTTP: what a client accepts and what it sent. Knows headers, nothing of GraphQL.
+
+use axum::http::{
+    HeaderMap, HeaderValue,
+    header::{ACCEPT, CONTENT_TYPE},
+};
+
+/// The media types a response is served as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResponseType {
+    /// `application/graphql-response+json`: the status tells a request error from a result.
+    GraphqlResponse,
+    /// `application/json`: every well-formed request is answered with 200, for clients of before 2025.
+    Json,
+}
+
+impl ResponseType {
+    /// The value of the `Content-Type` header.
+    pub fn header_value(self) -> HeaderValue {
+        HeaderValue::from_static(match self {
+            Self::GraphqlResponse => "application/graphql-response+json; charset=utf-8",
+            Self::Json => "application/json; charset=utf-8",
+        })
+    }
+
+    /// The type the client likes best, or `None` when it accepts neither.
+    ///
+    /// Without an `Accept` header that is `application/graphql-response+json`, as the specification has it
+    /// since 1 January 2025. A bare wildcard, which is what `fetch` and curl send by themselves, means
+    /// `application/json`: such a client has not said that it knows the newer type. Between two types
+    /// named with the same weight the newer one wins.
+    pub fn negotiate(headers: &HeaderMap) -> Option<Self> {
+        let mut stated = false;
+        let mut graphql_response = Preference::default();
+        let mut json = Preference::default();
+        for value in headers.get_all(ACCEPT) {
+            let Ok(value) = value.to_str() else { continue };
+            for range in value.split(',').map(str::trim).filter(|range| !range.is_empty()) {
+                stated = true;
+                let Some((range, weight)) = parse_range(range) else { continue };
+                graphql_response.consider(range, "graphql-response+json", weight);
+                json.consider(range, "json", weight);
+            }
+        }
+        if !stated {
+            return Some(Self::GraphqlResponse);
+        }
+        let named_alike = graphql_response == json && json.specificity == Specificity::Named;
+        if json.weight > 0 && !named_alike && json >= graphql_response {
+            Some(Self::Json)
+        } else if graphql_response.weight > 0 {
+            Some(Self::GraphqlResponse)
+        } else {
+            None
+        }
+    }
+}
+
+/// Whether the body is `application/json` in UTF-8, the one content type that reaches execution. It is not
+/// a "simple" type, so that a browser asks for leave before it sends one across origins.
+pub fn is_json_request(headers: &HeaderMap) -> bool {
+    let mut values = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return false };
+    let Ok(value) = value.to_str() else { return false };
+    let mut parts = value.split(';').map(str::trim);
+    let essence = parts.next().unwrap_or_default();
+    essence.eq_ignore_ascii_case("application/json") && parts.all(is_supported_parameter)
+}
+
+/// How far a client likes a type: by weight, then by how precisely it was named.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Preference {
+    weight: u16,
+    specificity: Specificity,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Specificity {
+    #[default]
+    Absent,
+    Anything,
+    Application,
+    Named,
+}
+
+impl Preference {
+    /// Takes the weight of a media range that matches more precisely than those seen before.
+    fn consider(&mut self, range: &str, subtype: &str, weight: u16) {
+        let specificity = match range.split_once('/') {
+            Some(("*", "*")) => Specificity::Anything,
+            Some((kind, "*")) if kind.eq_ignore_ascii_case("application") => Specificity::Application,
+            Some((kind, name))
+                if kind.eq_ignore_ascii_case("application") && name.eq_ignore_ascii_case(subtype) =>
+            {
+                Specificity::Named
+            }
+            _ => return,
+        };
+        if specificity > self.specificity || (specificity == self.specificity && weight > self.weight) {
+            *self = Self { weight, specificity };
+        }
+    }
+}
+
+/// The media range and its weight in thousandths; `None` for one that nobody here can serve or read.
+fn parse_range(range: &str) -> Option<(&str, u16)> {
+    let mut parts = range.split(';').map(str::trim);
+    let media = parts.next()?;
+    let mut weight = 1000;
+    for parameter in parts {
+        match parameter.split_once('=') {
+            Some((name, value)) if name.trim().eq_ignore_ascii_case("q") => {
+                weight = parse_weight(value.trim())?
+            }
+            _ if is_supported_parameter(parameter) => {}
+            _ => return None,
+        }
+    }
+    Some((media, weight))
+}
+
+/// A weight of RFC 9110: from 0 to 1, with at most three decimals.
+fn parse_weight(text: &str) -> Option<u16> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    if decimals.len() > 3 || !decimals.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let thousandths = decimals.bytes().chain(*b"000").take(3).fold(0, |sum, digit| {
+        sum * 10 + u16::from(digit - b'0')
+    });
+    match (whole, thousandths) {
+        ("0", _) => Some(thousandths),
+        ("1", 0) => Some(1000),
+        _ => None,
+    }
+}
+
+/// Any parameter but a charset other than UTF-8.
+fn is_supported_parameter(parameter: &str) -> bool {
+    match parameter.split_once('=') {
+        Some((name, value)) if name.trim().eq_ignore_ascii_case("charset") => {
+            let charset = value.trim().trim_matches('"');
+            charset.eq_ignore_ascii_case("utf-8") || charset.eq_ignore_ascii_case("utf8")
+        }
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn negotiate(accept: &str) -> Option<ResponseType> {
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, HeaderValue::from_str(accept).unwrap());
+        ResponseType::negotiate(&headers)
+    }
+
+    fn is_json(content_type: &str) -> bool {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_str(content_type).unwrap());
+        is_json_request(&headers)
+    }
+
+    #[test]
+    fn http_accept_header_decides_between_the_two_types_by_weight_then_precision() {
+        use ResponseType::{GraphqlResponse, Json};
+        let cases = [
+            ("application/graphql-response+json", Some(GraphqlResponse)),
+            ("application/json", Some(Json)),
+            ("APPLICATION/JSON", Some(Json)),
+            ("application/graphql-response+json, application/json;q=0.9", Some(GraphqlResponse)),
+            ("application/graphql-response+json;q=0.5, application/json;q=0.9", Some(Json)),
+            ("application/json, application/graphql-response+json", Some(GraphqlResponse)),
+            (
+                "application/graphql-response+json; charset=utf-8, application/json; charset=utf-8",
+                Some(GraphqlResponse),
+            ),
+            ("application/json, text/plain, */*", Some(Json)),
+            ("*/*", Some(Json)),
+            ("application/*", Some(Json)),
+            ("application/*;q=0.2, */*;q=0.1", Some(Json)),
+            ("*/*;q=0.1, application/graphql-response+json;q=0.2", Some(GraphqlResponse)),
+            ("application/json;q=0, */*", Some(GraphqlResponse)),
+            ("application/json;q=0.000, application/graphql-response+json;q=1.000", Some(GraphqlResponse)),
+            ("application/graphql-response+json;charset=iso-8859-1, application/json", Some(Json)),
+            ("", Some(GraphqlResponse)),
+            ("text/html", None),
+            ("application/json;q=0", None),
+            ("application/json;charset=utf-16", None),
+            ("application/json;q=2", None),
+            ("*/*;q=0", None),
+            ("nonsense", None),
+        ];
+        for (accept, expected) in cases {
+            assert_eq!(negotiate(accept), expected, "Accept: {accept}");
+        }
+    }
+
+    #[test]
+    fn http_accept_headers_on_several_lines_count_as_one_list() {
+        let mut headers = HeaderMap::new();
+        headers.append(ACCEPT, HeaderValue::from_static("text/html"));
+        headers.append(ACCEPT, HeaderValue::from_static("application/json"));
+        assert_eq!(ResponseType::negotiate(&headers), Some(ResponseType::Json));
+    }
+
+    #[test]
+    fn http_only_json_in_utf_8_is_a_request_body() {
+        for accepted in [
+            "application/json",
+            "application/json; charset=utf-8",
+            "application/json;charset=\"UTF-8\"",
+            "Application/JSON",
+        ] {
+            assert!(is_json(accepted), "{accepted}");
+        }
+        for refused in [
+            "text/plain",
+            "application/x-www-form-urlencoded",
+            "multipart/form-data; boundary=x",
+            "application/json; charset=utf-16",
+            "application/graphql",
+            "application/jsonp",
+            "",
+        ] {
+            assert!(!is_json(refused), "{refused}");
+        }
+        assert!(!is_json_request(&HeaderMap::new()));
+    }
+}
