@@ -13,4 +13,5 @@ pub mod compare;
 pub mod config;
 pub mod graphql;
 pub mod http;
+pub mod lifecycle;
 pub mod store;

@@ -189,14 +189,14 @@ mod tests {
     }
 
     #[test]
-    fn http_document_at_the_nesting_limit_is_parsed_and_one_beyond_is_refused() {
+    fn document_at_the_nesting_limit_is_parsed_and_one_beyond_is_refused() {
         let nested = |depth: usize| format!("{}a{}", "{a".repeat(depth - 1) + "{", "}".repeat(depth));
         assert!(!matches!(parse(&nested(DOCUMENT_NESTING_MAX)), Err(DocumentError::TooDeep)));
         assert!(matches!(parse(&nested(DOCUMENT_NESTING_MAX + 1)), Err(DocumentError::TooDeep)));
     }
 
     #[test]
-    fn http_nested_lists_and_objects_are_bounded_like_selections() {
+    fn nested_lists_and_objects_are_bounded_like_selections() {
         for (open, close) in [("[", "]"), ("{a:", "}")] {
             let value = open.repeat(100_000) + "1" + &close.repeat(100_000);
             assert!(matches!(parse(&format!("{{a(b:{value})}}")), Err(DocumentError::TooDeep)));
@@ -207,14 +207,14 @@ mod tests {
     }
 
     #[test]
-    fn http_document_with_too_many_tokens_is_refused_before_it_is_parsed() {
+    fn document_with_too_many_tokens_is_refused_before_it_is_parsed() {
         let long = format!("{{{}}}", "a ".repeat(DOCUMENT_TOKENS_MAX));
         assert!(matches!(parse(&long), Err(DocumentError::TooLong)));
         assert!(parse(&format!("{{{}}}", "a ".repeat(DOCUMENT_TOKENS_MAX - 2))).is_ok());
     }
 
     #[test]
-    fn http_brackets_in_strings_and_comments_count_for_nothing() {
+    fn brackets_in_strings_and_comments_count_for_nothing() {
         let brackets = "{[(".repeat(1_000);
         assert!(parse(&format!("{{ a(b: \"{brackets}\") }} # {brackets}")).is_ok());
         assert!(parse(&format!(r#"{{ a(b: """ {brackets} \""" " {brackets} """) }}"#)).is_ok());
@@ -223,21 +223,21 @@ mod tests {
     }
 
     #[test]
-    fn http_unclosed_string_is_a_syntax_error() {
+    fn unclosed_string_is_a_syntax_error() {
         for text in ["{ a(b: \"", "{ a(b: \"\"\"", "{ a(b: \"\\", "\"", "{ é }"] {
             assert!(matches!(parse(text), Err(DocumentError::Syntax(_))), "{text}");
         }
     }
 
     #[test]
-    fn http_same_text_is_parsed_once() {
+    fn same_text_is_parsed_once() {
         let documents = Documents::new();
         let (first, second) = (documents.parse("{ a }").unwrap(), documents.parse("{ a }").unwrap());
         assert!(Arc::ptr_eq(&first, &second));
     }
 
     #[test]
-    fn http_document_cache_stays_within_its_bytes() {
+    fn document_cache_stays_within_its_bytes() {
         let documents = Documents::new();
         for number in 0..2_000 {
             documents.parse(&format!("{{ a{number} # {} \n }}", "x".repeat(1_000))).unwrap();
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn http_operation_is_chosen_by_name_or_by_being_the_only_one() {
+    fn operation_is_chosen_by_name_or_by_being_the_only_one() {
         let document = parse("query A { a } mutation B { b }").unwrap();
         assert!(select_operation(&document, Some("B")).is_ok());
         assert_eq!(

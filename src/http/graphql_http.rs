@@ -115,11 +115,8 @@ fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, RequestRejection> {
     if values.next().is_some() {
         return Err(RequestRejection::InvalidToken);
     }
-    let (scheme, token) = value
-        .to_str()
-        .ok()
-        .and_then(|value| value.split_once(' '))
-        .ok_or(RequestRejection::InvalidToken)?;
+    let (scheme, token) =
+        value.to_str().ok().and_then(|value| value.split_once(' ')).ok_or(RequestRejection::InvalidToken)?;
     let token = token.trim();
     if scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() {
         Ok(Some(token))

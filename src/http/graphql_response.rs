@@ -85,8 +85,7 @@ impl Refusal {
             headers.insert(ALLOW, HeaderValue::from_static(methods));
         }
         if challenged {
-            headers
-                .insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer error=\"invalid_token\""));
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer error=\"invalid_token\""));
         }
         if let Some(delay) = retry_after {
             // Whole seconds, rounded up so that a client never comes too early.

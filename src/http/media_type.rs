@@ -125,9 +125,8 @@ fn parse_weight(text: &str) -> Option<u16> {
     if decimals.len() > 3 || !decimals.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let thousandths = decimals.bytes().chain(*b"000").take(3).fold(0, |sum, digit| {
-        sum * 10 + u16::from(digit - b'0')
-    });
+    let thousandths =
+        decimals.bytes().chain(*b"000").take(3).fold(0, |sum, digit| sum * 10 + u16::from(digit - b'0'));
     match (whole, thousandths) {
         ("0", _) => Some(thousandths),
         ("1", 0) => Some(1000),
@@ -163,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn http_accept_header_decides_between_the_two_types_by_weight_then_precision() {
+    fn accept_header_decides_between_the_two_types_by_weight_then_precision() {
         use ResponseType::{GraphqlResponse, Json};
         let cases = [
             ("application/graphql-response+json", Some(GraphqlResponse)),
@@ -198,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn http_accept_headers_on_several_lines_count_as_one_list() {
+    fn accept_headers_on_several_lines_count_as_one_list() {
         let mut headers = HeaderMap::new();
         headers.append(ACCEPT, HeaderValue::from_static("text/html"));
         headers.append(ACCEPT, HeaderValue::from_static("application/json"));
@@ -206,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn http_only_json_in_utf_8_is_a_request_body() {
+    fn only_json_in_utf_8_is_a_request_body() {
         for accepted in [
             "application/json",
             "application/json; charset=utf-8",

@@ -91,7 +91,9 @@ impl InputTypes {
 
     fn mismatch_named(&self, name: &Name, value: &Value) -> Option<String> {
         let fits = match name.as_str() {
-            "Int" => matches!(value, Value::Number(number) if number.as_i64().is_some_and(|number| i32::try_from(number).is_ok())),
+            "Int" => {
+                matches!(value, Value::Number(number) if number.as_i64().is_some_and(|number| i32::try_from(number).is_ok()))
+            }
             "Float" => matches!(value, Value::Number(_)),
             "String" => matches!(value, Value::String(_)),
             "Boolean" => matches!(value, Value::Boolean(_)),
@@ -186,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn http_variables_that_fit_their_types_are_taken() {
+    fn variables_that_fit_their_types_are_taken() {
         for (definition, variables) in [
             ("$a: ID!", json!({ "a": "x" })),
             ("$a: ID!", json!({ "a": 7 })),
@@ -208,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn http_variables_that_do_not_fit_are_refused_with_the_place_of_the_fault() {
+    fn variables_that_do_not_fit_are_refused_with_the_place_of_the_fault() {
         for (definition, variables, place) in [
             ("$a: ID!", json!({}), "not provided"),
             ("$a: ID!", json!({ "a": null }), "found null"),
@@ -226,7 +228,11 @@ mod tests {
             ("$a: Page", json!({ "a": {} }), "\"order\""),
             ("$a: Page", json!({ "a": { "order": "NEWEST", "more": 1 } }), "\"more\""),
             ("$a: Page", json!({ "a": { "order": "NEWEST", "first": null } }), "in field \"first\""),
-            ("$a: Page", json!({ "a": { "order": "NEWEST", "tags": ["x", 1] } }), "in field \"tags\", at index 1"),
+            (
+                "$a: Page",
+                json!({ "a": { "order": "NEWEST", "tags": ["x", 1] } }),
+                "in field \"tags\", at index 1",
+            ),
             ("$a: Key", json!({ "a": { "id": 1, "name": "x" } }), "exactly one"),
             ("$a: Key", json!({ "a": { "id": null } }), "exactly one"),
         ] {

@@ -1,0 +1,146 @@
+//! Listens, serves connections, and stops in an orderly way. Knows TCP and HTTP/1.1, not what is served.
+
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+    task::{JoinError, JoinSet},
+    time::{sleep, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+/// How many connections are served at once. More wait in the backlog of the system.
+pub const CONNECTIONS_MAX: usize = 10_000;
+
+/// How long a client may take to send the head of a request, and how long an idle connection is kept.
+pub const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long to wait before the next `accept` when the system has no room for another socket.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
+
+/// Why there is no server.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    #[error("cannot listen on {address}: {source}")]
+    Bind { address: SocketAddr, source: io::Error },
+}
+
+/// How a server stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stopped {
+    /// Every request that was under way had its answer.
+    Gracefully,
+    /// The deadline passed: that many connections were dropped.
+    DroppingConnections(usize),
+}
+
+/// A socket that listens and does not yet serve.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    local_address: SocketAddr,
+}
+
+impl Server {
+    /// Listens; port 0 takes a free one.
+    pub async fn bind(address: SocketAddr) -> Result<Self, ServerError> {
+        let bind_error = |source| ServerError::Bind { address, source };
+        let listener = TcpListener::bind(address).await.map_err(bind_error)?;
+        let local_address = listener.local_addr().map_err(bind_error)?;
+        Ok(Self { listener, local_address })
+    }
+
+    /// Where it listens: the port is the real one.
+    pub fn local_address(&self) -> SocketAddr {
+        self.local_address
+    }
+
+    /// Serves until `stop` fires; then takes no more connections, closes idle ones, and gives requests that
+    /// are under way until the deadline to finish.
+    ///
+    /// Dropping the future drops every connection.
+    pub async fn serve(self, router: Router, stop: CancellationToken, deadline: Duration) -> Stopped {
+        let mut connections = JoinSet::new();
+        self.accept_until_stopped(&mut connections, router, &stop).await;
+        let finished = timeout(deadline, async {
+            while let Some(ended) = connections.join_next().await {
+                report(ended);
+            }
+        });
+        if finished.await.is_ok() {
+            return Stopped::Gracefully;
+        }
+        let dropped = connections.len();
+        connections.shutdown().await;
+        Stopped::DroppingConnections(dropped)
+    }
+
+    async fn accept_until_stopped(
+        self,
+        connections: &mut JoinSet<()>,
+        router: Router,
+        stop: &CancellationToken,
+    ) {
+        let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let accept = async || {
+            // The semaphore is never closed, so a permit always comes.
+            let permit = Arc::clone(&room).acquire_owned().await.ok();
+            self.listener.accept().await.map(|(stream, _)| (stream, permit))
+        };
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                Some(ended) = connections.join_next() => report(ended),
+                accepted = accept() => match accepted {
+                    Ok((stream, permit)) => {
+                        let (router, stop) = (router.clone(), stop.clone());
+                        connections.spawn(async move {
+                            serve_connection(stream, router, stop).await;
+                            drop(permit);
+                        });
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, "a connection was not accepted");
+                        sleep(ACCEPT_RETRY_DELAY).await;
+                    }
+                },
+            }
+        }
+    }
+}
+
+async fn serve_connection(stream: TcpStream, router: Router, stop: CancellationToken) {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "TCP_NODELAY was not set");
+    }
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_READ_TIMEOUT)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+        .with_upgrades();
+    tokio::pin!(connection);
+    let served = tokio::select! {
+        served = connection.as_mut() => served,
+        () = stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = served {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+fn report(ended: Result<(), JoinError>) {
+    if let Err(error) = ended {
+        tracing::error!(%error, "the task of a connection failed");
+    }
+}
