@@ -181,7 +181,7 @@ impl Query {
     }
 
     async fn panics(&self) -> String {
-        panic!("a secret of the server")
+        fault()
     }
 
     async fn waits(&self, context: &Context<'_>) -> String {
@@ -190,6 +190,10 @@ impl Query {
         state.released.notified().await;
         "done".to_owned()
     }
+}
+
+fn fault() -> String {
+    panic!("a secret of the server")
 }
 
 struct Mutation;
