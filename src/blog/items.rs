@@ -4,6 +4,7 @@
 //! Source: "Model and partition data on Azure Cosmos DB using a real-world example", its V2 and V3 items.
 
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use super::ids::{CommentId, LikeId, PostId, UserId};
 
@@ -16,10 +17,16 @@ pub mod types {
     pub const ACCOUNT: &str = "account";
     pub const SUBJECT: &str = "subject";
     pub const OUTCOME: &str = "outcome";
+    /// Stands in `users` where a sign-up was given up, so that its user is never created.
+    pub const ABANDONED: &str = "abandoned";
 }
 
 /// How long a soft-deleted item stays, in seconds: 30 days, within which every projection has to have seen it.
 pub const TOMBSTONE_TTL_S: u32 = 30 * 24 * 60 * 60;
+/// How long the outcome of an idempotent command is remembered, in seconds.
+pub const OUTCOME_TTL_S: u32 = 24 * 60 * 60;
+/// How long the user id of an abandoned sign-up stays blocked, in seconds: far longer than a command can run.
+pub const ABANDONED_TTL_S: u32 = 24 * 60 * 60;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
 fn is_false(value: &bool) -> bool {
@@ -163,4 +170,41 @@ pub struct AccountItem {
     /// A hash of the idempotency key of the sign-up that made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key_hash: Option<String>,
+}
+
+/// Blocks the user id of a sign-up that was given up, in `users` under that id. No user ever follows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AbandonedItem {
+    pub id: UserId,
+    #[serde(rename = "type")]
+    pub item_type: String,
+    pub user_id: UserId,
+    pub ttl: u32,
+}
+
+/// The user behind a subject of an OpenID Connect provider, in `accounts` under a hash of issuer and subject.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SubjectItem {
+    pub id: String,
+    #[serde(rename = "type")]
+    pub item_type: String,
+    pub user_id: UserId,
+}
+
+/// What a command with an idempotency key is about to create, in `accounts` under a hash of user, command and key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OutcomeItem {
+    pub id: String,
+    #[serde(rename = "type")]
+    pub item_type: String,
+    /// A hash of the command's input: a repeat has the same.
+    pub content_hash: String,
+    /// The post in whose logical partition the result lies.
+    pub post_id: PostId,
+    /// The id of the post or comment, chosen before it is created.
+    pub result_id: Uuid,
+    pub ttl: u32,
 }

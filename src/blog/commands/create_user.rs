@@ -1,0 +1,90 @@
+//! C1: sign up. First the name's reservation, which holds the way to sign in, then the user; see [`super::names`]
+//! for why a crash between them neither loses the name nor gives it away twice.
+
+use crate::accounts::password::{Password, PasswordHash};
+use crate::accounts::username::Username;
+use crate::blog::ids::UserId;
+use crate::blog::items::{AccountItem, UserItem};
+use crate::store::{Fault, FaultKind, Ledger};
+
+use super::digest::sha256_hex;
+use super::error::contended;
+use super::names::{self, Claim, Holder};
+use super::text::IdempotencyKey;
+use super::{CommandError, Commands, Refusal};
+
+/// How often a sign-up starts again with a new user id after others had given it up for dead.
+const SIGN_UP_ATTEMPTS_MAX: u32 = 8;
+
+/// A new user, as typed.
+pub struct CreateUser {
+    pub username: String,
+    pub password: String,
+    pub idempotency_key: Option<String>,
+}
+
+impl Commands {
+    /// Creates a user who can sign in with a password.
+    ///
+    /// # Errors
+    /// `BAD_USER_INPUT` on `username`, `password` or `idempotencyKey`; `CONFLICT` on `username` when it is taken, on
+    /// `idempotencyKey` when a sign-up with this key had another password or spelling.
+    pub async fn create_user(&self, input: CreateUser, ledger: &Ledger) -> Result<UserItem, CommandError> {
+        let username =
+            Username::parse(&input.username).map_err(|rule| Refusal::bad_input("username", rule))?;
+        let password =
+            Password::parse(&input.password).map_err(|rule| Refusal::bad_input("password", rule))?;
+        let key = input.idempotency_key.map(IdempotencyKey::parse).transpose()?;
+        let key_hash = key.map(|key| sha256_hex(&[username.normalized().as_str(), key.as_str()]));
+        let password_hash = self.passwords.hash(password.clone()).await?.to_stored();
+
+        for _ in 0..SIGN_UP_ATTEMPTS_MAX {
+            let id = UserId(self.new_id());
+            let wanted = AccountItem {
+                idempotency_key_hash: key_hash.clone(),
+                ..names::account(username.normalized(), id, Some(password_hash.clone()))
+            };
+            match self.names.claim(username.normalized(), &wanted, ledger).await? {
+                Claim::Held(holder) => {
+                    return self
+                        .first_sign_up(&username, password, key_hash.as_deref(), *holder, ledger)
+                        .await;
+                }
+                Claim::Granted => {}
+            }
+            if let Some(user) = self.names.create_user(id, &username, ledger).await? {
+                return Ok(user);
+            }
+        }
+        Err(contended("the reservation of a username").into())
+    }
+
+    /// The answer to a repeat: the user of the first sign-up, for who knows key and password. To all others the name
+    /// is taken, or about to be: then its rename is finished on the way.
+    async fn first_sign_up(
+        &self,
+        username: &Username,
+        password: Password,
+        key_hash: Option<&str>,
+        Holder { reservation, user }: Holder,
+        ledger: &Ledger,
+    ) -> Result<UserItem, CommandError> {
+        if user.pending_username.is_some() {
+            self.names.roll_forward(user.id, ledger).await?;
+        }
+        if key_hash.is_none() || reservation.idempotency_key_hash.as_deref() != key_hash {
+            return Err(Refusal::username_taken().into());
+        }
+        let stored = stored_hash(&reservation)?;
+        if self.passwords.verify(password, stored).await? && user.username == username.as_str() {
+            return Ok(user);
+        }
+        Err(Refusal::key_reused().into())
+    }
+}
+
+/// The password hash of an account; `None` for those who cannot sign in with a password.
+pub(super) fn stored_hash(account: &AccountItem) -> Result<Option<PasswordHash>, Fault> {
+    let stored = account.password_hash.as_deref().map(PasswordHash::from_stored).transpose();
+    stored.map_err(|error| Fault::new(FaultKind::Corrupt, "an account's hash").with_source(error))
+}

@@ -1,0 +1,55 @@
+//! C3 undone: delete a comment. Its author only; the author of the post has no say.
+
+use std::sync::Arc;
+
+use crate::blog::containers::POSTS;
+use crate::blog::ids::{CommentId, PostId, UserId};
+use crate::blog::items::{CommentItem, PostItem, types};
+use crate::store::Ledger;
+
+use super::post_queue::PostChange;
+use super::{CommandError, Commands, Refusal};
+
+/// Which comment its author deletes, and from which post.
+pub struct DeleteComment {
+    pub user_id: UserId,
+    pub post_id: PostId,
+    pub comment_id: CommentId,
+}
+
+/// What is left of the comment, and its post after it.
+#[derive(Debug, Clone)]
+pub struct CommentDeleted {
+    pub comment_id: CommentId,
+    pub post: Arc<PostItem>,
+}
+
+impl Commands {
+    /// Deletes the comment.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` on `commentId` (or `postId`, when the post is gone); `FORBIDDEN` to all but the comment's author.
+    pub async fn delete_comment(
+        &self,
+        input: DeleteComment,
+        ledger: &Ledger,
+    ) -> Result<CommentDeleted, CommandError> {
+        let id = input.comment_id.to_string();
+        let Some(item) = self.store.read(POSTS, &input.post_id.partition_key(), &id, ledger).await? else {
+            return Err(Refusal::comment_not_found().into());
+        };
+        let Ok(comment) = item.decode::<CommentItem>() else {
+            // The id of a like or of the post itself.
+            return Err(Refusal::comment_not_found().into());
+        };
+        if comment.deleted || comment.item_type != types::COMMENT {
+            return Err(Refusal::comment_not_found().into());
+        }
+        if comment.user_id != input.user_id {
+            return Err(Refusal::forbidden("only its author may delete a comment").into());
+        }
+        let change = PostChange::DeleteComment { comment, etag: item.etag };
+        let settled = self.change_post(input.post_id, input.user_id, change, ledger).await?;
+        Ok(CommentDeleted { comment_id: input.comment_id, post: settled.post })
+    }
+}

@@ -1,0 +1,31 @@
+//! C2: delete a post. A tombstone without title and content stays for as long as projections may need to see it.
+
+use std::sync::Arc;
+
+use crate::blog::ids::{PostId, UserId};
+use crate::blog::items::PostItem;
+use crate::store::Ledger;
+
+use super::post_queue::PostChange;
+use super::{CommandError, Commands};
+
+/// Which post its author deletes.
+pub struct DeletePost {
+    pub user_id: UserId,
+    pub post_id: PostId,
+}
+
+impl Commands {
+    /// Deletes the post and returns what is left of it.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` on `postId`; `FORBIDDEN` to all but the author.
+    pub async fn delete_post(
+        &self,
+        input: DeletePost,
+        ledger: &Ledger,
+    ) -> Result<Arc<PostItem>, CommandError> {
+        let settled = self.change_post(input.post_id, input.user_id, PostChange::Delete, ledger).await?;
+        Ok(settled.post)
+    }
+}

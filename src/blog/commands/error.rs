@@ -1,0 +1,135 @@
+//! How a command ends when it does not succeed: a [`Refusal`] is an answer to the client, with a code, the field
+//! and the limit; a [`Fault`] is a failure to answer, which a client sees masked.
+
+use thiserror::Error;
+
+use crate::accounts::password::HashingError;
+use crate::store::{self, Fault, FaultKind};
+
+/// Why a command did not succeed.
+#[derive(Debug, Error)]
+pub enum CommandError {
+    #[error(transparent)]
+    Rejected(#[from] Refusal),
+    #[error(transparent)]
+    Fault(#[from] Fault),
+}
+
+impl CommandError {
+    /// The refusal, if it was one.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            Self::Rejected(refusal) => Some(refusal),
+            Self::Fault(_) => None,
+        }
+    }
+}
+
+/// A command was understood and refused. Nothing was written that a reader can see.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct Refusal {
+    pub code: RefusalCode,
+    /// The input field it is about, in camelCase as clients write it.
+    pub field: Option<&'static str>,
+    /// For the client; it names the field's limit where there is one.
+    pub message: String,
+}
+
+/// The kinds of refusals, each with a stable code for clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefusalCode {
+    Unauthenticated,
+    Forbidden,
+    NotFound,
+    BadUserInput,
+    Conflict,
+    LimitExceeded,
+}
+
+impl RefusalCode {
+    /// The code as clients see it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unauthenticated => "UNAUTHENTICATED",
+            Self::Forbidden => "FORBIDDEN",
+            Self::NotFound => "NOT_FOUND",
+            Self::BadUserInput => "BAD_USER_INPUT",
+            Self::Conflict => "CONFLICT",
+            Self::LimitExceeded => "LIMIT_EXCEEDED",
+        }
+    }
+}
+
+impl Refusal {
+    fn new(code: RefusalCode, field: Option<&'static str>, message: impl Into<String>) -> Self {
+        Self { code, field, message: message.into() }
+    }
+
+    pub(super) fn unauthenticated(message: &str) -> Self {
+        Self::new(RefusalCode::Unauthenticated, None, message)
+    }
+
+    pub(super) fn forbidden(message: &str) -> Self {
+        Self::new(RefusalCode::Forbidden, None, message)
+    }
+
+    pub(super) fn not_found(field: &'static str, message: &str) -> Self {
+        Self::new(RefusalCode::NotFound, Some(field), message)
+    }
+
+    pub(super) fn post_not_found() -> Self {
+        Self::not_found("postId", "there is no such post")
+    }
+
+    pub(super) fn comment_not_found() -> Self {
+        Self::not_found("commentId", "there is no such comment")
+    }
+
+    /// The message begins with the field: `title must have 1 to 200 characters, has 0`.
+    pub(super) fn bad_input(field: &'static str, rule: impl std::fmt::Display) -> Self {
+        Self::new(RefusalCode::BadUserInput, Some(field), format!("{field} {rule}"))
+    }
+
+    pub(super) fn conflict(field: &'static str, message: &str) -> Self {
+        Self::new(RefusalCode::Conflict, Some(field), message)
+    }
+
+    pub(super) fn username_taken() -> Self {
+        Self::conflict("username", "this username is taken")
+    }
+
+    pub(super) fn key_reused() -> Self {
+        Self::conflict("idempotencyKey", "this idempotencyKey was used with other input")
+    }
+
+    pub(super) fn limit_exceeded(message: impl Into<String>) -> Self {
+        Self::new(RefusalCode::LimitExceeded, None, message)
+    }
+}
+
+impl From<HashingError> for CommandError {
+    fn from(error: HashingError) -> Self {
+        match error {
+            HashingError::Busy => {
+                let fault = Fault::new(FaultKind::Unavailable, "too many passwords are being hashed");
+                fault.with_retry_after(std::time::Duration::from_secs(1)).into()
+            }
+            HashingError::Fault(fault) => {
+                Fault::new(FaultKind::Internal, "a password could not be hashed").with_source(fault).into()
+            }
+        }
+    }
+}
+
+/// Others changed the same items again and again for as long as a command may try.
+pub(super) fn contended(what: &str) -> Fault {
+    Fault::new(FaultKind::Unavailable, format!("{what} kept changing while it was being written"))
+}
+
+/// A refusal of the store that a command rules out beforehand.
+pub(super) fn unexpected(rejection: store::Rejection) -> Fault {
+    Fault::new(FaultKind::Internal, "the store refused a write that keeps its limits").with_source(rejection)
+}

@@ -1,0 +1,151 @@
+//! The write side: one file for each command, with its input, what it refuses, and what it writes.
+//!
+//! [`Commands`] owns the rules of writing: limits, who may change what, exact counts, unique names, repeats with an
+//! idempotency key. It refuses to know tokens, GraphQL and HTTP, and it writes no read model: copies follow by the
+//! change feed. A command returns the items as they are after its write, so that its answer needs no read.
+//!
+//! All commands on one post go through [`post_queue`]; all claims of a username through [`names`].
+
+mod create_comment;
+mod create_post;
+mod create_user;
+mod delete_comment;
+mod delete_post;
+mod digest;
+mod error;
+mod external_identity;
+mod idempotency;
+mod like_post;
+mod marker;
+mod names;
+mod post_queue;
+mod sign_in;
+mod text;
+mod unlike_post;
+mod update_post;
+mod update_user;
+
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use uuid::Uuid;
+
+use crate::accounts::password::PasswordHasher;
+use crate::lifecycle::Tasks;
+use crate::store::{Clock, Fault, Ledger, Store, format_timestamp};
+
+use super::containers::POSTS;
+use super::ids::{IdSource, PostId, UserId};
+
+pub use create_comment::{CommentCreated, CreateComment};
+pub use create_post::CreatePost;
+pub use create_user::CreateUser;
+pub use delete_comment::{CommentDeleted, DeleteComment};
+pub use delete_post::DeletePost;
+pub use error::{CommandError, Refusal, RefusalCode};
+pub use external_identity::ExternalSubject;
+pub use like_post::{LikePost, PostLiked};
+pub use names::{Names, RollForward};
+pub use sign_in::SignIn;
+pub use text::{COMMENT_CHARS_MAX, IDEMPOTENCY_KEY_CHARS_MAX, POST_CONTENT_CHARS_MAX, TITLE_CHARS_MAX};
+pub use unlike_post::UnlikePost;
+pub use update_post::UpdatePost;
+pub use update_user::UpdateUser;
+
+use names::Found;
+use post_queue::PostQueues;
+
+/// What bounds the commands of this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CommandLimits {
+    /// Whether concurrent commands on one post share a batch. Off, each sends its own: only to be compared.
+    pub combine: bool,
+    /// Commands that may wait for their post, in the whole process; beyond it they are refused.
+    pub waiting_max: usize,
+    /// How often a batch is sent before it is given up because the post keeps changing.
+    pub batch_attempts_max: u32,
+}
+
+impl Default for CommandLimits {
+    fn default() -> Self {
+        Self { combine: true, waiting_max: 10_000, batch_attempts_max: 16 }
+    }
+}
+
+/// What commands need from outside.
+pub struct CommandParts {
+    pub store: Arc<dyn Store>,
+    pub clock: Arc<dyn Clock>,
+    pub ids: Arc<dyn IdSource>,
+    pub passwords: PasswordHasher,
+    /// Batches run in tasks of the process, so that a stop waits for them and a client that hangs up does not
+    /// interrupt them.
+    pub tasks: Tasks,
+    pub limits: CommandLimits,
+}
+
+/// The write side. Cheap to clone; clones share the queues.
+#[derive(Clone)]
+pub struct Commands {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn IdSource>,
+    passwords: PasswordHasher,
+    names: Names,
+    posts: Arc<PostQueues>,
+}
+
+impl Commands {
+    /// The write side over these parts. There has to be one for each process: its queues are what combines.
+    #[must_use]
+    pub fn new(parts: CommandParts) -> Self {
+        let CommandParts { store, clock, ids, passwords, tasks, limits } = parts;
+        Self {
+            names: Names::new(Arc::clone(&store)),
+            posts: Arc::new(PostQueues::new(Arc::clone(&store), tasks, limits)),
+            store,
+            clock,
+            ids,
+            passwords,
+        }
+    }
+
+    /// How many commands wait for their post at this moment.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.posts.waiting()
+    }
+
+    fn new_id(&self) -> Uuid {
+        self.ids.next_id(self.clock.now_ms())
+    }
+
+    fn timestamp(&self) -> String {
+        format_timestamp(self.clock.now_ms())
+    }
+
+    /// The username to be written beside what this user writes.
+    async fn username(&self, user: UserId, ledger: &Ledger) -> Result<String, CommandError> {
+        match self.names.find(user, ledger).await? {
+            Found::User(stored) => Ok(stored.user.username),
+            Found::Missing | Found::Abandoned => Err(no_such_user().into()),
+        }
+    }
+
+    /// An item of a post's logical partition.
+    async fn read_in_post<T: DeserializeOwned>(
+        &self,
+        post: PostId,
+        id: Uuid,
+        ledger: &Ledger,
+    ) -> Result<Option<T>, Fault> {
+        let id = id.as_hyphenated().to_string();
+        let item = self.store.read(POSTS, &post.partition_key(), &id, ledger).await?;
+        item.map(|item| item.decode()).transpose()
+    }
+}
+
+/// A token outlived its user.
+fn no_such_user() -> Refusal {
+    Refusal::unauthenticated("the signed-in user does not exist")
+}

@@ -1,0 +1,209 @@
+//! Usernames and who holds them: reservations in `accounts`, made, taken over, renamed and released so that a
+//! crash at any step loses no name and takes none twice.
+//!
+//! A name is held by the one user to whom its reservation points (`accounts`, id = normalised name), and only as
+//! long as that user's item has the name, or announces it in `pendingUsername`. Items of two logical partitions
+//! are never written together, so every protocol is a sequence of single conditional writes, and every state
+//! between two of them has to be one that others can judge. Three rules make that so:
+//!
+//! 1. *A claim writes the reservation.* A rename first announces the name in the user item, then writes the
+//!    reservation, even when that points to the user already: its ETag changes.
+//! 2. *A judge reads the reservation first and the user second*, then acts with If-Match on the reservation. Before
+//!    it calls a reservation lapsed, it rewrites the user item as read, with If-Match: a read may be old where
+//!    replicas lag, a conditional write is not. So at the moment of that write the user neither had nor announced
+//!    the name; had the user announced it later, its claim has changed the reservation, and the If-Match fails.
+//! 3. *A sign-up is judged by its user id.* It writes the reservation first and its user second. Whoever finds the
+//!    user missing waits a little, then blocks the user id with an item of type `abandoned`: from then on the sign-up
+//!    cannot finish (its Create conflicts, and it starts again), and before that the block itself conflicts.
+//!
+//! None is taken twice: a reservation changes hands only by If-Match after a judgement, and by rules 2 and 3 the
+//! former holder cannot complete a claim on the version that was judged. None is lost: a reservation that points
+//! to nobody who has or announces the name is one that the next claim takes over, so what a crash leaves behind
+//! costs a later claim a few operations and nothing else.
+
+mod claim;
+mod rename;
+
+use std::sync::Arc;
+
+use crate::accounts::username::{NormalizedUsername, Username};
+use crate::blog::containers::{ACCOUNTS, USERS};
+use crate::blog::ids::UserId;
+use crate::blog::items::{AccountItem, UserItem, types};
+use crate::store::{
+    ContainerName, ETag, Fault, FaultKind, Item, Ledger, NewItem, PartitionKey, Rejection, Store, WriteError,
+    WriteOp,
+};
+
+use super::error::unexpected;
+
+pub(super) use claim::{Claim, Holder};
+pub use rename::RollForward;
+
+/// How often a protocol starts again after another one changed what it had read.
+const ATTEMPTS_MAX: u32 = 16;
+
+/// The protocols over reservations. Cheap to clone.
+#[derive(Clone)]
+pub struct Names {
+    store: Arc<dyn Store>,
+}
+
+/// What lies under a user id.
+pub(super) enum Found {
+    Missing,
+    /// A sign-up that was given up: there is no such user, and never will be.
+    Abandoned,
+    User(Box<StoredUser>),
+}
+
+/// A user item as it was read.
+pub(super) struct StoredUser {
+    pub(super) user: UserItem,
+    pub(super) etag: ETag,
+    item: Item,
+}
+
+/// What became of a conditional write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Attempt {
+    Written,
+    /// It was refused, or it is not known whether it was written: what was read has to be read again.
+    LookAgain,
+}
+
+impl Names {
+    /// The protocols over this store.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self { store }
+    }
+
+    /// The user with this id.
+    pub(super) async fn find(&self, id: UserId, ledger: &Ledger) -> Result<Found, Fault> {
+        let Some(item) = self.store.read(USERS, &id.partition_key(), &id.to_string(), ledger).await? else {
+            return Ok(Found::Missing);
+        };
+        if item.decode::<Kind>()?.item_type == types::ABANDONED {
+            return Ok(Found::Abandoned);
+        }
+        Ok(Found::User(Box::new(StoredUser { user: item.decode()?, etag: item.etag.clone(), item })))
+    }
+
+    /// The reservation of a normalised name.
+    pub(super) async fn reservation(
+        &self,
+        name: &str,
+        ledger: &Ledger,
+    ) -> Result<Option<(AccountItem, ETag)>, Fault> {
+        match self.store.read(ACCOUNTS, &PartitionKey::from(name), name, ledger).await? {
+            Some(item) => Ok(Some((item.decode()?, item.etag))),
+            None => Ok(None),
+        }
+    }
+
+    /// Creates the user of a sign-up whose reservation is made; `None` when the sign-up was given up meanwhile.
+    pub(super) async fn create_user(
+        &self,
+        id: UserId,
+        name: &Username,
+        ledger: &Ledger,
+    ) -> Result<Option<UserItem>, Fault> {
+        let user = UserItem {
+            id,
+            item_type: types::USER.to_owned(),
+            user_id: id,
+            username: name.as_str().to_owned(),
+            version: 1,
+            pending_username: None,
+            former_username: None,
+        };
+        for _ in 0..ATTEMPTS_MAX {
+            let create = WriteOp::Create(NewItem::encode(id.to_string(), &user));
+            if self.attempt(USERS, &id.partition_key(), create, ledger).await? == Attempt::Written {
+                return Ok(Some(user));
+            }
+            match self.find(id, ledger).await? {
+                Found::User(stored) => return Ok(Some(stored.user)),
+                Found::Abandoned => return Ok(None),
+                Found::Missing => {}
+            }
+        }
+        Err(super::error::contended("a user"))
+    }
+
+    /// Replaces a user item that has not changed since it was read.
+    pub(super) async fn replace_user(
+        &self,
+        user: &UserItem,
+        etag: &ETag,
+        ledger: &Ledger,
+    ) -> Result<Attempt, Fault> {
+        let item = NewItem::encode(user.id.to_string(), user);
+        let replace = WriteOp::Replace { item, if_match: Some(etag.clone()) };
+        self.attempt(USERS, &user.id.partition_key(), replace, ledger).await
+    }
+
+    /// One conditional write. A refusal by precondition, by a conflict or by absence is an answer.
+    pub(super) async fn attempt(
+        &self,
+        container: ContainerName,
+        partition_key: &PartitionKey,
+        operation: WriteOp,
+        ledger: &Ledger,
+    ) -> Result<Attempt, Fault> {
+        match self.store.write(container, partition_key, operation, ledger).await {
+            Ok(_) => Ok(Attempt::Written),
+            Err(WriteError::Fault(fault)) if fault.kind == FaultKind::Ambiguous => Ok(Attempt::LookAgain),
+            Err(WriteError::Fault(fault)) => Err(fault),
+            Err(WriteError::Rejected { reason, .. }) => match reason {
+                Rejection::Conflict | Rejection::NotFound | Rejection::PreconditionFailed => {
+                    Ok(Attempt::LookAgain)
+                }
+                other => Err(unexpected(other)),
+            },
+        }
+    }
+}
+
+/// Whether the user has this name, or has announced it.
+pub(super) fn has_name(user: &UserItem, name: &NormalizedUsername) -> Result<bool, Fault> {
+    if normalized(&user.username)? == *name {
+        return Ok(true);
+    }
+    match &user.pending_username {
+        Some(pending) => Ok(normalized(pending)? == *name),
+        None => Ok(false),
+    }
+}
+
+/// The key of a stored username.
+pub(super) fn normalized(stored: &str) -> Result<NormalizedUsername, Fault> {
+    match Username::parse(stored) {
+        Ok(name) => Ok(name.normalized().clone()),
+        Err(error) => {
+            Err(Fault::new(FaultKind::Corrupt, "a stored username breaks the rules").with_source(error))
+        }
+    }
+}
+
+/// A reservation of the name by the user.
+pub(super) fn account(
+    name: &NormalizedUsername,
+    user_id: UserId,
+    password_hash: Option<String>,
+) -> AccountItem {
+    AccountItem {
+        id: name.as_str().to_owned(),
+        item_type: types::ACCOUNT.to_owned(),
+        user_id,
+        password_hash,
+        idempotency_key_hash: None,
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct Kind {
+    #[serde(rename = "type")]
+    item_type: String,
+}

@@ -1,0 +1,69 @@
+//! What commands want of a post.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use crate::blog::ids::{LikeId, PostId, UserId};
+use crate::blog::items::{CommentItem, LikeItem, PostItem};
+use crate::store::ETag;
+
+/// One change to one post.
+#[derive(Debug, Clone)]
+pub(in crate::blog::commands) enum PostChange {
+    Like(LikeItem),
+    Unlike(LikeId),
+    Comment(CommentItem),
+    /// The comment as it was read, live and its author's.
+    DeleteComment {
+        comment: CommentItem,
+        etag: ETag,
+    },
+    Edit {
+        title: Option<String>,
+        content: Option<String>,
+    },
+    Delete,
+}
+
+impl PostChange {
+    /// The id of the item that is written beside the post.
+    pub(super) fn item_id(&self) -> Option<Uuid> {
+        match self {
+            Self::Like(like) => Some(like.id.0),
+            Self::Unlike(id) => Some(id.0),
+            Self::Comment(comment) | Self::DeleteComment { comment, .. } => Some(comment.id.0),
+            Self::Edit { .. } | Self::Delete => None,
+        }
+    }
+}
+
+/// A command on its way into a batch.
+#[derive(Debug, Clone)]
+pub(super) struct Intent {
+    /// The mark by which its writes are recognised.
+    pub(super) command_id: Uuid,
+    pub(super) post: PostId,
+    /// Who gave it.
+    pub(super) user: UserId,
+    pub(super) change: PostChange,
+    /// Whether a batch with it was sent before.
+    pub(super) sent: bool,
+    /// Whether a batch before may have changed its item: the item is read before it is sent.
+    pub(super) outdated: bool,
+}
+
+impl Intent {
+    pub(super) fn new(command_id: Uuid, post: PostId, user: UserId, change: PostChange) -> Self {
+        Self { command_id, post, user, change, sent: false, outdated: false }
+    }
+}
+
+/// A change that was made.
+#[derive(Debug, Clone)]
+pub(in crate::blog::commands) struct Settled {
+    /// The post after the batch.
+    pub(in crate::blog::commands) post: Arc<PostItem>,
+    /// The comment as stored, where it turned out to have been created before.
+    pub(in crate::blog::commands) comment: Option<CommentItem>,
+}

@@ -1,0 +1,217 @@
+//! Concurrent commands on one post share batches instead of fighting over the post's ETag.
+//!
+//! The first command on a post starts a leader, a task of the process; it takes what waits, sends it as one batch,
+//! answers everybody, and goes on until nobody waits. A caller that goes away takes only its answer with it. A
+//! leader that panics drops the commands it held, whose callers get a fault, and the post's queue with them.
+//!
+//! The charge of a batch is shared in equal parts by the commands it settled, so the ledgers of all commands sum up
+//! to what was spent; see [`share`].
+
+mod change;
+mod decide;
+mod plan;
+mod settle;
+mod share;
+
+use std::collections::{HashMap, VecDeque};
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+use crate::blog::ids::{PostId, UserId};
+use crate::lifecycle::Tasks;
+use crate::store::{Fault, FaultKind, Ledger, OperationRecord, Store};
+
+use super::error::Refusal;
+use super::{CommandError, CommandLimits, Commands};
+
+use change::Intent;
+pub(super) use change::{PostChange, Settled};
+use plan::PostState;
+use settle::{Outcome, Settler};
+
+/// Commands in one batch: its operations, save one for the post.
+const INTENTS_MAX: usize = crate::store::limits::BATCH_OPERATIONS_MAX - 1;
+
+/// The queues of all posts on which this process works.
+pub(super) struct PostQueues {
+    settler: Settler,
+    tasks: Tasks,
+    combine: bool,
+    waiting_max: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// A post is here as long as it has a leader.
+    posts: HashMap<PostId, VecDeque<Waiting>>,
+    /// In all queues together.
+    waiting: usize,
+}
+
+struct Waiting {
+    intent: Intent,
+    answer: oneshot::Sender<Answer>,
+}
+
+struct Answer {
+    result: Result<Settled, CommandError>,
+    /// This command's share of what its batch did.
+    operations: Vec<OperationRecord>,
+}
+
+impl Commands {
+    /// Makes one change to a post, together with the counts it moves.
+    pub(super) async fn change_post(
+        &self,
+        post: PostId,
+        user: UserId,
+        change: PostChange,
+        ledger: &Ledger,
+    ) -> Result<Settled, CommandError> {
+        let intent = Intent::new(self.new_id(), post, user, change);
+        self.posts.run(intent, ledger).await
+    }
+}
+
+impl PostQueues {
+    pub(super) fn new(store: Arc<dyn Store>, tasks: Tasks, limits: CommandLimits) -> Self {
+        Self {
+            settler: Settler { store, attempts_max: limits.batch_attempts_max },
+            tasks,
+            combine: limits.combine,
+            waiting_max: limits.waiting_max,
+            state: Mutex::default(),
+        }
+    }
+
+    pub(super) fn waiting(&self) -> usize {
+        self.lock().waiting
+    }
+
+    async fn run(self: &Arc<Self>, intent: Intent, ledger: &Ledger) -> Result<Settled, CommandError> {
+        if !self.combine {
+            return self.run_alone(intent, ledger).await;
+        }
+        let answer = self.enqueue(intent)?.await.map_err(|_| ended_early())?;
+        for operation in answer.operations {
+            ledger.record(operation);
+        }
+        answer.result
+    }
+
+    async fn run_alone(&self, intent: Intent, ledger: &Ledger) -> Result<Settled, CommandError> {
+        let outcomes = self.settler.settle(&mut PostState::Unread, vec![intent], ledger).await;
+        match outcomes.into_iter().next() {
+            Some(Outcome::Settled(result)) => result,
+            // A batch of one leaves nobody over.
+            Some(Outcome::PutOff(_)) | None => Err(ended_early().into()),
+        }
+    }
+
+    fn enqueue(self: &Arc<Self>, intent: Intent) -> Result<oneshot::Receiver<Answer>, CommandError> {
+        let (answer, receiver) = oneshot::channel();
+        let mut state = self.lock();
+        if state.waiting >= self.waiting_max {
+            let message = format!("{} commands are waiting already, the most there may be", self.waiting_max);
+            return Err(Refusal::limit_exceeded(message).into());
+        }
+        state.waiting += 1;
+        let post = intent.post;
+        let leads = !state.posts.contains_key(&post);
+        state.posts.entry(post).or_default().push_back(Waiting { intent, answer });
+        drop(state);
+        if leads {
+            self.tasks.spawn("post-batches", Arc::clone(self).lead(post));
+        }
+        Ok(receiver)
+    }
+
+    async fn lead(self: Arc<Self>, post: PostId) -> Result<(), Infallible> {
+        let mut leadership = Leadership { queues: &self, post, ended: false };
+        let mut state = PostState::Unread;
+        let mut put_off: Vec<Waiting> = Vec::new();
+        loop {
+            let ledger = Ledger::new();
+            // Read before the queue is emptied: those who come meanwhile are in this batch.
+            if let PostState::Unread = state
+                && let Ok(read) = self.settler.read_post(post, &ledger).await
+            {
+                state = read;
+            }
+            if !self.take(post, &mut put_off) {
+                leadership.ended = true;
+                return Ok(());
+            }
+            put_off = self.settle_together(&mut state, std::mem::take(&mut put_off), &ledger).await;
+        }
+    }
+
+    /// Fills up what was put off from the queue. Where there is nothing at all, the queue ends, and answers `false`.
+    fn take(&self, post: PostId, taken: &mut Vec<Waiting>) -> bool {
+        let mut state = self.lock();
+        let Some(queue) = state.posts.get_mut(&post) else { return !taken.is_empty() };
+        let count = queue.len().min(INTENTS_MAX.saturating_sub(taken.len()));
+        taken.extend(queue.drain(..count));
+        state.waiting -= count;
+        if taken.is_empty() {
+            state.posts.remove(&post);
+        }
+        !taken.is_empty()
+    }
+
+    /// Settles these commands, answers them, and returns those that have to wait for the next batch.
+    async fn settle_together(
+        &self,
+        state: &mut PostState,
+        taken: Vec<Waiting>,
+        ledger: &Ledger,
+    ) -> Vec<Waiting> {
+        let (intents, answers): (Vec<_>, Vec<_>) =
+            taken.into_iter().map(|waiting| (waiting.intent, waiting.answer)).unzip();
+        let outcomes = self.settler.settle(state, intents, ledger).await;
+        let settled = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Settled(_))).count();
+        let mut shares = share::share(&ledger.operations(), settled).into_iter();
+        let mut put_off = Vec::new();
+        for (outcome, answer) in outcomes.into_iter().zip(answers) {
+            match outcome {
+                Outcome::PutOff(intent) => put_off.push(Waiting { intent, answer }),
+                Outcome::Settled(result) => {
+                    let operations = shares.next().unwrap_or_default();
+                    // Who does not wait for the answer any more has hung up.
+                    let _ = answer.send(Answer { result, operations });
+                }
+            }
+        }
+        put_off
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends the queue of a post whose leader did not come to its end.
+struct Leadership<'a> {
+    queues: &'a PostQueues,
+    post: PostId,
+    ended: bool,
+}
+
+impl Drop for Leadership<'_> {
+    fn drop(&mut self) {
+        if self.ended {
+            return;
+        }
+        let mut state = self.queues.lock();
+        if let Some(dropped) = state.posts.remove(&self.post) {
+            state.waiting -= dropped.len();
+        }
+    }
+}
+
+fn ended_early() -> Fault {
+    Fault::new(FaultKind::Internal, "the batch of a command ended early")
+}

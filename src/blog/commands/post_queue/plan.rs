@@ -1,0 +1,207 @@
+//! From a post and what is wanted of it to one batch. Pure: values in, values out.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use crate::blog::items::{CommentItem, PostItem, TOMBSTONE_TTL_S};
+use crate::store::{ETag, Fault, Item, NewItem, WriteOp, limits};
+
+use super::super::error::Refusal;
+use super::super::marker::{command_of, encode_marked};
+use super::INTENTS_MAX;
+use super::change::{Intent, PostChange};
+
+/// Bytes kept free in a batch for the post: 100,200 characters of content and title at no more than 6 bytes each
+/// (`\u0000`), and its other fields.
+const POST_BYTES_MAX: usize = 640 * 1024;
+/// Bytes kept free for what a store adds around each operation.
+const ENVELOPE_BYTES_MAX: usize = 64 * 1024;
+/// Bytes of the comments and likes of one batch.
+const ITEMS_BYTES_MAX: usize = limits::BATCH_BYTES_MAX - POST_BYTES_MAX - ENVELOPE_BYTES_MAX;
+
+/// What is known of a post.
+#[derive(Debug, Clone)]
+pub(super) enum PostState {
+    Unread,
+    Missing,
+    Known(KnownPost),
+}
+
+/// A post as it was read or written last.
+#[derive(Debug, Clone)]
+pub(super) struct KnownPost {
+    pub(super) post: Arc<PostItem>,
+    pub(super) etag: ETag,
+    /// The command that deleted it.
+    pub(super) deleted_by: Option<Uuid>,
+}
+
+impl PostState {
+    /// The state that an item says.
+    pub(super) fn of(item: Option<&Item>) -> Result<Self, Fault> {
+        let Some(item) = item else { return Ok(Self::Missing) };
+        let post: PostItem = item.decode()?;
+        let deleted_by = if post.deleted { command_of(item)? } else { None };
+        Ok(Self::Known(KnownPost { post: Arc::new(post), etag: item.etag.clone(), deleted_by }))
+    }
+}
+
+/// What becomes of an intent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In this batch.
+    Included,
+    /// In the next batch; `outdated` when this batch writes the same item.
+    PutOff {
+        outdated: bool,
+    },
+    /// It was done before.
+    Done,
+    Refused(Refusal),
+}
+
+/// One batch: writes of comments and likes, then the post. Without operations there is nothing to send.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) operations: Vec<WriteOp>,
+    /// The post after the batch.
+    pub(super) post: Option<KnownPost>,
+    /// For each intent, in their order.
+    pub(super) places: Vec<Place>,
+}
+
+/// Plans a batch for a post. In order, as far as there is room; nothing follows the post's deletion.
+pub(super) fn plan<'a>(known: Option<&KnownPost>, intents: impl Iterator<Item = &'a Intent>) -> Plan {
+    let Some(known) = known.filter(|known| !known.post.deleted) else {
+        let places = intents.map(|intent| without_post(known, intent)).collect();
+        return Plan { operations: Vec::new(), post: None, places };
+    };
+    let mut draft = Draft::new(known);
+    let places: Vec<Place> = intents.map(|intent| draft.add(intent)).collect();
+    draft.finish(places)
+}
+
+fn without_post(known: Option<&KnownPost>, intent: &Intent) -> Place {
+    let deleted_by_it = known.is_some_and(|known| known.deleted_by == Some(intent.command_id));
+    if deleted_by_it { Place::Done } else { Place::Refused(Refusal::post_not_found()) }
+}
+
+struct Draft<'a> {
+    known: &'a KnownPost,
+    post: PostItem,
+    deleted_by: Option<Uuid>,
+    operations: Vec<WriteOp>,
+    ids: HashSet<Uuid>,
+    item_bytes: usize,
+    included: usize,
+}
+
+impl<'a> Draft<'a> {
+    fn new(known: &'a KnownPost) -> Self {
+        Self {
+            known,
+            post: PostItem::clone(&known.post),
+            deleted_by: None,
+            operations: Vec::new(),
+            ids: HashSet::new(),
+            item_bytes: 0,
+            included: 0,
+        }
+    }
+
+    fn add(&mut self, intent: &Intent) -> Place {
+        let own = matches!(intent.change, PostChange::Edit { .. } | PostChange::Delete);
+        if own && self.post.user_id != intent.user {
+            return Place::Refused(Refusal::forbidden("only its author may change or delete a post"));
+        }
+        if intent.change.item_id().is_some_and(|id| self.ids.contains(&id)) {
+            return Place::PutOff { outdated: true };
+        }
+        let operation = operation(intent);
+        let bytes = operation.as_ref().map_or(0, WriteOp::body_bytes);
+        let is_full = self.included == INTENTS_MAX || self.item_bytes + bytes > ITEMS_BYTES_MAX;
+        if is_full || self.deleted_by.is_some() {
+            return Place::PutOff { outdated: false };
+        }
+        self.included += 1;
+        self.item_bytes += bytes;
+        self.ids.extend(intent.change.item_id());
+        self.operations.extend(operation);
+        self.change_post(intent);
+        Place::Included
+    }
+
+    fn change_post(&mut self, intent: &Intent) {
+        let post = &mut self.post;
+        match &intent.change {
+            PostChange::Like(_) => post.like_count += 1,
+            PostChange::Unlike(_) => post.like_count = post.like_count.saturating_sub(1),
+            PostChange::Comment(_) => post.comment_count += 1,
+            PostChange::DeleteComment { .. } => post.comment_count = post.comment_count.saturating_sub(1),
+            PostChange::Edit { title, content } => {
+                if let Some(title) = title {
+                    post.title.clone_from(title);
+                }
+                if let Some(content) = content {
+                    post.content.clone_from(content);
+                }
+            }
+            PostChange::Delete => {
+                post.title.clear();
+                post.content.clear();
+                post.deleted = true;
+                post.ttl = Some(TOMBSTONE_TTL_S);
+                self.deleted_by = Some(intent.command_id);
+            }
+        }
+    }
+
+    fn finish(mut self, places: Vec<Place>) -> Plan {
+        if self.included == 0 {
+            return Plan { operations: Vec::new(), post: None, places };
+        }
+        self.post.version += 1;
+        let id = self.post.id.to_string();
+        let item = match self.deleted_by {
+            Some(command_id) => encode_marked(id, &self.post, command_id),
+            None => NewItem::encode(id, &self.post),
+        };
+        self.operations.push(WriteOp::Replace { item, if_match: Some(self.known.etag.clone()) });
+        let post = KnownPost {
+            post: Arc::new(self.post),
+            etag: self.known.etag.clone(),
+            deleted_by: self.deleted_by,
+        };
+        Plan { operations: self.operations, post: Some(post), places }
+    }
+}
+
+/// The write beside the post's.
+fn operation(intent: &Intent) -> Option<WriteOp> {
+    match &intent.change {
+        PostChange::Like(like) => {
+            Some(WriteOp::Create(encode_marked(like.id.to_string(), like, intent.command_id)))
+        }
+        PostChange::Unlike(id) => Some(WriteOp::Delete { id: id.to_string(), if_match: None }),
+        PostChange::Comment(comment) => {
+            Some(WriteOp::Create(NewItem::encode(comment.id.to_string(), comment)))
+        }
+        PostChange::DeleteComment { comment, etag } => {
+            let item = encode_marked(comment.id.to_string(), &tombstone(comment), intent.command_id);
+            Some(WriteOp::Replace { item, if_match: Some(etag.clone()) })
+        }
+        PostChange::Edit { .. } | PostChange::Delete => None,
+    }
+}
+
+fn tombstone(comment: &CommentItem) -> CommentItem {
+    CommentItem {
+        content: String::new(),
+        version: comment.version + 1,
+        deleted: true,
+        ttl: Some(TOMBSTONE_TTL_S),
+        ..comment.clone()
+    }
+}

@@ -1,0 +1,256 @@
+//! Sending the batch of a post until every intent in it has an answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::blog::containers::POSTS;
+use crate::blog::ids::PostId;
+use crate::blog::items::CommentItem;
+use crate::store::{
+    Batch, ETag, Fault, FaultKind, Ledger, PartitionKey, Rejection, Store, WriteError, WriteOp,
+};
+
+use super::super::CommandError;
+use super::super::error::{contended, unexpected};
+use super::change::{Intent, Settled};
+use super::decide::{Verdict, decide};
+use super::plan::{KnownPost, Place, Plan, PostState, plan};
+
+/// The longest wait between two attempts.
+const BACKOFF_MAX: Duration = Duration::from_millis(64);
+
+/// Sends batches to posts.
+pub(super) struct Settler {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) attempts_max: u32,
+}
+
+/// What became of an intent.
+pub(super) enum Outcome {
+    Settled(Result<Settled, CommandError>),
+    /// It belongs into the next batch.
+    PutOff(Intent),
+}
+
+/// An intent as a batch sees it.
+enum Slot {
+    Open(Intent),
+    /// Done before; answered once the post is known.
+    Done(Option<CommentItem>),
+    Closed(Outcome),
+}
+
+/// What a batch came to.
+enum Sent {
+    Written(Option<ETag>),
+    /// The post has changed since it was read.
+    PostChanged,
+    /// An item beside the post was not as expected, or nobody knows.
+    ItemsUnclear,
+}
+
+impl Settler {
+    /// Reads the post.
+    pub(super) async fn read_post(&self, post: PostId, ledger: &Ledger) -> Result<PostState, Fault> {
+        let item = self.store.read(POSTS, &post.partition_key(), &post.to_string(), ledger).await?;
+        PostState::of(item.as_ref())
+    }
+
+    /// Settles intents on one post; the outcomes are in their order. `state` is what is known of the post before
+    /// and after.
+    pub(super) async fn settle(
+        &self,
+        state: &mut PostState,
+        intents: Vec<Intent>,
+        ledger: &Ledger,
+    ) -> Vec<Outcome> {
+        let mut slots: Vec<Slot> = intents.into_iter().map(Slot::Open).collect();
+        if let Err(fault) = self.settle_slots(state, &mut slots, ledger).await {
+            *state = PostState::Unread;
+            close_with(fault, &mut slots);
+        }
+        slots.into_iter().filter_map(Slot::into_outcome).collect()
+    }
+
+    async fn settle_slots(
+        &self,
+        state: &mut PostState,
+        slots: &mut [Slot],
+        ledger: &Ledger,
+    ) -> Result<(), Fault> {
+        let Some(post) = slots.iter().find_map(|slot| slot.open().map(|intent| intent.post)) else {
+            return Ok(());
+        };
+        self.look_again(slots, |intent| intent.outdated, ledger).await?;
+        for attempt in 0..self.attempts_max {
+            if attempt > 1 {
+                tokio::time::sleep(backoff(attempt)).await;
+            }
+            if let PostState::Unread = state {
+                *state = self.read_post(post, ledger).await?;
+            }
+            let known = match state {
+                PostState::Known(known) => Some(&*known),
+                PostState::Missing | PostState::Unread => None,
+            };
+            let plan = plan(known, slots.iter().filter_map(Slot::open));
+            close_planned(known, &plan, slots);
+            let Plan { operations, post: Some(next), .. } = plan else { return Ok(()) };
+            match self.send(post, operations, ledger).await? {
+                Sent::Written(etag) => {
+                    close_written(slots, &next);
+                    *state =
+                        etag.map_or(PostState::Unread, |etag| PostState::Known(KnownPost { etag, ..next }));
+                    return Ok(());
+                }
+                Sent::PostChanged => *state = PostState::Unread,
+                Sent::ItemsUnclear => {
+                    *state = PostState::Unread;
+                    self.look_again(slots, |intent| intent.change.item_id().is_some(), ledger).await?;
+                }
+            }
+        }
+        Err(contended("a post"))
+    }
+
+    async fn send(&self, post: PostId, operations: Vec<WriteOp>, ledger: &Ledger) -> Result<Sent, Fault> {
+        let partition_key = post.partition_key();
+        let last = operations.len() - 1;
+        let result = match <[WriteOp; 1]>::try_from(operations) {
+            Ok([single]) => self.store.write(POSTS, &partition_key, single, ledger).await,
+            Err(operations) => {
+                let batch = Batch { container: POSTS, partition_key, operations };
+                self.store.batch(batch, ledger).await.map(|etags| etags.into_iter().next_back().flatten())
+            }
+        };
+        match result {
+            Ok(etag) => Ok(Sent::Written(etag)),
+            Err(WriteError::Fault(fault)) if fault.kind == FaultKind::Ambiguous => Ok(Sent::ItemsUnclear),
+            Err(WriteError::Fault(fault)) => Err(fault),
+            Err(WriteError::Rejected { operation, reason }) => match reason {
+                Rejection::PreconditionFailed | Rejection::NotFound if operation == last => {
+                    Ok(Sent::PostChanged)
+                }
+                Rejection::Conflict | Rejection::NotFound | Rejection::PreconditionFailed => {
+                    Ok(Sent::ItemsUnclear)
+                }
+                other => Err(unexpected(other)),
+            },
+        }
+    }
+
+    /// Reads the items of open intents, all at once, and judges the intents by them.
+    async fn look_again(
+        &self,
+        slots: &mut [Slot],
+        wanted: impl Fn(&Intent) -> bool,
+        ledger: &Ledger,
+    ) -> Result<(), Fault> {
+        let wanted = |slot: &Slot| slot.open().filter(|intent| wanted(intent)).and_then(key_of);
+        let keys: Vec<(usize, (PartitionKey, String))> =
+            slots.iter().enumerate().filter_map(|(index, slot)| Some((index, wanted(slot)?))).collect();
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let (indexes, keys): (Vec<_>, Vec<_>) = keys.into_iter().unzip();
+        let items = self.store.read_many(POSTS, &keys, ledger).await?;
+        for (index, item) in indexes.into_iter().zip(items) {
+            let Slot::Open(intent) = &slots[index] else { continue };
+            slots[index] = match decide(intent.clone(), item.as_ref())? {
+                Verdict::Send(intent) => Slot::Open(intent),
+                Verdict::Done(comment) => Slot::Done(comment),
+                Verdict::Refuse(refusal) => Slot::Closed(Outcome::Settled(Err(refusal.into()))),
+            };
+        }
+        Ok(())
+    }
+}
+
+impl Slot {
+    fn open(&self) -> Option<&Intent> {
+        match self {
+            Self::Open(intent) => Some(intent),
+            Self::Done(_) | Self::Closed(_) => None,
+        }
+    }
+
+    /// Every slot is closed at the end: by an answer, by being put off, or by the fault that ended it all.
+    fn into_outcome(self) -> Option<Outcome> {
+        match self {
+            Self::Closed(outcome) => Some(outcome),
+            Self::Open(_) | Self::Done(_) => None,
+        }
+    }
+}
+
+fn key_of(intent: &Intent) -> Option<(PartitionKey, String)> {
+    let id = intent.change.item_id()?;
+    Some((intent.post.partition_key(), id.as_hyphenated().to_string()))
+}
+
+/// Answers those whom the plan refuses or finds done, and notes who is sent and who is put off.
+fn close_planned(known: Option<&KnownPost>, plan: &Plan, slots: &mut [Slot]) {
+    let mut places = plan.places.iter();
+    for slot in slots {
+        match slot {
+            Slot::Closed(_) => {}
+            Slot::Done(comment) => {
+                let comment = comment.take();
+                *slot = Slot::settled(known.filter(|known| !known.post.deleted), comment);
+            }
+            Slot::Open(intent) => match places.next() {
+                Some(Place::Included) => intent.sent = true,
+                Some(Place::Done) => *slot = Slot::settled(known, None),
+                Some(Place::Refused(refusal)) => {
+                    *slot = Slot::Closed(Outcome::Settled(Err(refusal.clone().into())));
+                }
+                Some(Place::PutOff { outdated }) => {
+                    let outdated = *outdated || intent.outdated;
+                    let intent = Intent { outdated, ..intent.clone() };
+                    *slot = Slot::Closed(Outcome::PutOff(intent));
+                }
+                None => {}
+            },
+        }
+    }
+}
+
+/// Answers everybody in a batch that was written.
+fn close_written(slots: &mut [Slot], written: &KnownPost) {
+    for slot in slots {
+        if let Slot::Open(_) = slot {
+            *slot = Slot::settled(Some(written), None);
+        }
+    }
+}
+
+impl Slot {
+    fn settled(known: Option<&KnownPost>, comment: Option<CommentItem>) -> Self {
+        let result = match known {
+            Some(known) => Ok(Settled { post: Arc::clone(&known.post), comment }),
+            None => Err(super::Refusal::post_not_found().into()),
+        };
+        Self::Closed(Outcome::Settled(result))
+    }
+}
+
+/// Answers all who are left with the fault; the first gets it with its source.
+fn close_with(fault: Fault, slots: &mut [Slot]) {
+    let (kind, retry_after, message) = (fault.kind, fault.retry_after, fault.to_string());
+    let mut first = Some(fault);
+    for slot in slots.iter_mut().filter(|slot| !matches!(slot, Slot::Closed(_))) {
+        let fault = first.take().unwrap_or_else(|| {
+            let copy = Fault::new(kind, format!("in the same batch: {message}"));
+            match retry_after {
+                Some(delay) => copy.with_retry_after(delay),
+                None => copy,
+            }
+        });
+        *slot = Slot::Closed(Outcome::Settled(Err(fault.into())));
+    }
+}
+
+/// Without jitter: within a process commands on one post are combined, and the processes are few.
+fn backoff(attempt: u32) -> Duration {
+    Duration::from_millis(1 << attempt.min(16)).min(BACKOFF_MAX)
+}

@@ -1,0 +1,41 @@
+//! C4 undone: take a like back. The like is deleted for good, in one batch with the post's count.
+
+use std::sync::Arc;
+
+use crate::blog::ids::{LikeId, PostId, UserId};
+use crate::blog::items::{LikeItem, PostItem};
+use crate::store::Ledger;
+
+use super::post_queue::PostChange;
+use super::{CommandError, Commands, Refusal};
+
+/// Which post the signed-in user likes no longer.
+pub struct UnlikePost {
+    pub user_id: UserId,
+    pub post_id: PostId,
+}
+
+impl Commands {
+    /// Takes the user's like of the post back. The like is read first: what is not there would have the batch of
+    /// all others refused.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` on `postId` when there is no such post, or no like of it by this user.
+    pub async fn unlike_post(
+        &self,
+        input: UnlikePost,
+        ledger: &Ledger,
+    ) -> Result<Arc<PostItem>, CommandError> {
+        let id = LikeId::derive(input.post_id, input.user_id);
+        if self.read_in_post::<LikeItem>(input.post_id, id.0, ledger).await?.is_none() {
+            return Err(no_such_like().into());
+        }
+        let change = PostChange::Unlike(id);
+        let settled = self.change_post(input.post_id, input.user_id, change, ledger).await?;
+        Ok(settled.post)
+    }
+}
+
+pub(super) fn no_such_like() -> Refusal {
+    Refusal::not_found("postId", "you do not like this post, or there is no such post")
+}

@@ -1,0 +1,41 @@
+//! C2: edit a post. Title, content, or both.
+
+use std::sync::Arc;
+
+use crate::blog::ids::{PostId, UserId};
+use crate::blog::items::PostItem;
+use crate::store::Ledger;
+
+use super::post_queue::PostChange;
+use super::text::{PostContent, Title};
+use super::{CommandError, Commands, Refusal};
+
+/// What the author changes, as typed.
+pub struct UpdatePost {
+    pub user_id: UserId,
+    pub post_id: PostId,
+    pub title: Option<String>,
+    pub content: Option<String>,
+}
+
+impl Commands {
+    /// Edits the post.
+    ///
+    /// # Errors
+    /// `BAD_USER_INPUT` on `title` or `content`, also when neither is given; `NOT_FOUND` on `postId`; `FORBIDDEN` to
+    /// all but the author.
+    pub async fn update_post(
+        &self,
+        input: UpdatePost,
+        ledger: &Ledger,
+    ) -> Result<Arc<PostItem>, CommandError> {
+        if input.title.is_none() && input.content.is_none() {
+            return Err(Refusal::bad_input("title", "or content must be given").into());
+        }
+        let title = input.title.map(Title::parse).transpose()?;
+        let content = input.content.map(PostContent::parse).transpose()?;
+        let change = PostChange::Edit { title: title.map(Into::into), content: content.map(Into::into) };
+        let settled = self.change_post(input.post_id, input.user_id, change, ledger).await?;
+        Ok(settled.post)
+    }
+}

@@ -1,0 +1,75 @@
+//! C1: rename a user. The new name is announced in the user item and then rolled forward; see [`super::names`].
+//! The names beside posts, comments and likes follow by the change feed.
+
+use crate::accounts::username::Username;
+use crate::blog::ids::UserId;
+use crate::blog::items::UserItem;
+use crate::store::Ledger;
+
+use super::error::contended;
+use super::names::{Attempt, Found, RollForward, StoredUser, normalized};
+use super::{CommandError, Commands, Refusal, no_such_user};
+
+/// How often a rename starts again after somebody else changed the user.
+const RENAME_ATTEMPTS_MAX: u32 = 8;
+
+/// The new name of the signed-in user, as typed.
+pub struct UpdateUser {
+    pub user_id: UserId,
+    pub username: String,
+}
+
+impl Commands {
+    /// Renames the user. A name that differs in case only is the same name, and replaces just the user item.
+    ///
+    /// # Errors
+    /// `BAD_USER_INPUT` and `CONFLICT` on `username`; `UNAUTHENTICATED` when the user does not exist.
+    pub async fn update_user(&self, input: UpdateUser, ledger: &Ledger) -> Result<UserItem, CommandError> {
+        let username =
+            Username::parse(&input.username).map_err(|rule| Refusal::bad_input("username", rule))?;
+        for _ in 0..RENAME_ATTEMPTS_MAX {
+            let Found::User(stored) = self.names.find(input.user_id, ledger).await? else {
+                return Err(no_such_user().into());
+            };
+            if stored.user.username == username.as_str() && stored.user.pending_username.is_none() {
+                return Ok(stored.user);
+            }
+            if let Some(renamed) = self.rename(*stored, &username, ledger).await? {
+                return Ok(renamed);
+            }
+        }
+        Err(contended("a user").into())
+    }
+
+    /// One try; `None` when the user has to be read again.
+    async fn rename(
+        &self,
+        stored: StoredUser,
+        username: &Username,
+        ledger: &Ledger,
+    ) -> Result<Option<UserItem>, CommandError> {
+        let StoredUser { user, etag, .. } = stored;
+        if user.pending_username.is_some() {
+            self.names.roll_forward(user.id, ledger).await?;
+            return Ok(None);
+        }
+        if normalized(&user.username)? == *username.normalized() {
+            let user = UserItem { username: username.to_string(), version: user.version + 1, ..user };
+            let attempt = self.names.replace_user(&user, &etag, ledger).await?;
+            return Ok((attempt == Attempt::Written).then_some(user));
+        }
+        if self.names.is_held_by_another(username.normalized(), user.id, ledger).await? {
+            return Err(Refusal::username_taken().into());
+        }
+        let announced = UserItem { pending_username: Some(username.to_string()), ..user };
+        if self.names.replace_user(&announced, &etag, ledger).await? == Attempt::LookAgain {
+            return Ok(None);
+        }
+        match self.names.roll_forward(announced.id, ledger).await? {
+            RollForward::Settled(user) if user.username == username.as_str() => Ok(Some(user)),
+            RollForward::Settled(_) => Ok(None),
+            RollForward::Withdrawn(_) => Err(Refusal::username_taken().into()),
+            RollForward::NoUser => Err(no_such_user().into()),
+        }
+    }
+}
