@@ -1,0 +1,46 @@
+//! The processor's own containers.
+
+use sha2::{Digest, Sha256};
+
+use crate::store::{ContainerName, ContainerSpec};
+
+/// One item for each feed range and projection: owner and checkpoint.
+pub const LEASES: ContainerName = ContainerName("leases");
+/// The changes that could not be projected, and those that wait behind them.
+pub const DEAD_LETTERS: ContainerName = ContainerName("dead-letters");
+
+/// The values of `type`.
+pub(super) mod types {
+    pub(in crate::changefeed) const LEASE: &str = "lease";
+    pub(in crate::changefeed) const DEAD_LETTER: &str = "deadLetter";
+}
+
+/// What a store has to provide for the processor.
+pub const SPECS: &[ContainerSpec] = &[
+    ContainerSpec {
+        name: LEASES,
+        partition_key: "id",
+        order_by: None,
+        equality: &["projection"],
+        newest_types: &[],
+        unindexed: &["continuation", "notes"],
+    },
+    ContainerSpec {
+        name: DEAD_LETTERS,
+        partition_key: "id",
+        order_by: Some("firstParkedAt"),
+        equality: &["projection"],
+        newest_types: &[],
+        unindexed: &["items"],
+    },
+];
+
+/// A short text for parts that may hold characters an id must not have.
+pub(super) fn digest(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part.len().to_le_bytes());
+        hash.update(part.as_bytes());
+    }
+    hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,83 @@
+//! Answers that a projection may hear again without a read, until it writes what would change them.
+//!
+//! A memo that was being read while a write happened is answered once and not kept: what is kept was read wholly
+//! after the last write that forgot memos. Writes by other processes are not seen.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use super::request::Answer;
+
+#[derive(Debug, Default)]
+pub(super) struct Memos(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    generation: u64,
+    answers: HashMap<&'static str, Answer>,
+}
+
+/// When a read for a memo began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Generation(u64);
+
+impl Memos {
+    /// The kept answer.
+    pub(super) fn get(&self, name: &'static str) -> Option<Answer> {
+        self.lock().answers.get(name).cloned()
+    }
+
+    /// Begins a read; its answer is kept only if nothing was forgotten meanwhile.
+    pub(super) fn begin(&self) -> Generation {
+        Generation(self.lock().generation)
+    }
+
+    /// Keeps an answer whose read began at this generation.
+    pub(super) fn keep(&self, begun: Generation, name: &'static str, answer: Answer) {
+        let mut kept = self.lock();
+        if kept.generation == begun.0 {
+            kept.answers.insert(name, answer);
+        }
+    }
+
+    /// Forgets everything.
+    pub(super) fn forget(&self) {
+        let mut kept = self.lock();
+        kept.generation += 1;
+        kept.answers.clear();
+    }
+
+    /// Forgets now and when the guard is dropped, however the writes in between end.
+    pub(super) fn forget_around(&self) -> ForgetOnDrop<'_> {
+        self.forget();
+        ForgetOnDrop(self)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(super) struct ForgetOnDrop<'a>(&'a Memos);
+
+impl Drop for ForgetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.forget();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_whose_read_began_before_a_write_is_not_kept() {
+        let memos = Memos::default();
+        let begun = memos.begin();
+        drop(memos.forget_around());
+        memos.keep(begun, "floor", Answer::Count(1));
+        assert!(memos.get("floor").is_none());
+        memos.keep(memos.begin(), "floor", Answer::Count(2));
+        assert!(matches!(memos.get("floor"), Some(Answer::Count(2))));
+    }
+}

@@ -1,0 +1,38 @@
+//! Where the notes of long changes are kept: in the lease while its reader works, nowhere in a rebuild or a replay,
+//! which begin again.
+
+use serde_json::Value;
+use tokio::sync::Mutex;
+
+use super::host::Host;
+use super::lease::{Lease, LeaseError};
+use crate::store::{Change, Ledger};
+
+#[derive(Clone, Copy)]
+pub(super) enum Notes<'a> {
+    InLease(&'a Mutex<Lease>),
+    Nowhere,
+}
+
+impl Notes<'_> {
+    /// The note saved for this version of the item, null if none is.
+    pub(super) async fn get(self, change: &Change) -> Value {
+        match self {
+            Self::InLease(lease) => lease.lock().await.note(change).unwrap_or(Value::Null),
+            Self::Nowhere => Value::Null,
+        }
+    }
+
+    pub(super) async fn save(
+        self,
+        host: &Host,
+        change: &Change,
+        note: &Value,
+        ledger: &Ledger,
+    ) -> Result<(), LeaseError> {
+        match self {
+            Self::InLease(lease) => lease.lock().await.save_note(host, change, note, ledger).await,
+            Self::Nowhere => Ok(()),
+        }
+    }
+}

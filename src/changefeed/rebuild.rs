@@ -1,0 +1,193 @@
+//! A second pass over a change feed from the beginning, and the replay of dead letters.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use futures::future::try_join_all;
+use serde::Serialize;
+
+use super::dead_letters::{ParkedItem, ToPark};
+use super::notes::Notes;
+use super::processor::{Lane, Processor, ProcessorError};
+use super::reader::RangeReader;
+use super::runner::{Failure, PageError, Runner};
+use super::shared::SharedItems;
+use crate::store::{Change, Fault, FeedPage, Ledger, PartitionKey};
+
+/// How far a rebuild has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RebuildProgress {
+    /// Changes projected so far.
+    pub done: u64,
+    /// Changes there were at the beginning; writes meanwhile add to `done` and not to this.
+    pub total: u64,
+}
+
+/// What a replay did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReplayReport {
+    /// Items that were projected and are parked no more.
+    pub items_replayed: u64,
+    /// Logical partitions that are parked still.
+    pub partitions_parked: u64,
+}
+
+impl Processor {
+    /// Fills a read model again from the beginning of the change feed, beside the live readers: what is there stays
+    /// readable, and the versions of items keep an old change from overwriting a new copy. At the end the dead
+    /// letters of the projection are replayed. An interrupted rebuild is begun again.
+    ///
+    /// # Errors
+    /// An unknown projection, a fault of the store, the stop.
+    pub async fn rebuild(
+        &self,
+        projection: &str,
+        progress: &(dyn Fn(RebuildProgress) + Send + Sync),
+    ) -> Result<RebuildProgress, ProcessorError> {
+        let lane = self.lane(projection)?;
+        lane.runner.memos.forget();
+        let total = try_join_all(lane.readers.iter().map(|reader| reader.total())).await?.iter().sum();
+        let done = AtomicU64::new(0);
+        let report = |changes: usize| {
+            let before = done.fetch_add(changes as u64, Ordering::Relaxed);
+            progress(RebuildProgress { done: before + changes as u64, total });
+        };
+        report(0);
+        try_join_all(lane.readers.iter().map(|reader| pass(reader, &report))).await?;
+        lane.replay().await?;
+        Ok(RebuildProgress { done: done.into_inner(), total })
+    }
+
+    /// Tries parked changes again, of one projection or of all. What succeeds is parked no more.
+    ///
+    /// # Errors
+    /// An unknown projection, a fault of the store, the stop.
+    pub async fn replay(&self, projection: Option<&str>) -> Result<ReplayReport, ProcessorError> {
+        let mut report = ReplayReport::default();
+        if let Some(projection) = projection {
+            report.items_replayed = self.lane(projection)?.replay().await?;
+        } else {
+            for lane in self.lanes.iter() {
+                report.items_replayed += lane.replay().await?;
+            }
+        }
+        let asked = |lane: &&Lane| projection.is_none_or(|name| lane.runner.projection.name() == name);
+        report.partitions_parked =
+            self.lanes.iter().filter(asked).map(|lane| lane.runner.dead_letters.count()).sum();
+        Ok(report)
+    }
+}
+
+/// One pass over a feed range, from the beginning to where it was drained.
+async fn pass(reader: &RangeReader, report: &(dyn Fn(usize) + Send + Sync)) -> Result<(), PageError> {
+    let runner = &reader.runner;
+    let mut position = None;
+    loop {
+        let ledger = Ledger::new();
+        let FeedPage { changes, continuation, drained } =
+            with_retries(runner, || reader.read_from(position.as_ref(), &ledger)).await?;
+        let count = changes.len();
+        let outcome = runner.run_page(changes, Notes::Nowhere, &ledger).await;
+        runner.counters.add_charge(&ledger);
+        outcome?;
+        report(count);
+        if drained {
+            return Ok(());
+        }
+        if runner.host.stop.is_cancelled() {
+            return Err(PageError::Stopping);
+        }
+        position = Some(continuation);
+    }
+}
+
+async fn with_retries<T, F: Future<Output = Result<T, Fault>>>(
+    runner: &Runner,
+    attempt: impl Fn() -> F,
+) -> Result<T, PageError> {
+    let mut retry = 0;
+    loop {
+        match attempt().await {
+            Ok(value) => return Ok(value),
+            Err(fault) if fault.kind.is_transient() && retry < runner.host.settings.fault_attempts_max => {
+                if !runner.host.pause_after_fault(retry, &fault).await {
+                    return Err(PageError::Stopping);
+                }
+                retry += 1;
+            }
+            Err(fault) => return Err(fault.into()),
+        }
+    }
+}
+
+impl Lane {
+    /// Replays all parked partitions of the projection; returns how many items were projected.
+    async fn replay(&self) -> Result<u64, PageError> {
+        let mut replayed = 0;
+        let ledger = Ledger::new();
+        for (partition_key, letters) in self.runner.dead_letters.all() {
+            for number in letters.first..=letters.last {
+                let (items, emptied) = self.runner.replay_letter(&partition_key, number, &ledger).await?;
+                replayed += items;
+                if !emptied {
+                    break;
+                }
+            }
+        }
+        self.runner.counters.add_charge(&ledger);
+        Ok(replayed)
+    }
+}
+
+impl Runner {
+    /// Replays a letter, also what live readers add to it meanwhile, until it is empty or a change fails again.
+    async fn replay_letter(
+        &self,
+        partition_key: &PartitionKey,
+        number: u32,
+        ledger: &Ledger,
+    ) -> Result<(u64, bool), PageError> {
+        let mut replayed = 0;
+        loop {
+            let Some((letter, _)) = self.dead_letters.read(partition_key, number, ledger).await? else {
+                self.dead_letters.settle(partition_key, number, &[], None, ledger).await?;
+                return Ok((replayed, true));
+            };
+            let mut done = Vec::new();
+            let mut failed = None;
+            for parked in letter.items {
+                match self.replay_item(partition_key, &parked, ledger).await {
+                    Ok(()) => done.push(parked),
+                    Err(Failure::Page(error)) => return Err(error),
+                    Err(Failure::Change { attempts, error }) => {
+                        self.counters.note_error(&error);
+                        failed = Some(ToPark::failed(&parked.id, attempts, &error));
+                        break;
+                    }
+                }
+            }
+            replayed += done.len() as u64;
+            let emptied =
+                self.dead_letters.settle(partition_key, number, &done, failed.as_ref(), ledger).await?;
+            if emptied || failed.is_some() {
+                return Ok((replayed, emptied));
+            }
+        }
+    }
+
+    async fn replay_item(
+        &self,
+        partition_key: &PartitionKey,
+        parked: &ParkedItem,
+        ledger: &Ledger,
+    ) -> Result<(), Failure> {
+        let source = self.projection.source();
+        let item = with_retries(self, || self.host.store.read(source, partition_key, &parked.id, ledger))
+            .await
+            .map_err(Failure::Page)?;
+        let Some(item) = item else { return Ok(()) };
+        let change = Change { partition_key: partition_key.clone(), id: parked.id.clone(), item };
+        self.run_change(&change, None, &SharedItems::default(), Notes::Nowhere, ledger).await
+    }
+}
