@@ -4,5 +4,6 @@ pub mod commands;
 pub mod containers;
 pub mod ids;
 pub mod items;
+pub mod reads;
 pub mod summary;
 pub mod verify;

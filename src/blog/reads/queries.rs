@@ -1,0 +1,94 @@
+//! The queries behind the lists, each one operation on the store. Which of them answers a question is what the data
+//! models differ in.
+
+use super::views::{CommentView, LikeView, PostView, live};
+use super::{Page, PageRequest, Session};
+use crate::blog::containers::POSTS;
+use crate::blog::ids::{PostId, UserId};
+use crate::blog::items::types;
+use crate::store::{ContainerName, Direction, Fault, PartitionKey, Query, Store};
+
+/// A post's comments, oldest first, from its logical partition.
+pub(super) async fn comments(
+    store: &dyn Store,
+    post: PostId,
+    page: &PageRequest,
+    session: &Session,
+) -> Result<Page<CommentView>, Fault> {
+    let query = Query::Partition {
+        container: POSTS,
+        partition_key: &post.partition_key(),
+        item_type: types::COMMENT,
+        direction: Direction::OldestFirst,
+        after: page.after(),
+        limit: page.first(),
+    };
+    Page::decode(&store.query(&query, session.ledger()).await?, live(CommentView::decode))
+}
+
+/// A post's likes, newest first, from its logical partition.
+pub(super) async fn likes(
+    store: &dyn Store,
+    post: PostId,
+    page: &PageRequest,
+    session: &Session,
+) -> Result<Page<LikeView>, Fault> {
+    let query = Query::Partition {
+        container: POSTS,
+        partition_key: &post.partition_key(),
+        item_type: types::LIKE,
+        direction: Direction::NewestFirst,
+        after: page.after(),
+        limit: page.first(),
+    };
+    Page::decode(&store.query(&query, session.ledger()).await?, live(LikeView::decode))
+}
+
+/// Short copies of posts, newest first, from one logical partition of `users` or `feed`.
+pub(super) async fn post_copies(
+    store: &dyn Store,
+    container: ContainerName,
+    partition_key: &PartitionKey,
+    page: &PageRequest,
+    session: &Session,
+) -> Result<Page<PostView>, Fault> {
+    let query = Query::Partition {
+        container,
+        partition_key,
+        item_type: types::POST,
+        direction: Direction::NewestFirst,
+        after: page.after(),
+        limit: page.first(),
+    };
+    Page::decode(&store.query(&query, session.ledger()).await?, live(PostView::decode))
+}
+
+/// A user's posts, newest first, by a fan-out over `posts`.
+pub(super) async fn posts_by_fan_out(
+    store: &dyn Store,
+    user: UserId,
+    page: &PageRequest,
+    session: &Session,
+) -> Result<Page<PostView>, Fault> {
+    let query = Query::Equality {
+        container: POSTS,
+        path: "userId",
+        value: &user.to_string(),
+        item_type: types::POST,
+        direction: Direction::NewestFirst,
+        after: page.after(),
+        limit: page.first(),
+    };
+    Page::decode(&store.query(&query, session.ledger()).await?, live(PostView::decode))
+}
+
+/// The most recent posts of all users, by a fan-out over `posts`.
+pub(super) async fn newest_by_fan_out(
+    store: &dyn Store,
+    page: &PageRequest,
+    session: &Session,
+) -> Result<Page<PostView>, Fault> {
+    let query =
+        Query::Newest { container: POSTS, item_type: types::POST, after: page.after(), limit: page.first() };
+    Page::decode(&store.query(&query, session.ledger()).await?, live(PostView::decode))
+}

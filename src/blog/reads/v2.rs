@@ -1,0 +1,98 @@
+//! V2: usernames and counts are in the items, so each question is one operation. A user's posts and the feed still
+//! ask every physical partition, because posts are partitioned by themselves.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::{CommentView, LikeView, Page, PageRequest, PostView, Reads, Session, UserView, points, queries};
+use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
+use crate::store::{Fault, Store};
+
+/// Reads of denormalised items.
+pub struct V2 {
+    store: Arc<dyn Store>,
+}
+
+impl V2 {
+    /// Reads from this store.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self { store }
+    }
+}
+
+#[async_trait]
+impl Reads for V2 {
+    async fn user(&self, id: UserId, session: &Session) -> Result<Option<UserView>, Fault> {
+        points::user(self.store.as_ref(), id, session).await
+    }
+
+    async fn user_by_username(&self, normalised: &str, session: &Session) -> Result<Option<UserView>, Fault> {
+        match points::holder(self.store.as_ref(), normalised, session).await? {
+            Some(id) => self.user(id, session).await,
+            None => Ok(None),
+        }
+    }
+
+    async fn post(&self, id: PostId, session: &Session) -> Result<Option<PostView>, Fault> {
+        points::post(self.store.as_ref(), id, session).await
+    }
+
+    async fn posts_of_user(
+        &self,
+        user: UserId,
+        page: &PageRequest,
+        session: &Session,
+    ) -> Result<Page<PostView>, Fault> {
+        queries::posts_by_fan_out(self.store.as_ref(), user, page, session).await
+    }
+
+    async fn comments(
+        &self,
+        post: PostId,
+        page: &PageRequest,
+        session: &Session,
+    ) -> Result<Page<CommentView>, Fault> {
+        queries::comments(self.store.as_ref(), post, page, session).await
+    }
+
+    async fn likes(
+        &self,
+        post: PostId,
+        page: &PageRequest,
+        session: &Session,
+    ) -> Result<Page<LikeView>, Fault> {
+        queries::likes(self.store.as_ref(), post, page, session).await
+    }
+
+    async fn feed(&self, page: &PageRequest, session: &Session) -> Result<Page<PostView>, Fault> {
+        queries::newest_by_fan_out(self.store.as_ref(), page, session).await
+    }
+
+    async fn contents(&self, posts: &[PostId], session: &Session) -> Result<Vec<Option<String>>, Fault> {
+        points::contents(self.store.as_ref(), posts, session).await
+    }
+
+    async fn liked(&self, posts: &[PostId], user: UserId, session: &Session) -> Result<Vec<bool>, Fault> {
+        points::liked(self.store.as_ref(), posts, user, session).await
+    }
+
+    async fn comment(
+        &self,
+        post: PostId,
+        id: CommentId,
+        session: &Session,
+    ) -> Result<Option<(CommentView, PostView)>, Fault> {
+        points::comment(self.store.as_ref(), post, id, session).await
+    }
+
+    async fn like(
+        &self,
+        post: PostId,
+        id: LikeId,
+        session: &Session,
+    ) -> Result<Option<(LikeView, PostView)>, Fault> {
+        points::like(self.store.as_ref(), post, id, session).await
+    }
+}

@@ -1,0 +1,100 @@
+//! V3: as V2, and lists of posts come from short copies that are kept where they are read. Each question is one
+//! operation on one logical partition.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::{CommentView, LikeView, Page, PageRequest, PostView, Reads, Session, UserView, points, queries};
+use crate::blog::containers::{FEED, FEED_PARTITION, USERS};
+use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
+use crate::store::{Fault, PartitionKey, Store};
+
+/// Reads of copies, each from one logical partition.
+pub struct V3 {
+    store: Arc<dyn Store>,
+}
+
+impl V3 {
+    /// Reads from this store.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self { store }
+    }
+}
+
+#[async_trait]
+impl Reads for V3 {
+    async fn user(&self, id: UserId, session: &Session) -> Result<Option<UserView>, Fault> {
+        points::user(self.store.as_ref(), id, session).await
+    }
+
+    async fn user_by_username(&self, normalised: &str, session: &Session) -> Result<Option<UserView>, Fault> {
+        match points::holder(self.store.as_ref(), normalised, session).await? {
+            Some(id) => self.user(id, session).await,
+            None => Ok(None),
+        }
+    }
+
+    async fn post(&self, id: PostId, session: &Session) -> Result<Option<PostView>, Fault> {
+        points::post(self.store.as_ref(), id, session).await
+    }
+
+    async fn posts_of_user(
+        &self,
+        user: UserId,
+        page: &PageRequest,
+        session: &Session,
+    ) -> Result<Page<PostView>, Fault> {
+        queries::post_copies(self.store.as_ref(), USERS, &user.partition_key(), page, session).await
+    }
+
+    async fn comments(
+        &self,
+        post: PostId,
+        page: &PageRequest,
+        session: &Session,
+    ) -> Result<Page<CommentView>, Fault> {
+        queries::comments(self.store.as_ref(), post, page, session).await
+    }
+
+    async fn likes(
+        &self,
+        post: PostId,
+        page: &PageRequest,
+        session: &Session,
+    ) -> Result<Page<LikeView>, Fault> {
+        queries::likes(self.store.as_ref(), post, page, session).await
+    }
+
+    async fn feed(&self, page: &PageRequest, session: &Session) -> Result<Page<PostView>, Fault> {
+        let key = PartitionKey::from(FEED_PARTITION);
+        queries::post_copies(self.store.as_ref(), FEED, &key, page, session).await
+    }
+
+    async fn contents(&self, posts: &[PostId], session: &Session) -> Result<Vec<Option<String>>, Fault> {
+        points::contents(self.store.as_ref(), posts, session).await
+    }
+
+    async fn liked(&self, posts: &[PostId], user: UserId, session: &Session) -> Result<Vec<bool>, Fault> {
+        points::liked(self.store.as_ref(), posts, user, session).await
+    }
+
+    async fn comment(
+        &self,
+        post: PostId,
+        id: CommentId,
+        session: &Session,
+    ) -> Result<Option<(CommentView, PostView)>, Fault> {
+        points::comment(self.store.as_ref(), post, id, session).await
+    }
+
+    async fn like(
+        &self,
+        post: PostId,
+        id: LikeId,
+        session: &Session,
+    ) -> Result<Option<(LikeView, PostView)>, Fault> {
+        points::like(self.store.as_ref(), post, id, session).await
+    }
+}

@@ -1,0 +1,288 @@
+//! What a read answers with. Views are decoded from stored items once, by moving their strings; fields of an item
+//! that no answer shows are skipped. They know nothing of how they were found.
+
+use serde::Deserialize;
+
+use super::cursor;
+use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
+use crate::blog::items::{CommentItem, LikeItem, PostItem, UserItem};
+use crate::blog::summary::summarise;
+use crate::store::{Fault, Item, Keyset};
+
+/// A user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserView {
+    pub id: UserId,
+    pub username: String,
+}
+
+/// As much of a post's text as was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PostText {
+    Whole(String),
+    /// What a short copy holds.
+    Summary(String),
+}
+
+/// A post.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PostView {
+    pub id: PostId,
+    pub author: UserView,
+    pub title: String,
+    pub text: PostText,
+    pub comment_count: u32,
+    pub like_count: u32,
+    /// RFC 3339 in UTC with milliseconds, as it is stored.
+    pub creation_date: String,
+}
+
+/// A comment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommentView {
+    pub id: CommentId,
+    pub post: PostId,
+    pub author: UserView,
+    pub content: String,
+    /// RFC 3339 in UTC with milliseconds, as it is stored.
+    pub creation_date: String,
+}
+
+/// A like.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LikeView {
+    pub id: LikeId,
+    pub post: PostId,
+    pub user: UserView,
+    /// RFC 3339 in UTC with milliseconds, as it is stored.
+    pub creation_date: String,
+}
+
+impl PostView {
+    /// The start of the text, cut at a word boundary.
+    #[must_use]
+    pub fn summary(&self) -> &str {
+        match &self.text {
+            PostText::Whole(content) => summarise(content),
+            PostText::Summary(summary) => summary,
+        }
+    }
+
+    /// The whole text, where it was read.
+    #[must_use]
+    pub fn content(&self) -> Option<&str> {
+        match &self.text {
+            PostText::Whole(content) => Some(content),
+            PostText::Summary(_) => None,
+        }
+    }
+
+    /// Where this post stands in a list of posts.
+    #[must_use]
+    pub fn keyset(&self) -> Keyset {
+        cursor::keyset(&self.creation_date, self.id.0)
+    }
+
+    /// Reads a post or a short copy of one; a deleted one is `None`.
+    pub(super) fn decode(item: &Item) -> Result<Option<Self>, Fault> {
+        let stored: StoredPost = item.decode()?;
+        if stored.deleted {
+            return Ok(None);
+        }
+        let text = match (stored.content, stored.summary) {
+            (Some(content), _) => PostText::Whole(content),
+            (None, summary) => PostText::Summary(summary.unwrap_or_default()),
+        };
+        Ok(Some(Self {
+            id: stored.id,
+            author: UserView { id: stored.user_id, username: stored.user_username },
+            title: stored.title,
+            text,
+            comment_count: stored.comment_count,
+            like_count: stored.like_count,
+            creation_date: stored.creation_date,
+        }))
+    }
+}
+
+impl CommentView {
+    /// Where this comment stands among the comments of its post.
+    #[must_use]
+    pub fn keyset(&self) -> Keyset {
+        cursor::keyset(&self.creation_date, self.id.0)
+    }
+
+    /// Reads a comment; a deleted one is `None`.
+    pub(super) fn decode(item: &Item) -> Result<Option<Self>, Fault> {
+        let stored: StoredComment = item.decode()?;
+        Ok((!stored.deleted).then_some(Self {
+            id: stored.id,
+            post: stored.post_id,
+            author: UserView { id: stored.user_id, username: stored.user_username },
+            content: stored.content,
+            creation_date: stored.creation_date,
+        }))
+    }
+}
+
+impl LikeView {
+    /// Where this like stands among the likes of its post.
+    #[must_use]
+    pub fn keyset(&self) -> Keyset {
+        cursor::keyset(&self.creation_date, self.id.0)
+    }
+
+    /// Reads a like; a deleted one is `None`.
+    pub(super) fn decode(item: &Item) -> Result<Option<Self>, Fault> {
+        let stored: StoredLike = item.decode()?;
+        Ok((!stored.deleted).then_some(Self {
+            id: stored.id,
+            post: stored.post_id,
+            user: UserView { id: stored.user_id, username: stored.user_username },
+            creation_date: stored.creation_date,
+        }))
+    }
+}
+
+impl UserView {
+    /// Reads a user.
+    pub(super) fn decode(item: &Item) -> Result<Self, Fault> {
+        let stored: StoredUser = item.decode()?;
+        Ok(Self { id: stored.id, username: stored.username })
+    }
+}
+
+impl From<UserItem> for UserView {
+    fn from(item: UserItem) -> Self {
+        Self { id: item.id, username: item.username }
+    }
+}
+
+impl From<PostItem> for PostView {
+    fn from(item: PostItem) -> Self {
+        Self {
+            id: item.id,
+            author: UserView { id: item.user_id, username: item.user_username },
+            title: item.title,
+            text: PostText::Whole(item.content),
+            comment_count: item.comment_count,
+            like_count: item.like_count,
+            creation_date: item.creation_date,
+        }
+    }
+}
+
+impl From<CommentItem> for CommentView {
+    fn from(item: CommentItem) -> Self {
+        Self {
+            id: item.id,
+            post: item.post_id,
+            author: UserView { id: item.user_id, username: item.user_username },
+            content: item.content,
+            creation_date: item.creation_date,
+        }
+    }
+}
+
+impl From<LikeItem> for LikeView {
+    fn from(item: LikeItem) -> Self {
+        Self {
+            id: item.id,
+            post: item.post_id,
+            user: UserView { id: item.user_id, username: item.user_username },
+            creation_date: item.creation_date,
+        }
+    }
+}
+
+/// Reads what one optional item holds.
+pub(super) fn decode_found<T>(
+    item: Option<&Item>,
+    decode: impl Fn(&Item) -> Result<Option<T>, Fault>,
+) -> Result<Option<T>, Fault> {
+    item.map_or(Ok(None), decode)
+}
+
+/// Reads an item of a query's answer, in which nothing is deleted.
+pub(super) fn live<T>(
+    decode: impl Fn(&Item) -> Result<Option<T>, Fault>,
+) -> impl Fn(&Item) -> Result<T, Fault> {
+    move |item| {
+        decode(item)?.ok_or_else(|| {
+            Fault::new(crate::store::FaultKind::Internal, "a query answered with a deleted item")
+        })
+    }
+}
+
+/// Reads the whole text of a post and nothing else; a deleted one is `None`.
+pub(super) fn decode_content(item: &Item) -> Result<Option<String>, Fault> {
+    let stored: StoredContent = item.decode()?;
+    Ok((!stored.deleted).then_some(stored.content))
+}
+
+/// Says whether an item is live.
+pub(super) fn is_live(item: &Item) -> Result<bool, Fault> {
+    let stored: StoredState = item.decode()?;
+    Ok(!stored.deleted)
+}
+
+/// The parts of a [`PostItem`] or of a short copy that answers show.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StoredPost {
+    id: PostId,
+    user_id: UserId,
+    user_username: String,
+    title: String,
+    content: Option<String>,
+    summary: Option<String>,
+    comment_count: u32,
+    like_count: u32,
+    creation_date: String,
+    #[serde(default)]
+    deleted: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StoredComment {
+    id: CommentId,
+    post_id: PostId,
+    user_id: UserId,
+    user_username: String,
+    content: String,
+    creation_date: String,
+    #[serde(default)]
+    deleted: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StoredLike {
+    id: LikeId,
+    post_id: PostId,
+    user_id: UserId,
+    user_username: String,
+    creation_date: String,
+    #[serde(default)]
+    deleted: bool,
+}
+
+#[derive(Deserialize)]
+struct StoredUser {
+    id: UserId,
+    username: String,
+}
+
+#[derive(Deserialize)]
+struct StoredContent {
+    content: String,
+    #[serde(default)]
+    deleted: bool,
+}
+
+#[derive(Deserialize)]
+struct StoredState {
+    #[serde(default)]
+    deleted: bool,
+}
