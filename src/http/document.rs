@@ -4,7 +4,7 @@
 use std::{fmt, sync::Arc};
 
 use async_graphql::{
-    Positioned, ServerError,
+    ServerError,
     parser::{
         parse_query,
         types::{ExecutableDocument, OperationDefinition},
@@ -88,15 +88,15 @@ impl fmt::Debug for Documents {
 pub fn select_operation<'a>(
     document: &'a ExecutableDocument,
     name: Option<&str>,
-) -> Result<&'a Positioned<OperationDefinition>, OperationError> {
+) -> Result<&'a OperationDefinition, OperationError> {
     let mut operations = document.operations.iter();
     match name {
         Some(name) => operations
             .find(|(candidate, _)| candidate.is_some_and(|candidate| candidate.as_str() == name))
-            .map(|(_, operation)| operation)
+            .map(|(_, operation)| &operation.node)
             .ok_or_else(|| OperationError::Unknown(name.to_owned())),
         None => match (operations.next(), operations.next()) {
-            (Some((_, operation)), None) => Ok(operation),
+            (Some((_, operation)), None) => Ok(&operation.node),
             _ => Err(OperationError::Ambiguous),
         },
     }

@@ -6,13 +6,17 @@
 
 use std::{sync::Arc, time::Duration};
 
-use async_graphql::{Request, Response as Execution, parser::types::OperationType};
+use async_graphql::{
+    Request, Response as Execution,
+    parser::types::{ExecutableDocument, OperationDefinition, OperationType},
+};
 use axum::{
     body::Body,
     http::{HeaderMap, Method, Request as HttpRequest, Response, header::AUTHORIZATION},
 };
 
 use super::{
+    completion::OutputTypes,
     document::{Documents, select_operation},
     graphql_request::{from_body, from_uri, read_body},
     graphql_response::{Refusal, executed},
@@ -46,13 +50,20 @@ pub struct GraphqlEndpoint {
     service: Arc<dyn GraphqlService>,
     documents: Documents,
     input_types: InputTypes,
+    output_types: OutputTypes,
     limits: RequestLimits,
 }
 
 impl GraphqlEndpoint {
     /// An endpoint for the schema of this SDL, executed by the service.
     pub fn new(service: Arc<dyn GraphqlService>, sdl: &str, limits: RequestLimits) -> Result<Self, SdlError> {
-        Ok(Self { service, documents: Documents::new(), input_types: InputTypes::from_sdl(sdl)?, limits })
+        Ok(Self {
+            service,
+            documents: Documents::new(),
+            input_types: InputTypes::from_sdl(sdl)?,
+            output_types: OutputTypes::from_sdl(sdl)?,
+            limits,
+        })
     }
 
     /// Answers one HTTP request.
@@ -84,15 +95,25 @@ impl GraphqlEndpoint {
         } else {
             return Err(Refusal::UnsupportedMediaType);
         };
-        self.prepare(&mut request, is_read_only)?;
+        let document = self.documents.parse(&request.query)?;
+        let operation = select_operation(&document, request.operation_name.as_deref())?;
+        self.check(operation, &request, is_read_only)?;
         let bearer = bearer_token(&head.headers)?;
-        Ok(self.service.execute(request, bearer).await?)
+        request.set_parsed_query(ExecutableDocument::clone(&document));
+        let mut execution = self.service.execute(request, bearer).await?;
+        if !execution.errors.is_empty() {
+            self.output_types.complete(&document, operation, &mut execution);
+        }
+        Ok(execution)
     }
 
-    /// Parses the document and checks all that can be checked without the schema's resolvers.
-    fn prepare(&self, request: &mut Request, is_read_only: bool) -> Result<(), Refusal> {
-        let document = self.documents.parse(&request.query)?;
-        let operation = &select_operation(&document, request.operation_name.as_deref())?.node;
+    /// Checks all that can be checked of an operation without validating its selections.
+    fn check(
+        &self,
+        operation: &OperationDefinition,
+        request: &Request,
+        is_read_only: bool,
+    ) -> Result<(), Refusal> {
         match operation.ty {
             OperationType::Query => {}
             OperationType::Mutation if is_read_only => return Err(Refusal::MutationOverGet),
@@ -101,9 +122,7 @@ impl GraphqlEndpoint {
         }
         self.input_types
             .check(&operation.variable_definitions, &request.variables)
-            .map_err(Refusal::Variables)?;
-        request.set_parsed_query(Arc::unwrap_or_clone(document));
-        Ok(())
+            .map_err(Refusal::Variables)
     }
 }
 

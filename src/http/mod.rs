@@ -4,6 +4,7 @@
 //! [`graphql_http`] to the [`GraphqlService`](graphql_service::GraphqlService) that the composition root
 //! gives. Nothing here knows the domain, the schema's types or the store.
 
+pub mod completion;
 pub mod document;
 pub mod graphql_http;
 pub mod graphql_request;

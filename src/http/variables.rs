@@ -184,7 +184,7 @@ mod tests {
         let operation = select_operation(&document, None).unwrap();
         InputTypes::from_sdl(SDL)
             .unwrap()
-            .check(&operation.node.variable_definitions, &Variables::from_json(variables))
+            .check(&operation.variable_definitions, &Variables::from_json(variables))
     }
 
     #[test]

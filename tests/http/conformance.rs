@@ -99,6 +99,32 @@ async fn head_answers_like_get_without_a_body() {
 }
 
 #[tokio::test]
+async fn field_error_beside_data_is_200_under_both_types() {
+    let toy = Toy::start().await;
+    for accept in [GRAPHQL_RESPONSE, JSON] {
+        let answer = query("{ fails __typename }").accept(accept).send(toy.address).await;
+        assert_eq!(answer.status, 200);
+        let body = answer.json();
+        assert_eq!(body["data"], json!({ "fails": null, "__typename": "Query" }));
+        assert_eq!(body["errors"][0]["path"], json!(["fails"]));
+        assert_eq!(answer.code(), "UNAVAILABLE");
+    }
+}
+
+#[tokio::test]
+async fn field_error_that_bubbles_to_the_root_is_200_with_null_data() {
+    let toy = Toy::start().await;
+    for accept in [GRAPHQL_RESPONSE, JSON] {
+        for document in ["{ failsWithoutNull }", "{ nested { nested { failsWithoutNull } } }"] {
+            let answer = query(document).accept(accept).send(toy.address).await;
+            assert_eq!(answer.status, 200, "{document}");
+            assert!(answer.has_data() && answer.json()["data"].is_null(), "{answer:?}");
+            assert!(answer.json()["errors"][0]["path"].is_array());
+        }
+    }
+}
+
+#[tokio::test]
 async fn request_error_has_a_code_and_no_data() {
     let toy = Toy::start().await;
     let deep = "{ nested { nested { nested { nested { nested { viewer } } } } } }".to_owned();
