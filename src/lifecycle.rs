@@ -48,6 +48,14 @@ pub struct TaskFailure {
     pub reason: String,
 }
 
+/// Makes every panic one line of the log, with its place, in place of free text on standard error.
+pub fn log_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        tracing::error!(place, message = panic_message(panic.payload()), "panic");
+    }));
+}
+
 /// Starts tasks and knows when they are to stop. Clones are handles to the same process.
 #[derive(Debug, Clone, Default)]
 pub struct Tasks {

@@ -107,9 +107,7 @@ impl Refusal {
                 (Kind::Http(Status::PAYLOAD_TOO_LARGE), "LIMIT_EXCEEDED")
             }
             Self::Malformed(_) => (Kind::Http(Status::BAD_REQUEST), "BAD_USER_INPUT"),
-            Self::Document(DocumentError::TooDeep | DocumentError::TooLong) => {
-                (Kind::RequestError, "LIMIT_EXCEEDED")
-            }
+            Self::Document(DocumentError::OverLimit(_)) => (Kind::RequestError, "LIMIT_EXCEEDED"),
             Self::Subscription
             | Self::Document(DocumentError::Syntax(_))
             | Self::Operation(_)

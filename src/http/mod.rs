@@ -6,6 +6,7 @@
 
 pub mod completion;
 pub mod document;
+pub mod document_limits;
 pub mod graphql_http;
 pub mod graphql_request;
 pub mod graphql_response;

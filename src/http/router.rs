@@ -71,12 +71,7 @@ fn with_origins(
     )
 }
 
-fn answer_panic(panic: Box<dyn Any + Send>) -> Response<Body> {
-    let message = panic
-        .downcast_ref::<&str>()
-        .map(|message| (*message).to_owned())
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic without a message".to_owned());
-    tracing::error!(%message, "a request handler panicked");
+/// The panic itself is logged by the panic hook, which knows where it happened.
+fn answer_panic(_panic: Box<dyn Any + Send>) -> Response<Body> {
     panicked()
 }
