@@ -1,1 +1,3 @@
 //! Data sets and the comparison of data models.
+
+pub mod dataset;
