@@ -5,5 +5,6 @@ pub mod containers;
 pub mod ids;
 pub mod items;
 pub mod reads;
+pub mod projections;
 pub mod summary;
 pub mod verify;

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use super::request::Answer;
+use super::request::{Answer, ReadRequest};
 
 #[derive(Debug, Default)]
 pub(super) struct Memos(Mutex<Kept>);
@@ -14,7 +14,7 @@ pub(super) struct Memos(Mutex<Kept>);
 #[derive(Debug, Default)]
 struct Kept {
     generation: u64,
-    answers: HashMap<&'static str, Answer>,
+    answers: HashMap<&'static str, (ReadRequest, Answer)>,
 }
 
 /// When a read for a memo began.
@@ -22,9 +22,11 @@ struct Kept {
 pub(super) struct Generation(u64);
 
 impl Memos {
-    /// The kept answer.
-    pub(super) fn get(&self, name: &'static str) -> Option<Answer> {
-        self.lock().answers.get(name).cloned()
+    /// The kept answer to the same read.
+    pub(super) fn get(&self, name: &'static str, read: &ReadRequest) -> Option<Answer> {
+        let kept = self.lock();
+        let (asked, answer) = kept.answers.get(name)?;
+        (asked == read).then(|| answer.clone())
     }
 
     /// Begins a read; its answer is kept only if nothing was forgotten meanwhile.
@@ -33,10 +35,10 @@ impl Memos {
     }
 
     /// Keeps an answer whose read began at this generation.
-    pub(super) fn keep(&self, begun: Generation, name: &'static str, answer: Answer) {
+    pub(super) fn keep(&self, begun: Generation, name: &'static str, read: &ReadRequest, answer: Answer) {
         let mut kept = self.lock();
         if kept.generation == begun.0 {
-            kept.answers.insert(name, answer);
+            kept.answers.insert(name, (read.clone(), answer));
         }
     }
 
@@ -69,15 +71,35 @@ impl Drop for ForgetOnDrop<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::ContainerName;
 
     #[test]
     fn an_answer_whose_read_began_before_a_write_is_not_kept() {
         let memos = Memos::default();
+        let read = ReadRequest::Newest {
+            container: ContainerName("posts"),
+            item_type: "post",
+            after: None,
+            limit: 1,
+        };
         let begun = memos.begin();
         drop(memos.forget_around());
-        memos.keep(begun, "floor", Answer::Count(1));
-        assert!(memos.get("floor").is_none());
-        memos.keep(memos.begin(), "floor", Answer::Count(2));
-        assert!(matches!(memos.get("floor"), Some(Answer::Count(2))));
+        memos.keep(begun, "floor", &read, Answer::Count(1));
+        assert!(memos.get("floor", &read).is_none());
+        memos.keep(memos.begin(), "floor", &read, Answer::Count(2));
+        assert!(matches!(memos.get("floor", &read), Some(Answer::Count(2))));
+    }
+
+    #[test]
+    fn an_answer_to_another_read_is_not_given() {
+        let memos = Memos::default();
+        let newest = |limit| ReadRequest::Newest {
+            container: ContainerName("posts"),
+            item_type: "post",
+            after: None,
+            limit,
+        };
+        memos.keep(memos.begin(), "floor", &newest(1), Answer::Count(1));
+        assert!(memos.get("floor", &newest(2)).is_none());
     }
 }

@@ -280,8 +280,8 @@ impl Runner {
         }
         let begun = self.memos.begin();
         let answer = read.ask(&*self.host.store, ledger).await?;
-        if let ReadRequest::Memo { name, .. } = read {
-            self.memos.keep(begun, name, answer.clone());
+        if let ReadRequest::Memo { name, of } = read {
+            self.memos.keep(begun, name, of, answer.clone());
         }
         Ok(answer)
     }
@@ -289,7 +289,7 @@ impl Runner {
     /// The answer, if it costs nothing.
     pub(super) fn remembered(&self, read: &ReadRequest, shared: Option<&SharedItems>) -> Option<Answer> {
         match read {
-            ReadRequest::Memo { name, .. } => self.memos.get(name),
+            ReadRequest::Memo { name, of } => self.memos.get(name, of),
             read => shared?.get(read),
         }
     }

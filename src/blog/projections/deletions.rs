@@ -1,0 +1,76 @@
+//! Comments and likes of deleted posts. They are deleted for good: no read model copies them, and the tombstone of the
+//! post keeps new ones from being written.
+
+use serde::{Deserialize, Serialize};
+
+use super::{DELETIONS, in_batches};
+use crate::blog::containers::POSTS;
+use crate::blog::items::types;
+use crate::changefeed::{Projection, ProjectionError, ReadRequest, Step, Turn};
+use crate::store::{Change, ContainerName, Direction, Item, PartitionKey, WriteOp, limits};
+
+/// What a deleted post leaves behind, in the order of deletion.
+const LEFT_BEHIND: [&str; 2] = [types::COMMENT, types::LIKE];
+
+/// Deletes the comments and likes of deleted posts.
+#[derive(Debug, Clone, Copy)]
+pub struct Deletions;
+
+/// Which of [`LEFT_BEHIND`] was asked for.
+#[derive(Debug, Serialize, Deserialize)]
+struct Asked(usize);
+
+#[derive(Deserialize)]
+struct Deleted {
+    #[serde(default)]
+    deleted: bool,
+}
+
+#[derive(Deserialize)]
+struct Identified {
+    id: String,
+}
+
+impl Projection for Deletions {
+    fn name(&self) -> &'static str {
+        DELETIONS
+    }
+
+    fn source(&self) -> ContainerName {
+        POSTS
+    }
+
+    fn types(&self) -> Option<&'static [&'static str]> {
+        Some(&[types::POST])
+    }
+
+    fn step(&self, change: &Change, turn: Turn<'_>) -> Result<Step, ProjectionError> {
+        let Some(Asked(place)) = turn.note()? else {
+            let post: Deleted = serde_json::from_slice(&change.item.body)?;
+            return Ok(if post.deleted { ask(&change.partition_key, 0) } else { Step::done() });
+        };
+        let page = turn.page(0)?;
+        let deletes: Vec<_> = page.items.iter().map(delete).collect::<Result<_, _>>()?;
+        let next = if page.has_more { place } else { place + 1 };
+        let writes = in_batches(POSTS, &change.partition_key, deletes);
+        Ok(ask(&change.partition_key, next).after_writing(writes))
+    }
+}
+
+fn ask(post: &PartitionKey, place: usize) -> Step {
+    let Some(item_type) = LEFT_BEHIND.get(place) else { return Step::done() };
+    let page = ReadRequest::Partition {
+        container: POSTS,
+        partition_key: post.clone(),
+        item_type,
+        direction: Direction::OldestFirst,
+        after: None,
+        limit: limits::BATCH_OPERATIONS_MAX,
+    };
+    Step::ask(vec![page]).with_note(&Asked(place))
+}
+
+fn delete(item: &Item) -> Result<WriteOp, ProjectionError> {
+    let Identified { id } = serde_json::from_slice(&item.body)?;
+    Ok(WriteOp::Delete { id, if_match: None })
+}

@@ -1,0 +1,248 @@
+//! The newest posts, as short copies in one logical partition of `feed`: never more than [`FEED_POSTS_MAX`], and never
+//! fewer where there are as many.
+//!
+//! A change of a post older than the oldest in a full feed costs nothing: the listing of the feed is a memo. That is
+//! safe because a copy enters the feed in two steps, written and then compared with its post. A change of that post
+//! was either seen by the comparison, or is looked at after the write, when no memo from before it is left. Other
+//! processes do not see this one's writes: where several share this projection's feed ranges, a change of a post may
+//! be skipped while a deletion elsewhere pulls that post into the feed, until the post changes again.
+//!
+//! Readers of several feed ranges insert at the same time. Each settles the feed after its own write: deletes what is
+//! over, fetches what is missing. Whoever settles last sees the writes of all.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::names::Written;
+use super::{FEED_POSTS, copies, in_batches};
+use crate::blog::containers::{FEED, FEED_PARTITION, FEED_POSTS_MAX, POSTS};
+use crate::blog::items::{PostCopyItem, PostItem, types};
+use crate::changefeed::{Projection, ProjectionError, ReadRequest, Step, Turn};
+use crate::store::{
+    Change, ContainerName, Direction, ETag, Item, Keyset, NewItem, PartitionKey, QueryPage, WriteOp,
+};
+
+/// Items of the feed that are looked at: those that belong there, and some that are over.
+const LISTING_ITEMS_MAX: usize = FEED_POSTS_MAX + 50;
+
+/// Keeps the newest posts.
+#[derive(Debug, Clone, Copy)]
+pub struct FeedPosts;
+
+/// What was asked; without a note, the listing alone.
+#[derive(Debug, Serialize, Deserialize)]
+enum Asked {
+    /// The listing and the post's own copy.
+    Place,
+    /// The listing, and the posts of the copies that have just entered.
+    Settle { entered: Vec<String> },
+    /// The listing, and the posts older than the last in it.
+    Refill,
+}
+
+impl Projection for FeedPosts {
+    fn name(&self) -> &'static str {
+        FEED_POSTS
+    }
+
+    fn source(&self) -> ContainerName {
+        POSTS
+    }
+
+    fn types(&self) -> Option<&'static [&'static str]> {
+        Some(&[types::POST])
+    }
+
+    /// All changes write to one logical partition: at the same time they would only refuse each other.
+    fn concurrent_partitions_max(&self) -> usize {
+        1
+    }
+
+    /// The newest first: of a page of new posts only those are inserted that stay.
+    fn arrange(&self, changes: &mut Vec<Change>) {
+        changes.sort_by_cached_key(|change| std::cmp::Reverse(creation_date(&change.item)));
+    }
+
+    fn step(&self, change: &Change, turn: Turn<'_>) -> Result<Step, ProjectionError> {
+        if turn.is_first() {
+            return Ok(Step::ask(vec![listing()]));
+        }
+        let asked = turn.note()?;
+        if turn.answers.is_empty()
+            && let Some(Asked::Settle { entered }) = asked
+        {
+            return Ok(ask_settle(entered));
+        }
+        let page = turn.page(0)?;
+        match asked {
+            None => look(change, page),
+            Some(Asked::Place) => place(change, &Listing::of(page)?, turn),
+            Some(Asked::Settle { entered }) => settle(&Listing::of(page)?, &entered, turn),
+            Some(Asked::Refill) => refill(turn.page(1)?),
+        }
+    }
+}
+
+/// Ends at once for a post that is too old for a full feed.
+fn look(change: &Change, page: &QueryPage) -> Result<Step, ProjectionError> {
+    if page.items.len() == FEED_POSTS_MAX
+        && let Some(oldest) = page.items.last()
+    {
+        let (post, oldest): (Written<'_>, Written<'_>) =
+            (serde_json::from_slice(&change.item.body)?, serde_json::from_slice(&oldest.body)?);
+        if (&post.creation_date, post.id) < (&oldest.creation_date, oldest.id) {
+            return Ok(Step::done());
+        }
+    }
+    let copy = ReadRequest::item(FEED, partition(), change.id.clone());
+    Ok(Step::ask(vec![listing(), copy]).with_note(&Asked::Place))
+}
+
+/// Writes the post's copy, and makes room for it in the same batch.
+fn place(change: &Change, listing: &Listing, turn: Turn<'_>) -> Result<Step, ProjectionError> {
+    let post: PostItem = change.item.decode()?;
+    let existing = turn.item(1)?;
+    if existing.is_none() && listing.has_no_place_for(&post) {
+        return Ok(ask_settle(Vec::new()));
+    }
+    let Some(operation) = copies::update(&PostCopyItem::of(&post), existing)? else {
+        return Ok(ask_settle(Vec::new()));
+    };
+    let was_live = match existing {
+        Some(existing) => !existing.decode::<PostCopyItem>()?.deleted,
+        None => false,
+    };
+    let mut operations = vec![operation];
+    let entered = if post.deleted || was_live {
+        Vec::new()
+    } else {
+        operations.extend(listing.overflow(FEED_POSTS_MAX - 1));
+        vec![post.id.to_string()]
+    };
+    let step = ask_settle(entered).after_writing(in_batches(FEED, &partition(), operations));
+    // A copy that was there and stays leaves the listing's order as it is.
+    Ok(if was_live && !post.deleted { step } else { step.forget_memos() })
+}
+
+/// Compares what has entered with its posts, deletes what is over, asks for what is missing.
+fn settle(listing: &Listing, entered: &[String], turn: Turn<'_>) -> Result<Step, ProjectionError> {
+    let mut operations = Vec::new();
+    for (place, id) in entered.iter().enumerate() {
+        if let Some(copy) = listing.0.iter().find(|listed| listed.copy.id.to_string() == *id) {
+            operations.extend(copy.correction(turn.item(place + 1)?)?);
+        }
+    }
+    if operations.is_empty() {
+        operations.extend(listing.overflow(FEED_POSTS_MAX));
+    }
+    if !operations.is_empty() {
+        let writes = in_batches(FEED, &partition(), operations);
+        return Ok(ask_settle(Vec::new()).after_writing(writes).forget_memos());
+    }
+    if listing.0.len() >= FEED_POSTS_MAX {
+        return Ok(Step::done());
+    }
+    let older = ReadRequest::Newest {
+        container: POSTS,
+        item_type: types::POST,
+        after: listing.0.last().map(Listed::keyset),
+        limit: FEED_POSTS_MAX - listing.0.len(),
+    };
+    Ok(Step::ask(vec![self::listing(), ReadRequest::memo("older", older)]).with_note(&Asked::Refill))
+}
+
+/// Copies the next older posts.
+fn refill(older: &QueryPage) -> Result<Step, ProjectionError> {
+    if older.items.is_empty() {
+        return Ok(Step::done());
+    }
+    let copies: Vec<_> = older
+        .items
+        .iter()
+        .map(|item| Ok(PostCopyItem::of(&item.decode::<PostItem>()?)))
+        .collect::<Result<_, ProjectionError>>()?;
+    let creates = copies.iter().map(|copy| WriteOp::Create(NewItem::encode(copy.id.to_string(), copy)));
+    let writes = in_batches(FEED, &partition(), creates);
+    let entered = copies.iter().map(|copy| copy.id.to_string()).collect();
+    // Saved, because who has entered has to be compared with its post even after a fault or a crash.
+    Ok(ask_settle(entered).after_writing(writes).forget_memos().save_note())
+}
+
+fn ask_settle(entered: Vec<String>) -> Step {
+    let posts =
+        entered.iter().map(|id| ReadRequest::item(POSTS, PartitionKey::from(id.as_str()), id.clone()));
+    let reads = std::iter::once(listing()).chain(posts).collect();
+    Step::ask(reads).with_note(&Asked::Settle { entered })
+}
+
+fn listing() -> ReadRequest {
+    let query = ReadRequest::Partition {
+        container: FEED,
+        partition_key: partition(),
+        item_type: types::POST,
+        direction: Direction::NewestFirst,
+        after: None,
+        limit: LISTING_ITEMS_MAX,
+    };
+    ReadRequest::memo("listing", query)
+}
+
+fn partition() -> PartitionKey {
+    PartitionKey::from(FEED_PARTITION)
+}
+
+fn creation_date(item: &Item) -> String {
+    serde_json::from_slice::<Written<'_>>(&item.body)
+        .map_or_else(|_| String::new(), |post| post.creation_date.into())
+}
+
+/// The live copies of the feed, newest first.
+struct Listing(Vec<Listed>);
+
+struct Listed {
+    copy: PostCopyItem,
+    etag: ETag,
+}
+
+impl Listing {
+    fn of(page: &QueryPage) -> Result<Self, ProjectionError> {
+        let listed = |item: &Item| Ok(Listed { copy: item.decode()?, etag: item.etag.clone() });
+        page.items.iter().map(listed).collect::<Result<_, ProjectionError>>().map(Self)
+    }
+
+    /// Deletes all but the first `keep` copies.
+    fn overflow(&self, keep: usize) -> impl Iterator<Item = WriteOp> {
+        self.0.iter().skip(keep).map(Listed::delete)
+    }
+
+    /// Whether the feed is full with newer posts.
+    fn has_no_place_for(&self, post: &PostItem) -> bool {
+        let id = post.id.to_string();
+        let newer = |listed: &&Listed| {
+            (&listed.copy.creation_date, listed.copy.id.to_string()) > (&post.creation_date, id.clone())
+        };
+        self.0.iter().take_while(newer).count() >= FEED_POSTS_MAX
+    }
+}
+
+impl Listed {
+    fn keyset(&self) -> Keyset {
+        Keyset { order_value: self.copy.creation_date.clone(), id: self.copy.id.to_string() }
+    }
+
+    fn delete(&self) -> WriteOp {
+        WriteOp::Delete { id: self.copy.id.to_string(), if_match: Some(self.etag.clone()) }
+    }
+
+    /// The write that makes a copy what its post is by now.
+    fn correction(&self, post: Option<&Arc<Item>>) -> Result<Option<WriteOp>, ProjectionError> {
+        let Some(post) = post else { return Ok(Some(self.delete())) };
+        let current = PostCopyItem::of(&post.decode::<PostItem>()?);
+        if current.version <= self.copy.version {
+            return Ok(None);
+        }
+        let item = NewItem::encode(current.id.to_string(), &current);
+        Ok(Some(WriteOp::Replace { item, if_match: Some(self.etag.clone()) }))
+    }
+}

@@ -1,0 +1,96 @@
+//! The blog's projections: from a change to the writes that keep names, copies and the feed current. All are pure;
+//! [`crate::changefeed`] reads and writes for them. They refuse to know commands and reads.
+//!
+//! | name | follows | writes |
+//! |---|---|---|
+//! | [`USERNAMES`] | users | the name in posts, comments and likes; what a rename left undone |
+//! | [`USERNAMES_CATCH_UP`] | posts, comments, likes | the name in those written while a rename ran |
+//! | [`USER_POSTS`] | posts | short copies under their author, in `users` |
+//! | [`FEED_POSTS`] | posts | short copies of the newest posts, in `feed` |
+//! | [`DELETIONS`] | posts | deletes the comments and likes of deleted posts |
+
+mod catch_up;
+mod copies;
+mod deletions;
+mod feed;
+mod names;
+mod user_posts;
+mod usernames;
+
+use std::sync::Arc;
+
+pub use catch_up::UsernamesCatchUp;
+pub use deletions::Deletions;
+pub use feed::FeedPosts;
+pub use user_posts::UserPosts;
+pub use usernames::Usernames;
+
+use crate::changefeed::{IntendedWrite, Projection};
+use crate::store::{ContainerName, PartitionKey, WriteOp, limits};
+
+pub const USERNAMES: &str = "usernames";
+pub const USERNAMES_CATCH_UP: &str = "usernames-catch-up";
+pub const USER_POSTS: &str = "user-posts";
+pub const FEED_POSTS: &str = "feed";
+pub const DELETIONS: &str = "deletions";
+
+/// All projections of the blog.
+#[must_use]
+pub fn all() -> Vec<Arc<dyn Projection>> {
+    vec![
+        Arc::new(Usernames),
+        Arc::new(UsernamesCatchUp),
+        Arc::new(UserPosts),
+        Arc::new(FeedPosts),
+        Arc::new(Deletions),
+    ]
+}
+
+/// Writes of one logical partition as batches that keep the store's limits.
+fn in_batches(
+    container: ContainerName,
+    partition_key: &PartitionKey,
+    operations: impl IntoIterator<Item = WriteOp>,
+) -> Vec<IntendedWrite> {
+    let mut batches: Vec<IntendedWrite> = Vec::new();
+    let mut bytes = 0;
+    for operation in operations {
+        let size = operation.body_bytes();
+        match batches.last_mut() {
+            Some(batch)
+                if batch.operations.len() < limits::BATCH_OPERATIONS_MAX
+                    && bytes + size <= limits::BATCH_BYTES_MAX =>
+            {
+                batch.operations.push(operation);
+                bytes += size;
+            }
+            _ => {
+                batches.push(IntendedWrite::one(container, partition_key.clone(), operation));
+                bytes = size;
+            }
+        }
+    }
+    batches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blog::containers::POSTS;
+
+    #[test]
+    fn batches_keep_the_limit_of_operations() {
+        let deletes = (0..250).map(|number| WriteOp::Delete { id: number.to_string(), if_match: None });
+        let batches = in_batches(POSTS, &PartitionKey::from("post"), deletes);
+        let sizes: Vec<_> = batches.iter().map(|batch| batch.operations.len()).collect();
+        assert_eq!(sizes, [100, 100, 50]);
+    }
+
+    #[test]
+    fn every_projection_has_its_own_name() {
+        let mut names: Vec<_> = all().iter().map(|projection| projection.name()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all().len());
+    }
+}

@@ -1,0 +1,92 @@
+//! Renames: from the user item into posts, comments and likes, page after page.
+//!
+//! A change of a user goes through three stages. A rename that is only announced is rolled forward, and the change
+//! that this makes comes back later. Otherwise all that the user has written gets the name, newest first; the place is
+//! saved after each page, so that a crash costs one page. At last the reservation of the former name is deleted.
+
+mod propagate;
+mod release;
+mod roll_forward;
+
+use serde::{Deserialize, Serialize};
+
+use super::USERNAMES;
+use crate::accounts::username::{NormalizedUsername, Username};
+use crate::blog::containers::{ACCOUNTS, USERS};
+use crate::blog::ids::UserId;
+use crate::blog::items::{UserItem, types};
+use crate::changefeed::{Projection, ProjectionError, ReadRequest, Step, Turn};
+use crate::store::{Change, ContainerName, Item, NewItem, PartitionKey, WriteOp};
+use propagate::Place;
+
+/// Writes a user's new name wherever the old one stands.
+#[derive(Debug, Clone, Copy)]
+pub struct Usernames;
+
+/// Which stage asked, and what it has to know.
+#[derive(Debug, Serialize, Deserialize)]
+enum Asked {
+    RollForward(roll_forward::Asked),
+    Propagate(Place),
+    Release(release::Asked),
+}
+
+impl Projection for Usernames {
+    fn name(&self) -> &'static str {
+        USERNAMES
+    }
+
+    fn source(&self) -> ContainerName {
+        USERS
+    }
+
+    fn types(&self) -> Option<&'static [&'static str]> {
+        Some(&[types::USER])
+    }
+
+    fn step(&self, change: &Change, turn: Turn<'_>) -> Result<Step, ProjectionError> {
+        let user: UserItem = change.item.decode()?;
+        match turn.note()? {
+            None if user.pending_username.is_some() => Ok(roll_forward::begin(&user)),
+            None => propagate::begin(&user),
+            Some(Asked::RollForward(asked)) => roll_forward::step(&user, asked, turn),
+            Some(Asked::Propagate(place)) if turn.answers.is_empty() => Ok(propagate::ask(&user, place)),
+            Some(Asked::Propagate(place)) => propagate::step(&user, place, turn),
+            Some(Asked::Release(asked)) => release::step(&user, asked, turn),
+        }
+    }
+}
+
+fn read_user(id: UserId) -> ReadRequest {
+    ReadRequest::item(USERS, id.partition_key(), id.to_string())
+}
+
+fn read_reservation(name: &str) -> ReadRequest {
+    ReadRequest::item(ACCOUNTS, PartitionKey::from(name), name)
+}
+
+/// Writes a user as it was read: refused when the user has changed since. A read may be old where replicas lag, a
+/// conditional write is not.
+fn confirm(user: UserId, item: &Item) -> crate::changefeed::IntendedWrite {
+    let unchanged = NewItem { id: user.to_string(), body: item.body.clone() };
+    let operation = WriteOp::Replace { item: unchanged, if_match: Some(item.etag.clone()) };
+    crate::changefeed::IntendedWrite::one(USERS, user.partition_key(), operation)
+}
+
+/// The key of a stored username.
+fn normalized(stored: &str) -> Result<NormalizedUsername, ProjectionError> {
+    let name = Username::parse(stored)
+        .map_err(|error| ProjectionError::new("a stored username breaks the rules", error))?;
+    Ok(name.normalized().clone())
+}
+
+/// Whether the user has this name, or has announced it.
+fn has_name(user: &UserItem, name: &str) -> Result<bool, ProjectionError> {
+    if normalized(&user.username)?.as_str() == name {
+        return Ok(true);
+    }
+    match &user.pending_username {
+        Some(pending) => Ok(normalized(pending)?.as_str() == name),
+        None => Ok(false),
+    }
+}
