@@ -4,7 +4,7 @@ pub mod commands;
 pub mod containers;
 pub mod ids;
 pub mod items;
-pub mod reads;
 pub mod projections;
+pub mod reads;
 pub mod summary;
 pub mod verify;
