@@ -14,6 +14,8 @@ pub mod limits {
     pub const ID_BYTES_MAX: usize = 1023;
     /// Bytes of a partition key's value.
     pub const PARTITION_KEY_BYTES_MAX: usize = 2048;
+    /// Bytes of a text that an index holds: the type, the order value, the value of an equality path.
+    pub const INDEXED_TEXT_BYTES_MAX: usize = 2048;
     /// Items in a page of a query or of the change feed.
     pub const PAGE_ITEMS_MAX: usize = 1000;
 }

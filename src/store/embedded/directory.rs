@@ -11,6 +11,7 @@ pub(super) const FORMAT_VERSION: u32 = 1;
 
 const LOCK_FILE: &str = "lock";
 const FORMAT_FILE: &str = "format";
+const FORMAT_FILE_UNFINISHED: &str = "format.unfinished";
 
 /// Why a data directory cannot be opened.
 #[derive(Debug, Error)]
@@ -34,6 +35,13 @@ pub enum OpenError {
     PhysicalPartitions { path: PathBuf, stored: u16, wanted: u16 },
     #[error("physical partitions must be 1 to {max}, not {wanted}")]
     PhysicalPartitionsLimit { wanted: u16, max: u16 },
+    #[error(
+        "the container {container} in the data directory {} was made with other keys or indexes than this program \
+         uses: name another directory with --data", path.display()
+    )]
+    ContainerChanged { path: PathBuf, container: String },
+    #[error("the data directory {} is damaged: {what} cannot be read", path.display())]
+    Damaged { path: PathBuf, what: &'static str },
     #[error("cannot use the data directory {}: {source}", path.display())]
     Io { path: PathBuf, source: std::io::Error },
     #[error("the storage engine cannot open {}: {source}", path.display())]
@@ -102,11 +110,26 @@ fn check_format(path: &Path) -> Result<(), OpenError> {
             }
             Ok(())
         }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let mut file = File::create(&format_path).map_err(io)?;
-            writeln!(file, "{FORMAT_VERSION}").map_err(io)?;
-            file.sync_all().map_err(io)
-        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => write_format(path).map_err(io),
         Err(source) => Err(io(source)),
     }
+}
+
+/// Writes the format file under another name first: a crash leaves none, or a whole one.
+fn write_format(path: &Path) -> std::io::Result<()> {
+    let unfinished = path.join(FORMAT_FILE_UNFINISHED);
+    let mut file = File::create(&unfinished)?;
+    writeln!(file, "{FORMAT_VERSION}")?;
+    file.sync_all()?;
+    fs::rename(&unfinished, path.join(FORMAT_FILE))?;
+    sync_directory(path)?;
+    match path.canonicalize()?.parent() {
+        Some(parent) => sync_directory(parent),
+        None => Ok(()),
+    }
+}
+
+/// Brings the names in a directory to the disk.
+fn sync_directory(path: &Path) -> std::io::Result<()> {
+    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }

@@ -176,16 +176,44 @@ impl Header {
         let equality_paths = usize::from(*bytes.get(17)?);
         let mut rest = bytes.get(18..)?;
         let mut take = || {
-            let length = u32::from_be_bytes(rest.get(0..4)?.try_into().ok()?) as usize;
-            let text = std::str::from_utf8(rest.get(4..4 + length)?).ok()?.to_owned();
-            rest = &rest[4 + length..];
-            Some(text)
+            let (text, after) = take_text(rest)?;
+            rest = after;
+            Some(text.to_owned())
         };
         let (item_type, order_value) = (take()?, take()?);
         let equality = (0..equality_paths).map(|_| take()).collect::<Option<Vec<_>>>()?;
         let facts = Facts { item_type, order_value, deleted, ttl: None, equality };
         Some(Self { sequence, expires_at_ms, facts })
     }
+}
+
+/// Where an item lies in `items`, read from its header without a copy of anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place<'a> {
+    pub item_type: &'a str,
+    pub order_value: &'a str,
+    pub deleted: bool,
+}
+
+impl<'a> Place<'a> {
+    pub(super) fn of(facts: &'a Facts) -> Self {
+        Self { item_type: &facts.item_type, order_value: &facts.order_value, deleted: facts.deleted }
+    }
+
+    /// Reads the bytes of `ids`; `None` when they are not a header.
+    pub(super) fn decode(bytes: &'a [u8]) -> Option<Self> {
+        let deleted = *bytes.get(16)? != 0;
+        let (item_type, rest) = take_text(bytes.get(18..)?)?;
+        let (order_value, _) = take_text(rest)?;
+        Some(Self { item_type, order_value, deleted })
+    }
+}
+
+/// Takes a text with its length from the front of a header's rest.
+fn take_text(bytes: &[u8]) -> Option<(&str, &[u8])> {
+    let (length, rest) = bytes.split_first_chunk::<4>()?;
+    let (text, rest) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
+    Some((std::str::from_utf8(text).ok()?, rest))
 }
 
 /// Bytes before the body in `items`: sequence number, time of the write and expiry, both Unix ms.
@@ -261,7 +289,11 @@ mod tests {
             equality: vec!["u".into(), String::new()],
         };
         let header = Header { sequence: 77, expires_at_ms: 12, facts };
-        assert_eq!(Header::decode(&header.encode()), Some(header));
+        assert_eq!(Place::decode(&header.encode()), Some(Place::of(&header.facts)));
+        assert_eq!(Header::decode(&header.encode()).as_ref(), Some(&header));
+        for length in 0..header.encode().len() {
+            assert_eq!(Header::decode(&header.encode()[..length]), None);
+        }
         assert_eq!(Header::decode(b"short"), None);
     }
 }

@@ -1,11 +1,12 @@
 //! The change feed: the change log holds one entry for each item, at the number of its last write.
 
-use super::engine::{Engine, Space};
+use super::engine::{Engine, Space, View};
 use super::keys::{self, ContainerId};
 use super::reader::parse_item;
-use crate::store::{Change, Continuation, Fault, FaultKind, FeedPage, FeedRange, FeedRequest};
+use super::writer::META_SEQUENCE;
+use crate::store::{Change, Continuation, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, limits};
 
-/// Entries of other types that a page passes over before it ends early.
+/// Entries of other types, and of items whose time is over, that a page passes over before it ends early.
 const PASSED_OVER_MAX: usize = 20_000;
 
 const RANGE_PREFIX: &str = "physical:";
@@ -24,13 +25,15 @@ pub(super) fn parse_range(range: &FeedRange, partitions: u16) -> Result<u16, Fau
     })
 }
 
-fn parse_continuation(continuation: Option<&Continuation>) -> Result<u64, Fault> {
-    let Some(continuation) = continuation else { return Ok(0) };
-    continuation.0.strip_prefix(CONTINUATION_PREFIX).and_then(|number| number.parse().ok()).ok_or_else(|| {
-        Fault::new(
-            FaultKind::InvalidContinuation,
-            format!("{:?} is no continuation of this store", continuation.0),
-        )
+/// The number behind a continuation. One that lies ahead of the last write comes from another store: to read on from
+/// there would pass over the changes up to it without a word.
+fn parse_continuation(view: &View<'_>, continuation: Option<&Continuation>) -> Result<u64, Fault> {
+    let Some(Continuation(text)) = continuation else { return Ok(0) };
+    let sequence = text.strip_prefix(CONTINUATION_PREFIX).and_then(|number| number.parse::<u64>().ok());
+    let last = view.get(Space::Meta, META_SEQUENCE)?;
+    let last = last.and_then(|bytes| bytes.as_ref().try_into().map(u64::from_be_bytes).ok()).unwrap_or(0);
+    sequence.filter(|sequence| *sequence <= last).ok_or_else(|| {
+        Fault::new(FaultKind::InvalidContinuation, format!("{text:?} is no continuation of this store"))
     })
 }
 
@@ -43,13 +46,14 @@ pub(super) fn page(
     now_ms: i64,
 ) -> Result<FeedPage, Fault> {
     let view = engine.view();
-    let mut sequence = parse_continuation(request.continuation)?;
+    let mut sequence = parse_continuation(&view, request.continuation)?;
     let from = keys::log_key(container, physical, sequence.saturating_add(1));
     let to = keys::log_key(container, physical, u64::MAX);
     let mut page = FeedPage { changes: Vec::new(), continuation: Continuation(String::new()), drained: true };
+    let limit = request.limit.clamp(1, limits::PAGE_ITEMS_MAX);
     let mut passed_over = 0;
     for entry in view.range(Space::Log, &from, &to) {
-        if page.changes.len() == request.limit || passed_over == PASSED_OVER_MAX {
+        if page.changes.len() == limit || passed_over == PASSED_OVER_MAX {
             page.drained = false;
             break;
         }
@@ -67,6 +71,8 @@ pub(super) fn page(
         let value = view.get(Space::Items, &full_key)?.ok_or_else(corrupt)?;
         if let Some((_, item)) = parse_item(value.into(), now_ms)? {
             page.changes.push(Change { partition_key: partition_key.as_str().into(), id, item });
+        } else {
+            passed_over += 1;
         }
     }
     page.continuation = Continuation(format!("{CONTINUATION_PREFIX}{sequence}"));
@@ -82,7 +88,7 @@ pub(super) fn pending(
     at_most: u64,
 ) -> Result<(u64, Option<i64>), Fault> {
     let view = engine.view();
-    let sequence = parse_continuation(request.continuation)?;
+    let sequence = parse_continuation(&view, request.continuation)?;
     let from = keys::log_key(container, physical, sequence.saturating_add(1));
     let to = keys::log_key(container, physical, u64::MAX);
     let (mut changes, mut oldest) = (0, None);

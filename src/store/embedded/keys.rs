@@ -14,7 +14,7 @@
 //! A text segment ends with a zero byte. Bytes 0 and 1 within a text are escaped as 1 1 and 1 2, which keeps the
 //! order of texts.
 
-use super::document::Facts;
+use super::document::Place;
 
 /// The number under which a container is stored.
 pub(super) type ContainerId = u8;
@@ -73,9 +73,9 @@ pub(super) fn id_key(container: ContainerId, partition_key: &str, id: &str) -> V
 }
 
 /// The key of an item in `items`.
-pub(super) fn item_key(container: ContainerId, partition_key: &str, facts: &Facts, id: &str) -> Vec<u8> {
-    let mut key = type_prefix(container, partition_key, &facts.item_type, facts.deleted);
-    push_text(&mut key, &facts.order_value);
+pub(super) fn item_key(container: ContainerId, partition_key: &str, place: Place<'_>, id: &str) -> Vec<u8> {
+    let mut key = type_prefix(container, partition_key, place.item_type, place.deleted);
+    push_text(&mut key, place.order_value);
     key.extend_from_slice(id.as_bytes());
     key
 }
@@ -192,7 +192,11 @@ pub(super) fn log_value_has_type(value: &[u8], types: &[&str]) -> bool {
     let Some(end) = value.iter().position(|byte| *byte == 0) else { return false };
     let Some(rest) = value.get(end + 2..) else { return false };
     let Some(end) = rest.iter().position(|byte| *byte == 0) else { return false };
-    types.iter().any(|item_type| item_type.as_bytes() == &rest[..end])
+    let segment = &rest[..end];
+    if segment.contains(&1) {
+        return unescape(segment).is_some_and(|item_type| types.contains(&item_type.as_str()));
+    }
+    types.iter().any(|item_type| item_type.as_bytes() == segment)
 }
 
 /// What an items key (less the container) says: partition key and id.

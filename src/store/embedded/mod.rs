@@ -12,27 +12,33 @@ mod engine;
 mod feed;
 mod keys;
 mod open;
+mod prepare;
 mod reader;
 mod writer;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures::future::join_all;
 use tokio::sync::{mpsc, oneshot, watch};
 
 pub use directory::OpenError;
 pub use engine::Durability;
 pub use open::{EmbeddedConfig, PHYSICAL_PARTITIONS_DEFAULT, PHYSICAL_PARTITIONS_MAX};
+pub use writer::Statistics;
 
-use super::batch::check_operation;
 use super::{
     Batch, ChargeSource, Clock, ContainerName, ContainerSpec, ETag, Fault, FaultKind, FeedPage, FeedRange,
-    FeedRequest, Item, Ledger, OperationKind, OperationRecord, PartitionKey, Query, QueryPage, Rejection,
+    FeedRequest, Item, Keyset, Ledger, OperationKind, OperationRecord, PartitionKey, Query, QueryPage,
     RequestCharge, Store, WriteError, WriteOp, limits,
 };
 use directory::Directory;
 use engine::{Engine, Space};
-use writer::{Condition, Intent, Operation, Request};
+use prepare::{can_exist, check_keyset, check_text, is_indexable, kind_of, prepare};
+use writer::{Counters, Intent, Operation, Request};
+
+/// Expired items that wait for the writer at the same time.
+const PURGES_AT_ONCE: usize = 256;
 
 /// A container of this store.
 struct Container {
@@ -43,13 +49,15 @@ struct Container {
 
 /// A document store in a directory.
 pub struct EmbeddedStore {
-    directory: Directory,
     engine: Arc<Engine>,
     containers: Vec<Container>,
     partitions: u16,
     clock: Arc<dyn Clock>,
     requests: Option<mpsc::Sender<Request>>,
     writer: Option<std::thread::JoinHandle<()>>,
+    counters: Arc<Counters>,
+    /// The last field, dropped last: the directory is unlocked when the engine has let go of it.
+    directory: Directory,
 }
 
 impl EmbeddedStore {
@@ -74,32 +82,33 @@ impl EmbeddedStore {
         self.engine.disk_bytes()
     }
 
+    /// What the writer has done since the store was opened.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        self.counters.statistics()
+    }
+
     /// Deletes up to `at_most` items whose time is over, and returns how many. They were invisible before.
     ///
     /// # Errors
     /// A fault of the engine.
     pub async fn purge_expired(&self, at_most: usize) -> Result<usize, Fault> {
-        let (from, to) = keys::expiry_range(self.clock.now_ms());
-        let expired = {
-            let view = self.engine.view();
-            let entries = view.range(Space::Index, &from, &to).take(at_most);
-            entries
-                .map(|entry| entry.key().map(|key| keys::parse_expiry_entry(&key)))
-                .collect::<Result<Vec<_>, _>>()?
-        };
-        let purged = expired.len();
-        for (container, partition_key, id) in expired.into_iter().flatten() {
-            let operations = vec![Operation { id, intent: Intent::Purge }];
-            let physical = keys::physical_partition(&partition_key, self.partitions);
-            match self.submit(container, partition_key, physical, operations).await {
-                Ok(_) => {}
-                Err(WriteError::Fault(fault)) => return Err(fault),
-                Err(WriteError::Rejected { .. }) => {
-                    return Err(Fault::new(FaultKind::Internal, "a purge was refused"));
-                }
+        let expired = reader::expired(&self.engine, self.clock.now_ms(), at_most)?;
+        for chunk in expired.chunks(PURGES_AT_ONCE) {
+            // Together in the writer's queue, so that they share commits.
+            let purges = chunk.iter().map(|(container, partition_key, id)| {
+                let operations = vec![Operation { id: id.clone(), intent: Intent::Purge }];
+                let physical = keys::physical_partition(partition_key, self.partitions);
+                self.submit(*container, partition_key.clone(), physical, operations)
+            });
+            for outcome in join_all(purges).await {
+                outcome.map_err(|error| match error {
+                    WriteError::Fault(fault) => fault,
+                    WriteError::Rejected { .. } => Fault::new(FaultKind::Internal, "a purge was refused"),
+                })?;
             }
         }
-        Ok(purged)
+        Ok(expired.len())
     }
 
     async fn submit(
@@ -113,7 +122,8 @@ impl EmbeddedStore {
         let (reply, answer) = oneshot::channel();
         let request = Request { container, partition_key, physical, operations, reply };
         self.requests.as_ref().ok_or_else(stopped)?.send(request).await.map_err(|_| stopped())?;
-        answer.await.map_err(|_| stopped())?
+        let lost = |_| Fault::new(FaultKind::Ambiguous, "the store's writer stopped before it answered");
+        answer.await.map_err(lost)?
     }
 
     /// Reads the JSON of the operations, checks their keys, and has the writer do them.
@@ -126,9 +136,7 @@ impl EmbeddedStore {
         let container = self.container(batch.container)?;
         let rejected = |operation, reason| WriteError::Rejected { operation, reason };
         let partition_key = batch.partition_key.as_str();
-        if partition_key.len() > limits::PARTITION_KEY_BYTES_MAX {
-            return Err(rejected(0, Rejection::KeyMismatch));
-        }
+        check_text(partition_key, limits::PARTITION_KEY_BYTES_MAX).map_err(|reason| rejected(0, reason))?;
         let mut charge = 0.0;
         let mut kind = OperationKind::Batch;
         let mut operations = Vec::with_capacity(batch.operations.len());
@@ -148,43 +156,6 @@ impl EmbeddedStore {
         record(ledger, batch.container, kind, if refused { 0 } else { items }, 1, RequestCharge(charge));
         outcome
     }
-}
-
-fn kind_of(operation: &WriteOp) -> OperationKind {
-    match operation {
-        WriteOp::Create(_) => OperationKind::Create,
-        WriteOp::Upsert(_) => OperationKind::Upsert,
-        WriteOp::Replace { .. } => OperationKind::Replace,
-        WriteOp::Delete { .. } => OperationKind::Delete,
-    }
-}
-
-/// Turns an operation of the port into one of the writer, with its estimated charge.
-fn prepare(
-    spec: &ContainerSpec,
-    partition_key: &str,
-    operation: WriteOp,
-) -> Result<(Operation, RequestCharge), Rejection> {
-    check_operation(&operation)?;
-    let bytes = operation.body_bytes();
-    let number = |if_match: Option<ETag>| if_match.map(|etag| etag.number().unwrap_or(0));
-    let (item, condition) = match operation {
-        WriteOp::Create(item) => (item, Condition::MustNotExist),
-        WriteOp::Upsert(item) => (item, Condition::Any),
-        WriteOp::Replace { item, if_match } => (item, Condition::MustExist { if_match: number(if_match) }),
-        WriteOp::Delete { id, if_match } => {
-            let intent = Intent::Delete { if_match: number(if_match) };
-            return Ok((Operation { id, intent }, charges::write(bytes, 0)));
-        }
-    };
-    let document = document::read_document(spec, &item.body).map_err(|_| Rejection::KeyMismatch)?;
-    let same_id = document.id.as_deref() == Some(item.id.as_str());
-    if !same_id || document.partition_key.as_deref() != Some(partition_key) {
-        return Err(Rejection::KeyMismatch);
-    }
-    let indexed = 2 + spec.equality.len() + usize::from(spec.order_by.is_some());
-    let intent = Intent::Put { condition, facts: document.facts, body: item.body };
-    Ok((Operation { id: item.id, intent }, charges::write(bytes, indexed)))
 }
 
 fn record(
@@ -212,9 +183,11 @@ impl Store for EmbeddedStore {
         id: &str,
         ledger: &Ledger,
     ) -> Result<Option<Item>, Fault> {
-        let item = {
-            let container = self.container(container)?;
-            reader::read(&self.engine, container.id, partition_key.as_str(), id, self.clock.now_ms())?
+        let number = self.container(container)?.id;
+        let item = if can_exist(partition_key.as_str(), id) {
+            reader::read(&self.engine, number, partition_key.as_str(), id, self.clock.now_ms())?
+        } else {
+            None
         };
         let bytes = item.as_ref().map_or(0, |item| item.body.len());
         let items = u32::from(item.is_some());
@@ -247,9 +220,14 @@ impl Store for EmbeddedStore {
         let (name, physical_partitions, (items, has_more)) = match query {
             Query::Partition { container, partition_key, item_type, direction, after, limit } => {
                 let id = self.container(*container)?.id;
-                let prefix = keys::live_prefix(id, partition_key.as_str(), item_type);
-                let limit = (*limit).min(limits::PAGE_ITEMS_MAX);
-                let page = reader::partition_page(&self.engine, &prefix, *direction, *after, limit, now_ms)?;
+                check_keyset(*after)?;
+                let page = if can_exist(partition_key.as_str(), "") && is_indexable(item_type) {
+                    let prefix = keys::live_prefix(id, partition_key.as_str(), item_type);
+                    let limit = (*limit).min(limits::PAGE_ITEMS_MAX);
+                    reader::partition_page(&self.engine, &prefix, *direction, *after, limit, now_ms)?
+                } else {
+                    (Vec::new(), false)
+                };
                 (*container, 1, page)
             }
             Query::Equality { container, path, value, item_type, direction, after, limit } => {
@@ -258,9 +236,14 @@ impl Store for EmbeddedStore {
                     Fault::new(FaultKind::Internal, format!("{container} has no index on {path}"))
                 })?;
                 let index = u8::try_from(index).unwrap_or(u8::MAX);
-                let prefix = |physical| keys::equality_prefix(*id, physical, index, value, item_type);
-                let fan_out = self.fan_out(*id, item_type, prefix, *direction, *after, *limit, now_ms);
-                (*container, u32::from(self.partitions), fan_out.page()?)
+                check_keyset(*after)?;
+                let page = if is_indexable(value) && is_indexable(item_type) {
+                    let prefix = |physical| keys::equality_prefix(*id, physical, index, value, item_type);
+                    self.fan_out(*id, item_type, prefix, *direction, *after, *limit, now_ms).page()?
+                } else {
+                    (Vec::new(), false)
+                };
+                (*container, u32::from(self.partitions), page)
             }
             Query::Newest { container, item_type, after, limit } => {
                 let Container { id, spec, .. } = self.container(*container)?;
@@ -268,6 +251,7 @@ impl Store for EmbeddedStore {
                     let message = format!("{container} has no index on the newest {item_type}");
                     return Err(Fault::new(FaultKind::Internal, message));
                 }
+                check_keyset(*after)?;
                 let prefix = |physical| keys::newest_prefix(*id, physical, item_type);
                 let direction = super::Direction::NewestFirst;
                 let fan_out = self.fan_out(*id, item_type, prefix, direction, *after, *limit, now_ms);
@@ -288,8 +272,12 @@ impl Store for EmbeddedStore {
         ledger: &Ledger,
     ) -> Result<u64, Fault> {
         let id = self.container(container)?.id;
-        let prefix = keys::live_prefix(id, partition_key.as_str(), item_type);
-        let items = reader::count(&self.engine, &prefix, self.clock.now_ms())?;
+        let items = if can_exist(partition_key.as_str(), "") && is_indexable(item_type) {
+            let prefix = keys::live_prefix(id, partition_key.as_str(), item_type);
+            reader::count(&self.engine, &prefix, self.clock.now_ms())?
+        } else {
+            0
+        };
         record(ledger, container, OperationKind::Count, 1, 1, charges::count(items));
         Ok(items)
     }
@@ -345,7 +333,7 @@ impl EmbeddedStore {
         item_type: &'a str,
         prefix: impl Fn(u16) -> Vec<u8>,
         direction: super::Direction,
-        after: Option<&'a super::Keyset>,
+        after: Option<&'a Keyset>,
         limit: usize,
         now_ms: i64,
     ) -> reader::FanOut<'a> {

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, watch};
 
 use super::directory::Directory;
 use super::engine::{Change, Engine, Space};
-use super::writer::{META_SEQUENCE, QUEUE_REQUESTS_MAX, Writer, WriterContainer};
+use super::writer::{Counters, META_SEQUENCE, QUEUE_REQUESTS_MAX, Writer, WriterContainer};
 use super::{Container, Durability, EmbeddedStore, OpenError};
 use crate::store::{Clock, ContainerSpec, Fault, FaultKind};
 
@@ -60,13 +61,9 @@ impl EmbeddedStore {
         }
         let directory = Directory::open(&config.path)?;
         let engine = Arc::new(Engine::open(&directory.engine_path(), config.cache_bytes, config.durability)?);
-        let engine_error = |fault: Fault| OpenError::Io {
-            path: config.path.clone(),
-            source: std::io::Error::other(fault.to_string()),
-        };
         let partitions = stored_partitions(&engine, config)?;
-        let ids = stored_container_ids(&engine, specs).map_err(engine_error)?;
-        let sequence = stored_sequence(&engine).map_err(engine_error)?;
+        let ids = stored_container_ids(&engine, specs, config)?;
+        let sequence = stored_sequence(&engine, config)?;
 
         let mut containers = Vec::with_capacity(specs.len());
         let mut writer_containers: Vec<Option<WriterContainer>> = Vec::new();
@@ -85,11 +82,13 @@ impl EmbeddedStore {
             writer_containers.into_iter().map(|container| container.unwrap_or_else(unused));
 
         let (requests, receiver) = mpsc::channel(QUEUE_REQUESTS_MAX);
+        let counters = Arc::new(Counters::default());
         let writer = Writer {
             engine: Arc::clone(&engine),
             containers: Arc::new(writer_containers.collect()),
             clock: Arc::clone(&clock),
             sequence,
+            counters: Arc::clone(&counters),
         };
         let writer = std::thread::Builder::new()
             .name("store-writer".to_owned())
@@ -103,59 +102,107 @@ impl EmbeddedStore {
             clock,
             requests: Some(requests),
             writer: Some(writer),
+            counters,
         })
     }
 }
 
+fn io(config: &EmbeddedConfig) -> impl Fn(Fault) -> OpenError {
+    |fault| OpenError::Io { path: config.path.clone(), source: std::io::Error::other(fault.to_string()) }
+}
+
+fn damaged(config: &EmbeddedConfig, what: &'static str) -> OpenError {
+    OpenError::Damaged { path: config.path.clone(), what }
+}
+
 fn stored_partitions(engine: &Engine, config: &EmbeddedConfig) -> Result<u16, OpenError> {
-    let io = |fault: Fault| OpenError::Io {
-        path: config.path.clone(),
-        source: std::io::Error::other(fault.to_string()),
-    };
-    let stored = engine.get(Space::Meta, META_PARTITIONS).map_err(io)?;
-    match stored.and_then(|bytes| Some(u16::from_be_bytes(bytes.get(0..2)?.try_into().ok()?))) {
-        Some(stored) => match config.physical_partitions {
-            Some(wanted) if wanted != stored => {
-                Err(OpenError::PhysicalPartitions { path: config.path.clone(), stored, wanted })
+    match engine.get(Space::Meta, META_PARTITIONS).map_err(io(config))? {
+        Some(bytes) => {
+            let stored = bytes.as_ref().try_into().map(u16::from_be_bytes);
+            let stored = stored.map_err(|_| damaged(config, "the number of physical partitions"))?;
+            match config.physical_partitions {
+                Some(wanted) if wanted != stored => {
+                    Err(OpenError::PhysicalPartitions { path: config.path.clone(), stored, wanted })
+                }
+                _ => Ok(stored),
             }
-            _ => Ok(stored),
-        },
+        }
         None => {
             let partitions = config.physical_partitions.unwrap_or(PHYSICAL_PARTITIONS_DEFAULT);
             let change: Change =
                 (Space::Meta, META_PARTITIONS.to_vec(), Some(partitions.to_be_bytes().to_vec()));
-            engine.commit(vec![change]).map_err(io)?;
+            engine.commit(vec![change]).map_err(io(config))?;
             Ok(partitions)
         }
     }
 }
 
+/// What is remembered of a container: all that its keys and index entries depend on.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StoredContainer {
+    name: String,
+    partition_key: String,
+    order_by: Option<String>,
+    equality: Vec<String>,
+    newest_types: Vec<String>,
+}
+
+impl From<&ContainerSpec> for StoredContainer {
+    fn from(spec: &ContainerSpec) -> Self {
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        Self {
+            name: spec.name.as_str().to_owned(),
+            partition_key: spec.partition_key.to_owned(),
+            order_by: spec.order_by.map(str::to_owned),
+            equality: texts(spec.equality),
+            newest_types: texts(spec.newest_types),
+        }
+    }
+}
+
 /// The number of each container: those seen before keep theirs, new ones get the next.
-fn stored_container_ids(engine: &Engine, specs: &[ContainerSpec]) -> Result<Vec<u8>, Fault> {
-    let corrupt = |error: serde_json::Error| {
-        Fault::new(FaultKind::Corrupt, "the list of containers cannot be read").with_source(error)
-    };
-    let mut names: Vec<String> = match engine.get(Space::Meta, META_CONTAINERS)? {
-        Some(bytes) => serde_json::from_slice(&bytes).map_err(corrupt)?,
-        None => Vec::new(),
-    };
-    let known = names.len();
+fn stored_container_ids(
+    engine: &Engine,
+    specs: &[ContainerSpec],
+    config: &EmbeddedConfig,
+) -> Result<Vec<u8>, OpenError> {
+    let mut stored: Vec<StoredContainer> =
+        match engine.get(Space::Meta, META_CONTAINERS).map_err(io(config))? {
+            Some(bytes) => {
+                serde_json::from_slice(&bytes).map_err(|_| damaged(config, "the list of containers"))?
+            }
+            None => Vec::new(),
+        };
+    let known = stored.len();
     let mut ids = Vec::with_capacity(specs.len());
     for spec in specs {
-        let place = names.iter().position(|name| name == spec.name.as_str()).unwrap_or_else(|| {
-            names.push(spec.name.as_str().to_owned());
-            names.len() - 1
-        });
-        ids.push(u8::try_from(place).map_err(|_| Fault::new(FaultKind::Internal, "too many containers"))?);
+        let wanted = StoredContainer::from(spec);
+        let place = match stored.iter().position(|container| container.name == wanted.name) {
+            Some(place) if stored[place] == wanted => place,
+            Some(_) => {
+                let container = wanted.name;
+                return Err(OpenError::ContainerChanged { path: config.path.clone(), container });
+            }
+            None => {
+                stored.push(wanted);
+                stored.len() - 1
+            }
+        };
+        let too_many = |_| io(config)(Fault::new(FaultKind::Internal, "too many containers"));
+        ids.push(u8::try_from(place).map_err(too_many)?);
     }
-    if names.len() > known {
-        let bytes = serde_json::to_vec(&names).map_err(corrupt)?;
-        engine.commit(vec![(Space::Meta, META_CONTAINERS.to_vec(), Some(bytes))])?;
+    if stored.len() > known {
+        let bytes = serde_json::to_vec(&stored).expect("a plain struct with string keys serialises");
+        engine.commit(vec![(Space::Meta, META_CONTAINERS.to_vec(), Some(bytes))]).map_err(io(config))?;
     }
     Ok(ids)
 }
 
-fn stored_sequence(engine: &Engine) -> Result<u64, Fault> {
-    let bytes = engine.get(Space::Meta, META_SEQUENCE)?;
-    Ok(bytes.and_then(|bytes| Some(u64::from_be_bytes(bytes.get(0..8)?.try_into().ok()?))).unwrap_or(0))
+/// The number of the last write that was committed. A number is never given out twice: continuations of the change
+/// feed and ETags depend on it.
+fn stored_sequence(engine: &Engine, config: &EmbeddedConfig) -> Result<u64, OpenError> {
+    let Some(bytes) = engine.get(Space::Meta, META_SEQUENCE).map_err(io(config))? else { return Ok(0) };
+    let sequence = bytes.as_ref().try_into().map(u64::from_be_bytes);
+    sequence.map_err(|_| damaged(config, "the number of the last write"))
 }

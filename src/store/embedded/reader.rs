@@ -2,10 +2,11 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::iter::Rev;
 
 use bytes::Bytes;
 
-use super::document::{Header, VALUE_PREFIX_BYTES, decode_value_prefix};
+use super::document::{Place, VALUE_PREFIX_BYTES, decode_value_prefix};
 use super::engine::{Engine, Entry, Space, View, prefix_end};
 use super::keys::{self, ContainerId};
 use crate::store::{Direction, ETag, Fault, FaultKind, Item, Keyset};
@@ -33,12 +34,9 @@ pub(super) fn read(
     let Some(bytes) = view.get(Space::Ids, &keys::id_key(container, partition_key, id))? else {
         return Ok(None);
     };
-    let header = Header::decode(&bytes)
+    let place = Place::decode(&bytes)
         .ok_or_else(|| Fault::new(FaultKind::Corrupt, "an entry of the id index cannot be read"))?;
-    if !header.is_live_at(now_ms) {
-        return Ok(None);
-    }
-    let key = keys::item_key(container, partition_key, &header.facts, id);
+    let key = keys::item_key(container, partition_key, place, id);
     let value = view
         .get(Space::Items, &key)?
         .ok_or_else(|| Fault::new(FaultKind::Corrupt, "the id index names an item that is not there"))?;
@@ -54,13 +52,29 @@ fn bounds(prefix: &[u8], after: Option<Vec<u8>>, direction: Direction) -> (Vec<u
     }
 }
 
-fn directed(
-    entries: impl DoubleEndedIterator<Item = Entry> + 'static,
-    direction: Direction,
-) -> Box<dyn Iterator<Item = Entry>> {
-    match direction {
-        Direction::OldestFirst => Box::new(entries),
-        Direction::NewestFirst => Box::new(entries.rev()),
+/// Entries in one of two directions.
+enum Directed<I> {
+    Forward(I),
+    Backward(Rev<I>),
+}
+
+impl<I: DoubleEndedIterator> Directed<I> {
+    fn new(entries: I, direction: Direction) -> Self {
+        match direction {
+            Direction::OldestFirst => Self::Forward(entries),
+            Direction::NewestFirst => Self::Backward(entries.rev()),
+        }
+    }
+}
+
+impl<I: DoubleEndedIterator> Iterator for Directed<I> {
+    type Item = I::Item;
+
+    fn next(&mut self) -> Option<I::Item> {
+        match self {
+            Self::Forward(entries) => entries.next(),
+            Self::Backward(entries) => entries.next(),
+        }
     }
 }
 
@@ -84,7 +98,7 @@ pub(super) fn partition_page(
         (after, direction) => bounds(prefix, after, direction),
     };
     let mut items = Vec::with_capacity(limit.min(128));
-    for entry in directed(view.range(Space::Items, &from, &to), direction) {
+    for entry in Directed::new(view.range(Space::Items, &from, &to), direction) {
         let value = entry.value()?;
         if let Some((_, item)) = parse_item(value.into(), now_ms)? {
             if items.len() == limit {
@@ -105,6 +119,19 @@ pub(super) fn count(engine: &Engine, prefix: &[u8], now_ms: i64) -> Result<u64, 
         }
     }
     Ok(items)
+}
+
+/// Items whose time is over, by container, partition key and id, up to `at_most`.
+pub(super) fn expired(
+    engine: &Engine,
+    now_ms: i64,
+    at_most: usize,
+) -> Result<Vec<(ContainerId, String, String)>, Fault> {
+    let corrupt = || Fault::new(FaultKind::Corrupt, "an entry of the expiry index cannot be read");
+    let (from, to) = keys::expiry_range(now_ms);
+    let view = engine.view();
+    let entries = view.range(Space::Index, &from, &to).take(at_most);
+    entries.map(|entry| keys::parse_expiry_entry(&entry.key()?).ok_or_else(corrupt)).collect()
 }
 
 /// The next entry of one physical partition's part of an index.
@@ -156,14 +183,14 @@ pub(super) struct FanOut<'a> {
 impl FanOut<'_> {
     pub(super) fn page(&self) -> Result<(Vec<Item>, bool), Fault> {
         let view = self.engine.view();
-        let mut partitions: Vec<Box<dyn Iterator<Item = Entry>>> = Vec::with_capacity(self.prefixes.len());
+        let mut partitions = Vec::with_capacity(self.prefixes.len());
         let mut heads = BinaryHeap::with_capacity(self.prefixes.len());
         for (partition, prefix) in self.prefixes.iter().enumerate() {
             let after = self
                 .after
                 .map(|keyset| keys::index_entry(prefix.clone(), &keyset.order_value, &keyset.id, ""));
             let (from, to) = bounds(prefix, after, self.direction);
-            let mut entries = directed(view.range(Space::Index, &from, &to), self.direction);
+            let mut entries = Directed::new(view.range(Space::Index, &from, &to), self.direction);
             heads.extend(self.next_head(&mut entries, partition)?);
             partitions.push(entries);
         }
@@ -182,7 +209,7 @@ impl FanOut<'_> {
 
     fn next_head(
         &self,
-        entries: &mut Box<dyn Iterator<Item = Entry>>,
+        entries: &mut impl Iterator<Item = Entry>,
         partition: usize,
     ) -> Result<Option<Head>, Fault> {
         let Some(entry) = entries.next() else { return Ok(None) };

@@ -3,11 +3,12 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::document::{Facts, Header, encode_value};
+use super::document::{Facts, Header, Place, encode_value};
 use super::engine::{Change, Engine, Space};
 use super::keys::{self, ContainerId};
 use crate::store::{Clock, ETag, Fault, FaultKind, Rejection, WriteError};
@@ -85,11 +86,36 @@ struct Touched {
     after: Option<Pending>,
 }
 
+/// What the writer of a store has done since it was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Statistics {
+    /// Commits to the disk; with [`super::Durability::Sync`] each is one fsync.
+    pub commits: u64,
+    /// Writes and batches that were asked for, the refused ones included.
+    pub requests: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    commits: AtomicU64,
+    requests: AtomicU64,
+}
+
+impl Counters {
+    pub(super) fn statistics(&self) -> Statistics {
+        Statistics {
+            commits: self.commits.load(Ordering::Relaxed),
+            requests: self.requests.load(Ordering::Relaxed),
+        }
+    }
+}
+
 pub(super) struct Writer {
     pub engine: Arc<Engine>,
     pub containers: Arc<Vec<WriterContainer>>,
     pub clock: Arc<dyn Clock>,
     pub sequence: u64,
+    pub counters: Arc<Counters>,
 }
 
 impl Writer {
@@ -112,6 +138,7 @@ impl Writer {
 
     fn commit_group(&mut self, group: Vec<Request>) {
         let now_ms = self.clock.now_ms();
+        self.counters.requests.fetch_add(group.len() as u64, Ordering::Relaxed);
         let mut touched: HashMap<Vec<u8>, Touched> = HashMap::new();
         let mut answers = Vec::with_capacity(group.len());
         for request in group {
@@ -122,7 +149,8 @@ impl Writer {
         for (reply, container, outcome) in answers {
             let outcome = match (&committed, outcome) {
                 (Ok(()), outcome) => outcome,
-                (Err(fault), Ok(_)) => Err(WriteError::Fault(Fault::new(fault.kind, fault.to_string()))),
+                // The journal may hold the commit or not: the next opening will tell.
+                (Err(fault), Ok(_)) => Err(Fault::new(FaultKind::Ambiguous, fault.to_string()).into()),
                 (Err(_), refused) => refused,
             };
             if outcome.is_ok() {
@@ -240,6 +268,7 @@ impl Writer {
             return Ok(());
         }
         changes.push((Space::Meta, META_SEQUENCE.to_vec(), Some(self.sequence.to_be_bytes().to_vec())));
+        self.counters.commits.fetch_add(1, Ordering::Relaxed);
         self.engine.commit(changes)
     }
 
@@ -248,7 +277,8 @@ impl Writer {
         let facts = &header.facts;
         let (container, physical) = (item.container, item.physical);
         let some_empty = value.map(|_| Vec::new());
-        let item_key = keys::item_key(container, &item.partition_key, facts, &item.id);
+        let place = Place::of(facts);
+        let item_key = keys::item_key(container, &item.partition_key, place, &item.id);
         let log_value = value.map(|_| item_key[1..].to_vec());
         let mut entries = Vec::with_capacity(4 + facts.equality.len());
         entries.push((Space::Log, keys::log_key(container, physical, header.sequence), log_value));
