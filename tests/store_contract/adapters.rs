@@ -1,0 +1,63 @@
+//! The adapters under the contract.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use onehop::store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
+use onehop::store::{ManualClock, Store};
+use tempfile::TempDir;
+
+use crate::harness::{Adapter, Capabilities, SPECS, START_MS, Subject};
+
+/// The embedded store as it comes.
+pub async fn embedded() -> Subject {
+    subject_of(Durability::Sync, 4).await
+}
+
+/// The embedded store with a single physical partition, and without fsync.
+pub async fn embedded_relaxed() -> Subject {
+    subject_of(Durability::Relaxed, 1).await
+}
+
+async fn subject_of(durability: Durability, physical_partitions: u16) -> Subject {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let mut config = EmbeddedConfig::new(directory.path());
+    config.durability = durability;
+    config.physical_partitions = Some(physical_partitions);
+    config.cache_bytes = 8 * 1024 * 1024;
+    let clock = Arc::new(ManualClock::new(START_MS));
+    let adapter = Embedded { config, clock, store: Mutex::new(None), _directory: directory };
+    Subject::new(Box::new(adapter)).await
+}
+
+struct Embedded {
+    config: EmbeddedConfig,
+    clock: Arc<ManualClock>,
+    store: Mutex<Option<Arc<EmbeddedStore>>>,
+    _directory: TempDir,
+}
+
+#[async_trait]
+impl Adapter for Embedded {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { reopen: true, move_time: true, purge: true, signal: true }
+    }
+
+    async fn open(&self) -> Arc<dyn Store> {
+        let mut current = self.store.lock().expect("no test panicked");
+        *current = None;
+        let store = EmbeddedStore::open(&self.config, SPECS, self.clock.clone()).expect("the store opens");
+        let store = Arc::new(store);
+        *current = Some(Arc::clone(&store));
+        store
+    }
+
+    async fn advance_ms(&self, by_ms: i64) {
+        self.clock.advance_ms(by_ms);
+    }
+
+    async fn purge_expired(&self) -> usize {
+        let store = self.store.lock().expect("no test panicked").clone().expect("an open store");
+        store.purge_expired(usize::MAX).await.expect("purged")
+    }
+}
