@@ -7,10 +7,12 @@
 #![forbid(unsafe_code)]
 
 pub mod accounts;
+pub mod app;
 pub mod blog;
 pub mod changefeed;
 pub mod compare;
 pub mod config;
+pub mod control;
 pub mod graphql;
 pub mod http;
 pub mod lifecycle;

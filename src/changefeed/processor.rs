@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use futures::future::{join_all, try_join_all};
+use futures::FutureExt;
+use futures::future::{BoxFuture, join_all, try_join_all};
 use tokio_util::sync::CancellationToken;
 
 use super::dead_letters::DeadLetters;
@@ -81,7 +82,7 @@ impl Processor {
     /// The first page that failed; the others were worked on.
     pub async fn run_once(&self) -> Result<usize, ProcessorError> {
         let mut total = 0;
-        let turns = self.lanes.iter().flat_map(|lane| &lane.readers).map(|reader| reader.run_once());
+        let turns = self.each_reader(|reader| reader.run_once().boxed());
         for turned in join_all(turns).await {
             if let Turned::Page { changes, .. } = turned? {
                 total += changes;
@@ -97,9 +98,8 @@ impl Processor {
     /// The first page that failed, and [`ProcessorError::NotDrained`].
     pub async fn drain(&self) -> Result<(), ProcessorError> {
         for _ in 0..DRAIN_ROUNDS_MAX {
-            let readers = self.lanes.iter().flat_map(|lane| &lane.readers);
-            let projected: usize =
-                try_join_all(readers.map(|reader| drain_reader(reader))).await?.iter().sum();
+            let turns = self.each_reader(|reader| drain_reader(reader).boxed());
+            let projected: usize = try_join_all(turns).await?.iter().sum();
             if projected == 0 {
                 return Ok(());
             }
@@ -112,12 +112,31 @@ impl Processor {
     /// # Errors
     /// The store could not count.
     pub async fn status(&self) -> Result<Vec<ProjectionStatus>, Fault> {
-        try_join_all(self.lanes.iter().map(|lane| lane.status(&self.host))).await
+        let mut statuses = Vec::with_capacity(self.lanes.len());
+        for lane in self.lanes.iter() {
+            statuses.push(lane.status(&self.host).await?);
+        }
+        Ok(statuses)
     }
 
     /// Gives up all leases, for a processor whose readers were never run.
     pub async fn release(&self) {
-        join_all(self.lanes.iter().flat_map(|lane| &lane.readers).map(|reader| reader.release())).await;
+        join_all(self.each_reader(|reader| reader.release().boxed())).await;
+    }
+
+    /// A future of each reader. They are boxed here, where each has its own lifetime: a chain of closures would make
+    /// the futures of the processor not provably `Send`.
+    fn each_reader<'a, T>(
+        &'a self,
+        turn: impl Fn(&'a RangeReader) -> BoxFuture<'a, T>,
+    ) -> Vec<BoxFuture<'a, T>> {
+        let mut turns = Vec::new();
+        for lane in self.lanes.iter() {
+            for reader in &lane.readers {
+                turns.push(turn(reader));
+            }
+        }
+        turns
     }
 
     pub(super) fn lane(&self, projection: &str) -> Result<&Lane, ProcessorError> {
@@ -147,8 +166,10 @@ impl Lane {
     }
 
     async fn status(&self, host: &Host) -> Result<ProjectionStatus, Fault> {
-        let waiting =
-            try_join_all(self.readers.iter().map(|reader| reader.pending(PENDING_COUNT_MAX))).await?;
+        let mut waiting = Vec::with_capacity(self.readers.len());
+        for reader in &self.readers {
+            waiting.push(reader.pending(PENDING_COUNT_MAX).await?);
+        }
         let oldest_ms = waiting.iter().filter_map(|(_, oldest_ms)| *oldest_ms).min();
         let lag_ms = oldest_ms.map_or(0, |oldest_ms| host.clock.now_ms().saturating_sub(oldest_ms));
         let Runner { projection, counters, dead_letters, .. } = &*self.runner;

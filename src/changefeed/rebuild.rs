@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use futures::FutureExt;
 use futures::future::try_join_all;
 use serde::Serialize;
 
@@ -47,14 +48,21 @@ impl Processor {
     ) -> Result<RebuildProgress, ProcessorError> {
         let lane = self.lane(projection)?;
         lane.runner.memos.forget();
-        let total = try_join_all(lane.readers.iter().map(|reader| reader.total())).await?.iter().sum();
+        let mut total = 0;
+        for reader in &lane.readers {
+            total += reader.total().await?;
+        }
         let done = AtomicU64::new(0);
         let report = |changes: usize| {
             let before = done.fetch_add(changes as u64, Ordering::Relaxed);
             progress(RebuildProgress { done: before + changes as u64, total });
         };
         report(0);
-        try_join_all(lane.readers.iter().map(|reader| pass(reader, &report))).await?;
+        let mut passes = Vec::with_capacity(lane.readers.len());
+        for reader in &lane.readers {
+            passes.push(pass(reader, &report).boxed());
+        }
+        try_join_all(passes).await?;
         lane.replay().await?;
         Ok(RebuildProgress { done: done.into_inner(), total })
     }

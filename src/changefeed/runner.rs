@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use serde_json::Value;
 
 use super::dead_letters::DeadLetters;
@@ -223,11 +223,12 @@ impl Runner {
         }
         let _guard = forgets_memos.then(|| self.memos.forget_around());
         let bound = self.host.settings.concurrent_writes_max.max(1);
-        let outcomes: Vec<Result<(), WriteError>> = stream::iter(writes)
-            .map(|write| self.write(write, ledger))
-            .buffer_unordered(bound)
-            .collect()
-            .await;
+        let mut writing = Vec::with_capacity(writes.len());
+        for write in writes {
+            writing.push(self.write(write, ledger).boxed());
+        }
+        let outcomes: Vec<Result<(), WriteError>> =
+            stream::iter(writing).buffer_unordered(bound).collect().await;
         // A refusal is looked at last: a fault among the others has to be retried first.
         let mut stale = None;
         for outcome in outcomes {
@@ -265,7 +266,11 @@ impl Runner {
         ledger: &Ledger,
     ) -> Result<Vec<Answer>, Fault> {
         let bound = self.host.settings.concurrent_writes_max.max(1);
-        stream::iter(reads).map(|read| self.read(read, shared, ledger)).buffered(bound).try_collect().await
+        let mut reading = Vec::with_capacity(reads.len());
+        for read in reads {
+            reading.push(self.read(read, shared, ledger).boxed());
+        }
+        stream::iter(reading).buffered(bound).try_collect().await
     }
 
     /// Answers from memory where that is allowed, otherwise from the store.

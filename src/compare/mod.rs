@@ -1,3 +1,4 @@
 //! Data sets and the comparison of data models.
 
 pub mod dataset;
+pub mod seed;

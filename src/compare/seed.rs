@@ -12,7 +12,8 @@ use crate::blog::containers::{ACCOUNTS, POSTS, USERS};
 use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
 use crate::blog::items::{AccountItem, CommentItem, LikeItem, PostItem, UserItem, types};
 use crate::store::{
-    Batch, Fault, Ledger, NewItem, PartitionKey, Rejection, Store, WriteError, WriteOp, format_timestamp, limits,
+    Batch, Fault, Ledger, NewItem, PartitionKey, Rejection, Store, WriteError, WriteOp, format_timestamp,
+    limits,
 };
 
 /// Batches that are on the way to the store at once.

@@ -1,0 +1,65 @@
+# The commands of this repository. `make run` and `make test` need Rust and Node, and set up all else.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+CARGO ?= cargo
+NPM ?= npm
+CHROMIUM ?= /usr/bin/chromium
+BENCH_USERS ?= 200
+
+.PHONY: run build test bench fmt web web-test rust-test browser-test chromium nextest clean
+
+# Serves a demo blog at http://127.0.0.1:8080 out of ./data, which the first start fills.
+run: web
+	$(CARGO) run --release --bin onehop -- serve --demo
+
+# The release binary target/release/onehop, with the web inside.
+build: web
+	$(CARGO) build --release --bin onehop
+
+# Everything that has to pass.
+test: web-test rust-test browser-test
+
+# Speed: the store's hot paths, likes on one hot post, and a load run over HTTP beside its ceiling.
+bench: web
+	$(CARGO) bench --bench store
+	$(CARGO) bench --bench hot_post
+	$(CARGO) bench --bench load -- --users $(BENCH_USERS)
+
+fmt:
+	$(CARGO) fmt
+	cd web && $(NPM) run --silent format --if-present
+
+clean:
+	rm -rf target web/dist web/node_modules
+
+# --- parts ---------------------------------------------------------------------------------------------------------
+
+web: web/dist/index.html
+
+web/node_modules: web/package.json web/package-lock.json
+	cd web && $(NPM) ci --no-fund --no-audit
+	touch web/node_modules
+
+web/dist/index.html: web/node_modules schema.graphql $(shell find web/src web/public -type f 2>/dev/null) $(wildcard web/*.html web/*.ts web/*.js web/*.json)
+	cd web && $(NPM) run build
+	touch web/dist/index.html
+
+web-test: web/dist/index.html
+	cd web && $(NPM) run check && $(NPM) run lint && $(NPM) test
+
+rust-test: nextest web/dist/index.html
+	$(CARGO) fmt --check
+	$(CARGO) clippy --locked --all-targets -- -D warnings
+	INSTA_UPDATE=no $(CARGO) nextest run --locked
+	$(CARGO) test --locked --doc
+
+browser-test: rust-test chromium
+	$(CARGO) build --locked --bin onehop
+	cd web && ONEHOP_BIN=$(CURDIR)/target/debug/onehop CHROMIUM=$(CHROMIUM) $(NPM) run test:browser
+
+nextest:
+	@$(CARGO) nextest --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-nextest
+
+chromium:
+	@test -x $(CHROMIUM) || (apt-get update && apt-get install -y --no-install-recommends chromium)
