@@ -12,7 +12,7 @@ use dataloader::BatchFn;
 use dataloader::cached::Loader;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
-use super::views::UserView;
+use super::views::{UserView, decode_found};
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::ids::{PostId, UserId};
 use crate::blog::items::types;
@@ -148,9 +148,9 @@ where
 }
 
 fn username_in(item: Option<&Item>) -> Result<String, Fault> {
-    let item =
-        item.ok_or_else(|| Fault::new(FaultKind::Corrupt, "an item refers to a user who is not there"))?;
-    Ok(UserView::decode(item)?.username)
+    let user = decode_found(item, UserView::decode)?;
+    let missing = || Fault::new(FaultKind::Corrupt, "an item refers to a user who is not there");
+    Ok(user.ok_or_else(missing)?.username)
 }
 
 fn failed<K: Copy + Eq + Hash, V>(keys: &[K], fault: Fault) -> HashMap<K, Found<V>> {

@@ -53,8 +53,8 @@ pub trait Reads: Send + Sync + 'static {
     /// Q1: a user.
     async fn user(&self, id: UserId, session: &Session) -> Result<Option<UserView>, Fault>;
 
-    /// The user who holds a name, given in its normalised form. A name that a rename has just left finds nobody
-    /// or, while the rename is under way, its holder.
+    /// The user who goes by a name, given in its normalised form. A name that a rename is about to take, or has just
+    /// left, finds nobody.
     async fn user_by_username(&self, normalised: &str, session: &Session) -> Result<Option<UserView>, Fault>;
 
     /// Q2: a post, with its whole text.

@@ -2,9 +2,10 @@
 
 use super::session::Session;
 use super::views::{self, CommentView, LikeView, PostView, UserView, decode_content, decode_found};
+use crate::accounts::Username;
 use crate::blog::containers::{ACCOUNTS, POSTS, USERS};
 use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
-use crate::blog::items::AccountItem;
+use crate::blog::items::{AccountItem, types};
 use crate::store::{Fault, FaultKind, Item, PartitionKey, Store};
 
 /// The user's item, by point read.
@@ -15,7 +16,7 @@ pub(super) async fn user(
 ) -> Result<Option<UserView>, Fault> {
     let key = id.partition_key();
     let item = store.read(USERS, &key, key.as_str(), session.ledger()).await?;
-    item.as_ref().map(UserView::decode).transpose()
+    decode_found(item.as_ref(), UserView::decode)
 }
 
 /// Who holds a normalised username, by point read of its reservation.
@@ -26,6 +27,11 @@ pub(super) async fn holder(
 ) -> Result<Option<UserId>, Fault> {
     let item = store.read(ACCOUNTS, &PartitionKey::from(normalised), normalised, session.ledger()).await?;
     Ok(item.map(|item| item.decode::<AccountItem>()).transpose()?.map(|account| account.user_id))
+}
+
+/// Says whether a user goes by a normalised username. Whoever renames holds two names for a moment.
+pub(super) fn goes_by(user: &UserView, normalised: &str) -> bool {
+    Username::parse(&user.username).is_ok_and(|username| username.normalized().as_str() == normalised)
 }
 
 /// The post's item, by point read; a deleted post is absent.
@@ -46,7 +52,7 @@ pub(super) async fn comment(
     id: CommentId,
     session: &Session,
 ) -> Result<Option<(CommentView, PostView)>, Fault> {
-    with_post(store, post, id.to_string(), CommentView::decode, session).await
+    with_post(store, post, id.to_string(), types::COMMENT, CommentView::decode, session).await
 }
 
 /// A like and its post, by two point reads in one logical partition.
@@ -56,7 +62,7 @@ pub(super) async fn like(
     id: LikeId,
     session: &Session,
 ) -> Result<Option<(LikeView, PostView)>, Fault> {
-    with_post(store, post, id.to_string(), LikeView::decode, session).await
+    with_post(store, post, id.to_string(), types::LIKE, LikeView::decode, session).await
 }
 
 /// The whole texts of posts, in the order of the ids, by one batch of point reads.
@@ -87,6 +93,7 @@ async fn with_post<T>(
     store: &dyn Store,
     post: PostId,
     id: String,
+    item_type: &str,
     decode: impl Fn(&Item) -> Result<Option<T>, Fault>,
     session: &Session,
 ) -> Result<Option<(T, PostView)>, Fault> {
@@ -99,7 +106,11 @@ async fn with_post<T>(
             "a batch of point reads answered with another number of items",
         ));
     };
-    let item = decode_found(item.as_ref(), decode)?;
+    let Some(item) = item else { return Ok(None) };
+    if !views::is_a(item, item_type)? {
+        return Ok(None);
+    }
+    let item = decode(item)?;
     let post = decode_found(post.as_ref(), PostView::decode)?;
     Ok(item.zip(post))
 }

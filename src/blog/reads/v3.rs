@@ -31,7 +31,10 @@ impl Reads for V3 {
 
     async fn user_by_username(&self, normalised: &str, session: &Session) -> Result<Option<UserView>, Fault> {
         match points::holder(self.store.as_ref(), normalised, session).await? {
-            Some(id) => self.user(id, session).await,
+            Some(id) => {
+                let user = self.user(id, session).await?;
+                Ok(user.filter(|user| points::goes_by(user, normalised)))
+            }
             None => Ok(None),
         }
     }

@@ -145,10 +145,10 @@ impl LikeView {
 }
 
 impl UserView {
-    /// Reads a user.
-    pub(super) fn decode(item: &Item) -> Result<Self, Fault> {
+    /// Reads a user; what an abandoned sign-up left under the user's id is none.
+    pub(super) fn decode(item: &Item) -> Result<Option<Self>, Fault> {
         let stored: StoredUser = item.decode()?;
-        Ok(Self { id: stored.id, username: stored.username })
+        Ok(stored.username.map(|username| Self { id: stored.id, username }))
     }
 }
 
@@ -220,6 +220,12 @@ pub(super) fn decode_content(item: &Item) -> Result<Option<String>, Fault> {
     Ok((!stored.deleted).then_some(stored.content))
 }
 
+/// Says whether an item is of a type.
+pub(super) fn is_a(item: &Item, item_type: &str) -> Result<bool, Fault> {
+    let stored: StoredType = item.decode()?;
+    Ok(stored.item_type == item_type)
+}
+
 /// Says whether an item is live.
 pub(super) fn is_live(item: &Item) -> Result<bool, Fault> {
     let stored: StoredState = item.decode()?;
@@ -271,7 +277,13 @@ struct StoredLike {
 #[derive(Deserialize)]
 struct StoredUser {
     id: UserId,
-    username: String,
+    username: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct StoredType {
+    #[serde(rename = "type")]
+    item_type: String,
 }
 
 #[derive(Deserialize)]

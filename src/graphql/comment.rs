@@ -1,0 +1,96 @@
+//! The `Comment` type.
+
+use std::sync::Arc;
+
+use async_graphql::parser::types::Field;
+use async_graphql::{Context, ID, Object, Result, Value};
+
+use super::at_hand::{AtHand, One, Scope};
+use super::connections::Listed;
+use super::date_time::DateTime;
+use super::ids::GlobalId;
+use super::loaders::read_post;
+use super::post::Post;
+use super::scope;
+use super::user::{self, User};
+use crate::blog::reads::cursor::{self, ListKind};
+use crate::blog::reads::{CommentView, DataModel};
+
+/// A comment, as one data model sees it.
+pub struct Comment {
+    view: CommentView,
+    model: DataModel,
+    /// The post, where it was read anyway.
+    post: Option<Arc<Post>>,
+}
+
+impl Comment {
+    pub(super) fn new(view: CommentView, model: DataModel, post: Option<Arc<Post>>) -> Self {
+        Self { view, model, post }
+    }
+
+    fn global_id(&self) -> GlobalId {
+        GlobalId::Comment(self.view.post, self.view.id)
+    }
+}
+
+impl AtHand for Comment {
+    const TYPE: &'static str = "Comment";
+    const IS_NODE: bool = true;
+
+    fn at_hand(&self, field: &Field, scope: Scope<'_>) -> Option<Value> {
+        let view = &self.view;
+        match field.name.node.as_str() {
+            "id" => Some(Value::String(self.global_id().encode())),
+            "post" => scope.object(field, self.post.as_deref()?),
+            "author" => {
+                scope.fields::<User>(&field.selection_set.node, |field| user::at_hand(&view.author, field))
+            }
+            "content" => Some(Value::String(view.content.clone())),
+            "creationDate" => Some(Value::String(view.creation_date.clone())),
+            _ => None,
+        }
+    }
+}
+
+impl Listed for Comment {
+    const CONNECTION: &'static str = "CommentConnection";
+    const EDGE: &'static str = "CommentEdge";
+    const LIST: ListKind = ListKind::Comments;
+
+    fn cursor(&self) -> String {
+        cursor::encode(Self::LIST, &self.view.creation_date, self.view.id.0)
+    }
+}
+
+/// What a user wrote about a post.
+#[Object]
+impl Comment {
+    /// Identifies the comment among all nodes.
+    pub async fn id(&self) -> ID {
+        self.global_id().encode().into()
+    }
+
+    /// The post that the comment is about.
+    async fn post(&self, ctx: &Context<'_>) -> Result<One<Arc<Post>>> {
+        match &self.post {
+            Some(post) => Ok(One(Arc::clone(post))),
+            None => Ok(One(Arc::new(read_post(scope::of(ctx), self.model, self.view.post).await?))),
+        }
+    }
+
+    /// Who wrote the comment.
+    async fn author(&self) -> One<User> {
+        One(User::new(self.view.author.clone(), self.model))
+    }
+
+    /// The text, 1 to 10,000 characters.
+    async fn content(&self) -> &str {
+        &self.view.content
+    }
+
+    /// When the comment was created.
+    async fn creation_date(&self) -> DateTime {
+        DateTime(self.view.creation_date.clone())
+    }
+}

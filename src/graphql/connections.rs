@@ -1,0 +1,202 @@
+//! Relay connections: a page of a list as edges and nodes, and the arguments that ask for it.
+
+use std::sync::Arc;
+
+use async_graphql::parser::types::Field;
+use async_graphql::resolver_utils::ContainerType;
+use async_graphql::{Error, Object, SimpleObject, Value};
+
+use super::at_hand::{AtHand, Many, One, Scope};
+use super::comment::Comment;
+use super::errors::bad_input;
+use super::like::Like;
+use super::loaders::PostPage;
+use super::post::Post;
+use super::scope::RequestScope;
+use crate::blog::reads::cursor::{self, ListKind};
+use crate::blog::reads::{DataModel, FIRST_MAX, FIRST_MIN, Page, PageRequest, PostView};
+
+/// A page of posts.
+pub type PostConnection = Connection<Post>;
+/// A page of comments.
+pub type CommentConnection = Connection<Comment>;
+/// A page of likes.
+pub type LikeConnection = Connection<Like>;
+
+/// An object that stands in lists.
+pub(super) trait Listed: AtHand + ContainerType + 'static {
+    const CONNECTION: &'static str;
+    const EDGE: &'static str;
+    const LIST: ListKind;
+
+    /// Where the object stands in its list.
+    fn cursor(&self) -> String;
+}
+
+/// The arguments of a list, as the client gave them.
+pub(super) struct PageArguments {
+    pub(super) first: i32,
+    pub(super) after: Option<String>,
+}
+
+impl PageArguments {
+    /// The page they ask for in a list of `T`.
+    ///
+    /// # Errors
+    /// `BAD_USER_INPUT` for `first` or `after`.
+    pub(super) fn parse<T: Listed>(&self) -> Result<PageRequest, Error> {
+        let after = self.after.as_deref().map(|after| cursor::decode(T::LIST, after)).transpose();
+        let after = after.map_err(|invalid| bad_input("after", invalid))?;
+        PageRequest::new(i64::from(self.first), after).ok_or_else(|| {
+            bad_input("first", format_args!("must be {FIRST_MIN} to {FIRST_MAX}, is {}", self.first))
+        })
+    }
+}
+
+/// A page of a list.
+pub struct Connection<T> {
+    edges: Vec<Edge<T>>,
+    has_next_page: bool,
+    has_previous_page: bool,
+}
+
+/// One item of a list and where it stands.
+pub struct Edge<T> {
+    node: T,
+}
+
+/// Where a page stands in its list.
+#[derive(SimpleObject)]
+pub struct PageInfo {
+    /// Whether more items follow this page.
+    has_next_page: bool,
+    /// Whether items precede this page: true whenever `after` was given.
+    has_previous_page: bool,
+    /// The cursor of the first item; null on an empty page.
+    start_cursor: Option<String>,
+    /// The cursor of the last item, to be given as `after` for the next page; null on an empty page.
+    end_cursor: Option<String>,
+}
+
+/// The connection of a page of posts, which share what is read for one of them.
+pub(super) fn posts(
+    posts: Page<PostView>,
+    page: &PageRequest,
+    model: DataModel,
+    scope: &Arc<RequestScope>,
+) -> PostConnection {
+    let ids = posts.items.iter().map(|post| post.id).collect();
+    let shared = Arc::new(PostPage::new(scope, model, ids));
+    Connection::new(posts, page, |view| Post::on_page(view, model, Arc::clone(&shared)))
+}
+
+impl<T: Listed> Connection<T> {
+    /// The connection of a page.
+    pub(super) fn new<V>(found: Page<V>, page: &PageRequest, node: impl Fn(V) -> T) -> Self {
+        Self {
+            edges: found.items.into_iter().map(|view| Edge { node: node(view) }).collect(),
+            has_next_page: found.has_next,
+            has_previous_page: page.after().is_some(),
+        }
+    }
+
+    fn info(&self) -> PageInfo {
+        PageInfo {
+            has_next_page: self.has_next_page,
+            has_previous_page: self.has_previous_page,
+            start_cursor: self.edges.first().map(|edge| edge.node.cursor()),
+            end_cursor: self.edges.last().map(|edge| edge.node.cursor()),
+        }
+    }
+}
+
+impl<T: Listed> AtHand for Connection<T> {
+    const TYPE: &'static str = T::CONNECTION;
+    const IS_NODE: bool = false;
+
+    fn at_hand(&self, field: &Field, scope: Scope<'_>) -> Option<Value> {
+        match field.name.node.as_str() {
+            "edges" => scope.list(field, self.edges.iter()),
+            "nodes" => scope.list(field, self.edges.iter().map(|edge| &edge.node)),
+            "pageInfo" => {
+                let cursor = |edge: Option<&Edge<T>>| {
+                    edge.map_or(Value::Null, |edge| Value::String(edge.node.cursor()))
+                };
+                scope.fields::<PageInfo>(&field.selection_set.node, |field| match field.name.node.as_str() {
+                    "hasNextPage" => Some(Value::Boolean(self.has_next_page)),
+                    "hasPreviousPage" => Some(Value::Boolean(self.has_previous_page)),
+                    "startCursor" => Some(cursor(self.edges.first())),
+                    "endCursor" => Some(cursor(self.edges.last())),
+                    _ => None,
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+impl<T: Listed> AtHand for Edge<T> {
+    const TYPE: &'static str = T::EDGE;
+    const IS_NODE: bool = false;
+
+    fn at_hand(&self, field: &Field, scope: Scope<'_>) -> Option<Value> {
+        match field.name.node.as_str() {
+            "node" => scope.object(field, &self.node),
+            "cursor" => Some(Value::String(self.node.cursor())),
+            _ => None,
+        }
+    }
+}
+
+impl AtHand for PageInfo {
+    const TYPE: &'static str = "PageInfo";
+    const IS_NODE: bool = false;
+
+    fn at_hand(&self, _field: &Field, _scope: Scope<'_>) -> Option<Value> {
+        None
+    }
+}
+
+/// A page of a list.
+#[Object(
+    concrete(name = "PostConnection", params(Post)),
+    concrete(name = "CommentConnection", params(Comment)),
+    concrete(name = "LikeConnection", params(Like))
+)]
+impl<T: Listed> Connection<T>
+where
+    Edge<T>: ContainerType,
+{
+    /// The items with their cursors, in the order of the list.
+    async fn edges(&self) -> Many<'_, Edge<T>> {
+        Many(self.edges.iter().collect())
+    }
+
+    /// The items alone, in the order of the list.
+    async fn nodes(&self) -> Many<'_, T> {
+        Many(self.edges.iter().map(|edge| &edge.node).collect())
+    }
+
+    /// Where the page stands in the list.
+    async fn page_info(&self) -> PageInfo {
+        self.info()
+    }
+}
+
+/// An item of a list.
+#[Object(
+    concrete(name = "PostEdge", params(Post)),
+    concrete(name = "CommentEdge", params(Comment)),
+    concrete(name = "LikeEdge", params(Like))
+)]
+impl<T: Listed> Edge<T> {
+    /// The item.
+    async fn node(&self) -> One<&T> {
+        One(&self.node)
+    }
+
+    /// Where the item stands in the list.
+    async fn cursor(&self) -> String {
+        self.node.cursor()
+    }
+}

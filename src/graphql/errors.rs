@@ -1,0 +1,153 @@
+//! Errors as clients see them: a stable code, the field where there is one, and a text. A refusal reaches the client
+//! as it is; a fault reaches it masked, under an id that the log repeats beside what really happened.
+
+use async_graphql::{Error, ErrorExtensionValues, ErrorExtensions as _, ServerError};
+use tracing::{error, warn};
+use uuid::Uuid;
+
+use crate::blog::commands::Refusal;
+use crate::store::Fault;
+
+/// The codes of `extensions.code`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    Unauthenticated,
+    NotFound,
+    BadUserInput,
+    LimitExceeded,
+    Unavailable,
+    Internal,
+    /// The document does not fit the schema.
+    ValidationFailed,
+    /// The document is no GraphQL.
+    ParseFailed,
+}
+
+impl Code {
+    /// The code as clients see it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unauthenticated => "UNAUTHENTICATED",
+            Self::NotFound => "NOT_FOUND",
+            Self::BadUserInput => "BAD_USER_INPUT",
+            Self::LimitExceeded => "LIMIT_EXCEEDED",
+            Self::Unavailable => "UNAVAILABLE",
+            Self::Internal => "INTERNAL",
+            Self::ValidationFailed => "GRAPHQL_VALIDATION_FAILED",
+            Self::ParseFailed => "GRAPHQL_PARSE_FAILED",
+        }
+    }
+}
+
+const CODE: &str = "code";
+const FIELD: &str = "field";
+/// When to try again, in milliseconds.
+const RETRY_AFTER: &str = "retryAfterMs";
+/// Under which id the log tells more.
+const ERROR_ID: &str = "errorId";
+
+/// What async-graphql says of a document beyond its limit of complexity.
+const TOO_COMPLEX: &str = "Query is too complex.";
+
+/// An error with a code.
+pub(super) fn error(code: Code, message: impl Into<String>) -> Error {
+    Error::new(message).extend_with(|_, extensions| extensions.set(CODE, code.as_str()))
+}
+
+/// An argument that cannot be taken as it is. The message says what the field must be.
+pub(super) fn bad_input(field: &str, rule: impl std::fmt::Display) -> Error {
+    error(Code::BadUserInput, format!("{field} {rule}"))
+        .extend_with(|_, extensions| extensions.set(FIELD, field))
+}
+
+/// An error of the document as a whole.
+pub(super) fn document_error(code: Code, message: impl Into<String>) -> ServerError {
+    let mut error = ServerError::new(message, None);
+    set(&mut error, code);
+    error
+}
+
+/// A refused command.
+pub(super) fn refusal(refusal: &Refusal) -> Error {
+    Error::new(refusal.message.as_str()).extend_with(|_, extensions| {
+        extensions.set(CODE, refusal.code.as_str());
+        if let Some(field) = refusal.field {
+            extensions.set(FIELD, field);
+        }
+    })
+}
+
+/// A fault, masked. It is logged here and nowhere else.
+pub(super) fn fault(fault: &Fault, error_id: Uuid) -> Error {
+    let transient = fault.kind.is_transient();
+    if transient {
+        warn!(%error_id, kind = ?fault.kind, %fault, "a request was not answered");
+    } else {
+        error!(%error_id, kind = ?fault.kind, %fault, "a request failed");
+    }
+    let (code, message) = if transient {
+        (Code::Unavailable, "The service is not available right now: try again later.")
+    } else {
+        (Code::Internal, "Something went wrong on the server.")
+    };
+    error(code, message).extend_with(|_, extensions| {
+        extensions.set(ERROR_ID, error_id.to_string());
+        if let Some(delay) = fault.retry_after.filter(|_| transient) {
+            extensions.set(RETRY_AFTER, u64::try_from(delay.as_millis()).unwrap_or(u64::MAX));
+        }
+    })
+}
+
+/// Gives a code to an error that async-graphql raised itself. Without a path it is about the document.
+pub(super) fn complete(error: &mut ServerError) {
+    if error.extensions.as_ref().is_some_and(|extensions| extensions.get(CODE).is_some()) {
+        return;
+    }
+    if error.message == TOO_COMPLEX {
+        error.message = format!("The document asks for more than {} fields.", super::limits::COMPLEXITY_MAX);
+        return set(error, Code::LimitExceeded);
+    }
+    set(error, if error.path.is_empty() { Code::ValidationFailed } else { Code::BadUserInput });
+}
+
+/// Gives an error a code.
+pub(super) fn set(error: &mut ServerError, code: Code) {
+    error.extensions.get_or_insert_with(ErrorExtensionValues::default).set(CODE, code.as_str());
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::store::FaultKind;
+
+    fn json(error: Error) -> serde_json::Value {
+        serde_json::to_value(error.into_server_error(async_graphql::Pos::default())).unwrap()
+    }
+
+    #[test]
+    fn a_fault_reaches_the_client_masked_and_with_the_id_of_its_log_entry() {
+        let secret = Fault::new(FaultKind::Corrupt, "/var/data/posts: bad checksum");
+        let shown = json(fault(&secret, Uuid::nil()));
+        assert_eq!(shown["extensions"]["code"], "INTERNAL");
+        assert_eq!(shown["extensions"]["errorId"], Uuid::nil().to_string());
+        assert!(!shown.to_string().contains("checksum"));
+    }
+
+    #[test]
+    fn a_busy_store_says_when_to_try_again() {
+        let busy = Fault::new(FaultKind::Throttled, "429").with_retry_after(Duration::from_millis(250));
+        let shown = json(fault(&busy, Uuid::nil()));
+        assert_eq!(shown["extensions"]["code"], "UNAVAILABLE");
+        assert_eq!(shown["extensions"]["retryAfterMs"], 250);
+    }
+
+    #[test]
+    fn bad_input_names_its_field() {
+        let shown = json(bad_input("first", "must be 1 to 100"));
+        assert_eq!(shown["message"], "first must be 1 to 100");
+        assert_eq!(shown["extensions"]["field"], "first");
+    }
+}

@@ -1,0 +1,191 @@
+//! Runs requests: finds out who asks, keeps the limits, executes, and says what the request was charged.
+//!
+//! A client that sends `"extensions": {"operations": true}` beside its query is told each kind of operation on the
+//! store in `extensions.operations`; `extensions.requestCharge` is in every response.
+
+use std::sync::Arc;
+
+use async_graphql::indexmap::IndexMap;
+use async_graphql::parser::types::{ExecutableDocument, OperationDefinition};
+use async_graphql::{Name, PathSegment, Request, Response, ServerError, Value, to_value};
+use async_trait::async_trait;
+use tracing::warn;
+use uuid::Uuid;
+
+use super::errors::{self, Code};
+use super::limits;
+use super::scope::{RequestScope, Services};
+use super::{BlogSchema, schema};
+use crate::accounts::{AuthenticationError, Authenticator, ExternalIdentity, Identity};
+use crate::blog::commands::{CommandError, ExternalSubject};
+use crate::blog::ids::UserId;
+use crate::http::graphql_service::{GraphqlService, RequestRejection};
+use crate::store::Ledger;
+
+/// The name by which a request asks for its operations, and by which the response tells them.
+const OPERATIONS: &str = "operations";
+/// What a response's reads and writes were charged, in request units.
+const REQUEST_CHARGE: &str = "requestCharge";
+
+/// Executes the requests of this process.
+pub struct Executor {
+    schema: BlogSchema,
+    services: Arc<Services>,
+    authenticator: Authenticator,
+}
+
+impl Executor {
+    /// An executor over these services.
+    #[must_use]
+    pub fn new(services: Services, authenticator: Authenticator) -> Self {
+        Self { schema: schema(), services: Arc::new(services), authenticator }
+    }
+
+    /// Executes a request of a known viewer; `None` is an anonymous one.
+    pub async fn execute_as(&self, request: Request, viewer: Option<UserId>) -> Response {
+        self.run(request, RequestScope::new(Arc::clone(&self.services), viewer, Ledger::new())).await
+    }
+
+    async fn run(&self, mut request: Request, scope: RequestScope) -> Response {
+        let tells_operations = request.extensions.get(OPERATIONS) == Some(&Value::Boolean(true));
+        let root = match prepare(&mut request) {
+            Ok(root) => root,
+            Err(error) => return Response::from_errors(vec![error]),
+        };
+        let scope = Arc::new(scope);
+        request.data.insert(Arc::clone(&scope));
+        let mut response = self.schema.execute(request).await;
+        complete(&mut response, &root);
+        tell_charges(&mut response, scope.ledger(), tells_operations);
+        response
+    }
+
+    /// Who bears a token.
+    async fn viewer(&self, bearer: &str, ledger: &Ledger) -> Result<UserId, RequestRejection> {
+        let now_ms = self.services.clock.now_ms();
+        match self.authenticator.authenticate(bearer, now_ms).await {
+            Ok(Identity::Local(id)) => {
+                Uuid::try_parse(&id).map(UserId).map_err(|_| RequestRejection::InvalidToken)
+            }
+            Ok(Identity::External(identity)) => self.external_viewer(identity, ledger).await,
+            Err(AuthenticationError::Expired | AuthenticationError::Invalid) => {
+                Err(RequestRejection::InvalidToken)
+            }
+            Err(unavailable @ AuthenticationError::Unavailable(_)) => {
+                warn!(error = ?unavailable, "a token could not be verified");
+                Err(RequestRejection::Unavailable { retry_after: None })
+            }
+        }
+    }
+
+    async fn external_viewer(
+        &self,
+        identity: ExternalIdentity,
+        ledger: &Ledger,
+    ) -> Result<UserId, RequestRejection> {
+        let ExternalIdentity { issuer, subject, preferred_username, .. } = identity;
+        let subject = ExternalSubject { issuer, subject, preferred_username };
+        match self.services.commands.user_for_subject(&subject, ledger).await {
+            Ok(user) => Ok(user.id),
+            Err(CommandError::Rejected(_)) => Err(RequestRejection::InvalidToken),
+            Err(CommandError::Fault(fault)) => {
+                warn!(kind = ?fault.kind, %fault, "the user of a token could not be found out");
+                Err(RequestRejection::Unavailable { retry_after: fault.retry_after })
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl GraphqlService for Executor {
+    async fn execute(&self, request: Request, bearer: Option<&str>) -> Result<Response, RequestRejection> {
+        let ledger = Ledger::new();
+        let viewer = match bearer {
+            Some(bearer) => Some(self.viewer(bearer, &ledger).await?),
+            None => None,
+        };
+        Ok(self.run(request, RequestScope::new(Arc::clone(&self.services), viewer, ledger)).await)
+    }
+}
+
+impl std::fmt::Debug for Executor {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Executor").finish_non_exhaustive()
+    }
+}
+
+/// Checks the document, and returns what is selected at the root of the operation that will run.
+fn prepare(request: &mut Request) -> Result<Vec<Name>, ServerError> {
+    let name = request.operation_name.clone();
+    let document = request.parsed_query().map_err(|mut error| {
+        errors::set(&mut error, Code::ParseFailed);
+        error
+    })?;
+    limits::check(document)?;
+    let operation = operation(document, name.as_deref());
+    Ok(operation.map(|operation| limits::root_keys(document, operation)).unwrap_or_default())
+}
+
+/// The operation with this name, or the only one. Where there is none, the schema says so.
+fn operation<'a>(document: &'a ExecutableDocument, name: Option<&str>) -> Option<&'a OperationDefinition> {
+    let mut operations = document.operations.iter();
+    let found = match name {
+        Some(name) => operations.find(|(candidate, _)| candidate.is_some_and(|candidate| candidate == name)),
+        None => operations.next(),
+    };
+    found.map(|(_, operation)| &operation.node)
+}
+
+/// Gives every error a code, and puts the fields at the root in the order of the selection: async-graphql leaves out
+/// those that failed, and orders the others as they were ready. A failed field is null here; where it may not be, the
+/// HTTP side carries the null further up, as it does everywhere below the root.
+fn complete(response: &mut Response, root: &[Name]) {
+    for error in &mut response.errors {
+        errors::complete(error);
+    }
+    let Value::Object(data) = &mut response.data else {
+        return;
+    };
+    if response.errors.is_empty() && data.len() < 2 {
+        return;
+    }
+    let mut ordered = IndexMap::with_capacity(root.len());
+    for response_key in root {
+        let has_failed = || response.errors.iter().any(|error| is_about(error, response_key));
+        match data.swap_remove(response_key) {
+            Some(value) => {
+                ordered.insert(response_key.clone(), value);
+            }
+            // Without an error `@skip` left it out, or it is selected twice.
+            None if !ordered.contains_key(response_key) && has_failed() => {
+                ordered.insert(response_key.clone(), Value::Null);
+            }
+            None => {}
+        }
+    }
+    *data = ordered;
+}
+
+/// Whether an error stopped the field with this key at the root.
+fn is_about(error: &ServerError, response_key: &Name) -> bool {
+    matches!(error.path.first(), Some(PathSegment::Field(name)) if name == response_key.as_str())
+}
+
+fn tell_charges(response: &mut Response, ledger: &Ledger, tells_operations: bool) {
+    let total = Value::from(hundredths(ledger.total().0));
+    response.extensions.insert(REQUEST_CHARGE.to_owned(), total);
+    if tells_operations {
+        let mut operations = ledger.folded();
+        for operation in &mut operations {
+            operation.request_charge.0 = hundredths(operation.request_charge.0);
+        }
+        // Plain rows with string keys are always values of GraphQL.
+        let operations = to_value(&operations).unwrap_or_default();
+        response.extensions.insert(OPERATIONS.to_owned(), operations);
+    }
+}
+
+/// Request charges have two decimals; sums of them shall, too.
+fn hundredths(charge: f64) -> f64 {
+    (charge * 100.0).round() / 100.0
+}

@@ -1,0 +1,122 @@
+//! Global ids: what clients see as `ID`. A kind and one or two UUIDs in base64url. The id of a comment or a like
+//! carries the id of its post, which is its partition key, so that any node is one hop away.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use thiserror::Error;
+use uuid::Uuid;
+
+use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
+
+const USER: u8 = b'u';
+const POST: u8 = b'p';
+const COMMENT: u8 = b'c';
+const LIKE: u8 = b'l';
+
+const UUID_BYTES: usize = 16;
+const SHORT_BYTES: usize = 1 + UUID_BYTES;
+const LONG_BYTES: usize = 1 + 2 * UUID_BYTES;
+/// Characters of the longest id: base64 without padding.
+const CHARACTERS_MAX: usize = LONG_BYTES.div_ceil(3) * 4;
+
+/// What an id refers to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GlobalId {
+    User(UserId),
+    Post(PostId),
+    Comment(PostId, CommentId),
+    Like(PostId, LikeId),
+}
+
+/// A text that is no id of this API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("is not an id of this API")]
+pub struct InvalidId;
+
+impl GlobalId {
+    /// The id as clients see it.
+    #[must_use]
+    pub fn encode(self) -> String {
+        match self {
+            Self::User(id) => short(USER, id.0),
+            Self::Post(id) => short(POST, id.0),
+            Self::Comment(post, id) => long(COMMENT, post, id.0),
+            Self::Like(post, id) => long(LIKE, post, id.0),
+        }
+    }
+
+    /// Reads an id.
+    ///
+    /// # Errors
+    /// [`InvalidId`] unless the text is exactly what [`GlobalId::encode`] writes for some id.
+    pub fn decode(text: &str) -> Result<Self, InvalidId> {
+        if text.len() > CHARACTERS_MAX {
+            return Err(InvalidId);
+        }
+        let mut bytes = [0; LONG_BYTES];
+        let length = URL_SAFE_NO_PAD.decode_slice(text, &mut bytes).map_err(|_| InvalidId)?;
+        let (kind, first, second) = (bytes[0], uuid_at(&bytes, 1), uuid_at(&bytes, SHORT_BYTES));
+        match (kind, length) {
+            (USER, SHORT_BYTES) => Ok(Self::User(UserId(first))),
+            (POST, SHORT_BYTES) => Ok(Self::Post(PostId(first))),
+            (COMMENT, LONG_BYTES) => Ok(Self::Comment(PostId(first), CommentId(second))),
+            (LIKE, LONG_BYTES) => Ok(Self::Like(PostId(first), LikeId(second))),
+            _ => Err(InvalidId),
+        }
+    }
+}
+
+fn short(kind: u8, id: Uuid) -> String {
+    let mut bytes = [kind; SHORT_BYTES];
+    bytes[1..].copy_from_slice(id.as_bytes());
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+fn long(kind: u8, post: PostId, id: Uuid) -> String {
+    let mut bytes = [kind; LONG_BYTES];
+    bytes[1..SHORT_BYTES].copy_from_slice(post.0.as_bytes());
+    bytes[SHORT_BYTES..].copy_from_slice(id.as_bytes());
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+fn uuid_at(bytes: &[u8; LONG_BYTES], start: usize) -> Uuid {
+    let mut uuid = [0; UUID_BYTES];
+    uuid.copy_from_slice(&bytes[start..start + UUID_BYTES]);
+    Uuid::from_bytes(uuid)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn every_id_survives_encoding_and_decoding(first: u128, second: u128) {
+            let (first, second) = (Uuid::from_u128(first), Uuid::from_u128(second));
+            for id in [
+                GlobalId::User(UserId(first)),
+                GlobalId::Post(PostId(first)),
+                GlobalId::Comment(PostId(first), CommentId(second)),
+                GlobalId::Like(PostId(first), LikeId(second)),
+            ] {
+                prop_assert_eq!(GlobalId::decode(&id.encode()), Ok(id));
+            }
+        }
+
+        #[test]
+        fn a_text_is_an_id_in_one_form_only(text in "[A-Za-z0-9_=-]{0,50}") {
+            if let Ok(id) = GlobalId::decode(&text) {
+                prop_assert_eq!(id.encode(), text);
+            }
+        }
+    }
+
+    #[test]
+    fn an_id_of_an_unknown_kind_or_length_is_refused() {
+        for bytes in [&b""[..], b"u", b"x0123456789abcdef", b"u0123456789abcde", &[b'u'; 33], &[b'c'; 17]] {
+            assert_eq!(GlobalId::decode(&URL_SAFE_NO_PAD.encode(bytes)), Err(InvalidId), "{bytes:?}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The inputs of mutations. Their limits are the commands' own.
+
+use async_graphql::{ID, InputObject};
+
+/// Who signs up.
+#[derive(InputObject)]
+pub struct CreateUserInput {
+    /// 3 to 30 letters, digits, `_`, `-` and `.`; unique whatever its case.
+    pub username: String,
+    /// 10 to 200 characters.
+    pub password: String,
+    /// A repeat with the same key returns the first outcome; the same key with other input is a `CONFLICT`.
+    pub idempotency_key: Option<String>,
+}
+
+/// Who signs in.
+#[derive(InputObject)]
+pub struct SignInInput {
+    /// The username, in any case.
+    pub username: String,
+    /// The password.
+    pub password: String,
+}
+
+/// How the signed-in user changes.
+#[derive(InputObject)]
+pub struct UpdateUserInput {
+    /// The new name: 3 to 30 letters, digits, `_`, `-` and `.`; unique whatever its case.
+    pub username: String,
+}
+
+/// A new post.
+#[derive(InputObject)]
+pub struct CreatePostInput {
+    /// 1 to 200 characters.
+    pub title: String,
+    /// 1 to 100,000 characters.
+    pub content: String,
+    /// A repeat with the same key returns the first outcome; the same key with other input is a `CONFLICT`.
+    pub idempotency_key: Option<String>,
+}
+
+/// How a post changes.
+#[derive(InputObject)]
+pub struct UpdatePostInput {
+    /// The post's id.
+    pub post_id: ID,
+    /// 1 to 200 characters; left out, the title stays.
+    pub title: Option<String>,
+    /// 1 to 100,000 characters; left out, the content stays.
+    pub content: Option<String>,
+}
+
+/// Which post is deleted.
+#[derive(InputObject)]
+pub struct DeletePostInput {
+    /// The post's id.
+    pub post_id: ID,
+}
+
+/// A new comment.
+#[derive(InputObject)]
+pub struct CreateCommentInput {
+    /// The id of the post that the comment is about.
+    pub post_id: ID,
+    /// 1 to 10,000 characters.
+    pub content: String,
+    /// A repeat with the same key returns the first outcome; the same key with other input is a `CONFLICT`.
+    pub idempotency_key: Option<String>,
+}
+
+/// Which comment is deleted.
+#[derive(InputObject)]
+pub struct DeleteCommentInput {
+    /// The comment's id.
+    pub comment_id: ID,
+}
+
+/// Which post is liked.
+#[derive(InputObject)]
+pub struct LikePostInput {
+    /// The post's id.
+    pub post_id: ID,
+}
+
+/// From which post a like is taken back.
+#[derive(InputObject)]
+pub struct UnlikePostInput {
+    /// The post's id.
+    pub post_id: ID,
+}

@@ -1,0 +1,90 @@
+//! The `Like` type.
+
+use std::sync::Arc;
+
+use async_graphql::parser::types::Field;
+use async_graphql::{Context, ID, Object, Result, Value};
+
+use super::at_hand::{AtHand, One, Scope};
+use super::connections::Listed;
+use super::date_time::DateTime;
+use super::ids::GlobalId;
+use super::loaders::read_post;
+use super::post::Post;
+use super::scope;
+use super::user::{self, User};
+use crate::blog::reads::cursor::{self, ListKind};
+use crate::blog::reads::{DataModel, LikeView};
+
+/// A like, as one data model sees it.
+pub struct Like {
+    view: LikeView,
+    model: DataModel,
+    /// The post, where it was read anyway.
+    post: Option<Arc<Post>>,
+}
+
+impl Like {
+    pub(super) fn new(view: LikeView, model: DataModel, post: Option<Arc<Post>>) -> Self {
+        Self { view, model, post }
+    }
+
+    fn global_id(&self) -> GlobalId {
+        GlobalId::Like(self.view.post, self.view.id)
+    }
+}
+
+impl AtHand for Like {
+    const TYPE: &'static str = "Like";
+    const IS_NODE: bool = true;
+
+    fn at_hand(&self, field: &Field, scope: Scope<'_>) -> Option<Value> {
+        let view = &self.view;
+        match field.name.node.as_str() {
+            "id" => Some(Value::String(self.global_id().encode())),
+            "post" => scope.object(field, self.post.as_deref()?),
+            "user" => {
+                scope.fields::<User>(&field.selection_set.node, |field| user::at_hand(&view.user, field))
+            }
+            "creationDate" => Some(Value::String(view.creation_date.clone())),
+            _ => None,
+        }
+    }
+}
+
+impl Listed for Like {
+    const CONNECTION: &'static str = "LikeConnection";
+    const EDGE: &'static str = "LikeEdge";
+    const LIST: ListKind = ListKind::Likes;
+
+    fn cursor(&self) -> String {
+        cursor::encode(Self::LIST, &self.view.creation_date, self.view.id.0)
+    }
+}
+
+/// That a user likes a post.
+#[Object]
+impl Like {
+    /// Identifies the like among all nodes.
+    pub async fn id(&self) -> ID {
+        self.global_id().encode().into()
+    }
+
+    /// The post that is liked.
+    async fn post(&self, ctx: &Context<'_>) -> Result<One<Arc<Post>>> {
+        match &self.post {
+            Some(post) => Ok(One(Arc::clone(post))),
+            None => Ok(One(Arc::new(read_post(scope::of(ctx), self.model, self.view.post).await?))),
+        }
+    }
+
+    /// Who likes the post.
+    async fn user(&self) -> One<User> {
+        One(User::new(self.view.user.clone(), self.model))
+    }
+
+    /// When the like was given.
+    async fn creation_date(&self) -> DateTime {
+        DateTime(self.view.creation_date.clone())
+    }
+}

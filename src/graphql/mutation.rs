@@ -1,0 +1,225 @@
+//! The `Mutation` type: each field issues one command and answers with the items as the command wrote them, so that
+//! clients read their own writes. What is read beneath a payload is read as in V3.
+
+use std::sync::Arc;
+
+use async_graphql::{Context, Error, Object, Result};
+
+use super::at_hand::One;
+use super::comment::Comment;
+use super::errors::{self, bad_input};
+use super::ids::GlobalId;
+use super::inputs::{
+    CreateCommentInput, CreatePostInput, CreateUserInput, DeleteCommentInput, DeletePostInput, LikePostInput,
+    SignInInput, UnlikePostInput, UpdatePostInput, UpdateUserInput,
+};
+use super::like::Like;
+use super::payloads::{
+    CreateCommentPayload, CreatePostPayload, CreateUserPayload, DeleteCommentPayload, DeletePostPayload,
+    LikePostPayload, SignInPayload, UnlikePostPayload, UpdatePostPayload, UpdateUserPayload,
+};
+use super::post::Post;
+use super::scope::{self, RequestScope};
+use super::user::User;
+use crate::blog::commands::{
+    CommandError, CommentCreated, CommentDeleted, CreateComment, CreatePost, CreateUser, DeleteComment,
+    DeletePost, LikePost, PostLiked, SignIn, UnlikePost, UpdatePost, UpdateUser,
+};
+use crate::blog::ids::{CommentId, PostId, UserId};
+use crate::blog::items::{PostItem, UserItem};
+use crate::blog::reads::DataModel;
+use crate::store::{Fault, FaultKind};
+
+/// What is read beneath a payload is read as in this model.
+const MODEL: DataModel = DataModel::V3;
+
+/// The root of all writes.
+pub struct Mutation;
+
+/// C1, C2, C3, C4, their undoings, and signing in.
+#[Object]
+impl Mutation {
+    /// C1: signs up, and signs in.
+    async fn create_user(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Who signs up.")] input: CreateUserInput,
+    ) -> Result<One<CreateUserPayload>> {
+        let scope = scope::of(ctx);
+        let CreateUserInput { username, password, idempotency_key } = input;
+        let command = CreateUser { username, password, idempotency_key };
+        let user = done(scope, scope.services().commands.create_user(command, scope.ledger()).await)?;
+        let access_token = issue_token(scope, user.id)?;
+        Ok(One(CreateUserPayload { user: One(user_of(user)), access_token }))
+    }
+
+    /// Signs in with a username and a password.
+    async fn sign_in(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Who signs in.")] input: SignInInput,
+    ) -> Result<One<SignInPayload>> {
+        let scope = scope::of(ctx);
+        let SignInInput { username, password } = input;
+        let command = SignIn { username, password };
+        let user = done(scope, scope.services().commands.sign_in(command, scope.ledger()).await)?;
+        let access_token = issue_token(scope, user.id)?;
+        Ok(One(SignInPayload { user: One(user_of(user)), access_token }))
+    }
+
+    /// C1: renames the signed-in user. Posts, comments, likes and copies follow by the change feed.
+    async fn update_user(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The new name.")] input: UpdateUserInput,
+    ) -> Result<One<UpdateUserPayload>> {
+        let scope = scope::of(ctx);
+        let command = UpdateUser { user_id: scope.signed_in()?, username: input.username };
+        let user = done(scope, scope.services().commands.update_user(command, scope.ledger()).await)?;
+        Ok(One(UpdateUserPayload { user: One(user_of(user)) }))
+    }
+
+    /// C2: creates a post.
+    async fn create_post(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The post.")] input: CreatePostInput,
+    ) -> Result<One<CreatePostPayload>> {
+        let scope = scope::of(ctx);
+        let CreatePostInput { title, content, idempotency_key } = input;
+        let command = CreatePost { user_id: scope.signed_in()?, title, content, idempotency_key };
+        let post = done(scope, scope.services().commands.create_post(command, scope.ledger()).await)?;
+        Ok(One(CreatePostPayload { post: One(post_of(post)) }))
+    }
+
+    /// C2: changes the title or the content of a post of one's own; what is left out stays.
+    async fn update_post(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The changes.")] input: UpdatePostInput,
+    ) -> Result<One<UpdatePostPayload>> {
+        let scope = scope::of(ctx);
+        let UpdatePostInput { post_id, title, content } = input;
+        let user_id = scope.signed_in()?;
+        let command = UpdatePost { user_id, post_id: parse_post_id(&post_id)?, title, content };
+        let post = done(scope, scope.services().commands.update_post(command, scope.ledger()).await)?;
+        Ok(One(UpdatePostPayload { post: One(post_of(post)) }))
+    }
+
+    /// Deletes a post of one's own, with its comments and likes.
+    async fn delete_post(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Which post.")] input: DeletePostInput,
+    ) -> Result<One<DeletePostPayload>> {
+        let scope = scope::of(ctx);
+        let user_id = scope.signed_in()?;
+        let command = DeletePost { user_id, post_id: parse_post_id(&input.post_id)? };
+        let post = done(scope, scope.services().commands.delete_post(command, scope.ledger()).await)?;
+        Ok(One(DeletePostPayload { deleted_post_id: GlobalId::Post(post.id).encode().into() }))
+    }
+
+    /// C3: comments on a post.
+    async fn create_comment(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The comment.")] input: CreateCommentInput,
+    ) -> Result<One<CreateCommentPayload>> {
+        let scope = scope::of(ctx);
+        let CreateCommentInput { post_id, content, idempotency_key } = input;
+        let user_id = scope.signed_in()?;
+        let post_id = parse_post_id(&post_id)?;
+        let command = CreateComment { user_id, post_id, content, idempotency_key };
+        let created = scope.services().commands.create_comment(command, scope.ledger()).await;
+        let CommentCreated { comment, post } = done(scope, created)?;
+        let post = Arc::new(post_of(post));
+        let comment = Comment::new(comment.into(), MODEL, Some(Arc::clone(&post)));
+        Ok(One(CreateCommentPayload { comment: One(comment), post: One(post) }))
+    }
+
+    /// Deletes a comment of one's own.
+    async fn delete_comment(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Which comment.")] input: DeleteCommentInput,
+    ) -> Result<One<DeleteCommentPayload>> {
+        let scope = scope::of(ctx);
+        let user_id = scope.signed_in()?;
+        let (post_id, comment_id) = parse_comment_id(&input.comment_id)?;
+        let command = DeleteComment { user_id, post_id, comment_id };
+        let deleted = scope.services().commands.delete_comment(command, scope.ledger()).await;
+        let CommentDeleted { comment_id, post } = done(scope, deleted)?;
+        Ok(One(DeleteCommentPayload {
+            deleted_comment_id: GlobalId::Comment(post_id, comment_id).encode().into(),
+            post: One(post_of(post)),
+        }))
+    }
+
+    /// C4: likes a post. A second like of the same post is a `CONFLICT`.
+    async fn like_post(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Which post.")] input: LikePostInput,
+    ) -> Result<One<LikePostPayload>> {
+        let scope = scope::of(ctx);
+        let user_id = scope.signed_in()?;
+        let command = LikePost { user_id, post_id: parse_post_id(&input.post_id)? };
+        let PostLiked { like, post } =
+            done(scope, scope.services().commands.like_post(command, scope.ledger()).await)?;
+        let post = Arc::new(post_of(post));
+        let like = Like::new(like.into(), MODEL, Some(Arc::clone(&post)));
+        Ok(One(LikePostPayload { like: One(like), post: One(post) }))
+    }
+
+    /// Takes a like back. Without one it is `NOT_FOUND`.
+    async fn unlike_post(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Which post.")] input: UnlikePostInput,
+    ) -> Result<One<UnlikePostPayload>> {
+        let scope = scope::of(ctx);
+        let user_id = scope.signed_in()?;
+        let command = UnlikePost { user_id, post_id: parse_post_id(&input.post_id)? };
+        let post = done(scope, scope.services().commands.unlike_post(command, scope.ledger()).await)?;
+        Ok(One(UnlikePostPayload { post: One(post_of(post)) }))
+    }
+}
+
+fn done<T>(scope: &RequestScope, outcome: Result<T, CommandError>) -> Result<T> {
+    outcome.map_err(|failure| match failure {
+        CommandError::Rejected(refusal) => errors::refusal(&refusal),
+        CommandError::Fault(fault) => scope.fault(&fault),
+    })
+}
+
+fn issue_token(scope: &RequestScope, user: UserId) -> Result<String> {
+    let services = scope.services();
+    let token = services.tokens.issue(&user.to_string(), services.clock.now_ms()).map_err(|fault| {
+        scope.fault(&Fault::new(FaultKind::Internal, "no access token could be issued").with_source(fault))
+    })?;
+    Ok(token.into_string())
+}
+
+fn user_of(item: UserItem) -> User {
+    User::new(item.into(), MODEL)
+}
+
+fn post_of(item: Arc<PostItem>) -> Post {
+    Post::new(Arc::unwrap_or_clone(item).into(), MODEL)
+}
+
+fn parse_post_id(id: &str) -> Result<PostId, Error> {
+    match GlobalId::decode(id) {
+        Ok(GlobalId::Post(id)) => Ok(id),
+        Ok(_) => Err(bad_input("postId", "is not the id of a post")),
+        Err(invalid) => Err(bad_input("postId", invalid)),
+    }
+}
+
+fn parse_comment_id(id: &str) -> Result<(PostId, CommentId), Error> {
+    match GlobalId::decode(id) {
+        Ok(GlobalId::Comment(post, id)) => Ok((post, id)),
+        Ok(_) => Err(bad_input("commentId", "is not the id of a comment")),
+        Err(invalid) => Err(bad_input("commentId", invalid)),
+    }
+}

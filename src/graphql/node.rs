@@ -1,0 +1,80 @@
+//! The `Node` interface: whatever has a global id.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use async_graphql::parser::types::Field;
+use async_graphql::registry::Registry;
+use async_graphql::{
+    ContextSelectionSet, ID, Interface, OutputType, Positioned, Result, ServerResult, Value,
+};
+
+use super::at_hand::resolve;
+use super::comment::Comment;
+use super::ids::GlobalId;
+use super::like::Like;
+use super::post::Post;
+use super::scope::RequestScope;
+use super::user::User;
+use crate::blog::reads::DataModel;
+
+/// Something with an id by which it can be read again.
+#[derive(Interface)]
+#[graphql(name = "Node", field(name = "id", ty = "ID", desc = "Identifies the object among all nodes."))]
+pub enum Node {
+    User(User),
+    Post(Post),
+    Comment(Comment),
+    Like(Like),
+}
+
+/// A node as the value of a field, resolved as its own type is.
+pub struct SomeNode(Node);
+
+impl OutputType for SomeNode {
+    fn type_name() -> Cow<'static, str> {
+        Node::type_name()
+    }
+
+    fn create_type_info(registry: &mut Registry) -> String {
+        Node::create_type_info(registry)
+    }
+
+    async fn resolve(
+        &self,
+        ctx: &ContextSelectionSet<'_>,
+        _field: &Positioned<Field>,
+    ) -> ServerResult<Value> {
+        match &self.0 {
+            Node::User(user) => resolve(ctx, user).await,
+            Node::Post(post) => resolve(ctx, post).await,
+            Node::Comment(comment) => resolve(ctx, comment).await,
+            Node::Like(like) => resolve(ctx, like).await,
+        }
+    }
+}
+
+/// Reads a node from its logical partition.
+pub(super) async fn find(scope: &RequestScope, id: GlobalId) -> Result<Option<SomeNode>> {
+    const MODEL: DataModel = DataModel::V3;
+    let (reads, session) = (scope.reads(MODEL), scope.session());
+    let found = match id {
+        GlobalId::User(id) => {
+            reads.user(id, session).await.map(|user| user.map(|view| Node::User(User::new(view, MODEL))))
+        }
+        GlobalId::Post(id) => {
+            reads.post(id, session).await.map(|post| post.map(|view| Node::Post(Post::new(view, MODEL))))
+        }
+        GlobalId::Comment(post, id) => reads.comment(post, id, session).await.map(|found| {
+            found.map(|(view, post)| {
+                Node::Comment(Comment::new(view, MODEL, Some(Arc::new(Post::new(post, MODEL)))))
+            })
+        }),
+        GlobalId::Like(post, id) => reads.like(post, id, session).await.map(|found| {
+            found.map(|(view, post)| {
+                Node::Like(Like::new(view, MODEL, Some(Arc::new(Post::new(post, MODEL)))))
+            })
+        }),
+    };
+    Ok(found.map_err(|fault| scope.fault(&fault))?.map(SomeNode))
+}

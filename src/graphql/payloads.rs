@@ -1,0 +1,119 @@
+//! The payloads of mutations: what a command wrote.
+
+use std::sync::Arc;
+
+use async_graphql::parser::types::Field;
+use async_graphql::{ID, SimpleObject, Value};
+
+use super::at_hand::{AtHand, One, Scope};
+use super::comment::Comment;
+use super::like::Like;
+use super::post::Post;
+use super::user::User;
+
+/// What signing up made.
+#[derive(SimpleObject)]
+pub struct CreateUserPayload {
+    /// The new user.
+    pub(super) user: One<User>,
+    /// To be sent as `Authorization: Bearer`.
+    pub(super) access_token: String,
+}
+
+/// What signing in gave.
+#[derive(SimpleObject)]
+pub struct SignInPayload {
+    /// The user who signed in.
+    pub(super) user: One<User>,
+    /// To be sent as `Authorization: Bearer`.
+    pub(super) access_token: String,
+}
+
+/// What a rename changed.
+#[derive(SimpleObject)]
+pub struct UpdateUserPayload {
+    /// The user with the new name.
+    pub(super) user: One<User>,
+}
+
+/// What creating a post made.
+#[derive(SimpleObject)]
+pub struct CreatePostPayload {
+    /// The new post.
+    pub(super) post: One<Post>,
+}
+
+/// What updating a post changed.
+#[derive(SimpleObject)]
+pub struct UpdatePostPayload {
+    /// The post as it is now.
+    pub(super) post: One<Post>,
+}
+
+/// What deleting a post removed.
+#[derive(SimpleObject)]
+pub struct DeletePostPayload {
+    /// The id of the post that is gone.
+    pub(super) deleted_post_id: ID,
+}
+
+/// What commenting made.
+#[derive(SimpleObject)]
+pub struct CreateCommentPayload {
+    /// The new comment.
+    pub(super) comment: One<Comment>,
+    /// The post, with the comment counted.
+    pub(super) post: One<Arc<Post>>,
+}
+
+/// What deleting a comment removed.
+#[derive(SimpleObject)]
+pub struct DeleteCommentPayload {
+    /// The id of the comment that is gone.
+    pub(super) deleted_comment_id: ID,
+    /// The post, with the comment no longer counted.
+    pub(super) post: One<Post>,
+}
+
+/// What liking made.
+#[derive(SimpleObject)]
+pub struct LikePostPayload {
+    /// The new like.
+    pub(super) like: One<Like>,
+    /// The post, with the like counted.
+    pub(super) post: One<Arc<Post>>,
+}
+
+/// What taking a like back changed.
+#[derive(SimpleObject)]
+pub struct UnlikePostPayload {
+    /// The post, with the like no longer counted.
+    pub(super) post: One<Post>,
+}
+
+/// Payloads are few and small: they are resolved the general way.
+macro_rules! payloads {
+    ($($name:ident),*) => {
+        $(impl AtHand for $name {
+            const TYPE: &'static str = stringify!($name);
+            const IS_NODE: bool = false;
+
+            fn at_hand(&self, _field: &Field, _scope: Scope<'_>) -> Option<Value> {
+                None
+            }
+        })*
+    };
+}
+
+payloads!(
+    CreateUserPayload,
+    SignInPayload,
+    UpdateUserPayload,
+    CreatePostPayload,
+    UpdatePostPayload,
+    DeletePostPayload,
+    CreateCommentPayload,
+    DeleteCommentPayload,
+    LikePostPayload,
+    UnlikePostPayload
+);

@@ -1,0 +1,179 @@
+//! The `Post` type.
+
+use std::sync::Arc;
+
+use async_graphql::parser::types::Field;
+use async_graphql::{Context, ID, Object, Result, Value};
+
+use super::at_hand::{AtHand, One, Scope};
+use super::comment::Comment;
+use super::connections::{CommentConnection, Connection, LikeConnection, Listed, PageArguments};
+use super::date_time::DateTime;
+use super::ids::GlobalId;
+use super::like::Like;
+use super::loaders::PostPage;
+use super::user::{self, User};
+use super::{limits, scope};
+use crate::blog::reads::cursor::{self, ListKind};
+use crate::blog::reads::{DataModel, PostView};
+
+/// A post, as one data model sees it.
+#[derive(Clone)]
+pub struct Post {
+    view: PostView,
+    model: DataModel,
+    /// The page of a list that this post is on: what is read for one post of it is read for all.
+    page: Option<Arc<PostPage>>,
+}
+
+impl Post {
+    /// A post that was read by itself.
+    pub(super) fn new(view: PostView, model: DataModel) -> Self {
+        Self { view, model, page: None }
+    }
+
+    /// A post of a list.
+    pub(super) fn on_page(view: PostView, model: DataModel, page: Arc<PostPage>) -> Self {
+        Self { view, model, page: Some(page) }
+    }
+
+    /// The post as its comments and likes refer to it, if the selection of their list asks for that.
+    fn as_parent(&self, ctx: &Context<'_>) -> Option<Arc<Self>> {
+        let list = ctx.look_ahead();
+        let is_asked_for = list.field("nodes").field("post").exists()
+            || list.field("edges").field("node").field("post").exists();
+        is_asked_for.then(|| Arc::new(self.clone()))
+    }
+}
+
+impl AtHand for Post {
+    const TYPE: &'static str = "Post";
+    const IS_NODE: bool = true;
+
+    fn at_hand(&self, field: &Field, scope: Scope<'_>) -> Option<Value> {
+        let view = &self.view;
+        match field.name.node.as_str() {
+            "id" => Some(Value::String(GlobalId::Post(view.id).encode())),
+            "author" => {
+                scope.fields::<User>(&field.selection_set.node, |field| user::at_hand(&view.author, field))
+            }
+            "title" => Some(Value::String(view.title.clone())),
+            "content" => view.content().map(|content| Value::String(content.to_owned())),
+            "summary" => Some(Value::String(view.summary().to_owned())),
+            "creationDate" => Some(Value::String(view.creation_date.clone())),
+            "commentCount" => Some(Value::Number(view.comment_count.into())),
+            "likeCount" => Some(Value::Number(view.like_count.into())),
+            "viewerHasLiked" => scope.request().viewer().is_none().then_some(Value::Boolean(false)),
+            _ => None,
+        }
+    }
+}
+
+impl Listed for Post {
+    const CONNECTION: &'static str = "PostConnection";
+    const EDGE: &'static str = "PostEdge";
+    const LIST: ListKind = ListKind::Posts;
+
+    fn cursor(&self) -> String {
+        cursor::encode(Self::LIST, &self.view.creation_date, self.view.id.0)
+    }
+}
+
+/// Something that a user wrote for everybody to read.
+#[Object]
+impl Post {
+    /// Identifies the post among all nodes.
+    pub async fn id(&self) -> ID {
+        GlobalId::Post(self.view.id).encode().into()
+    }
+
+    /// Who wrote the post.
+    async fn author(&self) -> One<User> {
+        One(User::new(self.view.author.clone(), self.model))
+    }
+
+    /// The title, 1 to 200 characters.
+    async fn title(&self) -> &str {
+        &self.view.title
+    }
+
+    /// The whole text. In a list it is fetched only when asked for, in one batch for the page. A post that was
+    /// deleted while its copies are still listed shows its summary.
+    async fn content(&self, ctx: &Context<'_>) -> Result<String> {
+        if let Some(content) = self.view.content() {
+            return Ok(content.to_owned());
+        }
+        let content = match &self.page {
+            Some(page) => page.content(self.view.id).await?,
+            None => {
+                PostPage::new(scope::of(ctx), self.model, vec![self.view.id]).content(self.view.id).await?
+            }
+        };
+        Ok(content.unwrap_or_else(|| self.view.summary().to_owned()))
+    }
+
+    /// The start of the text, cut at a word boundary. Free of charge in every list.
+    async fn summary(&self) -> &str {
+        self.view.summary()
+    }
+
+    /// When the post was created.
+    async fn creation_date(&self) -> DateTime {
+        DateTime(self.view.creation_date.clone())
+    }
+
+    /// How many comments the post has.
+    async fn comment_count(&self) -> u32 {
+        self.view.comment_count
+    }
+
+    /// How many likes the post has.
+    async fn like_count(&self) -> u32 {
+        self.view.like_count
+    }
+
+    /// Whether the signed-in user likes the post; false for anonymous requests. In a list it is looked up in one
+    /// batch for the page.
+    async fn viewer_has_liked(&self, ctx: &Context<'_>) -> Result<bool> {
+        let scope = scope::of(ctx);
+        let Some(viewer) = scope.viewer() else {
+            return Ok(false);
+        };
+        match &self.page {
+            Some(page) => page.liked(self.view.id, viewer).await,
+            None => PostPage::new(scope, self.model, vec![self.view.id]).liked(self.view.id, viewer).await,
+        }
+    }
+
+    /// Q4: the post's comments, oldest first.
+    #[graphql(complexity = "limits::list(first, child_complexity)")]
+    async fn comments(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "How many comments, 1 to 100.", default = 20)] first: i32,
+        #[graphql(desc = "The cursor after which the page begins.")] after: Option<String>,
+    ) -> Result<One<CommentConnection>> {
+        let scope = scope::of(ctx);
+        let page = PageArguments { first, after }.parse::<Comment>()?;
+        let comments = scope.reads(self.model).comments(self.view.id, &page, scope.session()).await;
+        let comments = comments.map_err(|fault| scope.fault(&fault))?;
+        let parent = self.as_parent(ctx);
+        Ok(One(Connection::new(comments, &page, |view| Comment::new(view, self.model, parent.clone()))))
+    }
+
+    /// Q5: the post's likes, newest first.
+    #[graphql(complexity = "limits::list(first, child_complexity)")]
+    async fn likes(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "How many likes, 1 to 100.", default = 20)] first: i32,
+        #[graphql(desc = "The cursor after which the page begins.")] after: Option<String>,
+    ) -> Result<One<LikeConnection>> {
+        let scope = scope::of(ctx);
+        let page = PageArguments { first, after }.parse::<Like>()?;
+        let likes = scope.reads(self.model).likes(self.view.id, &page, scope.session()).await;
+        let likes = likes.map_err(|fault| scope.fault(&fault))?;
+        let parent = self.as_parent(ctx);
+        Ok(One(Connection::new(likes, &page, |view| Like::new(view, self.model, parent.clone()))))
+    }
+}

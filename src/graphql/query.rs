@@ -1,0 +1,117 @@
+//! The `Query` type: where every read begins. The `model` of a field is that of everything under it.
+
+use async_graphql::{Context, ID, Object, Result};
+
+use super::at_hand::One;
+use super::connections::{self, PageArguments, PostConnection};
+use super::errors::bad_input;
+use super::ids::{GlobalId, InvalidId};
+use super::model::DataModel;
+use super::node::{self, SomeNode};
+use super::post::Post;
+use super::projections::ProjectionStatus;
+use super::scope::RequestScope;
+use super::user::User;
+use super::{limits, scope};
+use crate::accounts::Username;
+use crate::blog::ids::UserId;
+use crate::blog::reads;
+
+/// The root of all reads.
+pub struct Query;
+
+/// Where every read begins.
+#[Object]
+impl Query {
+    /// Whatever has this id; null when there is nothing, or nothing any more.
+    async fn node(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The id of a user, a post, a comment or a like.")] id: ID,
+    ) -> Result<Option<SomeNode>> {
+        let id = GlobalId::decode(&id).map_err(|invalid| bad_input("id", invalid))?;
+        node::find(scope::of(ctx), id).await
+    }
+
+    /// The signed-in user; null for anonymous requests.
+    async fn viewer(&self, ctx: &Context<'_>) -> Result<Option<One<User>>> {
+        let scope = scope::of(ctx);
+        match scope.viewer() {
+            Some(id) => find_user(scope, id, reads::DataModel::V3).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Q1: a user; null when there is none with this id.
+    async fn user(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The user's id.")] id: ID,
+        #[graphql(desc = "The data model that answers.", default_with = "DataModel::V3")] model: DataModel,
+    ) -> Result<Option<One<User>>> {
+        match GlobalId::decode(&id) {
+            Ok(GlobalId::User(id)) => find_user(scope::of(ctx), id, model.into()).await,
+            Ok(_) => Err(bad_input("id", "is not the id of a user")),
+            Err(InvalidId) => Err(bad_input("id", InvalidId)),
+        }
+    }
+
+    /// The user who has this name, whatever its case; null when nobody has.
+    async fn user_by_username(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The user's name.")] username: String,
+        #[graphql(desc = "The data model that answers.", default_with = "DataModel::V3")] model: DataModel,
+    ) -> Result<Option<One<User>>> {
+        let (scope, model) = (scope::of(ctx), model.into());
+        // Nobody can have a name that is none.
+        let Ok(username) = Username::parse(&username) else {
+            return Ok(None);
+        };
+        let user = scope.reads(model).user_by_username(username.normalized().as_str(), scope.session()).await;
+        Ok(user.map_err(|fault| scope.fault(&fault))?.map(|view| One(User::new(view, model))))
+    }
+
+    /// Q2: a post; null when there is none with this id, or none any more.
+    async fn post(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The post's id.")] id: ID,
+        #[graphql(desc = "The data model that answers.", default_with = "DataModel::V3")] model: DataModel,
+    ) -> Result<Option<One<Post>>> {
+        let (scope, model) = (scope::of(ctx), model.into());
+        let id = match GlobalId::decode(&id) {
+            Ok(GlobalId::Post(id)) => id,
+            Ok(_) => return Err(bad_input("id", "is not the id of a post")),
+            Err(InvalidId) => return Err(bad_input("id", InvalidId)),
+        };
+        let post = scope.reads(model).post(id, scope.session()).await.map_err(|fault| scope.fault(&fault))?;
+        Ok(post.map(|view| One(Post::new(view, model))))
+    }
+
+    /// Q6: the most recent posts, newest first. In V3 at most the 100 that the feed container keeps.
+    #[graphql(complexity = "limits::list(first, child_complexity)")]
+    async fn feed(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "How many posts, 1 to 100.", default = 20)] first: i32,
+        #[graphql(desc = "The cursor after which the page begins.")] after: Option<String>,
+        #[graphql(desc = "The data model that answers.", default_with = "DataModel::V3")] model: DataModel,
+    ) -> Result<One<PostConnection>> {
+        let (scope, model) = (scope::of(ctx), model.into());
+        let page = PageArguments { first, after }.parse::<Post>()?;
+        let posts = scope.reads(model).feed(&page, scope.session()).await;
+        Ok(One(connections::posts(posts.map_err(|fault| scope.fault(&fault))?, &page, model, scope)))
+    }
+
+    /// Where each change feed projection stands.
+    async fn projections(&self, ctx: &Context<'_>) -> Result<Vec<ProjectionStatus>> {
+        let scope = scope::of(ctx);
+        scope.services().projections.statuses().await.map_err(|fault| scope.fault(&fault))
+    }
+}
+
+async fn find_user(scope: &RequestScope, id: UserId, model: reads::DataModel) -> Result<Option<One<User>>> {
+    let user = scope.reads(model).user(id, scope.session()).await.map_err(|fault| scope.fault(&fault))?;
+    Ok(user.map(|view| One(User::new(view, model))))
+}

@@ -1,0 +1,96 @@
+//! What resolvers work with: the services of the process, and the request that is answered.
+
+use std::sync::Arc;
+
+use async_graphql::{ContextBase, Error};
+
+use super::errors::{self, Code};
+use super::projections::ProjectionStatuses;
+use crate::accounts::token::Tokens;
+use crate::blog::commands::Commands;
+use crate::blog::ids::{IdSource, UserId};
+use crate::blog::reads::{DataModel, ReadModels, Reads, Session};
+use crate::store::{Clock, Fault, Ledger};
+
+/// What the schema needs of the process.
+#[derive(Clone)]
+pub struct Services {
+    pub reads: ReadModels,
+    pub commands: Commands,
+    /// Issues the tokens of those who sign in.
+    pub tokens: Tokens,
+    pub projections: Arc<dyn ProjectionStatuses>,
+    pub clock: Arc<dyn Clock>,
+    /// Where the ids come from under which faults are logged.
+    pub ids: Arc<dyn IdSource>,
+}
+
+/// One request: who asks, and what its reads and writes were charged so far.
+pub struct RequestScope {
+    services: Arc<Services>,
+    session: Session,
+    viewer: Option<UserId>,
+}
+
+impl RequestScope {
+    /// A request of this viewer, `None` for an anonymous one; the ledger has what was done to find out who it is.
+    #[must_use]
+    pub fn new(services: Arc<Services>, viewer: Option<UserId>, ledger: Ledger) -> Self {
+        Self { services, session: Session::new(Arc::new(ledger)), viewer }
+    }
+
+    /// The signed-in user.
+    #[must_use]
+    pub fn viewer(&self) -> Option<UserId> {
+        self.viewer
+    }
+
+    /// The signed-in user, for what nobody may do anonymously.
+    ///
+    /// # Errors
+    /// `UNAUTHENTICATED`.
+    pub fn signed_in(&self) -> Result<UserId, Error> {
+        self.viewer.ok_or_else(|| errors::error(Code::Unauthenticated, "Sign in to do this."))
+    }
+
+    /// The reads of this request.
+    #[must_use]
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Where the operations of this request are recorded.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        self.session.ledger()
+    }
+
+    /// The services of the process.
+    #[must_use]
+    pub fn services(&self) -> &Services {
+        &self.services
+    }
+
+    /// The reads of one data model.
+    #[must_use]
+    pub fn reads(&self, model: DataModel) -> &dyn Reads {
+        self.services.reads.of(model)
+    }
+
+    /// A fault as the client sees it; the log gets the rest.
+    pub fn fault(&self, fault: &Fault) -> Error {
+        let now_ms = self.services.clock.now_ms();
+        errors::fault(fault, self.services.ids.next_id(now_ms))
+    }
+}
+
+impl std::fmt::Debug for RequestScope {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("RequestScope").field("viewer", &self.viewer).finish_non_exhaustive()
+    }
+}
+
+/// The request that a resolver works for. The executor puts it into every request.
+pub(super) fn of<'a, T>(context: &ContextBase<'a, T>) -> &'a Arc<RequestScope> {
+    context.data_unchecked::<Arc<RequestScope>>()
+}
