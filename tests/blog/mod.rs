@@ -1,0 +1,249 @@
+//! A small blog on an embedded store: written item by item, with its copies, so that reads are tested without the
+//! write side and the projections.
+
+#![allow(dead_code, reason = "each test takes what it needs")]
+
+pub mod recording;
+
+use std::sync::Arc;
+
+use async_graphql::{Request, Response};
+use async_trait::async_trait;
+use onehop::accounts::password::{HashingCost, HashingLimits};
+use onehop::accounts::secret::SigningSecret;
+use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
+use onehop::accounts::{Authenticator, PasswordHasher};
+use onehop::blog::commands::{CommandLimits, CommandParts, Commands};
+use onehop::blog::containers::{ACCOUNTS, FEED, FEED_PARTITION, POSTS, SPECS, USERS};
+use onehop::blog::ids::{CommentId, LikeId, PostId, RandomIds, UserId};
+use onehop::blog::items::{AccountItem, CommentItem, LikeItem, PostCopyItem, PostItem, UserItem, types};
+use onehop::blog::reads::ReadModels;
+use onehop::graphql::{Executor, GlobalId, ProjectionStatus, ProjectionStatuses, Services};
+use onehop::lifecycle::Tasks;
+use onehop::store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
+use onehop::store::{
+    ContainerName, Fault, Ledger, ManualClock, NewItem, PartitionKey, Store, WriteOp, format_timestamp,
+};
+use serde::Serialize;
+use tempfile::TempDir;
+use uuid::Uuid;
+
+pub use recording::Recording;
+
+/// The instant at which every test stands, Unix ms.
+pub const NOW_MS: i64 = 1_790_000_000_000;
+const HOUR_MS: i64 = 3_600_000;
+
+/// The users, by number. Each has written `POSTS_EACH` posts, and the newest of all is the first user's.
+pub const USERNAMES: [&str; 3] = ["Ada", "Brontë", "Čapek"];
+pub const POSTS_EACH: u128 = 3;
+
+/// A blog, and everything that reads it.
+pub struct Blog {
+    pub store: Arc<Recording>,
+    pub reads: ReadModels,
+    pub executor: Executor,
+    pub tokens: Tokens,
+    _directory: TempDir,
+}
+
+/// An empty blog.
+pub fn empty() -> Blog {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let config = EmbeddedConfig {
+        durability: Durability::Relaxed,
+        physical_partitions: Some(4),
+        ..EmbeddedConfig::new(directory.path())
+    };
+    let clock = Arc::new(ManualClock::new(NOW_MS));
+    let embedded = EmbeddedStore::open(&config, SPECS, clock.clone()).expect("the store opens");
+    let store = Arc::new(Recording::new(Arc::new(embedded)));
+    let port: Arc<dyn Store> = store.clone();
+    let secret = SigningSecret::from_bytes(vec![7; 32]).expect("a secret");
+    let tokens = Tokens::new(&secret, ACCESS_TOKEN_LIFETIME_DEFAULT);
+    let reads = ReadModels::new(&port);
+    let services = Services {
+        reads: reads.clone(),
+        commands: Commands::new(CommandParts {
+            store: port,
+            clock: clock.clone(),
+            ids: Arc::new(RandomIds),
+            passwords: PasswordHasher::new(HashingCost::CHEAP, HashingLimits::default()).expect("a hasher"),
+            tasks: Tasks::new(),
+            limits: CommandLimits::default(),
+        }),
+        tokens: tokens.clone(),
+        projections: Arc::new(NoProjections),
+        clock,
+        ids: Arc::new(RandomIds),
+    };
+    let executor = Executor::new(services, Authenticator::new(tokens.clone(), None));
+    Blog { store, reads, executor, tokens, _directory: directory }
+}
+
+/// A blog in which three users wrote three posts each, commented on every post and liked most.
+pub async fn small() -> Blog {
+    let blog = empty();
+    for number in 0..USERNAMES.len() {
+        blog.add_user(number).await;
+    }
+    for post in 0..POSTS_EACH * 3 {
+        let likers: Vec<usize> =
+            (0..3).filter(|liker| *liker != usize::try_from(post % 4).unwrap()).collect();
+        blog.add_post(post, usize::try_from(post % 3).unwrap(), 5, &likers).await;
+    }
+    blog
+}
+
+/// The id of a user, by number.
+pub fn user_id(number: usize) -> UserId {
+    UserId(Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_1000 + number as u128))
+}
+
+/// The id of a post, by number; higher numbers are older.
+pub fn post_id(number: u128) -> PostId {
+    PostId(Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_2000 + number))
+}
+
+impl Blog {
+    /// Adds a user.
+    pub async fn add_user(&self, number: usize) {
+        let id = user_id(number);
+        let user = UserItem {
+            id,
+            item_type: types::USER.to_owned(),
+            user_id: id,
+            username: USERNAMES[number].to_owned(),
+            version: 1,
+            pending_username: None,
+            former_username: None,
+        };
+        self.put(USERS, &id.partition_key(), &id.to_string(), &user).await;
+        let name = onehop::accounts::Username::parse(USERNAMES[number]).expect("a username");
+        let normalised = name.normalized().as_str().to_owned();
+        let account = AccountItem {
+            id: normalised.clone(),
+            item_type: types::ACCOUNT.to_owned(),
+            user_id: id,
+            password_hash: None,
+            idempotency_key_hash: None,
+        };
+        self.put(ACCOUNTS, &PartitionKey::from(normalised.as_str()), &normalised, &account).await;
+    }
+
+    /// Adds a post with so many comments, by all users in turn, and these likes; and its copies.
+    pub async fn add_post(&self, number: u128, author: usize, comments: u32, likers: &[usize]) {
+        let id = post_id(number);
+        // Two posts each share an instant, so that the id has to break ties.
+        let created_ms = NOW_MS - i64::try_from(number / 2).unwrap() * HOUR_MS;
+        let post = PostItem {
+            id,
+            item_type: types::POST.to_owned(),
+            post_id: id,
+            user_id: user_id(author),
+            user_username: USERNAMES[author].to_owned(),
+            title: format!("Post {number}"),
+            content: format!("\"Post\" {number} \u{1f4d6} says: ") + &"many words ".repeat(30),
+            comment_count: comments,
+            like_count: u32::try_from(likers.len()).unwrap(),
+            creation_date: format_timestamp(created_ms),
+            version: 1,
+            deleted: false,
+            ttl: None,
+        };
+        let key = id.partition_key();
+        self.put(POSTS, &key, &id.to_string(), &post).await;
+        for comment in 0..comments {
+            self.add_comment(&post, comment).await;
+        }
+        for liker in likers {
+            self.add_like(&post, *liker).await;
+        }
+        let copy = PostCopyItem::of(&post);
+        self.put(USERS, &post.user_id.partition_key(), &id.to_string(), &copy).await;
+        self.put(FEED, &PartitionKey::from(FEED_PARTITION), &id.to_string(), &copy).await;
+    }
+
+    async fn add_comment(&self, post: &PostItem, number: u32) {
+        let author = usize::try_from(number).unwrap() % USERNAMES.len();
+        let id = comment_id(post.id, number);
+        let comment = CommentItem {
+            id,
+            item_type: types::COMMENT.to_owned(),
+            post_id: post.id,
+            user_id: user_id(author),
+            user_username: USERNAMES[author].to_owned(),
+            content: format!("Comment {number} on {}", post.title),
+            creation_date: format_timestamp(NOW_MS + i64::from(number / 2) * 1_000),
+            version: 1,
+            deleted: false,
+            ttl: None,
+        };
+        self.put(POSTS, &post.id.partition_key(), &id.to_string(), &comment).await;
+    }
+
+    async fn add_like(&self, post: &PostItem, liker: usize) {
+        let id = LikeId::derive(post.id, user_id(liker));
+        let like = LikeItem {
+            id,
+            item_type: types::LIKE.to_owned(),
+            post_id: post.id,
+            user_id: user_id(liker),
+            user_username: USERNAMES[liker].to_owned(),
+            creation_date: format_timestamp(NOW_MS + i64::try_from(liker).unwrap() * 1_000),
+            version: 1,
+        };
+        self.put(POSTS, &post.id.partition_key(), &id.to_string(), &like).await;
+    }
+
+    /// Writes an item, whatever was there.
+    pub async fn put(&self, container: ContainerName, key: &PartitionKey, id: &str, item: &impl Serialize) {
+        let write = WriteOp::Upsert(NewItem::encode(id, item));
+        self.store.write(container, key, write, &Ledger::new()).await.expect("written");
+    }
+
+    /// A post as it is stored.
+    pub async fn stored_post(&self, number: u128) -> PostItem {
+        let id = post_id(number);
+        let item = self.store.read(POSTS, &id.partition_key(), &id.to_string(), &Ledger::new()).await;
+        item.expect("an answer").expect("a post").decode().expect("the shape of a post")
+    }
+
+    /// Executes a query anonymously.
+    pub async fn query(&self, query: &str) -> Response {
+        self.executor.execute_as(Request::new(query), None).await
+    }
+
+    /// Executes a query that has to succeed, and returns its data.
+    pub async fn data(&self, query: &str) -> serde_json::Value {
+        let response = self.query(query).await;
+        assert!(response.errors.is_empty(), "{query}: {:?}", response.errors);
+        response.data.into_json().expect("JSON")
+    }
+}
+
+/// The id of a comment, by number.
+pub fn comment_id(post: PostId, number: u32) -> CommentId {
+    CommentId(Uuid::from_u128(post.0.as_u128() + 0x10_0000 + u128::from(number)))
+}
+
+/// The id of a user as clients see it.
+pub fn user_node(number: usize) -> String {
+    GlobalId::User(user_id(number)).encode()
+}
+
+/// The id of a post as clients see it.
+pub fn post_node(number: u128) -> String {
+    GlobalId::Post(post_id(number)).encode()
+}
+
+struct NoProjections;
+
+#[async_trait]
+impl ProjectionStatuses for NoProjections {
+    async fn statuses(&self) -> Result<Vec<ProjectionStatus>, Fault> {
+        let status =
+            ProjectionStatus { name: "feed".to_owned(), pending_changes: 1, lag_ms: 2.5, dead_letters: 0 };
+        Ok(vec![status])
+    }
+}
