@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::blog::ids::{LikeId, PostId, UserId};
-use crate::blog::items::{LikeItem, PostItem};
+use crate::blog::items::PostItem;
 use crate::store::Ledger;
 
 use super::post_queue::PostChange;
@@ -16,8 +16,7 @@ pub struct UnlikePost {
 }
 
 impl Commands {
-    /// Takes the user's like of the post back. The like is read first: what is not there would have the batch of
-    /// all others refused.
+    /// Takes the user's like of the post back.
     ///
     /// # Errors
     /// `NOT_FOUND` on `postId` when there is no such post, or no like of it by this user.
@@ -27,9 +26,6 @@ impl Commands {
         ledger: &Ledger,
     ) -> Result<Arc<PostItem>, CommandError> {
         let id = LikeId::derive(input.post_id, input.user_id);
-        if self.read_in_post::<LikeItem>(input.post_id, id.0, ledger).await?.is_none() {
-            return Err(no_such_like().into());
-        }
         let change = PostChange::Unlike(id);
         let settled = self.change_post(input.post_id, input.user_id, change, ledger).await?;
         Ok(settled.post)

@@ -49,13 +49,15 @@ pub(super) struct Intent {
     pub(super) change: PostChange,
     /// Whether a batch with it was sent before.
     pub(super) sent: bool,
-    /// Whether a batch before may have changed its item: the item is read before it is sent.
+    /// Whether its item has to be read before it is sent: a batch before may have changed it, or it is a like to be
+    /// taken back, which may not be there and would have the batch of all others refused.
     pub(super) outdated: bool,
 }
 
 impl Intent {
     pub(super) fn new(command_id: Uuid, post: PostId, user: UserId, change: PostChange) -> Self {
-        Self { command_id, post, user, change, sent: false, outdated: false }
+        let outdated = matches!(change, PostChange::Unlike(_));
+        Self { command_id, post, user, change, sent: false, outdated }
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) fn decide(mut intent: Intent, stored: Option<&Item>) -> Result<Verdic
             Some(item) if command_of(item)? == Some(intent.command_id) => Ok(Verdict::Done(None)),
             Some(_) => Ok(Verdict::Refuse(Refusal::conflict("postId", "you like this post already"))),
         },
-        // The like was there when the command began. Gone after a batch with it was sent, it was taken back.
+        // A batch with it was sent only because the like was there. Gone since, it was taken back.
         PostChange::Unlike(_) => match stored {
             Some(_) => Ok(Verdict::Send(intent)),
             None if intent.sent => Ok(Verdict::Done(None)),

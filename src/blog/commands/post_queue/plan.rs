@@ -1,6 +1,5 @@
 //! From a post and what is wanted of it to one batch. Pure: values in, values out.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use uuid::Uuid;
@@ -53,10 +52,8 @@ impl PostState {
 pub(super) enum Place {
     /// In this batch.
     Included,
-    /// In the next batch; `outdated` when this batch writes the same item.
-    PutOff {
-        outdated: bool,
-    },
+    /// In the next batch.
+    PutOff,
     /// It was done before.
     Done,
     Refused(Refusal),
@@ -72,7 +69,8 @@ pub(super) struct Plan {
     pub(super) places: Vec<Place>,
 }
 
-/// Plans a batch for a post. In order, as far as there is room; nothing follows the post's deletion.
+/// Plans a batch for a post. In order, as far as there is room; nothing follows the post's deletion. No two of the
+/// intents write the same item.
 pub(super) fn plan<'a>(known: Option<&KnownPost>, intents: impl Iterator<Item = &'a Intent>) -> Plan {
     let Some(known) = known.filter(|known| !known.post.deleted) else {
         let places = intents.map(|intent| without_post(known, intent)).collect();
@@ -93,7 +91,6 @@ struct Draft<'a> {
     post: PostItem,
     deleted_by: Option<Uuid>,
     operations: Vec<WriteOp>,
-    ids: HashSet<Uuid>,
     item_bytes: usize,
     included: usize,
 }
@@ -105,7 +102,6 @@ impl<'a> Draft<'a> {
             post: PostItem::clone(&known.post),
             deleted_by: None,
             operations: Vec::new(),
-            ids: HashSet::new(),
             item_bytes: 0,
             included: 0,
         }
@@ -116,18 +112,14 @@ impl<'a> Draft<'a> {
         if own && self.post.user_id != intent.user {
             return Place::Refused(Refusal::forbidden("only its author may change or delete a post"));
         }
-        if intent.change.item_id().is_some_and(|id| self.ids.contains(&id)) {
-            return Place::PutOff { outdated: true };
-        }
         let operation = operation(intent);
         let bytes = operation.as_ref().map_or(0, WriteOp::body_bytes);
         let is_full = self.included == INTENTS_MAX || self.item_bytes + bytes > ITEMS_BYTES_MAX;
         if is_full || self.deleted_by.is_some() {
-            return Place::PutOff { outdated: false };
+            return Place::PutOff;
         }
         self.included += 1;
         self.item_bytes += bytes;
-        self.ids.extend(intent.change.item_id());
         self.operations.extend(operation);
         self.change_post(intent);
         Place::Included

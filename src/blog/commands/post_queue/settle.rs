@@ -1,5 +1,6 @@
 //! Sending the batch of a post until every intent in it has an answer.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,6 +82,7 @@ impl Settler {
         let Some(post) = slots.iter().find_map(|slot| slot.open().map(|intent| intent.post)) else {
             return Ok(());
         };
+        put_off_repeats(slots);
         self.look_again(slots, |intent| intent.outdated, ledger).await?;
         for attempt in 0..self.attempts_max {
             if attempt > 1 {
@@ -188,6 +190,17 @@ fn key_of(intent: &Intent) -> Option<(PartitionKey, String)> {
     Some((intent.post.partition_key(), id.as_hyphenated().to_string()))
 }
 
+/// Leaves one intent for each item, the first. The others have to see what it did.
+fn put_off_repeats(slots: &mut [Slot]) {
+    let mut items = HashSet::new();
+    for slot in slots {
+        let Slot::Open(intent) = slot else { continue };
+        if intent.change.item_id().is_some_and(|id| !items.insert(id)) {
+            *slot = Slot::Closed(Outcome::PutOff(Intent { outdated: true, ..intent.clone() }));
+        }
+    }
+}
+
 /// Answers those whom the plan refuses or finds done, and notes who is sent and who is put off.
 fn close_planned(known: Option<&KnownPost>, plan: &Plan, slots: &mut [Slot]) {
     let mut places = plan.places.iter();
@@ -204,11 +217,7 @@ fn close_planned(known: Option<&KnownPost>, plan: &Plan, slots: &mut [Slot]) {
                 Some(Place::Refused(refusal)) => {
                     *slot = Slot::Closed(Outcome::Settled(Err(refusal.clone().into())));
                 }
-                Some(Place::PutOff { outdated }) => {
-                    let outdated = *outdated || intent.outdated;
-                    let intent = Intent { outdated, ..intent.clone() };
-                    *slot = Slot::Closed(Outcome::PutOff(intent));
-                }
+                Some(Place::PutOff) => *slot = Slot::Closed(Outcome::PutOff(intent.clone())),
                 None => {}
             },
         }

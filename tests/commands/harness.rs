@@ -1,0 +1,333 @@
+//! A write side over a fresh embedded store, and a store that meddles with writes.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use onehop::accounts::password::{HashingCost, HashingLimits, PasswordHasher};
+use onehop::blog::commands::{
+    CommandError, CommandLimits, CommandParts, Commands, CreatePost, CreateUser, Refusal, RefusalCode,
+};
+use onehop::blog::containers::{POSTS, SPECS};
+use onehop::blog::ids::{PostId, RandomIds};
+use onehop::blog::items::{PostItem, UserItem};
+use onehop::lifecycle::Tasks;
+use onehop::store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
+use onehop::store::{
+    Batch, ContainerName, ETag, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, Item, Ledger,
+    ManualClock, PartitionKey, Query, QueryPage, RequestCharge, Store, WriteError, WriteOp,
+};
+use tempfile::TempDir;
+use tokio::sync::{Semaphore, SemaphorePermit, watch};
+
+/// The instant at which every test starts, Unix ms.
+pub const START_MS: i64 = 1_750_000_000_000;
+pub const PASSWORD: &str = "correct horse battery";
+
+/// More than there are concurrent writes in any test.
+const GATE_PERMITS: usize = 1000;
+
+/// What happens to the n-th write (from 0) after [`Meddler::next`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meddling {
+    Nothing,
+    /// This write and everything after it fails, as if the process had died before it.
+    CrashBefore(usize),
+    /// This write happens, and its answer is lost.
+    LoseAnswer(usize),
+    /// This write happens, its answer is lost, and the client below repeats it.
+    Repeat(usize),
+}
+
+/// A store that passes everything on, counts what was spent, and meddles with one write.
+pub struct Meddler {
+    inner: Arc<dyn Store>,
+    meddling: Mutex<Meddling>,
+    writes: AtomicUsize,
+    spent: Ledger,
+    /// Writes to `posts` take a permit each: tests hold them up by taking the permits away.
+    gate: Semaphore,
+    held: AtomicUsize,
+}
+
+enum Fate {
+    Pass,
+    Die,
+    Lose,
+    Repeat,
+}
+
+impl Meddler {
+    /// Counts writes from 0 again, and meddles.
+    pub fn next(&self, meddling: Meddling) {
+        *self.meddling.lock().unwrap() = meddling;
+        self.writes.store(0, Ordering::SeqCst);
+    }
+
+    /// Writes since the last [`Meddler::next`].
+    pub fn writes(&self) -> usize {
+        self.writes.load(Ordering::SeqCst)
+    }
+
+    pub fn spent(&self) -> RequestCharge {
+        self.spent.total()
+    }
+
+    /// Holds up all writes to `posts` until the answer is dropped.
+    pub async fn hold(&self) -> SemaphorePermit<'_> {
+        self.gate.acquire_many(u32::try_from(GATE_PERMITS).unwrap()).await.unwrap()
+    }
+
+    /// Waits until so many writes are held up.
+    pub async fn until_held(&self, count: usize) {
+        while self.held.load(Ordering::SeqCst) < count {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    async fn pass_gate(&self) {
+        self.held.fetch_add(1, Ordering::SeqCst);
+        drop(self.gate.acquire().await.unwrap());
+        self.held.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    fn fate(&self) -> Fate {
+        let number = self.writes.fetch_add(1, Ordering::SeqCst);
+        match *self.meddling.lock().unwrap() {
+            Meddling::CrashBefore(at) if number >= at => Fate::Die,
+            Meddling::LoseAnswer(at) if number == at => Fate::Lose,
+            Meddling::Repeat(at) if number == at => Fate::Repeat,
+            _ => Fate::Pass,
+        }
+    }
+
+    fn check_alive(&self) -> Result<(), Fault> {
+        match *self.meddling.lock().unwrap() {
+            Meddling::CrashBefore(at) if self.writes() > at => Err(dead()),
+            _ => Ok(()),
+        }
+    }
+
+    fn account<T>(&self, ledger: &Ledger, own: &Ledger, result: T) -> T {
+        ledger.absorb(own);
+        self.spent.absorb(own);
+        result
+    }
+}
+
+fn dead() -> Fault {
+    Fault::new(FaultKind::Unavailable, "the process died")
+}
+
+fn lost() -> WriteError {
+    Fault::new(FaultKind::Ambiguous, "the answer was lost").into()
+}
+
+#[async_trait]
+impl Store for Meddler {
+    async fn read(
+        &self,
+        container: ContainerName,
+        partition_key: &PartitionKey,
+        id: &str,
+        ledger: &Ledger,
+    ) -> Result<Option<Item>, Fault> {
+        self.check_alive()?;
+        let own = Ledger::new();
+        let result = self.inner.read(container, partition_key, id, &own).await;
+        self.account(ledger, &own, result)
+    }
+
+    async fn write(
+        &self,
+        container: ContainerName,
+        partition_key: &PartitionKey,
+        operation: WriteOp,
+        ledger: &Ledger,
+    ) -> Result<Option<ETag>, WriteError> {
+        if container == POSTS {
+            self.pass_gate().await;
+        }
+        let own = Ledger::new();
+        let result = match self.fate() {
+            Fate::Die => Err(dead().into()),
+            Fate::Pass => self.inner.write(container, partition_key, operation, &own).await,
+            fate => {
+                self.inner.write(container, partition_key, operation.clone(), &own).await?;
+                match fate {
+                    Fate::Repeat => self.inner.write(container, partition_key, operation, &own).await,
+                    _ => Err(lost()),
+                }
+            }
+        };
+        self.account(ledger, &own, result)
+    }
+
+    async fn batch(&self, batch: Batch, ledger: &Ledger) -> Result<Vec<Option<ETag>>, WriteError> {
+        self.pass_gate().await;
+        let own = Ledger::new();
+        let result = match self.fate() {
+            Fate::Die => Err(dead().into()),
+            Fate::Pass => self.inner.batch(batch, &own).await,
+            fate => {
+                self.inner.batch(batch.clone(), &own).await?;
+                match fate {
+                    Fate::Repeat => self.inner.batch(batch, &own).await,
+                    _ => Err(lost()),
+                }
+            }
+        };
+        self.account(ledger, &own, result)
+    }
+
+    async fn query(&self, query: &Query<'_>, ledger: &Ledger) -> Result<QueryPage, Fault> {
+        self.inner.query(query, ledger).await
+    }
+
+    async fn count(
+        &self,
+        container: ContainerName,
+        partition_key: &PartitionKey,
+        item_type: &str,
+        ledger: &Ledger,
+    ) -> Result<u64, Fault> {
+        self.inner.count(container, partition_key, item_type, ledger).await
+    }
+
+    async fn feed_ranges(&self, container: ContainerName) -> Result<Vec<FeedRange>, Fault> {
+        self.inner.feed_ranges(container).await
+    }
+
+    async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault> {
+        self.inner.read_change_feed(request, ledger).await
+    }
+
+    async fn pending_changes(
+        &self,
+        request: &FeedRequest<'_>,
+        at_most: u64,
+    ) -> Result<(u64, Option<i64>), Fault> {
+        self.inner.pending_changes(request, at_most).await
+    }
+
+    fn change_signal(&self, container: ContainerName) -> Option<watch::Receiver<u64>> {
+        self.inner.change_signal(container)
+    }
+
+    fn physical_partitions(&self, container: ContainerName) -> u32 {
+        self.inner.physical_partitions(container)
+    }
+
+    async fn ready(&self) -> Result<(), Fault> {
+        self.inner.ready().await
+    }
+}
+
+/// A write side over a fresh store.
+pub struct Blog {
+    pub commands: Commands,
+    pub store: Arc<Meddler>,
+    pub clock: Arc<ManualClock>,
+    pub tasks: Tasks,
+    _directory: TempDir,
+}
+
+impl Blog {
+    pub fn new() -> Self {
+        Self::with(CommandLimits::default())
+    }
+
+    pub fn with(limits: CommandLimits) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let clock = Arc::new(ManualClock::new(START_MS));
+        let config =
+            EmbeddedConfig { durability: Durability::Relaxed, ..EmbeddedConfig::new(directory.path()) };
+        let inner = EmbeddedStore::open(&config, SPECS, clock.clone()).unwrap();
+        let store = Arc::new(Meddler {
+            inner: Arc::new(inner),
+            meddling: Mutex::new(Meddling::Nothing),
+            writes: AtomicUsize::new(0),
+            spent: Ledger::new(),
+            gate: Semaphore::new(GATE_PERMITS),
+            held: AtomicUsize::new(0),
+        });
+        let tasks = Tasks::new();
+        let commands = commands(store.clone(), clock.clone(), &tasks, limits);
+        Self { commands, store, clock, tasks, _directory: directory }
+    }
+
+    /// Another process over the same store.
+    pub fn another(&self, limits: CommandLimits) -> Commands {
+        commands(self.store.clone(), self.clock.clone(), &self.tasks, limits)
+    }
+
+    pub async fn user(&self, name: &str) -> UserItem {
+        self.sign_up(name).await.unwrap()
+    }
+
+    pub async fn sign_up(&self, name: &str) -> Result<UserItem, CommandError> {
+        self.commands.create_user(sign_up(name, None), &Ledger::new()).await
+    }
+
+    pub async fn post(&self, author: &UserItem) -> Arc<PostItem> {
+        let input = CreatePost {
+            user_id: author.id,
+            title: "A title".to_owned(),
+            content: "Some content.".to_owned(),
+            idempotency_key: None,
+        };
+        self.commands.create_post(input, &Ledger::new()).await.unwrap()
+    }
+
+    pub async fn stored_post(&self, id: PostId) -> PostItem {
+        let item = self.store.read(POSTS, &id.partition_key(), &id.to_string(), &Ledger::new()).await;
+        item.unwrap().unwrap().decode().unwrap()
+    }
+
+    /// Live comments and likes of a post, counted.
+    pub async fn counted(&self, id: PostId) -> (u32, u32) {
+        let ledger = Ledger::new();
+        let comments = self.store.count(POSTS, &id.partition_key(), "comment", &ledger).await.unwrap();
+        let likes = self.store.count(POSTS, &id.partition_key(), "like", &ledger).await.unwrap();
+        (u32::try_from(comments).unwrap(), u32::try_from(likes).unwrap())
+    }
+
+    /// Asserts that the counts of a post are those of its live comments and likes.
+    pub async fn assert_counts_are_exact(&self, id: PostId) {
+        let post = self.stored_post(id).await;
+        assert_eq!((post.comment_count, post.like_count), self.counted(id).await);
+    }
+}
+
+fn commands(store: Arc<Meddler>, clock: Arc<ManualClock>, tasks: &Tasks, limits: CommandLimits) -> Commands {
+    Commands::new(CommandParts {
+        store,
+        clock,
+        ids: Arc::new(RandomIds),
+        passwords: PasswordHasher::new(HashingCost::CHEAP, HashingLimits::default()).unwrap(),
+        tasks: tasks.clone(),
+        limits,
+    })
+}
+
+pub fn sign_up(name: &str, key: Option<&str>) -> CreateUser {
+    CreateUser {
+        username: name.to_owned(),
+        password: PASSWORD.to_owned(),
+        idempotency_key: key.map(str::to_owned),
+    }
+}
+
+pub fn refusal<T>(result: Result<T, CommandError>) -> Refusal {
+    match result {
+        Ok(_) => panic!("the command was not refused"),
+        Err(CommandError::Rejected(refusal)) => refusal,
+        Err(CommandError::Fault(fault)) => panic!("a fault: {fault}"),
+    }
+}
+
+pub fn code_and_field<T>(result: Result<T, CommandError>) -> (RefusalCode, Option<&'static str>) {
+    let refusal = refusal(result);
+    (refusal.code, refusal.field)
+}

@@ -1,0 +1,48 @@
+//! Users of OpenID Connect providers.
+
+use std::sync::Arc;
+
+use onehop::blog::commands::ExternalSubject;
+use onehop::store::Ledger;
+
+use super::harness::Blog;
+
+fn subject(subject: &str, preferred: Option<&str>) -> ExternalSubject {
+    ExternalSubject {
+        issuer: "https://issuer.example".to_owned(),
+        subject: subject.to_owned(),
+        preferred_username: preferred.map(str::to_owned),
+    }
+}
+
+#[tokio::test]
+async fn a_subject_keeps_its_user_when_the_provider_renames_it() {
+    let blog = Blog::new();
+    let first = blog.commands.user_for_subject(&subject("1", Some("ada")), &Ledger::new()).await.unwrap();
+    let again = blog.commands.user_for_subject(&subject("1", Some("bob")), &Ledger::new()).await.unwrap();
+    assert_eq!((first.username.as_str(), again), ("ada", first.clone()));
+}
+
+#[tokio::test]
+async fn two_subjects_of_one_name_get_two_names() {
+    let blog = Blog::new();
+    let ledger = Ledger::new();
+    blog.user("ada").await;
+    let one = blog.commands.user_for_subject(&subject("1", Some("Ada")), &ledger).await.unwrap();
+    let two = blog.commands.user_for_subject(&subject("2", Some("Ada")), &ledger).await.unwrap();
+    let nameless = blog.commands.user_for_subject(&subject("3", None), &ledger).await.unwrap();
+    assert!(one.username.starts_with("Ada-") && two.username.starts_with("Ada-"));
+    assert!(nameless.username.starts_with("user-"));
+    assert_ne!(one.username, two.username);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn concurrent_first_uses_make_one_user() {
+    let blog = Arc::new(Blog::new());
+    let uses = (0..8).map(|_| {
+        let blog = Arc::clone(&blog);
+        async move { blog.commands.user_for_subject(&subject("1", Some("ada")), &Ledger::new()).await }
+    });
+    let users: Vec<_> = futures::future::join_all(uses).await.into_iter().collect::<Result<_, _>>().unwrap();
+    assert!(users.iter().all(|user| *user == users[0] && user.username == "ada"), "{users:?}");
+}

@@ -1,0 +1,85 @@
+//! What commands write, and what they answer with.
+
+use onehop::blog::commands::{CreateComment, DeleteComment, DeletePost, LikePost, UpdatePost, UpdateUser};
+use onehop::blog::containers::POSTS;
+use onehop::blog::items::{CommentItem, TOMBSTONE_TTL_S};
+use onehop::store::{Ledger, OperationKind, Store, format_timestamp};
+
+use super::harness::{Blog, START_MS};
+
+#[tokio::test]
+async fn a_new_post_is_stored_as_it_is_answered() {
+    let blog = Blog::new();
+    let ada = blog.user("Ada").await;
+    let post = blog.post(&ada).await;
+    assert_eq!(blog.stored_post(post.id).await, *post);
+    assert_eq!((post.user_username.as_str(), post.version), ("Ada", 1));
+    assert_eq!(post.creation_date, format_timestamp(START_MS));
+}
+
+#[tokio::test]
+async fn an_edit_changes_what_is_given_and_nothing_else() {
+    let blog = Blog::new();
+    let ada = blog.user("ada").await;
+    let post = blog.post(&ada).await;
+    let ledger = Ledger::new();
+    let edit = UpdatePost { user_id: ada.id, post_id: post.id, title: Some("New".to_owned()), content: None };
+    let edited = blog.commands.update_post(edit, &ledger).await.unwrap();
+    assert_eq!((edited.title.as_str(), &edited.content, edited.version), ("New", &post.content, 2));
+    assert_eq!(blog.stored_post(post.id).await, *edited);
+    let kinds: Vec<_> = ledger.operations().iter().map(|operation| operation.kind).collect();
+    assert_eq!(kinds, [OperationKind::PointRead, OperationKind::Replace]);
+}
+
+#[tokio::test]
+async fn a_deleted_post_leaves_an_empty_tombstone() {
+    let blog = Blog::new();
+    let ada = blog.user("ada").await;
+    let post = blog.post(&ada).await;
+    let delete = DeletePost { user_id: ada.id, post_id: post.id };
+    let tombstone = blog.commands.delete_post(delete, &Ledger::new()).await.unwrap();
+    assert_eq!(blog.stored_post(post.id).await, *tombstone);
+    assert!(tombstone.deleted && tombstone.content.is_empty() && tombstone.title.is_empty());
+    assert_eq!((tombstone.ttl, tombstone.version), (Some(TOMBSTONE_TTL_S), 2));
+}
+
+#[tokio::test]
+async fn a_deleted_comment_leaves_an_empty_tombstone_and_one_less_in_the_count() {
+    let blog = Blog::new();
+    let ada = blog.user("ada").await;
+    let post_id = blog.post(&ada).await.id;
+    let ledger = Ledger::new();
+    let input =
+        CreateComment { user_id: ada.id, post_id, content: "Hello".to_owned(), idempotency_key: None };
+    let created = blog.commands.create_comment(input, &ledger).await.unwrap();
+    assert_eq!((created.post.comment_count, created.comment.user_username.as_str()), (1, "ada"));
+    let comment_id = created.comment.id;
+    let delete = DeleteComment { user_id: ada.id, post_id, comment_id };
+    let deleted = blog.commands.delete_comment(delete, &ledger).await.unwrap();
+    assert_eq!(deleted.post.comment_count, 0);
+    let stored = blog.store.read(POSTS, &post_id.partition_key(), &comment_id.to_string(), &ledger).await;
+    let stored: CommentItem = stored.unwrap().unwrap().decode().unwrap();
+    assert!(stored.deleted && stored.content.is_empty());
+    assert_eq!((stored.ttl, stored.version), (Some(TOMBSTONE_TTL_S), 2));
+    blog.assert_counts_are_exact(post_id).await;
+}
+
+#[tokio::test]
+async fn a_like_costs_a_read_of_the_user_a_read_of_the_post_and_a_batch() {
+    let blog = Blog::new();
+    let ada = blog.user("ada").await;
+    let post_id = blog.post(&ada).await.id;
+    let ledger = Ledger::new();
+    blog.commands.like_post(LikePost { user_id: ada.id, post_id }, &ledger).await.unwrap();
+    let kinds: Vec<_> = ledger.operations().iter().map(|operation| operation.kind).collect();
+    assert_eq!(kinds, [OperationKind::PointRead, OperationKind::PointRead, OperationKind::Batch]);
+}
+
+#[tokio::test]
+async fn what_is_written_after_a_rename_carries_the_new_name() {
+    let blog = Blog::new();
+    let ada = blog.user("ada").await;
+    let rename = UpdateUser { user_id: ada.id, username: "Countess".to_owned() };
+    blog.commands.update_user(rename, &Ledger::new()).await.unwrap();
+    assert_eq!(blog.post(&ada).await.user_username, "Countess");
+}
