@@ -37,116 +37,129 @@ async fn the_steps_counted_here_are_all_there_are() {
 
 #[tokio::test]
 async fn a_sign_up_that_died_at_any_step_loses_no_name() {
+    let blog = Blog::new();
     for step in 0..SIGN_UP_WRITES {
-        let blog = Blog::new();
+        let name = format!("ada{step}");
         blog.store.next(Meddling::CrashBefore(step));
-        assert!(matches!(blog.sign_up("ada").await, Err(CommandError::Fault(_))));
+        assert!(matches!(blog.sign_up(&name).await, Err(CommandError::Fault(_))));
         blog.store.next(Meddling::Nothing);
-        assert!(sign_in(&blog, "ada").await.is_err());
-        let ada = blog.user("ADA").await;
-        assert_eq!(sign_in(&blog, "ada").await.unwrap(), ada);
-        assert_eq!(code_and_field(blog.sign_up("ada").await), (RefusalCode::Conflict, Some("username")));
+        assert!(sign_in(&blog, &name).await.is_err());
+        let ada = blog.user(&name.to_uppercase()).await;
+        assert_eq!(sign_in(&blog, &name).await.unwrap(), ada);
+        assert_eq!(code_and_field(blog.sign_up(&name).await), (RefusalCode::Conflict, Some("username")));
     }
 }
 
 #[tokio::test]
 async fn taking_over_a_dead_sign_up_may_die_at_any_step_too() {
-    // Block of the user id, reservation, user; the Create that is refused first counts as a write.
+    let blog = Blog::new();
+    // The Create that is refused, the block of the user id, the reservation, the user.
     for step in 0..4 {
-        let blog = Blog::new();
+        let name = format!("ada{step}");
         blog.store.next(Meddling::CrashBefore(1));
-        blog.sign_up("ada").await.unwrap_err();
+        blog.sign_up(&name).await.unwrap_err();
         blog.store.next(Meddling::CrashBefore(step));
-        assert!(matches!(blog.sign_up("ada").await, Err(CommandError::Fault(_))), "step {step}");
+        assert!(matches!(blog.sign_up(&name).await, Err(CommandError::Fault(_))), "step {step}");
         blog.store.next(Meddling::Nothing);
-        let ada = blog.user("ada").await;
-        assert_eq!(sign_in(&blog, "ada").await.unwrap(), ada);
+        let ada = blog.user(&name).await;
+        assert_eq!(sign_in(&blog, &name).await.unwrap(), ada);
     }
 }
 
 #[tokio::test]
 async fn a_repeated_sign_up_after_a_crash_at_any_step_makes_one_user() {
+    let (blog, ledger) = (Blog::new(), Ledger::new());
     for step in 0..=SIGN_UP_WRITES {
-        let blog = Blog::new();
+        let name = format!("ada{step}");
+        let sign_up = || blog.commands.create_user(sign_up(&name, Some("key")), &ledger);
         blog.store.next(Meddling::CrashBefore(step));
-        let first = blog.commands.create_user(sign_up("ada", Some("key")), &Ledger::new()).await;
+        let first = sign_up().await;
         assert_eq!(first.is_ok(), step == SIGN_UP_WRITES);
         blog.store.next(Meddling::Nothing);
-        let second = blog.commands.create_user(sign_up("ada", Some("key")), &Ledger::new()).await.unwrap();
-        let third = blog.commands.create_user(sign_up("ada", Some("key")), &Ledger::new()).await.unwrap();
-        assert_eq!(second, third);
+        let second = sign_up().await.unwrap();
+        assert_eq!(sign_up().await.unwrap(), second);
         assert!(first.is_err() || first.unwrap() == second);
     }
 }
 
+/// Who comes after a rename that died.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rescuer {
+    TheSameRename,
+    AnotherRename,
+    RollForward,
+    SignUpForTheNewName,
+}
+
 #[tokio::test]
 async fn a_rename_that_died_at_any_step_is_finished_by_whoever_comes_next() {
+    use Rescuer::{AnotherRename, RollForward, SignUpForTheNewName, TheSameRename};
+    let blog = Blog::new();
     for step in 0..RENAME_WRITES {
-        for rescuer in ["the same rename", "another rename", "roll forward", "a sign-up for the new name"] {
-            let blog = Blog::new();
-            let ada = blog.user("ada").await;
-            blog.store.next(Meddling::CrashBefore(step));
-            let died = rename(&blog, ada.id, "countess").await;
-            assert!(matches!(died, Err(CommandError::Fault(_))), "step {step}");
-            blog.store.next(Meddling::Nothing);
-            let before = if step <= 2 { "ada" } else { "countess" };
-            assert_eq!(sign_in(&blog, before).await.unwrap().id, ada.id, "step {step}");
-
-            let expected = match rescuer {
-                "the same rename" => rename(&blog, ada.id, "countess").await.unwrap().username,
-                "another rename" => rename(&blog, ada.id, "lovelace").await.unwrap().username,
-                "roll forward" => {
-                    Names::new(blog.store.clone()).roll_forward(ada.id, &Ledger::new()).await.unwrap();
-                    if step == 0 { "ada".to_owned() } else { "countess".to_owned() }
-                }
-                _ => match blog.sign_up("Countess").await {
-                    // Announced, but not reserved: the name is still anybody's.
-                    Ok(_) => {
-                        assert!(step <= 1, "step {step}");
-                        "ada".to_owned()
-                    }
-                    Err(error) => {
-                        assert!(step > 1, "step {step}");
-                        assert_eq!(error.refusal().unwrap().code, RefusalCode::Conflict);
-                        "countess".to_owned()
-                    }
-                },
-            };
-            let signed_in = sign_in(&blog, &expected).await.unwrap();
-            assert_eq!(signed_in.id, ada.id, "step {step}, {rescuer}");
-            Names::new(blog.store.clone()).roll_forward(ada.id, &Ledger::new()).await.unwrap();
-            for name in ["ada", "countess", "lovelace"].into_iter().filter(|name| *name != expected) {
-                let holder = sign_in(&blog, name).await;
-                assert!(holder.is_err() || holder.unwrap().id != ada.id, "step {step}, {rescuer}, {name}");
-                // Taken by the sign-up above, or free.
-                if let Err(error) = blog.sign_up(name).await {
-                    assert_eq!((rescuer, name), ("a sign-up for the new name", "countess"), "{error}");
-                }
-            }
+        for rescuer in [TheSameRename, AnotherRename, RollForward, SignUpForTheNewName] {
+            rescue(&blog, step, rescuer).await;
         }
+    }
+}
+
+async fn rescue(blog: &Blog, step: usize, rescuer: Rescuer) {
+    let context = format!("step {step}, {rescuer:?}");
+    let suffix = step * 10 + rescuer as usize;
+    let [old, new, third] = ["ada", "countess", "lovelace"].map(|name| format!("{name}{suffix}"));
+    let ada = blog.user(&old).await.id;
+    blog.store.next(Meddling::CrashBefore(step));
+    assert!(matches!(rename(blog, ada, &new).await, Err(CommandError::Fault(_))), "{context}");
+    blog.store.next(Meddling::Nothing);
+    let before = if step <= 2 { &old } else { &new };
+    assert_eq!(sign_in(blog, before).await.unwrap().id, ada, "{context}");
+
+    let names = Names::new(blog.store.clone());
+    let expected = match rescuer {
+        Rescuer::TheSameRename => rename(blog, ada, &new).await.unwrap().username,
+        Rescuer::AnotherRename => rename(blog, ada, &third).await.unwrap().username,
+        Rescuer::RollForward => {
+            names.roll_forward(ada, &Ledger::new()).await.unwrap();
+            if step == 0 { old.clone() } else { new.clone() }
+        }
+        Rescuer::SignUpForTheNewName => {
+            // Announced, but not reserved: the name is still anybody's.
+            let is_free = step <= 1;
+            assert_eq!(blog.sign_up(&new.to_uppercase()).await.is_ok(), is_free, "{context}");
+            if is_free { old.clone() } else { new.clone() }
+        }
+    };
+    names.roll_forward(ada, &Ledger::new()).await.unwrap();
+    assert_eq!(sign_in(blog, &expected).await.unwrap().id, ada, "{context}");
+    for name in [&old, &new, &third].into_iter().filter(|name| **name != expected) {
+        // Free, unless the sign-up above has it.
+        let is_free = rescuer != Rescuer::SignUpForTheNewName || name != &new;
+        assert_eq!(blog.sign_up(name).await.is_ok(), is_free, "{context}, {name}");
+        assert_ne!(sign_in(blog, name).await.unwrap().id, ada, "{context}, {name}");
     }
 }
 
 #[tokio::test]
 async fn a_first_use_of_an_external_subject_may_die_at_any_step() {
-    let subject = ExternalSubject {
+    let subject = |name: &str| ExternalSubject {
         issuer: "https://issuer.example".to_owned(),
-        subject: "248289761001".to_owned(),
-        preferred_username: Some("ada@example.com".to_owned()),
+        subject: name.to_owned(),
+        preferred_username: Some(format!("{name}@example.com")),
     };
+    let blog = Blog::new();
     // Subject, reservation, user.
     for step in 0..3 {
         for name_is_taken_meanwhile in [false, true] {
-            let blog = Blog::new();
+            let name = format!("ada{step}{name_is_taken_meanwhile}");
+            let subject = subject(&name);
             blog.store.next(Meddling::CrashBefore(step));
             assert!(blog.commands.user_for_subject(&subject, &Ledger::new()).await.is_err());
             blog.store.next(Meddling::Nothing);
             if name_is_taken_meanwhile {
-                blog.user("ada").await;
+                blog.user(&name).await;
             }
             let user = blog.commands.user_for_subject(&subject, &Ledger::new()).await.unwrap();
-            assert_eq!(user.username == "ada", !name_is_taken_meanwhile);
-            assert!(user.username.starts_with("ada"));
+            assert_eq!(user.username == name, !name_is_taken_meanwhile);
+            assert!(user.username.starts_with(&name));
             assert_eq!(blog.commands.user_for_subject(&subject, &Ledger::new()).await.unwrap(), user);
         }
     }
@@ -155,17 +168,20 @@ async fn a_first_use_of_an_external_subject_may_die_at_any_step() {
 /// One command after another, each with its n-th write's answer lost, for every n: as if nothing had happened.
 #[tokio::test]
 async fn a_lost_answer_changes_no_outcome() {
+    let blog = Blog::new();
+    let (commands, ledger) = (&blog.commands, Ledger::new());
     for step in 0..RENAME_WRITES {
         for meddling in [Meddling::LoseAnswer(step), Meddling::Repeat(step)] {
-            let blog = Blog::new();
-            let (commands, ledger) = (&blog.commands, Ledger::new());
             let meddle = || blog.store.next(meddling);
             meddle();
-            let ada = blog.user("ada").await;
+            let number = step * 2 + usize::from(meddling == Meddling::Repeat(step));
+            let ada = blog.user(&format!("ada{number}")).await;
             meddle();
-            let ada =
-                rename(&blog, ada.id, "countess").await.unwrap_or_else(|error| panic!("{step}: {error}"));
-            assert_eq!((ada.username.as_str(), ada.version), ("countess", 2));
+            let new = format!("countess{number}");
+            let ada = rename(&blog, ada.id, &new).await.unwrap_or_else(|error| panic!("{step}: {error}"));
+            assert_eq!((ada.username, ada.version), (new, 2));
+            meddle();
+            let ada = blog.user(&format!("byron{number}")).await;
             meddle();
             let post_id = blog.post(&ada).await.id;
             meddle();

@@ -38,6 +38,8 @@ pub enum Meddling {
     LoseAnswer(usize),
     /// This write happens, its answer is lost, and the client below repeats it.
     Repeat(usize),
+    /// This write waits at the gate.
+    Pause(usize),
 }
 
 /// A store that passes everything on, counts what was spent, and meddles with one write.
@@ -56,6 +58,7 @@ enum Fate {
     Die,
     Lose,
     Repeat,
+    Pause,
 }
 
 impl Meddler {
@@ -98,6 +101,7 @@ impl Meddler {
             Meddling::CrashBefore(at) if number >= at => Fate::Die,
             Meddling::LoseAnswer(at) if number == at => Fate::Lose,
             Meddling::Repeat(at) if number == at => Fate::Repeat,
+            Meddling::Pause(at) if number == at => Fate::Pause,
             _ => Fate::Pass,
         }
     }
@@ -153,6 +157,10 @@ impl Store for Meddler {
         let result = match self.fate() {
             Fate::Die => Err(dead().into()),
             Fate::Pass => self.inner.write(container, partition_key, operation, &own).await,
+            Fate::Pause => {
+                self.pass_gate().await;
+                self.inner.write(container, partition_key, operation, &own).await
+            }
             fate => {
                 self.inner.write(container, partition_key, operation.clone(), &own).await?;
                 match fate {
@@ -169,7 +177,7 @@ impl Store for Meddler {
         let own = Ledger::new();
         let result = match self.fate() {
             Fate::Die => Err(dead().into()),
-            Fate::Pass => self.inner.batch(batch, &own).await,
+            Fate::Pass | Fate::Pause => self.inner.batch(batch, &own).await,
             fate => {
                 self.inner.batch(batch.clone(), &own).await?;
                 match fate {

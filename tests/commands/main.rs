@@ -8,4 +8,5 @@ mod identities;
 mod names;
 mod refusals;
 mod repeats;
+mod slowness;
 mod writes;

@@ -72,9 +72,9 @@ async fn a_repeat_never_brings_back_what_was_deleted() {
 
 #[tokio::test]
 async fn a_repeat_after_a_crash_between_record_and_result_makes_the_result() {
+    let blog = Blog::new();
     for step in 0..=2 {
-        let blog = Blog::new();
-        let ada = blog.user("ada").await;
+        let ada = blog.user(&format!("ada{step}")).await;
         blog.store.next(Meddling::CrashBefore(step));
         let first = post(&blog, ada.id, "Title", "key").await;
         assert_eq!(first.is_ok(), step == 2);
