@@ -10,6 +10,7 @@ pub mod accounts;
 pub mod app;
 pub mod blog;
 pub mod changefeed;
+pub mod cli;
 pub mod compare;
 pub mod config;
 pub mod control;

@@ -1,1 +1,32 @@
-fn main() {}
+//! Parses the command line and hands over.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use onehop::cli::{Cli, Exit};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    if let Err(reason) = cli.log.start() {
+        eprintln!("error: {reason}");
+        return ExitCode::from(2);
+    }
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("error: the runtime cannot be started: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    match runtime.block_on(cli.run()) {
+        Ok(Exit::Success) => ExitCode::SUCCESS,
+        Ok(Exit::Drifted) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}

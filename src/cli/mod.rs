@@ -1,0 +1,66 @@
+//! The command line: one file for each command.
+
+mod progress;
+mod rebuild;
+mod schema;
+mod seed;
+mod serve;
+mod verify;
+mod work;
+
+use clap::{Parser, Subcommand};
+
+use crate::config::LogSettings;
+
+/// A GraphQL API for a blogging platform whose every read is one hop to one logical partition.
+#[derive(Debug, Parser)]
+#[command(name = "onehop", version, about, propagate_version = true, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(flatten)]
+    pub log: LogSettings,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Serve the GraphQL API, the playground and the web page
+    Serve(serve::Serve),
+    /// Write the article's data set at any size, and wait for the read models
+    Seed(seed::Seed),
+    /// Recompute every count, copy, summary and username, and report each drift
+    Verify(verify::Verify),
+    /// Fill read models again from the beginning of the change feed
+    Rebuild(rebuild::Rebuild),
+    /// Try parked changes again
+    Replay(rebuild::Replay),
+    /// Print the GraphQL schema
+    Schema(schema::Schema),
+}
+
+/// How a command ended, for the exit status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Status 0.
+    Success,
+    /// Status 1: `verify` found drifts that are still there.
+    Drifted,
+}
+
+impl Cli {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// Whatever kept the command from its end: status 2.
+    pub async fn run(self) -> anyhow::Result<Exit> {
+        match self.command {
+            Command::Serve(command) => command.run().await,
+            Command::Seed(command) => command.run().await,
+            Command::Verify(command) => command.run().await,
+            Command::Rebuild(command) => command.run().await,
+            Command::Replay(command) => command.run().await,
+            Command::Schema(command) => command.run(),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! `onehop rebuild` and `onehop replay`: read models anew, and parked changes once more.
+
+use clap::Args;
+use serde::Deserialize;
+
+use super::Exit;
+use super::progress::perform;
+use crate::config::DataSettings;
+use crate::control::Work;
+
+/// The server keeps answering from the old copies meanwhile.
+#[derive(Debug, Args)]
+pub struct Rebuild {
+    #[command(flatten)]
+    data: DataSettings,
+
+    /// The read model to fill; all of them unless it is given
+    #[arg(long, value_name = "NAME")]
+    read_model: Option<String>,
+}
+
+/// Changes that could not be projected are parked with their error, and later changes of their logical partition
+/// behind them.
+#[derive(Debug, Args)]
+pub struct Replay {
+    #[command(flatten)]
+    data: DataSettings,
+
+    /// The read model whose parked changes are tried; all of them unless it is given
+    #[arg(long, value_name = "NAME")]
+    read_model: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Outcome {
+    changes: u64,
+    parked: u64,
+}
+
+impl Rebuild {
+    pub async fn run(self) -> anyhow::Result<Exit> {
+        let outcome: Outcome = perform(&self.data, Work::Rebuild { read_model: self.read_model }).await?;
+        println!("{} changes projected, {} parked", outcome.changes, outcome.parked);
+        Ok(Exit::Success)
+    }
+}
+
+impl Replay {
+    pub async fn run(self) -> anyhow::Result<Exit> {
+        let outcome: Outcome = perform(&self.data, Work::Replay { read_model: self.read_model }).await?;
+        println!("{} changes projected, {} still parked", outcome.changes, outcome.parked);
+        Ok(Exit::Success)
+    }
+}

@@ -1,0 +1,17 @@
+//! `onehop schema`: the GraphQL schema in SDL.
+
+use clap::Args;
+
+use super::Exit;
+
+/// Prints what the file `schema.graphql` holds.
+#[derive(Debug, Args)]
+pub struct Schema {}
+
+impl Schema {
+    pub fn run(self) -> anyhow::Result<Exit> {
+        let Self {} = self;
+        print!("{}", crate::graphql::sdl());
+        Ok(Exit::Success)
+    }
+}

@@ -1,0 +1,45 @@
+//! `onehop seed`: the article's data set at any size.
+
+use clap::Args;
+use serde::Deserialize;
+
+use super::Exit;
+use super::progress::perform;
+use crate::compare::dataset::DEFAULT_RNG_SEED;
+use crate::config::DataSettings;
+use crate::control::Work;
+
+/// The same numbers give the same data set, to the byte. An interrupted seeding is resumed by the same command.
+#[derive(Debug, Args)]
+pub struct Seed {
+    #[command(flatten)]
+    data: DataSettings,
+
+    /// Users to make, each with 5 to 50 posts
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    users: u32,
+
+    /// Seed of the random numbers
+    #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_RNG_SEED)]
+    rng_seed: u64,
+}
+
+/// What was written.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SeedOutcome {
+    pub items: u64,
+    pub seconds: f64,
+    pub demo_users: Vec<String>,
+    pub demo_password: String,
+}
+
+impl Seed {
+    pub async fn run(self) -> anyhow::Result<Exit> {
+        let work = Work::Seed { users: self.users, rng_seed: self.rng_seed };
+        let outcome: SeedOutcome = perform(&self.data, work).await?;
+        println!("{} items written and projected in {:.1} s", outcome.items, outcome.seconds);
+        println!("sign in as {} with the password {}", outcome.demo_users.join(", "), outcome.demo_password);
+        Ok(Exit::Success)
+    }
+}

@@ -1,0 +1,52 @@
+//! `onehop verify`: every count, copy, summary and username, recomputed from the write side.
+
+use clap::Args;
+
+use super::Exit;
+use super::progress::perform;
+use crate::blog::verify::Report;
+use crate::config::DataSettings;
+use crate::control::Work;
+
+/// Exits with 0 when nothing is wrong (any more), with 1 when drifts are left, with 2 when it could not find out.
+#[derive(Debug, Args)]
+pub struct Verify {
+    #[command(flatten)]
+    data: DataSettings,
+
+    /// Mend what is wrong, then verify again
+    #[arg(long)]
+    repair: bool,
+
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Verify {
+    pub async fn run(self) -> anyhow::Result<Exit> {
+        let report: Report = perform(&self.data, Work::Verify { repair: self.repair }).await?;
+        if self.json {
+            println!("{}", serde_json::to_string_pretty(&report)?);
+        } else {
+            print(&report);
+        }
+        Ok(if report.is_clean() { Exit::Success } else { Exit::Drifted })
+    }
+}
+
+fn print(report: &Report) {
+    let Report { users, posts, comments, likes, copies, drifts, repaired } = report;
+    println!("{users} users, {posts} posts, {comments} comments, {likes} likes, {copies} copies");
+    if *repaired > 0 {
+        println!("{repaired} drifts repaired");
+    }
+    for drift in drifts {
+        println!("drift: {}", serde_json::to_string(drift).unwrap_or_else(|_| format!("{drift:?}")));
+    }
+    match drifts.len() {
+        0 => println!("clean"),
+        1 => println!("1 drift"),
+        number => println!("{number} drifts"),
+    }
+}

@@ -1,0 +1,132 @@
+//! Work on the data, by whoever holds the directory: a server for its control clients, or the command itself.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use crate::accounts::password::Password;
+use crate::app::{App, Drained};
+use crate::blog::verify::{Report, Verifier, VerifyProgress};
+use crate::changefeed::RebuildProgress;
+use crate::compare::dataset::{DEFAULT_END_MS, DEMO_USERNAMES, Dataset};
+use crate::compare::seed::{SeedProgress, Seeder};
+use crate::control::{Progress, Work, Worker};
+
+/// The password of the demo users. It is public: whoever makes a demo blog shares it.
+pub const DEMO_PASSWORD: &str = "one-hop-at-a-time";
+
+/// Reports and progress are not sent more often than this many items apart.
+const PROGRESS_STEP: u64 = 997;
+/// Drifts that a report names; the others are only counted.
+const DRIFTS_NAMED_MAX: usize = 1000;
+
+/// Does work with the parts of an app.
+pub struct AppWorker(pub Arc<App>);
+
+#[async_trait]
+impl Worker for AppWorker {
+    async fn perform(&self, work: Work, progress: mpsc::Sender<Progress>) -> Result<Value, String> {
+        let outcome = match work {
+            Work::Verify { repair } => self.verify(repair, progress).await,
+            Work::Rebuild { read_model } => self.rebuild(read_model, progress).await,
+            Work::Replay { read_model } => self.replay(read_model).await,
+            Work::Seed { users, rng_seed } => self.seed(users, rng_seed, progress).await,
+        };
+        outcome.map_err(|error| format!("{error:#}"))
+    }
+}
+
+impl AppWorker {
+    async fn verify(&self, repair: bool, progress: mpsc::Sender<Progress>) -> anyhow::Result<Value> {
+        let app = &self.0;
+        let verifier = Verifier::new(Arc::clone(&app.store), Arc::new(Drained(Arc::clone(&app.processor))));
+        let report = |VerifyProgress { done }| tell(&progress, "verifying", done, None);
+        let mut report: Report =
+            if repair { verifier.repair(report).await? } else { verifier.verify(report).await? };
+        let unnamed = report.drifts.len().saturating_sub(DRIFTS_NAMED_MAX);
+        if unnamed > 0 {
+            tracing::warn!(unnamed, "more drifts than a report names");
+            report.drifts.truncate(DRIFTS_NAMED_MAX);
+        }
+        Ok(serde_json::to_value(report)?)
+    }
+
+    async fn rebuild(
+        &self,
+        read_model: Option<String>,
+        progress: mpsc::Sender<Progress>,
+    ) -> anyhow::Result<Value> {
+        let mut changes = 0;
+        for name in self.projections(read_model).await? {
+            let step = format!("rebuilding {name}");
+            let report = |RebuildProgress { done, total }| tell(&progress, &step, done, Some(total));
+            changes += self.0.processor.rebuild(&name, &report).await?.done;
+        }
+        self.0.processor.drain().await?;
+        Ok(json!({"changes": changes, "parked": self.parked().await?}))
+    }
+
+    async fn replay(&self, read_model: Option<String>) -> anyhow::Result<Value> {
+        let report = self.0.processor.replay(read_model.as_deref()).await?;
+        Ok(json!({"changes": report.items_replayed, "parked": report.partitions_parked}))
+    }
+
+    /// The named projection, or all of them.
+    async fn projections(&self, wanted: Option<String>) -> anyhow::Result<Vec<String>> {
+        let known = self.0.processor.status().await?;
+        let known: Vec<String> = known.into_iter().map(|status| status.projection.to_owned()).collect();
+        match wanted {
+            None => Ok(known),
+            Some(name) if known.contains(&name) => Ok(vec![name]),
+            Some(name) => {
+                anyhow::bail!("--read-model: there is no read model {name:?}; there are {}", known.join(", "))
+            }
+        }
+    }
+
+    async fn parked(&self) -> anyhow::Result<u64> {
+        Ok(self.0.processor.status().await?.iter().map(|status| status.dead_letters).sum())
+    }
+
+    async fn seed(
+        &self,
+        users: u32,
+        rng_seed: u64,
+        progress: mpsc::Sender<Progress>,
+    ) -> anyhow::Result<Value> {
+        let app = &self.0;
+        let start = Instant::now();
+        let hash = app.passwords.hash(Password::parse(DEMO_PASSWORD)?).await?;
+        let seeder = Seeder {
+            store: Arc::clone(&app.store),
+            dataset: Dataset::new(users, rng_seed, DEFAULT_END_MS),
+            demo_password_hash: hash.to_stored(),
+        };
+        let mut told = 0;
+        let written = seeder
+            .run(|SeedProgress { done, total }| {
+                if done >= told + PROGRESS_STEP || done == total {
+                    told = done;
+                    tell(&progress, "writing", done, Some(total));
+                }
+            })
+            .await?;
+        tell(&progress, "waiting for the read models", 0, None);
+        app.processor.drain().await?;
+        let demo_users: Vec<&str> = DEMO_USERNAMES.into_iter().take(users as usize).collect();
+        Ok(json!({
+            "items": written.done,
+            "seconds": start.elapsed().as_secs_f64(),
+            "demoUsers": demo_users,
+            "demoPassword": DEMO_PASSWORD,
+        }))
+    }
+}
+
+/// Says how far the work has got; a listener that is slow or gone misses it.
+fn tell(progress: &mpsc::Sender<Progress>, step: &str, done: u64, total: Option<u64>) {
+    let _ = progress.try_send(Progress { step: step.to_owned(), done, total });
+}
