@@ -46,7 +46,8 @@ export async function openPage(browser: Browser, path: string): Promise<{ page: 
       errors.push(`${response.status()} ${response.url()}`);
     }
     if (response.request().resourceType() === "script") {
-      scripts.push(response.body().then((body) => body.length));
+      // A body that is still on its way when the page closes is nobody's concern any more.
+      scripts.push(response.body().then((body) => body.length, () => 0));
     }
   });
   page.on("console", (message) => {
