@@ -334,3 +334,86 @@ fn request_bytes(request: &Request) -> usize {
     };
     request.operations.iter().map(bytes).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::ManualClock;
+    use crate::store::embedded::Durability;
+
+    fn writer(directory: &tempfile::TempDir) -> Writer {
+        let engine =
+            Engine::open(directory.path(), 8 * 1024 * 1024, Durability::Sync).expect("the engine opens");
+        Writer {
+            engine: Arc::new(engine),
+            containers: Arc::new(vec![WriterContainer { newest_types: &[], signal: watch::channel(0).0 }]),
+            clock: Arc::new(ManualClock::new(0)),
+            sequence: 0,
+            counters: Arc::default(),
+        }
+    }
+
+    type Answer = oneshot::Receiver<Result<Vec<Option<ETag>>, WriteError>>;
+
+    fn put(id: &str, condition: Condition, bytes: usize) -> (Request, Answer) {
+        let (reply, answer) = oneshot::channel();
+        let intent = Intent::Put { condition, facts: Facts::default(), body: vec![b' '; bytes].into() };
+        let operations = vec![Operation { id: id.to_owned(), intent }];
+        (Request { container: 0, partition_key: "p".to_owned(), physical: 0, operations, reply }, answer)
+    }
+
+    /// Lets a writer find all requests waiting, and returns its commits and the answers.
+    fn run(writer: Writer, requests: Vec<(Request, Answer)>) -> (u64, Vec<bool>) {
+        let (sender, receiver) = mpsc::channel(QUEUE_REQUESTS_MAX);
+        let mut answers = Vec::new();
+        for (request, answer) in requests {
+            sender.try_send(request).expect("room in the queue");
+            answers.push(answer);
+        }
+        drop(sender);
+        let counters = Arc::clone(&writer.counters);
+        writer.run(receiver);
+        let succeeded = |mut answer: Answer| answer.try_recv().expect("an answer").is_ok();
+        (counters.statistics().commits, answers.into_iter().map(succeeded).collect())
+    }
+
+    #[test]
+    fn requests_that_wait_together_are_committed_together() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let requests =
+            (0..GROUP_REQUESTS_MAX).map(|number| put(&number.to_string(), Condition::Any, 1)).collect();
+        let (commits, answers) = run(writer(&directory), requests);
+        assert_eq!(commits, 1);
+        assert!(answers.iter().all(|succeeded| *succeeded));
+    }
+
+    #[test]
+    fn a_group_ends_at_its_limits() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let requests =
+            (0..=GROUP_REQUESTS_MAX).map(|number| put(&number.to_string(), Condition::Any, 1)).collect();
+        assert_eq!(run(writer(&directory), requests).0, 2);
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let half = GROUP_BYTES_MAX / 2;
+        let requests = (0..4).map(|number| put(&number.to_string(), Condition::Any, half)).collect();
+        assert_eq!(run(writer(&directory), requests).0, 2);
+    }
+
+    #[test]
+    fn a_request_sees_what_earlier_ones_of_its_group_did() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let requests = vec![
+            put("a", Condition::MustNotExist, 1),
+            put("a", Condition::MustNotExist, 1),
+            put("a", Condition::Any, 1),
+        ];
+        assert_eq!(run(writer(&directory), requests), (1, vec![true, false, true]));
+    }
+
+    #[test]
+    fn a_group_of_refusals_commits_nothing() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let absent = || put("a", Condition::MustExist { if_match: None }, 1);
+        assert_eq!(run(writer(&directory), vec![absent(), absent()]), (0, vec![false, false]));
+    }
+}
