@@ -39,6 +39,16 @@ pub enum Durability {
     Relaxed,
 }
 
+impl Durability {
+    /// What the engine is asked to do with its journal before a commit counts as done.
+    fn persist_mode(self) -> PersistMode {
+        match self {
+            Self::Sync => PersistMode::SyncData,
+            Self::Relaxed => PersistMode::Buffer,
+        }
+    }
+}
+
 /// The most that journals may take before they are flushed: a short journal keeps reopening short.
 const JOURNAL_BYTES_MAX: u64 = 128 * 1024 * 1024;
 /// The most that one key space collects in memory before it is written out.
@@ -102,11 +112,7 @@ impl Engine {
 
     /// Writes all changes or none, as durable as configured. No key may appear twice.
     pub(super) fn commit(&self, changes: Vec<Change>) -> Result<(), Fault> {
-        let mode = match self.durability {
-            Durability::Sync => PersistMode::SyncData,
-            Durability::Relaxed => PersistMode::Buffer,
-        };
-        let mut batch = self.database.batch().durability(Some(mode));
+        let mut batch = self.database.batch().durability(Some(self.durability.persist_mode()));
         for (space, key, value) in changes {
             match value {
                 Some(value) => batch.insert(self.space(space), key, value),
@@ -180,12 +186,31 @@ pub(super) fn prefix_end(prefix: &[u8]) -> Vec<u8> {
 
 #[expect(clippy::needless_pass_by_value, reason = "used as a function for map_err")]
 fn engine_fault(error: fjall::Error) -> Fault {
-    Fault::new(FaultKind::Internal, format!("the storage engine failed: {error}"))
+    let kind = if is_damage(&error) { FaultKind::Corrupt } else { FaultKind::Internal };
+    Fault::new(kind, format!("the storage engine failed: {error}"))
+}
+
+/// Whether what was read is not what was once written.
+fn is_damage(error: &fjall::Error) -> bool {
+    match error {
+        fjall::Error::Storage(error) => !matches!(error, fjall::LsmError::Io(_)),
+        fjall::Error::Decompress(_)
+        | fjall::Error::InvalidTag(_)
+        | fjall::Error::InvalidTrailer
+        | fjall::Error::Unrecoverable => true,
+        _ => false,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::prefix_end;
+    use super::{Durability, PersistMode, prefix_end};
+
+    #[test]
+    fn a_commit_asks_for_an_fsync_unless_it_is_relaxed() {
+        assert_eq!(Durability::default().persist_mode(), PersistMode::SyncData);
+        assert_eq!(Durability::Relaxed.persist_mode(), PersistMode::Buffer);
+    }
 
     #[test]
     fn the_end_of_a_prefix_is_the_next_key_that_does_not_start_with_it() {
