@@ -1,0 +1,7 @@
+//! What the embedded store promises beyond the port: its directory, its durability, and the ends of its process.
+
+mod crash;
+mod damage;
+mod directory;
+mod group_commit;
+mod harness;
