@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use futures::{FutureExt, StreamExt, TryStreamExt, stream};
+use futures::{StreamExt, TryStreamExt, stream};
 
 use super::dead_letters::ToPark;
 use super::notes::Notes;
@@ -43,12 +43,10 @@ impl Runner {
         let groups = group(prepared);
         let bound =
             self.host.settings.concurrent_partitions_max.min(self.projection.concurrent_partitions_max());
-        // Boxed one by one: a closure over borrowed groups would make the future of a page not provably `Send`.
-        let mut running = Vec::new();
-        for group in groups {
-            running.push(self.run_group(group, &shared, notes, ledger).boxed());
-        }
-        stream::iter(running).buffer_unordered(bound.max(1)).try_collect::<()>().await?;
+        stream::iter(groups)
+            .map(Ok)
+            .try_for_each_concurrent(bound.max(1), |group| self.run_group(group, &shared, notes, ledger))
+            .await?;
         self.counters.add_changes(count);
         Ok(())
     }

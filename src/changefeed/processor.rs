@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use futures::FutureExt;
-use futures::future::{BoxFuture, join_all, try_join_all};
+use futures::future::{join_all, try_join_all};
 use tokio_util::sync::CancellationToken;
 
 use super::dead_letters::DeadLetters;
@@ -73,7 +72,7 @@ impl Processor {
     /// The readers, one for each projection and feed range. Each wants a task of its own.
     #[must_use]
     pub fn readers(&self) -> Vec<Reader> {
-        self.lanes.iter().flat_map(|lane| lane.readers.iter().cloned().map(Reader)).collect()
+        self.range_readers().into_iter().map(Reader).collect()
     }
 
     /// Has every reader work on one page, and returns how many changes that were.
@@ -82,7 +81,7 @@ impl Processor {
     /// The first page that failed; the others were worked on.
     pub async fn run_once(&self) -> Result<usize, ProcessorError> {
         let mut total = 0;
-        let turns = self.each_reader(|reader| reader.run_once().boxed());
+        let turns = self.range_readers().into_iter().map(|reader| async move { reader.run_once().await });
         for turned in join_all(turns).await {
             if let Turned::Page { changes, .. } = turned? {
                 total += changes;
@@ -98,8 +97,8 @@ impl Processor {
     /// The first page that failed, and [`ProcessorError::NotDrained`].
     pub async fn drain(&self) -> Result<(), ProcessorError> {
         for _ in 0..DRAIN_ROUNDS_MAX {
-            let turns = self.each_reader(|reader| drain_reader(reader).boxed());
-            let projected: usize = try_join_all(turns).await?.iter().sum();
+            let drained = self.range_readers().into_iter().map(drain_reader);
+            let projected: usize = try_join_all(drained).await?.iter().sum();
             if projected == 0 {
                 return Ok(());
             }
@@ -121,22 +120,12 @@ impl Processor {
 
     /// Gives up all leases, for a processor whose readers were never run.
     pub async fn release(&self) {
-        join_all(self.each_reader(|reader| reader.release().boxed())).await;
+        let released = self.range_readers().into_iter().map(|reader| async move { reader.release().await });
+        join_all(released).await;
     }
 
-    /// A future of each reader. They are boxed here, where each has its own lifetime: a chain of closures would make
-    /// the futures of the processor not provably `Send`.
-    fn each_reader<'a, T>(
-        &'a self,
-        turn: impl Fn(&'a RangeReader) -> BoxFuture<'a, T>,
-    ) -> Vec<BoxFuture<'a, T>> {
-        let mut turns = Vec::new();
-        for lane in self.lanes.iter() {
-            for reader in &lane.readers {
-                turns.push(turn(reader));
-            }
-        }
-        turns
+    fn range_readers(&self) -> Vec<Arc<RangeReader>> {
+        self.lanes.iter().flat_map(|lane| lane.readers.iter().cloned()).collect()
     }
 
     pub(super) fn lane(&self, projection: &str) -> Result<&Lane, ProcessorError> {
@@ -166,10 +155,8 @@ impl Lane {
     }
 
     async fn status(&self, host: &Host) -> Result<ProjectionStatus, Fault> {
-        let mut waiting = Vec::with_capacity(self.readers.len());
-        for reader in &self.readers {
-            waiting.push(reader.pending(PENDING_COUNT_MAX).await?);
-        }
+        let waiting =
+            try_join_all(self.readers.iter().map(|reader| reader.pending(PENDING_COUNT_MAX))).await?;
         let oldest_ms = waiting.iter().filter_map(|(_, oldest_ms)| *oldest_ms).min();
         let lag_ms = oldest_ms.map_or(0, |oldest_ms| host.clock.now_ms().saturating_sub(oldest_ms));
         let Runner { projection, counters, dead_letters, .. } = &*self.runner;
@@ -188,7 +175,7 @@ impl Lane {
 }
 
 /// Works until the reader finds nothing, and returns how many changes that were.
-async fn drain_reader(reader: &RangeReader) -> Result<usize, ProcessorError> {
+async fn drain_reader(reader: Arc<RangeReader>) -> Result<usize, ProcessorError> {
     let mut total = 0;
     loop {
         match reader.run_once().await {
@@ -202,5 +189,24 @@ async fn drain_reader(reader: &RangeReader) -> Result<usize, ProcessorError> {
             Err(PageError::LeaseLost) => {}
             Err(error) => return Err(error.into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn assert_send<T: Send>(_: &T) {}
+
+    /// Tasks may move between threads; whether a future may is otherwise found out by whoever spawns it.
+    #[expect(dead_code, reason = "compiling it is the test")]
+    fn the_futures_of_a_processor_may_move_between_threads(processor: &Processor, reader: Reader) {
+        assert_send(&reader.run());
+        assert_send(&processor.run_once());
+        assert_send(&processor.drain());
+        assert_send(&processor.status());
+        assert_send(&processor.release());
+        assert_send(&processor.replay(None));
+        assert_send(&processor.rebuild("", &|_| {}));
     }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use futures::FutureExt;
 use futures::future::try_join_all;
 use serde::Serialize;
 
@@ -57,12 +56,10 @@ impl Processor {
             let before = done.fetch_add(changes as u64, Ordering::Relaxed);
             progress(RebuildProgress { done: before + changes as u64, total });
         };
+        let report = &report;
         report(0);
-        let mut passes = Vec::with_capacity(lane.readers.len());
-        for reader in &lane.readers {
-            passes.push(pass(reader, &report).boxed());
-        }
-        try_join_all(passes).await?;
+        try_join_all(lane.readers.iter().cloned().map(|reader| async move { pass(&reader, report).await }))
+            .await?;
         lane.replay().await?;
         Ok(RebuildProgress { done: done.into_inner(), total })
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures::{FutureExt, StreamExt, TryStreamExt, stream};
+use futures::future::{join_all, try_join_all};
 use serde_json::Value;
 
 use super::dead_letters::DeadLetters;
@@ -222,13 +222,17 @@ impl Runner {
             return Ok(());
         }
         let _guard = forgets_memos.then(|| self.memos.forget_around());
-        let bound = self.host.settings.concurrent_writes_max.max(1);
-        let mut writing = Vec::with_capacity(writes.len());
-        for write in writes {
-            writing.push(self.write(write, ledger).boxed());
+        let mut outcomes = Vec::with_capacity(writes.len());
+        let mut waiting = writes.into_iter();
+        while waiting.len() > 0 {
+            // Collected first: a lazy stream over borrowing closures cannot move between threads.
+            let together: Vec<_> = waiting
+                .by_ref()
+                .take(self.host.settings.concurrent_operations_max.max(1))
+                .map(|write| self.write(write, ledger))
+                .collect();
+            outcomes.extend(join_all(together).await);
         }
-        let outcomes: Vec<Result<(), WriteError>> =
-            stream::iter(writing).buffer_unordered(bound).collect().await;
         // A refusal is looked at last: a fault among the others has to be retried first.
         let mut stale = None;
         for outcome in outcomes {
@@ -265,12 +269,12 @@ impl Runner {
         shared: Option<&SharedItems>,
         ledger: &Ledger,
     ) -> Result<Vec<Answer>, Fault> {
-        let bound = self.host.settings.concurrent_writes_max.max(1);
-        let mut reading = Vec::with_capacity(reads.len());
-        for read in reads {
-            reading.push(self.read(read, shared, ledger).boxed());
+        let mut answers = Vec::with_capacity(reads.len());
+        for chunk in reads.chunks(self.host.settings.concurrent_operations_max.max(1)) {
+            let together: Vec<_> = chunk.iter().map(|read| self.read(read, shared, ledger)).collect();
+            answers.extend(try_join_all(together).await?);
         }
-        stream::iter(reading).buffered(bound).try_collect().await
+        Ok(answers)
     }
 
     /// Answers from memory where that is allowed, otherwise from the store.

@@ -16,8 +16,8 @@ pub struct Settings {
     /// Logical partitions of a page that are worked on at the same time. Concurrent writes share a commit, so a small
     /// number makes a durable store slow.
     pub concurrent_partitions_max: usize,
-    /// Writes of one step that happen at the same time.
-    pub concurrent_writes_max: usize,
+    /// Reads or writes of one step that happen at the same time.
+    pub concurrent_operations_max: usize,
     /// How often a change is run again after transient faults before it is parked.
     pub fault_attempts_max: u32,
     pub fault_backoff: Backoff,
@@ -97,7 +97,7 @@ impl Settings {
             sharing: Sharing::Alone,
             page_items_max: PAGE_ITEMS_MAX,
             concurrent_partitions_max: 64,
-            concurrent_writes_max: 64,
+            concurrent_operations_max: 64,
             fault_attempts_max: 8,
             fault_backoff: Backoff::new(Duration::from_millis(20), Duration::from_secs(5)),
             stale_attempts_max: 64,

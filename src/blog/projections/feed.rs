@@ -7,9 +7,12 @@
 //! processes do not see this one's writes: where several share this projection's feed ranges, a change of a post may
 //! be skipped while a deletion elsewhere pulls that post into the feed, until the post changes again.
 //!
-//! Readers of several feed ranges insert at the same time. Each settles the feed after its own write: deletes what is
-//! over, fetches what is missing. Whoever settles last sees the writes of all.
+//! Readers of several feed ranges, and a rebuild beside them, write at the same time. The feed has no gaps because
+//! whoever adds a copy also writes the oldest one that it saw, with If-Match: deletes it to make room, or rewrites
+//! it as it was. So what is older than the oldest is only ever added by continuing from it. After its write each
+//! settles the feed: deletes what is over, fetches what is missing. Whoever settles last sees the writes of all.
 
+use std::cmp::{Ordering, Reverse};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -18,13 +21,13 @@ use super::names::Written;
 use super::{FEED_POSTS, copies, in_batches};
 use crate::blog::containers::{FEED, FEED_PARTITION, FEED_POSTS_MAX, POSTS};
 use crate::blog::items::{PostCopyItem, PostItem, types};
-use crate::changefeed::{Projection, ProjectionError, ReadRequest, Step, Turn};
+use crate::changefeed::{IntendedWrite, Projection, ProjectionError, ReadRequest, Step, Turn};
 use crate::store::{
-    Change, ContainerName, Direction, ETag, Item, Keyset, NewItem, PartitionKey, QueryPage, WriteOp,
+    Change, ContainerName, Direction, Item, Keyset, NewItem, PartitionKey, QueryPage, WriteOp,
 };
 
-/// Items of the feed that are looked at: those that belong there, and some that are over.
-const LISTING_ITEMS_MAX: usize = FEED_POSTS_MAX + 50;
+/// Items of the feed that are looked at: those that belong there, and far more than concurrent inserts can be over.
+const LISTING_ITEMS_MAX: usize = 3 * FEED_POSTS_MAX;
 
 /// Keeps the newest posts.
 #[derive(Debug, Clone, Copy)]
@@ -37,8 +40,8 @@ enum Asked {
     Place,
     /// The listing, and the posts of the copies that have just entered.
     Settle { entered: Vec<String> },
-    /// The listing, and the posts older than the last in it.
-    Refill,
+    /// The listing, and the posts older than its last, which is where `after` says.
+    Refill { after: Option<Keyset> },
 }
 
 impl Projection for FeedPosts {
@@ -61,7 +64,7 @@ impl Projection for FeedPosts {
 
     /// The newest first: of a page of new posts only those are inserted that stay.
     fn arrange(&self, changes: &mut Vec<Change>) {
-        changes.sort_by_cached_key(|change| std::cmp::Reverse(creation_date(&change.item)));
+        changes.sort_by_cached_key(|change| Reverse(creation_date(&change.item)));
     }
 
     fn step(&self, change: &Change, turn: Turn<'_>) -> Result<Step, ProjectionError> {
@@ -77,52 +80,67 @@ impl Projection for FeedPosts {
         let page = turn.page(0)?;
         match asked {
             None => look(change, page),
-            Some(Asked::Place) => place(change, &Listing::of(page)?, turn),
+            Some(Asked::Place) => place(change, page, turn),
             Some(Asked::Settle { entered }) => settle(&Listing::of(page)?, &entered, turn),
-            Some(Asked::Refill) => refill(turn.page(1)?),
+            Some(Asked::Refill { after }) => refill(&Listing::of(page)?, after.as_ref(), turn.page(1)?),
         }
     }
 }
 
 /// Ends at once for a post that is too old for a full feed.
 fn look(change: &Change, page: &QueryPage) -> Result<Step, ProjectionError> {
-    if page.items.len() == FEED_POSTS_MAX
-        && let Some(oldest) = page.items.last()
-    {
-        let (post, oldest): (Written<'_>, Written<'_>) =
-            (serde_json::from_slice(&change.item.body)?, serde_json::from_slice(&oldest.body)?);
-        if (&post.creation_date, post.id) < (&oldest.creation_date, oldest.id) {
-            return Ok(Step::done());
-        }
+    if is_older_than_all(change, page)? {
+        return Ok(match page.items.len().cmp(&FEED_POSTS_MAX) {
+            Ordering::Less => ask_refill(&Listing::of(page)?, |older| older),
+            Ordering::Equal => Step::done(),
+            Ordering::Greater => ask_settle(Vec::new()),
+        });
     }
     let copy = ReadRequest::item(FEED, partition(), change.id.clone());
     Ok(Step::ask(vec![listing(), copy]).with_note(&Asked::Place))
 }
 
-/// Writes the post's copy, and makes room for it in the same batch.
-fn place(change: &Change, listing: &Listing, turn: Turn<'_>) -> Result<Step, ProjectionError> {
+fn is_older_than_all(change: &Change, page: &QueryPage) -> Result<bool, ProjectionError> {
+    let Some(oldest) = page.items.last() else { return Ok(true) };
+    let (post, oldest): (Written<'_>, Written<'_>) =
+        (serde_json::from_slice(&change.item.body)?, serde_json::from_slice(&oldest.body)?);
+    Ok((&post.creation_date, post.id) < (&oldest.creation_date, oldest.id))
+}
+
+/// Writes the post's copy. A new one makes room for itself in the same batch.
+fn place(change: &Change, page: &QueryPage, turn: Turn<'_>) -> Result<Step, ProjectionError> {
     let post: PostItem = change.item.decode()?;
     let existing = turn.item(1)?;
-    if existing.is_none() && listing.has_no_place_for(&post) {
+    let was_live = match existing {
+        Some(existing) => !existing.decode::<PostCopyItem>()?.deleted,
+        None => false,
+    };
+    let enters = !was_live && !post.deleted;
+    if enters && is_older_than_all(change, page)? {
+        return look(change, page);
+    }
+    let listing = Listing::of(page)?;
+    if enters && listing.has_no_place_for(&post) {
         return Ok(ask_settle(Vec::new()));
     }
     let Some(operation) = copies::update(&PostCopyItem::of(&post), existing)? else {
         return Ok(ask_settle(Vec::new()));
     };
-    let was_live = match existing {
-        Some(existing) => !existing.decode::<PostCopyItem>()?.deleted,
-        None => false,
-    };
+    if was_live && !post.deleted {
+        // The listing keeps its order and its memo.
+        let write = IntendedWrite::one(FEED, partition(), operation);
+        return Ok(ask_settle(Vec::new()).after_writing(vec![write]));
+    }
     let mut operations = vec![operation];
-    let entered = if post.deleted || was_live {
-        Vec::new()
-    } else {
+    let mut entered = Vec::new();
+    if enters {
         operations.extend(listing.overflow(FEED_POSTS_MAX - 1));
-        vec![post.id.to_string()]
-    };
-    let step = ask_settle(entered).after_writing(in_batches(FEED, &partition(), operations));
-    // A copy that was there and stays leaves the listing's order as it is.
-    Ok(if was_live && !post.deleted { step } else { step.forget_memos() })
+        if operations.len() == 1 {
+            operations.extend(listing.rewrite_oldest());
+        }
+        entered.push(post.id.to_string());
+    }
+    Ok(ask_settle(entered).after_writing(in_batches(FEED, &partition(), operations)).forget_memos())
 }
 
 /// Compares what has entered with its posts, deletes what is over, asks for what is missing.
@@ -143,17 +161,14 @@ fn settle(listing: &Listing, entered: &[String], turn: Turn<'_>) -> Result<Step,
     if listing.0.len() >= FEED_POSTS_MAX {
         return Ok(Step::done());
     }
-    let older = ReadRequest::Newest {
-        container: POSTS,
-        item_type: types::POST,
-        after: listing.0.last().map(Listed::keyset),
-        limit: FEED_POSTS_MAX - listing.0.len(),
-    };
-    Ok(Step::ask(vec![self::listing(), ReadRequest::memo("older", older)]).with_note(&Asked::Refill))
+    Ok(ask_refill(listing, |older| ReadRequest::memo("older", older)))
 }
 
-/// Copies the next older posts.
-fn refill(older: &QueryPage) -> Result<Step, ProjectionError> {
+/// Copies the next older posts, where the oldest copy is still the one from which they were asked.
+fn refill(listing: &Listing, after: Option<&Keyset>, older: &QueryPage) -> Result<Step, ProjectionError> {
+    if listing.oldest().as_ref() != after {
+        return Ok(ask_settle(Vec::new()));
+    }
     if older.items.is_empty() {
         return Ok(Step::done());
     }
@@ -163,10 +178,18 @@ fn refill(older: &QueryPage) -> Result<Step, ProjectionError> {
         .map(|item| Ok(PostCopyItem::of(&item.decode::<PostItem>()?)))
         .collect::<Result<_, ProjectionError>>()?;
     let creates = copies.iter().map(|copy| WriteOp::Create(NewItem::encode(copy.id.to_string(), copy)));
-    let writes = in_batches(FEED, &partition(), creates);
+    let writes = in_batches(FEED, &partition(), listing.rewrite_oldest().into_iter().chain(creates));
     let entered = copies.iter().map(|copy| copy.id.to_string()).collect();
     // Saved, because who has entered has to be compared with its post even after a fault or a crash.
     Ok(ask_settle(entered).after_writing(writes).forget_memos().save_note())
+}
+
+fn ask_refill(listing: &Listing, older: impl FnOnce(ReadRequest) -> ReadRequest) -> Step {
+    let after = listing.oldest();
+    let limit = FEED_POSTS_MAX.saturating_sub(listing.0.len());
+    let newest =
+        ReadRequest::Newest { container: POSTS, item_type: types::POST, after: after.clone(), limit };
+    Step::ask(vec![self::listing(), older(newest)]).with_note(&Asked::Refill { after })
 }
 
 fn ask_settle(entered: Vec<String>) -> Step {
@@ -202,18 +225,31 @@ struct Listing(Vec<Listed>);
 
 struct Listed {
     copy: PostCopyItem,
-    etag: ETag,
+    item: Item,
 }
 
 impl Listing {
     fn of(page: &QueryPage) -> Result<Self, ProjectionError> {
-        let listed = |item: &Item| Ok(Listed { copy: item.decode()?, etag: item.etag.clone() });
+        let listed = |item: &Item| Ok(Listed { copy: item.decode()?, item: item.clone() });
         page.items.iter().map(listed).collect::<Result<_, ProjectionError>>().map(Self)
     }
 
     /// Deletes all but the first `keep` copies.
     fn overflow(&self, keep: usize) -> impl Iterator<Item = WriteOp> {
         self.0.iter().skip(keep).map(Listed::delete)
+    }
+
+    /// Where the listing ends.
+    fn oldest(&self) -> Option<Keyset> {
+        let Listed { copy, .. } = self.0.last()?;
+        Some(Keyset { order_value: copy.creation_date.clone(), id: copy.id.to_string() })
+    }
+
+    /// Writes the oldest copy as it was read: refused when it is not there any more.
+    fn rewrite_oldest(&self) -> Option<WriteOp> {
+        let Listed { copy, item } = self.0.last()?;
+        let unchanged = NewItem { id: copy.id.to_string(), body: item.body.clone() };
+        Some(WriteOp::Replace { item: unchanged, if_match: Some(item.etag.clone()) })
     }
 
     /// Whether the feed is full with newer posts.
@@ -227,12 +263,8 @@ impl Listing {
 }
 
 impl Listed {
-    fn keyset(&self) -> Keyset {
-        Keyset { order_value: self.copy.creation_date.clone(), id: self.copy.id.to_string() }
-    }
-
     fn delete(&self) -> WriteOp {
-        WriteOp::Delete { id: self.copy.id.to_string(), if_match: Some(self.etag.clone()) }
+        WriteOp::Delete { id: self.copy.id.to_string(), if_match: Some(self.item.etag.clone()) }
     }
 
     /// The write that makes a copy what its post is by now.
@@ -243,6 +275,6 @@ impl Listed {
             return Ok(None);
         }
         let item = NewItem::encode(current.id.to_string(), &current);
-        Ok(Some(WriteOp::Replace { item, if_match: Some(self.etag.clone()) }))
+        Ok(Some(WriteOp::Replace { item, if_match: Some(self.item.etag.clone()) }))
     }
 }

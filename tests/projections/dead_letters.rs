@@ -1,0 +1,161 @@
+//! Changes that cannot be projected: parked with their error, later ones behind them, the rest flows on.
+
+use onehop::blog::containers::POSTS;
+use onehop::blog::items::{PostCopyItem, PostItem};
+use onehop::blog::projections::USER_POSTS;
+use onehop::changefeed::Processor;
+use onehop::store::FaultKind;
+use serde_json::json;
+
+use crate::failing_store::Verdict;
+use crate::world::{World, comment, post};
+
+async fn dead_letters(processor: &Processor, projection: &str) -> u64 {
+    let status = processor.status().await.expect("a status");
+    status.iter().find(|status| status.projection == projection).expect("the projection").dead_letters
+}
+
+/// Something under a post's id that is no post.
+async fn put_poison(world: &World, post: &PostItem) {
+    let poison = json!({"id": post.id, "postId": post.id, "type": "post", "creationDate": 1});
+    world.put(POSTS, post.id.partition_key(), post.id.to_string(), &poison).await;
+}
+
+#[tokio::test]
+async fn a_poisoned_change_is_parked_and_the_rest_flows_on() {
+    let world = World::new();
+    let ada = world.sign_up(1, "ada").await;
+    let (poisoned, healthy) = (post(1, &ada), post(2, &ada));
+    put_poison(&world, &poisoned).await;
+    world.put_post(&healthy).await;
+    let processor = world.processor().await;
+    processor.drain().await.expect("drained");
+    assert_eq!(dead_letters(&processor, USER_POSTS).await, 1);
+    assert!(world.user_copy(&healthy).await.is_some());
+}
+
+#[tokio::test]
+async fn later_changes_wait_behind_a_parked_one_also_after_a_restart_and_a_replay_brings_all_back() {
+    let world = World::new();
+    let ada = world.sign_up(1, "ada").await;
+    let mut written = post(1, &ada);
+    put_poison(&world, &written).await;
+    let processor = world.processor().await;
+    processor.drain().await.expect("drained");
+    world.put_post(&written).await;
+    processor.drain().await.expect("drained");
+    assert_eq!(world.user_copy(&written).await, None, "the mended post waits behind the poison");
+    drop(processor);
+
+    let processor = world.processor().await;
+    written.version = 2;
+    world.put_post(&written).await;
+    processor.drain().await.expect("drained");
+    assert_eq!(world.user_copy(&written).await, None, "also after a restart");
+
+    let report = processor.replay(Some(USER_POSTS)).await.expect("a replay");
+    assert_eq!((report.items_replayed, report.partitions_parked), (1, 0));
+    assert_eq!(world.user_copy(&written).await, Some(PostCopyItem::of(&written)));
+    assert_eq!(dead_letters(&processor, USER_POSTS).await, 0);
+
+    written.version = 3;
+    world.put_post(&written).await;
+    processor.drain().await.expect("drained");
+    assert_eq!(world.user_copy(&written).await, Some(PostCopyItem::of(&written)), "it flows again");
+    processor.replay(None).await.expect("a replay of all");
+    world.assert_clean(&processor).await;
+}
+
+#[tokio::test]
+async fn a_replay_of_what_is_still_poisoned_keeps_it_parked() {
+    let world = World::new();
+    let ada = world.sign_up(1, "ada").await;
+    put_poison(&world, &post(1, &ada)).await;
+    let processor = world.processor().await;
+    processor.drain().await.expect("drained");
+    let report = processor.replay(Some(USER_POSTS)).await.expect("a replay");
+    assert_eq!((report.items_replayed, report.partitions_parked), (0, 1));
+}
+
+#[tokio::test]
+async fn a_rebuild_brings_back_what_was_parked() {
+    let world = World::new();
+    let ada = world.sign_up(1, "ada").await;
+    let written = post(1, &ada);
+    put_poison(&world, &written).await;
+    let processor = world.processor().await;
+    processor.drain().await.expect("drained");
+    world.put_post(&written).await;
+    processor.rebuild(USER_POSTS, &|_| {}).await.expect("a rebuild");
+    assert_eq!(world.user_copy(&written).await, Some(PostCopyItem::of(&written)));
+    assert_eq!(dead_letters(&processor, USER_POSTS).await, 0);
+}
+
+#[tokio::test]
+async fn changes_of_a_parked_partition_are_kept_in_order() {
+    let world = World::new();
+    let ada = world.sign_up(1, "ada").await;
+    let written = post(1, &ada);
+    put_poison(&world, &written).await;
+    let processor = world.processor().await;
+    processor.drain().await.expect("drained");
+    let mut renamed = ada.clone();
+    for number in 0..5 {
+        world.put_comment(&comment(number, &written, &renamed)).await;
+    }
+    world.rename(&mut renamed, "grace").await;
+    processor.drain().await.expect("drained");
+    world.put_post(&written).await;
+    processor.drain().await.expect("drained");
+    processor.replay(None).await.expect("a replay");
+    processor.drain().await.expect("drained");
+    assert_eq!(world.post(written.id).await.user_username, "grace");
+}
+
+#[tokio::test]
+async fn transient_faults_are_tried_again_and_park_nothing() {
+    for verdict in [Verdict::Fail(FaultKind::Throttled), Verdict::Fail(FaultKind::Unavailable), Verdict::Lose]
+    {
+        let world = World::new();
+        let ada = world.sign_up(1, "ada").await;
+        for number in 0..120 {
+            world.put_post(&post(number, &ada)).await;
+        }
+        let mut writes = 0;
+        world.store.judge(move |_, _, _| {
+            writes += 1;
+            if writes % 3 == 0 { verdict } else { Verdict::Pass }
+        });
+        let processor = world.processor().await;
+        // What cannot be tried again within a page (acquiring a lease) fails the page, and the next try goes on.
+        while processor.drain().await.is_err() {}
+        world.store.mend();
+        assert_eq!(dead_letters(&processor, USER_POSTS).await, 0);
+        world.assert_clean(&processor).await;
+    }
+}
+
+#[tokio::test]
+async fn a_fault_that_does_not_go_away_parks_its_partition_only() {
+    let world = World::new();
+    let ada = world.sign_up(1, "ada").await;
+    let (unlucky, lucky) = (post(1, &ada), post(2, &ada));
+    world.put_post(&unlucky).await;
+    world.put_post(&lucky).await;
+    let id = unlucky.id.to_string();
+    world.store.judge(move |container, _, operations| {
+        let touches = operations.iter().any(|operation| operation.id() == id);
+        if container.as_str() == "users" && touches {
+            Verdict::Fail(FaultKind::Unavailable)
+        } else {
+            Verdict::Pass
+        }
+    });
+    let processor = world.processor().await;
+    processor.drain().await.expect("drained");
+    assert_eq!(dead_letters(&processor, USER_POSTS).await, 1);
+    assert!(world.user_copy(&lucky).await.is_some());
+    world.store.mend();
+    processor.replay(None).await.expect("a replay");
+    world.assert_clean(&processor).await;
+}
