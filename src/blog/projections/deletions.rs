@@ -74,3 +74,34 @@ fn delete(item: &Item) -> Result<WriteOp, ProjectionError> {
     let Identified { id } = serde_json::from_slice(&item.body)?;
     Ok(WriteOp::Delete { id, if_match: None })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{answer, asked, change_of, comment, first, item, page, post, user};
+    use super::*;
+
+    #[test]
+    fn a_live_post_costs_nothing() {
+        assert!(first(&Deletions, &change_of(&post(2, &user(1, "ada", 1)))).is_done());
+    }
+
+    #[test]
+    fn comments_go_first_page_after_page_and_then_likes() {
+        let ada = user(1, "ada", 1);
+        let mut gone = post(2, &ada);
+        let left: Vec<_> = (0..100).map(|number| item(1, &comment(number, &gone, &ada))).collect();
+        gone.deleted = true;
+        let change = change_of(&gone);
+        let step = first(&Deletions, &change);
+        assert_eq!(asked(&step), ["posts: comment"]);
+        let step = answer(&Deletions, &change, &step, &[page(left.clone(), true)]);
+        assert_eq!(
+            (step.writes()[0].operations.len(), asked(&step)),
+            (100, vec!["posts: comment".to_owned()])
+        );
+        let step = answer(&Deletions, &change, &step, &[page(left[..3].to_vec(), false)]);
+        assert_eq!((step.writes()[0].operations.len(), asked(&step)), (3, vec!["posts: like".to_owned()]));
+        let step = answer(&Deletions, &change, &step, &[page(Vec::new(), false)]);
+        assert!(step.is_done() && step.writes().is_empty());
+    }
+}

@@ -14,6 +14,8 @@ mod copies;
 mod deletions;
 mod feed;
 mod names;
+#[cfg(test)]
+mod testing;
 mod user_posts;
 mod usernames;
 

@@ -1,0 +1,112 @@
+//! Changes and answers made by hand.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::blog::ids::{CommentId, PostId, UserId};
+use crate::blog::items::{CommentItem, PostItem, UserItem, types};
+use crate::changefeed::{Answer, Projection, ReadRequest, Step, Turn};
+use crate::store::{Change, ETag, Item, NewItem, PartitionKey, QueryPage, format_timestamp};
+
+pub(super) fn item<T: Serialize>(etag: u64, value: &T) -> Item {
+    Item { body: NewItem::encode("", value).body, etag: ETag::from_number(etag), timestamp_ms: 0 }
+}
+
+pub(super) fn change<T: Serialize>(partition_key: PartitionKey, id: String, value: &T) -> Change {
+    Change { partition_key, id, item: item(1, value) }
+}
+
+pub(super) fn found<T: Serialize>(etag: u64, value: &T) -> Answer {
+    Answer::Item(Some(Arc::new(item(etag, value))))
+}
+
+pub(super) const ABSENT: Answer = Answer::Item(None);
+
+pub(super) fn page(items: Vec<Item>, has_more: bool) -> Answer {
+    Answer::Page(Arc::new(QueryPage { items, has_more }))
+}
+
+/// The next step after one whose reads were answered so.
+pub(super) fn answer(projection: &dyn Projection, change: &Change, step: &Step, answers: &[Answer]) -> Step {
+    assert_eq!(step.reads().len(), answers.len(), "one answer for each read: {:?}", step.reads());
+    projection.step(change, Turn { note: step.note(), answers }).expect("a step")
+}
+
+pub(super) fn first(projection: &dyn Projection, change: &Change) -> Step {
+    projection.step(change, Turn::first()).expect("a step")
+}
+
+/// The step after a crash, from a saved note.
+pub(super) fn resume(projection: &dyn Projection, change: &Change, note: &Value) -> Step {
+    projection.step(change, Turn { note, answers: &[] }).expect("a step")
+}
+
+/// What was asked, in short: the container, and the id or the type.
+pub(super) fn asked(step: &Step) -> Vec<String> {
+    step.reads().iter().map(name).collect()
+}
+
+fn name(read: &ReadRequest) -> String {
+    match read {
+        ReadRequest::Item { container, id, .. } => format!("{container}/{id}"),
+        ReadRequest::Partition { container, item_type, .. }
+        | ReadRequest::Equality { container, item_type, .. }
+        | ReadRequest::Newest { container, item_type, .. }
+        | ReadRequest::Count { container, item_type, .. } => format!("{container}: {item_type}"),
+        ReadRequest::Memo { name: memo, .. } => format!("memo {memo}"),
+    }
+}
+
+pub(super) fn user(number: u128, username: &str, version: u64) -> UserItem {
+    let id = UserId(Uuid::from_u128(number));
+    UserItem {
+        id,
+        item_type: types::USER.to_owned(),
+        user_id: id,
+        username: username.to_owned(),
+        version,
+        pending_username: None,
+        former_username: None,
+    }
+}
+
+pub(super) fn post(number: u128, author: &UserItem) -> PostItem {
+    let id = PostId(Uuid::from_u128(number));
+    PostItem {
+        id,
+        item_type: types::POST.to_owned(),
+        post_id: id,
+        user_id: author.id,
+        user_username: author.username.clone(),
+        title: "A title".to_owned(),
+        content: "Some words".to_owned(),
+        comment_count: 0,
+        like_count: 0,
+        creation_date: format_timestamp(i64::try_from(number).expect("a small number") * 1000),
+        version: 1,
+        deleted: false,
+        ttl: None,
+    }
+}
+
+pub(super) fn comment(number: u128, post: &PostItem, author: &UserItem) -> CommentItem {
+    CommentItem {
+        id: CommentId(Uuid::from_u128(number)),
+        item_type: types::COMMENT.to_owned(),
+        post_id: post.id,
+        user_id: author.id,
+        user_username: author.username.clone(),
+        content: "A comment".to_owned(),
+        creation_date: format_timestamp(0),
+        version: 1,
+        deleted: false,
+        ttl: None,
+    }
+}
+
+pub(super) fn change_of(post: &PostItem) -> Change {
+    change(post.id.partition_key(), post.id.to_string(), post)
+}
