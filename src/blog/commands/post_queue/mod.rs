@@ -141,6 +141,8 @@ impl PostQueues {
             {
                 state = read;
             }
+            // Those answered just now may have more to do: let them, before the next batch leaves half empty.
+            tokio::task::yield_now().await;
             if !self.take(post, &mut put_off) {
                 leadership.ended = true;
                 return Ok(());

@@ -197,3 +197,127 @@ fn tombstone(comment: &CommentItem) -> CommentItem {
         ..comment.clone()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
+    use crate::blog::items::{LikeItem, types};
+
+    use super::*;
+
+    const AUTHOR: UserId = UserId(Uuid::from_u128(1));
+    const POST: PostId = PostId(Uuid::from_u128(2));
+
+    fn known() -> KnownPost {
+        let post = PostItem {
+            id: POST,
+            item_type: types::POST.to_owned(),
+            post_id: POST,
+            user_id: AUTHOR,
+            user_username: "ada".to_owned(),
+            title: "Title".to_owned(),
+            content: "Content".to_owned(),
+            comment_count: 1,
+            like_count: 1,
+            creation_date: "2026-11-20T09:20:00.125Z".to_owned(),
+            version: 7,
+            deleted: false,
+            ttl: None,
+        };
+        KnownPost { post: Arc::new(post), etag: ETag::from_number(9), deleted_by: None }
+    }
+
+    fn intent(number: u128, user: UserId, change: PostChange) -> Intent {
+        Intent::new(Uuid::from_u128(1000 + number), POST, user, change)
+    }
+
+    fn like(number: u128) -> Intent {
+        let user = UserId(Uuid::from_u128(100 + number));
+        let like = LikeItem {
+            id: LikeId::derive(POST, user),
+            item_type: types::LIKE.to_owned(),
+            post_id: POST,
+            user_id: user,
+            user_username: "bob".to_owned(),
+            creation_date: "2026-11-20T09:20:00.125Z".to_owned(),
+            version: 1,
+        };
+        intent(number, user, PostChange::Like(like))
+    }
+
+    fn comment(number: u128, content: String) -> Intent {
+        let comment = CommentItem {
+            id: CommentId(Uuid::from_u128(200 + number)),
+            item_type: types::COMMENT.to_owned(),
+            post_id: POST,
+            user_id: AUTHOR,
+            user_username: "ada".to_owned(),
+            content,
+            creation_date: "2026-11-20T09:20:00.125Z".to_owned(),
+            version: 1,
+            deleted: false,
+            ttl: None,
+        };
+        intent(number, AUTHOR, PostChange::Comment(comment))
+    }
+
+    #[test]
+    fn all_changes_of_a_batch_meet_in_one_replace_of_the_post() {
+        let edit = PostChange::Edit { title: Some("New".to_owned()), content: None };
+        let unlike = PostChange::Unlike(LikeId(Uuid::from_u128(300)));
+        let intents = [
+            like(1),
+            like(2),
+            comment(3, "Hi".to_owned()),
+            intent(4, AUTHOR, unlike),
+            intent(5, AUTHOR, edit),
+        ];
+        let known = known();
+        let plan = plan(Some(&known), intents.iter());
+        assert!(plan.places.iter().all(|place| *place == Place::Included));
+        assert_eq!(plan.operations.len(), 5);
+        let Some(WriteOp::Replace { if_match, .. }) = plan.operations.last() else { panic!("a Replace") };
+        assert_eq!(if_match.as_ref(), Some(&known.etag));
+        let post = plan.post.unwrap().post;
+        assert_eq!((post.like_count, post.comment_count, post.version), (2, 2, 8));
+        assert_eq!((post.title.as_str(), post.content.as_str()), ("New", "Content"));
+    }
+
+    #[test]
+    fn a_batch_keeps_the_limits_of_the_store() {
+        let longest = "\u{1}".repeat(10_000);
+        let intents: Vec<Intent> = (0..200).map(|number| comment(number, longest.clone())).collect();
+        let mut whole = known();
+        Arc::make_mut(&mut whole.post).content = "\u{1}".repeat(100_000);
+        let plan = plan(Some(&whole), intents.iter());
+        let mut batch = crate::store::Batch::new(crate::blog::containers::POSTS, POST.partition_key());
+        batch.operations = plan.operations;
+        assert!(batch.operations.len() > 10);
+        assert_eq!(batch.check_limits(), Ok(()));
+
+        let intents: Vec<Intent> = (0..200).map(like).collect();
+        let plan = super::plan(Some(&known()), intents.iter());
+        assert_eq!(plan.operations.len(), limits::BATCH_OPERATIONS_MAX);
+        assert_eq!(plan.places.iter().filter(|place| **place == Place::Included).count(), INTENTS_MAX);
+    }
+
+    #[test]
+    fn what_follows_the_deletion_is_put_off_and_then_finds_no_post() {
+        let intents = [like(1), intent(2, AUTHOR, PostChange::Delete), like(3)];
+        let plan = plan(Some(&known()), intents.iter());
+        assert_eq!(plan.places, [Place::Included, Place::Included, Place::PutOff]);
+        let deleted = plan.post.unwrap();
+        let after = super::plan(Some(&deleted), intents[1..].iter());
+        // The deletion recognises its own work.
+        assert_eq!(after.places, [Place::Done, Place::Refused(Refusal::post_not_found())]);
+        assert!(after.operations.is_empty());
+    }
+
+    #[test]
+    fn refused_commands_leave_nothing_to_send() {
+        let stranger = UserId(Uuid::from_u128(5));
+        let intents = [intent(1, stranger, PostChange::Delete)];
+        let plan = plan(Some(&known()), intents.iter());
+        assert!(matches!(&plan.places[..], [Place::Refused(_)]) && plan.operations.is_empty());
+    }
+}
