@@ -97,13 +97,19 @@ impl Processor {
     /// The first page that failed, and [`ProcessorError::NotDrained`].
     pub async fn drain(&self) -> Result<(), ProcessorError> {
         for _ in 0..DRAIN_ROUNDS_MAX {
-            let drained = self.range_readers().into_iter().map(drain_reader);
-            let projected: usize = try_join_all(drained).await?.iter().sum();
-            if projected == 0 {
+            let before = self.changes();
+            try_join_all(self.range_readers().into_iter().map(drain_reader)).await?;
+            if self.changes() == before {
                 return Ok(());
             }
         }
         Err(ProcessorError::NotDrained)
+    }
+
+    /// Changes projected so far, whoever ran the readers: a page that ended while others were drained may have
+    /// written changes for them.
+    fn changes(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.runner.counters.changes()).sum()
     }
 
     /// How each projection is doing.
@@ -174,19 +180,12 @@ impl Lane {
     }
 }
 
-/// Works until the reader finds nothing, and returns how many changes that were.
-async fn drain_reader(reader: Arc<RangeReader>) -> Result<usize, ProcessorError> {
-    let mut total = 0;
+/// Works until the reader finds nothing.
+async fn drain_reader(reader: Arc<RangeReader>) -> Result<(), ProcessorError> {
     loop {
         match reader.run_once().await {
-            Ok(Turned::Page { changes, drained }) => {
-                total += changes;
-                if drained && changes == 0 {
-                    return Ok(total);
-                }
-            }
-            Ok(Turned::Busy) => return Ok(total),
-            Err(PageError::LeaseLost) => {}
+            Ok(Turned::Page { changes: 0, drained: true } | Turned::Busy) => return Ok(()),
+            Ok(Turned::Page { .. }) | Err(PageError::LeaseLost) => {}
             Err(error) => return Err(error.into()),
         }
     }
