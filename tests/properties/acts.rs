@@ -1,0 +1,148 @@
+//! Plans: what several tasks do at the same time, and what happens to the process in between.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+/// Names that users fight for, each with its spellings.
+const NAMES: [[&str; 3]; 5] = [
+    ["Lovelace", "lovelace", "LOVELACE"],
+    ["Brontë", "brontë", "BRONTE\u{308}"],
+    ["Woolf", "wOOLF", "\u{FF37}oolf"],
+    ["Straße.9", "STRASSE.9", "straße.9"],
+    ["George_Eliot", "george_eliot", "GEORGE_ELIOT"],
+];
+
+/// Who acts.
+#[derive(Debug, Clone)]
+pub enum Actor {
+    /// Whoever wrote it, if somebody did.
+    Author,
+    User(Index),
+}
+
+/// Which text of a post is edited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Edited {
+    Title,
+    Content,
+    Both,
+}
+
+/// One command. An [`Index`] chooses among what is there when its turn comes.
+#[derive(Debug, Clone)]
+pub enum Act {
+    SignUp {
+        name: String,
+    },
+    Rename {
+        user: Index,
+        name: String,
+    },
+    CreatePost {
+        user: Index,
+        key: Option<u8>,
+    },
+    EditPost {
+        actor: Actor,
+        post: Index,
+        edited: Edited,
+    },
+    DeletePost {
+        actor: Actor,
+        post: Index,
+    },
+    CreateComment {
+        user: Index,
+        post: Index,
+        key: Option<u8>,
+    },
+    DeleteComment {
+        actor: Actor,
+        comment: Index,
+    },
+    Like {
+        user: Index,
+        post: Index,
+    },
+    Unlike {
+        user: Index,
+        post: Index,
+    },
+    /// Every reader of the change feed works on one page.
+    RunOnce,
+    Drain,
+}
+
+/// What happens after the tasks of a phase have ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Between {
+    Nothing,
+    RunOnce,
+    Drain,
+    Restart,
+}
+
+/// What several tasks do at the same time.
+#[derive(Debug, Clone)]
+pub struct Phase {
+    pub tasks: Vec<Vec<Act>>,
+    /// Whether the readers of the change feed run beside the tasks.
+    pub readers: bool,
+    pub then: Between,
+}
+
+/// A sequence of phases, 30 to 80 commands together, most often.
+pub fn plans() -> impl Strategy<Value = Vec<Phase>> {
+    vec(phases(), 1..=3)
+}
+
+fn phases() -> impl Strategy<Value = Phase> {
+    let then = prop_oneof![
+        Just(Between::Nothing),
+        Just(Between::RunOnce),
+        Just(Between::Drain),
+        Just(Between::Restart),
+    ];
+    let tasks = vec(vec(acts(), 3..=7), 4..=8);
+    (tasks, any::<bool>(), then).prop_map(|(tasks, readers, then)| Phase { tasks, readers, then })
+}
+
+fn acts() -> impl Strategy<Value = Act> {
+    let index = any::<Index>;
+    prop_oneof![
+        1 => names().prop_map(|name| Act::SignUp { name }),
+        3 => (index(), names()).prop_map(|(user, name)| Act::Rename { user, name }),
+        6 => (index(), keys()).prop_map(|(user, key)| Act::CreatePost { user, key }),
+        4 => (actors(), index(), edits())
+            .prop_map(|(actor, post, edited)| Act::EditPost { actor, post, edited }),
+        2 => (actors(), index()).prop_map(|(actor, post)| Act::DeletePost { actor, post }),
+        6 => (index(), index(), keys())
+            .prop_map(|(user, post, key)| Act::CreateComment { user, post, key }),
+        2 => (actors(), index()).prop_map(|(actor, comment)| Act::DeleteComment { actor, comment }),
+        6 => (index(), index()).prop_map(|(user, post)| Act::Like { user, post }),
+        3 => (index(), index()).prop_map(|(user, post)| Act::Unlike { user, post }),
+        1 => Just(Act::RunOnce),
+        1 => Just(Act::Drain),
+    ]
+}
+
+/// A name in one of its spellings.
+fn names() -> impl Strategy<Value = String> {
+    let spelling =
+        |(name, spelling): (Index, Index)| spelling.get(name.get(NAMES.as_slice()).as_slice()).to_string();
+    any::<(Index, Index)>().prop_map(spelling)
+}
+
+/// Few keys, so that some are used again.
+fn keys() -> impl Strategy<Value = Option<u8>> {
+    prop_oneof![2 => Just(None), 1 => (0..3_u8).prop_map(Some)]
+}
+
+fn edits() -> impl Strategy<Value = Edited> {
+    prop_oneof![Just(Edited::Title), Just(Edited::Content), Just(Edited::Both)]
+}
+
+fn actors() -> impl Strategy<Value = Actor> {
+    prop_oneof![3 => Just(Actor::Author), 1 => any::<Index>().prop_map(Actor::User)]
+}
