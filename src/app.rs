@@ -1,5 +1,6 @@
 //! The composition root: puts the parts together, and is the only place that names an adapter.
 
+use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use anyhow::Context;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
+use crate::accounts::oidc::OidcVerifier;
 use crate::accounts::password::{HashingCost, HashingLimits, PasswordHasher};
 use crate::blog;
 use crate::blog::commands::{CommandLimits, CommandParts, Commands};
@@ -27,10 +29,26 @@ const PURGE_ITEMS_MAX: usize = 1000;
 /// Between two rounds of purging.
 const PURGE_INTERVAL: Duration = Duration::from_secs(60);
 
+/// Between two looks at the keys of the OpenID Connect provider.
+const PROVIDER_REFRESH_INTERVAL: Duration = Duration::from_secs(600);
+
 /// Every container there is.
 #[must_use]
 pub fn container_specs() -> Vec<ContainerSpec> {
     [blog::containers::SPECS, changefeed::SPECS].concat()
+}
+
+/// What the program chooses for itself and no setting changes.
+pub struct AppOptions {
+    /// What hashing one password takes.
+    pub hashing: HashingCost,
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Default for AppOptions {
+    fn default() -> Self {
+        Self { hashing: HashingCost::OWASP, clock: Arc::new(SystemClock) }
+    }
 }
 
 /// The parts of a process that holds the data.
@@ -53,11 +71,19 @@ impl App {
     /// # Errors
     /// When the directory cannot be opened, or the change feed processor cannot read its state.
     pub async fn open(data: &DataSettings) -> anyhow::Result<Self> {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        Self::open_with(data, AppOptions::default()).await
+    }
+
+    /// As [`open`](Self::open), with other choices than those of the program.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub async fn open_with(data: &DataSettings, options: AppOptions) -> anyhow::Result<Self> {
+        let AppOptions { hashing, clock } = options;
         let embedded =
             Arc::new(EmbeddedStore::open(&data.embedded(), &container_specs(), Arc::clone(&clock))?);
         let store: Arc<dyn Store> = Arc::clone(&embedded) as Arc<dyn Store>;
-        let passwords = PasswordHasher::new(HashingCost::OWASP, HashingLimits::default())
+        let passwords = PasswordHasher::new(hashing, HashingLimits::default())
             .context("password hashing cannot be set up")?;
         let tasks = Tasks::new();
         let commands = Commands::new(CommandParts {
@@ -101,6 +127,32 @@ impl App {
     #[must_use]
     pub fn processor_stop(&self) -> CancellationToken {
         self.processor_stop.clone()
+    }
+
+    /// Starts what runs in the background until the app stops: the readers of the change feed, the purging of expired
+    /// items, and a look at the keys of the OpenID Connect provider now and then.
+    pub fn start(self: &Arc<Self>, provider: Option<Arc<OidcVerifier>>) {
+        let (soft_stop, processor_stop) = (self.tasks.soft_stop(), self.processor_stop());
+        self.tasks.spawn("processor stop", async move {
+            soft_stop.cancelled().await;
+            processor_stop.cancel();
+            Ok::<(), Infallible>(())
+        });
+        for reader in self.processor.readers() {
+            self.tasks.spawn(reader.projection(), async move {
+                reader.run().await;
+                Ok::<(), Infallible>(())
+            });
+        }
+        let (app, stop) = (Arc::clone(self), self.tasks.soft_stop());
+        self.tasks.spawn("purge", async move { app.purge_until(stop).await });
+        if let Some(provider) = provider {
+            let (clock, stop) = (Arc::clone(&self.clock), self.tasks.soft_stop());
+            self.tasks.spawn("provider keys", async move {
+                refresh_until(stop, &provider, &*clock).await;
+                Ok::<(), Infallible>(())
+            });
+        }
     }
 
     /// Whether nothing was ever written.
@@ -148,6 +200,18 @@ impl App {
             tracing::warn!(%error, "the stop was not orderly");
         }
         self.processor.release().await;
+    }
+}
+
+/// Reads the keys of the provider again now and then, so that no request waits for them.
+async fn refresh_until(stop: CancellationToken, provider: &OidcVerifier, clock: &dyn Clock) {
+    loop {
+        if let Err(error) = provider.refresh(clock.now_ms()).await {
+            tracing::warn!(%error, "the keys of the OpenID Connect provider cannot be read");
+        }
+        if stop.run_until_cancelled(tokio::time::sleep(PROVIDER_REFRESH_INTERVAL)).await.is_none() {
+            return;
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod accounts;
+pub mod api;
 pub mod app;
 pub mod blog;
 pub mod changefeed;

@@ -6,7 +6,7 @@ mod schema;
 mod seed;
 mod serve;
 mod verify;
-mod work;
+pub mod work;
 
 use clap::{Parser, Subcommand};
 

@@ -1,5 +1,6 @@
 //! Work on the data, by whoever holds the directory: a server for its control clients, or the command itself.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -13,7 +14,7 @@ use crate::blog::verify::{Report, Verifier, VerifyProgress};
 use crate::changefeed::RebuildProgress;
 use crate::compare::dataset::{DEFAULT_END_MS, DEMO_USERNAMES, Dataset};
 use crate::compare::seed::{SeedProgress, Seeder};
-use crate::control::{Progress, Work, Worker};
+use crate::control::{ControlServer, Progress, Work, Worker};
 
 /// The password of the demo users. It is public: whoever makes a demo blog shares it.
 pub const DEMO_PASSWORD: &str = "one-hop-at-a-time";
@@ -25,6 +26,18 @@ const DRIFTS_NAMED_MAX: usize = 1000;
 
 /// Does work with the parts of an app.
 pub struct AppWorker(pub Arc<App>);
+
+/// Does the work of those who ask at the socket in the data directory, until the app stops.
+///
+/// # Errors
+/// When the socket cannot be made.
+pub fn serve_control(app: &Arc<App>) -> io::Result<()> {
+    let control = ControlServer::bind(app.data_directory())?;
+    let worker = Arc::new(AppWorker(Arc::clone(app)));
+    let (tasks, stop) = (app.tasks.clone(), app.tasks.soft_stop());
+    app.tasks.spawn("control", async move { control.serve(worker, tasks, stop).await });
+    Ok(())
+}
 
 #[async_trait]
 impl Worker for AppWorker {

@@ -1,0 +1,106 @@
+//! The API of an app: what `onehop serve` answers over HTTP, put together from the app's parts. It names no adapter,
+//! listens to no socket and reads no settings.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::Router;
+use axum::http::HeaderValue;
+use tokio_util::sync::CancellationToken;
+
+use crate::accounts::Authenticator;
+use crate::accounts::oidc::OidcVerifier;
+use crate::accounts::token::Tokens;
+use crate::app::App;
+use crate::blog::ids::RandomIds;
+use crate::graphql::{Executor, ProjectionStatus, ProjectionStatuses, Services, sdl};
+use crate::http::graphql_http::{GraphqlEndpoint, RequestLimits};
+use crate::http::health::{Readiness, UnreadyPart};
+use crate::http::router::{HttpParts, router};
+use crate::http::static_files::StaticFiles;
+use crate::http::variables::SdlError;
+use crate::store::Fault;
+
+/// What the API needs beside the app.
+pub struct ApiParts {
+    /// Issues and verifies Onehop's own access tokens.
+    pub tokens: Tokens,
+    /// Verifies the tokens of an OpenID Connect provider.
+    pub provider: Option<Arc<OidcVerifier>>,
+    /// Origins other than the server's own whose pages may call the API.
+    pub allowed_origins: Vec<HeaderValue>,
+}
+
+/// All routes over an app.
+///
+/// # Errors
+/// The schema's own text cannot be read back.
+pub fn router_of(app: &Arc<App>, parts: ApiParts) -> Result<Router, SdlError> {
+    let ApiParts { tokens, provider, allowed_origins } = parts;
+    let services = Services {
+        reads: app.reads.clone(),
+        commands: app.commands.clone(),
+        tokens: tokens.clone(),
+        projections: Arc::new(Statuses(Arc::clone(app))),
+        clock: Arc::clone(&app.clock),
+        ids: Arc::new(RandomIds),
+    };
+    let executor = Executor::new(services, Authenticator::new(tokens, provider));
+    let graphql = GraphqlEndpoint::new(Arc::new(executor), &sdl(), RequestLimits::default())?;
+    Ok(router(HttpParts {
+        graphql: Arc::new(graphql),
+        readiness: Arc::new(Ready { app: Arc::clone(app), stop: app.tasks.soft_stop() }),
+        static_files: StaticFiles::embedded(),
+        allowed_origins,
+    }))
+}
+
+/// Ready when the store answers and every projection runs; not any more when the process stops.
+struct Ready {
+    app: Arc<App>,
+    stop: CancellationToken,
+}
+
+#[async_trait]
+impl Readiness for Ready {
+    async fn unready_parts(&self) -> Vec<UnreadyPart> {
+        let mut parts = Vec::new();
+        let mut unready = |part: &str, reason: &str| {
+            parts.push(UnreadyPart { part: part.to_owned(), reason: reason.to_owned() });
+        };
+        if self.stop.is_cancelled() {
+            unready("process", "it is stopping");
+        }
+        if self.app.store.ready().await.is_err() {
+            unready("store", "it does not answer");
+        }
+        match self.app.processor.status().await {
+            Ok(statuses) => {
+                for status in statuses.iter().filter(|status| !status.running) {
+                    unready(status.projection, "the projection does not run");
+                }
+            }
+            Err(_) => unready("projections", "their state cannot be read"),
+        }
+        parts
+    }
+}
+
+/// The processor's status in the words of the schema.
+struct Statuses(Arc<App>);
+
+#[async_trait]
+impl ProjectionStatuses for Statuses {
+    async fn statuses(&self) -> Result<Vec<ProjectionStatus>, Fault> {
+        let statuses = self.0.processor.status().await?;
+        Ok(statuses
+            .into_iter()
+            .map(|status| ProjectionStatus {
+                name: status.projection.to_owned(),
+                pending_changes: u32::try_from(status.pending_changes).unwrap_or(u32::MAX),
+                lag_ms: status.lag_ms as f64,
+                dead_letters: u32::try_from(status.dead_letters).unwrap_or(u32::MAX),
+            })
+            .collect())
+    }
+}
