@@ -57,7 +57,8 @@ impl Documents {
             return Ok(document);
         }
         check_size(text)?;
-        let document = parse_query(text).map_err(|error| DocumentError::Syntax(ServerError::from(error)))?;
+        let document =
+            parse_query(text).map_err(|error| DocumentError::Syntax(syntax_error(error.into())))?;
         check_expansion(&document)?;
         let document = Arc::new(document);
         if text.len() <= CACHED_DOCUMENT_BYTES_MAX {
@@ -65,6 +66,14 @@ impl Documents {
         }
         Ok(document)
     }
+}
+
+/// The parser draws the line at fault, and that may hold a password: the location says as much.
+fn syntax_error(mut error: ServerError) -> ServerError {
+    if let Some((_, expectation)) = error.message.rsplit_once("\n  = ") {
+        error.message = format!("Syntax error: {expectation}.");
+    }
+    error
 }
 
 impl Default for Documents {
@@ -119,6 +128,15 @@ mod tests {
         for text in ["{ a(b: \"", "{ a(b: \"\"\"", "{ a(b: \"\\", "\"", "{ é }"] {
             assert!(matches!(parse(text), Err(DocumentError::Syntax(_))), "{text}");
         }
+    }
+
+    #[test]
+    fn syntax_error_says_where_and_repeats_nothing_of_the_document() {
+        let Err(DocumentError::Syntax(error)) = parse("{ a(secret: \"word }") else {
+            panic!("it was parsed")
+        };
+        assert_eq!(error.message, "Syntax error: expected value.");
+        assert_eq!((error.locations[0].line, error.locations[0].column), (1, 13));
     }
 
     #[test]

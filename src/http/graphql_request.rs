@@ -22,14 +22,23 @@ pub enum MalformedRequest {
     BodyMissing,
     #[error("Batches are not supported: send one GraphQL request per HTTP request.")]
     Batch,
-    #[error("The body is not a GraphQL request: {0}.")]
+    #[error("The body is not a GraphQL request: {}.", without_values(.0))]
     Body(#[source] serde_json::Error),
     #[error("The `query` parameter is missing.")]
     QueryMissing,
     #[error("The parameters of the URL cannot be read: each may be given once.")]
     Parameters,
-    #[error("The `{name}` parameter is not a JSON object: {source}.")]
+    #[error("The `{name}` parameter is not a JSON object: {}.", without_values(source))]
     Parameter { name: &'static str, source: serde_json::Error },
+}
+
+/// What is wrong with a JSON text. A value of the wrong type is not repeated: it may be a password.
+fn without_values(error: &serde_json::Error) -> String {
+    if error.is_data() {
+        format!("a value has the wrong type at line {} column {}", error.line(), error.column())
+    } else {
+        error.to_string()
+    }
 }
 
 /// Reads a body of at most so many bytes.

@@ -78,7 +78,8 @@ impl Refusal {
             _ => None,
         };
 
-        let body = encode(&ResponseBody { data: None, errors: &[self.into_error(code)], extensions: None });
+        let (errors, extensions) = ([self.into_error(code)], not_charged());
+        let body = encode(&ResponseBody { data: None, errors: &errors, extensions: Some(&extensions) });
         let mut response = respond(status, media_type, body);
         let headers = response.headers_mut();
         if let Some(methods) = allowed {
@@ -93,6 +94,11 @@ impl Refusal {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
+    }
+
+    /// The code that clients get.
+    pub fn code(&self) -> &'static str {
+        self.classify().1
     }
 
     fn classify(&self) -> (Kind, &'static str) {
@@ -159,6 +165,11 @@ pub fn executed(mut execution: Execution, media_type: ResponseType) -> Response<
     let mut response = respond(status, media_type, body);
     response.headers_mut().extend(execution.http_headers);
     response
+}
+
+/// Clients find the request charge in every response. What was not executed read and wrote nothing.
+fn not_charged() -> BTreeMap<String, Value> {
+    BTreeMap::from([("requestCharge".to_owned(), Value::from(0.0))])
 }
 
 /// The answer to a request whose handler panicked: masked, for the log has the panic.
