@@ -4,6 +4,7 @@
 //! store in `extensions.operations`; `extensions.requestCharge` is in every response.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_graphql::indexmap::IndexMap;
 use async_graphql::parser::types::{ExecutableDocument, OperationDefinition};
@@ -50,7 +51,11 @@ impl Executor {
         let tells_operations = request.extensions.get(OPERATIONS) == Some(&Value::Boolean(true));
         let root = match prepare(&mut request) {
             Ok(root) => root,
-            Err(error) => return Response::from_errors(vec![error]),
+            Err(error) => {
+                let mut response = Response::from_errors(vec![error]);
+                tell_charges(&mut response, scope.ledger(), tells_operations);
+                return response;
+            }
         };
         let scope = Arc::new(scope);
         request.data.insert(Arc::clone(&scope));
@@ -71,9 +76,10 @@ impl Executor {
             Err(AuthenticationError::Expired | AuthenticationError::Invalid) => {
                 Err(RequestRejection::InvalidToken)
             }
-            Err(unavailable @ AuthenticationError::Unavailable(_)) => {
-                warn!(error = ?unavailable, "a token could not be verified");
-                Err(RequestRejection::Unavailable { retry_after: None })
+            Err(AuthenticationError::Unavailable(fault)) => {
+                warn!(error = ?fault, "a token could not be verified");
+                let delay_ms = u64::try_from(fault.retry_after_ms()).unwrap_or(0);
+                Err(RequestRejection::Unavailable { retry_after: Some(Duration::from_millis(delay_ms)) })
             }
         }
     }
