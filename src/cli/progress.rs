@@ -66,6 +66,13 @@ pub async fn perform<T: DeserializeOwned>(data: &DataSettings, work: Work) -> an
 }
 
 async fn perform_here(data: &DataSettings, work: Work) -> anyhow::Result<serde_json::Value> {
+    // Only seeding makes a directory: an empty one would be found clean where the wrong one was named.
+    let makes_directory = matches!(work, Work::Seed { .. });
+    anyhow::ensure!(
+        makes_directory || data.data.is_dir(),
+        "--data {}: there is no such directory",
+        data.data.display()
+    );
     let app = Arc::new(App::open(data).await?);
     let worker = AppWorker(Arc::clone(&app));
     let (sender, mut steps) = mpsc::channel(PROGRESS_WAITING_MAX);

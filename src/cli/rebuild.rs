@@ -15,7 +15,7 @@ pub struct Rebuild {
     data: DataSettings,
 
     /// The read model to fill; all of them unless it is given
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", env = "ONEHOP_READ_MODEL")]
     read_model: Option<String>,
 }
 
@@ -27,7 +27,7 @@ pub struct Replay {
     data: DataSettings,
 
     /// The read model whose parked changes are tried; all of them unless it is given
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", env = "ONEHOP_READ_MODEL")]
     read_model: Option<String>,
 }
 

@@ -16,11 +16,16 @@ pub struct Seed {
     data: DataSettings,
 
     /// Users to make, each with 5 to 50 posts
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "ONEHOP_USERS",
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000)
+    )]
     users: u32,
 
     /// Seed of the random numbers
-    #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_RNG_SEED)]
+    #[arg(long, value_name = "NUMBER", env = "ONEHOP_RNG_SEED", default_value_t = DEFAULT_RNG_SEED)]
     rng_seed: u64,
 }
 

@@ -15,11 +15,11 @@ pub struct Verify {
     data: DataSettings,
 
     /// Mend what is wrong, then verify again
-    #[arg(long)]
+    #[arg(long, env = "ONEHOP_REPAIR")]
     repair: bool,
 
     /// Print the report as JSON
-    #[arg(long)]
+    #[arg(long, env = "ONEHOP_JSON")]
     json: bool,
 }
 

@@ -83,6 +83,9 @@ impl AppWorker {
     }
 
     async fn replay(&self, read_model: Option<String>) -> anyhow::Result<Value> {
+        if read_model.is_some() {
+            self.projections(read_model.clone()).await?;
+        }
         let report = self.0.processor.replay(read_model.as_deref()).await?;
         Ok(json!({"changes": report.items_replayed, "parked": report.partitions_parked}))
     }
