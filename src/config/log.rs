@@ -34,7 +34,10 @@ impl LogSettings {
     pub fn start(&self) -> Result<(), String> {
         let filter = EnvFilter::try_new(&self.log)
             .map_err(|error| format!("--log {:?} is not a filter: {error}", self.log))?;
-        let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
+        let builder = tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_writer(std::io::stderr)
+            .with_ansi(std::io::stderr().is_terminal());
         match self.log_format {
             LogFormat::Human => builder.with_target(false).init(),
             LogFormat::Json => builder.json().flatten_event(true).init(),

@@ -82,7 +82,9 @@ impl Projection for FeedPosts {
             None => look(change, page),
             Some(Asked::Place) => place(change, page, turn),
             Some(Asked::Settle { entered }) => settle(&Listing::of(page)?, &entered, turn),
-            Some(Asked::Refill { after }) => refill(&Listing::of(page)?, after.as_ref(), turn.page(1)?),
+            Some(Asked::Refill { after }) => {
+                refill(change, &Listing::of(page)?, after.as_ref(), turn.page(1)?)
+            }
         }
     }
 }
@@ -164,19 +166,23 @@ fn settle(listing: &Listing, entered: &[String], turn: Turn<'_>) -> Result<Step,
     Ok(ask_refill(listing, |older| ReadRequest::memo("older", older)))
 }
 
-/// Copies the next older posts, where the oldest copy is still the one from which they were asked.
-fn refill(listing: &Listing, after: Option<&Keyset>, older: &QueryPage) -> Result<Step, ProjectionError> {
+/// Copies the next older posts, where the oldest copy is still the one from which they were asked. Of those that cannot
+/// be read each is parked with its own change, and keeps no other from the feed.
+fn refill(
+    change: &Change,
+    listing: &Listing,
+    after: Option<&Keyset>,
+    older: &QueryPage,
+) -> Result<Step, ProjectionError> {
+    change.item.decode::<PostItem>()?;
     if listing.oldest().as_ref() != after {
         return Ok(ask_settle(Vec::new()));
     }
-    if older.items.is_empty() {
+    let posts = older.items.iter().filter_map(|item| item.decode::<PostItem>().ok());
+    let copies: Vec<_> = posts.map(|post| PostCopyItem::of(&post)).collect();
+    if copies.is_empty() {
         return Ok(Step::done());
     }
-    let copies: Vec<_> = older
-        .items
-        .iter()
-        .map(|item| Ok(PostCopyItem::of(&item.decode::<PostItem>()?)))
-        .collect::<Result<_, ProjectionError>>()?;
     let creates = copies.iter().map(|copy| WriteOp::Create(NewItem::encode(copy.id.to_string(), copy)));
     let writes = in_batches(FEED, &partition(), listing.rewrite_oldest().into_iter().chain(creates));
     let entered = copies.iter().map(|copy| copy.id.to_string()).collect();
