@@ -1,0 +1,180 @@
+//! The program's command line.
+
+use std::collections::BTreeMap;
+
+use clap::{Command, CommandFactory};
+use onehop::cli::Cli;
+use serde_json::{Value, json};
+
+use crate::binary::{Serving, onehop, run, run_on};
+
+const README: &str = include_str!("../../README.md");
+const SCHEMA: &str = include_str!("../../schema.graphql");
+
+/// Every flag of every command, with its environment variable and its default.
+fn flags() -> BTreeMap<String, (Option<String>, Option<String>)> {
+    let mut program = Cli::command();
+    program.build();
+    let mut flags = BTreeMap::new();
+    let commands: Vec<&Command> =
+        program.get_subcommands().filter(|command| command.get_name() != "help").collect();
+    assert!(commands.len() >= 6);
+    for command in commands {
+        for argument in command.get_arguments() {
+            let Some(name) = argument.get_long().filter(|name| !["help", "version"].contains(name)) else {
+                continue;
+            };
+            let variable = argument.get_env().map(|variable| variable.to_str().unwrap().to_owned());
+            let default =
+                argument.get_default_values().first().map(|value| value.to_str().unwrap().to_owned());
+            flags.insert(format!("--{name}"), (variable, default));
+        }
+    }
+    flags
+}
+
+/// The configuration table of the README: flag, environment variable, default.
+fn documented() -> BTreeMap<String, (Option<String>, String)> {
+    let (_, after) =
+        README.split_once("## Configuration").expect("the README has a chapter on configuration");
+    let (chapter, _) = after.split_once("\n## ").expect("another chapter follows");
+    let rows = chapter.lines().filter(|line| line.starts_with("| `--"));
+    rows.map(|row| {
+        let cells: Vec<&str> = row.split('|').map(|cell| cell.trim().trim_matches('`')).collect();
+        (cells[1].to_owned(), (Some(cells[2].to_owned()), cells[3].to_owned()))
+    })
+    .collect()
+}
+
+#[test]
+fn every_flag_has_its_environment_variable_and_its_row_in_the_readme() {
+    let documented = documented();
+    let flags = flags();
+    assert!(flags.keys().eq(documented.keys()), "{:?} {:?}", flags.keys(), documented.keys());
+    for (flag, (variable, default)) in flags {
+        let expected = format!("ONEHOP_{}", flag[2..].replace('-', "_").to_uppercase());
+        let variable = variable.unwrap_or_default();
+        assert!(variable.starts_with(&expected), "{flag} has the variable {variable}");
+        let row = &documented[&flag];
+        assert_eq!(row.0.as_deref(), Some(&*variable), "{flag}");
+        if let Some(default) = default.filter(|default| default != "false") {
+            assert_eq!(row.1, default, "{flag}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_schema_that_is_printed_is_the_one_that_is_committed() {
+    let output = run(&["schema"]).await;
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), SCHEMA);
+}
+
+#[tokio::test]
+async fn a_bad_setting_is_refused_by_the_name_of_its_flag() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    for (flag, value) in [
+        ("--listen", "nowhere"),
+        ("--listen", "127.0.0.1:99999"),
+        ("--durability", "maybe"),
+        ("--physical-partitions", "0"),
+        ("--physical-partitions", "many"),
+        ("--cache-mib", "1"),
+        ("--demo-users", "0"),
+        ("--token-hours", "0"),
+        ("--token-hours", "100000"),
+        ("--jwt-issuer", "not a url"),
+        ("--jwt-issuer", "http://id.example"),
+        ("--jwt-audience", "without-an-issuer"),
+        ("--allow-origin", "blog.example"),
+        ("--allow-origin", "https://blog.example/path"),
+        ("--stop-seconds", "0"),
+        ("--log-format", "xml"),
+        ("--log", "=,="),
+        ("--no-such-flag", "1"),
+    ] {
+        let (status, printed) = run_on(&data, &["serve", flag, value]).await;
+        assert_eq!(status, 2, "{flag} {value}: {printed}");
+        assert!(printed.contains(flag), "{flag} {value}: {printed}");
+        assert!(!data.exists(), "{flag} {value}: nothing is made before the settings are checked");
+    }
+    for (flag, value) in [("--users", "0"), ("--users", "some"), ("--rng-seed", "-1")] {
+        let users = if flag == "--users" { &[][..] } else { &["--users", "1"] };
+        let flag_and_value = format!("{flag}={value}");
+        let (status, printed) = run_on(&data, &[&["seed", &*flag_and_value][..], users].concat()).await;
+        assert_eq!(status, 2, "{flag} {value}: {printed}");
+        assert!(printed.contains(flag), "{flag} {value}: {printed}");
+    }
+}
+
+#[tokio::test]
+async fn an_environment_variable_is_refused_by_the_name_of_its_flag_too() {
+    let output = tokio::task::spawn_blocking(|| {
+        onehop(&["serve"]).env("ONEHOP_PHYSICAL_PARTITIONS", "0").output().unwrap()
+    });
+    let output = output.await.unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("--physical-partitions"));
+}
+
+#[tokio::test]
+async fn an_address_that_is_taken_is_refused_by_the_name_of_its_flag() {
+    let directory = tempfile::tempdir().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let (status, printed) = run_on(directory.path(), &["serve", "--listen", &address]).await;
+    assert_eq!(status, 2);
+    assert!(printed.contains("--listen") && printed.contains(&address), "{printed}");
+}
+
+#[tokio::test]
+async fn a_directory_of_a_newer_format_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    assert_eq!(run_on(directory.path(), &["seed", "--users", "1"]).await.0, 0);
+    std::fs::write(directory.path().join("format"), "1000\n").unwrap();
+    for command in ["serve", "verify"] {
+        let (status, printed) = run_on(directory.path(), &[command]).await;
+        assert_eq!(status, 2, "{command}: {printed}");
+        assert!(printed.contains("format 1000") && printed.contains("newer onehop"), "{printed}");
+    }
+}
+
+#[tokio::test]
+async fn a_directory_that_another_process_holds_is_refused_with_its_number() {
+    let directory = tempfile::tempdir().unwrap();
+    let serving = Serving::start(directory.path(), &[]);
+    let (status, printed) = run_on(directory.path(), &["serve", "--listen", "127.0.0.1:0"]).await;
+    assert_eq!(status, 2);
+    assert!(printed.contains("in use by another process (process "), "{printed}");
+    assert_eq!(tokio::task::spawn_blocking(move || serving.stop()).await.unwrap().0, 0);
+}
+
+#[tokio::test]
+async fn a_served_blog_is_there_again_after_a_restart_and_so_are_its_tokens() {
+    let directory = tempfile::tempdir().unwrap();
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let send = |address: &str, query: &str, token: &str| {
+        let request = http.post(format!("{address}/graphql")).header("content-type", "application/json");
+        let request = if token.is_empty() { request } else { request.bearer_auth(token) };
+        let sent = request.body(json!({ "query": query }).to_string()).send();
+        async { sent.await.unwrap().json::<Value>().await.unwrap() }
+    };
+    let serving = Serving::start(directory.path(), &["--demo", "--demo-users", "3"]);
+    let sign_up = "mutation { createUser(input: { username: \"newcomer\", password: \"one and two\" }) { accessToken } }";
+    let answer = send(&serving.address, sign_up, "").await;
+    let token = answer["data"]["createUser"]["accessToken"].as_str().unwrap().to_owned();
+    let post = "mutation { createPost(input: { title: \"First\", content: \"c\" }) { post { id } } }";
+    let answer = send(&serving.address, post, &token).await;
+    let id = answer["data"]["createPost"]["post"]["id"].clone();
+    let (status, log) = tokio::task::spawn_blocking(move || serving.stop()).await.unwrap();
+    assert_eq!(status, 0, "{log}");
+
+    let serving = Serving::start(directory.path(), &["--demo", "--demo-users", "3"]);
+    let query = format!("{{ viewer {{ username }} post(id: {id}) {{ title author {{ username }} }} }}");
+    let answer = send(&serving.address, &query, &token).await;
+    let newcomer = json!({ "username": "newcomer" });
+    let post = json!({ "title": "First", "author": newcomer });
+    assert_eq!(answer["data"], json!({ "viewer": newcomer, "post": post }), "{answer}");
+    assert_eq!(tokio::task::spawn_blocking(move || serving.stop()).await.unwrap().0, 0);
+}

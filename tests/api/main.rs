@@ -1,0 +1,28 @@
+//! The whole application over real HTTP, one file for each feature. `server` starts what `onehop serve` composes, in
+//! this process and over a directory of its own; `caller` is a client who may be signed in; `binary` runs the program.
+
+mod binary;
+mod caller;
+mod logs;
+mod provider;
+mod server;
+
+mod charges;
+mod cli;
+mod comments;
+mod control;
+mod errors;
+mod idempotency;
+mod introspection;
+mod likes;
+mod limits;
+mod ownership;
+mod paging;
+mod posts;
+mod projections;
+mod reads;
+mod rename;
+mod repair;
+mod sign_in;
+mod sign_up;
+mod tokens;

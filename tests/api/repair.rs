@@ -1,0 +1,232 @@
+//! `verify` and `--repair`: every kind of drift once, made behind the back of commands and projections.
+
+use onehop::app::Drained;
+use onehop::blog::containers::{ACCOUNTS, FEED, FEED_PARTITION, POSTS, USERS};
+use onehop::blog::ids::{CommentId, PostId, UserId};
+use onehop::blog::verify::{Drift, Report, Verifier};
+use onehop::graphql::GlobalId;
+use onehop::store::{ContainerName, Ledger, NewItem, PartitionKey, WriteOp};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use uuid::Uuid;
+
+use crate::caller::Caller;
+use crate::server::Server;
+
+const ABSENT: PostId = PostId(Uuid::from_u128(0x0189_c7f4_7a00_7000_8000_0000_0000_0000));
+
+/// A user with a post that has a comment and a like, all of it projected.
+struct Blog<'a> {
+    server: &'a Server,
+    ada: Caller<'a>,
+    post: String,
+    user_id: UserId,
+    post_id: PostId,
+    comment_id: CommentId,
+}
+
+async fn blog(server: &Server) -> Blog<'_> {
+    let ada = server.sign_up("ada").await;
+    let post = ada.post("Engines").await;
+    let comment = ada.comment(&post, "indeed").await;
+    ada.like(&post).await;
+    server.settle().await;
+    let Ok(GlobalId::Comment(post_id, comment_id)) = GlobalId::decode(&comment) else { panic!("{comment}") };
+    let Ok(GlobalId::User(user_id)) = GlobalId::decode(&ada.id) else { panic!("{}", ada.id) };
+    assert_eq!(server.verify().await.drifts, []);
+    Blog { server, ada, post, user_id, post_id, comment_id }
+}
+
+impl Blog<'_> {
+    /// Changes an item as it is stored.
+    async fn change(
+        &self,
+        container: ContainerName,
+        key: &PartitionKey,
+        id: &str,
+        property: &str,
+        value: Value,
+    ) {
+        let item = self.server.app.store.read(container, key, id, &Ledger::new()).await.unwrap().unwrap();
+        let mut body: Value = item.decode().unwrap();
+        body[property] = value;
+        self.write(container, key, WriteOp::Upsert(NewItem::encode(id, &body))).await;
+    }
+
+    async fn write(&self, container: ContainerName, key: &PartitionKey, operation: WriteOp) {
+        self.server.app.store.write(container, key, operation, &Ledger::new()).await.unwrap();
+    }
+
+    async fn delete(&self, container: ContainerName, key: &PartitionKey, id: &str) {
+        self.write(container, key, WriteOp::Delete { id: id.to_owned(), if_match: None }).await;
+    }
+
+    /// The stored item, to be put elsewhere.
+    async fn body(&self, container: ContainerName, key: &PartitionKey, id: &str) -> Value {
+        let item = self.server.app.store.read(container, key, id, &Ledger::new()).await.unwrap();
+        item.unwrap().decode().unwrap()
+    }
+
+    /// Asserts that the drift is found, then repaired, and then not found any more.
+    async fn assert_mended(&self, is_expected: impl Fn(&Drift) -> bool) {
+        let found = self.server.verify().await.drifts;
+        assert!(found.iter().any(&is_expected), "{found:?}");
+        let report = self.repair().await;
+        assert_eq!(report.drifts, []);
+        assert!(report.repaired >= 1);
+        assert_eq!(self.server.verify().await.drifts, []);
+        let query = "query($id: ID!) { post(id: $id) { commentCount likeCount author { username } comments { nodes { author { username } } } }
+            feed { nodes { id commentCount likeCount author { username } } } }";
+        let data = self.ada.data(query, json!({ "id": self.post })).await;
+        let ada = json!({ "username": "ada" });
+        let counted = json!({ "commentCount": 1, "likeCount": 1, "author": ada });
+        let mut post = counted.clone();
+        post["comments"] = json!({ "nodes": [{ "author": ada }] });
+        let mut listed = counted;
+        listed["id"] = json!(self.post);
+        assert_eq!(data, json!({ "post": post, "feed": { "nodes": [listed] } }));
+    }
+
+    async fn repair(&self) -> Report {
+        let settle = Arc::new(Drained(Arc::clone(&self.server.app.processor)));
+        Verifier::new(Arc::clone(&self.server.app.store), settle).repair(|_| {}).await.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn wrong_counts_are_found_and_mended() {
+    let server = Server::start().await;
+    let blog = blog(&server).await;
+    let id = blog.post_id.to_string();
+    blog.change(POSTS, &blog.post_id.partition_key(), &id, "commentCount", json!(7)).await;
+    blog.change(POSTS, &blog.post_id.partition_key(), &id, "likeCount", json!(0)).await;
+    blog.assert_mended(|drift| {
+        matches!(drift, Drift::Counts { post_id, comment_count: 7, comments: 1, like_count: 0, likes: 1 } if *post_id == id)
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_name_that_is_not_the_users_is_found_and_mended() {
+    let server = Server::start().await;
+    let blog = blog(&server).await;
+    let key = blog.post_id.partition_key();
+    let comment = blog.comment_id.to_string();
+    // A version that the projection has seen: it looks no further.
+    blog.change(POSTS, &key, &comment, "userUsername", json!("imposter")).await;
+    let found = server.verify().await.drifts;
+    if found.is_empty() {
+        // The projection mended it before anybody looked.
+        let body = blog.body(POSTS, &key, &comment).await;
+        assert_eq!(body["userUsername"], "ada");
+        return;
+    }
+    blog.assert_mended(|drift| matches!(drift, Drift::Username { stored, current, .. } if stored == "imposter" && current == "ada")).await;
+}
+
+#[tokio::test]
+async fn a_copy_that_differs_or_is_missing_is_found_and_mended() {
+    let server = Server::start().await;
+    let blog = blog(&server).await;
+    let (key, id) = (blog.user_id.partition_key(), blog.post_id.to_string());
+    blog.change(USERS, &key, &id, "title", json!("another title")).await;
+    blog.assert_mended(|drift| matches!(drift, Drift::Copy { container, problem, .. } if container == "users" && problem.contains("title"))).await;
+    blog.change(USERS, &key, &id, "summary", json!("another summary")).await;
+    blog.assert_mended(|drift| matches!(drift, Drift::Copy { problem, .. } if problem.contains("summary")))
+        .await;
+    blog.delete(USERS, &key, &id).await;
+    blog.assert_mended(|drift| matches!(drift, Drift::Copy { problem, .. } if problem.contains("missing")))
+        .await;
+}
+
+#[tokio::test]
+async fn a_copy_of_a_post_that_is_not_there_is_found_and_mended() {
+    let server = Server::start().await;
+    let blog = blog(&server).await;
+    let mut copy = blog.body(USERS, &blog.user_id.partition_key(), &blog.post_id.to_string()).await;
+    copy["id"] = json!(ABSENT);
+    copy["postId"] = json!(ABSENT);
+    let write = WriteOp::Create(NewItem::encode(ABSENT.to_string(), &copy));
+    blog.write(USERS, &blog.user_id.partition_key(), write).await;
+    blog.assert_mended(
+        |drift| matches!(drift, Drift::OrphanedCopy { post_id, .. } if *post_id == ABSENT.to_string()),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_copy_of_a_post_under_another_user_is_found_and_mended() {
+    let server = Server::start().await;
+    let blog = blog(&server).await;
+    let bob = server.sign_up("bob").await;
+    let Ok(GlobalId::User(bob)) = GlobalId::decode(&bob.id) else { panic!("{}", bob.id) };
+    let mut copy = blog.body(USERS, &blog.user_id.partition_key(), &blog.post_id.to_string()).await;
+    copy["userId"] = json!(bob);
+    let write = WriteOp::Create(NewItem::encode(blog.post_id.to_string(), &copy));
+    blog.write(USERS, &bob.partition_key(), write).await;
+    blog.assert_mended(|drift| matches!(drift, Drift::OrphanedCopy { partition_key, .. } if *partition_key == bob.to_string())).await;
+}
+
+#[tokio::test]
+async fn a_comment_and_a_like_of_a_post_that_is_not_there_are_found_and_mended() {
+    let server = Server::start().await;
+    let blog = blog(&server).await;
+    let mut comment = blog.body(POSTS, &blog.post_id.partition_key(), &blog.comment_id.to_string()).await;
+    comment["postId"] = json!(ABSENT);
+    let write = WriteOp::Create(NewItem::encode(blog.comment_id.to_string(), &comment));
+    blog.write(POSTS, &ABSENT.partition_key(), write).await;
+    let like = json!({
+        "id": Uuid::from_u128(9), "type": "like", "postId": ABSENT, "userId": blog.user_id, "userUsername": "ada",
+        "creationDate": "2027-01-15T08:00:00.000Z", "version": 1,
+    });
+    let write = WriteOp::Create(NewItem::encode(Uuid::from_u128(9).to_string(), &like));
+    blog.write(POSTS, &ABSENT.partition_key(), write).await;
+    let found = server.verify().await.drifts;
+    let orphaned = found.iter().filter(|drift| matches!(drift, Drift::OrphanedReaction { .. })).count();
+    assert_eq!(orphaned, 2, "{found:?}");
+    blog.assert_mended(|drift| matches!(drift, Drift::OrphanedReaction { .. })).await;
+}
+
+#[tokio::test]
+async fn a_feed_that_lacks_a_post_or_has_one_too_many_is_found_and_mended() {
+    let server = Server::start().await;
+    let blog = blog(&server).await;
+    let (key, id) = (PartitionKey::from(FEED_PARTITION), blog.post_id.to_string());
+    let mut copy = blog.body(FEED, &key, &id).await;
+    blog.delete(FEED, &key, &id).await;
+    blog.assert_mended(|drift| matches!(drift, Drift::Feed { problem, .. } if problem.contains("missing")))
+        .await;
+    copy["id"] = json!(ABSENT);
+    copy["postId"] = json!(ABSENT);
+    blog.write(FEED, &key, WriteOp::Create(NewItem::encode(ABSENT.to_string(), &copy))).await;
+    blog.assert_mended(|drift| matches!(drift, Drift::Feed { post_id, problem } if *post_id == ABSENT.to_string() && problem.contains("not among"))).await;
+    blog.change(FEED, &key, &id, "likeCount", json!(100)).await;
+    blog.assert_mended(|drift| matches!(drift, Drift::Feed { problem, .. } if problem.contains("likeCount")))
+        .await;
+}
+
+#[tokio::test]
+async fn a_user_without_a_reservation_is_found_and_mended() {
+    let server = Server::start().await;
+    let blog = blog(&server).await;
+    blog.delete(ACCOUNTS, &PartitionKey::from("ada"), "ada").await;
+    blog.assert_mended(|drift| matches!(drift, Drift::Reservation { username, problem, .. } if username == "ada" && problem.contains("not reserved"))).await;
+    let input = json!({ "username": "Ada", "password": "another password" });
+    let refused = server.anonymous().refused_mutation("createUser", input).await;
+    assert_eq!(refused.of(), ("CONFLICT", Some("username")), "the name is taken again");
+}
+
+#[tokio::test]
+async fn what_cannot_be_mended_stays_in_the_report() {
+    let server = Server::start().await;
+    let blog = blog(&server).await;
+    let bob = server.sign_up("bob").await;
+    let Ok(GlobalId::User(bob)) = GlobalId::decode(&bob.id) else { panic!("{}", bob.id) };
+    blog.change(ACCOUNTS, &PartitionKey::from("ada"), "ada", "userId", json!(bob)).await;
+    let report = blog.repair().await;
+    assert!(
+        matches!(&report.drifts[..], [Drift::Reservation { problem, .. }] if problem.contains("another user")),
+        "{report:?}"
+    );
+    assert_eq!(report.repaired, 0);
+}

@@ -1,0 +1,145 @@
+//! A server for a test: the program's own composition over a directory of its own, with a clock that the test moves
+//! and cheap password hashes. Read models follow when a test says so, by [`Server::settle`].
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use onehop::accounts::oidc::{HttpDocuments, OidcVerifier};
+use onehop::accounts::password::HashingCost;
+use onehop::accounts::secret::SigningSecret;
+use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
+use onehop::api::{ApiParts, router_of};
+use onehop::app::{App, AppOptions};
+use onehop::blog::verify::{Report, Verifier};
+use onehop::cli::work::serve_control;
+use onehop::config::{DataSettings, DurabilitySetting};
+use onehop::http::server::Server as HttpServer;
+use onehop::store::Clock;
+use tempfile::TempDir;
+
+use crate::caller::Caller;
+use crate::logs;
+
+/// What the clock shows first: in 2027.
+pub const START_MS: i64 = 1_800_000_000_000;
+/// The password of everybody who signs up.
+pub const PASSWORD: &str = "a-secret-that-no-log-may-show";
+
+/// A clock that goes on by a millisecond whenever somebody looks, so that nothing happens twice at one time.
+pub struct TickingClock(AtomicI64);
+
+impl TickingClock {
+    pub fn advance(&self, by: Duration) {
+        self.0.fetch_add(i64::try_from(by.as_millis()).unwrap(), Ordering::SeqCst);
+    }
+}
+
+impl Clock for TickingClock {
+    fn now_ms(&self) -> i64 {
+        self.0.fetch_add(1, Ordering::SeqCst)
+    }
+}
+
+/// What differs from server to server.
+#[derive(Default)]
+pub struct Setup {
+    /// The OpenID Connect provider whose tokens are accepted.
+    pub issuer: Option<String>,
+    /// Whether the readers of the change feed run, and the control socket listens.
+    pub in_background: bool,
+}
+
+pub struct Server {
+    pub app: Arc<App>,
+    pub clock: Arc<TickingClock>,
+    pub tokens: Tokens,
+    pub http: reqwest::Client,
+    address: SocketAddr,
+    directory: TempDir,
+}
+
+impl Server {
+    pub async fn start() -> Self {
+        Self::start_with(Setup::default()).await
+    }
+
+    pub async fn start_with(setup: Setup) -> Self {
+        logs::capture();
+        let directory = tempfile::tempdir().unwrap();
+        let clock = Arc::new(TickingClock(AtomicI64::new(START_MS)));
+        let app = Arc::new(open(directory.path(), Arc::clone(&clock)).await);
+        let tokens = Tokens::new(
+            &SigningSecret::load_or_create(directory.path()).unwrap(),
+            ACCESS_TOKEN_LIFETIME_DEFAULT,
+        );
+        let provider = setup.issuer.map(|issuer| {
+            let documents = Arc::new(HttpDocuments::new().unwrap());
+            Arc::new(OidcVerifier::new(&issuer, Some("onehop".to_owned()), documents).unwrap())
+        });
+        let parts = ApiParts { tokens: tokens.clone(), provider, allowed_origins: Vec::new() };
+        let router = router_of(&app, parts).unwrap();
+        if setup.in_background {
+            app.start(None);
+            serve_control(&app).unwrap();
+        }
+        let listening = HttpServer::bind((Ipv4Addr::LOCALHOST, 0).into()).await.unwrap();
+        let (address, stop) = (listening.local_address(), app.tasks.soft_stop());
+        app.tasks.spawn("http", async move {
+            listening.serve(router, stop, Duration::ZERO).await;
+            Ok::<(), std::convert::Infallible>(())
+        });
+        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        Self { app, clock, tokens, http, address, directory }
+    }
+
+    /// Brings the read models up to the writes so far.
+    pub async fn settle(&self) {
+        self.app.processor.drain().await.unwrap();
+    }
+
+    /// What a verification finds.
+    pub async fn verify(&self) -> Report {
+        let settle = Arc::new(onehop::app::Drained(Arc::clone(&self.app.processor)));
+        Verifier::new(Arc::clone(&self.app.store), settle).verify(|_| {}).await.unwrap()
+    }
+
+    pub fn data(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// Somebody without a token.
+    pub fn anonymous(&self) -> Caller<'_> {
+        Caller::new(self, None)
+    }
+
+    /// Somebody with this token, whatever it is.
+    pub fn bearing(&self, token: &str) -> Caller<'_> {
+        Caller::new(self, Some(token.to_owned()))
+    }
+
+    /// Somebody new, signed in.
+    pub async fn sign_up(&self, username: &str) -> Caller<'_> {
+        let data = self.anonymous().sign_up(username, PASSWORD).await;
+        let mut caller = self.bearing(data["accessToken"].as_str().unwrap());
+        caller.id = data["user"]["id"].as_str().unwrap().to_owned();
+        caller
+    }
+}
+
+/// The application over a directory: the one place that chooses a store.
+async fn open(directory: &Path, clock: Arc<TickingClock>) -> App {
+    let data = DataSettings {
+        data: directory.to_owned(),
+        durability: DurabilitySetting::Relaxed,
+        physical_partitions: Some(4),
+        cache_mib: 8,
+    };
+    App::open_with(&data, AppOptions { hashing: HashingCost::CHEAP, clock }).await.unwrap()
+}
