@@ -23,7 +23,9 @@ async fn concurrent_writes_take_fewer_commits_than_there_are_writes() {
 #[tokio::test]
 async fn a_lone_writer_waits_for_nobody() {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let store = open_with(&config(directory.path())).expect("the store opens");
+    let mut config = config(directory.path());
+    config.durability = Durability::Sync;
+    let store = open_with(&config).expect("the store opens");
     for number in 0..5 {
         create(&store, "h1", &format!("a{number}"), 1).await;
         assert_eq!(store.statistics().commits, number + 1);
