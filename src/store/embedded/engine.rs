@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use fjall::config::CompressionPolicy;
+use fjall::config::{CompressionPolicy, FilterPolicy};
 use fjall::{
     CompressionType, Database, Guard, Keyspace, KeyspaceCreateOptions, PersistMode, Readable, Slice, Snapshot,
 };
@@ -73,20 +73,11 @@ impl Engine {
             .worker_threads(2)
             .open()
             .map_err(fail)?;
-        let open = |name: &str| {
-            database.keyspace(name, || {
-                KeyspaceCreateOptions::default()
-                    .max_memtable_size(MEMTABLE_BYTES_MAX)
-                    .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4))
-            })
+        let open = |place: usize| {
+            let (space, name) = SPACES[place];
+            database.keyspace(name, || options(space)).map_err(fail)
         };
-        let spaces = [
-            open(SPACES[0].1).map_err(fail)?,
-            open(SPACES[1].1).map_err(fail)?,
-            open(SPACES[2].1).map_err(fail)?,
-            open(SPACES[3].1).map_err(fail)?,
-            open(SPACES[4].1).map_err(fail)?,
-        ];
+        let spaces = [open(0)?, open(1)?, open(2)?, open(3)?, open(4)?];
         Ok(Self { database, spaces, durability })
     }
 
@@ -130,6 +121,20 @@ impl Engine {
     /// Bytes on the disk.
     pub(super) fn disk_bytes(&self) -> Result<u64, Fault> {
         self.database.disk_space().map_err(engine_fault)
+    }
+}
+
+/// How a key space is made; it keeps its options from then on.
+fn options(space: Space) -> KeyspaceCreateOptions {
+    let options = KeyspaceCreateOptions::default()
+        .max_memtable_size(MEMTABLE_BYTES_MAX)
+        .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4));
+    match space {
+        // Only ever read in ranges, where a filter says nothing.
+        Space::Index | Space::Log => options.filter_policy(FilterPolicy::disabled()),
+        // Only ever read under keys that another space names, so a filter of the last level would always say yes.
+        Space::Items => options.expect_point_read_hits(true),
+        Space::Ids | Space::Meta => options,
     }
 }
 

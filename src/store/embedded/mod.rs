@@ -170,6 +170,11 @@ fn record(
     ledger.record(OperationRecord { container, kind, items, physical_partitions, charge, source });
 }
 
+fn record_point_read(ledger: &Ledger, container: ContainerName, item: Option<&Item>) {
+    let charge = charges::point_read(item.map_or(0, |item| item.body.len()));
+    record(ledger, container, OperationKind::PointRead, u32::from(item.is_some()), 1, charge);
+}
+
 fn items_count(items: &[Item]) -> u32 {
     u32::try_from(items.len()).unwrap_or(u32::MAX)
 }
@@ -183,16 +188,27 @@ impl Store for EmbeddedStore {
         id: &str,
         ledger: &Ledger,
     ) -> Result<Option<Item>, Fault> {
-        let number = self.container(container)?.id;
-        let item = if can_exist(partition_key.as_str(), id) {
-            reader::read(&self.engine, number, partition_key.as_str(), id, self.clock.now_ms())?
-        } else {
-            None
-        };
-        let bytes = item.as_ref().map_or(0, |item| item.body.len());
-        let items = u32::from(item.is_some());
-        record(ledger, container, OperationKind::PointRead, items, 1, charges::point_read(bytes));
+        let (number, now_ms) = (self.container(container)?.id, self.clock.now_ms());
+        let item = reader::read(&self.engine.view(), number, partition_key.as_str(), id, now_ms)?;
+        record_point_read(ledger, container, item.as_ref());
         Ok(item)
+    }
+
+    async fn read_many(
+        &self,
+        container: ContainerName,
+        keys: &[(PartitionKey, String)],
+        ledger: &Ledger,
+    ) -> Result<Vec<Option<Item>>, Fault> {
+        let (number, now_ms) = (self.container(container)?.id, self.clock.now_ms());
+        let view = self.engine.view();
+        let mut items = Vec::with_capacity(keys.len());
+        for (partition_key, id) in keys {
+            let item = reader::read(&view, number, partition_key.as_str(), id, now_ms)?;
+            record_point_read(ledger, container, item.as_ref());
+            items.push(item);
+        }
+        Ok(items)
     }
 
     async fn write(

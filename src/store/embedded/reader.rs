@@ -9,6 +9,7 @@ use bytes::Bytes;
 use super::document::{Place, VALUE_PREFIX_BYTES, decode_value_prefix};
 use super::engine::{Engine, Entry, Space, View, prefix_end};
 use super::keys::{self, ContainerId};
+use super::prepare::can_exist;
 use crate::store::{Direction, ETag, Fault, FaultKind, Item, Keyset};
 
 /// An item in the engine's bytes, if it is there at this instant.
@@ -24,13 +25,15 @@ pub(super) fn parse_item(value: Bytes, now_ms: i64) -> Result<Option<(u64, Item)
 
 /// Reads one item.
 pub(super) fn read(
-    engine: &Engine,
+    view: &View<'_>,
     container: ContainerId,
     partition_key: &str,
     id: &str,
     now_ms: i64,
 ) -> Result<Option<Item>, Fault> {
-    let view = engine.view();
+    if !can_exist(partition_key, id) {
+        return Ok(None);
+    }
     let Some(bytes) = view.get(Space::Ids, &keys::id_key(container, partition_key, id))? else {
         return Ok(None);
     };
