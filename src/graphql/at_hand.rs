@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use async_graphql::indexmap::IndexMap;
+use async_graphql::indexmap::map::Entry;
 use async_graphql::parser::types::{Field, Selection, SelectionSet};
 use async_graphql::registry::Registry;
 use async_graphql::resolver_utils::ContainerType;
@@ -239,11 +240,11 @@ fn resolve_field<'a, T: AtHand + ContainerType>(
 
 /// Adds a value under its response key. The same key selected twice is the same field, with its selections together.
 fn merge(values: &mut IndexMap<Name, Value>, key: Name, value: Value) {
-    match values.get_mut(&key) {
-        None => {
-            values.insert(key, value);
+    match values.entry(key) {
+        Entry::Vacant(vacant) => {
+            vacant.insert(value);
         }
-        Some(before) => merge_values(before, value),
+        Entry::Occupied(mut before) => merge_values(before.get_mut(), value),
     }
 }
 

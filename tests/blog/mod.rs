@@ -1,5 +1,5 @@
-//! A small blog on an embedded store: written item by item, with its copies, so that reads are tested without the
-//! write side and the projections.
+//! A small blog on an embedded store: written item by item as commands leave them, with its copies made by the
+//! change feed.
 
 #![allow(dead_code, reason = "each test takes what it needs")]
 
@@ -14,18 +14,22 @@ use onehop::accounts::secret::SigningSecret;
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
 use onehop::accounts::{Authenticator, PasswordHasher};
 use onehop::blog::commands::{CommandLimits, CommandParts, Commands};
-use onehop::blog::containers::{ACCOUNTS, FEED, FEED_PARTITION, POSTS, SPECS, USERS};
+use onehop::blog::containers::{self, ACCOUNTS, POSTS, USERS};
 use onehop::blog::ids::{CommentId, LikeId, PostId, RandomIds, UserId};
-use onehop::blog::items::{AccountItem, CommentItem, LikeItem, PostCopyItem, PostItem, UserItem, types};
+use onehop::blog::items::{AccountItem, CommentItem, LikeItem, PostItem, UserItem, types};
+use onehop::blog::projections;
 use onehop::blog::reads::ReadModels;
+use onehop::changefeed::{self, Processor, Settings};
 use onehop::graphql::{Executor, GlobalId, ProjectionStatus, ProjectionStatuses, Services};
 use onehop::lifecycle::Tasks;
 use onehop::store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
 use onehop::store::{
-    ContainerName, Fault, Ledger, ManualClock, NewItem, PartitionKey, Store, WriteOp, format_timestamp,
+    Clock, ContainerName, ContainerSpec, Fault, Ledger, ManualClock, NewItem, PartitionKey, Store, WriteOp,
+    format_timestamp,
 };
 use serde::Serialize;
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 pub use recording::Recording;
@@ -41,6 +45,7 @@ pub const POSTS_EACH: u128 = 3;
 /// A blog, and everything that reads it.
 pub struct Blog {
     pub store: Arc<Recording>,
+    pub clock: Arc<ManualClock>,
     pub reads: ReadModels,
     pub executor: Executor,
     pub tokens: Tokens,
@@ -56,7 +61,8 @@ pub fn empty() -> Blog {
         ..EmbeddedConfig::new(directory.path())
     };
     let clock = Arc::new(ManualClock::new(NOW_MS));
-    let embedded = EmbeddedStore::open(&config, SPECS, clock.clone()).expect("the store opens");
+    let specs: Vec<ContainerSpec> = containers::SPECS.iter().chain(changefeed::SPECS).copied().collect();
+    let embedded = EmbeddedStore::open(&config, &specs, clock.clone()).expect("the store opens");
     let store = Arc::new(Recording::new(Arc::new(embedded)));
     let port: Arc<dyn Store> = store.clone();
     let secret = SigningSecret::from_bytes(vec![7; 32]).expect("a secret");
@@ -74,11 +80,11 @@ pub fn empty() -> Blog {
         }),
         tokens: tokens.clone(),
         projections: Arc::new(NoProjections),
-        clock,
+        clock: clock.clone(),
         ids: Arc::new(RandomIds),
     };
     let executor = Executor::new(services, Authenticator::new(tokens.clone(), None));
-    Blog { store, reads, executor, tokens, _directory: directory }
+    Blog { store, clock, reads, executor, tokens, _directory: directory }
 }
 
 /// A blog in which three users wrote three posts each, commented on every post and liked most.
@@ -92,6 +98,7 @@ pub async fn small() -> Blog {
             (0..3).filter(|liker| *liker != usize::try_from(post % 4).unwrap()).collect();
         blog.add_post(post, usize::try_from(post % 3).unwrap(), 5, &likers).await;
     }
+    blog.drain().await;
     blog
 }
 
@@ -131,7 +138,7 @@ impl Blog {
         self.put(ACCOUNTS, &PartitionKey::from(normalised.as_str()), &normalised, &account).await;
     }
 
-    /// Adds a post with so many comments, by all users in turn, and these likes; and its copies.
+    /// Adds a post with so many comments, by all users in turn, and these likes.
     pub async fn add_post(&self, number: u128, author: usize, comments: u32, likers: &[usize]) {
         let id = post_id(number);
         // Two posts each share an instant, so that the id has to break ties.
@@ -159,9 +166,6 @@ impl Blog {
         for liker in likers {
             self.add_like(&post, *liker).await;
         }
-        let copy = PostCopyItem::of(&post);
-        self.put(USERS, &post.user_id.partition_key(), &id.to_string(), &copy).await;
-        self.put(FEED, &PartitionKey::from(FEED_PARTITION), &id.to_string(), &copy).await;
     }
 
     async fn add_comment(&self, post: &PostItem, number: u32) {
@@ -194,6 +198,15 @@ impl Blog {
             version: 1,
         };
         self.put(POSTS, &post.id.partition_key(), &id.to_string(), &like).await;
+    }
+
+    /// Lets the copies follow what was written.
+    pub async fn drain(&self) {
+        let (store, clock): (Arc<dyn Store>, Arc<dyn Clock>) = (self.store.clone(), self.clock.clone());
+        let settings = Settings::new("test").without_delays();
+        let stop = CancellationToken::new();
+        let processor = Processor::open(store, clock, projections::all(), settings, stop).await;
+        processor.expect("the processor opens").drain().await.expect("the change feed drains");
     }
 
     /// Writes an item, whatever was there.
