@@ -1,6 +1,7 @@
 //! `onehop verify`: every count, copy, summary and username, recomputed from the write side.
 
 use clap::Args;
+use clap::builder::BoolishValueParser;
 
 use super::Exit;
 use super::progress::perform;
@@ -15,11 +16,11 @@ pub struct Verify {
     data: DataSettings,
 
     /// Mend what is wrong, then verify again
-    #[arg(long, env = "ONEHOP_REPAIR")]
+    #[arg(long, env = "ONEHOP_REPAIR", value_parser = BoolishValueParser::new())]
     repair: bool,
 
     /// Print the report as JSON
-    #[arg(long, env = "ONEHOP_JSON")]
+    #[arg(long, env = "ONEHOP_JSON", value_parser = BoolishValueParser::new())]
     json: bool,
 }
 

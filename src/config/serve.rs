@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::BoolishValueParser;
 
 /// Settings of the server.
 #[derive(Debug, Clone, Args)]
@@ -13,7 +14,7 @@ pub struct ServeSettings {
     pub listen: SocketAddr,
 
     /// Fill an empty data directory with the demo data set before the first start
-    #[arg(long, env = "ONEHOP_DEMO")]
+    #[arg(long, env = "ONEHOP_DEMO", value_parser = BoolishValueParser::new())]
     pub demo: bool,
 
     /// Users of the demo data set
