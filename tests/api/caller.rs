@@ -151,7 +151,8 @@ pub fn mutation_of(mutation: &str, input: Value) -> (String, Value) {
         "deleteComment" => format!("deletedCommentId post {{ {POST} }}"),
         "likePost" => {
             format!(
-                "like {{ id creationDate user {{ id username }} post {{ id }} }} post {{ {POST} viewerHasLiked }}"
+                "like {{ id creationDate user {{ id username }} post {{ id }} }}
+                 post {{ {POST} viewerHasLiked }}"
             )
         }
         "unlikePost" => format!("post {{ {POST} viewerHasLiked }}"),

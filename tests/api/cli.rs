@@ -1,6 +1,7 @@
 //! The program's command line.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use clap::{Command, CommandFactory};
 use onehop::cli::Cli;
@@ -94,9 +95,12 @@ async fn a_bad_setting_is_refused_by_the_name_of_its_flag() {
         ("--log", "=,="),
         ("--no-such-flag", "1"),
     ] {
-        let (status, printed) = run_on(&data, &["serve", flag, value]).await;
-        assert_eq!(status, 2, "{flag} {value}: {printed}");
-        assert!(printed.contains(flag), "{flag} {value}: {printed}");
+        let by_flag = run_on(&data, &["serve", flag, value]).await;
+        let by_variable = run_with(&data, flag, value).await;
+        for (status, printed) in [by_flag].into_iter().chain(by_variable) {
+            assert_eq!(status, 2, "{flag} {value}: {printed}");
+            assert!(printed.contains(flag), "{flag} {value}: {printed}");
+        }
         assert!(!data.exists(), "{flag} {value}: nothing is made before the settings are checked");
     }
     for (flag, value) in [("--users", "0"), ("--users", "some"), ("--rng-seed", "-1")] {
@@ -108,14 +112,28 @@ async fn a_bad_setting_is_refused_by_the_name_of_its_flag() {
     }
 }
 
+/// Runs `onehop serve` with a setting by its environment variable, if there is such a flag.
+async fn run_with(data: &Path, flag: &str, value: &str) -> Option<(i32, String)> {
+    let (variable, _) = flags().remove(flag)?;
+    let mut command = onehop(&["serve", "--data", data.to_str().unwrap()]);
+    command.env(variable.unwrap(), value);
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    Some((output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap()))
+}
+
 #[tokio::test]
-async fn an_environment_variable_is_refused_by_the_name_of_its_flag_too() {
-    let output = tokio::task::spawn_blocking(|| {
-        onehop(&["serve"]).env("ONEHOP_PHYSICAL_PARTITIONS", "0").output().unwrap()
-    });
-    let output = output.await.unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("--physical-partitions"));
+async fn a_flag_without_a_value_is_on_or_off_by_its_variable() {
+    let directory = tempfile::tempdir().unwrap();
+    assert_eq!(run_on(directory.path(), &["seed", "--users", "1"]).await.0, 0);
+    for (value, is_on) in
+        [("1", true), ("true", true), ("yes", true), ("0", false), ("false", false), ("no", false)]
+    {
+        let mut command = onehop(&["verify", "--data", directory.path().to_str().unwrap()]);
+        command.env("ONEHOP_JSON", value);
+        let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+        assert!(output.status.success(), "{value}: {output:?}");
+        assert_eq!(serde_json::from_slice::<Value>(&output.stdout).is_ok(), is_on, "{value}");
+    }
 }
 
 #[tokio::test]
@@ -161,7 +179,8 @@ async fn a_served_blog_is_there_again_after_a_restart_and_so_are_its_tokens() {
         async { sent.await.unwrap().json::<Value>().await.unwrap() }
     };
     let serving = Serving::start(directory.path(), &["--demo", "--demo-users", "3"]);
-    let sign_up = "mutation { createUser(input: { username: \"newcomer\", password: \"one and two\" }) { accessToken } }";
+    let sign_up = "mutation {
+        createUser(input: { username: \"newcomer\", password: \"one and two\" }) { accessToken } }";
     let answer = send(&serving.address, sign_up, "").await;
     let token = answer["data"]["createUser"]["accessToken"].as_str().unwrap().to_owned();
     let post = "mutation { createPost(input: { title: \"First\", content: \"c\" }) { post { id } } }";

@@ -2,12 +2,13 @@
 
 use onehop::blog::containers::{FEED, FEED_PARTITION, POSTS, USERS};
 use onehop::blog::ids::{PostId, UserId};
+use onehop::cli::work::DEMO_PASSWORD;
 use onehop::graphql::GlobalId;
 use onehop::store::{Ledger, NewItem, PartitionKey, WriteOp};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::binary::{run, run_on};
+use crate::binary::{Serving, run, run_on};
 use crate::server::{Server, Setup};
 
 async fn serving() -> Server {
@@ -82,6 +83,61 @@ async fn a_running_server_rebuilds_its_read_models_for_the_command() {
     assert_eq!(run_on(server.data(), &["rebuild", "--read-model", "feed"]).await.0, 0);
     assert_eq!(feed(&server).await, json!([{ "id": second }, { "id": first }]));
     assert_eq!(server.verify().await.drifts.len(), 1, "the copy in users was not asked for");
+}
+
+#[tokio::test]
+async fn a_running_server_seeds_for_the_command_and_keeps_what_is_there() {
+    let server = serving().await;
+    let newcomer = server.sign_up("newcomer").await;
+    let post = newcomer.post("Engines").await;
+    let (status, printed) = run_on(server.data(), &["seed", "--users", "2"]).await;
+    assert_eq!(status, 0, "{printed}");
+    let query = "query($id: ID!) { post(id: $id) { title }
+        userByUsername(username: \"ada\") { posts { nodes { id } } } }";
+    let data = newcomer.data(query, json!({ "id": post })).await;
+    assert_eq!(data["post"]["title"], "Engines");
+    assert!(data["userByUsername"]["posts"]["nodes"].as_array().unwrap().len() >= 5);
+    assert_eq!(server.verify().await.drifts, []);
+    let input = json!({ "username": "ada", "password": DEMO_PASSWORD });
+    server.anonymous().mutate("signIn", input).await;
+}
+
+#[tokio::test]
+async fn what_changes_meanwhile_is_no_drift() {
+    let server = serving().await;
+    let ada = server.sign_up("ada").await;
+    let post = ada.post("Engines").await;
+    let writing = async {
+        for number in 0..40 {
+            let comment = ada.comment(&post, &format!("comment {number}")).await;
+            if number % 2 == 0 {
+                ada.mutate("deleteComment", json!({ "commentId": comment })).await;
+            }
+            if number % 8 == 0 {
+                ada.mutate("updateUser", json!({ "username": format!("ada{number}") })).await;
+                ada.post(&format!("post {number}")).await;
+            }
+        }
+    };
+    let verifying = async {
+        for _ in 0..4 {
+            let (status, printed) = run_on(server.data(), &["verify"]).await;
+            assert_eq!(status, 0, "{printed}");
+        }
+    };
+    futures::join!(writing, verifying);
+    assert_eq!(ada.counts(&post).await, [20, 0]);
+}
+
+#[tokio::test]
+async fn a_directory_with_a_long_name_has_a_socket_too() {
+    let parent = tempfile::tempdir().unwrap();
+    let data = parent.path().join("d".repeat(200));
+    let serving = Serving::start(&data, &[]);
+    let (status, printed) = run_on(&data, &["verify"]).await;
+    assert_eq!((status, printed.contains("clean")), (0, true), "{printed}");
+    assert_eq!(tokio::task::spawn_blocking(move || serving.stop()).await.unwrap().0, 0);
+    assert!(!data.join("control.sock").exists(), "a stop leaves no socket behind");
 }
 
 #[tokio::test]

@@ -33,7 +33,8 @@ fn bad_requests() -> Vec<Value> {
     .into();
     let inline = |password: &str| {
         format!(
-            "mutation {{ createUser(input: {{ username: \"eve\", password: {password} }}) {{ accessToken }} }}"
+            "mutation {{
+               createUser(input: {{ username: \"eve\", password: {password} }}) {{ accessToken }} }}"
         )
     };
     requests.extend([

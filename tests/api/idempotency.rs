@@ -55,16 +55,29 @@ async fn a_repeated_post_is_the_first_one() {
 #[tokio::test]
 async fn a_repeated_sign_up_is_the_first_one_for_who_knows_the_password() {
     let server = Server::start().await;
-    let input = |name: &str, password: &str, key: &str| json!({ "username": name, "password": password, "idempotencyKey": key });
-    let first = server.anonymous().mutate("createUser", input("ada", PASSWORD, "k")).await;
-    let again = server.anonymous().mutate("createUser", input("ada", PASSWORD, "k")).await;
+    let input =
+        |password: &str, key: &str| json!({ "username": "ada", "password": password, "idempotencyKey": key });
+    let first = server.anonymous().mutate("createUser", input(PASSWORD, "k")).await;
+    let again = server.anonymous().mutate("createUser", input(PASSWORD, "k")).await;
     assert_eq!(again["user"], first["user"]);
     for (password, key, field) in
         [("another password", "k", "idempotencyKey"), (PASSWORD, "other", "username")]
     {
-        let refused = server.anonymous().refused_mutation("createUser", input("ada", password, key)).await;
+        let refused = server.anonymous().refused_mutation("createUser", input(password, key)).await;
         assert_eq!(refused.of(), ("CONFLICT", Some(field)));
     }
+}
+
+#[tokio::test]
+async fn equal_sign_ups_at_once_are_one() {
+    let server = Server::start().await;
+    let input = json!({ "username": "ada", "password": PASSWORD, "idempotencyKey": "k" });
+    let anonymous = server.anonymous();
+    let payloads = join_all((0..6).map(|_| anonymous.mutate("createUser", input.clone()))).await;
+    assert!(payloads.iter().all(|payload| payload["user"] == payloads[0]["user"]), "{payloads:?}");
+    server.settle().await;
+    let report = server.verify().await;
+    assert_eq!((report.users, report.drifts), (1, vec![]));
 }
 
 #[tokio::test]

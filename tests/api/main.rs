@@ -20,6 +20,7 @@ mod ownership;
 mod paging;
 mod posts;
 mod projections;
+mod readme;
 mod reads;
 mod rename;
 mod repair;

@@ -36,12 +36,16 @@ async fn each_question_has_its_answer_in_each_model() {
     let query = |model: &str| {
         format!(
             "query($user: ID!, $post: ID!) {{
-               user(id: $user, model: {model}) {{ id username posts {{ nodes {{ {POST} }} pageInfo {{ hasNextPage }} }} }}
+               user(id: $user, model: {model}) {{ id username
+                 posts {{ nodes {{ {POST} }} pageInfo {{ hasNextPage }} }} }}
                userByUsername(username: \"BOB\", model: {model}) {{ id username }}
                post(id: $post, model: {model}) {{ {POST} content
-                 comments {{ edges {{ cursor node {{ id content creationDate author {{ id username }} post {{ id title }} }} }} nodes {{ id }} }}
-                 likes {{ edges {{ cursor node {{ id creationDate user {{ id username }} post {{ id likeCount }} }} }} nodes {{ id }} }} }}
-               feed(model: {model}) {{ nodes {{ {POST} }} edges {{ cursor }} pageInfo {{ hasNextPage endCursor }} }} }}"
+                 comments {{ nodes {{ id }} edges {{ cursor
+                   node {{ id content creationDate author {{ id username }} post {{ id title }} }} }} }}
+                 likes {{ nodes {{ id }} edges {{ cursor
+                   node {{ id creationDate user {{ id username }} post {{ id likeCount }} }} }} }} }}
+               feed(model: {model}) {{ nodes {{ {POST} }} edges {{ cursor }}
+                 pageInfo {{ hasNextPage endCursor }} }} }}"
         )
     };
     let variables = json!({ "user": blog.ada.id, "post": blog.posts[0] });

@@ -49,10 +49,12 @@ async fn after_a_rename_and_a_quiet_moment_the_old_name_is_nowhere() {
     let stored = everything_stored(&server).await;
     assert!(!stored.contains("adalovelace"), "{stored}");
 
-    let lists = "nodes { author { username } comments { nodes { author { username } } } likes { nodes { user { username } } } }";
+    let lists = "nodes { author { username }
+        comments { nodes { author { username } } } likes { nodes { user { username } } } }";
     for model in ["V1", "V2", "V3"] {
         let query = format!(
-            "{{ feed(model: {model}) {{ {lists} }} user(id: \"{}\", model: {model}) {{ username posts {{ {lists} }} }} }}",
+            "{{ feed(model: {model}) {{ {lists} }}
+               user(id: \"{}\", model: {model}) {{ username posts {{ {lists} }} }} }}",
             ada.id
         );
         let data = server.anonymous().data(&query, json!({})).await;
