@@ -96,6 +96,28 @@ async fn a_journal_that_was_cut_short_leaves_whole_batches() {
     assert!(fewest < 20 * ITEMS_PER_BATCH, "the cuts did reach the data");
 }
 
+#[tokio::test]
+async fn damage_within_a_journal_leaves_whole_batches_or_is_an_error() {
+    let origin = tempfile::tempdir().expect("a temporary directory");
+    {
+        let store = open(origin.path());
+        for batch in 0..20 {
+            create_batch(&store, "h1", batch, ITEMS_PER_BATCH).await.expect("written");
+        }
+    }
+    trim_journals(origin.path());
+    let (journal, _) = files(origin.path(), "jnl").pop().expect("a journal");
+    for place in 1..16 {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        copy(origin.path(), directory.path());
+        damage(&directory.path().join(journal.strip_prefix(origin.path()).expect("inside")), &[place]);
+        if let Ok(store) = open_with(&config(directory.path())) {
+            let items = count(&store).await;
+            assert_eq!(items % ITEMS_PER_BATCH, 0, "half a batch came back");
+        }
+    }
+}
+
 const TABLE_BYTES: u64 = 1024 * 1024;
 const LARGE_ITEMS_MAX: usize = 200;
 

@@ -1,5 +1,6 @@
 //! Opening a data directory: configuration, what is remembered of the containers, and the start of the writer.
 
+use std::panic::catch_unwind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -60,7 +61,7 @@ impl EmbeddedStore {
             return Err(OpenError::PhysicalPartitionsLimit { wanted, max: PHYSICAL_PARTITIONS_MAX });
         }
         let directory = Directory::open(&config.path)?;
-        let engine = Arc::new(Engine::open(&directory.engine_path(), config.cache_bytes, config.durability)?);
+        let engine = Arc::new(open_engine(&directory, config)?);
         let partitions = stored_partitions(&engine, config)?;
         let ids = stored_container_ids(&engine, specs, config)?;
         let sequence = stored_sequence(&engine, config)?;
@@ -105,6 +106,14 @@ impl EmbeddedStore {
             counters,
         })
     }
+}
+
+/// Opens the engine. It checks what it reads by checksums, but takes some lengths in a damaged journal on trust: what
+/// panics there is an error here.
+fn open_engine(directory: &Directory, config: &EmbeddedConfig) -> Result<Engine, OpenError> {
+    let path = directory.engine_path();
+    let opening = || Engine::open(&path, config.cache_bytes, config.durability);
+    catch_unwind(opening).unwrap_or_else(|_| Err(damaged(config, "the journal of the storage engine")))
 }
 
 fn io(config: &EmbeddedConfig) -> impl Fn(Fault) -> OpenError {
