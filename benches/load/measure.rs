@@ -1,0 +1,316 @@
+//! Closed-loop load: each connection sends its next request when the last one is answered.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use futures::future::try_join_all;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use crate::arguments::Arguments;
+use crate::client::{Connection, RequestTemplate, find};
+use crate::process::ServerProcess;
+
+/// Requests before the first round, from which the number of a round is computed.
+const WARM_UP_REQUESTS: usize = 1_000;
+/// The fewest and the most requests of a round whose number is computed.
+const ROUND_REQUESTS: std::ops::RangeInclusive<usize> = 200..=100_000;
+/// Every so many answers one is compared whole, and not by its length alone.
+const COMPARED_ANSWERS: usize = 64;
+/// How long the projections may take to catch up with a round of writes.
+const DRAIN_MAX: Duration = Duration::from_secs(60);
+const DRAIN_POLL: Duration = Duration::from_millis(5);
+
+/// How often and how much.
+pub struct Plan {
+    connections: usize,
+    requests: Option<usize>,
+    rounds: usize,
+    round: Duration,
+}
+
+impl Plan {
+    /// What the command line asks for.
+    pub fn new(arguments: &Arguments) -> Self {
+        Self {
+            connections: arguments.connections.get(),
+            requests: arguments.requests.map(Into::into),
+            rounds: arguments.rounds.get(),
+            round: Duration::from_millis(arguments.round_ms),
+        }
+    }
+
+    /// The requests of a round, given how fast the warm-up was.
+    fn round_requests(&self, warm_up: &Round) -> usize {
+        self.requests.unwrap_or_else(|| {
+            let fitting = warm_up.requests_per_second() * self.round.as_secs_f64();
+            (fitting as usize).clamp(*ROUND_REQUESTS.start(), *ROUND_REQUESTS.end())
+        })
+    }
+}
+
+/// The requests of one operation, in the order in which they are sent.
+pub struct Workload {
+    template: RequestTemplate,
+    variables: Vec<String>,
+    /// Of those who write; each pair of a token and variables is sent once.
+    tokens: Vec<String>,
+    sent: Cell<usize>,
+}
+
+impl Workload {
+    /// Anonymous requests, which come again and again.
+    pub fn new(document: &str, variables: Vec<String>) -> Self {
+        Self::signed_in(document, variables, Vec::new())
+    }
+
+    /// Requests that change something.
+    pub fn signed_in(document: &str, variables: Vec<String>, tokens: Vec<String>) -> Self {
+        Self { template: RequestTemplate::new(document), variables, tokens, sent: Cell::new(0) }
+    }
+
+    fn is_write(&self) -> bool {
+        !self.tokens.is_empty()
+    }
+
+    /// How many requests are left.
+    fn remaining(&self) -> usize {
+        if self.is_write() { self.variables.len() * self.tokens.len() - self.sent.get() } else { usize::MAX }
+    }
+
+    /// Writes the next request, and says which variables it has.
+    fn next(&self, request: &mut Vec<u8>) -> usize {
+        let number = self.sent.replace(self.sent.get() + 1);
+        let index = number % self.variables.len();
+        // Neighbouring requests come from different users, and no pair comes twice.
+        let token = (!self.tokens.is_empty())
+            .then(|| &self.tokens[(number + number / self.variables.len()) % self.tokens.len()]);
+        self.template.write(&self.variables[index], token.map(String::as_str), request);
+        index
+    }
+}
+
+/// What one server did in one round.
+struct Round {
+    elapsed: Duration,
+    cpu: Duration,
+    latencies: Vec<Duration>,
+}
+
+impl Round {
+    fn requests_per_second(&self) -> f64 {
+        self.latencies.len() as f64 / self.elapsed.as_secs_f64()
+    }
+}
+
+/// The medians of all rounds.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Figures {
+    pub requests_per_second: f64,
+    pub p50_ms: f64,
+    pub p99_ms: f64,
+    pub cpu_ms: f64,
+}
+
+/// Sends every request once to both servers and compares the `data` of the answers, byte by byte.
+pub async fn compare_answers(workload: &Workload, real: &str, bare: &str) -> Result<()> {
+    let (real, bare) = (answers(workload, real).await?, answers(workload, bare).await?);
+    for ((real, bare), variables) in real.iter().zip(&bare).zip(&workload.variables) {
+        let (real, bare) = (data(real)?, data(bare)?);
+        if real != bare {
+            bail!("different answers for {variables}:\n{real}\n{bare}");
+        }
+    }
+    Ok(())
+}
+
+/// Measures two servers in turns, so that what disturbs one round disturbs both.
+pub async fn in_turns(
+    plan: &Plan,
+    workload: &Workload,
+    real: &ServerProcess,
+    bare: &ServerProcess,
+) -> Result<(Figures, Figures)> {
+    let mut real = Measurement::warm_up(plan, workload, real).await?;
+    let mut bare = Measurement::warm_up(plan, workload, bare).await?;
+    for _ in 0..plan.rounds {
+        real.round().await?;
+        bare.round().await?;
+    }
+    Ok((real.figures(), bare.figures()))
+}
+
+/// Measures one server by itself.
+pub async fn alone(plan: &Plan, workload: &Workload, server: &ServerProcess) -> Result<Figures> {
+    let mut server = Measurement::warm_up(plan, workload, server).await?;
+    for _ in 0..plan.rounds {
+        server.round().await?;
+    }
+    Ok(server.figures())
+}
+
+struct Measurement<'a> {
+    workload: &'a Workload,
+    server: &'a ServerProcess,
+    connections: Vec<Connection>,
+    /// The answers to the reads, by their variables.
+    expected: Vec<Vec<u8>>,
+    round_requests: usize,
+    rounds: Vec<Round>,
+}
+
+impl<'a> Measurement<'a> {
+    async fn warm_up(plan: &Plan, workload: &'a Workload, server: &'a ServerProcess) -> Result<Self> {
+        let connections = (0..plan.connections).map(|_| Connection::open(server.address()));
+        let expected =
+            if workload.is_write() { Vec::new() } else { answers(workload, server.address()).await? };
+        let mut measurement = Self {
+            workload,
+            server,
+            connections: try_join_all(connections).await?,
+            expected,
+            round_requests: plan.requests.unwrap_or(WARM_UP_REQUESTS).min(WARM_UP_REQUESTS),
+            rounds: Vec::with_capacity(plan.rounds),
+        };
+        // No more than a part of the writes goes into the warm-up, and the rounds share the rest.
+        let fair_share = |parts: usize| workload.remaining() / parts.max(1);
+        measurement.round_requests = measurement.round_requests.min(fair_share(2 * (plan.rounds + 1)));
+        let warm_up = measurement.send_all().await?;
+        measurement.round_requests = plan.round_requests(&warm_up).min(fair_share(plan.rounds));
+        Ok(measurement)
+    }
+
+    async fn round(&mut self) -> Result<()> {
+        let round = self.send_all().await?;
+        self.rounds.push(round);
+        Ok(())
+    }
+
+    async fn send_all(&mut self) -> Result<Round> {
+        let cpu = self.server.cpu_time()?;
+        let start = Instant::now();
+        let left = Cell::new(self.round_requests);
+        let (workload, expected) = (self.workload, &self.expected[..]);
+        let loops =
+            self.connections.iter_mut().map(|connection| send_while(connection, workload, expected, &left));
+        let latencies = try_join_all(loops).await?.concat();
+        let elapsed = start.elapsed();
+        if workload.is_write() {
+            drain(self.server.address()).await?;
+        }
+        Ok(Round { elapsed, cpu: self.server.cpu_time()?.saturating_sub(cpu), latencies })
+    }
+
+    fn figures(self) -> Figures {
+        let rounds = self.rounds.into_iter().map(|mut round| {
+            round.latencies.sort_unstable();
+            Figures {
+                requests_per_second: round.requests_per_second(),
+                p50_ms: quantile_ms(&round.latencies, 0.50),
+                p99_ms: quantile_ms(&round.latencies, 0.99),
+                cpu_ms: round.cpu.as_secs_f64() * 1_000.0 / round.latencies.len() as f64,
+            }
+        });
+        let rounds: Vec<_> = rounds.collect();
+        let median = |figure: fn(&Figures) -> f64| {
+            let mut values: Vec<_> = rounds.iter().map(figure).collect();
+            values.sort_unstable_by(f64::total_cmp);
+            values[values.len() / 2]
+        };
+        Figures {
+            requests_per_second: median(|round| round.requests_per_second),
+            p50_ms: median(|round| round.p50_ms),
+            p99_ms: median(|round| round.p99_ms),
+            cpu_ms: median(|round| round.cpu_ms),
+        }
+    }
+}
+
+/// Sends requests over one connection for as long as there are some left.
+async fn send_while(
+    connection: &mut Connection,
+    workload: &Workload,
+    expected: &[Vec<u8>],
+    left: &Cell<usize>,
+) -> Result<Vec<Duration>> {
+    let mut request = Vec::new();
+    let mut latencies = Vec::new();
+    while left.get() > 0 {
+        left.set(left.get() - 1);
+        let index = workload.next(&mut request);
+        let start = Instant::now();
+        let answer = connection.send(&request).await?;
+        latencies.push(start.elapsed());
+        match expected.get(index) {
+            None => ensure_no_errors(answer)?,
+            Some(expected) => {
+                let is_expected = answer.len() == expected.len()
+                    && (latencies.len() % COMPARED_ANSWERS != 0 || answer == &expected[..]);
+                ensure!(is_expected, "another answer than before: {}", String::from_utf8_lossy(answer));
+            }
+        }
+    }
+    Ok(latencies)
+}
+
+/// The answer to each of the requests.
+async fn answers(workload: &Workload, address: &str) -> Result<Vec<Vec<u8>>> {
+    let mut connection = Connection::open(address).await?;
+    let mut request = Vec::new();
+    let mut answers = Vec::with_capacity(workload.variables.len());
+    for variables in &workload.variables {
+        workload.template.write(variables, None, &mut request);
+        let answer = connection.send(&request).await?;
+        ensure_no_errors(answer)?;
+        answers.push(answer.to_vec());
+    }
+    Ok(answers)
+}
+
+/// In JSON a quote within a text is escaped, so this finds nothing but the key of a response with errors.
+fn ensure_no_errors(answer: &[u8]) -> Result<()> {
+    ensure!(find(answer, b"\"errors\":").is_none(), "errors: {}", String::from_utf8_lossy(answer));
+    Ok(())
+}
+
+fn data(answer: &[u8]) -> Result<&str> {
+    #[derive(Deserialize)]
+    struct Answer<'a> {
+        #[serde(borrow)]
+        data: &'a RawValue,
+    }
+
+    Ok(serde_json::from_slice::<Answer<'_>>(answer).context("an answer without data")?.data.get())
+}
+
+/// Waits until the read models have what was written: their CPU time belongs to the writes.
+async fn drain(address: &str) -> Result<()> {
+    #[derive(Deserialize)]
+    struct Data {
+        projections: Vec<Projection>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Projection {
+        pending_changes: u64,
+    }
+
+    let mut connection = Connection::open(address).await?;
+    let start = Instant::now();
+    while start.elapsed() < DRAIN_MAX {
+        let data: Data = connection.ask("{ projections { pendingChanges } }", &json!({})).await?;
+        if data.projections.iter().all(|projection| projection.pending_changes == 0) {
+            return Ok(());
+        }
+        tokio::time::sleep(DRAIN_POLL).await;
+    }
+    bail!("the read models did not catch up within {DRAIN_MAX:?}")
+}
+
+fn quantile_ms(sorted: &[Duration], quantile: f64) -> f64 {
+    let index = ((sorted.len() - 1) as f64 * quantile).round() as usize;
+    sorted[index].as_secs_f64() * 1_000.0
+}

@@ -1,0 +1,145 @@
+//! The servers as child processes: started, found by the address they print, measured from outside, and ended by
+//! their own id when they are dropped.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use tokio::task::spawn_blocking;
+use tokio::time::{sleep, timeout};
+
+/// How long a server may take to print its address.
+const READY_MAX: Duration = Duration::from_secs(60);
+/// How long seeding may take.
+const SEED_MAX: Duration = Duration::from_secs(600);
+const SEED_POLL: Duration = Duration::from_millis(50);
+/// Ticks a second of the times in `/proc/<pid>/stat`: `USER_HZ`, which is 100 on every architecture of Linux that
+/// this project is built for.
+const TICKS_PER_SECOND: u64 = 100;
+/// `utime` and `stime` are fields 14 and 15; the first field behind the name is 3.
+const USER_TIME_AFTER_NAME: usize = 14 - 3;
+
+/// A server that runs until this is dropped.
+pub struct ServerProcess {
+    child: KilledOnDrop,
+    // Held so that the server can go on printing.
+    _stdout: BufReader<ChildStdout>,
+    address: String,
+}
+
+struct KilledOnDrop(Child);
+
+impl Drop for KilledOnDrop {
+    fn drop(&mut self) {
+        // Both fail only for a process that has ended by itself.
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+impl ServerProcess {
+    /// The release server on a data directory.
+    pub async fn start_real(data: &Path, scratch: &Path) -> Result<Self> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_onehop"));
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data);
+        Self::start(command, &scratch.join("server.log")).await
+    }
+
+    /// This program again, as the bare schema.
+    pub async fn start_bare(catalogue: &Path, scratch: &Path) -> Result<Self> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("--serve-bare").arg(catalogue);
+        Self::start(command, &scratch.join("bare.log")).await
+    }
+
+    async fn start(mut command: Command, log: &Path) -> Result<Self> {
+        let workers = std::thread::available_parallelism()?.to_string();
+        command
+            .env("TOKIO_WORKER_THREADS", workers)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(File::create(log)?);
+        let mut child = KilledOnDrop(command.spawn().context("a server does not start")?);
+        let stdout = BufReader::new(child.0.stdout.take().expect("the output is piped"));
+        let ready = timeout(READY_MAX, spawn_blocking(|| ready_address(stdout))).await;
+        let Ok(ready) = ready else { bail!("a server was not ready within {READY_MAX:?}: {}", tail(log)) };
+        let (address, stdout) = ready?.with_context(|| tail(log))?;
+        Ok(Self { child, _stdout: stdout, address })
+    }
+
+    /// The process id.
+    pub fn id(&self) -> u32 {
+        self.child.0.id()
+    }
+
+    /// `host:port`.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// CPU time of all threads so far, in user and kernel mode, in steps of 10 ms.
+    pub fn cpu_time(&self) -> Result<Duration> {
+        let stat = self.proc_file("stat")?;
+        // The name is in parentheses and may itself hold spaces and parentheses.
+        let (_, fields) = stat.rsplit_once(')').context("a process without a name")?;
+        let ticks = fields
+            .split_ascii_whitespace()
+            .skip(USER_TIME_AFTER_NAME)
+            .take(2)
+            .map(str::parse::<u64>)
+            .sum::<Result<u64, _>>()?;
+        Ok(Duration::from_millis(ticks * 1_000 / TICKS_PER_SECOND))
+    }
+
+    /// The most memory that was ever resident.
+    pub fn peak_rss_kib(&self) -> Result<u64> {
+        let status = self.proc_file("status")?;
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
+        Ok(peak.context("no peak of the memory")?.parse()?)
+    }
+
+    fn proc_file(&self, name: &str) -> Result<String> {
+        let path = PathBuf::from(format!("/proc/{}/{name}", self.id()));
+        std::fs::read_to_string(&path).with_context(|| format!("a server is gone: {}", path.display()))
+    }
+}
+
+/// Runs the release binary until it ends by itself.
+pub async fn run_to_end(arguments: &[&str], data: &Path, scratch: &Path) -> Result<()> {
+    let log = scratch.join("run.log");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_onehop"));
+    command.args(arguments).arg(data).stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&log)?);
+    let mut child = KilledOnDrop(command.spawn().context("the release binary does not start")?);
+    let start = Instant::now();
+    while start.elapsed() < SEED_MAX {
+        if let Some(status) = child.0.try_wait()? {
+            ensure!(status.success(), "`onehop {}` failed: {}", arguments.join(" "), tail(&log));
+            return Ok(());
+        }
+        sleep(SEED_POLL).await;
+    }
+    bail!("`onehop {}` took longer than {SEED_MAX:?}", arguments.join(" "))
+}
+
+fn ready_address(mut stdout: BufReader<ChildStdout>) -> Result<(String, BufReader<ChildStdout>)> {
+    let mut line = String::new();
+    loop {
+        line.clear();
+        ensure!(stdout.read_line(&mut line)? > 0, "a server ended before it was ready");
+        if let Some((_, rest)) = line.split_once("http://") {
+            let end = rest.find(|character: char| !(character.is_ascii_digit() || ".:".contains(character)));
+            return Ok((rest[..end.unwrap_or(rest.len())].to_owned(), stdout));
+        }
+    }
+}
+
+/// The end of a log, for an error.
+fn tail(log: &Path) -> String {
+    const LINES: usize = 10;
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<_> = text.lines().collect();
+    lines[lines.len().saturating_sub(LINES)..].join("\n")
+}
