@@ -7,5 +7,6 @@ mod failing_store;
 mod feed;
 mod leases;
 mod live;
+mod notes;
 mod renames;
 mod world;
