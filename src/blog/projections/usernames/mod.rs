@@ -52,6 +52,7 @@ impl Projection for Usernames {
             Some(Asked::RollForward(asked)) => roll_forward::step(&user, asked, turn),
             Some(Asked::Propagate(place)) if turn.answers.is_empty() => Ok(propagate::ask(&user, place)),
             Some(Asked::Propagate(place)) => propagate::step(&user, place, turn),
+            Some(Asked::Release(_)) if turn.answers.is_empty() => Ok(release::begin(&user)),
             Some(Asked::Release(asked)) => release::step(&user, asked, turn),
         }
     }

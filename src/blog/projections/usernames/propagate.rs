@@ -80,7 +80,10 @@ mod tests {
     };
     use super::super::Usernames;
     use super::*;
-    use crate::store::Change;
+    use crate::blog::ids::{LikeId, PostId};
+    use crate::blog::items::LikeItem;
+    use crate::store::{Change, format_timestamp};
+    use uuid::Uuid;
 
     fn change_of(user: &UserItem) -> Change {
         change(user.id.partition_key(), user.id.to_string(), user)
@@ -123,6 +126,29 @@ mod tests {
             panic!("a keyset")
         };
         assert_eq!(after.id, post(2, &old).id.to_string());
+    }
+
+    #[test]
+    fn a_pass_that_was_saved_at_its_end_goes_on_with_the_former_reservation() {
+        let (old, mut new) = (user(1, "ada", 1), user(1, "grace", 2));
+        new.former_username = Some("ada".to_owned());
+        let change = change_of(&new);
+        let mut step = first(&Usernames, &change);
+        for named in [item(1, &post(2, &old)), item(1, &comment(3, &post(2, &old), &old))] {
+            step = answer(&Usernames, &change, &step, &[found(1, &new), page(vec![named], false)]);
+        }
+        let like = LikeItem {
+            id: LikeId::derive(PostId(Uuid::from_u128(2)), old.id),
+            item_type: types::LIKE.to_owned(),
+            post_id: PostId(Uuid::from_u128(2)),
+            user_id: old.id,
+            user_username: old.username,
+            creation_date: format_timestamp(0),
+            version: 1,
+        };
+        step = answer(&Usernames, &change, &step, &[found(1, &new), page(vec![item(1, &like)], false)]);
+        assert_eq!(asked(&step), ["accounts/ada"]);
+        assert_eq!(resume(&Usernames, &change, step.note()).reads(), step.reads());
     }
 
     #[test]
