@@ -11,6 +11,14 @@ use crate::writer::content_of;
 /// Posts, comments and likes in a page: more than any list here has.
 const FIRST: u32 = 100;
 
+/// No change is waiting, and none was parked because it could not be projected.
+pub async fn check_projections(api: &Api) {
+    let answer = api.ask("{ projections { name pendingChanges deadLetters } }", json!({})).await;
+    for status in answer["projections"].as_array().expect("projections") {
+        assert_eq!((&status["pendingChanges"], &status["deadLetters"]), (&json!(0), &json!(0)), "{status}");
+    }
+}
+
 /// Checks the posts that were touched and the list of posts of every writer. Settles what was lost.
 pub async fn check(api: &Api, record: &mut Record) {
     let touched = std::mem::take(&mut record.touched);

@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-use crate::check::check_all;
 use crate::killed::{Crew, start};
 use crate::program::{Server, assert_clean};
 use crate::writer::Enough;
@@ -38,7 +37,7 @@ async fn a_copy_of_the_files_of_a_running_server_holds_every_acknowledged_write(
         assert_clean(&copy);
         (server, api) = start(&copy);
         crew.look_after_restart(&api, &copy).await;
-        check_all(&api, &mut crew.record()).await;
+        crew.check_everything(&api).await;
         server.kill();
         fs::remove_dir_all(&data).expect("the old directory goes");
         fs::rename(&copy, &data).expect("the copy takes its place");

@@ -7,6 +7,7 @@
 
 mod api;
 mod check;
+#[cfg(target_os = "linux")]
 mod copied;
 mod killed;
 mod program;

@@ -7,9 +7,15 @@ use crate::check::{post_answer, posts_of};
 use crate::writer::{Lost, Writer, sign_up};
 
 impl Writer {
-    /// Finds out what became of a lost creation: asks again where it had a key, and else looks.
-    pub async fn resolve(&mut self, api: &Api) {
-        match self.lost.take() {
+    /// Finds out what became of a lost creation: asks again where it had a key, and else looks. Says whether that may
+    /// have written.
+    pub async fn resolve(&mut self, api: &Api) -> bool {
+        let lost = self.lost.take();
+        let asks_again = matches!(
+            lost,
+            Some(Lost::Post { key: Some(_), .. } | Lost::Comment { key: Some(_), .. } | Lost::SignUp { .. })
+        );
+        match lost {
             None => {}
             Some(Lost::Post { title, key: Some(key) }) => {
                 let answer = self.send_post(api, &title, Some(&key)).await;
@@ -49,6 +55,7 @@ impl Writer {
             }
         }
         self.settle_name(api).await;
+        asks_again
     }
 
     async fn settle_name(&self, api: &Api) {

@@ -1,6 +1,5 @@
 //! SIGTERM under load.
 
-use crate::check::check_all;
 use crate::killed::{Crew, start};
 use crate::program::assert_clean;
 use crate::writer::Enough;
@@ -28,6 +27,6 @@ async fn a_server_that_is_asked_to_stop_under_load_loses_nothing_and_ends_well()
     assert_clean(data);
     let (server, api) = start(data);
     crew.look_after_restart(&api, data).await;
-    check_all(&api, &mut crew.record()).await;
+    crew.check_everything(&api).await;
     assert!(server.stop().success());
 }
