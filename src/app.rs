@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -63,6 +64,7 @@ pub struct App {
     /// Everything that runs in the background of this process.
     pub tasks: Tasks,
     processor_stop: CancellationToken,
+    readers_started: AtomicBool,
 }
 
 impl App {
@@ -114,6 +116,7 @@ impl App {
             processor: Arc::new(processor),
             tasks,
             processor_stop,
+            readers_started: AtomicBool::new(false),
         })
     }
 
@@ -132,6 +135,23 @@ impl App {
     /// Starts what runs in the background until the app stops: the readers of the change feed, the purging of expired
     /// items, and a look at the keys of the OpenID Connect provider now and then.
     pub fn start(self: &Arc<Self>, provider: Option<Arc<OidcVerifier>>) {
+        self.start_readers();
+        let (app, stop) = (Arc::clone(self), self.tasks.soft_stop());
+        self.tasks.spawn("purge", async move { app.purge_until(stop).await });
+        if let Some(provider) = provider {
+            let (clock, stop) = (Arc::clone(&self.clock), self.tasks.soft_stop());
+            self.tasks.spawn("provider keys", async move {
+                refresh_until(stop, &provider, &*clock).await;
+                Ok::<(), Infallible>(())
+            });
+        }
+    }
+
+    /// Has the projections follow the change feed from now on, if they do not already.
+    pub fn start_readers(&self) {
+        if self.readers_started.swap(true, Ordering::Relaxed) {
+            return;
+        }
         let (soft_stop, processor_stop) = (self.tasks.soft_stop(), self.processor_stop());
         self.tasks.spawn("processor stop", async move {
             soft_stop.cancelled().await;
@@ -141,15 +161,6 @@ impl App {
         for reader in self.processor.readers() {
             self.tasks.spawn(reader.projection(), async move {
                 reader.run().await;
-                Ok::<(), Infallible>(())
-            });
-        }
-        let (app, stop) = (Arc::clone(self), self.tasks.soft_stop());
-        self.tasks.spawn("purge", async move { app.purge_until(stop).await });
-        if let Some(provider) = provider {
-            let (clock, stop) = (Arc::clone(&self.clock), self.tasks.soft_stop());
-            self.tasks.spawn("provider keys", async move {
-                refresh_until(stop, &provider, &*clock).await;
                 Ok::<(), Infallible>(())
             });
         }

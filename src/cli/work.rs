@@ -121,6 +121,8 @@ impl AppWorker {
             dataset: Dataset::new(users, rng_seed, DEFAULT_END_MS),
             demo_password_hash: hash.to_stored(),
         };
+        // The projections follow while the data set is written.
+        app.start_readers();
         let mut told = 0;
         let written = seeder
             .run(|SeedProgress { done, total }| {
