@@ -86,7 +86,8 @@ impl Ledger {
     /// The sum of all charges.
     #[must_use]
     pub fn total(&self) -> RequestCharge {
-        RequestCharge(self.lock().iter().map(|record| record.charge.0).sum())
+        // Not `sum`, whose value of nothing is -0.
+        RequestCharge(self.lock().iter().fold(0.0, |total, record| total + record.charge.0))
     }
 
     /// All operations, in the order in which they ended.
