@@ -51,13 +51,13 @@ impl DataSettings {
     #[must_use]
     pub fn embedded(&self) -> EmbeddedConfig {
         EmbeddedConfig {
-            path: self.data.clone(),
             durability: match self.durability {
                 DurabilitySetting::Sync => Durability::Sync,
                 DurabilitySetting::Relaxed => Durability::Relaxed,
             },
             physical_partitions: self.physical_partitions,
             cache_bytes: self.cache_mib * 1024 * 1024,
+            ..EmbeddedConfig::new(&self.data)
         }
     }
 }

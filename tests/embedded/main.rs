@@ -3,5 +3,6 @@
 mod crash;
 mod damage;
 mod directory;
+mod flushes;
 mod group_commit;
 mod harness;

@@ -2,6 +2,7 @@
 //! snapshot to read from, and an atomic commit over all of them.
 
 use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use fjall::config::{CompressionPolicy, FilterPolicy};
 use fjall::{
@@ -51,21 +52,24 @@ impl Durability {
 
 /// The most that journals may take before they are flushed: a short journal keeps reopening short.
 const JOURNAL_BYTES_MAX: u64 = 128 * 1024 * 1024;
-/// The most that one key space collects in memory before it is written out.
-const MEMTABLE_BYTES_MAX: u64 = 16 * 1024 * 1024;
-
 /// The storage engine.
 pub(super) struct Engine {
     database: Database,
     spaces: [Keyspace; 5],
     durability: Durability,
+    published: RwLock<Arc<Snapshot>>,
 }
 
 /// One key's new value, or its removal.
 pub(super) type Change = (Space, Vec<u8>, Option<Vec<u8>>);
 
 impl Engine {
-    pub(super) fn open(path: &Path, cache_bytes: u64, durability: Durability) -> Result<Self, OpenError> {
+    pub(super) fn open(
+        path: &Path,
+        cache_bytes: u64,
+        memtable_bytes: u64,
+        durability: Durability,
+    ) -> Result<Self, OpenError> {
         let fail = |source| OpenError::Engine { path: path.to_owned(), source: Box::new(source) };
         let database = Database::builder(path)
             .cache_size(cache_bytes)
@@ -75,10 +79,11 @@ impl Engine {
             .map_err(fail)?;
         let open = |place: usize| {
             let (space, name) = SPACES[place];
-            database.keyspace(name, || options(space)).map_err(fail)
+            database.keyspace(name, || options(space, memtable_bytes)).map_err(fail)
         };
         let spaces = [open(0)?, open(1)?, open(2)?, open(3)?, open(4)?];
-        Ok(Self { database, spaces, durability })
+        let published = RwLock::new(Arc::new(database.snapshot()));
+        Ok(Self { database, spaces, durability, published })
     }
 
     fn space(&self, space: Space) -> &Keyspace {
@@ -92,8 +97,13 @@ impl Engine {
     }
 
     /// A view of the last commit that later commits do not change.
+    ///
+    /// It is the snapshot that was taken when that commit was done. One taken at any time would not do: when a flush or a
+    /// compaction ends, the engine (fjall 3.1) moves its visible sequence number past a batch that is still being
+    /// applied, and a snapshot from that moment sees a part of the batch now and the rest later.
     pub(super) fn view(&self) -> View<'_> {
-        View { engine: self, snapshot: self.database.snapshot() }
+        let published = self.published.read().unwrap_or_else(PoisonError::into_inner);
+        View { engine: self, snapshot: Arc::clone(&published) }
     }
 
     /// Reads a value outside any view: for the writer, which alone changes the engine.
@@ -101,7 +111,8 @@ impl Engine {
         self.space(space).get(key).map_err(engine_fault)
     }
 
-    /// Writes all changes or none, as durable as configured. No key may appear twice.
+    /// Writes all changes or none, as durable as configured. No key may appear twice. Only one thread may commit: the
+    /// view that is published afterwards must not see a part of another commit.
     pub(super) fn commit(&self, changes: Vec<Change>) -> Result<(), Fault> {
         let mut batch = self.database.batch().durability(Some(self.durability.persist_mode()));
         for (space, key, value) in changes {
@@ -110,7 +121,10 @@ impl Engine {
                 None => batch.remove(self.space(space), key),
             }
         }
-        batch.commit().map_err(engine_fault)
+        batch.commit().map_err(engine_fault)?;
+        let snapshot = Arc::new(self.database.snapshot());
+        *self.published.write().unwrap_or_else(PoisonError::into_inner) = snapshot;
+        Ok(())
     }
 
     /// Brings everything that was acknowledged to the disk.
@@ -125,9 +139,9 @@ impl Engine {
 }
 
 /// How a key space is made; it keeps its options from then on.
-fn options(space: Space) -> KeyspaceCreateOptions {
+fn options(space: Space, memtable_bytes: u64) -> KeyspaceCreateOptions {
     let options = KeyspaceCreateOptions::default()
-        .max_memtable_size(MEMTABLE_BYTES_MAX)
+        .max_memtable_size(memtable_bytes)
         .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4));
     match space {
         // Only ever read in ranges, where a filter says nothing.
@@ -141,7 +155,7 @@ fn options(space: Space) -> KeyspaceCreateOptions {
 /// A consistent view of the engine.
 pub(super) struct View<'a> {
     engine: &'a Engine,
-    snapshot: Snapshot,
+    snapshot: Arc<Snapshot>,
 }
 
 impl View<'_> {

@@ -30,6 +30,9 @@ pub struct EmbeddedConfig {
     pub physical_partitions: Option<u16>,
     /// Bytes of the engine's block cache.
     pub cache_bytes: u64,
+    /// Bytes that each of the engine's five key spaces collects in memory before it writes them out; it keeps the
+    /// number that it was made with.
+    pub memtable_bytes: u64,
 }
 
 impl EmbeddedConfig {
@@ -41,6 +44,7 @@ impl EmbeddedConfig {
             durability: Durability::Sync,
             physical_partitions: None,
             cache_bytes: 128 * 1024 * 1024,
+            memtable_bytes: 16 * 1024 * 1024,
         }
     }
 }
@@ -112,7 +116,7 @@ impl EmbeddedStore {
 /// panics there is an error here.
 fn open_engine(directory: &Directory, config: &EmbeddedConfig) -> Result<Engine, OpenError> {
     let path = directory.engine_path();
-    let opening = || Engine::open(&path, config.cache_bytes, config.durability);
+    let opening = || Engine::open(&path, config.cache_bytes, config.memtable_bytes, config.durability);
     catch_unwind(opening).unwrap_or_else(|_| Err(damaged(config, "the journal of the storage engine")))
 }
 

@@ -343,7 +343,7 @@ mod tests {
 
     fn writer(directory: &tempfile::TempDir) -> Writer {
         let engine =
-            Engine::open(directory.path(), 8 * 1024 * 1024, Durability::Sync).expect("the engine opens");
+            Engine::open(directory.path(), 8 << 20, 16 << 20, Durability::Sync).expect("the engine opens");
         Writer {
             engine: Arc::new(engine),
             containers: Arc::new(vec![WriterContainer { newest_types: &[], signal: watch::channel(0).0 }]),

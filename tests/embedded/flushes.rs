@@ -1,0 +1,108 @@
+//! Views while the engine writes its memory out: a flush or a compaction that ends in the middle of a commit must not
+//! show a part of it.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use onehop::store::embedded::{EmbeddedConfig, EmbeddedStore};
+use onehop::store::{Continuation, Direction, FeedRange, FeedRequest, Ledger, PartitionKey, Query, Store};
+use tempfile::tempdir;
+use tokio::task::JoinSet;
+
+use crate::harness::{THINGS, config, create_batch, open_with};
+
+const HOMES: u64 = 8;
+const BATCHES: u64 = 40;
+const ITEMS: u64 = 40;
+
+/// Memory so small that a flush ends every few commits.
+fn restless(path: &std::path::Path) -> EmbeddedStore {
+    let config = EmbeddedConfig { memtable_bytes: 32 * 1024, ..config(path) };
+    open_with(&config).expect("the store opens")
+}
+
+async fn write_all(store: &Arc<EmbeddedStore>) {
+    let writers = (0..HOMES).map(|home| async move {
+        for number in 0..BATCHES {
+            create_batch(store, &format!("home-{home}"), number, ITEMS).await.expect("written");
+        }
+    });
+    futures::future::join_all(writers).await;
+}
+
+/// Reads each feed range to its end, once.
+async fn follow(
+    store: &EmbeddedStore,
+    places: &mut HashMap<FeedRange, Continuation>,
+    seen: &mut HashSet<(String, String)>,
+) {
+    for range in store.feed_ranges(THINGS).await.expect("ranges") {
+        loop {
+            let continuation = places.get(&range);
+            let request =
+                FeedRequest { container: THINGS, range: &range, continuation, types: None, limit: 100 };
+            let page = store.read_change_feed(&request, &Ledger::new()).await.expect("a page");
+            seen.extend(
+                page.changes.iter().map(|change| (change.partition_key.to_string(), change.id.clone())),
+            );
+            places.insert(range.clone(), page.continuation);
+            if page.drained {
+                break;
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_follower_of_the_change_feed_misses_nothing_while_memory_is_written_out() {
+    let directory = tempdir().expect("a directory");
+    let store = Arc::new(restless(directory.path()));
+    let written = Arc::new(AtomicBool::new(false));
+    let (mut places, mut seen) = (HashMap::new(), HashSet::new());
+    let writing = async {
+        let (store, mut tasks) = (Arc::clone(&store), JoinSet::new());
+        tasks.spawn(async move { write_all(&store).await });
+        tasks.join_all().await;
+        written.store(true, Ordering::SeqCst);
+    };
+    let following = async {
+        while !written.load(Ordering::SeqCst) {
+            follow(&store, &mut places, &mut seen).await;
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::join!(writing, following);
+    follow(&store, &mut places, &mut seen).await;
+    assert_eq!(seen.len() as u64, HOMES * BATCHES * ITEMS);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_shows_whole_batches_while_memory_is_written_out() {
+    let directory = tempdir().expect("a directory");
+    let store = Arc::new(restless(directory.path()));
+    let written = Arc::new(AtomicBool::new(false));
+    let writing = async {
+        let (store, mut tasks) = (Arc::clone(&store), JoinSet::new());
+        tasks.spawn(async move { write_all(&store).await });
+        tasks.join_all().await;
+        written.store(true, Ordering::SeqCst);
+    };
+    let reading = async {
+        let home = PartitionKey::from("home-0");
+        while !written.load(Ordering::SeqCst) {
+            let query = Query::Partition {
+                container: THINGS,
+                partition_key: &home,
+                item_type: "thing",
+                direction: Direction::NewestFirst,
+                after: None,
+                limit: 1000,
+            };
+            let page = store.query(&query, &Ledger::new()).await.expect("a page");
+            assert_eq!(page.items.len() as u64 % ITEMS, 0, "a part of a batch was seen");
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::join!(writing, reading);
+}
