@@ -55,20 +55,28 @@ impl Plan {
 pub struct Workload {
     template: RequestTemplate,
     variables: Vec<String>,
-    /// Of those who write; each pair of a token and variables is sent once.
+    /// Of those who write.
     tokens: Vec<String>,
+    /// How many requests there are, where none may come twice.
+    requests_max: Option<usize>,
     sent: Cell<usize>,
 }
 
 impl Workload {
     /// Anonymous requests, which come again and again.
-    pub fn new(document: &str, variables: Vec<String>) -> Self {
-        Self::signed_in(document, variables, Vec::new())
+    pub fn anonymous(document: &str, variables: Vec<String>) -> Self {
+        let template = RequestTemplate::new(document);
+        Self { template, variables, tokens: Vec::new(), requests_max: None, sent: Cell::new(0) }
     }
 
-    /// Requests that change something.
-    pub fn signed_in(document: &str, variables: Vec<String>, tokens: Vec<String>) -> Self {
-        Self { template: RequestTemplate::new(document), variables, tokens, sent: Cell::new(0) }
+    /// Requests of several users, which come again and again.
+    pub fn of_users(document: &str, variables: Vec<String>, tokens: Vec<String>) -> Self {
+        Self { tokens, ..Self::anonymous(document, variables) }
+    }
+
+    /// Limits the requests to one of each user with each of the variables.
+    pub fn once(self) -> Self {
+        Self { requests_max: Some(self.variables.len() * self.tokens.len()), ..self }
     }
 
     fn is_write(&self) -> bool {
@@ -77,7 +85,7 @@ impl Workload {
 
     /// How many requests are left.
     fn remaining(&self) -> usize {
-        if self.is_write() { self.variables.len() * self.tokens.len() - self.sent.get() } else { usize::MAX }
+        self.requests_max.map_or(usize::MAX, |max| max - self.sent.get())
     }
 
     /// Writes the next request, and says which variables it has.
@@ -175,7 +183,7 @@ impl<'a> Measurement<'a> {
             round_requests: plan.requests.unwrap_or(WARM_UP_REQUESTS).min(WARM_UP_REQUESTS),
             rounds: Vec::with_capacity(plan.rounds),
         };
-        // No more than a part of the writes goes into the warm-up, and the rounds share the rest.
+        // Where requests are limited, the warm-up takes a part of them, and the rounds share the rest.
         let fair_share = |parts: usize| workload.remaining() / parts.max(1);
         measurement.round_requests = measurement.round_requests.min(fair_share(2 * (plan.rounds + 1)));
         let warm_up = measurement.send_all().await?;
