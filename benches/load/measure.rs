@@ -92,9 +92,9 @@ impl Workload {
     fn next(&self, request: &mut Vec<u8>) -> usize {
         let number = self.sent.replace(self.sent.get() + 1);
         let index = number % self.variables.len();
-        // Neighbouring requests come from different users, and no pair comes twice.
+        // Neighbouring requests come from different users, and no pair comes twice before all have come.
         let token = (!self.tokens.is_empty())
-            .then(|| &self.tokens[(number + number / self.variables.len()) % self.tokens.len()]);
+            .then(|| &self.tokens[(index + number / self.variables.len()) % self.tokens.len()]);
         self.template.write(&self.variables[index], token.map(String::as_str), request);
         index
     }
