@@ -145,6 +145,12 @@ macro_rules! contract_over {
                 a_dropped_write_happens_wholly_or_not_at_all
                 a_reader_of_the_feed_beside_writers_misses_nothing
             }
+            short_lists {
+                a_list_that_moves_is_whole_in_every_page
+                a_writer_finds_its_own_writes_at_both_ends
+                items_without_an_order_enter_a_moving_list_at_its_end
+                a_list_that_was_emptied_fills_again
+            }
             model {
                 random_operations_do_what_a_map_would_do
             }

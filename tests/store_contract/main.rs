@@ -19,4 +19,5 @@ mod model;
 mod paging;
 mod preconditions;
 mod queries;
+mod short_lists;
 mod texts;

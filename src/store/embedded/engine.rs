@@ -10,6 +10,7 @@ use fjall::{
 };
 
 use super::OpenError;
+use super::ends::ListEnds;
 use crate::store::{Fault, FaultKind};
 
 /// An ordered key space.
@@ -58,6 +59,7 @@ pub(super) struct Engine {
     spaces: [Keyspace; 5],
     durability: Durability,
     published: RwLock<Arc<Snapshot>>,
+    ends: ListEnds,
 }
 
 /// One key's new value, or its removal.
@@ -83,7 +85,7 @@ impl Engine {
         };
         let spaces = [open(0)?, open(1)?, open(2)?, open(3)?, open(4)?];
         let published = RwLock::new(Arc::new(database.snapshot()));
-        Ok(Self { database, spaces, durability, published })
+        Ok(Self { database, spaces, durability, published, ends: ListEnds::default() })
     }
 
     fn space(&self, space: Space) -> &Keyspace {
@@ -114,6 +116,7 @@ impl Engine {
     /// Writes all changes or none, as durable as configured. No key may appear twice. Only one thread may commit: the
     /// view that is published afterwards must not see a part of another commit.
     pub(super) fn commit(&self, changes: Vec<Change>) -> Result<(), Fault> {
+        self.ends.expect(&changes);
         let mut batch = self.database.batch().durability(Some(self.durability.persist_mode()));
         for (space, key, value) in changes {
             match value {
@@ -121,10 +124,18 @@ impl Engine {
                 None => batch.remove(self.space(space), key),
             }
         }
-        batch.commit().map_err(engine_fault)?;
-        let snapshot = Arc::new(self.database.snapshot());
-        *self.published.write().unwrap_or_else(PoisonError::into_inner) = snapshot;
-        Ok(())
+        let committed = batch.commit().map_err(engine_fault);
+        if committed.is_ok() {
+            let snapshot = Arc::new(self.database.snapshot());
+            *self.published.write().unwrap_or_else(PoisonError::into_inner) = snapshot;
+        }
+        self.ends.settle();
+        committed
+    }
+
+    /// Where lists end, as far as it is known.
+    pub(super) fn ends(&self) -> &ListEnds {
+        &self.ends
     }
 
     /// Brings everything that was acknowledged to the disk.

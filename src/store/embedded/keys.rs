@@ -94,6 +94,14 @@ fn type_prefix(container: ContainerId, partition_key: &str, item_type: &str, del
     key
 }
 
+/// The prefix under which the key of a live item in `items` stands; `None` for an item that is deleted.
+pub(super) fn live_prefix_of(key: &[u8]) -> Option<&[u8]> {
+    let text_end = |start: usize| Some(start + 1 + key.get(start..)?.iter().position(|byte| *byte == 0)?);
+    let state = text_end(1)?;
+    let end = text_end(state + 1)?;
+    (key[state] == LIVE).then(|| &key[..end])
+}
+
 /// Appends a keyset to a prefix whose keys go on with an order value and an id.
 pub(super) fn with_keyset(mut prefix: Vec<u8>, order_value: &str, id: &str) -> Vec<u8> {
     push_text(&mut prefix, order_value);

@@ -8,6 +8,7 @@
 mod charges;
 mod directory;
 mod document;
+mod ends;
 mod engine;
 mod feed;
 mod keys;

@@ -90,9 +90,13 @@ pub(super) fn partition_page(
     limit: usize,
     now_ms: i64,
 ) -> Result<(Vec<Item>, bool), Fault> {
+    let known_end = match direction {
+        Direction::NewestFirst => engine.ends().known(prefix),
+        Direction::OldestFirst => None,
+    };
     let view = engine.view();
     let after = after.map(|keyset| keys::with_keyset(prefix.to_vec(), &keyset.order_value, &keyset.id));
-    let (from, to) = match (after, direction) {
+    let (mut from, to) = match (after, direction) {
         // The id ends an items key without a mark, so the key behind a keyset is the keyset and a zero byte.
         (Some(mut after), Direction::OldestFirst) => {
             after.push(0);
@@ -100,15 +104,23 @@ pub(super) fn partition_page(
         }
         (after, direction) => bounds(prefix, after, direction),
     };
+    if let Some(oldest) = known_end.as_ref().and_then(|known| engine.ends().oldest_in_view(prefix, known)) {
+        from = oldest.min(to.clone());
+    }
     let mut items = Vec::with_capacity(limit.min(128));
+    let mut last_key = None;
     for entry in Directed::new(view.range(Space::Items, &from, &to), direction) {
-        let value = entry.value()?;
+        let (key, value) = entry.pair()?;
         if let Some((_, item)) = parse_item(value.into(), now_ms)? {
             if items.len() == limit {
                 return Ok((items, true));
             }
             items.push(item);
+            last_key = Some(key);
         }
+    }
+    if let (Some(known), Some(key)) = (known_end, last_key) {
+        engine.ends().remember(prefix, &known, key.to_vec());
     }
     Ok((items, false))
 }

@@ -1,0 +1,236 @@
+//! Where lists end from whose end items are deleted, as from a queue. The engine keeps a mark in the place of what was
+//! deleted until it is compacted, and a page that reaches the end of its list would walk over all marks behind it:
+//! thousands, where a list of a hundred items is kept short. So the oldest live key is remembered, and pages that go
+//! from new to old stop there. Only lists with deletions are known here, and only some of them. Knows keys, no items.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::engine::{Change, Space};
+use super::keys;
+
+/// Lists that are known; those with the fewest deletions give way to others.
+const LISTS_MAX: usize = 64;
+
+/// The known ends of lists. A list is the live items of a type in a logical partition, under one prefix.
+#[derive(Debug, Default)]
+pub(super) struct ListEnds(Mutex<Lists>);
+
+#[derive(Debug, Default)]
+struct Lists {
+    lists: HashMap<Vec<u8>, List>,
+    /// Counts what happens to lists, so that no two states of a list look the same.
+    events: u64,
+}
+
+#[derive(Debug)]
+struct List {
+    deletions: u64,
+    last_event: u64,
+    /// Whether a commit is under way that changes the list: views may or may not show it.
+    is_changing: bool,
+    /// No live key under the prefix is less.
+    oldest: Option<Vec<u8>>,
+}
+
+/// What was known of a list before a view was taken.
+#[derive(Debug)]
+pub(super) struct KnownEnd {
+    last_event: u64,
+    oldest: Option<Vec<u8>>,
+}
+
+impl ListEnds {
+    /// Has to be told all changes before they are committed, so that no view holds a put that is unknown here. There
+    /// is one commit at a time.
+    pub(super) fn expect(&self, changes: &[Change]) {
+        let mut lists = self.lock();
+        for (space, key, value) in changes {
+            if *space != Space::Items {
+                continue;
+            }
+            match (keys::live_prefix_of(key), value) {
+                (Some(prefix), Some(_)) => lists.put(prefix, key),
+                (Some(prefix), None) => lists.delete(prefix),
+                (None, _) => {}
+            }
+        }
+    }
+
+    /// Has to be told that the changes that were expected are committed, or failed.
+    pub(super) fn settle(&self) {
+        let mut lists = self.lock();
+        let Lists { lists, events } = &mut *lists;
+        for list in lists.values_mut().filter(|list| list.is_changing) {
+            *events += 1;
+            list.last_event = *events;
+            list.is_changing = false;
+        }
+    }
+
+    /// What is known of a list; to be asked before the view is taken.
+    pub(super) fn known(&self, prefix: &[u8]) -> Option<KnownEnd> {
+        let lists = self.lock();
+        let list = lists.lists.get(prefix)?;
+        Some(KnownEnd { last_event: list.last_event, oldest: list.oldest.clone() })
+    }
+
+    /// The oldest live key in a view, if it is known: nothing was put between the question and the view.
+    pub(super) fn oldest_in_view(&self, prefix: &[u8], known: &KnownEnd) -> Option<Vec<u8>> {
+        let is_current = self.lock().unchanged(prefix, known).is_some();
+        if is_current { known.oldest.clone() } else { None }
+    }
+
+    /// Remembers the oldest live key that a view showed, unless the view may lack something that is put.
+    pub(super) fn remember(&self, prefix: &[u8], known: &KnownEnd, oldest: Vec<u8>) {
+        if let Some(list) = self.lock().unchanged(prefix, known).filter(|list| !list.is_changing) {
+            list.oldest = Some(oldest);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Lists> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lists {
+    fn put(&mut self, prefix: &[u8], key: &[u8]) {
+        let Some(list) = self.lists.get_mut(prefix) else { return };
+        self.events += 1;
+        list.last_event = self.events;
+        list.is_changing = true;
+        list.oldest.take_if(|oldest| key < oldest.as_slice());
+    }
+
+    fn delete(&mut self, prefix: &[u8]) {
+        if let Some(list) = self.lists.get_mut(prefix) {
+            list.deletions += 1;
+            return;
+        }
+        if self.lists.len() >= LISTS_MAX {
+            let fewest = self.lists.iter().min_by_key(|(_, list)| list.deletions);
+            if let Some(prefix) = fewest.map(|(prefix, _)| prefix.clone()) {
+                self.lists.remove(&prefix);
+            }
+        }
+        self.events += 1;
+        // What the same commit puts into the list was not noticed.
+        let list = List { deletions: 1, last_event: self.events, is_changing: true, oldest: None };
+        self.lists.insert(prefix.to_vec(), list);
+    }
+
+    fn unchanged(&mut self, prefix: &[u8], known: &KnownEnd) -> Option<&mut List> {
+        self.lists.get_mut(prefix).filter(|list| list.last_event == known.last_event)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::embedded::keys::{live_prefix, with_keyset};
+
+    fn prefix() -> Vec<u8> {
+        live_prefix(1, "partition", "post")
+    }
+
+    fn key(order_value: &str) -> Vec<u8> {
+        with_keyset(prefix(), order_value, "id")
+    }
+
+    fn expect_put(ends: &ListEnds, order_value: &str) {
+        ends.expect(&[(Space::Items, key(order_value), Some(Vec::new()))]);
+    }
+
+    fn put(ends: &ListEnds, order_value: &str) {
+        expect_put(ends, order_value);
+        ends.settle();
+    }
+
+    fn delete(ends: &ListEnds, order_value: &str) {
+        ends.expect(&[(Space::Items, key(order_value), None)]);
+        ends.settle();
+    }
+
+    /// The ends of one list from which something was deleted, and whose oldest key is "5".
+    fn ends() -> ListEnds {
+        let ends = ListEnds::default();
+        delete(&ends, "1");
+        let known = ends.known(&prefix()).expect("the list had a deletion");
+        ends.remember(&prefix(), &known, key("5"));
+        ends
+    }
+
+    fn oldest(ends: &ListEnds) -> Option<Vec<u8>> {
+        let known = ends.known(&prefix())?;
+        ends.oldest_in_view(&prefix(), &known)
+    }
+
+    #[test]
+    fn a_list_without_deletions_is_not_known() {
+        let ends = ListEnds::default();
+        put(&ends, "5");
+        assert!(ends.known(&prefix()).is_none());
+    }
+
+    #[test]
+    fn a_newer_item_or_a_deletion_leaves_the_end_where_it_is() {
+        let ends = ends();
+        put(&ends, "6");
+        delete(&ends, "5");
+        assert_eq!(oldest(&ends), Some(key("5")));
+    }
+
+    #[test]
+    fn an_older_item_makes_the_end_unknown() {
+        let ends = ends();
+        put(&ends, "4");
+        assert_eq!(oldest(&ends), None);
+    }
+
+    #[test]
+    fn a_put_between_the_question_and_the_view_makes_the_answer_void() {
+        let ends = ends();
+        let known = ends.known(&prefix()).expect("the list is known");
+        put(&ends, "4");
+        assert_eq!(ends.oldest_in_view(&prefix(), &known), None);
+    }
+
+    #[test]
+    fn a_put_while_a_page_is_read_keeps_its_end_from_being_remembered() {
+        let ends = ends();
+        let known = ends.known(&prefix()).expect("the list is known");
+        put(&ends, "4");
+        ends.remember(&prefix(), &known, key("5"));
+        assert_eq!(oldest(&ends), None);
+    }
+
+    #[test]
+    fn a_put_that_the_view_may_lack_keeps_its_end_from_being_remembered() {
+        let ends = ends();
+        expect_put(&ends, "4");
+        let known = ends.known(&prefix()).expect("the list is known");
+        ends.remember(&prefix(), &known, key("5"));
+        assert_eq!(oldest(&ends), None, "the commit is under way");
+        ends.settle();
+        ends.remember(&prefix(), &known, key("5"));
+        assert_eq!(oldest(&ends), None, "the commit ended after the question");
+    }
+
+    #[test]
+    fn a_list_that_was_forgotten_and_is_known_again_is_another_one() {
+        let ends = ends();
+        delete(&ends, "5");
+        let known = ends.known(&prefix()).expect("the list is known");
+        for other in 0..LISTS_MAX + 1 {
+            let prefix = live_prefix(1, &other.to_string(), "post");
+            for _ in 0..3 {
+                ends.expect(&[(Space::Items, with_keyset(prefix.clone(), "1", "id"), None)]);
+                ends.settle();
+            }
+        }
+        assert!(ends.known(&prefix()).is_none(), "it had the fewest deletions");
+        delete(&ends, "5");
+        ends.remember(&prefix(), &known, key("5"));
+        assert_eq!(oldest(&ends), None);
+    }
+}
