@@ -11,6 +11,11 @@ use super::keys;
 
 /// Lists that are known; those with the fewest deletions give way to others.
 const LISTS_MAX: usize = 64;
+/// A list with so many deletions is known again when the engine is opened again: the marks may be there still.
+const KEPT_DELETIONS_MIN: u64 = 64;
+
+/// Where the engine keeps the lists that are to be known again.
+pub(super) const META_LISTS: &[u8] = b"lists-with-deletions";
 
 /// The known ends of lists. A list is the live items of a type in a logical partition, under one prefix.
 #[derive(Debug, Default)]
@@ -21,6 +26,8 @@ struct Lists {
     lists: HashMap<Vec<u8>, List>,
     /// Counts what happens to lists, so that no two states of a list look the same.
     events: u64,
+    /// Whether other lists than those kept have enough deletions now.
+    is_kept_outdated: bool,
 }
 
 #[derive(Debug)]
@@ -41,9 +48,30 @@ pub(super) struct KnownEnd {
 }
 
 impl ListEnds {
+    /// The lists that the engine kept under [`META_LISTS`]. They are a hint: what cannot be read is left out.
+    pub(super) fn restored(kept: &[u8]) -> Self {
+        let mut lists = Lists::default();
+        let mut rest = kept;
+        while let Some((length, more)) = rest.split_at_checked(size_of::<u32>())
+            && let Ok(length) = <[u8; size_of::<u32>()]>::try_from(length)
+            && let Some((prefix, more)) = more.split_at_checked(u32::from_be_bytes(length) as usize)
+        {
+            let list = List {
+                deletions: KEPT_DELETIONS_MIN,
+                last_event: lists.events,
+                is_changing: false,
+                oldest: None,
+            };
+            lists.lists.insert(prefix.to_vec(), list);
+            rest = more;
+        }
+        Self(Mutex::new(lists))
+    }
+
     /// Has to be told all changes before they are committed, so that no view holds a put that is unknown here. There
-    /// is one commit at a time.
-    pub(super) fn expect(&self, changes: &[Change]) {
+    /// is one commit at a time. What is returned is to be kept under [`META_LISTS`].
+    #[must_use]
+    pub(super) fn expect(&self, changes: &[Change]) -> Option<Vec<u8>> {
         let mut lists = self.lock();
         for (space, key, value) in changes {
             if *space != Space::Items {
@@ -55,12 +83,13 @@ impl ListEnds {
                 (None, _) => {}
             }
         }
+        std::mem::take(&mut lists.is_kept_outdated).then(|| lists.to_keep())
     }
 
     /// Has to be told that the changes that were expected are committed, or failed.
     pub(super) fn settle(&self) {
         let mut lists = self.lock();
-        let Lists { lists, events } = &mut *lists;
+        let Lists { lists, events, .. } = &mut *lists;
         for list in lists.values_mut().filter(|list| list.is_changing) {
             *events += 1;
             list.last_event = *events;
@@ -105,18 +134,34 @@ impl Lists {
     fn delete(&mut self, prefix: &[u8]) {
         if let Some(list) = self.lists.get_mut(prefix) {
             list.deletions += 1;
+            self.is_kept_outdated |= list.deletions == KEPT_DELETIONS_MIN;
             return;
         }
         if self.lists.len() >= LISTS_MAX {
-            let fewest = self.lists.iter().min_by_key(|(_, list)| list.deletions);
-            if let Some(prefix) = fewest.map(|(prefix, _)| prefix.clone()) {
-                self.lists.remove(&prefix);
-            }
+            self.forget_one();
         }
         self.events += 1;
         // What the same commit puts into the list was not noticed.
         let list = List { deletions: 1, last_event: self.events, is_changing: true, oldest: None };
         self.lists.insert(prefix.to_vec(), list);
+    }
+
+    fn forget_one(&mut self) {
+        let fewest = self.lists.iter().min_by_key(|(_, list)| list.deletions);
+        if let Some(prefix) = fewest.map(|(prefix, _)| prefix.clone()) {
+            let forgotten = self.lists.remove(&prefix);
+            self.is_kept_outdated |= forgotten.is_some_and(|list| list.deletions >= KEPT_DELETIONS_MIN);
+        }
+    }
+
+    /// The prefixes of the lists with many deletions, each after its length.
+    fn to_keep(&self) -> Vec<u8> {
+        let mut kept = Vec::new();
+        for (prefix, _) in self.lists.iter().filter(|(_, list)| list.deletions >= KEPT_DELETIONS_MIN) {
+            kept.extend_from_slice(&u32::try_from(prefix.len()).unwrap_or(u32::MAX).to_be_bytes());
+            kept.extend_from_slice(prefix);
+        }
+        kept
     }
 
     fn unchanged(&mut self, prefix: &[u8], known: &KnownEnd) -> Option<&mut List> {
@@ -138,7 +183,7 @@ mod tests {
     }
 
     fn expect_put(ends: &ListEnds, order_value: &str) {
-        ends.expect(&[(Space::Items, key(order_value), Some(Vec::new()))]);
+        assert_eq!(ends.expect(&[(Space::Items, key(order_value), Some(Vec::new()))]), None);
     }
 
     fn put(ends: &ListEnds, order_value: &str) {
@@ -146,9 +191,10 @@ mod tests {
         ends.settle();
     }
 
-    fn delete(ends: &ListEnds, order_value: &str) {
-        ends.expect(&[(Space::Items, key(order_value), None)]);
+    fn delete(ends: &ListEnds, order_value: &str) -> Option<Vec<u8>> {
+        let kept = ends.expect(&[(Space::Items, key(order_value), None)]);
         ends.settle();
+        kept
     }
 
     /// The ends of one list from which something was deleted, and whose oldest key is "5".
@@ -224,7 +270,10 @@ mod tests {
         for other in 0..LISTS_MAX + 1 {
             let prefix = live_prefix(1, &other.to_string(), "post");
             for _ in 0..3 {
-                ends.expect(&[(Space::Items, with_keyset(prefix.clone(), "1", "id"), None)]);
+                assert_eq!(
+                    ends.expect(&[(Space::Items, with_keyset(prefix.clone(), "1", "id"), None)]),
+                    None
+                );
                 ends.settle();
             }
         }
@@ -232,5 +281,23 @@ mod tests {
         delete(&ends, "5");
         ends.remember(&prefix(), &known, key("5"));
         assert_eq!(oldest(&ends), None);
+    }
+
+    #[test]
+    fn a_list_with_many_deletions_is_known_after_a_restart() {
+        let ends = ListEnds::default();
+        let kept: Vec<_> = (0..2 * KEPT_DELETIONS_MIN).filter_map(|_| delete(&ends, "1")).collect();
+        assert_eq!(kept.len(), 1, "it is kept once");
+        let ends = ListEnds::restored(&kept[0]);
+        let known = ends.known(&prefix()).expect("the list is known");
+        ends.remember(&prefix(), &known, key("5"));
+        assert_eq!(oldest(&ends), Some(key("5")));
+    }
+
+    #[test]
+    fn what_was_kept_and_is_damaged_is_left_out() {
+        for kept in [&b""[..], &[0], &[0, 0, 0, 9, 1], &[255; 8]] {
+            assert!(ListEnds::restored(kept).lock().lists.is_empty());
+        }
     }
 }

@@ -10,7 +10,7 @@ use fjall::{
 };
 
 use super::OpenError;
-use super::ends::ListEnds;
+use super::ends::{ListEnds, META_LISTS};
 use crate::store::{Fault, FaultKind};
 
 /// An ordered key space.
@@ -85,7 +85,11 @@ impl Engine {
         };
         let spaces = [open(0)?, open(1)?, open(2)?, open(3)?, open(4)?];
         let published = RwLock::new(Arc::new(database.snapshot()));
-        Ok(Self { database, spaces, durability, published, ends: ListEnds::default() })
+        let mut engine = Self { database, spaces, durability, published, ends: ListEnds::default() };
+        if let Some(kept) = engine.space(Space::Meta).get(META_LISTS).map_err(fail)? {
+            engine.ends = ListEnds::restored(&kept);
+        }
+        Ok(engine)
     }
 
     fn space(&self, space: Space) -> &Keyspace {
@@ -116,9 +120,9 @@ impl Engine {
     /// Writes all changes or none, as durable as configured. No key may appear twice. Only one thread may commit: the
     /// view that is published afterwards must not see a part of another commit.
     pub(super) fn commit(&self, changes: Vec<Change>) -> Result<(), Fault> {
-        self.ends.expect(&changes);
+        let lists = self.ends.expect(&changes).map(|lists| (Space::Meta, META_LISTS.to_vec(), Some(lists)));
         let mut batch = self.database.batch().durability(Some(self.durability.persist_mode()));
-        for (space, key, value) in changes {
+        for (space, key, value) in changes.into_iter().chain(lists) {
             match value {
                 Some(value) => batch.insert(self.space(space), key, value),
                 None => batch.remove(self.space(space), key),
