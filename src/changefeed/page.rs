@@ -113,6 +113,8 @@ impl Runner {
         notes: Notes<'_>,
         ledger: &Ledger,
     ) -> Result<(), PageError> {
+        // Shared by all readers of the projection, and fair. The semaphore is never closed, so a permit always comes.
+        let _turn = self.turns.acquire().await.ok();
         let Some(partition_key) = group.first().map(|prepared| prepared.change.partition_key.clone()) else {
             return Ok(());
         };

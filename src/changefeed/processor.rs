@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::{join_all, try_join_all};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::dead_letters::DeadLetters;
@@ -148,7 +149,10 @@ impl Lane {
         let dead_letters = DeadLetters::load(Arc::clone(host), name, source, &ledger).await?;
         let counters = Counters::default();
         counters.add_charge(&ledger);
+        let turns =
+            host.settings.concurrent_partitions_max.min(projection.concurrent_partitions_max()).max(1);
         let runner = Arc::new(Runner {
+            turns: Semaphore::new(turns.min(Semaphore::MAX_PERMITS)),
             host: Arc::clone(host),
             projection,
             memos: Memos::default(),

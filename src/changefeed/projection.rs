@@ -30,8 +30,8 @@ pub trait Projection: Send + Sync + 'static {
         None
     }
 
-    /// How many logical partitions of a page may be worked on at the same time, where that is fewer than the
-    /// processor's own bound: 1 for a projection whose changes all write to one logical partition.
+    /// How many logical partitions may be worked on at the same time by all readers of this process together, where
+    /// that is fewer than the processor's own bound: 1 for a projection whose changes all write to one logical partition.
     fn concurrent_partitions_max(&self) -> usize {
         usize::MAX
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures::future::{join_all, try_join_all};
 use serde_json::Value;
+use tokio::sync::Semaphore;
 
 use super::dead_letters::DeadLetters;
 use super::host::Host;
@@ -26,6 +27,9 @@ pub(super) struct Runner {
     pub(super) memos: Memos,
     pub(super) dead_letters: DeadLetters,
     pub(super) counters: Counters,
+    /// One permit for each logical partition that may be worked on at the same time, by all readers together. Readers
+    /// that write to one logical partition would otherwise refuse each other, and the slowest of them would starve.
+    pub(super) turns: Semaphore,
 }
 
 /// Why a change was not projected.

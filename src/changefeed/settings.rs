@@ -13,7 +13,7 @@ pub struct Settings {
     pub sharing: Sharing,
     /// Changes in a page, at most [`PAGE_ITEMS_MAX`].
     pub page_items_max: usize,
-    /// Logical partitions of a page that are worked on at the same time. Concurrent writes share a commit, so a small
+    /// Logical partitions that a projection works on at the same time. Concurrent writes share a commit, so a small
     /// number makes a durable store slow.
     pub concurrent_partitions_max: usize,
     /// Reads or writes of one step that happen at the same time.
