@@ -161,3 +161,19 @@ async fn a_stop_finishes_the_page_and_releases_the_leases() {
     let next = world.processor().await;
     assert_eq!(next.run_once().await.expect("a turn"), 0, "nothing is read twice");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_that_fill_the_feed_at_the_same_time_do_not_refuse_each_other() {
+    let world = World::new();
+    let ada = world.sign_up(1, "ada").await;
+    write_posts(&world, &ada, 160).await;
+    // Whoever finds once that what it read has changed is parked.
+    let settings =
+        Settings { stale_attempts_max: 0, page_items_max: 3, ..Settings::new("test").without_delays() };
+    let processor = world.processor_with(settings).await;
+    processor.drain().await.expect("drained");
+    let statuses = processor.status().await.expect("a status");
+    assert!(statuses.iter().all(|status| status.dead_letters == 0), "{statuses:#?}");
+    world.assert_clean(&processor).await;
+    assert_eq!(world.feed().await.len(), 100);
+}
