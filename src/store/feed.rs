@@ -8,7 +8,8 @@ use super::{ContainerName, Item, PartitionKey};
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FeedRange(pub String);
 
-/// Where a reader stands in a feed range. Opaque; it outlives the process and a partition split.
+/// Where a reader stands in a feed range. Opaque; it outlives the process, and after a partition split it serves
+/// every part of the range.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Continuation(pub String);
 

@@ -2,12 +2,15 @@
 //!
 //! It owns items, logical partitions, batches, a closed set of query shapes, the change feed and the
 //! accounting of request charges. It refuses to know the blog, GraphQL and HTTP. [`Store`] is the port;
-//! `embedded` is the adapter that needs no set-up.
+//! `embedded` is the adapter that needs no set-up, `cosmos` the one
+//! for where one machine is not enough.
 
 mod batch;
 mod charge;
 mod clock;
 mod container;
+pub mod cosmos;
+mod document;
 pub mod embedded;
 mod error;
 mod feed;
@@ -83,6 +86,14 @@ pub trait Store: Send + Sync + 'static {
 
     /// The feed ranges of a container, one for each physical partition at this moment.
     async fn feed_ranges(&self, container: ContainerName) -> Result<Vec<FeedRange>, Fault>;
+
+    /// The parts into which a range was split: those of the `present` ranges of its container that lie within it, if
+    /// they are at least two and make up all of it. `None` otherwise, also where ranges were merged: a range that was
+    /// once handed out can be read for ever. A continuation of the whole serves each of its parts.
+    fn parts_of(&self, whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>> {
+        let (_, _) = (whole, present);
+        None
+    }
 
     /// Reads a page of the change feed: latest versions, in order within a logical partition, at least once.
     async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault>;

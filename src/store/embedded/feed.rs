@@ -105,7 +105,7 @@ pub(super) fn pending(
             full_key.extend_from_slice(&item_key);
             let value = view.get(Space::Items, &full_key)?;
             oldest =
-                value.and_then(|value| super::document::decode_value_prefix(&value)).map(|prefix| prefix.1);
+                value.and_then(|value| super::header::decode_value_prefix(&value)).map(|prefix| prefix.1);
         }
         changes += 1;
     }

@@ -14,7 +14,7 @@
 //! A text segment ends with a zero byte. Bytes 0 and 1 within a text are escaped as 1 1 and 1 2, which keeps the
 //! order of texts.
 
-use super::document::Place;
+use super::header::Place;
 
 /// The number under which a container is stored.
 pub(super) type ContainerId = u8;

@@ -7,10 +7,10 @@
 
 mod charges;
 mod directory;
-mod document;
 mod ends;
 mod engine;
 mod feed;
+mod header;
 mod keys;
 mod open;
 mod prepare;
@@ -28,6 +28,7 @@ pub use engine::Durability;
 pub use open::{EmbeddedConfig, PHYSICAL_PARTITIONS_DEFAULT, PHYSICAL_PARTITIONS_MAX};
 pub use writer::Statistics;
 
+use super::document::{can_exist, check_keyset, check_text, is_indexable};
 use super::{
     Batch, ChargeSource, Clock, ContainerName, ContainerSpec, ETag, Fault, FaultKind, FeedPage, FeedRange,
     FeedRequest, Item, Keyset, Ledger, OperationKind, OperationRecord, PartitionKey, Query, QueryPage,
@@ -35,7 +36,7 @@ use super::{
 };
 use directory::Directory;
 use engine::{Engine, Space};
-use prepare::{can_exist, check_keyset, check_text, is_indexable, kind_of, prepare};
+use prepare::{kind_of, prepare};
 use writer::{Counters, Intent, Operation, Request};
 
 /// Expired items that wait for the writer at the same time.

@@ -6,10 +6,10 @@ use std::iter::Rev;
 
 use bytes::Bytes;
 
-use super::document::{Place, VALUE_PREFIX_BYTES, decode_value_prefix};
 use super::engine::{Engine, Entry, Space, View, prefix_end};
+use super::header::{Place, VALUE_PREFIX_BYTES, decode_value_prefix};
 use super::keys::{self, ContainerId};
-use super::prepare::can_exist;
+use crate::store::document::can_exist;
 use crate::store::{Direction, ETag, Fault, FaultKind, Item, Keyset};
 
 /// An item in the engine's bytes, if it is there at this instant.

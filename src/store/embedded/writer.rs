@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::document::{Facts, Header, Place, encode_value};
 use super::engine::{Change, Engine, Space};
+use super::header::{Header, Place, encode_value};
 use super::keys::{self, ContainerId};
+use crate::store::document::Facts;
 use crate::store::{Clock, ETag, Fault, FaultKind, Rejection, WriteError};
 
 /// Requests that may wait for the writer before senders wait, too.

@@ -1,4 +1,5 @@
-//! What the store has to know of an item's JSON: the properties that keys and indexes are made of.
+//! What a store has to know of an item's JSON, the properties that keys and indexes are made of, and the checks of a
+//! write that need nothing else.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,7 +7,8 @@ use std::fmt;
 use serde::Deserializer as _;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 
-use crate::store::ContainerSpec;
+use super::batch::check_operation;
+use super::{ContainerSpec, Fault, FaultKind, Keyset, Rejection, WriteOp, limits};
 
 /// The properties of an item that its keys are made of.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -26,6 +28,57 @@ pub(super) struct Document {
     pub facts: Facts,
     pub id: Option<String>,
     pub partition_key: Option<String>,
+}
+
+/// Checks a write as every adapter has to, and returns what the body holds; `None` for a delete.
+///
+/// # Errors
+/// A limit that is passed, or a body without the id and the partition key that it is written under.
+pub(super) fn check_write(
+    spec: &ContainerSpec,
+    partition_key: &str,
+    operation: &WriteOp,
+) -> Result<Option<Facts>, Rejection> {
+    check_operation(operation)?;
+    let item = match operation {
+        WriteOp::Create(item) | WriteOp::Upsert(item) | WriteOp::Replace { item, .. } => item,
+        WriteOp::Delete { .. } => return Ok(None),
+    };
+    let document = read_document(spec, &item.body).map_err(|_| Rejection::KeyMismatch)?;
+    let same_id = document.id.as_deref() == Some(item.id.as_str());
+    if !same_id || document.partition_key.as_deref() != Some(partition_key) {
+        return Err(Rejection::KeyMismatch);
+    }
+    let facts = document.facts;
+    for text in [&facts.item_type, &facts.order_value].into_iter().chain(&facts.equality) {
+        check_text(text, limits::INDEXED_TEXT_BYTES_MAX)?;
+    }
+    Ok(Some(facts))
+}
+
+/// Refuses a text that a key cannot hold.
+pub(super) fn check_text(text: &str, limit_bytes: usize) -> Result<(), Rejection> {
+    let actual_bytes = text.len();
+    if actual_bytes > limit_bytes { Err(Rejection::TooLarge { limit_bytes, actual_bytes }) } else { Ok(()) }
+}
+
+/// Whether an item could have been written under these keys: a store cannot even be asked for longer ones.
+pub(super) fn can_exist(partition_key: &str, id: &str) -> bool {
+    partition_key.len() <= limits::PARTITION_KEY_BYTES_MAX && id.len() <= limits::ID_BYTES_MAX
+}
+
+/// Whether an index can hold a text.
+pub(super) fn is_indexable(text: &str) -> bool {
+    text.len() <= limits::INDEXED_TEXT_BYTES_MAX
+}
+
+/// Refuses a keyset that no item of a store can have.
+pub(super) fn check_keyset(after: Option<&Keyset>) -> Result<(), Fault> {
+    let fits = |keyset: &Keyset| is_indexable(&keyset.order_value) && keyset.id.len() <= limits::ID_BYTES_MAX;
+    if after.is_none_or(fits) {
+        return Ok(());
+    }
+    Err(Fault::new(FaultKind::InvalidContinuation, "a keyset is longer than any of this store"))
 }
 
 /// Reads a body once, without building a tree of it.
@@ -137,106 +190,6 @@ impl<'de> serde::Deserialize<'de> for Scalar {
     }
 }
 
-/// What `ids` holds of an item: enough to find it, to check a precondition, and to take every entry that it has
-/// elsewhere away without reading it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Header {
-    /// The number of the item's last write: its ETag and its place in the change log.
-    pub sequence: u64,
-    /// Unix ms; 0 for never.
-    pub expires_at_ms: i64,
-    pub facts: Facts,
-}
-
-impl Header {
-    /// Whether the item is there for readers at this instant.
-    pub(super) fn is_live_at(&self, now_ms: i64) -> bool {
-        self.expires_at_ms == 0 || self.expires_at_ms > now_ms
-    }
-
-    /// The bytes stored in `ids`.
-    pub(super) fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(96);
-        bytes.extend_from_slice(&self.sequence.to_be_bytes());
-        bytes.extend_from_slice(&self.expires_at_ms.to_be_bytes());
-        bytes.push(u8::from(self.facts.deleted));
-        bytes.push(u8::try_from(self.facts.equality.len()).unwrap_or(u8::MAX));
-        for text in [&self.facts.item_type, &self.facts.order_value].into_iter().chain(&self.facts.equality) {
-            bytes.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_be_bytes());
-            bytes.extend_from_slice(text.as_bytes());
-        }
-        bytes
-    }
-
-    /// Reads the bytes of `ids`; `None` when they are not a header.
-    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
-        let sequence = u64::from_be_bytes(bytes.get(0..8)?.try_into().ok()?);
-        let expires_at_ms = i64::from_be_bytes(bytes.get(8..16)?.try_into().ok()?);
-        let deleted = *bytes.get(16)? != 0;
-        let equality_paths = usize::from(*bytes.get(17)?);
-        let mut rest = bytes.get(18..)?;
-        let mut take = || {
-            let (text, after) = take_text(rest)?;
-            rest = after;
-            Some(text.to_owned())
-        };
-        let (item_type, order_value) = (take()?, take()?);
-        let equality = (0..equality_paths).map(|_| take()).collect::<Option<Vec<_>>>()?;
-        let facts = Facts { item_type, order_value, deleted, ttl: None, equality };
-        Some(Self { sequence, expires_at_ms, facts })
-    }
-}
-
-/// Where an item lies in `items`, read from its header without a copy of anything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place<'a> {
-    pub item_type: &'a str,
-    pub order_value: &'a str,
-    pub deleted: bool,
-}
-
-impl<'a> Place<'a> {
-    pub(super) fn of(facts: &'a Facts) -> Self {
-        Self { item_type: &facts.item_type, order_value: &facts.order_value, deleted: facts.deleted }
-    }
-
-    /// Reads the bytes of `ids`; `None` when they are not a header.
-    pub(super) fn decode(bytes: &'a [u8]) -> Option<Self> {
-        let deleted = *bytes.get(16)? != 0;
-        let (item_type, rest) = take_text(bytes.get(18..)?)?;
-        let (order_value, _) = take_text(rest)?;
-        Some(Self { item_type, order_value, deleted })
-    }
-}
-
-/// Takes a text with its length from the front of a header's rest.
-fn take_text(bytes: &[u8]) -> Option<(&str, &[u8])> {
-    let (length, rest) = bytes.split_first_chunk::<4>()?;
-    let (text, rest) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
-    Some((std::str::from_utf8(text).ok()?, rest))
-}
-
-/// Bytes before the body in `items`: sequence number, time of the write and expiry, both Unix ms.
-pub(super) const VALUE_PREFIX_BYTES: usize = 24;
-
-/// The bytes stored in `items`.
-pub(super) fn encode_value(sequence: u64, timestamp_ms: i64, expires_at_ms: i64, body: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(VALUE_PREFIX_BYTES + body.len());
-    bytes.extend_from_slice(&sequence.to_be_bytes());
-    bytes.extend_from_slice(&timestamp_ms.to_be_bytes());
-    bytes.extend_from_slice(&expires_at_ms.to_be_bytes());
-    bytes.extend_from_slice(body);
-    bytes
-}
-
-/// Sequence number, time and expiry of the bytes in `items`.
-pub(super) fn decode_value_prefix(bytes: &[u8]) -> Option<(u64, i64, i64)> {
-    let sequence = u64::from_be_bytes(bytes.get(0..8)?.try_into().ok()?);
-    let timestamp_ms = i64::from_be_bytes(bytes.get(8..16)?.try_into().ok()?);
-    let expires_at_ms = i64::from_be_bytes(bytes.get(16..24)?.try_into().ok()?);
-    Some((sequence, timestamp_ms, expires_at_ms))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -277,23 +230,5 @@ mod tests {
     fn what_is_no_object_is_an_error() {
         assert!(read_document(&SPEC, b"[1]").is_err());
         assert!(read_document(&SPEC, b"{} {}").is_err());
-    }
-
-    #[test]
-    fn a_header_survives_its_bytes() {
-        let facts = Facts {
-            item_type: "like".into(),
-            order_value: "2026-01-01".into(),
-            deleted: true,
-            ttl: None,
-            equality: vec!["u".into(), String::new()],
-        };
-        let header = Header { sequence: 77, expires_at_ms: 12, facts };
-        assert_eq!(Place::decode(&header.encode()), Some(Place::of(&header.facts)));
-        assert_eq!(Header::decode(&header.encode()).as_ref(), Some(&header));
-        for length in 0..header.encode().len() {
-            assert_eq!(Header::decode(&header.encode()[..length]), None);
-        }
-        assert_eq!(Header::decode(b"short"), None);
     }
 }

@@ -1,0 +1,86 @@
+//! What the adapter has to be told: the account, how to prove who asks, and how patient to be.
+
+use std::fmt;
+use std::time::Duration;
+
+/// An account, a database in it, and how it is used.
+#[derive(Debug, Clone)]
+pub struct CosmosSettings {
+    /// The account's URL, for example `https://name.documents.azure.com`. Plain HTTP is for emulators on this machine.
+    pub endpoint: String,
+    /// The database that holds the containers.
+    pub database: String,
+    pub credential: Credential,
+    /// Azure regions in the order in which they are asked; empty leaves it to the account.
+    pub preferred_regions: Vec<String>,
+    pub consistency: Consistency,
+    /// Whether items travel in the service's binary form of JSON. Some emulators know text only.
+    pub binary_encoding: bool,
+    pub patience: Patience,
+}
+
+/// How the adapter proves who asks.
+#[derive(Clone)]
+pub enum Credential {
+    /// One of the account's keys.
+    Key(String),
+    /// The managed identity of the machine: the user-assigned one with this client id, or the system-assigned one.
+    ManagedIdentity { client_id: Option<String> },
+    /// The identity that Kubernetes projects into the pod.
+    WorkloadIdentity,
+    /// Whoever signed in to the Azure CLI or the Azure Developer CLI.
+    DeveloperTools,
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Key(_) => "Key(..)",
+            Self::ManagedIdentity { .. } => "ManagedIdentity",
+            Self::WorkloadIdentity => "WorkloadIdentity",
+            Self::DeveloperTools => "DeveloperTools",
+        })
+    }
+}
+
+/// How recent a read has to be. A read can be made stronger than the account's default and weaker, see
+/// <https://learn.microsoft.com/azure/cosmos-db/consistency-levels>.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Consistency {
+    /// As the account says. With `Session`, the session tokens of this client are sent.
+    Account,
+    /// Whatever the nearest replica has.
+    Eventual,
+    /// This client reads its own writes.
+    Session,
+    /// The latest version that was committed in the region that is read, by whichever client: a quorum read, which
+    /// is charged twice.
+    LatestCommitted,
+}
+
+/// How long the adapter goes on trying before it answers with a fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// All waiting of one operation that was refused for its rate (429).
+    pub throttled_wait_max: Duration,
+    /// How often one operation is sent again after it was refused for its rate.
+    pub throttled_retries_max: u32,
+    /// All of one operation, with every retry; at least a second.
+    pub operation_max: Duration,
+    /// How often an operation is sent again while its physical partition moves (410).
+    pub moved_retries_max: u32,
+    /// Before the first of these; it doubles with each.
+    pub moved_wait_first: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            throttled_wait_max: Duration::from_secs(5),
+            throttled_retries_max: 9,
+            operation_max: Duration::from_secs(10),
+            moved_retries_max: 8,
+            moved_wait_first: Duration::from_millis(25),
+        }
+    }
+}
