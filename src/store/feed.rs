@@ -33,7 +33,8 @@ pub struct Change {
     pub item: Item,
 }
 
-/// A page of changes. An empty page with `drained` set means that there was nothing more at that moment.
+/// A page of changes. `drained` says that there was nothing more at that moment; a store may say so only on the empty
+/// page after the last changes.
 #[derive(Debug, Clone)]
 pub struct FeedPage {
     pub changes: Vec<Change>,

@@ -7,6 +7,7 @@ use onehop::store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
 use onehop::store::{ManualClock, Store};
 use tempfile::TempDir;
 
+use crate::emulator::Emulator;
 use crate::harness::{Adapter, Capabilities, SPECS, START_MS, Subject};
 
 /// The embedded store as it comes.
@@ -40,7 +41,17 @@ struct Embedded {
 #[async_trait]
 impl Adapter for Embedded {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { reopen: true, move_time: true, purge: true, signal: true }
+        Capabilities {
+            reopen: true,
+            move_time: true,
+            purge: true,
+            signal: true,
+            verbatim: true,
+            any_id: true,
+            tells_drained: true,
+            orders_batches: true,
+            charges_all: true,
+        }
     }
 
     async fn open(&self) -> Arc<dyn Store> {
@@ -59,5 +70,41 @@ impl Adapter for Embedded {
     async fn purge_expired(&self) -> usize {
         let store = self.store.lock().expect("no test panicked").clone().expect("an open store");
         store.purge_expired(usize::MAX).await.expect("purged")
+    }
+}
+
+/// Azure Cosmos DB as Microsoft's in-memory emulator has it, with four physical partitions.
+pub async fn cosmos() -> Subject {
+    Subject::new(Box::new(Cosmos(Emulator::new(SPECS, 4)))).await
+}
+
+struct Cosmos(Emulator);
+
+#[async_trait]
+impl Adapter for Cosmos {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            reopen: true,
+            move_time: false,
+            purge: false,
+            signal: true,
+            verbatim: false,
+            any_id: false,
+            tells_drained: false,
+            orders_batches: false,
+            charges_all: false,
+        }
+    }
+
+    async fn open(&self) -> Arc<dyn Store> {
+        Arc::new(self.0.open().await)
+    }
+
+    async fn advance_ms(&self, _by_ms: i64) {
+        unimplemented!("the service has its own time")
+    }
+
+    async fn purge_expired(&self) -> usize {
+        unimplemented!("the service purges on its own")
     }
 }

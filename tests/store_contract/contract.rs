@@ -158,4 +158,4 @@ macro_rules! contract_over {
     };
 }
 
-contract_over!(embedded embedded_relaxed);
+contract_over!(embedded embedded_relaxed cosmos);

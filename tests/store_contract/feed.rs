@@ -29,7 +29,15 @@ pub async fn the_operations_of_a_batch_come_in_their_order(subject: Subject) {
     let operations = ids.iter().zip(0..).map(|(id, number)| WriteOp::Create(numbered("h1", id, number)));
     subject.batch("h1", operations.collect()).await.expect("done");
     let changes = seen(&subject.feed_from_beginning().await);
-    assert_eq!(changes, pairs(&[("d", 0), ("a", 1), ("c", 2), ("b", 3)]));
+    let mut expected = pairs(&[("d", 0), ("a", 1), ("c", 2), ("b", 3)]);
+    if !subject.can().orders_batches {
+        let mut told = changes.clone();
+        told.sort();
+        expected.sort();
+        assert_eq!(told, expected);
+        return;
+    }
+    assert_eq!(changes, expected);
 }
 
 pub async fn from_the_beginning_each_item_comes_once_in_its_latest_version(subject: Subject) {
@@ -58,7 +66,8 @@ pub async fn a_reader_goes_on_where_it_stood(subject: Subject) {
     assert_eq!(numbers, (0..10).collect::<Vec<_>>());
     subject.upsert(numbered("h1", "a3", 33)).await;
     let page = subject.feed_page(&range, continuation.as_ref(), 3).await;
-    assert_eq!((seen(&page.changes), page.drained), (pairs(&[("a3", 33)]), true));
+    assert_eq!(seen(&page.changes), pairs(&[("a3", 33)]));
+    assert!(page.drained || !subject.can().tells_drained);
 }
 
 pub async fn drained_says_whether_there_was_more(subject: Subject) {
@@ -67,7 +76,8 @@ pub async fn drained_says_whether_there_was_more(subject: Subject) {
     }
     let range = subject.range_of("h1").await;
     for (limit, drained) in [(5, false), (6, true), (7, true)] {
-        assert_eq!(subject.feed_page(&range, None, limit).await.drained, drained, "pages of {limit}");
+        let page = subject.feed_page(&range, None, limit).await;
+        assert_eq!(page.drained, drained && subject.can().tells_drained, "pages of {limit}");
     }
     let (_, end) = subject.drain(&range, None, None, 3).await;
     let page = subject.feed_page(&range, Some(&end), 3).await;

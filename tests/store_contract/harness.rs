@@ -49,6 +49,16 @@ pub struct Capabilities {
     pub purge: bool,
     /// Writes of this process wake readers of the change feed.
     pub signal: bool,
+    /// Bodies come back byte for byte, and only their bytes count for the limits of a batch.
+    pub verbatim: bool,
+    /// Ids may be of any characters but the forbidden ones.
+    pub any_id: bool,
+    /// A page of the change feed after which nothing follows says so at once, not only the empty one after it.
+    pub tells_drained: bool,
+    /// The change feed tells a batch in the order of its operations.
+    pub orders_batches: bool,
+    /// Every operation has a charge, those in vain included.
+    pub charges_all: bool,
 }
 
 /// An adapter with a fresh, empty store that has the containers of [`SPECS`].
@@ -79,7 +89,7 @@ impl Subject {
 
     pub async fn reopen(self) -> Self {
         let Self { store, adapter, .. } = self;
-        assert_eq!(Arc::strong_count(&store), 2, "a test that reopens the store holds no handle of its own");
+        assert!(Arc::strong_count(&store) <= 2, "a test that reopens the store holds no handle of its own");
         drop(store);
         Self::new(adapter).await
     }

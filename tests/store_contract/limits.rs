@@ -35,16 +35,18 @@ pub async fn an_item_of_2_mb_is_fine_and_one_byte_more_is_refused(subject: Subje
 
 pub async fn a_batch_of_2_mb_is_fine_and_one_byte_more_is_refused(subject: Subject) {
     let limit_bytes = limits::BATCH_BYTES_MAX;
+    // Where the JSON around the items counts, too, they have to be a little smaller.
+    let spare = if subject.can().verbatim { 0 } else { 1000 };
     let half = limit_bytes / 2;
     let creates = |last: usize| {
         vec![
             WriteOp::Create(thing_of("a", half)),
-            WriteOp::Create(thing_of("b", half - 100)),
+            WriteOp::Create(thing_of("b", half - 100 - spare)),
             WriteOp::Create(thing_of("c", last)),
         ]
     };
     let reason = Rejection::TooLarge { limit_bytes, actual_bytes: limit_bytes + 1 };
-    assert_eq!(refusal_of(subject.batch("h1", creates(101)).await), (2, reason));
+    assert_eq!(refusal_of(subject.batch("h1", creates(101 + spare)).await), (2, reason));
     assert!(subject.read("h1", "a").await.is_none());
     subject.batch("h1", creates(100)).await.expect("done");
     assert_eq!(subject.count("h1", "thing").await, 3);

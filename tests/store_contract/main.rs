@@ -8,6 +8,8 @@ mod adapters;
 mod batches;
 mod concurrency;
 mod contract;
+#[path = "../support/emulator.rs"]
+mod emulator;
 mod expiry;
 mod feed;
 mod feed_faults;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::harness::{BOTH_DIRECTIONS, Capabilities, Subject, THINGS, id_of, item, keyset_of, refusal_of};
 
 const HOMES: [&str; 4] = ["h1", "h2", "h3\u{1}", "日本"];
-const IDS: [&str; 5] = ["a", "b", "a\u{1}", "é", "zz"];
+const IDS: [&str; 5] = ["a", "b", "a!", "é", "zz"];
 const DATES: [&str; 4] = ["", "2026-01-01", "2026-01-02", "2026-01-02\u{1}"];
 const OWNERS: [&str; 3] = ["ada", "bob", "ada\u{1}"];
 const TYPES: [&str; 2] = ["thing", "other"];
@@ -299,7 +299,7 @@ impl Run {
         }
         let page = self.subject.query(query).await;
         let found: Vec<Value> = page.items.iter().map(|item| item.decode().expect("JSON")).collect();
-        assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{query:?}");
+        assert_eq!(in_order(&found), in_order(expected.iter().copied()), "{query:?}");
         if let Query::Partition { container, partition_key, item_type, direction, .. } = *query
             && found.len() > 1
         {
@@ -317,15 +317,36 @@ impl Run {
         assert_eq!(changes.len(), self.model.all().count());
         for (home, name) in HOMES.into_iter().enumerate() {
             let of_home = changes.iter().filter(|change| change.partition_key.as_str() == name);
-            let found: Vec<_> =
+            let mut found: Vec<_> =
                 of_home.map(|change| (change.id.as_str(), change.item.etag.clone())).collect();
             let mut expected: Vec<_> = self.model.all().filter(|(at, _, _)| *at == home).collect();
             expected.sort_by_key(|(_, _, entry)| entry.written);
-            let expected: Vec<_> =
+            let mut expected: Vec<_> =
                 expected.iter().map(|(_, id, entry)| (IDS[*id], entry.etag.clone())).collect();
+            if !self.subject.can().orders_batches {
+                found.sort_by_key(|(id, _)| *id);
+                expected.sort_by_key(|(id, _)| *id);
+            }
             assert_eq!(found, expected, "in the order of the last writes");
         }
     }
+}
+
+/// Items with their places. Those at the same place, in several logical partitions, come in any order.
+fn in_order<'a>(items: impl IntoIterator<Item = &'a Value>) -> Vec<(String, String, Vec<&'a Value>)> {
+    let mut places: Vec<(String, String, Vec<&Value>)> = Vec::new();
+    for item in items {
+        let text = |name: &str| item[name].as_str().unwrap_or_default().to_owned();
+        let (date, id) = (text("date"), text("id"));
+        match places.last_mut().filter(|(at, tied, _)| *at == date && *tied == id) {
+            Some((_, _, tied)) => tied.push(item),
+            None => places.push((date, id, vec![item])),
+        }
+    }
+    for (_, _, tied) in &mut places {
+        tied.sort_by_key(|item| item["home"].to_string());
+    }
+    places
 }
 
 fn possible(step: &Step, can: Capabilities) -> bool {

@@ -30,11 +30,9 @@ pub async fn client_of(settings: &CosmosSettings) -> Result<CosmosClient, Fault>
         credential => AccountReference::with_credential(endpoint, token_credential(credential)?),
     };
     let regions = settings.preferred_regions.iter().map(|region| Region::new(region.clone())).collect();
-    let binary =
-        BinaryEncodingOptions::new().with_enabled(settings.binary_encoding).with_request_text_response(true);
     CosmosClient::builder()
         .with_default_operation_options(default_options(settings.patience))
-        .with_binary_encoding_options(binary)
+        .with_binary_encoding_options(encoding(settings.binary_encoding))
         .build(account, RoutingStrategy::PreferredRegions(regions))
         .await
         .map_err(|error| setting_fault("the account cannot be reached", error))
@@ -53,8 +51,14 @@ pub fn default_options(patience: Patience) -> OperationOptions {
         .build()
 }
 
+/// How items travel. The adapter gets text, whatever the service sends.
+#[must_use]
+pub fn encoding(binary: bool) -> BinaryEncodingOptions {
+    BinaryEncodingOptions::new().with_enabled(binary).with_request_text_response(true)
+}
+
 /// The same for reads.
-pub fn read_options(consistency: Consistency) -> OperationOptions {
+pub(super) fn read_options(consistency: Consistency) -> OperationOptions {
     let strategy = match consistency {
         Consistency::Account => return OperationOptions::default(),
         Consistency::Eventual => ReadConsistencyStrategy::Eventual,

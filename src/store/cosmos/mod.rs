@@ -1,7 +1,384 @@
 //! The adapter for Azure Cosmos DB for NoSQL, on Microsoft's `azure_data_cosmos`.
+//!
+//! Point reads, writes and batches are one request each; query shapes become parametrised SQL (`sql`), scoped to one
+//! logical partition wherever the shape names one. Every answer's request charge goes into the ledger as the service
+//! measured it, with what the client's own retries were charged. What an error means is said in `faults`.
+//!
+//! The client tries again what was refused for its rate (429), within the configured [`Patience`], and what was not
+//! answered. So a write whose first answer was lost may come back as a refusal (409, 412, 404, and within a batch
+//! 207) although it happened: whoever writes has to recognise its own write.
+//!
+//! Items carry `_ts` in whole seconds. Their bodies come back with the same properties and values, not byte for byte.
 
+mod batch;
 mod client;
+mod document;
+mod faults;
+mod feed;
+mod items;
+mod queries;
 mod settings;
+mod sql;
 
-pub use client::{client_of, default_options, read_options};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use async_trait::async_trait;
+use azure_data_cosmos::diagnostics::DiagnosticsContext;
+use azure_data_cosmos::feed::FeedScope;
+use azure_data_cosmos::options::OperationOptions;
+use azure_data_cosmos::{ContainerClient, CosmosClient, CosmosError};
+use futures::{StreamExt, TryStreamExt};
+use tokio::sync::watch;
+
+pub use client::{client_of, default_options, encoding};
 pub use settings::{Consistency, CosmosSettings, Credential, Patience};
+
+use super::Rejection;
+use super::document::{can_exist, check_keyset, check_text, check_write, is_indexable};
+use super::{
+    Batch, ChargeSource, ContainerName, ContainerSpec, Direction, ETag, Fault, FaultKind, FeedPage,
+    FeedRange, FeedRequest, Item, Ledger, OperationKind, OperationRecord, PartitionKey, Query, QueryPage,
+    RequestCharge, Store, WriteError, WriteOp, limits,
+};
+use client::read_options;
+use faults::{Doing, fault_of, has_moved};
+use queries::top;
+use sql::{Shape, Sql};
+
+/// Point reads of one `read_many` that are under way at the same time.
+const READS_AT_ONCE: usize = 32;
+/// What `ready` reads: an item that is not there.
+const READY_ID: &str = "ready";
+
+/// A container of the database.
+struct Container {
+    spec: ContainerSpec,
+    client: ContainerClient,
+    /// As of the last look at the feed ranges.
+    physical_partitions: AtomicU32,
+    /// Counts the writes of this process.
+    signal: watch::Sender<u64>,
+}
+
+/// The containers of a database in an account. A clone shares them.
+#[derive(Clone)]
+pub struct CosmosStore {
+    containers: Arc<[Container]>,
+    patience: Patience,
+    reads: OperationOptions,
+}
+
+impl CosmosStore {
+    /// Connects to the account, and looks up the containers.
+    ///
+    /// # Errors
+    /// An account that does not answer or lets nobody in; a container that does not exist or has another partition
+    /// key.
+    pub async fn connect(settings: &CosmosSettings, specs: &[ContainerSpec]) -> Result<Self, Fault> {
+        let client = client_of(settings).await?;
+        Self::with_client(client, &settings.database, specs, settings.consistency, settings.patience).await
+    }
+
+    /// The same over a client that is there already. Its default options should be [`default_options`], its encoding
+    /// [`encoding`].
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub async fn with_client(
+        client: CosmosClient,
+        database: &str,
+        specs: &[ContainerSpec],
+        consistency: Consistency,
+        patience: Patience,
+    ) -> Result<Self, Fault> {
+        let database = client.database_client(database.to_owned());
+        let mut containers = Vec::with_capacity(specs.len());
+        for spec in specs {
+            let client = database
+                .container_client(spec.name.as_str().to_owned(), None)
+                .await
+                .map_err(|error| not_found(spec, fault_of(error, Doing::Reading)))?;
+            let container = Container {
+                spec: *spec,
+                client,
+                physical_partitions: AtomicU32::new(1),
+                signal: watch::Sender::new(0),
+            };
+            container.check_partition_key(&patience).await?;
+            container.look_up_ranges(false).await?;
+            containers.push(container);
+        }
+        Ok(Self { containers: containers.into(), patience, reads: read_options(consistency) })
+    }
+
+    /// The same store, whose reads are as recent as this.
+    #[must_use]
+    pub fn with_consistency(&self, consistency: Consistency) -> Self {
+        Self { reads: read_options(consistency), ..self.clone() }
+    }
+
+    fn container(&self, name: ContainerName) -> Result<&Container, Fault> {
+        let found = self.containers.iter().find(|container| container.spec.name == name);
+        found.ok_or_else(|| Fault::new(FaultKind::Internal, format!("there is no container {name}")))
+    }
+}
+
+/// What an operation came to, and what it was charged, however it ended.
+struct Answered<T> {
+    charge: RequestCharge,
+    outcome: Result<T, Fault>,
+}
+
+/// Counts how often an operation was begun again because its physical partition moved.
+struct Moves {
+    patience: Patience,
+    retry: u32,
+}
+
+impl Moves {
+    fn new(patience: Patience) -> Self {
+        Self { patience, retry: 0 }
+    }
+
+    /// Whether to try again after this; if so, the wait is over.
+    async fn goes_on(&mut self, error: Option<&CosmosError>) -> bool {
+        error.is_some_and(has_moved) && self.wait().await
+    }
+
+    /// Waits for the next try; `false` when there have been enough.
+    async fn wait(&mut self) -> bool {
+        if self.retry >= self.patience.moved_retries_max {
+            return false;
+        }
+        tokio::time::sleep(self.patience.moved_wait_first.saturating_mul(1 << self.retry.min(16))).await;
+        self.retry += 1;
+        true
+    }
+}
+
+impl Container {
+    async fn check_partition_key(&self, patience: &Patience) -> Result<(), Fault> {
+        let options = azure_data_cosmos::options::ReadContainerOptions::default()
+            .with_operation_options(default_options(*patience));
+        let response =
+            self.client.read(Some(options)).await.map_err(|error| fault_of(error, Doing::Reading))?;
+        let properties = response.into_model().map_err(|error| fault_of(error, Doing::Reading))?;
+        let wanted = format!("/{}", self.spec.partition_key);
+        let paths = properties.partition_key.paths();
+        if paths.iter().any(|path| *path == wanted) && paths.len() == 1 {
+            return Ok(());
+        }
+        let message = format!(
+            "the container {} has another partition key than {wanted}: a partition key cannot be changed",
+            self.spec.name
+        );
+        Err(Fault::new(FaultKind::Internal, message))
+    }
+
+    fn record(
+        &self,
+        kind: OperationKind,
+        items: usize,
+        charge: RequestCharge,
+        physical_partitions: u32,
+    ) -> OperationRecord {
+        OperationRecord {
+            container: self.spec.name,
+            kind,
+            items: u32::try_from(items).unwrap_or(u32::MAX),
+            physical_partitions,
+            charge,
+            source: ChargeSource::Measured,
+        }
+    }
+
+    fn check(&self, partition_key: &PartitionKey, operation: &WriteOp) -> Result<(), Rejection> {
+        check_text(partition_key.as_str(), limits::PARTITION_KEY_BYTES_MAX)?;
+        check_write(&self.spec, partition_key.as_str(), operation)?;
+        if is_addressable(partition_key, operation.id()) { Ok(()) } else { Err(Rejection::InvalidId) }
+    }
+
+    /// Wakes whoever waits for a write of this process.
+    fn announce(&self) {
+        self.signal.send_modify(|writes| *writes += 1);
+    }
+}
+
+#[async_trait]
+impl Store for CosmosStore {
+    async fn read(
+        &self,
+        container: ContainerName,
+        partition_key: &PartitionKey,
+        id: &str,
+        ledger: &Ledger,
+    ) -> Result<Option<Item>, Fault> {
+        let container = self.container(container)?;
+        let answered = if is_addressable(partition_key, id) {
+            self.read_item(container, partition_key, id).await
+        } else {
+            Answered { charge: RequestCharge::default(), outcome: Ok(None) }
+        };
+        let items = usize::from(matches!(answered.outcome, Ok(Some(_))));
+        ledger.record(container.record(OperationKind::PointRead, items, answered.charge, 1));
+        answered.outcome
+    }
+
+    async fn read_many(
+        &self,
+        container: ContainerName,
+        keys: &[(PartitionKey, String)],
+        ledger: &Ledger,
+    ) -> Result<Vec<Option<Item>>, Fault> {
+        // Collected first: a lazy stream over borrowing closures cannot move between threads.
+        let reads: Vec<_> = keys.iter().map(|(key, id)| self.read(container, key, id, ledger)).collect();
+        futures::stream::iter(reads).buffered(READS_AT_ONCE).try_collect().await
+    }
+
+    async fn write(
+        &self,
+        container: ContainerName,
+        partition_key: &PartitionKey,
+        operation: WriteOp,
+        ledger: &Ledger,
+    ) -> Result<Option<ETag>, WriteError> {
+        let container = self.container(container)?;
+        self.run_write(container, partition_key, &operation, ledger).await
+    }
+
+    async fn batch(&self, batch: Batch, ledger: &Ledger) -> Result<Vec<Option<ETag>>, WriteError> {
+        let container = self.container(batch.container)?;
+        self.run_batch(container, &batch, ledger).await
+    }
+
+    async fn query(&self, query: &Query<'_>, ledger: &Ledger) -> Result<QueryPage, Fault> {
+        match *query {
+            Query::Partition { container, partition_key, item_type, direction, after, limit } => {
+                let container = self.container(container)?;
+                check_keyset(after)?;
+                let top = top(limit);
+                if !can_exist(partition_key.as_str(), "") || !is_indexable(item_type) {
+                    return Ok(QueryPage::default());
+                }
+                let shape = Shape { item_type, equality: None, direction, after, top };
+                let answered = self.page(container, FeedScope::partition(key(partition_key)), shape).await;
+                container.finish_query(answered, 1, ledger)
+            }
+            Query::Equality { container, path, value, item_type, direction, after, limit } => {
+                let container = self.container(container)?;
+                check_keyset(after)?;
+                let top = top(limit);
+                if !container.spec.equality.contains(&path) {
+                    return Err(no_index(&container.spec, path));
+                }
+                if !is_indexable(value) || !is_indexable(item_type) {
+                    return Ok(QueryPage::default());
+                }
+                let shape = Shape { item_type, equality: Some((path, value)), direction, after, top };
+                let answered = self.page(container, FeedScope::full_container(), shape).await;
+                let partitions = container.physical_partitions.load(Ordering::Relaxed);
+                container.finish_query(answered, partitions, ledger)
+            }
+            Query::Newest { container, item_type, after, limit } => {
+                let container = self.container(container)?;
+                check_keyset(after)?;
+                let top = top(limit);
+                if !container.spec.newest_types.contains(&item_type) {
+                    return Err(no_index(&container.spec, item_type));
+                }
+                let direction = Direction::NewestFirst;
+                let shape = Shape { item_type, equality: None, direction, after, top };
+                let answered = self.page(container, FeedScope::full_container(), shape).await;
+                let partitions = container.physical_partitions.load(Ordering::Relaxed);
+                container.finish_query(answered, partitions, ledger)
+            }
+        }
+    }
+
+    async fn count(
+        &self,
+        container: ContainerName,
+        partition_key: &PartitionKey,
+        item_type: &str,
+        ledger: &Ledger,
+    ) -> Result<u64, Fault> {
+        let container = self.container(container)?;
+        if !can_exist(partition_key.as_str(), "") || !is_indexable(item_type) {
+            return Ok(0);
+        }
+        let scope = FeedScope::partition(key(partition_key));
+        let Answered { charge, outcome } =
+            self.run_sql::<u64>(container, &scope, &Sql::count(item_type), usize::MAX).await;
+        ledger.record(container.record(OperationKind::Count, 1, charge, 1));
+        Ok(outcome?.into_iter().sum())
+    }
+
+    async fn feed_ranges(&self, container: ContainerName) -> Result<Vec<FeedRange>, Fault> {
+        let ranges = self.container(container)?.look_up_ranges(true).await?;
+        Ok(ranges.iter().map(|range| FeedRange(range.to_string())).collect())
+    }
+
+    fn parts_of(&self, whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>> {
+        feed::parts_of(whole, present)
+    }
+
+    async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault> {
+        let container = self.container(request.container)?;
+        self.read_feed(container, request, ledger).await
+    }
+
+    async fn pending_changes(
+        &self,
+        request: &FeedRequest<'_>,
+        at_most: u64,
+    ) -> Result<(u64, Option<i64>), Fault> {
+        let container = self.container(request.container)?;
+        self.count_pending(container, request, at_most).await
+    }
+
+    /// Writes of this process. Others write, too: a reader has to poll beside it.
+    fn change_signal(&self, container: ContainerName) -> Option<watch::Receiver<u64>> {
+        self.container(container).ok().map(|container| container.signal.subscribe())
+    }
+
+    fn physical_partitions(&self, container: ContainerName) -> u32 {
+        self.container(container).map_or(1, |container| container.physical_partitions.load(Ordering::Relaxed))
+    }
+
+    async fn ready(&self) -> Result<(), Fault> {
+        let Some(container) = self.containers.first() else { return Ok(()) };
+        self.read_item(container, &PartitionKey::from(READY_ID), READY_ID).await.outcome.map(drop)
+    }
+}
+
+/// A partition key as the client wants it.
+fn key(partition_key: &PartitionKey) -> azure_data_cosmos::PartitionKey {
+    azure_data_cosmos::PartitionKey::from(partition_key.as_str().to_owned())
+}
+
+/// Whether an item can be asked for. The client makes the id a part of a URL's path, where control characters are
+/// left out and dots go elsewhere: such an id would name another item.
+fn is_addressable(partition_key: &PartitionKey, id: &str) -> bool {
+    let is_path = !id.contains(['/', '\\', '?', '#']) && !id.chars().any(char::is_control);
+    can_exist(partition_key.as_str(), id) && is_path && !matches!(id, "" | "." | "..")
+}
+
+/// What the service charged for all attempts of an operation.
+fn charge_of(diagnostics: &DiagnosticsContext) -> RequestCharge {
+    RequestCharge(diagnostics.total_request_charge().value())
+}
+
+fn charge_of_error(error: &CosmosError) -> RequestCharge {
+    error.diagnostics().map_or(RequestCharge::default(), |diagnostics| charge_of(&diagnostics))
+}
+
+fn no_index(spec: &ContainerSpec, what: &str) -> Fault {
+    Fault::new(FaultKind::Internal, format!("the container {} has no index for {what}", spec.name))
+}
+
+fn not_found(spec: &ContainerSpec, fault: Fault) -> Fault {
+    let kind = fault.kind;
+    let message = format!("the container {} cannot be opened (`onehop provision` makes it)", spec.name);
+    Fault::new(kind, message).with_source(fault)
+}
