@@ -1,0 +1,112 @@
+//! Microsoft's in-memory Cosmos DB emulator behind HTTP, for trying `--store cosmos` with several processes on one
+//! machine: `cargo run --example cosmos-emulator`.
+//!
+//! It keeps everything in memory and forgets it when it ends. It checks no key, and it measures neither cost nor
+//! speed: its request charges mean nothing for queries, batches and the change feed.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, Query, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use azure_core::http::{Request, Url};
+use azure_data_cosmos_driver::in_memory_emulator::{
+    ConsistencyLevel, InMemoryEmulatorHttpClient, VirtualAccountConfig, VirtualRegion,
+};
+use clap::Parser;
+use tokio::net::TcpListener;
+
+/// More than the largest batch with what JSON adds to it.
+const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Address to listen on; clients allow plain HTTP for this machine only
+    #[arg(long, default_value = "127.0.0.1:8081")]
+    listen: SocketAddr,
+}
+
+struct Emulator {
+    http: InMemoryEmulatorHttpClient,
+    base: Url,
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let Arguments { listen } = Arguments::parse();
+    let listener = TcpListener::bind(listen).await.context("--listen")?;
+    let base: Url = format!("http://{}", listener.local_addr()?).parse()?;
+    let region = VirtualRegion::new("East US", base.clone());
+    let account = VirtualAccountConfig::new(vec![region])?
+        .with_consistency(ConsistencyLevel::Session)
+        .with_throttling_enabled(false);
+    let http = InMemoryEmulatorHttpClient::try_new(account)?;
+    let router = Router::new()
+        .route("/emulator/split", post(split))
+        .fallback(forward)
+        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .with_state(Arc::new(Emulator { http, base: base.clone() }));
+    println!("cosmos-emulator listening on {base}");
+    axum::serve(listener, router).await?;
+    Ok(())
+}
+
+/// Splits a physical partition in two: `?database=onehop&container=posts&partition=0`.
+async fn split(
+    State(emulator): State<Arc<Emulator>>,
+    Query(wanted): Query<HashMap<String, String>>,
+) -> Result<String, StatusCode> {
+    let text = |name: &str| wanted.get(name).map(String::as_str).ok_or(StatusCode::BAD_REQUEST);
+    let (database, container) = (text("database")?, text("container")?);
+    let partition = text("partition")?.parse().map_err(|_| StatusCode::BAD_REQUEST)?;
+    let store = emulator.http.store();
+    store.split_partition(database, container, partition, Duration::ZERO);
+    store.wait_for_split(database, container, partition).await;
+    Ok(format!("{:?}\n", store.child_partition_ids(database, container, &[])))
+}
+
+/// Hands a request of the protocol to the emulator.
+async fn forward(
+    State(emulator): State<Arc<Emulator>>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    match answer(&emulator, &method, &uri, &headers, body).await {
+        Ok(response) => response,
+        Err(error) => (StatusCode::BAD_GATEWAY, format!("{error:#}\n")).into_response(),
+    }
+}
+
+async fn answer(
+    emulator: &Emulator,
+    method: &Method,
+    uri: &Uri,
+    headers: &HeaderMap,
+    body: Bytes,
+) -> anyhow::Result<Response> {
+    let mut url = emulator.base.clone();
+    url.set_path(uri.path());
+    url.set_query(uri.query());
+    let mut request = Request::new(url, method.as_str().parse()?);
+    for (name, value) in headers {
+        request.insert_header(name.as_str().to_owned(), value.to_str()?.to_owned());
+    }
+    request.set_body(body);
+    let answer = emulator.http.execute_request(&request).await?.try_into_raw_response().await?;
+    let mut response = Response::new(axum::body::Body::from(answer.body().to_vec()));
+    *response.status_mut() = StatusCode::from_u16(u16::from(answer.status()))?;
+    for (name, value) in answer.headers().iter() {
+        let name = HeaderName::from_bytes(name.as_str().as_bytes())?;
+        response.headers_mut().insert(name, HeaderValue::from_str(value.as_str())?);
+    }
+    Ok(response)
+}
