@@ -3,7 +3,11 @@
 
 #![allow(dead_code, reason = "each test takes what it needs")]
 
+#[path = "../support/emulator.rs"]
+pub mod emulator;
 pub mod recording;
+#[path = "../support/store.rs"]
+pub mod store;
 
 use std::sync::Arc;
 
@@ -22,17 +26,16 @@ use onehop::blog::reads::ReadModels;
 use onehop::changefeed::{self, Processor, Settings};
 use onehop::graphql::{Executor, GlobalId, ProjectionStatus, ProjectionStatuses, Services};
 use onehop::lifecycle::Tasks;
-use onehop::store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
 use onehop::store::{
     Clock, ContainerName, ContainerSpec, Fault, Ledger, ManualClock, NewItem, PartitionKey, Store, WriteOp,
     format_timestamp,
 };
 use serde::Serialize;
-use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 pub use recording::Recording;
+use store::Keeper;
 
 /// The instant at which every test stands, Unix ms.
 pub const NOW_MS: i64 = 1_790_000_000_000;
@@ -49,21 +52,15 @@ pub struct Blog {
     pub reads: ReadModels,
     pub executor: Executor,
     pub tokens: Tokens,
-    _directory: TempDir,
+    _keeper: Keeper,
 }
 
 /// An empty blog.
-pub fn empty() -> Blog {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let config = EmbeddedConfig {
-        durability: Durability::Relaxed,
-        physical_partitions: Some(4),
-        ..EmbeddedConfig::new(directory.path())
-    };
+pub async fn empty() -> Blog {
     let clock = Arc::new(ManualClock::new(NOW_MS));
     let specs: Vec<ContainerSpec> = containers::SPECS.iter().chain(changefeed::SPECS).copied().collect();
-    let embedded = EmbeddedStore::open(&config, &specs, clock.clone()).expect("the store opens");
-    let store = Arc::new(Recording::new(Arc::new(embedded)));
+    let (opened, keeper) = store::open(&specs, clock.clone()).await;
+    let store = Arc::new(Recording::new(opened));
     let port: Arc<dyn Store> = store.clone();
     let secret = SigningSecret::from_bytes(vec![7; 32]).expect("a secret");
     let tokens = Tokens::new(&secret, ACCESS_TOKEN_LIFETIME_DEFAULT);
@@ -84,12 +81,12 @@ pub fn empty() -> Blog {
         ids: Arc::new(RandomIds),
     };
     let executor = Executor::new(services, Authenticator::new(tokens.clone(), None));
-    Blog { store, clock, reads, executor, tokens, _directory: directory }
+    Blog { store, clock, reads, executor, tokens, _keeper: keeper }
 }
 
 /// A blog in which three users wrote three posts each, commented on every post and liked most.
 pub async fn small() -> Blog {
-    let blog = empty();
+    let blog = empty().await;
     for number in 0..USERNAMES.len() {
         blog.add_user(number).await;
     }

@@ -115,6 +115,10 @@ impl Store for Recording {
         self.store.feed_ranges(container).await
     }
 
+    fn parts_of(&self, whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>> {
+        self.store.parts_of(whole, present)
+    }
+
     async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault> {
         self.store.read_change_feed(request, ledger).await
     }

@@ -31,7 +31,7 @@ impl Scene {
     }
 
     async fn with(count: usize, limits: CommandLimits) -> Self {
-        let blog = Blog::with(limits);
+        let blog = Blog::with(limits).await;
         let mut users: Vec<UserItem> = Vec::new();
         for index in 0..count {
             users.push(blog.user(&format!("user{index}")).await);

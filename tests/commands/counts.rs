@@ -60,7 +60,7 @@ async fn play(commands: Commands, author: UserItem, user: UserItem, post_id: Pos
 }
 
 async fn run(limits: CommandLimits, processes: usize) {
-    let blog = Blog::with(limits);
+    let blog = Blog::with(limits).await;
     let author = blog.user("author").await;
     let post_id = blog.post(&author).await.id;
     let mut users = Vec::new();
@@ -106,7 +106,7 @@ async fn counts_are_exact_when_processes_share_a_post() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_concurrent_likes_by_one_user_one_is_made_and_one_taken_back() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let ada = blog.user("ada").await;
     let post_id = blog.post(&ada).await.id;
     let ledger = Ledger::new();

@@ -26,7 +26,7 @@ const RENAME_WRITES: usize = 4;
 
 #[tokio::test]
 async fn the_steps_counted_here_are_all_there_are() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     blog.store.next(Meddling::Nothing);
     let ada = blog.user("ada").await;
     assert_eq!(blog.store.writes(), SIGN_UP_WRITES);
@@ -37,7 +37,7 @@ async fn the_steps_counted_here_are_all_there_are() {
 
 #[tokio::test]
 async fn a_sign_up_that_died_at_any_step_loses_no_name() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     for step in 0..SIGN_UP_WRITES {
         let name = format!("ada{step}");
         blog.store.next(Meddling::CrashBefore(step));
@@ -52,7 +52,7 @@ async fn a_sign_up_that_died_at_any_step_loses_no_name() {
 
 #[tokio::test]
 async fn taking_over_a_dead_sign_up_may_die_at_any_step_too() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     // The Create that is refused, the block of the user id, the reservation, the user.
     for step in 0..4 {
         let name = format!("ada{step}");
@@ -68,7 +68,7 @@ async fn taking_over_a_dead_sign_up_may_die_at_any_step_too() {
 
 #[tokio::test]
 async fn a_repeated_sign_up_after_a_crash_at_any_step_makes_one_user() {
-    let (blog, ledger) = (Blog::new(), Ledger::new());
+    let (blog, ledger) = (Blog::new().await, Ledger::new());
     for step in 0..=SIGN_UP_WRITES {
         let name = format!("ada{step}");
         let sign_up = || blog.commands.create_user(sign_up(&name, Some("key")), &ledger);
@@ -94,7 +94,7 @@ enum Rescuer {
 #[tokio::test]
 async fn a_rename_that_died_at_any_step_is_finished_by_whoever_comes_next() {
     use Rescuer::{AnotherRename, RollForward, SignUpForTheNewName, TheSameRename};
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     for step in 0..RENAME_WRITES {
         for rescuer in [TheSameRename, AnotherRename, RollForward, SignUpForTheNewName] {
             rescue(&blog, step, rescuer).await;
@@ -145,7 +145,7 @@ async fn a_first_use_of_an_external_subject_may_die_at_any_step() {
         subject: name.to_owned(),
         preferred_username: Some(format!("{name}@example.com")),
     };
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     // Subject, reservation, user.
     for step in 0..3 {
         for name_is_taken_meanwhile in [false, true] {
@@ -168,7 +168,7 @@ async fn a_first_use_of_an_external_subject_may_die_at_any_step() {
 /// One command after another, each with its n-th write's answer lost, for every n: as if nothing had happened.
 #[tokio::test]
 async fn a_lost_answer_changes_no_outcome() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let (commands, ledger) = (&blog.commands, Ledger::new());
     for step in 0..RENAME_WRITES {
         for meddling in [Meddling::LoseAnswer(step), Meddling::Repeat(step)] {

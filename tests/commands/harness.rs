@@ -13,13 +13,13 @@ use onehop::blog::containers::{POSTS, SPECS};
 use onehop::blog::ids::{PostId, RandomIds};
 use onehop::blog::items::{PostItem, UserItem};
 use onehop::lifecycle::Tasks;
-use onehop::store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
 use onehop::store::{
     Batch, ContainerName, ETag, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, Item, Ledger,
     ManualClock, PartitionKey, Query, QueryPage, RequestCharge, Store, WriteError, WriteOp,
 };
-use tempfile::TempDir;
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
+
+use crate::store::Keeper;
 
 /// The instant at which every test starts, Unix ms.
 pub const START_MS: i64 = 1_750_000_000_000;
@@ -207,6 +207,10 @@ impl Store for Meddler {
         self.inner.feed_ranges(container).await
     }
 
+    fn parts_of(&self, whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>> {
+        self.inner.parts_of(whole, present)
+    }
+
     async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault> {
         self.inner.read_change_feed(request, ledger).await
     }
@@ -238,22 +242,19 @@ pub struct Blog {
     pub store: Arc<Meddler>,
     pub clock: Arc<ManualClock>,
     pub tasks: Tasks,
-    _directory: TempDir,
+    _keeper: Keeper,
 }
 
 impl Blog {
-    pub fn new() -> Self {
-        Self::with(CommandLimits::default())
+    pub async fn new() -> Self {
+        Self::with(CommandLimits::default()).await
     }
 
-    pub fn with(limits: CommandLimits) -> Self {
-        let directory = tempfile::tempdir().unwrap();
+    pub async fn with(limits: CommandLimits) -> Self {
         let clock = Arc::new(ManualClock::new(START_MS));
-        let config =
-            EmbeddedConfig { durability: Durability::Relaxed, ..EmbeddedConfig::new(directory.path()) };
-        let inner = EmbeddedStore::open(&config, SPECS, clock.clone()).unwrap();
+        let (inner, keeper) = crate::store::open(SPECS, clock.clone()).await;
         let store = Arc::new(Meddler {
-            inner: Arc::new(inner),
+            inner,
             meddling: Mutex::new(Meddling::Nothing),
             writes: AtomicUsize::new(0),
             spent: Ledger::new(),
@@ -262,7 +263,7 @@ impl Blog {
         });
         let tasks = Tasks::new();
         let commands = commands(store.clone(), clock.clone(), &tasks, limits);
-        Self { commands, store, clock, tasks, _directory: directory }
+        Self { commands, store, clock, tasks, _keeper: keeper }
     }
 
     /// Another process over the same store.

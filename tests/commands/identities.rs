@@ -17,7 +17,7 @@ fn subject(subject: &str, preferred: Option<&str>) -> ExternalSubject {
 
 #[tokio::test]
 async fn a_subject_keeps_its_user_when_the_provider_renames_it() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let first = blog.commands.user_for_subject(&subject("1", Some("ada")), &Ledger::new()).await.unwrap();
     let again = blog.commands.user_for_subject(&subject("1", Some("bob")), &Ledger::new()).await.unwrap();
     assert_eq!((first.username.as_str(), again), ("ada", first.clone()));
@@ -25,7 +25,7 @@ async fn a_subject_keeps_its_user_when_the_provider_renames_it() {
 
 #[tokio::test]
 async fn two_subjects_of_one_name_get_two_names() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let ledger = Ledger::new();
     blog.user("ada").await;
     let one = blog.commands.user_for_subject(&subject("1", Some("Ada")), &ledger).await.unwrap();
@@ -38,7 +38,7 @@ async fn two_subjects_of_one_name_get_two_names() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_first_uses_make_one_user() {
-    let blog = Arc::new(Blog::new());
+    let blog = Arc::new(Blog::new().await);
     let uses = (0..8).map(|_| {
         let blog = Arc::clone(&blog);
         async move { blog.commands.user_for_subject(&subject("1", Some("ada")), &Ledger::new()).await }

@@ -1,5 +1,10 @@
 //! The write side over the embedded store: what it refuses, exact counts, unique names, crashes, repeats.
 
+#[path = "../support/emulator.rs"]
+mod emulator;
+#[path = "../support/store.rs"]
+mod store;
+
 mod batches;
 mod counts;
 mod crashes;

@@ -26,7 +26,7 @@ async fn reservation(blog: &Blog, name: &str) -> Option<AccountItem> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_many_who_race_for_a_name_in_any_case_one_gets_it() {
-    let blog = Arc::new(Blog::new());
+    let blog = Arc::new(Blog::new().await);
     for round in 0..5 {
         let spellings = [format!("racer{round}"), format!("RACER{round}"), format!("Racer{round}")];
         let attempts = (0..12).map(|index| {
@@ -45,7 +45,7 @@ async fn of_many_who_race_for_a_name_in_any_case_one_gets_it() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn renames_and_sign_ups_racing_for_a_name_leave_it_to_one() {
-    let blog = Arc::new(Blog::new());
+    let blog = Arc::new(Blog::new().await);
     for round in 0..5 {
         let mut users = Vec::new();
         for index in 0..4 {
@@ -68,7 +68,7 @@ async fn renames_and_sign_ups_racing_for_a_name_leave_it_to_one() {
 
 #[tokio::test]
 async fn a_rename_moves_the_sign_in_and_gives_the_old_name_free() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let ada = blog.user("Ada").await;
     let renamed = rename(&blog, ada.id, "Countess").await.unwrap();
     assert_eq!((renamed.username.as_str(), renamed.version), ("Countess", 2));
@@ -80,7 +80,7 @@ async fn a_rename_moves_the_sign_in_and_gives_the_old_name_free() {
 
 #[tokio::test]
 async fn a_rename_that_changes_only_case_is_one_replace() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let ada = blog.user("ada").await;
     blog.store.next(Meddling::Nothing);
     assert_eq!(rename(&blog, ada.id, "ADA").await.unwrap().username, "ADA");
@@ -92,7 +92,7 @@ async fn a_rename_that_changes_only_case_is_one_replace() {
 
 #[tokio::test]
 async fn a_rename_there_and_back_keeps_the_name() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let ada = blog.user("ada").await;
     for name in ["countess", "ada", "countess", "ada"] {
         assert_eq!(rename(&blog, ada.id, name).await.unwrap().username, name);
@@ -103,7 +103,7 @@ async fn a_rename_there_and_back_keeps_the_name() {
 
 #[tokio::test]
 async fn a_rename_to_a_taken_name_is_a_conflict_and_changes_nothing() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let (ada, bob) = (blog.user("ada").await, blog.user("bob").await);
     let refused = rename(&blog, ada.id, "BOB").await;
     assert_eq!(code_and_field(refused), (RefusalCode::Conflict, Some("username")));
@@ -113,7 +113,7 @@ async fn a_rename_to_a_taken_name_is_a_conflict_and_changes_nothing() {
 
 #[tokio::test]
 async fn a_reservation_that_its_user_has_left_is_taken_over() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let ada = blog.user("ada").await;
     let left = AccountItem {
         id: "left".to_owned(),
@@ -131,7 +131,7 @@ async fn a_reservation_that_its_user_has_left_is_taken_over() {
 
 #[tokio::test]
 async fn rolling_forward_withdraws_an_announcement_of_a_taken_name() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let (ada, _bob) = (blog.user("ada").await, blog.user("bob").await);
     let announced = UserItem { pending_username: Some("Bob".to_owned()), ..ada.clone() };
     let replace = WriteOp::Replace { item: NewItem::encode(ada.id.to_string(), &announced), if_match: None };

@@ -24,7 +24,7 @@ fn comment(user_id: UserId, post_id: PostId, content: &str) -> CreateComment {
 
 #[tokio::test]
 async fn a_sign_up_names_the_field_that_breaks_a_rule() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let input = |username: &str, password: &str, key: Option<&str>| CreateUser {
         username: username.to_owned(),
         password: password.to_owned(),
@@ -44,14 +44,14 @@ async fn a_sign_up_names_the_field_that_breaks_a_rule() {
 
 #[tokio::test]
 async fn a_name_is_taken_whatever_its_case() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     blog.user("Ada").await;
     assert_eq!(code_and_field(blog.sign_up("ADA").await), (RefusalCode::Conflict, Some("username")));
 }
 
 #[tokio::test]
 async fn every_failed_sign_in_has_the_same_answer() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     blog.user("ada").await;
     let sign_in = async |name: &str, password: &str| {
         let input = SignIn { username: name.to_owned(), password: password.to_owned() };
@@ -69,7 +69,7 @@ async fn every_failed_sign_in_has_the_same_answer() {
 
 #[tokio::test]
 async fn a_user_who_does_not_exist_writes_nothing() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let ada = blog.user("ada").await;
     let post_id = blog.post(&ada).await.id;
     let (commands, ledger) = (&blog.commands, Ledger::new());
@@ -90,7 +90,7 @@ async fn a_user_who_does_not_exist_writes_nothing() {
 
 #[tokio::test]
 async fn texts_beyond_their_limits_are_refused_with_their_field() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let ada = blog.user("ada").await;
     let post_id = blog.post(&ada).await.id;
     let (commands, ledger) = (&blog.commands, Ledger::new());
@@ -126,7 +126,7 @@ async fn texts_beyond_their_limits_are_refused_with_their_field() {
 
 #[tokio::test]
 async fn a_post_that_is_missing_or_deleted_is_not_found() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let ada = blog.user("ada").await;
     let deleted = blog.post(&ada).await.id;
     let (commands, ledger) = (&blog.commands, Ledger::new());
@@ -153,7 +153,7 @@ async fn a_post_that_is_missing_or_deleted_is_not_found() {
 
 #[tokio::test]
 async fn nobody_changes_or_deletes_what_is_not_theirs() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let (ada, bob) = (blog.user("ada").await, blog.user("bob").await);
     let post_id = blog.post(&ada).await.id;
     let (commands, ledger) = (&blog.commands, Ledger::new());
@@ -170,7 +170,7 @@ async fn nobody_changes_or_deletes_what_is_not_theirs() {
 
 #[tokio::test]
 async fn what_is_no_comment_cannot_be_deleted_as_one() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let ada = blog.user("ada").await;
     let post_id = blog.post(&ada).await.id;
     let (commands, ledger) = (&blog.commands, Ledger::new());
@@ -184,7 +184,7 @@ async fn what_is_no_comment_cannot_be_deleted_as_one() {
 
 #[tokio::test]
 async fn a_second_like_is_a_conflict_and_a_second_unlike_is_not_found() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let ada = blog.user("ada").await;
     let post_id = blog.post(&ada).await.id;
     let (commands, ledger) = (&blog.commands, Ledger::new());
@@ -205,7 +205,7 @@ async fn a_second_like_is_a_conflict_and_a_second_unlike_is_not_found() {
 
 #[tokio::test]
 async fn commands_beyond_the_waiting_limit_are_refused() {
-    let blog = Blog::with(CommandLimits { waiting_max: 0, ..CommandLimits::default() });
+    let blog = Blog::with(CommandLimits { waiting_max: 0, ..CommandLimits::default() }).await;
     let ada = blog.user("ada").await;
     let post_id = blog.post(&ada).await.id;
     let result = blog.commands.like_post(LikePost { user_id: ada.id, post_id }, &Ledger::new()).await;

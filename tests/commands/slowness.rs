@@ -142,7 +142,7 @@ impl<'a> Scene<'a> {
 
 #[tokio::test]
 async fn a_slow_rename_takes_no_name_twice_and_loses_none() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     for (number, intrusion) in INTRUSIONS.iter().cycle().enumerate().take(4 * INTRUSIONS.len()) {
         let step = number / INTRUSIONS.len();
         let mut scene = Scene::new(&blog, number);
@@ -160,7 +160,7 @@ async fn a_slow_sign_up_takes_no_name_twice_and_loses_none() {
         &[Act::SignUp("Countess"), Act::OtherRename("byron")],
         &[Act::SignUp("Countess"), Act::OtherRename("byron"), Act::SignUp("COUNTESS")],
     ];
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     for (number, intrusion) in intrusions.iter().cycle().enumerate().take(2 * intrusions.len()) {
         let step = number / intrusions.len();
         let mut scene = Scene::new(&blog, number);
@@ -179,7 +179,7 @@ async fn a_slow_take_over_of_a_left_name_loses_against_its_former_holder_coming_
         &[Act::Rename("byron"), Act::SignUp("countess"), Act::Rename("ada")],
         &[Act::RollForward, Act::Rename("ada")],
     ];
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     // The Create that is refused, the user rewritten as read, the reservation taken over, the new user.
     for (number, intrusion) in intrusions.iter().cycle().enumerate().take(4 * intrusions.len()) {
         let step = number / intrusions.len();

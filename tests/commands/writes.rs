@@ -9,7 +9,7 @@ use super::harness::{Blog, START_MS};
 
 #[tokio::test]
 async fn a_new_post_is_stored_as_it_is_answered() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let ada = blog.user("Ada").await;
     let post = blog.post(&ada).await;
     assert_eq!(blog.stored_post(post.id).await, *post);
@@ -19,7 +19,7 @@ async fn a_new_post_is_stored_as_it_is_answered() {
 
 #[tokio::test]
 async fn an_edit_changes_what_is_given_and_nothing_else() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let ada = blog.user("ada").await;
     let post = blog.post(&ada).await;
     let ledger = Ledger::new();
@@ -33,7 +33,7 @@ async fn an_edit_changes_what_is_given_and_nothing_else() {
 
 #[tokio::test]
 async fn a_deleted_post_leaves_an_empty_tombstone() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let ada = blog.user("ada").await;
     let post = blog.post(&ada).await;
     let delete = DeletePost { user_id: ada.id, post_id: post.id };
@@ -45,7 +45,7 @@ async fn a_deleted_post_leaves_an_empty_tombstone() {
 
 #[tokio::test]
 async fn a_deleted_comment_leaves_an_empty_tombstone_and_one_less_in_the_count() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let ada = blog.user("ada").await;
     let post_id = blog.post(&ada).await.id;
     let ledger = Ledger::new();
@@ -66,7 +66,7 @@ async fn a_deleted_comment_leaves_an_empty_tombstone_and_one_less_in_the_count()
 
 #[tokio::test]
 async fn a_like_costs_a_read_of_the_user_a_read_of_the_post_and_a_batch() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let ada = blog.user("ada").await;
     let post_id = blog.post(&ada).await.id;
     let ledger = Ledger::new();
@@ -77,7 +77,7 @@ async fn a_like_costs_a_read_of_the_user_a_read_of_the_post_and_a_batch() {
 
 #[tokio::test]
 async fn what_is_written_after_a_rename_carries_the_new_name() {
-    let blog = Blog::new();
+    let blog = Blog::new().await;
     let ada = blog.user("ada").await;
     let rename = UpdateUser { user_id: ada.id, username: "Countess".to_owned() };
     blog.commands.update_user(rename, &Ledger::new()).await.unwrap();

@@ -12,14 +12,14 @@ const INTROSPECTION: &str = include_str!("introspection.graphql");
 
 #[tokio::test]
 async fn introspection_is_within_the_limits() {
-    let blog = empty();
+    let blog = empty().await;
     let schema = blog.data(INTROSPECTION).await;
     assert_eq!(schema["__schema"]["queryType"]["name"], "Query");
 }
 
 #[tokio::test]
 async fn a_document_beyond_a_limit_is_refused_before_it_reads_anything() {
-    let blog = empty();
+    let blog = empty().await;
     let deep = "author { posts { nodes { ".repeat(DEPTH_MAX / 3);
     let aliases: String = (0..=ALIASES_MAX).map(|number| format!("a{number}: title ")).collect();
     for document in [
@@ -37,7 +37,7 @@ async fn a_document_beyond_a_limit_is_refused_before_it_reads_anything() {
 
 #[tokio::test]
 async fn complexity_counts_a_lists_fields_as_often_as_first_says_also_by_variable() {
-    let blog = empty();
+    let blog = empty().await;
     let query =
         "query($first: Int!) { feed(first: 100) { nodes { comments(first: $first) { nodes { id } } } } }";
     for (first, is_refused) in [(20, false), (COMPLEXITY_MAX / 100, true)] {
@@ -49,7 +49,7 @@ async fn complexity_counts_a_lists_fields_as_often_as_first_says_also_by_variabl
 
 #[tokio::test]
 async fn the_largest_pages_of_the_article_are_within_the_limits() {
-    let blog = empty();
+    let blog = empty().await;
     let post =
         "id title content summary creationDate commentCount likeCount viewerHasLiked author { id username }";
     blog.data(&format!(

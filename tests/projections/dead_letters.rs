@@ -23,7 +23,7 @@ async fn put_poison(world: &World, post: &PostItem) {
 
 #[tokio::test]
 async fn a_poisoned_change_is_parked_and_the_rest_flows_on() {
-    let world = World::new();
+    let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     let (poisoned, healthy) = (post(1, &ada), post(2, &ada));
     put_poison(&world, &poisoned).await;
@@ -36,7 +36,7 @@ async fn a_poisoned_change_is_parked_and_the_rest_flows_on() {
 
 #[tokio::test]
 async fn later_changes_wait_behind_a_parked_one_also_after_a_restart_and_a_replay_brings_all_back() {
-    let world = World::new();
+    let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     let mut written = post(1, &ada);
     put_poison(&world, &written).await;
@@ -68,7 +68,7 @@ async fn later_changes_wait_behind_a_parked_one_also_after_a_restart_and_a_repla
 
 #[tokio::test]
 async fn a_replay_of_what_is_still_poisoned_keeps_it_parked() {
-    let world = World::new();
+    let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     put_poison(&world, &post(1, &ada)).await;
     let processor = world.processor().await;
@@ -79,7 +79,7 @@ async fn a_replay_of_what_is_still_poisoned_keeps_it_parked() {
 
 #[tokio::test]
 async fn a_rebuild_brings_back_what_was_parked() {
-    let world = World::new();
+    let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     let written = post(1, &ada);
     put_poison(&world, &written).await;
@@ -93,7 +93,7 @@ async fn a_rebuild_brings_back_what_was_parked() {
 
 #[tokio::test]
 async fn changes_of_a_parked_partition_are_kept_in_order() {
-    let world = World::new();
+    let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     let written = post(1, &ada);
     put_poison(&world, &written).await;
@@ -116,7 +116,7 @@ async fn changes_of_a_parked_partition_are_kept_in_order() {
 async fn transient_faults_are_tried_again_and_park_nothing() {
     for verdict in [Verdict::Fail(FaultKind::Throttled), Verdict::Fail(FaultKind::Unavailable), Verdict::Lose]
     {
-        let world = World::new();
+        let world = World::new().await;
         let ada = world.sign_up(1, "ada").await;
         for number in 0..120 {
             world.put_post(&post(number, &ada)).await;
@@ -137,7 +137,7 @@ async fn transient_faults_are_tried_again_and_park_nothing() {
 
 #[tokio::test]
 async fn a_fault_that_does_not_go_away_parks_its_partition_only() {
-    let world = World::new();
+    let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     let (unlucky, lucky) = (post(1, &ada), post(2, &ada));
     world.put_post(&unlucky).await;

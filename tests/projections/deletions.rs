@@ -6,7 +6,7 @@ use crate::world::{World, comment, deleted, like, post, user};
 
 #[tokio::test]
 async fn comments_and_likes_of_a_deleted_post_go_in_batches_until_none_is_left() {
-    let world = World::new();
+    let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     let (gone, kept) = (post(1, &ada), post(2, &ada));
     for written in [&gone, &kept] {

@@ -135,6 +135,10 @@ impl Store for FailingStore {
         self.inner.feed_ranges(container).await
     }
 
+    fn parts_of(&self, whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>> {
+        self.inner.parts_of(whole, present)
+    }
+
     async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault> {
         self.inner.read_change_feed(request, ledger).await
     }

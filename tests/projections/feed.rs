@@ -28,7 +28,7 @@ async fn write_posts(world: &World, author: &UserItem, numbers: impl Iterator<It
 
 #[tokio::test]
 async fn the_feed_is_truncated_to_the_newest_hundred() {
-    let world = World::new();
+    let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     // In an order that is neither the oldest nor the newest first.
     let posts = write_posts(&world, &ada, (0..353).map(|number| number * 137 % 353)).await;
@@ -40,7 +40,7 @@ async fn the_feed_is_truncated_to_the_newest_hundred() {
 
 #[tokio::test]
 async fn new_posts_push_the_oldest_out_one_by_one() {
-    let world = World::new();
+    let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     let processor = world.processor().await;
     let mut posts = Vec::new();
@@ -53,7 +53,7 @@ async fn new_posts_push_the_oldest_out_one_by_one() {
 
 #[tokio::test]
 async fn deleted_posts_leave_the_feed_and_older_ones_come_back() {
-    let world = World::new();
+    let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     let mut posts = write_posts(&world, &ada, 0..130).await;
     let processor = world.processor().await;
@@ -73,7 +73,7 @@ async fn deleted_posts_leave_the_feed_and_older_ones_come_back() {
 
 #[tokio::test]
 async fn a_late_change_of_a_deleted_post_does_not_bring_it_back() {
-    let world = World::new();
+    let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     let written = post(1, &ada);
     world.put_post(&written).await;
@@ -90,7 +90,7 @@ async fn a_late_change_of_a_deleted_post_does_not_bring_it_back() {
 
 #[tokio::test]
 async fn an_edit_reaches_the_feed() {
-    let world = World::new();
+    let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     let mut posts = write_posts(&world, &ada, 0..120).await;
     let processor = world.processor().await;
@@ -105,7 +105,7 @@ async fn an_edit_reaches_the_feed() {
 
 #[tokio::test]
 async fn a_change_of_an_old_post_costs_the_feed_not_one_operation() {
-    let world = World::new();
+    let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     let mut posts = write_posts(&world, &ada, 0..150).await;
     let processor = world.processor().await;
@@ -128,7 +128,7 @@ async fn a_change_of_an_old_post_costs_the_feed_not_one_operation() {
 
 #[tokio::test]
 async fn a_crash_between_the_writes_of_the_feed_is_mended_by_the_next_start() {
-    let world = World::new();
+    let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     let mut posts = write_posts(&world, &ada, 0..160).await;
     let processor = world.processor().await;

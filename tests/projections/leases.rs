@@ -23,7 +23,7 @@ fn shared(owner: &str) -> Settings {
 
 #[tokio::test]
 async fn every_feed_range_has_a_lease_with_a_start_checkpoint_before_anything_is_read() {
-    let world = World::new();
+    let world = World::new().await;
     let processor = world.processor().await;
     processor.run_once().await.expect("a turn");
     let leases = leases(&world).await;
@@ -35,7 +35,7 @@ async fn every_feed_range_has_a_lease_with_a_start_checkpoint_before_anything_is
 
 #[tokio::test]
 async fn a_restart_goes_on_after_the_last_checkpoint() {
-    let world = World::new();
+    let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     for number in 0..10 {
         world.put_post(&post(number, &ada)).await;
@@ -49,7 +49,7 @@ async fn a_restart_goes_on_after_the_last_checkpoint() {
 
 #[tokio::test]
 async fn a_lease_of_another_process_is_honoured_until_it_expires() {
-    let world = World::new();
+    let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     let first = world.processor_with(shared("first")).await;
     first.drain().await.expect("drained");
@@ -68,7 +68,7 @@ async fn a_lease_of_another_process_is_honoured_until_it_expires() {
 
 #[tokio::test]
 async fn an_owner_that_lost_its_lease_writes_no_checkpoint() {
-    let world = World::new();
+    let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     let first = world.processor_with(shared("first")).await;
     first.drain().await.expect("drained");
@@ -86,7 +86,7 @@ async fn an_owner_that_lost_its_lease_writes_no_checkpoint() {
 
 #[tokio::test]
 async fn released_leases_are_taken_without_waiting() {
-    let world = World::new();
+    let world = World::new().await;
     let first = world.processor_with(shared("first")).await;
     first.drain().await.expect("drained");
     first.release().await;

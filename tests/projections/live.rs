@@ -53,7 +53,7 @@ async fn write_posts(world: &World, author: &UserItem, count: u128) -> Vec<PostI
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_wakes_the_readers_without_a_poll() {
-    let world = World::new();
+    let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     let processor = world.processor_with(Settings::new("test")).await;
     let _tasks = run(&processor);
@@ -68,7 +68,7 @@ async fn a_write_wakes_the_readers_without_a_poll() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn comments_and_likes_written_while_a_rename_runs_carry_the_new_name() {
-    let world = World::new();
+    let world = World::new().await;
     let users =
         [world.sign_up(1, "ada").await, world.sign_up(2, "bob").await, world.sign_up(3, "cleo").await];
     let posts = write_posts(&world, &users[0], 12).await;
@@ -109,7 +109,7 @@ async fn comments_and_likes_written_while_a_rename_runs_carry_the_new_name() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn posts_deletions_and_rebuilds_at_the_same_time_leave_the_newest_hundred() {
-    let world = World::new();
+    let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     let posts = write_posts(&world, &ada, 160).await;
     let processor = world.processor_with(Settings::new("test")).await;
@@ -145,7 +145,7 @@ async fn posts_deletions_and_rebuilds_at_the_same_time_leave_the_newest_hundred(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_finishes_the_page_and_releases_the_leases() {
-    let world = World::new();
+    let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     let stop = tokio_util::sync::CancellationToken::new();
     let processor = world.processor_until(Settings::new("test"), stop.clone()).await;
@@ -164,7 +164,7 @@ async fn a_stop_finishes_the_page_and_releases_the_leases() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn readers_that_fill_the_feed_at_the_same_time_do_not_refuse_each_other() {
-    let world = World::new();
+    let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     write_posts(&world, &ada, 160).await;
     // Whoever finds once that what it read has changed is parked.

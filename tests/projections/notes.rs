@@ -71,7 +71,7 @@ fn next_version_and_a_refusal(user: &UserItem) -> Vec<IntendedWrite> {
 
 #[tokio::test]
 async fn a_note_says_nothing_about_another_version_of_its_item() {
-    let world = World::new();
+    let world = World::new().await;
     world.sign_up(1, "ada").await;
     let diary = Arc::default();
     let processor =
@@ -83,7 +83,7 @@ async fn a_note_says_nothing_about_another_version_of_its_item() {
 
 #[tokio::test]
 async fn after_a_crash_a_change_goes_on_from_its_note() {
-    let world = World::new();
+    let world = World::new().await;
     world.sign_up(1, "ada").await;
     let mut lease_writes = 0;
     world.store.judge(move |container, _, _| {

@@ -38,7 +38,7 @@ async fn busy_blog(world: &World) -> UserItem {
 
 #[tokio::test]
 async fn a_rename_reaches_posts_comments_likes_and_copies() {
-    let world = World::new();
+    let world = World::new().await;
     let mut ada = busy_blog(&world).await;
     let processor = world.processor().await;
     processor.drain().await.expect("drained");
@@ -54,7 +54,7 @@ async fn a_rename_reaches_posts_comments_likes_and_copies() {
 
 #[tokio::test]
 async fn what_was_written_with_the_old_name_after_the_rename_is_caught_up_with() {
-    let world = World::new();
+    let world = World::new().await;
     let mut ada = busy_blog(&world).await;
     let as_read_by_a_command = ada.clone();
     let processor = world.processor().await;
@@ -73,7 +73,7 @@ async fn what_was_written_with_the_old_name_after_the_rename_is_caught_up_with()
 
 #[tokio::test]
 async fn renames_in_quick_succession_end_with_the_last_name() {
-    let world = World::new();
+    let world = World::new().await;
     let mut ada = busy_blog(&world).await;
     let processor = world.processor().await;
     for name in ["grace", "hedy", "radia", "ada"] {
@@ -86,7 +86,7 @@ async fn renames_in_quick_succession_end_with_the_last_name() {
 
 #[tokio::test]
 async fn a_rename_is_resumed_after_a_crash_at_any_write() {
-    let world = World::new();
+    let world = World::new().await;
     let mut ada = busy_blog(&world).await;
     world.processor().await.drain().await.expect("drained");
     for (round, crash_at) in (0..80).step_by(7).enumerate() {
@@ -110,7 +110,7 @@ async fn a_rename_is_resumed_after_a_crash_at_any_write() {
 
 #[tokio::test]
 async fn a_rename_that_was_only_announced_is_rolled_forward() {
-    let world = World::new();
+    let world = World::new().await;
     let mut ada = busy_blog(&world).await;
     let processor = world.processor().await;
     processor.drain().await.expect("drained");
@@ -127,7 +127,7 @@ async fn a_rename_that_was_only_announced_is_rolled_forward() {
 
 #[tokio::test]
 async fn a_rename_that_crashed_after_its_reservation_keeps_the_password() {
-    let world = World::new();
+    let world = World::new().await;
     let mut ada = world.sign_up(1, "ada").await;
     world.put_account(&account(ada.id, "grace")).await;
     ada.pending_username = Some("grace".to_owned());
@@ -142,7 +142,7 @@ async fn a_rename_that_crashed_after_its_reservation_keeps_the_password() {
 
 #[tokio::test]
 async fn an_announced_name_that_another_user_has_is_withdrawn() {
-    let world = World::new();
+    let world = World::new().await;
     let mut ada = world.sign_up(1, "ada").await;
     let grace = world.sign_up(2, "grace").await;
     ada.pending_username = Some("Grace".to_owned());
@@ -157,7 +157,7 @@ async fn an_announced_name_that_another_user_has_is_withdrawn() {
 
 #[tokio::test]
 async fn an_announced_name_whose_reservation_has_lapsed_is_taken_over() {
-    let world = World::new();
+    let world = World::new().await;
     let mut ada = world.sign_up(1, "ada").await;
     let bob = world.sign_up(2, "bob").await;
     // Bob once claimed the name and never took it.
@@ -173,7 +173,7 @@ async fn an_announced_name_whose_reservation_has_lapsed_is_taken_over() {
 
 #[tokio::test]
 async fn a_name_held_by_a_sign_up_under_way_is_left_to_the_command() {
-    let world = World::new();
+    let world = World::new().await;
     let mut ada = world.sign_up(1, "ada").await;
     world.put_account(&account(user(7, "grace").id, "grace")).await;
     ada.pending_username = Some("grace".to_owned());
@@ -185,7 +185,7 @@ async fn a_name_held_by_a_sign_up_under_way_is_left_to_the_command() {
 
 #[tokio::test]
 async fn a_former_name_that_was_taken_back_is_not_released() {
-    let world = World::new();
+    let world = World::new().await;
     let mut ada = world.sign_up(1, "ada").await;
     world.put_account(&account(ada.id, "grace")).await;
     ada.username = "grace".to_owned();

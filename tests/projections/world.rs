@@ -13,17 +13,16 @@ use onehop::blog::items::{
 use onehop::blog::projections;
 use onehop::blog::verify::{Settle, Verifier};
 use onehop::changefeed::{self, Processor, Settings};
-use onehop::store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
 use onehop::store::{
     Clock, ContainerName, ContainerSpec, Direction, Fault, FaultKind, FeedRequest, Item, Ledger, ManualClock,
     NewItem, PartitionKey, Query, Store, WriteOp, format_timestamp,
 };
 use serde::Serialize;
-use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::failing_store::FailingStore;
+use crate::store::Keeper;
 
 /// The instant at which every test starts, Unix ms.
 pub const START_MS: i64 = 1_750_000_000_000;
@@ -31,18 +30,15 @@ pub const START_MS: i64 = 1_750_000_000_000;
 pub struct World {
     pub store: Arc<FailingStore>,
     pub clock: Arc<ManualClock>,
-    _directory: TempDir,
+    _keeper: Keeper,
 }
 
 impl World {
-    pub fn new() -> Self {
-        let directory = tempfile::tempdir().expect("a temporary directory");
+    pub async fn new() -> Self {
         let clock = Arc::new(ManualClock::new(START_MS));
-        let mut config = EmbeddedConfig::new(directory.path());
-        config.durability = Durability::Relaxed;
         let specs: Vec<ContainerSpec> = containers::SPECS.iter().chain(changefeed::SPECS).copied().collect();
-        let store = EmbeddedStore::open(&config, &specs, clock.clone()).expect("the store opens");
-        Self { store: Arc::new(FailingStore::new(Arc::new(store))), clock, _directory: directory }
+        let (store, keeper) = crate::store::open(&specs, clock.clone()).await;
+        Self { store: Arc::new(FailingStore::new(store)), clock, _keeper: keeper }
     }
 
     /// A processor as a process opens it when it starts.
@@ -159,13 +155,20 @@ impl World {
         let mut all = BTreeMap::new();
         for container in [USERS, POSTS, FEED, ACCOUNTS] {
             for range in self.store.feed_ranges(container).await.expect("ranges") {
-                let request =
-                    FeedRequest { container, range: &range, continuation: None, types: None, limit: 1000 };
-                let page = self.store.read_change_feed(&request, &Ledger::new()).await.expect("a page");
-                assert!(page.drained, "the tests' blogs are small");
-                for change in page.changes {
-                    let key = format!("{container}/{}/{}", change.partition_key, change.id);
-                    all.insert(key, change.item.etag.to_string());
+                let mut position = None;
+                loop {
+                    let continuation = position.as_ref();
+                    let request =
+                        FeedRequest { container, range: &range, continuation, types: None, limit: 1000 };
+                    let page = self.store.read_change_feed(&request, &Ledger::new()).await.expect("a page");
+                    for change in page.changes {
+                        let key = format!("{container}/{}/{}", change.partition_key, change.id);
+                        all.insert(key, change.item.etag.to_string());
+                    }
+                    if page.drained {
+                        break;
+                    }
+                    position = Some(page.continuation);
                 }
             }
         }
