@@ -11,6 +11,14 @@ use super::ContainerName;
 #[serde(transparent)]
 pub struct RequestCharge(pub f64);
 
+impl std::ops::Add for RequestCharge {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
 /// Where a charge comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]

@@ -32,7 +32,7 @@ const PATIENCE: Patience = Patience {
     throttled_retries_max: 3,
     operation_max: Duration::from_secs(10),
     moved_retries_max: 12,
-    moved_wait_first: Duration::from_millis(1),
+    wait_first: Duration::from_millis(1),
 };
 
 /// An account with one database. A clone is the same account.

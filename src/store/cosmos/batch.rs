@@ -6,9 +6,10 @@ use azure_data_cosmos::models::TransactionalBatchOperationResult;
 use azure_data_cosmos::options::{BatchDeleteOptions, BatchReplaceOptions, Precondition};
 use azure_data_cosmos::{CosmosError, TransactionalBatch};
 
-use super::faults::{fault_in_batch, has_moved, rejection_of, write_error_of};
+use super::faults::{ambiguous, fault_in_batch, rejection_of, write_error_of};
 use super::items::tree;
-use super::{Container, CosmosStore, Moves, charge_of, charge_of_error, key};
+use super::retries::{Cause, Retries};
+use super::{Container, CosmosStore, charge_of, charge_of_error, key};
 use crate::store::{Batch, ETag, Fault, FaultKind, Ledger, OperationKind, Rejection, WriteError, WriteOp};
 
 /// An operation that was not tried because another one of its batch was refused.
@@ -25,28 +26,39 @@ impl CosmosStore {
         if batch.operations.is_empty() {
             return Ok(Vec::new());
         }
-        let mut moves = Moves::new(self.patience);
-        loop {
+        let mut retries = Retries::new(self.patience);
+        let (charge, outcome) = loop {
             let sent = transactional(batch).map_err(unwritable)?;
-            let sent = container.client.execute_transactional_batch(sent, None).await;
-            let (charge, has_moved, outcome) = match sent {
+            match container.client.execute_transactional_batch(sent, None).await {
+                Err(error) if retries.go_on_after(&error).await => {}
+                Err(error) => {
+                    let charge = charge_of_error(&error);
+                    break (charge, Err(write_error_of(error, retries.may_have_happened)));
+                }
                 Ok(response) => {
                     let charge = charge_of(&response.diagnostics());
-                    let answer = response.into_model().map_err(unreadable)?;
-                    (charge, answer.results().iter().any(is_moved), outcome_of(batch, answer.results()))
+                    let answer = match response.into_model() {
+                        Ok(answer) => answer,
+                        Err(error) => break (charge, Err(ambiguous(error).into())),
+                    };
+                    let cause = answer.results().iter().find_map(cause_of);
+                    let goes_on = match cause {
+                        Some(cause) => retries.wait(cause).await,
+                        None => false,
+                    };
+                    if !goes_on {
+                        break (charge, outcome_of(batch, answer.results()));
+                    }
+                    retries.charge = retries.charge + charge;
                 }
-                Err(error) => (charge_of_error(&error), has_moved(&error), Err(write_error_of(error))),
-            };
-            let items = if outcome.is_ok() { batch.operations.len() } else { 0 };
-            ledger.record(container.record(OperationKind::Batch, items, charge, 1));
-            if outcome.is_ok() {
-                container.announce();
             }
-            // A batch that met a moving physical partition did nothing.
-            if !has_moved || !moves.wait().await {
-                return outcome;
-            }
+        };
+        let items = if outcome.is_ok() { batch.operations.len() } else { 0 };
+        ledger.record(container.record(OperationKind::Batch, items, retries.charge + charge, 1));
+        if outcome.is_ok() {
+            container.announce();
         }
+        outcome
     }
 }
 
@@ -109,14 +121,15 @@ fn is_cause(result: &TransactionalBatchOperationResult) -> bool {
     !result.is_success() && result.status_code() != FAILED_DEPENDENCY
 }
 
-fn is_moved(result: &TransactionalBatchOperationResult) -> bool {
-    matches!(result.status_code(), 410 | 449)
+/// Why the batch is to be sent again: one operation that could not be tried, and so none was.
+fn cause_of(result: &TransactionalBatchOperationResult) -> Option<Cause> {
+    match result.status_code() {
+        410 | 449 => Some(Cause::Moved),
+        429 => Some(Cause::Throttled { retry_after: result.retry_after() }),
+        _ => None,
+    }
 }
 
 fn unwritable(error: CosmosError) -> Fault {
     Fault::new(FaultKind::Internal, "a batch cannot be written as JSON").with_source(error)
-}
-
-fn unreadable(error: CosmosError) -> Fault {
-    Fault::new(FaultKind::Ambiguous, "the answer to a batch cannot be read").with_source(error)
 }

@@ -41,10 +41,8 @@ pub async fn client_of(settings: &CosmosSettings) -> Result<CosmosClient, Fault>
 /// What holds for every operation unless it says otherwise.
 #[must_use]
 pub fn default_options(patience: Patience) -> OperationOptions {
-    let throttling = ThrottlingRetryOptionsBuilder::new()
-        .with_max_retry_count(patience.throttled_retries_max)
-        .with_max_retry_wait_time(patience.throttled_wait_max)
-        .build();
+    // The client would wait past any budget for a last try; see `retries`.
+    let throttling = ThrottlingRetryOptionsBuilder::new().with_max_retry_count(0).build();
     OperationOptionsBuilder::new()
         .with_throttling_retry_options(throttling)
         .with_end_to_end_latency_policy(EndToEndOperationLatencyPolicy::new(patience.operation_max))

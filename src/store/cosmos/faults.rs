@@ -24,12 +24,12 @@ pub(super) enum Doing {
 
 /// The fault that an error is.
 pub(super) fn fault_of(error: CosmosError, doing: Doing) -> Fault {
+    if doing == Doing::Writing && may_have_happened(&error) {
+        return ambiguous(error);
+    }
     let status = error.status();
     let retry_after = retry_after(&error);
     let (kind, message) = match u16::from(status.status_code()) {
-        _ if doing == Doing::Writing && may_have_happened(&error) => {
-            (FaultKind::Ambiguous, "it is not known whether the write happened")
-        }
         429 => (FaultKind::Throttled, "the account has no request units left for now"),
         410 | 449 => (FaultKind::Unavailable, "the physical partition is moving"),
         401 | 403 if !status.is_write_forbidden() && !status.is_database_account_not_found() => {
@@ -52,15 +52,21 @@ pub(super) fn fault_of(error: CosmosError, doing: Doing) -> Fault {
 }
 
 /// The refusal or the fault that an error of a single write is.
-pub(super) fn write_error_of(error: CosmosError) -> WriteError {
+pub(super) fn write_error_of(error: CosmosError, may_have_happened: bool) -> WriteError {
     let status = error.status();
     let is_item_absent = status.is_not_found() && status.sub_status() != Some(OWNER_NOT_FOUND);
     let code = if is_item_absent { 404 } else { u16::from(status.status_code()) };
     let refusable = code != 404 || is_item_absent;
     match rejection_of(code) {
         Some(reason) if refusable => WriteError::Rejected { operation: 0, reason },
+        _ if may_have_happened => WriteError::Fault(ambiguous(error)),
         _ => WriteError::Fault(fault_of(error, Doing::Writing)),
     }
+}
+
+/// The fault of a write of which nobody knows whether it happened.
+pub(super) fn ambiguous(error: CosmosError) -> Fault {
+    Fault::new(FaultKind::Ambiguous, "it is not known whether the write happened").with_source(error)
 }
 
 /// The refusal that a status code stands for, also within a batch.
@@ -92,13 +98,8 @@ pub(super) fn fault_in_batch(code: u16, retry_after: Option<Duration>) -> Fault 
     }
 }
 
-/// Whether the physical partition moved away under the request (410), or asks for the same request again (449).
-pub(super) fn has_moved(error: &CosmosError) -> bool {
-    error.status().is_gone() || error.status().is_retry_with()
-}
-
 /// Whether one of the attempts behind an error may have been carried out although nobody was told.
-fn may_have_happened(error: &CosmosError) -> bool {
+pub(super) fn may_have_happened(error: &CosmosError) -> bool {
     is_silent(error.status())
         || error.diagnostics().is_some_and(|diagnostics| {
             diagnostics.requests().iter().any(|request| is_silent(*request.status()))
@@ -111,7 +112,8 @@ fn is_silent(status: CosmosStatus) -> bool {
     sent && matches!(u16::from(status.status_code()), 408 | 500..=599)
 }
 
-fn retry_after(error: &CosmosError) -> Option<Duration> {
+/// The delay that the service asks for.
+pub(super) fn retry_after(error: &CosmosError) -> Option<Duration> {
     let headers = error.response()?.headers();
     headers.retry_after_ms.map(Duration::from_millis)
 }

@@ -7,7 +7,8 @@ use azure_data_cosmos::options::{ItemReadOptions, ItemWriteOptions, Precondition
 
 use super::document::item_of;
 use super::faults::{Doing, fault_of, write_error_of};
-use super::{Answered, Container, CosmosStore, Moves, charge_of, charge_of_error, key};
+use super::retries::Retries;
+use super::{Answered, Container, CosmosStore, charge_of, charge_of_error, key};
 use crate::store::{ETag, Fault, FaultKind, Item, Ledger, OperationKind, PartitionKey, WriteError, WriteOp};
 
 impl CosmosStore {
@@ -17,21 +18,22 @@ impl CosmosStore {
         partition_key: &PartitionKey,
         id: &str,
     ) -> Answered<Option<Item>> {
-        let mut moves = Moves::new(self.patience);
+        let mut retries = Retries::new(self.patience);
         let outcome = loop {
             let options = ItemReadOptions::default().with_operation_options(self.reads.clone());
             let outcome = container.client.read_item(key(partition_key), id, Some(options)).await;
-            if !moves.goes_on(outcome.as_ref().err()).await {
-                break outcome;
+            match outcome {
+                Err(error) if retries.go_on_after(&error).await => {}
+                outcome => break outcome,
             }
         };
         match outcome {
             Ok(response) => {
-                let charge = charge_of(&response.diagnostics());
+                let charge = retries.charge + charge_of(&response.diagnostics());
                 Answered { charge, outcome: item_in(response).map(Some) }
             }
             Err(error) => {
-                let charge = charge_of_error(&error);
+                let charge = retries.charge + charge_of_error(&error);
                 let absent = error.status().is_not_found();
                 let outcome = if absent { Ok(None) } else { Err(fault_of(error, Doing::Reading)) };
                 Answered { charge, outcome }
@@ -49,20 +51,20 @@ impl CosmosStore {
         container
             .check(partition_key, operation)
             .map_err(|reason| WriteError::Rejected { operation: 0, reason })?;
-        let mut moves = Moves::new(self.patience);
+        let mut retries = Retries::new(self.patience);
         let outcome = loop {
-            let outcome = self.write_item(container, partition_key, operation).await;
-            if !moves.goes_on(outcome.as_ref().err()).await {
-                break outcome;
+            match self.write_item(container, partition_key, operation).await {
+                Err(error) if retries.go_on_after(&error).await => {}
+                outcome => break outcome,
             }
         };
         let charge = match &outcome {
-            Ok(response) => charge_of(&response.diagnostics()),
-            Err(error) => charge_of_error(error),
+            Ok(response) => retries.charge + charge_of(&response.diagnostics()),
+            Err(error) => retries.charge + charge_of_error(error),
         };
         let written = usize::from(outcome.is_ok());
         ledger.record(container.record(kind_of(operation), written, charge, 1));
-        let response = outcome.map_err(write_error_of)?;
+        let response = outcome.map_err(|error| write_error_of(error, retries.may_have_happened))?;
         container.announce();
         if matches!(operation, WriteOp::Delete { .. }) {
             return Ok(None);

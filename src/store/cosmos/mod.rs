@@ -4,8 +4,8 @@
 //! logical partition wherever the shape names one. Every answer's request charge goes into the ledger as the service
 //! measured it, with what the client's own retries were charged. What an error means is said in `faults`.
 //!
-//! The client tries again what was refused for its rate (429), within the configured [`Patience`], and what was not
-//! answered. So a write whose first answer was lost may come back as a refusal (409, 412, 404, and within a batch
+//! What was refused for its rate (429) or because its physical partition moved (410) is sent again within the configured
+//! [`Patience`] (`retries`); what was not answered the client sends again. So a write whose first answer was lost may come back as a refusal (409, 412, 404, and within a batch
 //! 207) although it happened: whoever writes has to recognise its own write.
 //!
 //! Items carry `_ts` in whole seconds. Their bodies come back with the same properties and values, not byte for byte.
@@ -17,6 +17,7 @@ mod faults;
 mod feed;
 mod items;
 mod queries;
+mod retries;
 mod settings;
 mod sql;
 
@@ -42,7 +43,7 @@ use super::{
     RequestCharge, Store, WriteError, WriteOp, limits,
 };
 use client::read_options;
-use faults::{Doing, fault_of, has_moved};
+use faults::{Doing, fault_of};
 use queries::top;
 use sql::{Shape, Sql};
 
@@ -128,33 +129,6 @@ impl CosmosStore {
 struct Answered<T> {
     charge: RequestCharge,
     outcome: Result<T, Fault>,
-}
-
-/// Counts how often an operation was begun again because its physical partition moved.
-struct Moves {
-    patience: Patience,
-    retry: u32,
-}
-
-impl Moves {
-    fn new(patience: Patience) -> Self {
-        Self { patience, retry: 0 }
-    }
-
-    /// Whether to try again after this; if so, the wait is over.
-    async fn goes_on(&mut self, error: Option<&CosmosError>) -> bool {
-        error.is_some_and(has_moved) && self.wait().await
-    }
-
-    /// Waits for the next try; `false` when there have been enough.
-    async fn wait(&mut self) -> bool {
-        if self.retry >= self.patience.moved_retries_max {
-            return false;
-        }
-        tokio::time::sleep(self.patience.moved_wait_first.saturating_mul(1 << self.retry.min(16))).await;
-        self.retry += 1;
-        true
-    }
 }
 
 impl Container {

@@ -12,8 +12,9 @@ use serde_json::value::RawValue;
 
 use super::document::item_of;
 use super::faults::{Doing, fault_of};
+use super::retries::Retries;
 use super::sql::{Shape, Sql};
-use super::{Answered, Container, CosmosStore, Moves, charge_of, charge_of_error};
+use super::{Answered, Container, CosmosStore, charge_of, charge_of_error};
 use crate::store::{Fault, Item, Ledger, OperationKind, QueryPage, RequestCharge, limits};
 
 /// The client's own limit of physical partitions for one query, if ours is not higher.
@@ -29,13 +30,14 @@ impl CosmosStore {
         at_most: usize,
     ) -> Answered<Vec<T>> {
         let mut charge = RequestCharge::default();
-        let mut moves = Moves::new(self.patience);
+        let mut retries = Retries::new(self.patience);
         let outcome = loop {
             match self.run_sql_once(container, scope, sql, at_most, &mut charge).await {
                 Ok(values) => break Ok(values),
                 Err(SqlFailure::Fault(fault)) => break Err(fault),
                 Err(SqlFailure::Service(error)) => {
-                    if !moves.goes_on(Some(&error)).await {
+                    // What it was charged is in `charge` already.
+                    if !retries.go_on_after(&error).await {
                         break Err(fault_of(*error, Doing::Reading));
                     }
                 }

@@ -69,8 +69,8 @@ pub struct Patience {
     pub operation_max: Duration,
     /// How often an operation is sent again while its physical partition moves (410).
     pub moved_retries_max: u32,
-    /// Before the first of these; it doubles with each.
-    pub moved_wait_first: Duration,
+    /// Before the first retry, where the service names no delay; it doubles with each.
+    pub wait_first: Duration,
 }
 
 impl Default for Patience {
@@ -80,7 +80,7 @@ impl Default for Patience {
             throttled_retries_max: 9,
             operation_max: Duration::from_secs(10),
             moved_retries_max: 8,
-            moved_wait_first: Duration::from_millis(25),
+            wait_first: Duration::from_millis(25),
         }
     }
 }

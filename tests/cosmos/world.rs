@@ -1,0 +1,88 @@
+//! A blog in an account, as several processes see it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use onehop::accounts::password::{HashingCost, HashingLimits, PasswordHasher};
+use onehop::app::container_specs;
+use onehop::blog::commands::{CommandLimits, CommandParts, Commands};
+use onehop::blog::containers::POSTS;
+use onehop::blog::ids::{PostId, RandomIds};
+use onehop::blog::items::PostItem;
+use onehop::blog::projections;
+use onehop::blog::verify::{Settle, Verifier};
+use onehop::changefeed::{Processor, Settings};
+use onehop::lifecycle::Tasks;
+use onehop::store::cosmos::{CosmosStore, Patience};
+use onehop::store::{Fault, FaultKind, Ledger, Store, SystemClock};
+use tokio_util::sync::CancellationToken;
+
+use crate::emulator::Emulator;
+
+/// So short that a test can wait for the end of it.
+pub const SHORT_PATIENCE: Patience = Patience {
+    throttled_wait_max: Duration::from_millis(4),
+    throttled_retries_max: 4,
+    operation_max: Duration::from_secs(1),
+    moved_retries_max: 4,
+    wait_first: Duration::from_millis(1),
+};
+
+/// One process: commands and a processor over the same store.
+pub struct Process {
+    pub commands: Commands,
+    pub store: Arc<dyn Store>,
+    pub processor: Processor,
+}
+
+impl Process {
+    pub async fn over(store: CosmosStore) -> Self {
+        let store: Arc<dyn Store> = Arc::new(store);
+        let commands = Commands::new(CommandParts {
+            store: Arc::clone(&store),
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(RandomIds),
+            passwords: PasswordHasher::new(HashingCost::CHEAP, HashingLimits::default()).unwrap(),
+            tasks: Tasks::new(),
+            limits: CommandLimits::default(),
+        });
+        let processor = Processor::open(
+            Arc::clone(&store),
+            Arc::new(SystemClock),
+            projections::all(),
+            Settings::new("test").without_delays(),
+            CancellationToken::new(),
+        );
+        Self { commands, processor: processor.await.expect("a processor"), store }
+    }
+
+    pub async fn post(&self, id: PostId) -> PostItem {
+        let item = self.store.read(POSTS, &id.partition_key(), &id.to_string(), &Ledger::new()).await;
+        item.expect("a read").expect("the post is there").decode().expect("a post")
+    }
+
+    /// Brings the read models up to date and verifies everything.
+    pub async fn assert_clean(&self) {
+        let settle = Arc::new(Drains(self.processor.clone()));
+        let report = Verifier::new(Arc::clone(&self.store), settle).verify(|_| {}).await.expect("a report");
+        assert!(report.is_clean(), "{:#?}", report.drifts);
+        let parked: u64 =
+            self.processor.status().await.expect("a status").iter().map(|status| status.dead_letters).sum();
+        assert_eq!(parked, 0, "a change was parked");
+    }
+}
+
+struct Drains(Processor);
+
+#[async_trait]
+impl Settle for Drains {
+    async fn settle(&self) -> Result<(), Fault> {
+        self.0.drain().await.map_err(|error| Fault::new(FaultKind::Unavailable, error.to_string()))
+    }
+}
+
+/// An account with all containers.
+pub fn account() -> Emulator {
+    Emulator::new(&container_specs(), 3)
+}
