@@ -7,7 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use onehop::store::embedded::{
     EmbeddedStore, OpenError, PHYSICAL_PARTITIONS_DEFAULT, PHYSICAL_PARTITIONS_MAX,
 };
-use onehop::store::{ContainerName, ContainerSpec, Ledger, ManualClock, Store, WriteOp};
+use onehop::store::{
+    ContainerName, ContainerSpec, Direction, Ledger, ManualClock, NewItem, Query, Store, WriteOp,
+};
+use serde_json::json;
 
 use crate::harness::{SPEC, THINGS, config, create, open, open_with, thing};
 
@@ -124,7 +127,10 @@ async fn a_container_with_other_keys_or_indexes_is_refused() {
     let changed = [
         ContainerSpec { partition_key: "owner", ..SPEC },
         ContainerSpec { order_by: None, ..SPEC },
-        ContainerSpec { equality: &["owner", "colour"], ..SPEC },
+        ContainerSpec { equality: &[], ..SPEC },
+        ContainerSpec { equality: &["colour", "owner"], ..SPEC },
+        // Items have a date already, and no index on it would know of them.
+        ContainerSpec { equality: &["owner", "date"], ..SPEC },
         ContainerSpec { newest_types: &[], ..SPEC },
     ];
     for spec in changed {
@@ -135,6 +141,36 @@ async fn a_container_with_other_keys_or_indexes_is_refused() {
     // What no index of this store depends on may change.
     let spec = ContainerSpec { unindexed: &["note"], ..SPEC };
     EmbeddedStore::open(&config(directory.path()), &[spec], Arc::new(ManualClock::new(0))).expect("it opens");
+}
+
+#[tokio::test]
+async fn a_container_may_get_an_index_on_a_property_that_no_item_has_yet() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    create(&open(directory.path()), "h1", "a", 1).await;
+    let spec = ContainerSpec { equality: &["owner", "colour"], ..SPEC };
+    for _ in 0..2 {
+        let clock = Arc::new(ManualClock::new(0));
+        let store = EmbeddedStore::open(&config(directory.path()), &[spec], clock).expect("it opens");
+        let body = json!({"id": "b", "home": "h1", "type": "thing", "owner": "ada", "colour": "red"});
+        let write = WriteOp::Upsert(NewItem::encode("b", &body));
+        store.write(THINGS, &"h1".into(), write, &Ledger::new()).await.expect("written");
+        for (path, value, count) in [("owner", "ada", 2), ("colour", "red", 1)] {
+            let query = Query::Equality {
+                container: THINGS,
+                path,
+                value,
+                item_type: "thing",
+                direction: Direction::OldestFirst,
+                after: None,
+                limit: 10,
+            };
+            let page = store.query(&query, &Ledger::new()).await.expect("a page");
+            assert_eq!(page.items.len(), count, "{path}");
+        }
+        let write = WriteOp::Upsert(thing("h1", "a", 2));
+        store.write(THINGS, &"h1".into(), write, &Ledger::new()).await.expect("written");
+    }
+    refused(open_with(&config(directory.path())));
 }
 
 #[tokio::test]

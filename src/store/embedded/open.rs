@@ -8,9 +8,11 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, watch};
 
 use super::directory::Directory;
-use super::engine::{Change, Engine, Space};
+use super::engine::{Change, Engine, Space, prefix_end};
+use super::header::VALUE_PREFIX_BYTES;
 use super::writer::{Counters, META_SEQUENCE, QUEUE_REQUESTS_MAX, Writer, WriterContainer};
 use super::{Container, Durability, EmbeddedStore, OpenError};
+use crate::store::document::read_document;
 use crate::store::{Clock, ContainerSpec, Fault, FaultKind};
 
 /// Physical partitions of a new data directory unless the configuration says otherwise.
@@ -187,29 +189,63 @@ fn stored_container_ids(
             }
             None => Vec::new(),
         };
-    let known = stored.len();
+    let mut changed = false;
     let mut ids = Vec::with_capacity(specs.len());
     for spec in specs {
         let wanted = StoredContainer::from(spec);
         let place = match stored.iter().position(|container| container.name == wanted.name) {
             Some(place) if stored[place] == wanted => place,
+            Some(place) if only_adds_paths(engine, place, spec, &stored[place]).map_err(io(config))? => {
+                stored[place] = wanted;
+                changed = true;
+                place
+            }
             Some(_) => {
                 let container = wanted.name;
                 return Err(OpenError::ContainerChanged { path: config.path.clone(), container });
             }
             None => {
                 stored.push(wanted);
+                changed = true;
                 stored.len() - 1
             }
         };
         let too_many = |_| io(config)(Fault::new(FaultKind::Internal, "too many containers"));
         ids.push(u8::try_from(place).map_err(too_many)?);
     }
-    if stored.len() > known {
+    if changed {
         let bytes = serde_json::to_vec(&stored).expect("a plain struct with string keys serialises");
         engine.commit(vec![(Space::Meta, META_CONTAINERS.to_vec(), Some(bytes))]).map_err(io(config))?;
     }
     Ok(ids)
+}
+
+/// Whether the container is as it was, but for equality paths at the end of which no item in it has a value: then their
+/// index is complete as it is.
+fn only_adds_paths(
+    engine: &Engine,
+    place: usize,
+    spec: &ContainerSpec,
+    stored: &StoredContainer,
+) -> Result<bool, Fault> {
+    let wanted = StoredContainer::from(spec);
+    let known = stored.equality.len();
+    let Some(added) = wanted.equality.strip_prefix(stored.equality.as_slice()) else { return Ok(false) };
+    let Ok(id) = u8::try_from(place) else { return Ok(false) };
+    let equality = stored.equality.clone();
+    if added.is_empty() || (StoredContainer { equality, ..wanted }) != *stored {
+        return Ok(false);
+    }
+    let view = engine.view();
+    for entry in view.range(Space::Items, &[id], &prefix_end(&[id])) {
+        let value = entry.value()?;
+        let body = value.get(VALUE_PREFIX_BYTES..).unwrap_or_default();
+        let indexed = read_document(spec, body).map(|document| document.facts.equality).unwrap_or_default();
+        if indexed.iter().skip(known).any(|value| !value.is_empty()) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The number of the last write that was committed. A number is never given out twice: continuations of the change
