@@ -74,13 +74,10 @@ impl Readiness for Ready {
         if self.app.store.ready().await.is_err() {
             unready("store", "it does not answer");
         }
-        match self.app.processor.status().await {
-            Ok(statuses) => {
-                for status in statuses.iter().filter(|status| !status.running) {
-                    unready(status.projection, "the projection does not run");
-                }
+        for following in self.app.processor.running() {
+            if !following.running {
+                unready(following.projection, "the projection does not run");
             }
-            Err(_) => unready("projections", "their state cannot be read"),
         }
         parts
     }

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use async_trait::async_trait;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::accounts::oidc::OidcVerifier;
@@ -158,12 +160,14 @@ impl App {
             processor_stop.cancel();
             Ok::<(), Infallible>(())
         });
-        for reader in self.processor.readers() {
-            self.tasks.spawn(reader.projection(), async move {
-                reader.run().await;
-                Ok::<(), Infallible>(())
-            });
-        }
+        let (processor, tasks) = (Arc::clone(&self.processor), self.tasks.clone());
+        self.tasks.spawn("change feed", async move {
+            let spawn = |projection, reader: BoxFuture<'static, ()>| {
+                tasks.spawn(projection, reader.map(Ok::<(), Infallible>));
+            };
+            processor.run(spawn).await;
+            Ok::<(), Infallible>(())
+        });
     }
 
     /// Whether nothing was ever written.

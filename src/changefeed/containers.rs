@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::store::{ContainerName, ContainerSpec};
+use crate::store::{ContainerName, ContainerSpec, FeedRange};
 
 /// One item for each feed range and projection: owner and checkpoint.
 pub const LEASES: ContainerName = ContainerName("leases");
@@ -21,7 +21,7 @@ pub const SPECS: &[ContainerSpec] = &[
         name: LEASES,
         partition_key: "id",
         order_by: None,
-        equality: &["projection"],
+        equality: &["projection", "processor"],
         newest_types: &[],
         unindexed: &["continuation", "notes"],
     },
@@ -34,6 +34,11 @@ pub const SPECS: &[ContainerSpec] = &[
         unindexed: &["items"],
     },
 ];
+
+/// The id of the lease on a feed range, whoever holds it.
+pub(super) fn lease_id(projection: &str, container: ContainerName, range: &FeedRange) -> String {
+    format!("{projection}~{container}~{}", digest(&[&range.0]))
+}
 
 /// A short text for parts that may hold characters an id must not have.
 pub(super) fn digest(parts: &[&str]) -> String {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::containers::{DEAD_LETTERS, digest, types};
 use super::host::Host;
+use super::settings::Sharing;
 use crate::store::{
     ContainerName, Direction, ETag, Fault, FaultKind, Keyset, Ledger, NewItem, PartitionKey, Query,
     WriteError, WriteOp, format_timestamp, limits,
@@ -101,19 +102,28 @@ impl DeadLetters {
         container: ContainerName,
         ledger: &Ledger,
     ) -> Result<Self, Fault> {
+        let (parked, gate) = (RwLock::default(), tokio::sync::Mutex::new(()));
+        let letters = Self { host, projection, container, parked, gate };
+        letters.reload(ledger).await?;
+        Ok(letters)
+    }
+
+    /// Learns which logical partitions wait, also those parked or replayed by other processes.
+    pub(super) async fn reload(&self, ledger: &Ledger) -> Result<(), Fault> {
+        let _gate = self.gate.lock().await;
         let mut parked: HashMap<PartitionKey, Letters> = HashMap::new();
         let mut after: Option<Keyset> = None;
         loop {
             let query = Query::Equality {
                 container: DEAD_LETTERS,
                 path: "projection",
-                value: projection,
+                value: self.projection,
                 item_type: types::DEAD_LETTER,
                 direction: Direction::OldestFirst,
                 after: after.as_ref(),
                 limit: limits::PAGE_ITEMS_MAX,
             };
-            let page = host.store.query(&query, ledger).await?;
+            let page = self.host.store.query(&query, ledger).await?;
             for item in &page.items {
                 let letter: DeadLetterItem = item.decode()?;
                 let letters = Letters { first: letter.number, last: letter.number };
@@ -126,18 +136,17 @@ impl DeadLetters {
                 break;
             }
         }
-        Ok(Self {
-            host,
-            projection,
-            container,
-            parked: RwLock::new(parked),
-            gate: tokio::sync::Mutex::new(()),
-        })
+        *self.parked.write().unwrap_or_else(PoisonError::into_inner) = parked;
+        Ok(())
     }
 
     /// Whether changes of this logical partition have to wait.
     pub(super) fn holds(&self, partition_key: &PartitionKey) -> bool {
         self.parked.read().unwrap_or_else(PoisonError::into_inner).contains_key(partition_key)
+    }
+
+    fn letters(&self, partition_key: &PartitionKey) -> Option<Letters> {
+        self.parked.read().unwrap_or_else(PoisonError::into_inner).get(partition_key).copied()
     }
 
     /// How many logical partitions wait.
@@ -161,7 +170,11 @@ impl DeadLetters {
         ledger: &Ledger,
     ) -> Result<bool, Fault> {
         let _gate = self.gate.lock().await;
-        if !self.holds(partition_key) {
+        let Some(Letters { last, .. }) = self.letters(partition_key) else { return Ok(false) };
+        let shared = self.host.settings.sharing != Sharing::Alone;
+        if shared && self.read(partition_key, last, ledger).await?.is_none() {
+            // Another process has replayed it.
+            self.forget_first(partition_key, last);
             return Ok(false);
         }
         self.append(partition_key, changes, ledger).await?;
@@ -251,10 +264,7 @@ impl DeadLetters {
         changes: &[ToPark],
         ledger: &Ledger,
     ) -> Result<(), Fault> {
-        let mut number = {
-            let parked = self.parked.read().unwrap_or_else(PoisonError::into_inner);
-            parked.get(partition_key).map_or(0, |letters| letters.last)
-        };
+        let mut number = self.letters(partition_key).map_or(0, |letters| letters.last);
         for _ in 0..WRITE_ATTEMPTS_MAX {
             let now = format_timestamp(self.host.clock.now_ms());
             let operation = match self.read(partition_key, number, ledger).await? {

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use super::coverage::Parts;
 use super::settings::{Jitter, Settings};
-use crate::store::{Clock, Fault, Store};
+use crate::store::{Clock, Fault, FeedRange, Store};
 
 pub(super) struct Host {
     pub(super) store: Arc<dyn Store>,
@@ -34,5 +35,30 @@ impl Host {
     pub(super) async fn pause_after_fault(&self, retry: u32, fault: &Fault) -> bool {
         let backoff = self.settings.fault_backoff.delay(retry);
         self.pause(fault.retry_after.unwrap_or(backoff).max(backoff)).await
+    }
+
+    /// Tries again after transient faults; the last one is returned when that did not help, or the stop came.
+    pub(super) async fn with_retries<T, F: Future<Output = Result<T, Fault>>>(
+        &self,
+        attempt: impl Fn() -> F,
+    ) -> Result<T, Fault> {
+        let mut retry = 0;
+        loop {
+            match attempt().await {
+                Err(fault) if fault.kind.is_transient() && retry < self.settings.fault_attempts_max => {
+                    if !self.pause_after_fault(retry, &fault).await {
+                        return Err(fault);
+                    }
+                    retry += 1;
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+}
+
+impl Parts for Host {
+    fn parts_of(&self, whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>> {
+        self.store.parts_of(whole, present)
     }
 }

@@ -1,7 +1,8 @@
 //! Answers that a projection may hear again without a read, until it writes what would change them.
 //!
 //! A memo that was being read while a write happened is answered once and not kept: what is kept was read wholly
-//! after the last write that forgot memos. Writes by other processes are not seen.
+//! after the last write that forgot memos. Writes by other processes are not seen: where there are any, memos are
+//! forgotten before each page, so that none is older than the page in hand.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

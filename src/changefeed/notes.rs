@@ -2,15 +2,15 @@
 //! which begin again.
 
 use serde_json::Value;
-use tokio::sync::Mutex;
 
+use super::hold::Hold;
 use super::host::Host;
-use super::lease::{Lease, LeaseError};
+use super::lease::LeaseError;
 use crate::store::{Change, Ledger};
 
 #[derive(Clone, Copy)]
 pub(super) enum Notes<'a> {
-    InLease(&'a Mutex<Lease>),
+    InLease(&'a Hold),
     Nowhere,
 }
 
@@ -18,7 +18,7 @@ impl Notes<'_> {
     /// The note saved for this version of the item, null if none is.
     pub(super) async fn get(self, change: &Change) -> Value {
         match self {
-            Self::InLease(lease) => lease.lock().await.note(change).unwrap_or(Value::Null),
+            Self::InLease(hold) => hold.note(change).await.unwrap_or(Value::Null),
             Self::Nowhere => Value::Null,
         }
     }
@@ -31,8 +31,13 @@ impl Notes<'_> {
         ledger: &Ledger,
     ) -> Result<(), LeaseError> {
         match self {
-            Self::InLease(lease) => lease.lock().await.save_note(host, change, note, ledger).await,
+            Self::InLease(hold) => hold.save_note(host, change, note, ledger).await,
             Self::Nowhere => Ok(()),
         }
+    }
+
+    /// Whether the lease under which the page is worked on is lost: then another instance is at it already.
+    pub(super) fn are_lost(self) -> bool {
+        matches!(self, Self::InLease(hold) if hold.is_lost())
     }
 }

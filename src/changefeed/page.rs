@@ -11,6 +11,7 @@ use super::dead_letters::ToPark;
 use super::notes::Notes;
 use super::projection::{ProjectionError, Step, Then, Turn};
 use super::runner::{Failure, PageError, Runner, STEPS_MAX};
+use super::settings::Sharing;
 use super::shared::SharedItems;
 use crate::store::{Change, Ledger, PartitionKey};
 
@@ -38,6 +39,10 @@ impl Runner {
         ledger: &Ledger,
     ) -> Result<(), PageError> {
         let count = changes.len();
+        if self.host.settings.sharing != Sharing::Alone {
+            // Other processes write too, and forget no memo here.
+            self.memos.forget();
+        }
         self.projection.arrange(&mut changes);
         let (prepared, shared) = self.prepare(changes, notes, ledger).await?;
         let groups = group(prepared);
@@ -126,6 +131,9 @@ impl Runner {
         }
         let mut group = group.into_iter();
         while let Some(Prepared { change, first }) = group.next() {
+            if notes.are_lost() {
+                return Err(PageError::LeaseLost);
+            }
             let outcome = match first {
                 First::Nothing => Ok(()),
                 First::Failed(error) => Err(Failure::Change { attempts: 1, error: error.to_string() }),

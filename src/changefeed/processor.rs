@@ -1,36 +1,28 @@
-//! The processor: all readers of all projections, and what can be asked of them together.
+//! The processor: what can be asked of an instance from outside.
 
 use std::sync::Arc;
 
-use futures::future::{join_all, try_join_all};
-use tokio::sync::Semaphore;
+use futures::future::{BoxFuture, join_all, try_join_all};
 use tokio_util::sync::CancellationToken;
 
-use super::dead_letters::DeadLetters;
 use super::host::Host;
-use super::memo::Memos;
+use super::instance::{Instance, Stepped};
 use super::projection::Projection;
-use super::reader::{RangeReader, Reader, Turned};
+use super::reader::RangeReader;
 use super::runner::{PageError, Runner};
-use super::settings::{Jitter, Settings};
-use super::status::{Counters, PENDING_COUNT_MAX, ProjectionStatus};
-use crate::store::{Clock, Fault, Ledger, Store};
+use super::settings::{Jitter, Settings, Sharing};
+use super::status::{Following, LeaseStatus, ProjectionStatus};
+use super::tick::Steal;
+use crate::store::{Clock, Fault, Store};
 
 /// Rounds over all readers in one [`Processor::drain`]; more are needed only where projections feed each other in
 /// a circle, or where others write without end.
 const DRAIN_ROUNDS_MAX: usize = 100_000;
 
-/// Keeps read models current from the change feeds of their containers.
+/// Keeps read models current from the change feeds of their containers, alone or with other instances.
 #[derive(Clone)]
 pub struct Processor {
-    pub(super) lanes: Arc<[Lane]>,
-    pub(super) host: Arc<Host>,
-}
-
-/// A projection with the readers of its feed ranges.
-pub(super) struct Lane {
-    pub(super) runner: Arc<Runner>,
-    pub(super) readers: Vec<Arc<RangeReader>>,
+    pub(super) instance: Arc<Instance>,
 }
 
 /// Why something asked of the processor failed.
@@ -38,7 +30,9 @@ pub(super) struct Lane {
 pub enum ProcessorError {
     #[error("there is no projection {0}")]
     UnknownProjection(String),
-    #[error("the change feed was not drained in {DRAIN_ROUNDS_MAX} rounds")]
+    #[error(
+        "the change feed was not drained: it is written to without end, or another process does not get on"
+    )]
     NotDrained,
     #[error(transparent)]
     Page(#[from] PageError),
@@ -51,8 +45,9 @@ impl From<Fault> for ProcessorError {
 }
 
 impl Processor {
-    /// Looks up the feed ranges and the dead letters. Nothing is read of the change feed yet: that is for
-    /// [`Processor::readers`] or [`Processor::drain`]. Cancelling `stop` ends the readers.
+    /// Looks up the feed ranges and the dead letters. No lease is taken and nothing is read of the change feed yet: that
+    /// is for [`run`](Self::run), or step by step for [`tick`](Self::tick) and [`run_once`](Self::run_once). Cancelling
+    /// `stop` ends what runs.
     ///
     /// # Errors
     /// A fault of the store.
@@ -65,44 +60,83 @@ impl Processor {
     ) -> Result<Self, Fault> {
         let jitter = Jitter::new(settings.jitter_seed);
         let host = Arc::new(Host { store, clock, settings, stop, jitter });
-        let lanes =
-            try_join_all(projections.into_iter().map(|projection| Lane::open(&host, projection))).await?;
-        Ok(Self { lanes: lanes.into(), host })
+        Ok(Self { instance: Arc::new(Instance::open(host, projections).await?) })
     }
 
-    /// The readers, one for each projection and feed range. Each wants a task of its own.
-    #[must_use]
-    pub fn readers(&self) -> Vec<Reader> {
-        self.range_readers().into_iter().map(Reader).collect()
+    /// Takes leases, renews them, and has the feed range of each followed in a task of its own, until the stop. `spawn`
+    /// starts such a task, which has the name of its projection; it ends by itself when its lease goes to another
+    /// instance, and after the stop, when it has finished its page and released its lease. To be run once.
+    pub async fn run(&self, spawn: impl Fn(&'static str, BoxFuture<'static, ()>) + Send + Sync) {
+        self.instance.supervise(spawn).await;
     }
 
-    /// Has every reader work on one page, and returns how many changes that were.
+    /// Looks at the leases now: gives feed ranges without a lease one, takes free leases up to this instance's share,
+    /// steals one from whoever has the most if it is still short of it, and notices splits.
     ///
     /// # Errors
-    /// The first page that failed; the others were worked on.
+    /// A fault of the store. What was done until then stays done, and the next tick goes on.
+    pub async fn tick(&self) -> Result<(), Fault> {
+        self.instance.tick(Steal::One).await
+    }
+
+    /// Extends the leases whose time has come, also under readers that are in the middle of a page.
+    pub async fn renew(&self) {
+        self.instance.renew().await;
+    }
+
+    /// Ticks if that is due, has every reader work on one page, and returns how many changes that were.
+    ///
+    /// # Errors
+    /// The tick or the first page that failed; all pages were worked on.
     pub async fn run_once(&self) -> Result<usize, ProcessorError> {
+        self.instance.tick_if_due().await?;
+        let steps = self.instance.held.all().into_iter().map(|reader| async move {
+            let stepped = self.instance.step(&reader).await;
+            stepped.map(|stepped| if let Stepped::Page { changes, .. } = stepped { changes } else { 0 })
+        });
         let mut total = 0;
-        let turns = self.range_readers().into_iter().map(|reader| async move { reader.run_once().await });
-        for turned in join_all(turns).await {
-            if let Turned::Page { changes, .. } = turned? {
-                total += changes;
-            }
+        for changes in self.instance.while_renewing(join_all(steps)).await {
+            total += changes?;
         }
         Ok(total)
     }
 
-    /// Works until no reader finds anything any more, also what projections wrote for each other. The readers may run
-    /// meanwhile. Feed ranges whose lease another process holds are left to it.
+    /// Works until no reader finds anything any more, also what projections wrote for each other. The tasks may run
+    /// meanwhile. Feed ranges whose lease another instance holds are waited for, until nothing waits after their
+    /// checkpoints. No lease is stolen for a drain.
     ///
     /// # Errors
     /// The first page that failed, and [`ProcessorError::NotDrained`].
     pub async fn drain(&self) -> Result<(), ProcessorError> {
+        self.instance.while_renewing(self.drain_in_rounds()).await
+    }
+
+    async fn drain_in_rounds(&self) -> Result<(), ProcessorError> {
+        let instance = &*self.instance;
+        let shared = instance.host.settings.sharing != Sharing::Alone;
+        let mut waits = 0;
         for _ in 0..DRAIN_ROUNDS_MAX {
-            let before = self.changes();
-            try_join_all(self.range_readers().into_iter().map(drain_reader)).await?;
-            if self.changes() == before {
+            if shared {
+                instance.tick(Steal::None).await?;
+            } else {
+                instance.tick_if_due().await?;
+            }
+            let before = (self.changes(), instance.held.generation());
+            let readers = instance.held.all();
+            try_join_all(readers.iter().map(|reader| drain_reader(instance, reader))).await?;
+            if (self.changes(), instance.held.generation()) != before {
+                continue;
+            }
+            if instance.others_are_drained().await? {
                 return Ok(());
             }
+            if waits == instance.host.settings.drain_waits_max {
+                break;
+            }
+            if !instance.host.pause(instance.host.settings.poll.delay(waits)).await {
+                return Err(PageError::Stopping.into());
+            }
+            waits += 1;
         }
         Err(ProcessorError::NotDrained)
     }
@@ -110,87 +144,49 @@ impl Processor {
     /// Changes projected so far, whoever ran the readers: a page that ended while others were drained may have
     /// written changes for them.
     fn changes(&self) -> u64 {
-        self.lanes.iter().map(|lane| lane.runner.counters.changes()).sum()
+        self.instance.runners.iter().map(|runner| runner.counters.changes()).sum()
     }
 
-    /// How each projection is doing.
+    /// How each projection is doing. What is said of other instances is as old as the last tick; the lease container
+    /// is not asked.
     ///
     /// # Errors
     /// The store could not count.
     pub async fn status(&self) -> Result<Vec<ProjectionStatus>, Fault> {
-        let mut statuses = Vec::with_capacity(self.lanes.len());
-        for lane in self.lanes.iter() {
-            statuses.push(lane.status(&self.host).await?);
-        }
-        Ok(statuses)
+        self.instance.status().await
     }
 
-    /// Gives up all leases, for a processor whose readers were never run.
+    /// How the reading of each feed range is doing, as [`status`](Self::status) is answered.
+    ///
+    /// # Errors
+    /// The store could not count.
+    pub async fn leases(&self) -> Result<Vec<LeaseStatus>, Fault> {
+        self.instance.leases().await
+    }
+
+    /// Whether each projection is followed, from memory alone.
+    #[must_use]
+    pub fn running(&self) -> Vec<Following> {
+        self.instance.following()
+    }
+
+    /// Gives up all leases, after the pages in hand. For when no task runs, or all have ended.
     pub async fn release(&self) {
-        let released = self.range_readers().into_iter().map(|reader| async move { reader.release().await });
-        join_all(released).await;
+        self.instance.release().await;
     }
 
-    fn range_readers(&self) -> Vec<Arc<RangeReader>> {
-        self.lanes.iter().flat_map(|lane| lane.readers.iter().cloned()).collect()
-    }
-
-    pub(super) fn lane(&self, projection: &str) -> Result<&Lane, ProcessorError> {
-        let found = self.lanes.iter().find(|lane| lane.runner.projection.name() == projection);
+    pub(super) fn runner(&self, projection: &str) -> Result<&Arc<Runner>, ProcessorError> {
+        let found = self.instance.runners.iter().find(|runner| runner.projection.name() == projection);
         found.ok_or_else(|| ProcessorError::UnknownProjection(projection.to_owned()))
     }
 }
 
-impl Lane {
-    async fn open(host: &Arc<Host>, projection: Arc<dyn Projection>) -> Result<Self, Fault> {
-        let (name, source) = (projection.name(), projection.source());
-        let ranges = host.store.feed_ranges(source).await?;
-        let ledger = Ledger::new();
-        let dead_letters = DeadLetters::load(Arc::clone(host), name, source, &ledger).await?;
-        let counters = Counters::default();
-        counters.add_charge(&ledger);
-        let turns =
-            host.settings.concurrent_partitions_max.min(projection.concurrent_partitions_max()).max(1);
-        let runner = Arc::new(Runner {
-            turns: Semaphore::new(turns.min(Semaphore::MAX_PERMITS)),
-            host: Arc::clone(host),
-            projection,
-            memos: Memos::default(),
-            dead_letters,
-            counters,
-        });
-        let reader = |range| Arc::new(RangeReader::new(Arc::clone(&runner), range));
-        let readers = ranges.into_iter().map(reader).collect();
-        Ok(Self { runner, readers })
-    }
-
-    async fn status(&self, host: &Host) -> Result<ProjectionStatus, Fault> {
-        let waiting =
-            try_join_all(self.readers.iter().map(|reader| reader.pending(PENDING_COUNT_MAX))).await?;
-        let oldest_ms = waiting.iter().filter_map(|(_, oldest_ms)| *oldest_ms).min();
-        let lag_ms = oldest_ms.map_or(0, |oldest_ms| host.clock.now_ms().saturating_sub(oldest_ms));
-        let Runner { projection, counters, dead_letters, .. } = &*self.runner;
-        Ok(ProjectionStatus {
-            projection: projection.name(),
-            source: projection.source().as_str(),
-            running: counters.running() as usize >= self.readers.len(),
-            pending_changes: waiting.iter().map(|(changes, _)| changes).sum(),
-            lag_ms: u64::try_from(lag_ms).unwrap_or(0),
-            dead_letters: dead_letters.count(),
-            changes: counters.changes(),
-            request_charge: counters.charge(),
-            last_error: counters.last_error(),
-        })
-    }
-}
-
-/// Works until the reader finds nothing.
-async fn drain_reader(reader: Arc<RangeReader>) -> Result<(), ProcessorError> {
+/// Works until the reader finds nothing, or its lease is gone.
+async fn drain_reader(instance: &Instance, reader: &Arc<RangeReader>) -> Result<(), PageError> {
     loop {
-        match reader.run_once().await {
-            Ok(Turned::Page { changes: 0, drained: true } | Turned::Busy) => return Ok(()),
-            Ok(Turned::Page { .. }) | Err(PageError::LeaseLost) => {}
-            Err(error) => return Err(error.into()),
+        match instance.step(reader).await? {
+            Stepped::Page { changes: 0, drained: true } | Stepped::Ended => return Ok(()),
+            Stepped::Page { .. } => {}
         }
     }
 }
@@ -203,8 +199,10 @@ mod tests {
 
     /// Tasks may move between threads; whether a future may is otherwise found out by whoever spawns it.
     #[expect(dead_code, reason = "compiling it is the test")]
-    fn the_futures_of_a_processor_may_move_between_threads(processor: &Processor, reader: Reader) {
-        assert_send(&reader.run());
+    fn the_futures_of_a_processor_may_move_between_threads(processor: &Processor) {
+        assert_send(&processor.run(|_, _| {}));
+        assert_send(&processor.tick());
+        assert_send(&processor.renew());
         assert_send(&processor.run_once());
         assert_send(&processor.drain());
         assert_send(&processor.status());

@@ -1,5 +1,6 @@
 //! A second pass over a change feed from the beginning, and the replay of dead letters.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::future::try_join_all;
@@ -7,11 +8,15 @@ use serde::Serialize;
 
 use super::dead_letters::{ParkedItem, ToPark};
 use super::notes::Notes;
-use super::processor::{Lane, Processor, ProcessorError};
-use super::reader::RangeReader;
+use super::processor::{Processor, ProcessorError};
+use super::range_feed::RangeFeed;
 use super::runner::{Failure, PageError, Runner};
+use super::settings::Sharing;
 use super::shared::SharedItems;
 use crate::store::{Change, Fault, FeedPage, Ledger, PartitionKey};
+
+/// Changes of a feed range that are counted before a rebuild; where there are more, `done` passes `total`.
+const TOTAL_COUNT_MAX: u64 = 1_000_000;
 
 /// How far a rebuild has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -19,7 +24,8 @@ use crate::store::{Change, Fault, FeedPage, Ledger, PartitionKey};
 pub struct RebuildProgress {
     /// Changes projected so far.
     pub done: u64,
-    /// Changes there were at the beginning; writes meanwhile add to `done` and not to this.
+    /// Changes there were at the beginning, a million of each feed range at most; writes meanwhile add to `done` and not
+    /// to this.
     pub total: u64,
 }
 
@@ -45,11 +51,22 @@ impl Processor {
         projection: &str,
         progress: &(dyn Fn(RebuildProgress) + Send + Sync),
     ) -> Result<RebuildProgress, ProcessorError> {
-        let lane = self.lane(projection)?;
-        lane.runner.memos.forget();
+        self.instance.while_renewing(self.rebuild_all(projection, progress)).await
+    }
+
+    async fn rebuild_all(
+        &self,
+        projection: &str,
+        progress: &(dyn Fn(RebuildProgress) + Send + Sync),
+    ) -> Result<RebuildProgress, ProcessorError> {
+        let runner = self.runner(projection)?;
+        runner.memos.forget();
+        let ranges = runner.host.store.feed_ranges(runner.projection.source()).await?;
+        let feeds: Vec<_> =
+            ranges.into_iter().map(|range| RangeFeed { runner: Arc::clone(runner), range }).collect();
         let mut total = 0;
-        for reader in &lane.readers {
-            total += reader.total().await?;
+        for feed in &feeds {
+            total += feed.pending(None, TOTAL_COUNT_MAX).await?.0;
         }
         let done = AtomicU64::new(0);
         let report = |changes: usize| {
@@ -58,9 +75,8 @@ impl Processor {
         };
         let report = &report;
         report(0);
-        try_join_all(lane.readers.iter().cloned().map(|reader| async move { pass(&reader, report).await }))
-            .await?;
-        lane.replay().await?;
+        try_join_all(feeds.iter().map(|feed| pass(feed, report))).await?;
+        runner.replay().await?;
         Ok(RebuildProgress { done: done.into_inner(), total })
     }
 
@@ -70,28 +86,26 @@ impl Processor {
     /// An unknown projection, a fault of the store, the stop.
     pub async fn replay(&self, projection: Option<&str>) -> Result<ReplayReport, ProcessorError> {
         let mut report = ReplayReport::default();
-        if let Some(projection) = projection {
-            report.items_replayed = self.lane(projection)?.replay().await?;
-        } else {
-            for lane in self.lanes.iter() {
-                report.items_replayed += lane.replay().await?;
-            }
+        let asked: Vec<_> = match projection {
+            Some(projection) => vec![self.runner(projection)?],
+            None => self.instance.runners.iter().collect(),
+        };
+        for runner in asked {
+            report.items_replayed += runner.replay().await?;
+            report.partitions_parked += runner.dead_letters.count();
         }
-        let asked = |lane: &&Lane| projection.is_none_or(|name| lane.runner.projection.name() == name);
-        report.partitions_parked =
-            self.lanes.iter().filter(asked).map(|lane| lane.runner.dead_letters.count()).sum();
         Ok(report)
     }
 }
 
 /// One pass over a feed range, from the beginning to where it was drained.
-async fn pass(reader: &RangeReader, report: &(dyn Fn(usize) + Send + Sync)) -> Result<(), PageError> {
-    let runner = &reader.runner;
+async fn pass(feed: &RangeFeed, report: &(dyn Fn(usize) + Send + Sync)) -> Result<(), PageError> {
+    let runner = &feed.runner;
     let mut position = None;
     loop {
         let ledger = Ledger::new();
         let FeedPage { changes, continuation, drained } =
-            with_retries(runner, || reader.read_from(position.as_ref(), &ledger)).await?;
+            runner.with_retries(|| feed.page(position.as_ref(), &ledger)).await?;
         let count = changes.len();
         let outcome = runner.run_page(changes, Notes::Nowhere, &ledger).await;
         runner.counters.add_charge(&ledger);
@@ -107,45 +121,27 @@ async fn pass(reader: &RangeReader, report: &(dyn Fn(usize) + Send + Sync)) -> R
     }
 }
 
-async fn with_retries<T, F: Future<Output = Result<T, Fault>>>(
-    runner: &Runner,
-    attempt: impl Fn() -> F,
-) -> Result<T, PageError> {
-    let mut retry = 0;
-    loop {
-        match attempt().await {
-            Ok(value) => return Ok(value),
-            Err(fault) if fault.kind.is_transient() && retry < runner.host.settings.fault_attempts_max => {
-                if !runner.host.pause_after_fault(retry, &fault).await {
-                    return Err(PageError::Stopping);
-                }
-                retry += 1;
-            }
-            Err(fault) => return Err(fault.into()),
-        }
-    }
-}
-
-impl Lane {
+impl Runner {
     /// Replays all parked partitions of the projection; returns how many items were projected.
     async fn replay(&self) -> Result<u64, PageError> {
         let mut replayed = 0;
         let ledger = Ledger::new();
-        for (partition_key, letters) in self.runner.dead_letters.all() {
+        if self.host.settings.sharing != Sharing::Alone {
+            self.dead_letters.reload(&ledger).await?;
+        }
+        for (partition_key, letters) in self.dead_letters.all() {
             for number in letters.first..=letters.last {
-                let (items, emptied) = self.runner.replay_letter(&partition_key, number, &ledger).await?;
+                let (items, emptied) = self.replay_letter(&partition_key, number, &ledger).await?;
                 replayed += items;
                 if !emptied {
                     break;
                 }
             }
         }
-        self.runner.counters.add_charge(&ledger);
+        self.counters.add_charge(&ledger);
         Ok(replayed)
     }
-}
 
-impl Runner {
     /// Replays a letter, also what live readers add to it meanwhile, until it is empty or a change fails again.
     async fn replay_letter(
         &self,
@@ -188,11 +184,20 @@ impl Runner {
         ledger: &Ledger,
     ) -> Result<(), Failure> {
         let source = self.projection.source();
-        let item = with_retries(self, || self.host.store.read(source, partition_key, &parked.id, ledger))
+        let item = self
+            .with_retries(|| self.host.store.read(source, partition_key, &parked.id, ledger))
             .await
             .map_err(Failure::Page)?;
         let Some(item) = item else { return Ok(()) };
         let change = Change { partition_key: partition_key.clone(), id: parked.id.clone(), item };
         self.run_change(&change, None, &SharedItems::default(), Notes::Nowhere, ledger).await
+    }
+    async fn with_retries<T, F: Future<Output = Result<T, Fault>>>(
+        &self,
+        attempt: impl Fn() -> F,
+    ) -> Result<T, PageError> {
+        let stopping = |fault: &Fault| fault.kind.is_transient() && self.host.stop.is_cancelled();
+        let outcome = self.host.with_retries(attempt).await;
+        outcome.map_err(|fault| if stopping(&fault) { PageError::Stopping } else { fault.into() })
     }
 }

@@ -194,6 +194,9 @@ impl Runner {
         };
         let mut steps = 0;
         loop {
+            if notes.are_lost() {
+                return Err(Halt::Page(PageError::LeaseLost));
+            }
             self.write_all(step.writes, step.forgets_memos, ledger).await?;
             let Then::Ask { reads, note, saved } = step.then else { return Ok(()) };
             if saved {

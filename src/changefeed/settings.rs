@@ -10,6 +10,9 @@ use crate::store::limits::PAGE_ITEMS_MAX;
 pub struct Settings {
     /// Who holds the leases: an id of this instance, the same again after a restart where that is possible.
     pub owner: String,
+    /// The name that the instances sharing their leases have in common. The projections of two processors with one
+    /// lease container have different names.
+    pub processor: String,
     pub sharing: Sharing,
     /// Changes in a page, at most [`PAGE_ITEMS_MAX`].
     pub page_items_max: usize,
@@ -32,6 +35,13 @@ pub struct Settings {
     /// An empty page moves the checkpoint only when the last one is this old: reading a stretch of other types
     /// again is cheaper than a write for each of them.
     pub empty_checkpoint_after: Duration,
+    /// Whether the next page is read while one is worked on; `None` says yes where leases are shared. It takes the
+    /// place of another page in memory.
+    pub prefetch: Option<bool>,
+    /// How long a count of pending changes is given out again where leases are shared. Alone, each is counted anew.
+    pub pending_cache: Duration,
+    /// How often a drain waits for changes that other processes work on.
+    pub drain_waits_max: u32,
     /// Where jitter starts from.
     pub jitter_seed: u64,
 }
@@ -43,7 +53,7 @@ pub enum Sharing {
     Alone,
     /// Other processes: a lease is honoured until it expires.
     WithOthers {
-        /// Between two attempts to acquire a lease that another process holds.
+        /// Between two looks at the leases: which are free, and whether this instance has its share.
         acquire: Duration,
         /// After which a lease that was not renewed may be taken over.
         expire: Duration,
@@ -62,6 +72,32 @@ impl Sharing {
             renew: Duration::from_secs(13),
         }
     }
+
+    pub(super) fn acquire(self) -> Option<Duration> {
+        match self {
+            Self::Alone => None,
+            Self::WithOthers { acquire, .. } => Some(acquire),
+        }
+    }
+
+    pub(super) fn expire(self) -> Option<Duration> {
+        match self {
+            Self::Alone => None,
+            Self::WithOthers { expire, .. } => Some(expire),
+        }
+    }
+
+    pub(super) fn renew(self) -> Option<Duration> {
+        match self {
+            Self::Alone => None,
+            Self::WithOthers { renew, .. } => Some(renew),
+        }
+    }
+}
+
+/// A duration in milliseconds, as the clock counts them.
+pub(super) fn milliseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// Delays that double from the first to the longest.
@@ -94,6 +130,7 @@ impl Settings {
     pub fn new(owner: impl Into<String>) -> Self {
         Self {
             owner: owner.into(),
+            processor: "change-feed".to_owned(),
             sharing: Sharing::Alone,
             page_items_max: PAGE_ITEMS_MAX,
             concurrent_partitions_max: 64,
@@ -105,6 +142,9 @@ impl Settings {
             poll: Backoff::new(Duration::from_millis(100), Duration::from_secs(5)),
             gather: Duration::from_millis(2),
             empty_checkpoint_after: Duration::from_secs(5),
+            prefetch: None,
+            pending_cache: Duration::from_secs(1),
+            drain_waits_max: 120,
             jitter_seed: 0,
         }
     }
@@ -116,7 +156,12 @@ impl Settings {
         self.stale_backoff = Backoff::NONE;
         self.poll = Backoff::NONE;
         self.gather = Duration::ZERO;
+        self.pending_cache = Duration::ZERO;
         self
+    }
+
+    pub(super) fn prefetches(&self) -> bool {
+        self.prefetch.unwrap_or(self.sharing != Sharing::Alone)
     }
 }
 

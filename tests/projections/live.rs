@@ -3,7 +3,8 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use futures::future::join_all;
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, join_all};
 use onehop::accounts::password::{HashingCost, HashingLimits, PasswordHasher};
 use onehop::blog::commands::{
     CommandLimits, CommandParts, Commands, CreateComment, DeletePost, LikePost, UpdateUser,
@@ -18,15 +19,17 @@ use onehop::store::{Ledger, Store as _};
 
 use crate::world::{World, post};
 
-/// Starts every reader in a task.
+/// Follows every feed range in a task.
 fn run(processor: &Processor) -> Tasks {
     let tasks = Tasks::new();
-    for reader in processor.readers() {
-        tasks.spawn("reader", async move {
-            reader.run().await;
-            Ok::<(), Infallible>(())
-        });
-    }
+    let (processor, readers) = (processor.clone(), tasks.clone());
+    tasks.spawn("change feed", async move {
+        let spawn = |name, reader: BoxFuture<'static, ()>| {
+            readers.spawn(name, reader.map(Ok::<(), Infallible>));
+        };
+        processor.run(spawn).await;
+        Ok::<(), Infallible>(())
+    });
     tasks
 }
 
@@ -149,14 +152,13 @@ async fn a_stop_finishes_the_page_and_releases_the_leases() {
     let ada = world.sign_up(1, "ada").await;
     let stop = tokio_util::sync::CancellationToken::new();
     let processor = world.processor_until(Settings::new("test"), stop.clone()).await;
-    let readers: Vec<_> = processor.readers();
     write_posts(&world, &ada, 50).await;
-    let running = join_all(readers.into_iter().map(onehop::changefeed::Reader::run));
-    let stopping = async {
-        processor.drain().await.expect("drained");
-        stop.cancel();
-    };
-    tokio::join!(running, stopping);
+    let tasks = run(&processor);
+    processor.drain().await.expect("drained");
+    stop.cancel();
+    tasks.stop();
+    let (_no_signals, signals) = tokio::sync::mpsc::channel(1);
+    tasks.run_until(signals, std::time::Duration::from_secs(60)).await.expect("an orderly stop");
     assert!(crate::leases::leases(&world).await.iter().all(|lease| lease.owner.is_none()));
     let next = world.processor().await;
     assert_eq!(next.run_once().await.expect("a turn"), 0, "nothing is read twice");

@@ -46,12 +46,7 @@ impl Blog {
 
     /// Has the readers of the change feed run in the background, as a server has them.
     pub fn start_readers(&self) {
-        for reader in self.app.processor.readers() {
-            self.app.tasks.spawn(reader.projection(), async move {
-                reader.run().await;
-                Ok::<(), std::io::Error>(())
-            });
-        }
+        self.app.start_readers();
     }
 
     /// Ends the process in an orderly way and starts another on its data.

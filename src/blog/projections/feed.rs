@@ -3,9 +3,10 @@
 //!
 //! A change of a post older than the oldest in a full feed costs nothing: the listing of the feed is a memo. That is
 //! safe because a copy enters the feed in two steps, written and then compared with its post. A change of that post
-//! was either seen by the comparison, or is looked at after the write, when no memo from before it is left. Other
-//! processes do not see this one's writes: where several share this projection's feed ranges, a change of a post may
-//! be skipped while a deletion elsewhere pulls that post into the feed, until the post changes again.
+//! was either seen by the comparison, or is looked at after the write, when no memo from before it is left: this
+//! process forgets memos around its own writes, and where others write too, before each page. A memo is then younger
+//! than the page. If it lacks the copy, the copy was written after the page was read, and the comparison, later
+//! still, reads what the page holds. That takes a store whose reads see what was written before them.
 //!
 //! Readers of several feed ranges, and a rebuild beside them, write at the same time. The feed has no gaps because
 //! whoever adds a copy also writes the oldest one that it saw, with If-Match: deletes it to make room, or rewrites

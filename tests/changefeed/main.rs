@@ -1,0 +1,9 @@
+//! The change feed processor with several instances over one store, seen through a toy projection: no blog here.
+
+mod pages;
+mod schedules;
+mod sharing;
+mod splits;
+mod splitting_store;
+mod status;
+mod toy;

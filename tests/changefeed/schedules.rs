@@ -1,0 +1,125 @@
+//! Any number of instances that come, work, die and are robbed, over ranges that split and merge, with faults in between:
+//! nothing is lost, and no copy goes back.
+
+use onehop::changefeed::{LEASES, Processor, Settings};
+use onehop::store::FaultKind;
+use proptest::prelude::*;
+
+use crate::splitting_store::Verdict;
+use crate::toy::{EXPIRY_MS, World, shared};
+
+#[derive(Debug, Clone)]
+enum Act {
+    Write {
+        home: u64,
+        id: u64,
+    },
+    Start,
+    Tick(usize),
+    Run(usize),
+    Renew(usize),
+    Release(usize),
+    Drop(usize),
+    Split(usize),
+    Merge(usize),
+    Advance(i64),
+    /// The lease write after so many fails, or its answer is lost.
+    Fault {
+        after: usize,
+        lost: bool,
+    },
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        8 => (0..12_u64, 0..3_u64).prop_map(|(home, id)| Act::Write { home, id }),
+        2 => Just(Act::Start),
+        6 => (0..4_usize).prop_map(Act::Tick),
+        8 => (0..4_usize).prop_map(Act::Run),
+        1 => (0..4_usize).prop_map(Act::Renew),
+        1 => (0..4_usize).prop_map(Act::Release),
+        1 => (0..4_usize).prop_map(Act::Drop),
+        2 => (0..8_usize).prop_map(Act::Split),
+        1 => (0..8_usize).prop_map(Act::Merge),
+        2 => (0..40_000_i64).prop_map(Act::Advance),
+        2 => (0..4_usize, any::<bool>()).prop_map(|(after, lost)| Act::Fault { after, lost }),
+    ]
+}
+
+async fn play(acts: Vec<Act>, prefetch: bool) {
+    let world = World::new(2);
+    let settings = |owner: &str| Settings { prefetch: Some(prefetch), page_items_max: 3, ..shared(owner) };
+    let mut instances: Vec<Processor> = Vec::new();
+    for (number, act) in acts.into_iter().enumerate() {
+        let chosen = |place: usize| (!instances.is_empty()).then(|| place % instances.len());
+        match act {
+            Act::Write { home, id } => world.put(home, id).await,
+            Act::Start => instances.push(world.instance_with(settings(&format!("i{number}"))).await),
+            Act::Tick(place) => {
+                if let Some(place) = chosen(place) {
+                    let _ = instances[place].tick().await;
+                }
+            }
+            Act::Run(place) => {
+                if let Some(place) = chosen(place) {
+                    let _ = instances[place].run_once().await;
+                }
+            }
+            Act::Renew(place) => {
+                if let Some(place) = chosen(place) {
+                    instances[place].renew().await;
+                }
+            }
+            Act::Release(place) => {
+                if let Some(place) = chosen(place) {
+                    instances[place].release().await;
+                }
+            }
+            Act::Drop(place) => {
+                if let Some(place) = chosen(place) {
+                    drop(instances.remove(place));
+                }
+            }
+            Act::Split(place) => world.store.split(place),
+            Act::Merge(place) => world.store.merge(place),
+            Act::Advance(by_ms) => world.clock.advance_ms(by_ms),
+            Act::Fault { after, lost } => {
+                let mut writes = 0;
+                world.store.judge(move |container, _| {
+                    writes += usize::from(container == LEASES);
+                    match (container == LEASES && writes == after + 1, lost) {
+                        (true, true) => Verdict::Lose,
+                        (true, false) => Verdict::Fail(FaultKind::Internal),
+                        (false, _) => Verdict::Pass,
+                    }
+                });
+            }
+        }
+    }
+    world.store.mend();
+    drop(instances);
+    world.clock.advance_ms(EXPIRY_MS);
+    let last = world.instance_with(settings("last")).await;
+    last.drain().await.expect("drained");
+    world.assert_current().await;
+    assert_eq!(last.status().await.expect("a status")[0].dead_letters, 0);
+    // A page that was read ahead may be worked on late, after its lease was lost; its writes do no harm.
+    if !prefetch {
+        world.assert_in_order();
+    }
+    let leases = world.leases().await;
+    assert!(leases.iter().all(|lease| lease.owner.as_deref() == Some("last")), "{leases:#?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_is_lost_whoever_works_and_dies_when(
+        acts in prop::collection::vec(act(), 1..120),
+        prefetch in any::<bool>(),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        runtime.block_on(play(acts, prefetch));
+    }
+}

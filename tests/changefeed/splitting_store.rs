@@ -1,0 +1,285 @@
+//! A store whose feed ranges can be split and merged: the embedded store with eight physical partitions, presented as
+//! runs of them, with a continuation that has a part for each. It also fails, loses answers and holds writes up when
+//! a test says so.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use onehop::changefeed::LEASES;
+use onehop::store::embedded::EmbeddedStore;
+use onehop::store::{
+    Batch, ContainerName, Continuation, ETag, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, Item,
+    Ledger, PartitionKey, Query, QueryPage, Store, WriteError, WriteOp,
+};
+use tokio::sync::watch;
+
+pub const PHYSICAL_PARTITIONS: u16 = 8;
+
+/// What happens to a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Pass,
+    /// It fails before anything is written.
+    Fail(FaultKind),
+    /// It is written, and the answer is lost.
+    Lose,
+}
+
+type Judge = Box<dyn FnMut(ContainerName, &WriteOp) -> Verdict + Send>;
+
+pub struct SplittingStore {
+    inner: EmbeddedStore,
+    /// The first and the last physical partition of each range.
+    ranges: Mutex<Vec<(u16, u16)>>,
+    judge: Mutex<Option<Judge>>,
+    /// The container whose writes wait.
+    gate: watch::Sender<Option<ContainerName>>,
+    waiting: watch::Sender<usize>,
+    /// A signal that never comes, in the place of the store's own.
+    silence: Mutex<Option<watch::Sender<u64>>>,
+    pub lease_requests: AtomicUsize,
+    pub feed_pages: AtomicUsize,
+    pub counts: AtomicUsize,
+}
+
+impl SplittingStore {
+    pub fn new(inner: EmbeddedStore, ranges: &[(u16, u16)]) -> Self {
+        Self {
+            inner,
+            ranges: Mutex::new(ranges.to_vec()),
+            judge: Mutex::default(),
+            gate: watch::Sender::new(None),
+            waiting: watch::Sender::new(0),
+            silence: Mutex::default(),
+            lease_requests: AtomicUsize::default(),
+            feed_pages: AtomicUsize::default(),
+            counts: AtomicUsize::default(),
+        }
+    }
+
+    /// Splits the range at this place, if it can be.
+    pub fn split(&self, place: usize) {
+        let mut ranges = self.ranges.lock().expect("no panic while locked");
+        let place = place % ranges.len();
+        let (from, to) = ranges[place];
+        if from < to {
+            let middle = from.midpoint(to);
+            ranges.splice(place..=place, [(from, middle), (middle + 1, to)]);
+        }
+    }
+
+    /// Merges the range at this place with the next, if there is one.
+    pub fn merge(&self, place: usize) {
+        let mut ranges = self.ranges.lock().expect("no panic while locked");
+        let place = place % ranges.len();
+        if let Some((_, to)) = ranges.get(place + 1).copied() {
+            let from = ranges[place].0;
+            ranges.splice(place..=place + 1, [(from, to)]);
+        }
+    }
+
+    /// Has every write judged from now on.
+    pub fn judge(&self, judge: impl FnMut(ContainerName, &WriteOp) -> Verdict + Send + 'static) {
+        *self.judge.lock().expect("no panic while locked") = Some(Box::new(judge));
+    }
+
+    /// Lets every write pass again.
+    pub fn mend(&self) {
+        *self.judge.lock().expect("no panic while locked") = None;
+    }
+
+    /// Holds up the writes to a container.
+    pub fn close(&self, container: ContainerName) {
+        self.waiting.send_replace(0);
+        self.gate.send_replace(Some(container));
+    }
+
+    pub fn open(&self) {
+        self.gate.send_replace(None);
+    }
+
+    /// Gives no signal of writes any more, as if other processes made them.
+    pub fn keep_silent(&self) {
+        *self.silence.lock().expect("no panic while locked") = Some(watch::Sender::new(0));
+    }
+
+    /// Comes when a write is held up.
+    pub async fn until_one_waits(&self) {
+        self.waiting.subscribe().wait_for(|waiting| *waiting > 0).await.expect("the store is there");
+    }
+
+    fn count_request(&self, container: ContainerName) {
+        if container == LEASES {
+            self.lease_requests.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    async fn verdict(&self, container: ContainerName, operation: &WriteOp) -> Verdict {
+        self.count_request(container);
+        if *self.gate.borrow() == Some(container) {
+            self.waiting.send_modify(|waiting| *waiting += 1);
+            let mut gate = self.gate.subscribe();
+            gate.wait_for(|closed| *closed != Some(container)).await.expect("the store is there");
+        }
+        let mut judge = self.judge.lock().expect("no panic while locked");
+        judge.as_mut().map_or(Verdict::Pass, |judge| judge(container, operation))
+    }
+}
+
+fn fault(kind: FaultKind) -> WriteError {
+    Fault::new(kind, "the test says so").into()
+}
+
+fn range_of((from, to): (u16, u16)) -> FeedRange {
+    FeedRange(format!("{from}-{to}"))
+}
+
+fn span_of(range: &FeedRange) -> (u16, u16) {
+    let (from, to) = range.0.split_once('-').expect("a range of this store");
+    (from.parse().expect("a number"), to.parse().expect("a number"))
+}
+
+fn physical(partition: u16) -> FeedRange {
+    FeedRange(format!("physical:{partition}"))
+}
+
+type Positions = BTreeMap<u16, Continuation>;
+
+fn positions(continuation: Option<&Continuation>) -> Result<Positions, Fault> {
+    let Some(Continuation(text)) = continuation else { return Ok(Positions::new()) };
+    serde_json::from_str(text).map_err(|_| Fault::new(FaultKind::InvalidContinuation, "no positions"))
+}
+
+#[async_trait]
+impl Store for SplittingStore {
+    async fn read(
+        &self,
+        container: ContainerName,
+        partition_key: &PartitionKey,
+        id: &str,
+        ledger: &Ledger,
+    ) -> Result<Option<Item>, Fault> {
+        self.count_request(container);
+        self.inner.read(container, partition_key, id, ledger).await
+    }
+
+    async fn write(
+        &self,
+        container: ContainerName,
+        partition_key: &PartitionKey,
+        operation: WriteOp,
+        ledger: &Ledger,
+    ) -> Result<Option<ETag>, WriteError> {
+        let verdict = self.verdict(container, &operation).await;
+        if let Verdict::Fail(kind) = verdict {
+            return Err(fault(kind));
+        }
+        let answer = self.inner.write(container, partition_key, operation, ledger).await;
+        if verdict == Verdict::Lose { Err(fault(FaultKind::Ambiguous)) } else { answer }
+    }
+
+    async fn batch(&self, batch: Batch, ledger: &Ledger) -> Result<Vec<Option<ETag>>, WriteError> {
+        self.inner.batch(batch, ledger).await
+    }
+
+    async fn query(&self, query: &Query<'_>, ledger: &Ledger) -> Result<QueryPage, Fault> {
+        if let Query::Equality { container, .. } = query {
+            self.count_request(*container);
+        }
+        self.inner.query(query, ledger).await
+    }
+
+    async fn count(
+        &self,
+        container: ContainerName,
+        partition_key: &PartitionKey,
+        item_type: &str,
+        ledger: &Ledger,
+    ) -> Result<u64, Fault> {
+        self.inner.count(container, partition_key, item_type, ledger).await
+    }
+
+    async fn feed_ranges(&self, _container: ContainerName) -> Result<Vec<FeedRange>, Fault> {
+        let ranges = self.ranges.lock().expect("no panic while locked");
+        Ok(ranges.iter().copied().map(range_of).collect())
+    }
+
+    fn parts_of(&self, whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>> {
+        let (from, to) = span_of(whole);
+        let within = |range: &&FeedRange| span_of(range).0 >= from && span_of(range).1 <= to;
+        let mut parts: Vec<_> = present.iter().filter(within).cloned().collect();
+        parts.sort_by_key(span_of);
+        let mut next = from;
+        for part in &parts {
+            if span_of(part).0 != next {
+                return None;
+            }
+            next = span_of(part).1 + 1;
+        }
+        (parts.len() > 1 && next == to + 1).then_some(parts)
+    }
+
+    async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault> {
+        self.feed_pages.fetch_add(1, Ordering::SeqCst);
+        let mut positions = positions(request.continuation)?;
+        let (from, to) = span_of(request.range);
+        let (mut changes, mut drained) = (Vec::new(), true);
+        for partition in from..=to {
+            if changes.len() == request.limit {
+                drained = false;
+                break;
+            }
+            let request = FeedRequest {
+                range: &physical(partition),
+                continuation: positions.get(&partition),
+                limit: request.limit - changes.len(),
+                ..*request
+            };
+            let page = self.inner.read_change_feed(&request, ledger).await?;
+            changes.extend(page.changes);
+            drained &= page.drained;
+            positions.insert(partition, page.continuation);
+        }
+        let continuation = Continuation(serde_json::to_string(&positions).expect("plain positions"));
+        Ok(FeedPage { changes, continuation, drained })
+    }
+
+    async fn pending_changes(
+        &self,
+        request: &FeedRequest<'_>,
+        at_most: u64,
+    ) -> Result<(u64, Option<i64>), Fault> {
+        self.counts.fetch_add(1, Ordering::SeqCst);
+        let positions = positions(request.continuation)?;
+        let (from, to) = span_of(request.range);
+        let (mut count, mut oldest_ms) = (0, None);
+        for partition in from..=to {
+            let request = FeedRequest {
+                range: &physical(partition),
+                continuation: positions.get(&partition),
+                ..*request
+            };
+            let (changes, oldest) = self.inner.pending_changes(&request, at_most).await?;
+            count += changes;
+            oldest_ms = oldest_ms.into_iter().chain(oldest).min();
+        }
+        Ok((count.min(at_most), oldest_ms))
+    }
+
+    fn change_signal(&self, container: ContainerName) -> Option<watch::Receiver<u64>> {
+        if let Some(silence) = &*self.silence.lock().expect("no panic while locked") {
+            return Some(silence.subscribe());
+        }
+        self.inner.change_signal(container)
+    }
+
+    fn physical_partitions(&self, container: ContainerName) -> u32 {
+        self.inner.physical_partitions(container)
+    }
+
+    async fn ready(&self) -> Result<(), Fault> {
+        self.inner.ready().await
+    }
+}

@@ -1,0 +1,72 @@
+//! What the processor says about itself, and what that costs.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use onehop::changefeed::Settings;
+
+use crate::toy::{EXPIRY_MS, World, shared};
+
+#[tokio::test]
+async fn a_status_asks_nothing_of_the_lease_container_and_counts_once_a_second() {
+    let world = World::new(4);
+    let ada = world.instance_with(Settings { pending_cache: Duration::from_secs(1), ..shared("ada") }).await;
+    ada.tick().await.expect("a tick");
+    let before = world.store.lease_requests.load(Ordering::SeqCst);
+    for _ in 0..5 {
+        ada.status().await.expect("a status");
+        ada.leases().await.expect("a status");
+        let _ = ada.running();
+    }
+    assert_eq!(world.store.lease_requests.load(Ordering::SeqCst), before);
+    assert_eq!(world.store.counts.load(Ordering::SeqCst), 4, "once for each lease");
+    world.clock.advance_ms(1000);
+    ada.status().await.expect("a status");
+    assert_eq!(world.store.counts.load(Ordering::SeqCst), 8);
+}
+
+#[tokio::test]
+async fn each_lease_says_who_holds_it_and_what_waits() {
+    let world = World::new(2);
+    let (ada, bob) = (world.instance("ada").await, world.instance("bob").await);
+    ada.tick().await.expect("a tick");
+    for _ in 0..2 {
+        bob.tick().await.expect("a tick");
+        ada.run_once().await.expect("a turn");
+        ada.tick().await.expect("a tick");
+    }
+    world.put_many(1).await;
+    world.clock.advance_ms(1500);
+    let leases = ada.leases().await.expect("a status");
+    assert_eq!(leases.len(), 2);
+    assert_eq!(leases.iter().map(|lease| lease.pending_changes).sum::<u64>(), 12);
+    for lease in &leases {
+        assert_eq!(lease.mine, lease.owner.as_deref() == Some("ada"));
+        assert_eq!((lease.projection, lease.container, lease.lag_ms), ("copier", "things", 1500));
+    }
+    assert_eq!(leases.iter().filter(|lease| lease.mine).count(), 1);
+    while ada.run_once().await.expect("a turn") > 0 {}
+    let leases = ada.leases().await.expect("a status");
+    for lease in &leases {
+        assert_eq!(lease.mine, lease.pending_changes == 0, "{leases:#?}");
+        assert_eq!(lease.mine, lease.changes > 0, "{leases:#?}");
+    }
+    assert_eq!(
+        ada.status().await.expect("a status")[0].changes,
+        leases.iter().map(|lease| lease.changes).sum::<u64>()
+    );
+}
+
+#[tokio::test]
+async fn a_projection_runs_where_another_instance_that_is_alive_holds_its_leases() {
+    let world = World::new(2);
+    let (ada, bob) = (world.instance("ada").await, world.instance("bob").await);
+    assert!(!bob.running()[0].running, "nothing is known yet");
+    ada.tick().await.expect("a tick");
+    assert!(!ada.running()[0].running, "its own leases have no task");
+    // The only look of bob, who would steal at the second.
+    bob.drain().await.expect("drained");
+    assert!(bob.running()[0].running);
+    world.clock.advance_ms(EXPIRY_MS);
+    assert!(!bob.running()[0].running, "ada may be dead");
+}

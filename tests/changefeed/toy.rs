@@ -1,0 +1,243 @@
+//! Things with a number, and copies of them that never go back: the smallest domain that the processor can be seen
+//! through. A greater number was written later, in whatever logical partition.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use onehop::changefeed::{
+    self, IntendedWrite, LEASES, LeaseItem, Processor, Projection, ProjectionError, ReadRequest, Settings,
+    Sharing, Step, Turn,
+};
+use onehop::store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
+use onehop::store::{
+    Change, ContainerName, ContainerSpec, FeedRequest, Ledger, ManualClock, NewItem, PartitionKey, Store,
+    WriteOp,
+};
+use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+use crate::splitting_store::{PHYSICAL_PARTITIONS, SplittingStore};
+
+pub const THINGS: ContainerName = ContainerName("things");
+pub const COPIES: ContainerName = ContainerName("copies");
+
+const fn spec(name: ContainerName) -> ContainerSpec {
+    ContainerSpec {
+        name,
+        partition_key: "home",
+        order_by: None,
+        equality: &[],
+        newest_types: &[],
+        unindexed: &[],
+    }
+}
+
+/// Fewer than a lease lives.
+pub const SHORT_MS: i64 = 20_000;
+/// More than a lease lives.
+pub const EXPIRY_MS: i64 = 60_001;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thing {
+    pub id: String,
+    pub home: String,
+    #[serde(rename = "type")]
+    pub item_type: String,
+    pub number: u64,
+    /// Cannot be projected.
+    pub poisoned: bool,
+}
+
+/// Who projected what: owner, logical partition, number.
+pub type Diary = Arc<Mutex<Vec<(String, String, u64)>>>;
+
+struct Copier {
+    owner: String,
+    diary: Diary,
+}
+
+impl Projection for Copier {
+    fn name(&self) -> &'static str {
+        "copier"
+    }
+
+    fn source(&self) -> ContainerName {
+        THINGS
+    }
+
+    fn step(&self, change: &Change, turn: Turn<'_>) -> Result<Step, ProjectionError> {
+        let thing: Thing = change.item.decode()?;
+        if thing.poisoned {
+            return Err(ProjectionError::text("it is poisoned"));
+        }
+        if turn.is_first() {
+            return Ok(Step::ask(vec![ReadRequest::item(COPIES, change.partition_key.clone(), &*change.id)]));
+        }
+        let entry = (self.owner.clone(), thing.home.clone(), thing.number);
+        self.diary.lock().expect("no panic while locked").push(entry);
+        let item = NewItem::encode(thing.id.clone(), &thing);
+        let operation = match turn.item(0)? {
+            None => WriteOp::Create(item),
+            Some(copy) if copy.decode::<Thing>()?.number < thing.number => {
+                WriteOp::Replace { item, if_match: Some(copy.etag.clone()) }
+            }
+            Some(_) => return Ok(Step::done()),
+        };
+        let write = IntendedWrite::one(COPIES, change.partition_key.clone(), operation);
+        Ok(Step::done().after_writing(vec![write]))
+    }
+}
+
+pub struct World {
+    pub store: Arc<SplittingStore>,
+    pub clock: Arc<ManualClock>,
+    pub diary: Diary,
+    written: AtomicU64,
+    _directory: TempDir,
+}
+
+impl World {
+    /// A store that presents its eight physical partitions as so many feed ranges.
+    pub fn new(ranges: u16) -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let clock = Arc::new(ManualClock::new(1_750_000_000_000));
+        let mut config = EmbeddedConfig::new(directory.path());
+        config.durability = Durability::Relaxed;
+        config.physical_partitions = Some(PHYSICAL_PARTITIONS);
+        config.cache_bytes = 1024 * 1024;
+        let specs = [&[spec(THINGS), spec(COPIES)], changefeed::SPECS].concat();
+        let store = EmbeddedStore::open(&config, &specs, clock.clone()).expect("the store opens");
+        let each = PHYSICAL_PARTITIONS / ranges;
+        let spans: Vec<_> = (0..ranges).map(|range| (range * each, (range + 1) * each - 1)).collect();
+        Self {
+            store: Arc::new(SplittingStore::new(store, &spans)),
+            clock,
+            diary: Diary::default(),
+            written: AtomicU64::new(0),
+            _directory: directory,
+        }
+    }
+
+    /// An instance that shares the leases with others.
+    pub async fn instance(&self, owner: &str) -> Processor {
+        self.instance_with(shared(owner)).await
+    }
+
+    pub async fn instance_with(&self, settings: Settings) -> Processor {
+        let copier = Copier { owner: settings.owner.clone(), diary: Arc::clone(&self.diary) };
+        let opened = Processor::open(
+            self.store.clone(),
+            self.clock.clone(),
+            vec![Arc::new(copier)],
+            settings,
+            CancellationToken::new(),
+        );
+        opened.await.expect("the processor opens")
+    }
+
+    /// Writes the next number under an id.
+    pub async fn put(&self, home: u64, id: u64) {
+        self.put_thing(home, id, false).await;
+    }
+
+    pub async fn put_thing(&self, home: u64, id: u64, poisoned: bool) {
+        let number = self.written.fetch_add(1, Ordering::SeqCst) + 1;
+        let home = format!("home-{home}");
+        let id = format!("thing-{id}");
+        let thing = Thing { id: id.clone(), home: home.clone(), item_type: "thing".into(), number, poisoned };
+        let write = WriteOp::Upsert(NewItem::encode(id, &thing));
+        self.store.write(THINGS, &home.as_str().into(), write, &Ledger::new()).await.expect("a write");
+    }
+
+    /// Writes so many things into each of twelve homes.
+    pub async fn put_many(&self, things: u64) {
+        for id in 0..things {
+            for home in 0..12 {
+                self.put(home, id).await;
+            }
+        }
+    }
+
+    async fn all(&self, container: ContainerName) -> Vec<onehop::store::Item> {
+        let mut items = Vec::new();
+        for range in self.store.feed_ranges(container).await.expect("ranges") {
+            let request =
+                FeedRequest { container, range: &range, continuation: None, types: None, limit: 1000 };
+            let page = self.store.read_change_feed(&request, &Ledger::new()).await.expect("a page");
+            assert!(page.drained, "the tests' containers are small");
+            items.extend(page.changes.into_iter().map(|change| change.item));
+        }
+        items
+    }
+
+    async fn things(&self, container: ContainerName) -> BTreeMap<(String, String), u64> {
+        let things = self.all(container).await.into_iter().map(|item| item.decode().expect("a thing"));
+        things.map(|Thing { home, id, number, .. }| ((home, id), number)).collect()
+    }
+
+    /// The leases, by range.
+    pub async fn leases(&self) -> Vec<LeaseItem> {
+        let mut leases: Vec<LeaseItem> =
+            self.all(LEASES).await.into_iter().map(|item| item.decode().expect("a lease")).collect();
+        leases.sort_by(|left, right| left.range.cmp(&right.range));
+        leases
+    }
+
+    pub async fn ranges_leased(&self) -> Vec<String> {
+        self.leases().await.into_iter().map(|lease| lease.range.0).collect()
+    }
+
+    /// How many leases each of the owners holds.
+    pub async fn holdings(&self, owners: &[&str]) -> Vec<usize> {
+        let leases = self.leases().await;
+        let held =
+            |owner: &&str| leases.iter().filter(|lease| lease.owner.as_deref() == Some(*owner)).count();
+        owners.iter().map(held).collect()
+    }
+
+    /// Rewrites all leases as they were before they named their processor.
+    pub async fn make_leases_old(&self) {
+        for item in self.all(LEASES).await {
+            let mut body: serde_json::Value = item.decode().expect("JSON");
+            body.as_object_mut().expect("an object").remove("processor").expect("it has the property");
+            let id = body["id"].as_str().expect("an id").to_owned();
+            let write = WriteOp::Replace { item: NewItem::encode(id.clone(), &body), if_match: None };
+            let partition_key = PartitionKey::from(id.as_str());
+            self.store.write(LEASES, &partition_key, write, &Ledger::new()).await.expect("a write");
+        }
+    }
+
+    /// Numbers projected so far, by whoever.
+    pub fn projected(&self) -> usize {
+        self.diary.lock().expect("no panic while locked").len()
+    }
+
+    /// Every thing has its last version as its copy.
+    pub async fn assert_current(&self) {
+        assert_eq!(self.things(COPIES).await, self.things(THINGS).await);
+    }
+
+    /// In each logical partition nothing was projected for the first time after something later.
+    pub fn assert_in_order(&self) {
+        let mut latest: BTreeMap<&str, u64> = BTreeMap::new();
+        let mut seen: Vec<u64> = Vec::new();
+        let diary = self.diary.lock().expect("no panic while locked");
+        for (owner, home, number) in diary.iter() {
+            let latest = latest.entry(home).or_default();
+            assert!(seen.contains(number) || number > latest, "{owner}: {number} after {latest} in {home}");
+            *latest = (*latest).max(*number);
+            seen.push(*number);
+        }
+    }
+}
+
+pub fn shared(owner: &str) -> Settings {
+    Settings {
+        sharing: Sharing::with_others(),
+        page_items_max: 5,
+        drain_waits_max: 3,
+        ..Settings::new(owner).without_delays()
+    }
+}
