@@ -5,4 +5,6 @@ mod acts;
 #[path = "../support/emulator.rs"]
 mod emulator;
 mod faults;
+mod instances;
+mod splits;
 mod world;

@@ -12,10 +12,10 @@ use onehop::blog::ids::{PostId, RandomIds};
 use onehop::blog::items::PostItem;
 use onehop::blog::projections;
 use onehop::blog::verify::{Settle, Verifier};
-use onehop::changefeed::{Processor, Settings};
+use onehop::changefeed::{Processor, Settings, Sharing};
 use onehop::lifecycle::Tasks;
-use onehop::store::cosmos::{CosmosStore, Patience};
-use onehop::store::{Fault, FaultKind, Ledger, Store, SystemClock};
+use onehop::store::cosmos::{Consistency, CosmosStore, Patience};
+use onehop::store::{Clock, Fault, FaultKind, Ledger, ManualClock, Store, SystemClock};
 use tokio_util::sync::CancellationToken;
 
 use crate::emulator::Emulator;
@@ -37,7 +37,19 @@ pub struct Process {
 }
 
 impl Process {
+    /// The only process.
     pub async fn over(store: CosmosStore) -> Self {
+        Self::with(store, Settings::new("test"), Arc::new(SystemClock)).await
+    }
+
+    /// One of several processes. Leases run out by this clock.
+    pub async fn sharing(store: CosmosStore, name: &str, clock: Arc<ManualClock>) -> Self {
+        let settings = Settings { sharing: Sharing::with_others(), ..Settings::new(name) };
+        Self::with(store, settings, clock).await
+    }
+
+    async fn with(store: CosmosStore, settings: Settings, clock: Arc<dyn Clock>) -> Self {
+        let recent: Arc<dyn Store> = Arc::new(store.with_consistency(Consistency::LatestCommitted));
         let store: Arc<dyn Store> = Arc::new(store);
         let commands = Commands::new(CommandParts {
             store: Arc::clone(&store),
@@ -48,10 +60,10 @@ impl Process {
             limits: CommandLimits::default(),
         });
         let processor = Processor::open(
-            Arc::clone(&store),
-            Arc::new(SystemClock),
+            recent,
+            clock,
             projections::all(),
-            Settings::new("test").without_delays(),
+            settings.without_delays(),
             CancellationToken::new(),
         );
         Self { commands, processor: processor.await.expect("a processor"), store }
