@@ -6,10 +6,12 @@ CARGO ?= cargo
 NPM ?= npm
 CHROMIUM ?= /usr/bin/chromium
 BENCH_USERS ?= 200
+SOAK_MINUTES ?= 5
+SOAK_SEED ?= 1
 # The test binaries that run once more over Azure Cosmos DB, as Microsoft's in-memory emulator has it.
 BOTH_STORES := binary(projections) + binary(commands) + binary(graphql) + binary(models_agree) + binary(operations)
 
-.PHONY: run build test bench fmt web web-test rust-test browser-test chromium nextest clean
+.PHONY: soak run build test bench fmt web web-test rust-test browser-test chromium nextest clean
 
 # Serves a demo blog at http://127.0.0.1:8080 out of ./data, which the first start fills.
 run: web
@@ -27,6 +29,10 @@ bench: web
 	$(CARGO) bench --bench store
 	$(CARGO) bench --bench hot_post
 	$(CARGO) bench --bench load -- --users $(BENCH_USERS)
+
+# Random commands, faults, splits and deaths of processes, for SOAK_MINUTES from the seed SOAK_SEED on.
+soak:
+	SOAK_MINUTES=$(SOAK_MINUTES) SOAK_SEED=$(SOAK_SEED) $(CARGO) test --test cosmos -- --ignored --nocapture every_episode_ends_well
 
 fmt:
 	$(CARGO) fmt

@@ -6,5 +6,6 @@ mod acts;
 mod emulator;
 mod faults;
 mod instances;
+mod soak;
 mod splits;
 mod world;

@@ -8,7 +8,7 @@ use onehop::accounts::password::{HashingCost, HashingLimits, PasswordHasher};
 use onehop::app::container_specs;
 use onehop::blog::commands::{CommandLimits, CommandParts, Commands};
 use onehop::blog::containers::POSTS;
-use onehop::blog::ids::{PostId, RandomIds};
+use onehop::blog::ids::{IdSource, PostId, RandomIds};
 use onehop::blog::items::PostItem;
 use onehop::blog::projections;
 use onehop::blog::verify::{Settle, Verifier};
@@ -39,22 +39,37 @@ pub struct Process {
 impl Process {
     /// The only process.
     pub async fn over(store: CosmosStore) -> Self {
-        Self::with(store, Settings::new("test"), Arc::new(SystemClock)).await
+        Self::with(store, Settings::new("test"), Arc::new(SystemClock), Arc::new(RandomIds)).await
     }
 
     /// One of several processes. Leases run out by this clock.
     pub async fn sharing(store: CosmosStore, name: &str, clock: Arc<ManualClock>) -> Self {
-        let settings = Settings { sharing: Sharing::with_others(), ..Settings::new(name) };
-        Self::with(store, settings, clock).await
+        Self::of_several(store, name, clock, Arc::new(RandomIds)).await
     }
 
-    async fn with(store: CosmosStore, settings: Settings, clock: Arc<dyn Clock>) -> Self {
+    /// The same, with ids from elsewhere.
+    pub async fn of_several(
+        store: CosmosStore,
+        name: &str,
+        clock: Arc<ManualClock>,
+        ids: Arc<dyn IdSource>,
+    ) -> Self {
+        let settings = Settings { sharing: Sharing::with_others(), ..Settings::new(name) };
+        Self::with(store, settings, clock, ids).await
+    }
+
+    async fn with(
+        store: CosmosStore,
+        settings: Settings,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn IdSource>,
+    ) -> Self {
         let recent: Arc<dyn Store> = Arc::new(store.with_consistency(Consistency::LatestCommitted));
         let store: Arc<dyn Store> = Arc::new(store);
         let commands = Commands::new(CommandParts {
             store: Arc::clone(&store),
             clock: Arc::new(SystemClock),
-            ids: Arc::new(RandomIds),
+            ids,
             passwords: PasswordHasher::new(HashingCost::CHEAP, HashingLimits::default()).unwrap(),
             tasks: Tasks::new(),
             limits: CommandLimits::default(),

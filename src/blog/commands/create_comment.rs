@@ -13,6 +13,7 @@ use super::text::{CommentContent, IdempotencyKey};
 use super::{CommandError, Commands, Refusal};
 
 /// A new comment of the signed-in user, as typed.
+#[derive(Clone)]
 pub struct CreateComment {
     pub user_id: UserId,
     pub post_id: PostId,

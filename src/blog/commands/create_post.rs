@@ -18,6 +18,7 @@ use super::{CommandError, Commands, Refusal};
 const ATTEMPTS_MAX: u32 = 4;
 
 /// A new post of the signed-in user, as typed.
+#[derive(Clone)]
 pub struct CreatePost {
     pub user_id: UserId,
     pub title: String,

@@ -17,6 +17,7 @@ use super::{CommandError, Commands, Refusal};
 const SIGN_UP_ATTEMPTS_MAX: u32 = 8;
 
 /// A new user, as typed.
+#[derive(Clone)]
 pub struct CreateUser {
     pub username: String,
     pub password: String,
