@@ -19,9 +19,10 @@ use crate::blog::commands::{CommandLimits, CommandParts, Commands};
 use crate::blog::ids::RandomIds;
 use crate::blog::reads::ReadModels;
 use crate::blog::verify::Settle;
-use crate::changefeed::{self, Processor};
-use crate::config::DataSettings;
+use crate::changefeed::{self, Processor, ProcessorError, Sharing};
+use crate::config::{Member, StoreChoice};
 use crate::lifecycle::Tasks;
+use crate::store::cosmos::{Consistency, CosmosStore};
 use crate::store::embedded::EmbeddedStore;
 use crate::store::{Clock, ContainerSpec, Fault, Store, SystemClock};
 
@@ -34,6 +35,12 @@ const PURGE_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Between two looks at the keys of the OpenID Connect provider.
 const PROVIDER_REFRESH_INTERVAL: Duration = Duration::from_secs(600);
+
+/// Between two looks at whether other processes have caught up.
+const SETTLE_INTERVAL: Duration = Duration::from_millis(500);
+/// Looks before the wait for other processes is given up: two minutes, twice the time after which the leases of a
+/// process that died may be taken over.
+const SETTLE_LOOKS_MAX: usize = 240;
 
 /// Every container there is.
 #[must_use]
@@ -54,10 +61,67 @@ impl Default for AppOptions {
     }
 }
 
-/// The parts of a process that holds the data.
+/// A store that is open.
+#[derive(Clone)]
+pub enum OpenStore {
+    /// A directory, which this process alone holds.
+    Embedded(Arc<EmbeddedStore>),
+    /// An account, which processes share.
+    Cosmos(Arc<CosmosStore>),
+}
+
+impl OpenStore {
+    /// Opens a data directory, or connects to an account.
+    ///
+    /// # Errors
+    /// When that cannot be done.
+    pub async fn open(choice: &StoreChoice, clock: &Arc<dyn Clock>) -> anyhow::Result<Self> {
+        match choice {
+            StoreChoice::Embedded(config) => {
+                let store = EmbeddedStore::open(config, &container_specs(), Arc::clone(clock))?;
+                Ok(Self::Embedded(Arc::new(store)))
+            }
+            StoreChoice::Cosmos(choice) => {
+                let account = &choice.account;
+                let store = CosmosStore::connect(account, &container_specs()).await.with_context(|| {
+                    let (database, endpoint) = (&account.database, &account.endpoint);
+                    format!(
+                        "the database {database:?} of {endpoint} cannot be opened (`onehop provision` makes it)"
+                    )
+                })?;
+                Ok(Self::Cosmos(Arc::new(store)))
+            }
+        }
+    }
+
+    /// The store, as recent as its settings say.
+    #[must_use]
+    pub fn store(&self) -> Arc<dyn Store> {
+        match self {
+            Self::Embedded(store) => Arc::clone(store) as _,
+            Self::Cosmos(store) => Arc::clone(store) as _,
+        }
+    }
+
+    /// The store for work that must see what other processes have committed: the change feed processor and the
+    /// verification. Where processes share an account, that is a quorum read.
+    #[must_use]
+    pub fn recent(&self) -> Arc<dyn Store> {
+        match self {
+            Self::Embedded(store) => Arc::clone(store) as _,
+            Self::Cosmos(store) => Arc::new(store.with_consistency(Consistency::LatestCommitted)),
+        }
+    }
+}
+
+/// The parts of a process that works on the data.
 pub struct App {
-    embedded: Arc<EmbeddedStore>,
+    /// `None` where the store deletes expired items itself.
+    purged: Option<Arc<EmbeddedStore>>,
+    shared: bool,
     pub store: Arc<dyn Store>,
+    /// The same store for work that must see what other processes have committed.
+    pub recent: Arc<dyn Store>,
     pub clock: Arc<dyn Clock>,
     pub passwords: PasswordHasher,
     pub commands: Commands,
@@ -70,23 +134,34 @@ pub struct App {
 }
 
 impl App {
-    /// Opens the data directory. Nothing runs in the background yet.
+    /// Opens the data directory or connects to the account. Nothing runs in the background yet.
     ///
     /// # Errors
-    /// When the directory cannot be opened, or the change feed processor cannot read its state.
-    pub async fn open(data: &DataSettings) -> anyhow::Result<Self> {
-        Self::open_with(data, AppOptions::default()).await
+    /// When the store cannot be opened, or the change feed processor cannot read its state.
+    pub async fn open(choice: &StoreChoice) -> anyhow::Result<Self> {
+        Self::open_with(choice, AppOptions::default()).await
     }
 
     /// As [`open`](Self::open), with other choices than those of the program.
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub async fn open_with(data: &DataSettings, options: AppOptions) -> anyhow::Result<Self> {
+    pub async fn open_with(choice: &StoreChoice, options: AppOptions) -> anyhow::Result<Self> {
+        let member = match choice {
+            StoreChoice::Embedded(_) => Member::alone(),
+            StoreChoice::Cosmos(choice) => choice.member.clone(),
+        };
+        let store = OpenStore::open(choice, &options.clock).await?;
+        Self::over(&store, member, options).await
+    }
+
+    /// The parts over a store that is open already.
+    ///
+    /// # Errors
+    /// When the change feed processor cannot read its state.
+    pub async fn over(open: &OpenStore, member: Member, options: AppOptions) -> anyhow::Result<Self> {
         let AppOptions { hashing, clock } = options;
-        let embedded =
-            Arc::new(EmbeddedStore::open(&data.embedded(), &container_specs(), Arc::clone(&clock))?);
-        let store: Arc<dyn Store> = Arc::clone(&embedded) as Arc<dyn Store>;
+        let (store, recent) = (open.store(), open.recent());
         let passwords = PasswordHasher::new(hashing, HashingLimits::default())
             .context("password hashing cannot be set up")?;
         let tasks = Tasks::new();
@@ -99,19 +174,27 @@ impl App {
             limits: CommandLimits::default(),
         });
         let processor_stop = CancellationToken::new();
+        let shared = member.sharing != Sharing::Alone;
+        let settings =
+            changefeed::Settings { sharing: member.sharing, ..changefeed::Settings::new(member.owner) };
         let processor = Processor::open(
-            Arc::clone(&store),
+            Arc::clone(&recent),
             Arc::clone(&clock),
             blog::projections::all(),
-            changefeed::Settings::new("embedded"),
+            settings,
             processor_stop.clone(),
         )
         .await
         .context("the change feed processor cannot be opened")?;
         Ok(Self {
+            purged: match open {
+                OpenStore::Embedded(store) => Some(Arc::clone(store)),
+                OpenStore::Cosmos(_) => None,
+            },
+            shared,
             reads: ReadModels::new(&store),
-            embedded,
             store,
+            recent,
             clock,
             passwords,
             commands,
@@ -122,10 +205,10 @@ impl App {
         })
     }
 
-    /// The directory that holds the data.
+    /// The directory that holds the data; `None` where no directory of this machine does.
     #[must_use]
-    pub fn data_directory(&self) -> &Path {
-        self.embedded.path()
+    pub fn data_directory(&self) -> Option<&Path> {
+        self.purged.as_ref().map(|store| store.path())
     }
 
     /// Ends the readers of the change feed when it is cancelled.
@@ -138,8 +221,10 @@ impl App {
     /// items, and a look at the keys of the OpenID Connect provider now and then.
     pub fn start(self: &Arc<Self>, provider: Option<Arc<OidcVerifier>>) {
         self.start_readers();
-        let (app, stop) = (Arc::clone(self), self.tasks.soft_stop());
-        self.tasks.spawn("purge", async move { app.purge_until(stop).await });
+        if let Some(store) = &self.purged {
+            let (store, stop) = (Arc::clone(store), self.tasks.soft_stop());
+            self.tasks.spawn("purge", async move { purge_until(stop, &store).await });
+        }
         if let Some(provider) = provider {
             let (clock, stop) = (Arc::clone(&self.clock), self.tasks.soft_stop());
             self.tasks.spawn("provider keys", async move {
@@ -176,7 +261,7 @@ impl App {
     /// A fault of the store.
     pub async fn is_empty(&self) -> Result<bool, Fault> {
         for container in [blog::containers::ACCOUNTS, blog::containers::USERS, blog::containers::POSTS] {
-            for range in self.store.feed_ranges(container).await? {
+            for range in self.recent.feed_ranges(container).await? {
                 let request = crate::store::FeedRequest {
                     container,
                     range: &range,
@@ -184,7 +269,7 @@ impl App {
                     types: None,
                     limit: 1,
                 };
-                if self.store.pending_changes(&request, 1).await?.0 > 0 {
+                if self.recent.pending_changes(&request, 1).await?.0 > 0 {
                     return Ok(false);
                 }
             }
@@ -192,17 +277,24 @@ impl App {
         Ok(true)
     }
 
-    /// Deletes expired items now and then, until `stop` fires.
+    /// Waits until the read models have caught up with the writes so far, also those that other processes project.
     ///
     /// # Errors
-    /// A fault of the store.
-    pub async fn purge_until(&self, stop: CancellationToken) -> Result<(), Fault> {
-        loop {
-            while self.embedded.purge_expired(PURGE_ITEMS_MAX).await? == PURGE_ITEMS_MAX {}
-            if stop.run_until_cancelled(tokio::time::sleep(PURGE_INTERVAL)).await.is_none() {
+    /// [`ProcessorError::NotDrained`] when they do not in a bounded time, and a page that failed.
+    pub async fn settle(&self) -> Result<(), ProcessorError> {
+        self.processor.drain().await?;
+        if !self.shared {
+            return Ok(());
+        }
+        for _ in 0..SETTLE_LOOKS_MAX {
+            let statuses = self.processor.status().await?;
+            if statuses.iter().all(|status| status.pending_changes == 0) {
                 return Ok(());
             }
+            tokio::time::sleep(SETTLE_INTERVAL).await;
+            self.processor.drain().await?;
         }
+        Err(ProcessorError::NotDrained)
     }
 
     /// Stops what runs in the background, waits for commands that are under way, and gives up the leases. The data
@@ -218,6 +310,16 @@ impl App {
     }
 }
 
+/// Deletes expired items now and then, until `stop` fires.
+async fn purge_until(stop: CancellationToken, store: &EmbeddedStore) -> Result<(), Fault> {
+    loop {
+        while store.purge_expired(PURGE_ITEMS_MAX).await? == PURGE_ITEMS_MAX {}
+        if stop.run_until_cancelled(tokio::time::sleep(PURGE_INTERVAL)).await.is_none() {
+            return Ok(());
+        }
+    }
+}
+
 /// Reads the keys of the provider again now and then, so that no request waits for them.
 async fn refresh_until(stop: CancellationToken, provider: &OidcVerifier, clock: &dyn Clock) {
     loop {
@@ -230,16 +332,34 @@ async fn refresh_until(stop: CancellationToken, provider: &OidcVerifier, clock: 
     }
 }
 
-/// Settles by draining the change feed.
+/// Settles by draining the change feed of one process.
 pub struct Drained(pub Arc<Processor>);
 
 #[async_trait]
 impl Settle for Drained {
     async fn settle(&self) -> Result<(), Fault> {
-        match self.0.drain().await {
-            // A blog that never rests is looked at as it is.
-            Ok(()) | Err(changefeed::ProcessorError::NotDrained) => Ok(()),
-            Err(error) => Err(Fault::new(crate::store::FaultKind::Unavailable, error.to_string())),
+        looked_at_as_it_is(self.0.drain().await)
+    }
+}
+
+/// Settles by waiting for every process that shares the data.
+pub struct Settled(pub Arc<App>);
+
+#[async_trait]
+impl Settle for Settled {
+    async fn settle(&self) -> Result<(), Fault> {
+        looked_at_as_it_is(self.0.settle().await)
+    }
+}
+
+/// A blog that never rests is looked at as it is.
+fn looked_at_as_it_is(settled: Result<(), ProcessorError>) -> Result<(), Fault> {
+    match settled {
+        Ok(()) => Ok(()),
+        Err(ProcessorError::NotDrained) => {
+            tracing::warn!("the change feed was not drained, so what is late may look like a drift");
+            Ok(())
         }
+        Err(error) => Err(Fault::new(crate::store::FaultKind::Unavailable, error.to_string())),
     }
 }

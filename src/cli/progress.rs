@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use super::work::AppWorker;
 use crate::app::App;
-use crate::config::DataSettings;
+use crate::config::{CosmosChoice, Environment, StoreChoice, StoreSettings};
 use crate::control::{self, PROGRESS_WAITING_MAX, Progress, Work, Worker};
 
 /// A bar on standard error that is only drawn on a terminal.
@@ -54,27 +54,46 @@ fn style(known_total: bool) -> ProgressStyle {
 }
 
 /// Has the work done and returns its outcome.
-pub async fn perform<T: DeserializeOwned>(data: &DataSettings, work: Work) -> anyhow::Result<T> {
-    let mut bar = Bar::new();
-    let answered = control::ask(&data.data, &work, |step| bar.show(&step)).await;
-    bar.clear();
-    let outcome = match answered? {
+pub async fn perform<T: DeserializeOwned>(settings: &StoreSettings, work: Work) -> anyhow::Result<T> {
+    let choice = match settings.choice(&Environment::of_process())? {
+        StoreChoice::Cosmos(choice) => {
+            let CosmosChoice { account, member } = *choice;
+            StoreChoice::Cosmos(Box::new(CosmosChoice { account, member: member.beside() }))
+        }
+        embedded @ StoreChoice::Embedded(_) => embedded,
+    };
+    let answered = match &choice {
+        StoreChoice::Embedded(_) => {
+            let mut bar = Bar::new();
+            let answered = control::ask(&settings.data.data, &work, |step| bar.show(&step)).await;
+            bar.clear();
+            answered?
+        }
+        StoreChoice::Cosmos(_) => None,
+    };
+    let outcome = match answered {
         Some(outcome) => outcome,
-        None => perform_here(data, work).await?,
+        None => {
+            // Only seeding makes a directory: an empty one would be found clean where the wrong one was named.
+            if matches!(choice, StoreChoice::Embedded(_)) && !matches!(work, Work::Seed { .. }) {
+                settings.data.require_directory()?;
+            }
+            perform_here(&choice, work).await?
+        }
     };
     serde_json::from_value(outcome).context("the outcome has an unexpected shape")
 }
 
-async fn perform_here(data: &DataSettings, work: Work) -> anyhow::Result<serde_json::Value> {
-    // Only seeding makes a directory: an empty one would be found clean where the wrong one was named.
-    let makes_directory = matches!(work, Work::Seed { .. });
-    anyhow::ensure!(
-        makes_directory || data.data.is_dir(),
-        "--data {}: there is no such directory",
-        data.data.display()
-    );
-    let app = Arc::new(App::open(data).await?);
-    let worker = AppWorker(Arc::clone(&app));
+async fn perform_here(choice: &StoreChoice, work: Work) -> anyhow::Result<serde_json::Value> {
+    let app = Arc::new(App::open(choice).await?);
+    let outcome = perform_on(&app, work).await;
+    app.close().await;
+    outcome
+}
+
+/// Has an open app do the work, with a bar.
+pub async fn perform_on(app: &Arc<App>, work: Work) -> anyhow::Result<serde_json::Value> {
+    let worker = AppWorker(Arc::clone(app));
     let (sender, mut steps) = mpsc::channel(PROGRESS_WAITING_MAX);
     let mut bar = Bar::new();
     let performing = worker.perform(work, sender);
@@ -87,6 +106,5 @@ async fn perform_here(data: &DataSettings, work: Work) -> anyhow::Result<serde_j
         }
     };
     bar.clear();
-    app.close().await;
     outcome.map_err(anyhow::Error::msg)
 }

@@ -5,14 +5,14 @@ use serde::Deserialize;
 
 use super::Exit;
 use super::progress::perform;
-use crate::config::DataSettings;
+use crate::config::StoreSettings;
 use crate::control::Work;
 
 /// The server keeps answering from the old copies meanwhile.
 #[derive(Debug, Args)]
 pub struct Rebuild {
     #[command(flatten)]
-    data: DataSettings,
+    store: StoreSettings,
 
     /// The read model to fill; all of them unless it is given
     #[arg(long, value_name = "NAME", env = "ONEHOP_READ_MODEL")]
@@ -24,7 +24,7 @@ pub struct Rebuild {
 #[derive(Debug, Args)]
 pub struct Replay {
     #[command(flatten)]
-    data: DataSettings,
+    store: StoreSettings,
 
     /// The read model whose parked changes are tried; all of them unless it is given
     #[arg(long, value_name = "NAME", env = "ONEHOP_READ_MODEL")]
@@ -39,7 +39,7 @@ struct Outcome {
 
 impl Rebuild {
     pub async fn run(self) -> anyhow::Result<Exit> {
-        let outcome: Outcome = perform(&self.data, Work::Rebuild { read_model: self.read_model }).await?;
+        let outcome: Outcome = perform(&self.store, Work::Rebuild { read_model: self.read_model }).await?;
         println!("{} changes projected, {} parked", outcome.changes, outcome.parked);
         Ok(Exit::Success)
     }
@@ -47,7 +47,7 @@ impl Rebuild {
 
 impl Replay {
     pub async fn run(self) -> anyhow::Result<Exit> {
-        let outcome: Outcome = perform(&self.data, Work::Replay { read_model: self.read_model }).await?;
+        let outcome: Outcome = perform(&self.store, Work::Replay { read_model: self.read_model }).await?;
         println!("{} changes projected, {} still parked", outcome.changes, outcome.parked);
         Ok(Exit::Success)
     }

@@ -6,14 +6,14 @@ use serde::Deserialize;
 use super::Exit;
 use super::progress::perform;
 use crate::compare::dataset::DEFAULT_RNG_SEED;
-use crate::config::DataSettings;
+use crate::config::StoreSettings;
 use crate::control::Work;
 
 /// The same numbers give the same data set, to the byte. An interrupted seeding is resumed by the same command.
 #[derive(Debug, Args)]
 pub struct Seed {
     #[command(flatten)]
-    data: DataSettings,
+    store: StoreSettings,
 
     /// Users to make, each with 5 to 50 posts
     #[arg(
@@ -42,7 +42,7 @@ pub struct SeedOutcome {
 impl Seed {
     pub async fn run(self) -> anyhow::Result<Exit> {
         let work = Work::Seed { users: self.users, rng_seed: self.rng_seed };
-        let outcome: SeedOutcome = perform(&self.data, work).await?;
+        let outcome: SeedOutcome = perform(&self.store, work).await?;
         println!("{} items written and projected in {:.1} s", outcome.items, outcome.seconds);
         println!("sign in as {} with the password {}", outcome.demo_users.join(", "), outcome.demo_password);
         Ok(Exit::Success)

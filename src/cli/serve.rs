@@ -6,19 +6,20 @@ use std::time::Duration;
 use anyhow::Context;
 use axum::http::HeaderValue;
 use clap::Args;
-use tokio::sync::mpsc;
 
 use super::Exit;
-use super::progress::Bar;
-use super::work::{AppWorker, DEMO_PASSWORD, serve_control};
+use super::progress::perform_on;
+use super::work::{DEMO_PASSWORD, serve_control};
 use crate::accounts::oidc::{HttpDocuments, OidcVerifier};
 use crate::accounts::secret::SigningSecret;
 use crate::accounts::token::Tokens;
 use crate::api::{ApiParts, router_of};
 use crate::app::App;
 use crate::compare::dataset::{DEFAULT_RNG_SEED, DEMO_USERNAMES};
-use crate::config::{AccountSettings, DataSettings, ServeSettings};
-use crate::control::{PROGRESS_WAITING_MAX, Work, Worker};
+use crate::config::{
+    AccountSettings, Environment, ServeSettings, StoreChoice, StoreSettings, TOKEN_SECRET_VARIABLE,
+};
+use crate::control::Work;
 use crate::http::server::{Server, Stopped};
 use crate::lifecycle::log_panics;
 
@@ -31,7 +32,7 @@ pub struct Serve {
     #[command(flatten)]
     serve: ServeSettings,
     #[command(flatten)]
-    data: DataSettings,
+    store: StoreSettings,
     #[command(flatten)]
     accounts: AccountSettings,
 }
@@ -40,14 +41,23 @@ impl Serve {
     pub async fn run(self) -> anyhow::Result<Exit> {
         log_panics();
         let (allowed_origins, provider) = (self.allowed_origins()?, self.provider()?);
-        let app = Arc::new(App::open(&self.data).await?);
+        let environment = Environment::of_process();
+        let choice = self.store.choice(&environment)?;
+        let given_secret = self.accounts.token_secret(&environment)?;
+        if matches!(choice, StoreChoice::Cosmos(_)) && given_secret.is_none() {
+            anyhow::bail!(
+                "--store cosmos needs a secret for access tokens that all processes share: write the output of \
+                 `openssl rand -base64 48` to a file for --token-secret-file, or to {TOKEN_SECRET_VARIABLE}"
+            );
+        }
+        let app = Arc::new(App::open(&choice).await?);
         // The address is taken before a long seeding, so that one that is taken is told at once.
         let server = Server::bind(self.serve.listen).await.context("--listen")?;
         if self.serve.demo {
             self.seed_demo(&app).await?;
         }
 
-        let tokens = self.tokens(&app).await?;
+        let tokens = self.tokens(&app, given_secret).await?;
         let parts = ApiParts { tokens, provider: provider.clone(), allowed_origins };
         let router = router_of(&app, parts).context("the schema cannot be served")?;
         app.start(provider);
@@ -86,9 +96,16 @@ impl Serve {
         self.serve.allow_origins.iter().map(parse).collect()
     }
 
-    async fn tokens(&self, app: &App) -> anyhow::Result<Tokens> {
-        let directory = app.data_directory().to_owned();
-        let secret = tokio::task::spawn_blocking(move || SigningSecret::load_or_create(&directory)).await??;
+    /// Tokens under the secret that was given, or else under the one that the data directory keeps.
+    async fn tokens(&self, app: &App, given: Option<SigningSecret>) -> anyhow::Result<Tokens> {
+        let secret = match (given, app.data_directory()) {
+            (Some(secret), _) => secret,
+            (None, Some(directory)) => {
+                let directory = directory.to_owned();
+                tokio::task::spawn_blocking(move || SigningSecret::load_or_create(&directory)).await??
+            }
+            (None, None) => anyhow::bail!("there is no secret for access tokens: --token-secret-file"),
+        };
         let lifetime = Duration::from_secs(u64::from(self.accounts.token_hours) * 3600);
         Ok(Tokens::new(&secret, lifetime))
     }
@@ -101,27 +118,13 @@ impl Serve {
         Ok(Some(Arc::new(verifier)))
     }
 
-    /// Fills an empty directory; one with data is left as it is.
+    /// Fills an empty store; one with data is left as it is.
     async fn seed_demo(&self, app: &Arc<App>) -> anyhow::Result<()> {
         if !app.is_empty().await? {
             return Ok(());
         }
         tracing::info!(users = self.serve.demo_users, "making the demo data set");
-        let (sender, mut steps) = mpsc::channel(PROGRESS_WAITING_MAX);
-        let mut bar = Bar::new();
-        let work = Work::Seed { users: self.serve.demo_users, rng_seed: DEFAULT_RNG_SEED };
-        let worker = AppWorker(Arc::clone(app));
-        let seeding = worker.perform(work, sender);
-        tokio::pin!(seeding);
-        let outcome = loop {
-            tokio::select! {
-                biased;
-                outcome = &mut seeding => break outcome,
-                Some(step) = steps.recv() => bar.show(&step),
-            }
-        };
-        bar.clear();
-        outcome.map_err(anyhow::Error::msg)?;
+        perform_on(app, Work::Seed { users: self.serve.demo_users, rng_seed: DEFAULT_RNG_SEED }).await?;
         let users: Vec<&str> = DEMO_USERNAMES.into_iter().take(self.serve.demo_users as usize).collect();
         println!("demo users {} have the password {DEMO_PASSWORD}", users.join(", "));
         Ok(())

@@ -6,14 +6,14 @@ use clap::builder::BoolishValueParser;
 use super::Exit;
 use super::progress::perform;
 use crate::blog::verify::Report;
-use crate::config::DataSettings;
+use crate::config::StoreSettings;
 use crate::control::Work;
 
 /// Exits with 0 when nothing is wrong (any more), with 1 when drifts are left, with 2 when it could not find out.
 #[derive(Debug, Args)]
 pub struct Verify {
     #[command(flatten)]
-    data: DataSettings,
+    store: StoreSettings,
 
     /// Mend what is wrong, then verify again
     #[arg(long, env = "ONEHOP_REPAIR", value_parser = BoolishValueParser::new())]
@@ -26,7 +26,7 @@ pub struct Verify {
 
 impl Verify {
     pub async fn run(self) -> anyhow::Result<Exit> {
-        let report: Report = perform(&self.data, Work::Verify { repair: self.repair }).await?;
+        let report: Report = perform(&self.store, Work::Verify { repair: self.repair }).await?;
         if self.json {
             println!("{}", serde_json::to_string_pretty(&report)?);
         } else {

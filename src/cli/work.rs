@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::accounts::password::Password;
-use crate::app::{App, Drained};
+use crate::app::{App, Settled};
 use crate::blog::verify::{Report, Verifier, VerifyProgress};
 use crate::changefeed::RebuildProgress;
 use crate::compare::dataset::{DEFAULT_END_MS, DEMO_USERNAMES, Dataset};
@@ -27,12 +27,14 @@ const DRIFTS_NAMED_MAX: usize = 1000;
 /// Does work with the parts of an app.
 pub struct AppWorker(pub Arc<App>);
 
-/// Does the work of those who ask at the socket in the data directory, until the app stops.
+/// Does the work of those who ask at the socket in the data directory, until the app stops. Where processes share the
+/// data there is no such directory, and whoever wants work done does it.
 ///
 /// # Errors
 /// When the socket cannot be made.
 pub fn serve_control(app: &Arc<App>) -> io::Result<()> {
-    let control = ControlServer::bind(app.data_directory())?;
+    let Some(directory) = app.data_directory() else { return Ok(()) };
+    let control = ControlServer::bind(directory)?;
     let worker = Arc::new(AppWorker(Arc::clone(app)));
     let (tasks, stop) = (app.tasks.clone(), app.tasks.soft_stop());
     app.tasks.spawn("control", async move { control.serve(worker, tasks, stop).await });
@@ -55,7 +57,7 @@ impl Worker for AppWorker {
 impl AppWorker {
     async fn verify(&self, repair: bool, progress: mpsc::Sender<Progress>) -> anyhow::Result<Value> {
         let app = &self.0;
-        let verifier = Verifier::new(Arc::clone(&app.store), Arc::new(Drained(Arc::clone(&app.processor))));
+        let verifier = Verifier::new(Arc::clone(&app.recent), Arc::new(Settled(Arc::clone(app))));
         let report = |VerifyProgress { done }| tell(&progress, "verifying", done, None);
         let mut report: Report =
             if repair { verifier.repair(report).await? } else { verifier.verify(report).await? };
@@ -78,7 +80,7 @@ impl AppWorker {
             let report = |RebuildProgress { done, total }| tell(&progress, &step, done, Some(total));
             changes += self.0.processor.rebuild(&name, &report).await?.done;
         }
-        self.0.processor.drain().await?;
+        self.0.settle().await?;
         Ok(json!({"changes": changes, "parked": self.parked().await?}))
     }
 
@@ -133,7 +135,7 @@ impl AppWorker {
             })
             .await?;
         tell(&progress, "waiting for the read models", 0, None);
-        app.processor.drain().await?;
+        app.settle().await?;
         let demo_users: Vec<&str> = DEMO_USERNAMES.into_iter().take(users as usize).collect();
         Ok(json!({
             "items": written.done,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::SettingError;
 use crate::store::embedded::{Durability, EmbeddedConfig, PHYSICAL_PARTITIONS_MAX};
 
 /// How far an acknowledged write has got.
@@ -47,6 +48,15 @@ pub struct DataSettings {
 }
 
 impl DataSettings {
+    /// # Errors
+    /// There is no such directory.
+    pub fn require_directory(&self) -> Result<(), SettingError> {
+        if self.data.is_dir() {
+            return Ok(());
+        }
+        Err(SettingError::new(format!("--data {}: there is no such directory", self.data.display())))
+    }
+
     /// The same as the store wants them.
     #[must_use]
     pub fn embedded(&self) -> EmbeddedConfig {

@@ -83,6 +83,16 @@ async fn a_bad_setting_is_refused_by_the_name_of_its_flag() {
         ("--physical-partitions", "many"),
         ("--cache-mib", "1"),
         ("--demo-users", "0"),
+        ("--store", "elsewhere"),
+        ("--cosmos-credential", "guess"),
+        ("--cosmos-consistency", "perhaps"),
+        ("--cosmos-binary-encoding", "maybe"),
+        ("--cosmos-timeout-ms", "10"),
+        ("--cosmos-throttled-wait-ms", "long"),
+        ("--lease-acquire-ms", "0"),
+        ("--lease-expire-ms", "soon"),
+        ("--lease-renew-ms", "0"),
+        ("--token-secret-file", "/nowhere/secret"),
         ("--token-hours", "0"),
         ("--token-hours", "100000"),
         ("--jwt-issuer", "not a url"),
@@ -110,6 +120,44 @@ async fn a_bad_setting_is_refused_by_the_name_of_its_flag() {
         assert_eq!(status, 2, "{flag} {value}: {printed}");
         assert!(printed.contains(flag), "{flag} {value}: {printed}");
     }
+}
+
+#[tokio::test]
+async fn settings_of_an_account_are_checked_before_it_is_asked() {
+    let account = ["--store", "cosmos", "--cosmos-endpoint", "https://blog.invalid"];
+    for (arguments, named) in [
+        (&["serve", "--store", "cosmos"][..], "--cosmos-endpoint is needed with --store cosmos"),
+        (&["verify", "--store", "cosmos"], "--cosmos-endpoint is needed with --store cosmos"),
+        (&[&["serve"], &account[..]].concat(), "openssl rand -base64 48"),
+        (&[&["seed", "--users=1", "--cosmos-credential=key"], &account[..]].concat(), "ONEHOP_COSMOS_KEY"),
+        (&[&["rebuild", "--lease-expire-ms=10"], &account[..]].concat(), "--lease-renew-ms"),
+    ] {
+        let output = run(arguments).await;
+        let printed = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {printed}");
+        assert!(printed.contains(named), "{arguments:?}: {printed}");
+    }
+}
+
+#[tokio::test]
+async fn no_secret_that_was_given_is_printed() {
+    let directory = tempfile::tempdir().unwrap();
+    let account =
+        ["--store", "cosmos", "--cosmos-endpoint", "http://127.0.0.1:1", "--cosmos-timeout-ms=1000"];
+    let mut command =
+        onehop(&[&["verify", "--log=trace", "--cosmos-throttled-wait-ms=0"], &account[..]].concat());
+    const KEY: &str = "dGhlIGtleSB0aGF0IG5vYm9keSBzZWVz";
+    command.env("ONEHOP_COSMOS_KEY", KEY).env("ONEHOP_TOKEN_SECRET", KEY);
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let printed = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    assert!(printed.contains("http://127.0.0.1:1") && printed.contains("onehop provision"), "{printed}");
+    assert!(!printed.contains(KEY), "{printed}");
+
+    let mut command = onehop(&["serve", "--listen", "nowhere", "--data", directory.path().to_str().unwrap()]);
+    command.env("ONEHOP_TOKEN_SECRET", KEY);
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    assert!(!String::from_utf8([output.stdout, output.stderr].concat()).unwrap().contains(KEY));
 }
 
 /// Runs `onehop serve` with a setting by its environment variable, if there is such a flag.

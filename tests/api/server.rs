@@ -15,7 +15,7 @@ use onehop::api::{ApiParts, router_of};
 use onehop::app::{App, AppOptions};
 use onehop::blog::verify::{Report, Verifier};
 use onehop::cli::work::serve_control;
-use onehop::config::{DataSettings, DurabilitySetting};
+use onehop::config::{DataSettings, DurabilitySetting, StoreChoice};
 use onehop::http::server::Server as HttpServer;
 use onehop::store::Clock;
 use tempfile::TempDir;
@@ -141,5 +141,7 @@ async fn open(directory: &Path, clock: Arc<TickingClock>) -> App {
         physical_partitions: Some(4),
         cache_mib: 8,
     };
-    App::open_with(&data, AppOptions { hashing: HashingCost::CHEAP, clock }).await.unwrap()
+    App::open_with(&StoreChoice::Embedded(data.embedded()), AppOptions { hashing: HashingCost::CHEAP, clock })
+        .await
+        .unwrap()
 }

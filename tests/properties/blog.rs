@@ -9,7 +9,7 @@ use onehop::blog::commands::{CommandLimits, CommandParts, Commands};
 use onehop::blog::containers::{ACCOUNTS, FEED, POSTS, USERS};
 use onehop::blog::ids::RandomIds;
 use onehop::blog::verify::Verifier;
-use onehop::config::{DataSettings, DurabilitySetting};
+use onehop::config::{DataSettings, DurabilitySetting, StoreChoice};
 use onehop::store::{FeedRequest, Ledger};
 use tempfile::TempDir;
 
@@ -31,7 +31,7 @@ impl Blog {
             physical_partitions: Some(3),
             cache_mib: 8,
         };
-        let app = App::open(&data).await.expect("the data directory opens");
+        let app = App::open(&StoreChoice::Embedded(data.embedded())).await.expect("the data directory opens");
         let passwords = PasswordHasher::new(HashingCost::CHEAP, HashingLimits::default());
         let commands = Commands::new(CommandParts {
             store: Arc::clone(&app.store),

@@ -1,0 +1,256 @@
+//! The account on Azure Cosmos DB: where it is, how to prove who asks, and how patient to be. An account key comes from
+//! a file or from the environment and never from the command line, where every process of the machine could read it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::builder::BoolishValueParser;
+use clap::{ArgAction, Args, ValueEnum};
+
+use super::SettingError;
+use super::environment::Environment;
+use crate::store::cosmos;
+
+/// The environment variable that holds an account key.
+pub const KEY_VARIABLE: &str = "ONEHOP_COSMOS_KEY";
+/// Kubernetes sets these in a pod with a workload identity; all three are needed.
+const WORKLOAD_IDENTITY_VARIABLES: [&str; 3] =
+    ["AZURE_CLIENT_ID", "AZURE_TENANT_ID", "AZURE_FEDERATED_TOKEN_FILE"];
+/// App Service, Functions and Container Apps set this; a virtual machine shows nothing.
+const MANAGED_IDENTITY_VARIABLE: &str = "IDENTITY_ENDPOINT";
+
+/// How the program proves who it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CredentialSetting {
+    /// The key if there is one, else the workload identity of the pod, else the managed identity where the environment
+    /// shows one, else whoever signed in to the developer tools
+    Auto,
+    /// A key of the account
+    Key,
+    /// The managed identity of the machine or the app
+    ManagedIdentity,
+    /// The identity that Kubernetes gives the pod
+    WorkloadIdentity,
+    /// Whoever signed in to the Azure CLI or the Azure Developer CLI
+    DeveloperTools,
+}
+
+/// How recent reads are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ConsistencySetting {
+    /// As the account says
+    Account,
+    /// Whatever the nearest replica has
+    Eventual,
+    /// This process reads its own writes
+    Session,
+    /// The latest committed version of the region: a quorum read, charged twice
+    LatestCommitted,
+}
+
+/// Settings of the store on Azure Cosmos DB.
+#[derive(Debug, Clone, Args)]
+pub struct CosmosSettings {
+    /// URL of the account, such as https://name.documents.azure.com
+    #[arg(long, value_name = "URL", env = "ONEHOP_COSMOS_ENDPOINT")]
+    pub cosmos_endpoint: Option<String>,
+
+    /// Database that holds the containers
+    #[arg(long, value_name = "NAME", env = "ONEHOP_COSMOS_DATABASE", default_value = "onehop")]
+    pub cosmos_database: String,
+
+    /// How to prove who asks
+    #[arg(long, value_enum, env = "ONEHOP_COSMOS_CREDENTIAL", default_value = "auto")]
+    pub cosmos_credential: CredentialSetting,
+
+    /// File that holds a key of the account; or the key itself in the environment variable ONEHOP_COSMOS_KEY
+    #[arg(long, value_name = "FILE", env = "ONEHOP_COSMOS_KEY_FILE")]
+    pub cosmos_key_file: Option<PathBuf>,
+
+    /// Client id of a user-assigned managed identity
+    #[arg(long, value_name = "ID", env = "ONEHOP_COSMOS_CLIENT_ID")]
+    pub cosmos_client_id: Option<String>,
+
+    /// Azure regions in the order in which they are asked, such as "North Europe,West Europe"
+    #[arg(long, value_name = "REGIONS", env = "ONEHOP_COSMOS_REGIONS", value_delimiter = ',')]
+    pub cosmos_regions: Vec<String>,
+
+    /// How recent reads are
+    #[arg(long, value_enum, env = "ONEHOP_COSMOS_CONSISTENCY", default_value = "account")]
+    pub cosmos_consistency: ConsistencySetting,
+
+    /// Whether items travel in the service's binary form of JSON; some emulators know text only
+    #[arg(
+        long,
+        value_name = "BOOL",
+        env = "ONEHOP_COSMOS_BINARY_ENCODING",
+        default_value = "true",
+        action = ArgAction::Set,
+        value_parser = BoolishValueParser::new()
+    )]
+    pub cosmos_binary_encoding: bool,
+
+    /// Milliseconds that an operation waits in all when it is refused for its rate (429)
+    #[arg(
+        long,
+        value_name = "MS",
+        env = "ONEHOP_COSMOS_THROTTLED_WAIT_MS",
+        default_value_t = 5_000,
+        value_parser = clap::value_parser!(u64).range(0..=600_000)
+    )]
+    pub cosmos_throttled_wait_ms: u64,
+
+    /// Milliseconds that an operation takes at most, with every retry
+    #[arg(
+        long,
+        value_name = "MS",
+        env = "ONEHOP_COSMOS_TIMEOUT_MS",
+        default_value_t = 10_000,
+        value_parser = clap::value_parser!(u64).range(1_000..=600_000)
+    )]
+    pub cosmos_timeout_ms: u64,
+}
+
+impl CosmosSettings {
+    /// The same as the adapter wants them.
+    ///
+    /// # Errors
+    /// A setting that is missing, cannot be read, or contradicts another one; the text names it.
+    pub fn adapter(&self, environment: &Environment) -> Result<cosmos::CosmosSettings, SettingError> {
+        let endpoint = self.cosmos_endpoint.clone().unwrap_or_default();
+        if endpoint.is_empty() {
+            return Err(SettingError::new("--cosmos-endpoint is needed with --store cosmos"));
+        }
+        check_endpoint(&endpoint)?;
+        if self.cosmos_database.is_empty() || self.cosmos_database.contains(['/', '\\', '?', '#']) {
+            let text = "--cosmos-database must not be empty, nor contain any of / \\ ? #";
+            return Err(SettingError::new(text));
+        }
+        if self.cosmos_throttled_wait_ms > self.cosmos_timeout_ms {
+            let text = "--cosmos-throttled-wait-ms must not be more than --cosmos-timeout-ms";
+            return Err(SettingError::new(text));
+        }
+        let regions = self.cosmos_regions.iter().map(|region| region.trim().to_owned());
+        Ok(cosmos::CosmosSettings {
+            endpoint,
+            database: self.cosmos_database.clone(),
+            credential: self.credential(environment)?,
+            preferred_regions: regions.filter(|region| !region.is_empty()).collect(),
+            consistency: match self.cosmos_consistency {
+                ConsistencySetting::Account => cosmos::Consistency::Account,
+                ConsistencySetting::Eventual => cosmos::Consistency::Eventual,
+                ConsistencySetting::Session => cosmos::Consistency::Session,
+                ConsistencySetting::LatestCommitted => cosmos::Consistency::LatestCommitted,
+            },
+            binary_encoding: self.cosmos_binary_encoding,
+            patience: cosmos::Patience {
+                throttled_wait_max: Duration::from_millis(self.cosmos_throttled_wait_ms),
+                operation_max: Duration::from_millis(self.cosmos_timeout_ms),
+                ..cosmos::Patience::default()
+            },
+        })
+    }
+
+    fn credential(&self, environment: &Environment) -> Result<cosmos::Credential, SettingError> {
+        let key = self.key(environment)?;
+        let managed_identity =
+            || cosmos::Credential::ManagedIdentity { client_id: self.cosmos_client_id.clone() };
+        if key.is_some()
+            && !matches!(self.cosmos_credential, CredentialSetting::Auto | CredentialSetting::Key)
+        {
+            return Err(SettingError::new(format!(
+                "an account key is given, which --cosmos-credential {} does not use: leave out \
+                 --cosmos-key-file and {KEY_VARIABLE}",
+                name_of(self.cosmos_credential)
+            )));
+        }
+        let credential = match (self.cosmos_credential, key) {
+            (CredentialSetting::Auto | CredentialSetting::Key, Some(key)) => cosmos::Credential::Key(key.0),
+            (CredentialSetting::Key, None) => {
+                return Err(SettingError::new(format!(
+                    "--cosmos-credential key needs --cosmos-key-file or the environment variable {KEY_VARIABLE}"
+                )));
+            }
+            (CredentialSetting::ManagedIdentity, _) => managed_identity(),
+            (CredentialSetting::WorkloadIdentity, _) => cosmos::Credential::WorkloadIdentity,
+            (CredentialSetting::DeveloperTools, _) => cosmos::Credential::DeveloperTools,
+            (CredentialSetting::Auto, None) => {
+                if WORKLOAD_IDENTITY_VARIABLES.iter().all(|name| environment.has(name)) {
+                    cosmos::Credential::WorkloadIdentity
+                } else if self.cosmos_client_id.is_some() || environment.has(MANAGED_IDENTITY_VARIABLE) {
+                    managed_identity()
+                } else {
+                    cosmos::Credential::DeveloperTools
+                }
+            }
+        };
+        let is_managed = matches!(credential, cosmos::Credential::ManagedIdentity { .. });
+        if self.cosmos_client_id.is_some() && !is_managed {
+            let text = "--cosmos-client-id is for a managed identity: it goes with --cosmos-credential managed-identity";
+            return Err(SettingError::new(text));
+        }
+        Ok(credential)
+    }
+
+    fn key(&self, environment: &Environment) -> Result<Option<AccountKey>, SettingError> {
+        let (text, source) = match (&self.cosmos_key_file, environment.get(KEY_VARIABLE)) {
+            (Some(_), Some(_)) => {
+                let text = format!("--cosmos-key-file and {KEY_VARIABLE} both give a key: leave one out");
+                return Err(SettingError::new(text));
+            }
+            (Some(file), None) => (read_key(file)?, format!("--cosmos-key-file {}", file.display())),
+            (None, Some(text)) => (text, KEY_VARIABLE.to_owned()),
+            (None, None) => return Ok(None),
+        };
+        AccountKey::parse(&text)
+            .map(Some)
+            .ok_or_else(|| SettingError::new(format!("{source}: an account key is a text in base64")))
+    }
+}
+
+/// Never shown.
+struct AccountKey(String);
+
+impl AccountKey {
+    fn parse(text: &str) -> Option<Self> {
+        use base64::Engine as _;
+        let text = text.trim();
+        let bytes = base64::engine::general_purpose::STANDARD.decode(text).ok()?;
+        (!bytes.is_empty()).then(|| Self(text.to_owned()))
+    }
+}
+
+impl fmt::Debug for AccountKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("AccountKey(..)")
+    }
+}
+
+/// The kind of the error only: its text could quote the file.
+fn read_key(file: &Path) -> Result<String, SettingError> {
+    std::fs::read_to_string(file).map_err(|error| {
+        SettingError::new(format!("--cosmos-key-file {} cannot be read: {}", file.display(), error.kind()))
+    })
+}
+
+/// A key or a token that travels over plain HTTP is everybody's, so that is for this machine only.
+fn check_endpoint(endpoint: &str) -> Result<(), SettingError> {
+    let wrong = |reason: &str| Err(SettingError::new(format!("--cosmos-endpoint {endpoint:?} {reason}")));
+    let Ok(url) = reqwest::Url::parse(endpoint) else {
+        return wrong("is not a URL such as https://name.documents.azure.com");
+    };
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(SettingError::new("--cosmos-endpoint must hold no user name and no password"));
+    }
+    match (url.scheme(), url.host_str()) {
+        ("https", Some(_)) => Ok(()),
+        ("http", Some("localhost" | "127.0.0.1" | "[::1]")) => Ok(()),
+        ("http", Some(_)) => wrong("must be an https URL; http is for an emulator on this machine"),
+        _ => wrong("is not a URL such as https://name.documents.azure.com"),
+    }
+}
+
+fn name_of(credential: CredentialSetting) -> String {
+    credential.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}

@@ -1,0 +1,208 @@
+//! What spans several settings, and where secrets come from.
+
+use std::time::Duration;
+
+use clap::Parser;
+
+use super::*;
+use crate::changefeed::Sharing;
+use crate::store::cosmos::{Consistency, Credential};
+
+const KEY: &str = "b25lIGhvcCBhdCBhIHRpbWU=";
+const ENDPOINT: &str = "https://blog.documents.azure.com";
+
+#[derive(Debug, Parser)]
+struct Program {
+    #[command(flatten)]
+    store: StoreSettings,
+    #[command(flatten)]
+    accounts: AccountSettings,
+}
+
+fn parse(arguments: &[&str]) -> Program {
+    Program::try_parse_from([&["onehop"], arguments].concat()).unwrap()
+}
+
+/// The choice of an account, with these arguments beside the endpoint.
+fn cosmos<const N: usize>(
+    arguments: &[&str],
+    variables: [(&'static str, &'static str); N],
+) -> Result<CosmosChoice, String> {
+    let all = [&["--store", "cosmos", "--cosmos-endpoint", ENDPOINT], arguments].concat();
+    match parse(&all).store.choice(&Environment::made(variables)) {
+        Ok(StoreChoice::Cosmos(choice)) => Ok(*choice),
+        Ok(StoreChoice::Embedded(_)) => panic!("the embedded store was not asked for"),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn file_of(text: &str) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    file
+}
+
+#[test]
+fn the_embedded_store_is_the_default_and_needs_nothing() {
+    let choice = parse(&[]).store.choice(&Environment::made([])).unwrap();
+    assert!(matches!(choice, StoreChoice::Embedded(_)));
+}
+
+#[test]
+fn an_account_has_the_documented_defaults() {
+    let choice = cosmos(&[], []).unwrap();
+    assert_eq!(choice.account.endpoint, ENDPOINT);
+    assert_eq!(choice.account.database, "onehop");
+    assert_eq!(choice.account.consistency, Consistency::Account);
+    assert!(choice.account.binary_encoding);
+    assert_eq!(choice.account.preferred_regions, Vec::<String>::new());
+    assert_eq!(choice.account.patience, crate::store::cosmos::Patience::default());
+    assert_eq!(choice.member.sharing, Sharing::with_others());
+}
+
+#[test]
+fn every_setting_of_an_account_reaches_the_adapter() {
+    let arguments = [
+        "--cosmos-database=blog",
+        "--cosmos-regions=North Europe, West Europe",
+        "--cosmos-consistency=latest-committed",
+        "--cosmos-binary-encoding=false",
+        "--cosmos-throttled-wait-ms=700",
+        "--cosmos-timeout-ms=3000",
+        "--lease-acquire-ms=100",
+        "--lease-expire-ms=300",
+        "--lease-renew-ms=200",
+        "--instance=left",
+    ];
+    let CosmosChoice { account, member } = cosmos(&arguments, []).unwrap();
+    assert_eq!(account.database, "blog");
+    assert_eq!(account.preferred_regions, ["North Europe", "West Europe"]);
+    assert_eq!(account.consistency, Consistency::LatestCommitted);
+    assert!(!account.binary_encoding);
+    assert_eq!(account.patience.throttled_wait_max, Duration::from_millis(700));
+    assert_eq!(account.patience.operation_max, Duration::from_secs(3));
+    let [acquire, expire, renew] = [100, 300, 200].map(Duration::from_millis);
+    assert_eq!(
+        member,
+        Member { owner: "left".to_owned(), sharing: Sharing::WithOthers { acquire, expire, renew } }
+    );
+}
+
+#[test]
+fn settings_that_do_not_go_together_are_refused_by_name() {
+    let not_an_id = file_of("not base64!");
+    let key_file = not_an_id.path().to_str().unwrap();
+    for (arguments, named) in [
+        (&["--lease-expire-ms=13000"][..], "--lease-expire-ms must be greater than --lease-renew-ms"),
+        (&["--instance= "], "--instance"),
+        (&["--cosmos-database="], "--cosmos-database"),
+        (&["--cosmos-database=a/b"], "--cosmos-database"),
+        (&["--cosmos-throttled-wait-ms=20000"], "--cosmos-throttled-wait-ms"),
+        (&["--cosmos-credential=key"], "--cosmos-key-file"),
+        (&["--cosmos-client-id=abc", "--cosmos-credential=developer-tools"], "--cosmos-client-id"),
+        (&["--cosmos-key-file=/nowhere/key"], "--cosmos-key-file /nowhere/key cannot be read"),
+        (&["--cosmos-key-file", key_file], "--cosmos-key-file"),
+        (&["--cosmos-endpoint=nowhere"], "--cosmos-endpoint"),
+        (&["--cosmos-endpoint=http://blog.example"], "--cosmos-endpoint"),
+        (&["--cosmos-endpoint=ftp://blog.example"], "--cosmos-endpoint"),
+        (&["--cosmos-endpoint=https://name:hush@blog.example"], "--cosmos-endpoint"),
+    ] {
+        let last = |flag: &str| arguments.iter().any(|argument| argument.starts_with(flag));
+        let refused = if last("--cosmos-endpoint") {
+            let all = [&["--store", "cosmos"], arguments].concat();
+            parse(&all).store.choice(&Environment::made([])).unwrap_err().to_string()
+        } else {
+            cosmos(arguments, []).unwrap_err()
+        };
+        assert!(refused.contains(named), "{arguments:?}: {refused}");
+        assert!(!refused.contains("base64!") && !refused.contains("hush"), "{refused}");
+    }
+    let missing = parse(&["--store", "cosmos"]).store.choice(&Environment::made([])).unwrap_err();
+    assert_eq!(missing.to_string(), "--cosmos-endpoint is needed with --store cosmos");
+}
+
+#[test]
+fn an_emulator_on_this_machine_may_speak_plain_http() {
+    for endpoint in ["http://127.0.0.1:8081", "http://localhost:8081/", "http://[::1]:8081"] {
+        let all = ["--store", "cosmos", "--cosmos-endpoint", endpoint];
+        assert!(parse(&all).store.choice(&Environment::made([])).is_ok(), "{endpoint}");
+    }
+}
+
+#[test]
+fn the_credential_is_chosen_by_what_is_there() {
+    let credential = |choice: CosmosChoice| format!("{:?}", choice.account.credential);
+    let pod = [("AZURE_CLIENT_ID", "c"), ("AZURE_TENANT_ID", "t"), ("AZURE_FEDERATED_TOKEN_FILE", "f")];
+    assert_eq!(credential(cosmos(&[], []).unwrap()), "DeveloperTools");
+    assert_eq!(credential(cosmos(&[], pod).unwrap()), "WorkloadIdentity");
+    assert_eq!(credential(cosmos(&[], [pod[0], pod[1]]).unwrap()), "DeveloperTools");
+    assert_eq!(credential(cosmos(&[], [("IDENTITY_ENDPOINT", "x")]).unwrap()), "ManagedIdentity");
+    assert_eq!(credential(cosmos(&[], [pod[0], pod[1], pod[2]]).unwrap()), "WorkloadIdentity");
+    assert_eq!(credential(cosmos(&[], [pod[0], pod[1], (KEY_VARIABLE, KEY)]).unwrap()), "Key(..)");
+    let named = ["--cosmos-credential=managed-identity"];
+    assert_eq!(credential(cosmos(&named, pod).unwrap()), "ManagedIdentity");
+    let of_user = cosmos(&["--cosmos-client-id=abc"], []).unwrap();
+    let Credential::ManagedIdentity { client_id } = of_user.account.credential else { panic!() };
+    assert_eq!(client_id.as_deref(), Some("abc"));
+}
+
+#[test]
+fn an_account_key_comes_from_a_file_or_the_environment_and_is_never_shown() {
+    let file = file_of(&format!("{KEY}\n"));
+    let by_file = ["--cosmos-key-file", file.path().to_str().unwrap()];
+    for choice in [cosmos(&by_file, []), cosmos(&[], [(KEY_VARIABLE, KEY)])].map(Result::unwrap) {
+        assert!(!format!("{choice:?}").contains(KEY), "{choice:?}");
+        let Credential::Key(key) = choice.account.credential else { panic!() };
+        assert_eq!(key, KEY);
+    }
+    let both = cosmos(&by_file, [(KEY_VARIABLE, KEY)]).unwrap_err();
+    assert!(
+        both.contains("--cosmos-key-file") && both.contains(KEY_VARIABLE) && !both.contains(KEY),
+        "{both}"
+    );
+    let unused = cosmos(&["--cosmos-credential=developer-tools"], [(KEY_VARIABLE, KEY)]).unwrap_err();
+    assert!(unused.contains("--cosmos-credential developer-tools") && !unused.contains(KEY), "{unused}");
+    let broken = cosmos(&[], [(KEY_VARIABLE, "secret but no key")]).unwrap_err();
+    assert!(broken.contains(KEY_VARIABLE) && !broken.contains("secret but no key"), "{broken}");
+}
+
+#[test]
+fn instances_without_a_name_differ() {
+    let owner = || cosmos(&[], []).unwrap().member.owner;
+    assert_ne!(owner(), owner());
+    let named = cosmos(&["--instance=left"], []).unwrap().member;
+    let beside = named.clone().beside();
+    assert!(beside.owner.starts_with("left~") && beside.owner != named.clone().beside().owner);
+    assert_eq!(beside.sharing, named.sharing);
+}
+
+#[test]
+fn a_token_secret_is_the_same_by_file_and_by_environment() {
+    const SECRET: &str = "thirty-two bytes or more, as RFC 7518 has it";
+    let file = file_of(&format!("{SECRET}\n"));
+    let by_file = parse(&["--token-secret-file", file.path().to_str().unwrap()]).accounts;
+    let without = parse(&[]).accounts;
+    let variable = Environment::made([(TOKEN_SECRET_VARIABLE, SECRET)]);
+    assert!(without.token_secret(&Environment::made([])).unwrap().is_none());
+    let read = by_file.token_secret(&Environment::made([])).unwrap().unwrap();
+    let given = without.token_secret(&variable).unwrap().unwrap();
+    let token = |secret| {
+        let lifetime = crate::accounts::token::ACCESS_TOKEN_LIFETIME_DEFAULT;
+        crate::accounts::token::Tokens::new(&secret, lifetime)
+    };
+    let issued = token(read).issue("u1", 1_800_000_000_000).unwrap();
+    assert_eq!(token(given).verify(issued.as_str(), 1_800_000_000_000).unwrap(), "u1");
+    let both = by_file.token_secret(&variable).unwrap_err().to_string();
+    assert!(both.contains("--token-secret-file") && both.contains(TOKEN_SECRET_VARIABLE), "{both}");
+}
+
+#[test]
+fn a_token_secret_of_a_wrong_length_is_refused_and_not_shown() {
+    let long = file_of(&"x".repeat(5000));
+    let by_file = parse(&["--token-secret-file", long.path().to_str().unwrap()]).accounts;
+    let refused = by_file.token_secret(&Environment::made([])).unwrap_err().to_string();
+    assert!(refused.contains("--token-secret-file") && refused.contains("32 to 4096 bytes"), "{refused}");
+    let short = Environment::made([(TOKEN_SECRET_VARIABLE, "quite short")]);
+    let refused = parse(&[]).accounts.token_secret(&short).unwrap_err().to_string();
+    assert!(refused.contains("openssl rand -base64 48") && !refused.contains("quite short"), "{refused}");
+}
