@@ -1,5 +1,7 @@
 //! The composition root: puts the parts together, and is the only place that names an adapter.
 
+pub mod provisioning;
+
 use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! The command line: one file for each command.
 
 mod progress;
+mod provision;
 mod rebuild;
 mod schema;
 mod seed;
@@ -35,6 +36,8 @@ pub enum Command {
     Rebuild(rebuild::Rebuild),
     /// Try parked changes again
     Replay(rebuild::Replay),
+    /// Make the database and the containers of an account on Azure Cosmos DB
+    Provision(provision::Provision),
     /// Print the GraphQL schema
     Schema(schema::Schema),
 }
@@ -60,6 +63,7 @@ impl Cli {
             Command::Verify(command) => command.run().await,
             Command::Rebuild(command) => command.run().await,
             Command::Replay(command) => command.run().await,
+            Command::Provision(command) => command.run().await,
             Command::Schema(command) => command.run(),
         }
     }

@@ -11,6 +11,7 @@ mod serve;
 mod store;
 #[cfg(test)]
 mod tests;
+mod throughput;
 
 pub use accounts::{AccountSettings, TOKEN_SECRET_VARIABLE};
 pub use cosmos::{ConsistencySetting, CosmosSettings, CredentialSetting, KEY_VARIABLE};
@@ -19,6 +20,7 @@ pub use environment::Environment;
 pub use log::{LogFormat, LogSettings};
 pub use serve::ServeSettings;
 pub use store::{CosmosChoice, Member, SharingSettings, StoreChoice, StoreKind, StoreSettings};
+pub use throughput::{ThroughputScopeSetting, ThroughputSettings};
 
 /// Settings that do not go together, or one that cannot be used. The text names the setting and never a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -131,11 +131,34 @@ async fn settings_of_an_account_are_checked_before_it_is_asked() {
         (&[&["serve"], &account[..]].concat(), "openssl rand -base64 48"),
         (&[&["seed", "--users=1", "--cosmos-credential=key"], &account[..]].concat(), "ONEHOP_COSMOS_KEY"),
         (&[&["rebuild", "--lease-expire-ms=10"], &account[..]].concat(), "--lease-renew-ms"),
+        (&["provision"], "--cosmos-endpoint is needed"),
+        (&["provision", "--throughput-manual=100"], "--throughput-manual"),
+        (&["provision", "--throughput-manual=400", "--throughput-autoscale-max=1000"], "--throughput-manual"),
+        (
+            &[&["provision", "--cosmos-credential=developer-tools"], &account[..]].concat(),
+            "deploy/main.bicep",
+        ),
     ] {
         let output = run(arguments).await;
         let printed = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {printed}");
         assert!(printed.contains(named), "{arguments:?}: {printed}");
+    }
+}
+
+#[tokio::test]
+async fn a_dry_run_without_an_account_tells_what_an_empty_one_would_need() {
+    let endpoint = ["--cosmos-endpoint", "http://127.0.0.1:1", "--cosmos-timeout-ms=1000"];
+    let endpoint = [&endpoint[..], &["--cosmos-throttled-wait-ms=0", "--cosmos-credential=key"]].concat();
+    let throughput = ["--throughput-autoscale-max=2000"];
+    let mut command = onehop(&[&["provision", "--dry-run"], &endpoint[..], &throughput].concat());
+    command.env("ONEHOP_COSMOS_KEY", "a2V5");
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{printed}");
+    assert!(printed.contains("create the database onehop with autoscale up to 2000 RU/s"), "{printed}");
+    for spec in onehop::app::container_specs() {
+        assert!(printed.contains(&format!("create the container {}\n", spec.name)), "{printed}");
     }
 }
 

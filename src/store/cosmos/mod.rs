@@ -16,6 +16,7 @@ mod document;
 mod faults;
 mod feed;
 mod items;
+pub mod provision;
 mod queries;
 mod retries;
 mod settings;

@@ -1,0 +1,117 @@
+//! What an account has to hold for the program, and bringing it there.
+
+use anyhow::Context;
+use azure_data_cosmos::CosmosClient;
+
+use super::container_specs;
+use crate::store::cosmos::provision::{self, Plan, Throughput, ThroughputScope, Wanted};
+use crate::store::cosmos::{CosmosSettings, Credential, client_of};
+
+/// The properties of every container, as `deploy/containers.json` holds them.
+///
+/// # Errors
+/// Never: they are plain values.
+pub fn container_definitions() -> anyhow::Result<String> {
+    let wanted = Wanted::new("", &container_specs(), None);
+    Ok(serde_json::to_string_pretty(&wanted.containers)? + "\n")
+}
+
+/// Brings an account up to date.
+pub struct Provisioner {
+    client: CosmosClient,
+    wanted: Wanted,
+}
+
+impl Provisioner {
+    /// Connects to the account.
+    ///
+    /// # Errors
+    /// It cannot be reached, or lets nobody in.
+    pub async fn connect(
+        account: &CosmosSettings,
+        throughput: Option<(Throughput, ThroughputScope)>,
+    ) -> anyhow::Result<Self> {
+        let client = client_of(account).await?;
+        Ok(Self::over(client, &account.database, throughput))
+    }
+
+    /// Over a client that is connected already.
+    #[must_use]
+    pub fn over(
+        client: CosmosClient,
+        database: &str,
+        throughput: Option<(Throughput, ThroughputScope)>,
+    ) -> Self {
+        Self { client, wanted: Wanted::new(database, &container_specs(), throughput) }
+    }
+
+    /// What the account lacks. Nothing is changed.
+    ///
+    /// # Errors
+    /// See [`provision::ProvisionError`].
+    pub async fn plan(&self) -> Result<Plan, provision::ProvisionError> {
+        Plan::of(&self.client, &self.wanted).await
+    }
+
+    /// Takes the steps of a plan, and tells each one after it was taken.
+    ///
+    /// # Errors
+    /// The step that failed; those before it were taken, and the same command goes on from there.
+    pub async fn apply(&self, plan: &Plan, mut done: impl FnMut(&str)) -> anyhow::Result<()> {
+        for step in &plan.steps {
+            provision::apply(&self.client, &self.wanted.database, step).await.map_err(with_cause)?;
+            done(&step.to_string());
+        }
+        Ok(())
+    }
+}
+
+/// What an account that has nothing lacks.
+#[must_use]
+pub fn plan_of_everything(database: &str, throughput: Option<(Throughput, ThroughputScope)>) -> Plan {
+    Wanted::new(database, &container_specs(), throughput).everything()
+}
+
+/// Refuses a credential that may not create containers.
+///
+/// # Errors
+/// The credential is no account key.
+pub fn require_key(account: &CosmosSettings) -> anyhow::Result<()> {
+    if matches!(account.credential, Credential::Key(_)) {
+        return Ok(());
+    }
+    anyhow::bail!(
+        "Entra ID does not let this client create databases and containers: give a key of the account \
+         (--cosmos-key-file or ONEHOP_COSMOS_KEY), or deploy deploy/main.bicep"
+    )
+}
+
+fn with_cause(error: provision::ProvisionError) -> anyhow::Error {
+    anyhow::Error::new(error).context("the account was not brought up to date")
+}
+
+/// The plan in words, a line for each step.
+#[must_use]
+pub fn in_words(plan: &Plan) -> String {
+    plan.steps.iter().map(|step| format!("{step}\n")).collect()
+}
+
+/// The plan of an account, or that of an empty one where it cannot be reached.
+///
+/// # Errors
+/// The account answers, and what it holds cannot be brought up to date.
+pub async fn plan_without_changes(
+    account: &CosmosSettings,
+    throughput: Option<(Throughput, ThroughputScope)>,
+) -> anyhow::Result<(Plan, bool)> {
+    match Provisioner::connect(account, throughput).await {
+        Ok(provisioner) => {
+            let plan = provisioner.plan().await.context("the account cannot be compared")?;
+            Ok((plan, true))
+        }
+        Err(error) => {
+            tracing::warn!(error = format!("{error:#}"), "the account cannot be reached");
+            Ok((plan_of_everything(&account.database, throughput), false))
+        }
+    }
+}

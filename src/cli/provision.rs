@@ -1,0 +1,60 @@
+//! `onehop provision`: the database and the containers of an account.
+
+use clap::Args;
+use clap::builder::BoolishValueParser;
+
+use super::Exit;
+use crate::app::provisioning::{
+    Provisioner, container_definitions, in_words, plan_without_changes, require_key,
+};
+use crate::config::{Environment, StoreChoice, StoreKind, StoreSettings, ThroughputSettings};
+
+/// Makes what is missing and replaces what differs; what is as it should be is left alone. Needs a key of the account.
+#[derive(Debug, Args)]
+pub struct Provision {
+    #[command(flatten)]
+    store: StoreSettings,
+    #[command(flatten)]
+    throughput: ThroughputSettings,
+
+    /// Say what would be done, and do nothing
+    #[arg(long, env = "ONEHOP_DRY_RUN", value_parser = BoolishValueParser::new())]
+    dry_run: bool,
+
+    /// Print the definitions of the containers, as deploy/containers.json holds them, and do nothing
+    #[arg(long, env = "ONEHOP_PRINT_DEFINITIONS", value_parser = BoolishValueParser::new())]
+    print_definitions: bool,
+}
+
+impl Provision {
+    pub async fn run(mut self) -> anyhow::Result<Exit> {
+        if self.print_definitions {
+            print!("{}", container_definitions()?);
+            return Ok(Exit::Success);
+        }
+        // There is nothing to provision in a directory.
+        self.store.store = StoreKind::Cosmos;
+        let StoreChoice::Cosmos(choice) = self.store.choice(&Environment::of_process())? else {
+            anyhow::bail!("--cosmos-endpoint is needed");
+        };
+        let (account, throughput) = (choice.account, self.throughput.wanted());
+        if self.dry_run {
+            let (plan, compared) = plan_without_changes(&account, throughput).await?;
+            if !compared {
+                println!("the account was not reached; an empty one would need:");
+            } else if plan.steps.is_empty() {
+                println!("nothing to do");
+            }
+            print!("{}", in_words(&plan));
+            return Ok(Exit::Success);
+        }
+        require_key(&account)?;
+        let provisioner = Provisioner::connect(&account, throughput).await?;
+        let plan = provisioner.plan().await?;
+        if plan.steps.is_empty() {
+            println!("nothing to do");
+        }
+        provisioner.apply(&plan, |step| println!("done: {step}")).await?;
+        Ok(Exit::Success)
+    }
+}

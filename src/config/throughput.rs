@@ -1,0 +1,55 @@
+//! Request units that `onehop provision` buys in advance.
+
+use clap::{Args, ValueEnum};
+
+use crate::store::cosmos::provision::{Throughput, ThroughputScope};
+
+/// Who shares the request units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ThroughputScopeSetting {
+    /// All containers of the database
+    Database,
+    /// Nobody: each container has as many
+    Container,
+}
+
+/// Settings of the throughput. Neither kind is for serverless accounts.
+#[derive(Debug, Clone, Args)]
+pub struct ThroughputSettings {
+    /// Autoscale up to so many request units a second
+    #[arg(
+        long,
+        value_name = "RU",
+        env = "ONEHOP_THROUGHPUT_AUTOSCALE_MAX",
+        value_parser = clap::value_parser!(u64).range(1000..=1_000_000)
+    )]
+    pub throughput_autoscale_max: Option<u64>,
+
+    /// So many request units a second, always
+    #[arg(
+        long,
+        value_name = "RU",
+        env = "ONEHOP_THROUGHPUT_MANUAL",
+        conflicts_with = "throughput_autoscale_max",
+        value_parser = clap::value_parser!(u64).range(400..=1_000_000)
+    )]
+    pub throughput_manual: Option<u64>,
+
+    /// Who shares the throughput
+    #[arg(long, value_enum, env = "ONEHOP_THROUGHPUT_SCOPE", default_value = "database")]
+    pub throughput_scope: ThroughputScopeSetting,
+}
+
+impl ThroughputSettings {
+    /// What is asked for; `None` when nothing is.
+    #[must_use]
+    pub fn wanted(&self) -> Option<(Throughput, ThroughputScope)> {
+        let autoscale = self.throughput_autoscale_max.map(|max_ru| Throughput::Autoscale { max_ru });
+        let throughput = autoscale.or(self.throughput_manual.map(|ru| Throughput::Manual { ru }))?;
+        let scope = match self.throughput_scope {
+            ThroughputScopeSetting::Database => ThroughputScope::Database,
+            ThroughputScopeSetting::Container => ThroughputScope::Container,
+        };
+        Some((throughput, scope))
+    }
+}

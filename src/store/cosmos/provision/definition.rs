@@ -1,0 +1,61 @@
+//! What a container is in the account: its partition key, its time to live, and an indexing policy that serves the query
+//! shapes and nothing else.
+//!
+//! No container has a unique key. The one thing that is unique across logical partitions, a username, is the id of its
+//! reservation in `accounts`; a unique key holds within a logical partition only and could not promise it.
+
+use azure_data_cosmos::models::{
+    CompositeIndex, CompositeIndexOrder, CompositeIndexProperty, ContainerProperties, IndexingMode,
+    IndexingPolicy, PartitionKeyDefinition, PartitionKeyVersion, TimeToLive,
+};
+
+use crate::store::ContainerSpec;
+
+/// Properties by which every query filters.
+const FILTERED: [&str; 2] = ["type", "deleted"];
+/// The service adds this path where `/*` is excluded; named here, what it returns is what was sent.
+const ETAG_PATH: &str = "/\"_etag\"/?";
+
+/// The properties of a container, as they are sent.
+#[must_use]
+pub fn definition(spec: &ContainerSpec) -> ContainerProperties {
+    let partition_key =
+        PartitionKeyDefinition::from(path_of(spec.partition_key)).with_version(PartitionKeyVersion::V2);
+    // Items may have a `ttl` of their own; without one they stay.
+    ContainerProperties::new(spec.name.as_str(), partition_key)
+        .with_default_ttl(TimeToLive::NoDefault)
+        .with_indexing_policy(indexing_policy(spec))
+}
+
+/// Every path is excluded but those that a query shape filters or sorts by: each indexed path makes each write dearer.
+/// `id` is always indexed. The partition key is not unless it is `id`, and reads of many keys filter by it.
+fn indexing_policy(spec: &ContainerSpec) -> IndexingPolicy {
+    let mut properties: Vec<&str> = FILTERED.to_vec();
+    let more = spec.order_by.iter().chain(spec.equality).chain([&spec.partition_key]);
+    for property in more.filter(|property| **property != "id") {
+        if !properties.contains(property) {
+            properties.push(property);
+        }
+    }
+    let mut policy = IndexingPolicy::default().with_indexing_mode(IndexingMode::Consistent);
+    policy.automatic = true;
+    for property in properties {
+        policy = policy.with_included_path(format!("{}/?", path_of(property)));
+    }
+    policy = policy.with_excluded_path("/*").with_excluded_path(ETAG_PATH);
+    if let Some(order_by) = spec.order_by {
+        // `ORDER BY order, id`, in either direction. It serves the reverse order, too, but the service's documentation
+        // names both. One by type before them would only serve an ORDER BY that begins with the type.
+        for order in [CompositeIndexOrder::Ascending, CompositeIndexOrder::Descending] {
+            let index = CompositeIndex::default()
+                .with_property(CompositeIndexProperty::new(path_of(order_by), order.clone()))
+                .with_property(CompositeIndexProperty::new(path_of("id"), order));
+            policy = policy.with_composite_index(index);
+        }
+    }
+    policy
+}
+
+fn path_of(property: &str) -> String {
+    format!("/{property}")
+}
