@@ -1,5 +1,6 @@
 //! `onehop provision` on Microsoft's in-memory emulator, and the files for Azure Resource Manager that must say the same.
 
+mod deploy;
 #[path = "../support/emulator.rs"]
 mod emulator;
 

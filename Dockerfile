@@ -1,0 +1,31 @@
+# The program with the web inside, in an image without a shell and without root. Build it with
+#   docker build --tag onehop .
+# and run it on an account on Azure Cosmos DB, or on a directory that is mounted at /data:
+#   docker run --publish 8080:8080 --volume onehop:/data onehop serve --demo
+# There is no HEALTHCHECK since there is nothing to run one with: ask GET /healthz and GET /readyz.
+
+FROM node:22-bookworm-slim AS web
+WORKDIR /build/web
+COPY web/package.json web/package-lock.json ./
+RUN npm ci --no-fund --no-audit
+COPY schema.graphql /build/schema.graphql
+COPY web ./
+RUN npm run build
+
+FROM rust:1.95-bookworm AS program
+WORKDIR /build
+# Cargo wants every target that the manifest names.
+COPY Cargo.toml Cargo.lock build.rs ./
+COPY benches benches
+COPY src src
+COPY --from=web /build/web/dist web/dist
+RUN cargo build --release --locked --bin onehop && mkdir /empty
+
+FROM gcr.io/distroless/cc-debian12:nonroot
+COPY --from=program /build/target/release/onehop /usr/local/bin/onehop
+COPY --from=program --chown=nonroot:nonroot /empty /data
+ENV ONEHOP_LISTEN=0.0.0.0:8080 ONEHOP_DATA=/data ONEHOP_LOG_FORMAT=json
+EXPOSE 8080
+VOLUME /data
+ENTRYPOINT ["/usr/local/bin/onehop"]
+CMD ["serve"]
