@@ -96,6 +96,15 @@ impl OpenStore {
         }
     }
 
+    /// The directory that holds the data; `None` where no directory of this machine does.
+    #[must_use]
+    pub fn directory(&self) -> Option<&Path> {
+        match self {
+            Self::Embedded(store) => Some(store.path()),
+            Self::Cosmos(_) => None,
+        }
+    }
+
     /// The store, as recent as its settings say.
     #[must_use]
     pub fn store(&self) -> Arc<dyn Store> {

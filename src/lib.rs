@@ -2,7 +2,8 @@
 //!
 //! The modules in reading order: [`store`] is the port to a partitioned document store and its adapters;
 //! [`changefeed`] keeps read models current from the store's change feed; [`blog`] is the domain;
-//! [`accounts`] signs people in; [`graphql`] and [`http`] speak to clients; [`compare`] makes data sets.
+//! [`accounts`] signs people in; [`graphql`] and [`http`] speak to clients; [`compare`] makes data sets;
+//! [`copy`] takes a blog from one store to another.
 
 #![forbid(unsafe_code)]
 
@@ -15,6 +16,7 @@ pub mod cli;
 pub mod compare;
 pub mod config;
 pub mod control;
+pub mod copy;
 pub mod graphql;
 pub mod http;
 pub mod lifecycle;

@@ -1,5 +1,6 @@
 //! The blog's containers: names, partition keys, and what their indexes serve.
 
+use super::items::types;
 use crate::store::{ContainerName, ContainerSpec};
 
 /// The user, and short copies of the user's posts, by user.
@@ -19,6 +20,13 @@ pub const FEED_PARTITION: &str = "post";
 /// Properties of a post that no query filters or sorts by.
 const UNINDEXED: &[&str] =
     &["title", "content", "summary", "userUsername", "commentCount", "likeCount", "version"];
+
+/// What commands write, by container and the types of its items (`None` for all): everything else can be made from it.
+pub const WRITE_SIDE: &[(ContainerName, Option<&[&str]>)] = &[
+    (ACCOUNTS, None),
+    (USERS, Some(&[types::USER])),
+    (POSTS, Some(&[types::POST, types::COMMENT, types::LIKE])),
+];
 
 /// All containers of the blog.
 pub const SPECS: &[ContainerSpec] = &[

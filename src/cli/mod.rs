@@ -1,5 +1,6 @@
 //! The command line: one file for each command.
 
+mod copy;
 mod progress;
 mod provision;
 mod rebuild;
@@ -38,6 +39,8 @@ pub enum Command {
     Replay(rebuild::Replay),
     /// Make the database and the containers of an account on Azure Cosmos DB
     Provision(provision::Provision),
+    /// Copy a blog from one store to another, and verify it there
+    Copy(copy::Copy),
     /// Print the GraphQL schema
     Schema(schema::Schema),
 }
@@ -47,7 +50,7 @@ pub enum Command {
 pub enum Exit {
     /// Status 0.
     Success,
-    /// Status 1: `verify` found drifts that are still there.
+    /// Status 1: a verification found drifts that are still there.
     Drifted,
 }
 
@@ -64,6 +67,7 @@ impl Cli {
             Command::Rebuild(command) => command.run().await,
             Command::Replay(command) => command.run().await,
             Command::Provision(command) => command.run().await,
+            Command::Copy(command) => command.run().await,
             Command::Schema(command) => command.run(),
         }
     }

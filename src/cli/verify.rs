@@ -32,11 +32,17 @@ impl Verify {
         } else {
             print(&report);
         }
-        Ok(if report.is_clean() { Exit::Success } else { Exit::Drifted })
+        Ok(exit_of(&report))
     }
 }
 
-fn print(report: &Report) {
+/// How a command ends that found this.
+pub(super) fn exit_of(report: &Report) -> Exit {
+    if report.is_clean() { Exit::Success } else { Exit::Drifted }
+}
+
+/// Prints a report for a person.
+pub(super) fn print(report: &Report) {
     let Report { users, posts, comments, likes, copies, drifts, repaired } = report;
     println!("{users} users, {posts} posts, {comments} comments, {likes} likes, {copies} copies");
     if *repaired > 0 {

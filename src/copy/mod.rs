@@ -1,0 +1,256 @@
+//! Copies the write side of a blog from one store to another, through the port alone.
+//!
+//! Each feed range of the source is read from its beginning and written to the target in batches, bodies as they are, so
+//! that ids and dates stay. After each page its position is kept in the target's `leases` container: a copy that was
+//! interrupted goes on from there, and one that was complete takes what has changed since. Read models are not
+//! copied: the target's projections make them.
+//!
+//! What is written to the source meanwhile may or may not be taken, and hard deletes (of reservations of names) are in no
+//! change feed: the source must rest.
+
+mod batches;
+mod position;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures::stream::{self, StreamExt, TryStreamExt};
+
+pub use batches::{BATCH_BYTES_MAX, Lane, lanes_of};
+pub use position::{POSITION_TYPE, Position};
+
+use crate::blog::containers::WRITE_SIDE;
+use crate::changefeed::Backoff;
+use crate::store::{
+    Batch, ContainerName, Fault, FaultKind, FeedRange, FeedRequest, Ledger, Rejection, Store, WriteError,
+    limits,
+};
+
+/// Feed ranges of the source that are read at the same time.
+pub const RANGES_AT_ONCE: usize = 4;
+/// Logical partitions of one page that are written at the same time.
+pub const LANES_AT_ONCE: usize = 32;
+/// Changes in a page of the source.
+const PAGE_ITEMS_MAX: usize = limits::PAGE_ITEMS_MAX;
+/// How often a read or a write is tried again after a transient fault.
+const RETRIES_MAX: u32 = 8;
+const RETRY_BACKOFF: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(5));
+
+/// Why a copy ended early. What was written stays, and the same command goes on from there.
+#[derive(Debug, thiserror::Error)]
+pub enum CopyError {
+    #[error(
+        "the target's container {container} has data that is not of a copy of {source_name}: copy into an empty one"
+    )]
+    NotEmpty { container: ContainerName, source_name: String },
+    #[error("the target refused an item of {container}: {reason}")]
+    Refused { container: ContainerName, reason: Rejection },
+    #[error("the source's change feed of {container} is not the one of the copy that was begun: {fault}")]
+    OtherSource { container: ContainerName, fault: Fault },
+    #[error("the source cannot be read: {0}")]
+    Source(Fault),
+    #[error("the target cannot be used: {0}")]
+    Target(Fault),
+}
+
+/// How far a copy has got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CopyProgress {
+    /// Items of this run.
+    pub items: u64,
+    /// Items of earlier runs that were found at the target.
+    pub items_before: u64,
+}
+
+/// Copies from one store to another.
+pub struct Copier {
+    pub source: Arc<dyn Store>,
+    pub target: Arc<dyn Store>,
+    /// Tells sources apart: the target keeps the positions of each under its name.
+    pub source_name: String,
+}
+
+/// A feed range of the source, and how far it was copied.
+struct Stretch {
+    container: ContainerName,
+    types: Option<&'static [&'static str]>,
+    range: FeedRange,
+    position: Position,
+    /// Whether the position is not at the target yet.
+    is_new: bool,
+}
+
+impl Copier {
+    /// Copies until nothing is left, and tells after each page how far it got.
+    ///
+    /// # Errors
+    /// See [`CopyError`].
+    pub async fn run(&self, progress: impl Fn(CopyProgress) + Sync) -> Result<CopyProgress, CopyError> {
+        let stretches = self.begin().await?;
+        let items_before = stretches.iter().map(|stretch| stretch.position.items).sum();
+        let copied = AtomicU64::new(0);
+        let tell = |items: u64| {
+            let items = copied.fetch_add(items, Ordering::Relaxed) + items;
+            progress(CopyProgress { items, items_before });
+        };
+        // A container after the other: whoever looks at a part of a copy finds the users of every post.
+        let mut stretches = stretches.into_iter().peekable();
+        while let Some(first) = stretches.next() {
+            let container = first.container;
+            let mut of_container = vec![first];
+            while let Some(next) = stretches.next_if(|stretch| stretch.container == container) {
+                of_container.push(next);
+            }
+            stream::iter(of_container)
+                .map(|stretch| self.copy(stretch, &tell))
+                .buffer_unordered(RANGES_AT_ONCE)
+                .try_collect::<()>()
+                .await?;
+        }
+        Ok(CopyProgress { items: copied.into_inner(), items_before })
+    }
+
+    /// Finds the positions of an earlier run, or writes the first ones into a target without data: from then on the
+    /// target belongs to this copy.
+    async fn begin(&self) -> Result<Vec<Stretch>, CopyError> {
+        let mut stretches = Vec::new();
+        for (container, types) in WRITE_SIDE.iter().copied() {
+            for range in self.source.feed_ranges(container).await.map_err(CopyError::Source)? {
+                let id = Position::id_of(&self.source_name, container, &range);
+                let found = Position::read(&*self.target, &id).await.map_err(CopyError::Target)?;
+                let is_new = found.is_none();
+                let position =
+                    found.unwrap_or_else(|| Position::first(id, &self.source_name, container, &range));
+                stretches.push(Stretch { container, types, range, position, is_new });
+            }
+        }
+        if stretches.iter().all(|stretch| stretch.is_new) {
+            self.require_empty().await?;
+        }
+        for stretch in stretches.iter().filter(|stretch| stretch.is_new) {
+            self.save(&stretch.position).await?;
+        }
+        Ok(stretches)
+    }
+
+    async fn require_empty(&self) -> Result<(), CopyError> {
+        for (container, _) in WRITE_SIDE.iter().copied() {
+            for range in self.target.feed_ranges(container).await.map_err(CopyError::Target)? {
+                let request =
+                    FeedRequest { container, range: &range, continuation: None, types: None, limit: 1 };
+                if self.target.pending_changes(&request, 1).await.map_err(CopyError::Target)?.0 > 0 {
+                    let source_name = self.source_name.clone();
+                    return Err(CopyError::NotEmpty { container, source_name });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn copy(&self, mut stretch: Stretch, tell: &(impl Fn(u64) + Sync)) -> Result<(), CopyError> {
+        loop {
+            let Stretch { container, types, range, position, .. } = &mut stretch;
+            let request = FeedRequest {
+                container: *container,
+                range,
+                continuation: position.continuation.as_ref(),
+                types: *types,
+                limit: PAGE_ITEMS_MAX,
+            };
+            let ledger = Ledger::new();
+            let page = retried(|| self.source.read_change_feed(&request, &ledger)).await;
+            let page = page.map_err(|fault| match fault.kind {
+                FaultKind::InvalidContinuation => CopyError::OtherSource { container: *container, fault },
+                _ => CopyError::Source(fault),
+            })?;
+            let (items, ended) = (page.changes.len() as u64, page.changes.is_empty() && page.drained);
+            stream::iter(lanes_of(*container, page.changes))
+                .map(|lane| self.write_lane(lane))
+                .buffer_unordered(LANES_AT_ONCE)
+                .try_collect::<()>()
+                .await?;
+            let moved = position.continuation.as_ref() != Some(&page.continuation);
+            position.continuation = Some(page.continuation);
+            position.items += items;
+            if moved {
+                self.save(position).await?;
+            }
+            tell(items);
+            if ended {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The batches of a logical partition, one after the other.
+    async fn write_lane(&self, lane: Lane) -> Result<(), CopyError> {
+        for batch in lane {
+            let container = batch.container;
+            retried(|| self.write_batch(batch.clone())).await.map_err(|error| match error {
+                WriteError::Rejected { reason, .. } => CopyError::Refused { container, reason },
+                WriteError::Fault(fault) => CopyError::Target(fault),
+            })?;
+        }
+        Ok(())
+    }
+
+    async fn write_batch(&self, mut batch: Batch) -> Result<(), WriteError> {
+        let ledger = Ledger::new();
+        // A single write may be as large as an item may be, without a batch's envelope around it.
+        if batch.operations.len() == 1
+            && let Some(operation) = batch.operations.pop()
+        {
+            self.target.write(batch.container, &batch.partition_key, operation, &ledger).await?;
+        } else {
+            self.target.batch(batch, &ledger).await?;
+        }
+        Ok(())
+    }
+
+    async fn save(&self, position: &Position) -> Result<(), CopyError> {
+        let saved = retried(|| position.save(&*self.target)).await;
+        saved.map_err(|error| match error {
+            WriteError::Fault(fault) => CopyError::Target(fault),
+            WriteError::Rejected { .. } => CopyError::Target(
+                Fault::new(FaultKind::Internal, "a position was refused").with_source(error),
+            ),
+        })
+    }
+}
+
+/// What may be a transient fault. Everything that a copy does may be done twice.
+trait Transient {
+    fn transient(&self) -> Option<&Fault>;
+}
+
+impl Transient for Fault {
+    fn transient(&self) -> Option<&Fault> {
+        self.kind.is_transient().then_some(self)
+    }
+}
+
+impl Transient for WriteError {
+    fn transient(&self) -> Option<&Fault> {
+        match self {
+            Self::Rejected { .. } => None,
+            Self::Fault(fault) => fault.transient(),
+        }
+    }
+}
+
+async fn retried<T, E: Transient, F: Future<Output = Result<T, E>>>(
+    mut attempt: impl FnMut() -> F,
+) -> Result<T, E> {
+    let mut retry = 0;
+    loop {
+        let error = match attempt().await {
+            Ok(value) => return Ok(value),
+            Err(error) => error,
+        };
+        let Some(fault) = error.transient().filter(|_| retry < RETRIES_MAX) else { return Err(error) };
+        let backoff = RETRY_BACKOFF.delay(retry);
+        tokio::time::sleep(fault.retry_after.unwrap_or(backoff).max(backoff)).await;
+        retry += 1;
+    }
+}

@@ -1,0 +1,64 @@
+//! `onehop copy`, the program.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn onehop(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_onehop"));
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("ONEHOP_")) {
+        command.env_remove(name);
+    }
+    command.args(arguments).output().unwrap()
+}
+
+fn copy(from: &str, to: &str) -> (i32, String) {
+    let output = onehop(&["copy", "--durability=relaxed", "--from", from, "--to", to]);
+    let printed = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    (output.status.code().unwrap(), printed)
+}
+
+fn embedded(directory: &Path) -> String {
+    format!("embedded:{}", directory.display())
+}
+
+#[test]
+fn a_directory_is_copied_and_verified_by_one_command() {
+    let parent = tempfile::tempdir().unwrap();
+    let (source, target) = (parent.path().join("source"), parent.path().join("target"));
+    let seeded = onehop(&["seed", "--users=2", "--durability=relaxed", "--data", source.to_str().unwrap()]);
+    assert!(seeded.status.success());
+    let (status, printed) = copy(&embedded(&source), &embedded(&target));
+    assert_eq!(status, 0, "{printed}");
+    assert!(printed.contains(" items copied, 0 before") && printed.contains("clean"), "{printed}");
+    let (status, printed) = copy(&embedded(&source), &embedded(&target));
+    assert_eq!(status, 0, "{printed}");
+    assert!(printed.contains("0 items copied, ") && !printed.contains(", 0 before"), "{printed}");
+
+    let other = parent.path().join("other");
+    assert!(onehop(&["seed", "--users=1", "--data", other.to_str().unwrap()]).status.success());
+    let (status, printed) = copy(&embedded(&other), &embedded(&target));
+    assert_eq!(status, 2, "{printed}");
+    assert!(printed.contains("copy into an empty one"), "{printed}");
+}
+
+#[test]
+fn places_that_make_no_sense_are_refused_by_the_name_of_the_flag() {
+    let parent = tempfile::tempdir().unwrap();
+    let here = parent.path().join("here");
+    assert!(onehop(&["seed", "--users=1", "--data", here.to_str().unwrap()]).status.success());
+    let missing = parent.path().join("missing");
+    let fresh = parent.path().join("fresh");
+    for (from, to, named) in [
+        (&*embedded(&here), &*embedded(&here), "--from and --to are the same"),
+        ("cosmos", "cosmos", "--from and --to are the same"),
+        (&*embedded(&missing), &*embedded(&fresh), "there is no such directory"),
+        ("somewhere", &*embedded(&fresh), "--from"),
+        (&*embedded(&here), "embedded:", "--to"),
+        (&*embedded(&here), "cosmos", "--cosmos-endpoint is needed"),
+    ] {
+        let (status, printed) = copy(from, to);
+        assert_eq!(status, 2, "{from} {to}: {printed}");
+        assert!(printed.contains(named), "{from} {to}: {printed}");
+        assert!(!missing.exists() && !fresh.exists(), "{from} {to}: nothing is made");
+    }
+}
