@@ -85,11 +85,10 @@ impl OpenStore {
             }
             StoreChoice::Cosmos(choice) => {
                 let account = &choice.account;
-                let store = CosmosStore::connect(account, &container_specs()).await.with_context(|| {
+                // A fault's text holds its causes.
+                let store = CosmosStore::connect(account, &container_specs()).await.map_err(|fault| {
                     let (database, endpoint) = (&account.database, &account.endpoint);
-                    format!(
-                        "the database {database:?} of {endpoint} cannot be opened (`onehop provision` makes it)"
-                    )
+                    anyhow::anyhow!("the database {database:?} of {endpoint} cannot be opened: {fault}")
                 })?;
                 Ok(Self::Cosmos(Arc::new(store)))
             }

@@ -31,7 +31,8 @@ impl Provisioner {
         account: &CosmosSettings,
         throughput: Option<(Throughput, ThroughputScope)>,
     ) -> anyhow::Result<Self> {
-        let client = client_of(account).await?;
+        // A fault's text holds its causes.
+        let client = client_of(account).await.map_err(|fault| anyhow::anyhow!("{fault}"))?;
         Ok(Self::over(client, &account.database, throughput))
     }
 

@@ -5,6 +5,10 @@ use std::io::IsTerminal;
 use clap::{Args, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
+/// The clients of Azure tell of every connection; they are quiet unless the filter names them.
+const QUIET: &str =
+    "azure_core=warn,azure_data_cosmos=warn,azure_data_cosmos_driver=warn,azure_identity=warn";
+
 /// The form of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
@@ -32,7 +36,7 @@ impl LogSettings {
     /// # Errors
     /// When the filter cannot be read; the text names the setting.
     pub fn start(&self) -> Result<(), String> {
-        let filter = EnvFilter::try_new(&self.log)
+        let filter = EnvFilter::try_new(format!("{QUIET},{}", self.log))
             .map_err(|error| format!("--log {:?} is not a filter: {error}", self.log))?;
         let builder = tracing_subscriber::fmt()
             .with_env_filter(filter)

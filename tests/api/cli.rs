@@ -168,7 +168,9 @@ async fn no_secret_that_was_given_is_printed() {
     let account =
         ["--store", "cosmos", "--cosmos-endpoint", "http://127.0.0.1:1", "--cosmos-timeout-ms=1000"];
     let mut command =
-        onehop(&[&["verify", "--log=trace", "--cosmos-throttled-wait-ms=0"], &account[..]].concat());
+        onehop(&[&["verify", EVERYTHING, "--cosmos-throttled-wait-ms=0"], &account[..]].concat());
+    const EVERYTHING: &str =
+        "--log=trace,azure_core=trace,azure_data_cosmos=trace,azure_data_cosmos_driver=trace";
     const KEY: &str = "dGhlIGtleSB0aGF0IG5vYm9keSBzZWVz";
     command.env("ONEHOP_COSMOS_KEY", KEY).env("ONEHOP_TOKEN_SECRET", KEY);
     let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
