@@ -176,7 +176,7 @@ async fn no_secret_that_was_given_is_printed() {
     let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
     assert_eq!(output.status.code(), Some(2));
     let printed = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
-    assert!(printed.contains("http://127.0.0.1:1") && printed.contains("onehop provision"), "{printed}");
+    assert!(printed.contains("http://127.0.0.1:1"), "{printed}");
     assert!(!printed.contains(KEY), "{printed}");
 
     let mut command = onehop(&["serve", "--listen", "nowhere", "--data", directory.path().to_str().unwrap()]);
