@@ -21,7 +21,7 @@ use crate::blog::commands::{CommandLimits, CommandParts, Commands};
 use crate::blog::ids::RandomIds;
 use crate::blog::reads::ReadModels;
 use crate::blog::verify::Settle;
-use crate::changefeed::{self, Processor, ProcessorError, Sharing};
+use crate::changefeed::{self, Processor, ProcessorError};
 use crate::config::{Member, StoreChoice};
 use crate::lifecycle::Tasks;
 use crate::store::cosmos::{Consistency, CosmosStore};
@@ -37,12 +37,6 @@ const PURGE_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Between two looks at the keys of the OpenID Connect provider.
 const PROVIDER_REFRESH_INTERVAL: Duration = Duration::from_secs(600);
-
-/// Between two looks at whether other processes have caught up.
-const SETTLE_INTERVAL: Duration = Duration::from_millis(500);
-/// Looks before the wait for other processes is given up: two minutes, twice the time after which the leases of a
-/// process that died may be taken over.
-const SETTLE_LOOKS_MAX: usize = 240;
 
 /// Every container there is.
 #[must_use]
@@ -128,7 +122,6 @@ impl OpenStore {
 pub struct App {
     /// `None` where the store deletes expired items itself.
     purged: Option<Arc<EmbeddedStore>>,
-    shared: bool,
     pub store: Arc<dyn Store>,
     /// The same store for work that must see what other processes have committed.
     pub recent: Arc<dyn Store>,
@@ -184,7 +177,6 @@ impl App {
             limits: CommandLimits::default(),
         });
         let processor_stop = CancellationToken::new();
-        let shared = member.sharing != Sharing::Alone;
         let settings =
             changefeed::Settings { sharing: member.sharing, ..changefeed::Settings::new(member.owner) };
         let processor = Processor::open(
@@ -201,7 +193,6 @@ impl App {
                 OpenStore::Embedded(store) => Some(Arc::clone(store)),
                 OpenStore::Cosmos(_) => None,
             },
-            shared,
             reads: ReadModels::new(&store),
             store,
             recent,
@@ -287,26 +278,6 @@ impl App {
         Ok(true)
     }
 
-    /// Waits until the read models have caught up with the writes so far, also those that other processes project.
-    ///
-    /// # Errors
-    /// [`ProcessorError::NotDrained`] when they do not in a bounded time, and a page that failed.
-    pub async fn settle(&self) -> Result<(), ProcessorError> {
-        self.processor.drain().await?;
-        if !self.shared {
-            return Ok(());
-        }
-        for _ in 0..SETTLE_LOOKS_MAX {
-            let statuses = self.processor.status().await?;
-            if statuses.iter().all(|status| status.pending_changes == 0) {
-                return Ok(());
-            }
-            tokio::time::sleep(SETTLE_INTERVAL).await;
-            self.processor.drain().await?;
-        }
-        Err(ProcessorError::NotDrained)
-    }
-
     /// Stops what runs in the background, waits for commands that are under way, and gives up the leases. The data
     /// directory is free when the last handle is dropped.
     pub async fn close(&self) {
@@ -342,34 +313,20 @@ async fn refresh_until(stop: CancellationToken, provider: &OidcVerifier, clock: 
     }
 }
 
-/// Settles by draining the change feed of one process.
+/// Settles by draining the change feed.
 pub struct Drained(pub Arc<Processor>);
 
 #[async_trait]
 impl Settle for Drained {
     async fn settle(&self) -> Result<(), Fault> {
-        looked_at_as_it_is(self.0.drain().await)
-    }
-}
-
-/// Settles by waiting for every process that shares the data.
-pub struct Settled(pub Arc<App>);
-
-#[async_trait]
-impl Settle for Settled {
-    async fn settle(&self) -> Result<(), Fault> {
-        looked_at_as_it_is(self.0.settle().await)
-    }
-}
-
-/// A blog that never rests is looked at as it is.
-fn looked_at_as_it_is(settled: Result<(), ProcessorError>) -> Result<(), Fault> {
-    match settled {
-        Ok(()) => Ok(()),
-        Err(ProcessorError::NotDrained) => {
-            tracing::warn!("the change feed was not drained, so what is late may look like a drift");
-            Ok(())
+        match self.0.drain().await {
+            Ok(()) => Ok(()),
+            // A blog that never rests is looked at as it is.
+            Err(ProcessorError::NotDrained) => {
+                tracing::warn!("the change feed was not drained, so what is late may look like a drift");
+                Ok(())
+            }
+            Err(error) => Err(Fault::new(crate::store::FaultKind::Unavailable, error.to_string())),
         }
-        Err(error) => Err(Fault::new(crate::store::FaultKind::Unavailable, error.to_string())),
     }
 }

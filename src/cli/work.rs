@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::accounts::password::Password;
-use crate::app::{App, Settled};
+use crate::app::{App, Drained};
 use crate::blog::verify::{Report, Verifier, VerifyProgress};
 use crate::changefeed::RebuildProgress;
 use crate::compare::dataset::{DEFAULT_END_MS, DEMO_USERNAMES, Dataset};
@@ -57,7 +57,7 @@ impl Worker for AppWorker {
 impl AppWorker {
     async fn verify(&self, repair: bool, progress: mpsc::Sender<Progress>) -> anyhow::Result<Value> {
         let app = &self.0;
-        let verifier = Verifier::new(Arc::clone(&app.recent), Arc::new(Settled(Arc::clone(app))));
+        let verifier = Verifier::new(Arc::clone(&app.recent), Arc::new(Drained(Arc::clone(&app.processor))));
         let report = |VerifyProgress { done }| tell(&progress, "verifying", done, None);
         let mut report: Report =
             if repair { verifier.repair(report).await? } else { verifier.verify(report).await? };
@@ -80,7 +80,7 @@ impl AppWorker {
             let report = |RebuildProgress { done, total }| tell(&progress, &step, done, Some(total));
             changes += self.0.processor.rebuild(&name, &report).await?.done;
         }
-        self.0.settle().await?;
+        self.0.processor.drain().await?;
         Ok(json!({"changes": changes, "parked": self.parked().await?}))
     }
 
@@ -135,7 +135,7 @@ impl AppWorker {
             })
             .await?;
         tell(&progress, "waiting for the read models", 0, None);
-        app.settle().await?;
+        app.processor.drain().await?;
         let demo_users: Vec<&str> = DEMO_USERNAMES.into_iter().take(users as usize).collect();
         Ok(json!({
             "items": written.done,

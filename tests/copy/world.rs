@@ -78,7 +78,7 @@ impl Blog {
         let id = |name: &str| post[name].as_str().unwrap().parse().unwrap();
         let input = DeletePost { user_id: UserId(id("userId")), post_id: PostId(id("postId")) };
         self.app.commands.delete_post(input, &Ledger::new()).await.unwrap();
-        self.app.settle().await.unwrap();
+        self.app.processor.drain().await.unwrap();
         assert!(items_of(&*self.store).await != items);
     }
 
