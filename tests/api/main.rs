@@ -3,9 +3,13 @@
 
 mod binary;
 mod caller;
+#[path = "../support/emulator.rs"]
+mod emulator;
 mod logs;
 mod provider;
 mod server;
+#[path = "../support/store.rs"]
+mod store;
 
 mod charges;
 mod cli;

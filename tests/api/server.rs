@@ -12,16 +12,15 @@ use onehop::accounts::password::HashingCost;
 use onehop::accounts::secret::SigningSecret;
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
 use onehop::api::{ApiParts, router_of};
-use onehop::app::{App, AppOptions};
+use onehop::app::{App, AppOptions, container_specs};
 use onehop::blog::verify::{Report, Verifier};
 use onehop::cli::work::serve_control;
-use onehop::config::{DataSettings, DurabilitySetting, StoreChoice};
 use onehop::http::server::Server as HttpServer;
 use onehop::store::Clock;
-use tempfile::TempDir;
 
 use crate::caller::Caller;
 use crate::logs;
+use crate::store::{self, Keeper};
 
 /// What the clock shows first: in 2027.
 pub const START_MS: i64 = 1_800_000_000_000;
@@ -58,7 +57,7 @@ pub struct Server {
     pub tokens: Tokens,
     pub http: reqwest::Client,
     address: SocketAddr,
-    directory: TempDir,
+    keeper: Keeper,
 }
 
 impl Server {
@@ -68,13 +67,15 @@ impl Server {
 
     pub async fn start_with(setup: Setup) -> Self {
         logs::capture();
-        let directory = tempfile::tempdir().unwrap();
+        let keeper = store::keep(&container_specs());
         let clock = Arc::new(TickingClock(AtomicI64::new(START_MS)));
-        let app = Arc::new(open(directory.path(), Arc::clone(&clock)).await);
-        let tokens = Tokens::new(
-            &SigningSecret::load_or_create(directory.path()).unwrap(),
-            ACCESS_TOKEN_LIFETIME_DEFAULT,
-        );
+        let ticking: Arc<dyn Clock> = Arc::clone(&clock) as _;
+        let app = Arc::new(keeper.app(AppOptions { hashing: HashingCost::CHEAP, clock: ticking }).await);
+        let secret = match app.data_directory() {
+            Some(directory) => SigningSecret::load_or_create(directory).unwrap(),
+            None => SigningSecret::from_bytes(vec![7; 48]).unwrap(),
+        };
+        let tokens = Tokens::new(&secret, ACCESS_TOKEN_LIFETIME_DEFAULT);
         let provider = setup.issuer.map(|issuer| {
             let documents = Arc::new(HttpDocuments::new().unwrap());
             Arc::new(OidcVerifier::new(&issuer, Some("onehop".to_owned()), documents).unwrap())
@@ -92,7 +93,7 @@ impl Server {
             Ok::<(), std::convert::Infallible>(())
         });
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
-        Self { app, clock, tokens, http, address, directory }
+        Self { app, clock, tokens, http, address, keeper }
     }
 
     /// Brings the read models up to the writes so far.
@@ -107,7 +108,7 @@ impl Server {
     }
 
     pub fn data(&self) -> &Path {
-        self.directory.path()
+        self.keeper.directory()
     }
 
     pub fn url(&self, path: &str) -> String {
@@ -131,17 +132,4 @@ impl Server {
         caller.id = data["user"]["id"].as_str().unwrap().to_owned();
         caller
     }
-}
-
-/// The application over a directory: the one place that chooses a store.
-async fn open(directory: &Path, clock: Arc<TickingClock>) -> App {
-    let data = DataSettings {
-        data: directory.to_owned(),
-        durability: DurabilitySetting::Relaxed,
-        physical_partitions: Some(4),
-        cache_mib: 8,
-    };
-    App::open_with(&StoreChoice::Embedded(data.embedded()), AppOptions { hashing: HashingCost::CHEAP, clock })
-        .await
-        .unwrap()
 }

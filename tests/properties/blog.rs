@@ -4,34 +4,28 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use onehop::accounts::password::{HashingCost, HashingLimits, PasswordHasher};
-use onehop::app::{App, Drained};
+use onehop::app::{App, AppOptions, Drained, container_specs};
 use onehop::blog::commands::{CommandLimits, CommandParts, Commands};
 use onehop::blog::containers::{ACCOUNTS, FEED, POSTS, USERS};
 use onehop::blog::ids::RandomIds;
 use onehop::blog::verify::Verifier;
-use onehop::config::{DataSettings, DurabilitySetting, StoreChoice};
 use onehop::store::{FeedRequest, Ledger};
-use tempfile::TempDir;
+
+use crate::store::{self, Keeper};
 
 pub struct Blog {
     pub app: App,
     pub commands: Commands,
-    directory: TempDir,
+    keeper: Keeper,
 }
 
 impl Blog {
     pub async fn new() -> Self {
-        Self::open(tempfile::tempdir().expect("a temporary directory")).await
+        Self::open(store::keep(&container_specs())).await
     }
 
-    async fn open(directory: TempDir) -> Self {
-        let data = DataSettings {
-            data: directory.path().to_owned(),
-            durability: DurabilitySetting::Relaxed,
-            physical_partitions: Some(3),
-            cache_mib: 8,
-        };
-        let app = App::open(&StoreChoice::Embedded(data.embedded())).await.expect("the data directory opens");
+    async fn open(keeper: Keeper) -> Self {
+        let app = keeper.app(AppOptions::default()).await;
         let passwords = PasswordHasher::new(HashingCost::CHEAP, HashingLimits::default());
         let commands = Commands::new(CommandParts {
             store: Arc::clone(&app.store),
@@ -41,7 +35,7 @@ impl Blog {
             tasks: app.tasks.clone(),
             limits: CommandLimits::default(),
         });
-        Self { app, commands, directory }
+        Self { app, commands, keeper }
     }
 
     /// Has the readers of the change feed run in the background, as a server has them.
@@ -51,10 +45,10 @@ impl Blog {
 
     /// Ends the process in an orderly way and starts another on its data.
     pub async fn restart(self) -> Self {
-        let Self { app, commands, directory } = self;
+        let Self { app, commands, keeper } = self;
         app.close().await;
         drop((app, commands));
-        Self::open(directory).await
+        Self::open(keeper).await
     }
 
     /// Ends the process and the blog with it.

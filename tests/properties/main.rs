@@ -9,10 +9,14 @@ mod acts;
 mod agreement;
 mod answers;
 mod blog;
+#[path = "../support/emulator.rs"]
+mod emulator;
 mod long_feed;
 mod model;
 mod play;
 mod random_commands;
+#[path = "../support/store.rs"]
+mod store;
 
 use proptest::prelude::ProptestConfig;
 

@@ -3,8 +3,12 @@
 
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+use std::path::Path;
 use std::sync::Arc;
 
+use onehop::app::{App, AppOptions, OpenStore, container_specs};
+use onehop::changefeed::Sharing;
+use onehop::config::Member;
 use onehop::store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
 use onehop::store::{Clock, ContainerSpec, Store};
 use tempfile::TempDir;
@@ -32,16 +36,54 @@ pub fn is_cosmos() -> bool {
 
 /// A fresh, empty store with these containers.
 pub async fn open(specs: &[ContainerSpec], clock: Arc<dyn Clock>) -> (Arc<dyn Store>, Keeper) {
+    let keeper = keep(specs);
+    (keeper.open(specs, clock).await.store(), keeper)
+}
+
+/// An empty account or directory.
+pub fn keep(specs: &[ContainerSpec]) -> Keeper {
     if is_cosmos() {
-        let emulator = Emulator::new(specs, u32::from(PHYSICAL_PARTITIONS));
-        return (Arc::new(emulator.open().await), Keeper::Emulator(emulator));
+        return Keeper::Emulator(Emulator::new(specs, u32::from(PHYSICAL_PARTITIONS)));
     }
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let config = EmbeddedConfig {
-        durability: Durability::Relaxed,
-        physical_partitions: Some(PHYSICAL_PARTITIONS),
-        ..EmbeddedConfig::new(directory.path())
-    };
-    let store = EmbeddedStore::open(&config, specs, clock).expect("the store opens");
-    (Arc::new(store), Keeper::Directory(directory))
+    Keeper::Directory(tempfile::tempdir().expect("a temporary directory"))
+}
+
+impl Keeper {
+    /// Opens the store, or opens it again.
+    pub async fn open(&self, specs: &[ContainerSpec], clock: Arc<dyn Clock>) -> OpenStore {
+        match self {
+            Self::Emulator(emulator) => OpenStore::Cosmos(Arc::new(emulator.open().await)),
+            Self::Directory(directory) => {
+                let config = EmbeddedConfig {
+                    durability: Durability::Relaxed,
+                    physical_partitions: Some(PHYSICAL_PARTITIONS),
+                    cache_bytes: 8 * 1024 * 1024,
+                    ..EmbeddedConfig::new(directory.path())
+                };
+                let store = EmbeddedStore::open(&config, specs, clock).expect("the store opens");
+                OpenStore::Embedded(Arc::new(store))
+            }
+        }
+    }
+
+    /// An app over the store, as a process has it.
+    pub async fn app(&self, options: AppOptions) -> App {
+        let store = self.open(&container_specs(), Arc::clone(&options.clock)).await;
+        let member = match self {
+            Self::Directory(_) => Member::alone(),
+            Self::Emulator(_) => Member { owner: "test".to_owned(), sharing: Sharing::with_others() },
+        };
+        App::over(&store, member, options).await.expect("the app opens")
+    }
+
+    /// The directory that holds the data.
+    ///
+    /// # Panics
+    /// Where there is none.
+    pub fn directory(&self) -> &Path {
+        match self {
+            Self::Directory(directory) => directory.path(),
+            Self::Emulator(_) => panic!("an account has no directory"),
+        }
+    }
 }
