@@ -1,5 +1,6 @@
 //! The change feed processor with several instances over one store, seen through a toy projection: no blog here.
 
+mod memos;
 mod pages;
 mod schedules;
 mod sharing;

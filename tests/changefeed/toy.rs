@@ -127,10 +127,14 @@ impl World {
 
     pub async fn instance_with(&self, settings: Settings) -> Processor {
         let copier = Copier { owner: settings.owner.clone(), diary: Arc::clone(&self.diary) };
+        self.instance_of(Arc::new(copier), settings).await
+    }
+
+    pub async fn instance_of(&self, projection: Arc<dyn Projection>, settings: Settings) -> Processor {
         let opened = Processor::open(
             self.store.clone(),
             self.clock.clone(),
-            vec![Arc::new(copier)],
+            vec![projection],
             settings,
             CancellationToken::new(),
         );
