@@ -80,10 +80,13 @@ impl RangeReader {
         self.position.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Tells it that its range was split: it ends with the page in hand.
-    pub(super) fn end_with(&self, parts: Vec<FeedRange>) {
-        *self.parts.lock().unwrap_or_else(PoisonError::into_inner) = Some(parts);
-        self.wake.notify_one();
+    /// Tells it what its range was split into, if it was: then it ends with the page in hand.
+    pub(super) fn end_with(&self, parts: Option<Vec<FeedRange>>) {
+        let ends = parts.is_some();
+        *self.parts.lock().unwrap_or_else(PoisonError::into_inner) = parts;
+        if ends {
+            self.wake.notify_one();
+        }
     }
 
     /// Works on one page.

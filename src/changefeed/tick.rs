@@ -1,6 +1,7 @@
 //! A tick: what the lease container says, made to agree with the feed ranges that there are, and this instance's share
 //! of it taken.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures::future::join_all;
@@ -21,6 +22,8 @@ struct Listed {
     /// It was created a moment ago as this instance's.
     fresh: bool,
     waits: bool,
+    /// What its range was split into.
+    parts: Option<Vec<FeedRange>>,
 }
 
 /// Whether a tick may take a lease from an instance that is alive.
@@ -96,6 +99,7 @@ impl Instance {
                 stored: stored.clone(),
                 fresh: false,
                 waits: false,
+                parts: None,
             })
             .collect();
         let leased: Vec<_> = leases.iter().map(|lease| lease.stored.item.range.clone()).collect();
@@ -103,10 +107,9 @@ impl Instance {
         let (waiting, uncovered) = (coverage.waiting(), coverage.uncovered());
         for lease in &mut leases {
             lease.waits = waiting.contains(&lease.stored.item.range);
-            if let Some(reader) = self.held.get(&lease.stored.item.id)
-                && let Some(parts) = coverage.parts_of(&lease.stored.item.range)
-            {
-                reader.end_with(parts);
+            lease.parts = coverage.parts_of(&lease.stored.item.range);
+            if let Some(reader) = self.held.get(&lease.stored.item.id) {
+                reader.end_with(lease.parts.clone());
             }
         }
         for covered in join_all(uncovered.iter().map(|range| self.cover(runner, range))).await {
@@ -126,7 +129,10 @@ impl Instance {
             item = item.acquired_by(host);
         }
         let id = item.id.clone();
-        let listed = |stored, fresh| Listed { runner: Arc::clone(runner), stored, fresh, waits: false };
+        let listed = |stored, fresh| {
+            let runner = Arc::clone(runner);
+            Listed { runner, stored, fresh, waits: false, parts: None }
+        };
         let covered = match Stored::create(host, item, &ledger).await {
             Ok(Some(stored)) => Ok(Some(listed(stored, fresh))),
             Ok(None) => {
@@ -145,7 +151,9 @@ impl Instance {
         let mut known = Vec::with_capacity(leases.len());
         let mut acquired: Vec<(Arc<Runner>, Lease)> = Vec::new();
         let mut taking = Vec::new();
-        for Listed { runner, stored, fresh, .. } in leases {
+        let mut ends: HashMap<String, Vec<FeedRange>> = HashMap::new();
+        for Listed { runner, stored, fresh, parts, .. } in leases {
+            ends.extend(parts.map(|parts| (stored.item.id.clone(), parts)));
             known.push(KnownLease {
                 runner: Arc::clone(&runner),
                 item: LeaseItem { notes: Vec::new(), ..stored.item.clone() },
@@ -162,7 +170,10 @@ impl Instance {
             if let Some(known) = known.iter_mut().find(|known| known.item.id == lease.item().id) {
                 known.item = LeaseItem { notes: Vec::new(), ..lease.item().clone() };
             }
-            self.held.insert(RangeReader::new(runner, lease));
+            let ends = ends.remove(&lease.item().id);
+            let reader = RangeReader::new(runner, lease);
+            reader.end_with(ends);
+            self.held.insert(reader);
         }
         self.learn(known);
         failed.map_or(Ok(()), Err)

@@ -196,14 +196,12 @@ async fn old_leases_that_another_instance_holds_are_adopted_and_honoured() {
 #[tokio::test]
 async fn partitions_parked_by_another_instance_stay_parked_after_a_take_over() {
     let world = World::new(2);
-    let (ada, bob) = (world.instance("ada").await, world.instance("bob").await);
-    ada.tick().await.expect("a tick");
-    bob.tick().await.expect("a tick");
     // Opened before anything is parked.
+    let (ada, bob) = (world.instance("ada").await, world.instance("bob").await);
     for home in 0..12 {
         world.put_thing(home, 1, true).await;
     }
-    while ada.run_once().await.expect("a turn") + bob.run_once().await.expect("a turn") > 0 {}
+    ada.drain().await.expect("drained");
     drop(ada);
     world.put_many(1).await;
     world.clock.advance_ms(EXPIRY_MS);

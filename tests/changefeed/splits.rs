@@ -1,7 +1,7 @@
 //! Feed ranges that are split and merged while instances read them.
 
 use onehop::changefeed::{LEASES, Settings};
-use onehop::store::FaultKind;
+use onehop::store::{FaultKind, WriteOp};
 
 use crate::splitting_store::Verdict;
 use crate::toy::{COPIES, EXPIRY_MS, World, shared};
@@ -114,6 +114,34 @@ async fn a_crash_between_the_steps_of_a_split_loses_nothing() {
         world.assert_current().await;
         world.assert_in_order();
     }
+}
+
+#[tokio::test]
+async fn the_parts_of_an_interrupted_split_wait_for_its_end() {
+    let world = World::new(1);
+    world.put_many(1).await;
+    let ada = world.instance("ada").await;
+    ada.run_once().await.expect("a turn");
+    world.store.split(0);
+    ada.tick().await.expect("a tick");
+    world.store.judge(|_, operation| match operation {
+        WriteOp::Delete { .. } => Verdict::Fail(FaultKind::Internal),
+        _ => Verdict::Pass,
+    });
+    ada.run_once().await.expect_err("the lease of the whole cannot be deleted");
+    drop(ada);
+    world.store.mend();
+    assert_eq!(world.ranges_leased().await, ["0-3", "0-7", "4-7"]);
+    world.clock.advance_ms(EXPIRY_MS);
+    let bob = world.instance("bob").await;
+    bob.tick().await.expect("a tick");
+    let owners: Vec<_> = world.leases().await.into_iter().map(|lease| lease.owner).collect();
+    let owners: Vec<_> = owners.iter().map(Option::as_deref).collect();
+    assert_eq!(owners, [Some("ada"), Some("bob"), Some("ada")]);
+    bob.drain().await.expect("drained");
+    assert_eq!(world.ranges_leased().await, ["0-3", "4-7"]);
+    assert_eq!(world.holdings(&["bob"]).await, [2]);
+    assert_eq!(world.projected(), 12, "nothing was read twice");
 }
 
 #[tokio::test]
