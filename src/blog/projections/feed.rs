@@ -177,7 +177,9 @@ fn refill(
 ) -> Result<Step, ProjectionError> {
     change.item.decode::<PostItem>()?;
     if listing.oldest().as_ref() != after {
-        return Ok(ask_settle(Vec::new()));
+        // From the start: the changed post itself may be one that has to follow, and only there the older posts are
+        // asked for afresh. A memo of them may be from before it was written.
+        return Ok(Step::ask(vec![self::listing()]));
     }
     let posts = older.items.iter().filter_map(|item| item.decode::<PostItem>().ok());
     let copies: Vec<_> = posts.map(|post| PostCopyItem::of(&post)).collect();
@@ -371,6 +373,17 @@ mod tests {
             answer(&FeedPosts, &change, &step, &[feed(12..20), page(vec![item(1, &post(4, &ada))], false)]);
         assert!(step.writes().is_empty());
         assert_eq!(asked(&step), ["memo listing"]);
+    }
+
+    #[test]
+    fn a_post_older_than_a_short_feed_that_moved_is_never_looked_for_in_a_memo() {
+        let change = change_of(&post(5, &user(1, "ada", 1)));
+        let fresh = asked(&answer(&FeedPosts, &change, &first(&FeedPosts, &change), &[feed(10..20)]));
+        assert!(!fresh[1].contains("memo"), "{fresh:?}");
+        let step = answer(&FeedPosts, &change, &first(&FeedPosts, &change), &[feed(10..20)]);
+        let step = answer(&FeedPosts, &change, &step, &[feed(12..20), page(Vec::new(), false)]);
+        let step = answer(&FeedPosts, &change, &step, &[feed(12..20)]);
+        assert_eq!(asked(&step), fresh);
     }
 
     #[test]
