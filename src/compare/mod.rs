@@ -1,4 +1,5 @@
 //! Data sets and the comparison of data models.
 
+pub mod article;
 pub mod dataset;
 pub mod seed;
