@@ -12,7 +12,7 @@ SOAK_SEED ?= 1
 # directory and its control socket.
 BOTH_STORES := (binary(api) - test(/^(control|cli|readme)::/)) + binary(projections) + binary(commands) + binary(graphql) + binary(models_agree) + binary(operations)
 
-.PHONY: soak run build test bench fmt web web-test rust-test browser-test chromium nextest clean
+.PHONY: soak cosmos-test run build test bench fmt web web-test rust-test browser-test chromium nextest clean
 
 # Serves a demo blog at http://127.0.0.1:8080 out of ./data, which the first start fills.
 run: web
@@ -34,6 +34,10 @@ bench: web
 # Random commands, faults, splits and deaths of processes, for SOAK_MINUTES from the seed SOAK_SEED on.
 soak:
 	SOAK_MINUTES=$(SOAK_MINUTES) SOAK_SEED=$(SOAK_SEED) $(CARGO) test --test cosmos -- --ignored --nocapture every_episode_ends_well
+
+# The store contract over an account or an emulator: ONEHOP_TEST_COSMOS_ENDPOINT and ONEHOP_TEST_COSMOS_KEY say which.
+cosmos-test: nextest
+	$(CARGO) nextest run --locked --run-ignored only -E 'binary(store_contract) and test(contract::account::)'
 
 fmt:
 	$(CARGO) fmt

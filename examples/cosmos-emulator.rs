@@ -16,6 +16,7 @@ use axum::extract::{DefaultBodyLimit, Query, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
+use axum::serve::ListenerExt;
 use azure_core::http::{Request, Url};
 use azure_data_cosmos_driver::in_memory_emulator::{
     ConsistencyLevel, InMemoryEmulatorHttpClient, VirtualAccountConfig, VirtualRegion,
@@ -43,6 +44,8 @@ async fn main() -> anyhow::Result<()> {
     let Arguments { listen } = Arguments::parse();
     let listener = TcpListener::bind(listen).await.context("--listen")?;
     let base: Url = format!("http://{}", listener.local_addr()?).parse()?;
+    // Small answers are not held back for more.
+    let listener = listener.tap_io(|connection| drop(connection.set_nodelay(true)));
     let region = VirtualRegion::new("East US", base.clone());
     let account = VirtualAccountConfig::new(vec![region])?
         .with_consistency(ConsistencyLevel::Session)
@@ -82,7 +85,10 @@ async fn forward(
 ) -> Response {
     match answer(&emulator, &method, &uri, &headers, body).await {
         Ok(response) => response,
-        Err(error) => (StatusCode::BAD_GATEWAY, format!("{error:#}\n")).into_response(),
+        Err(error) => {
+            eprintln!("{method} {uri}: {error:#}");
+            (StatusCode::BAD_GATEWAY, format!("{error:#}\n")).into_response()
+        }
     }
 }
 
@@ -98,7 +104,7 @@ async fn answer(
     url.set_query(uri.query());
     let mut request = Request::new(url, method.as_str().parse()?);
     for (name, value) in headers {
-        request.insert_header(name.as_str().to_owned(), value.to_str()?.to_owned());
+        request.insert_header(name.as_str().to_owned(), from_ascii(value.to_str()?)?);
     }
     request.set_body(body);
     let answer = emulator.http.execute_request(&request).await?.try_into_raw_response().await?;
@@ -106,7 +112,25 @@ async fn answer(
     *response.status_mut() = StatusCode::from_u16(u16::from(answer.status()))?;
     for (name, value) in answer.headers().iter() {
         let name = HeaderName::from_bytes(name.as_str().as_bytes())?;
-        response.headers_mut().insert(name, HeaderValue::from_str(value.as_str())?);
+        response.headers_mut().insert(name, HeaderValue::from_str(&to_ascii(value.as_str()))?);
     }
     Ok(response)
+}
+
+/// Before a header's value that was written in another way.
+const WRITTEN_AS_BYTES: &str = "bytes:";
+
+/// The emulator puts ids into its continuations, and a header with characters beyond ASCII is lost on the way.
+fn to_ascii(value: &str) -> String {
+    if value.is_ascii() {
+        return value.to_owned();
+    }
+    value.bytes().fold(WRITTEN_AS_BYTES.to_owned(), |written, byte| format!("{written}{byte:02x}"))
+}
+
+fn from_ascii(value: &str) -> anyhow::Result<String> {
+    let Some(written) = value.strip_prefix(WRITTEN_AS_BYTES) else { return Ok(value.to_owned()) };
+    let byte = |start: usize| u8::from_str_radix(written.get(start..start + 2).unwrap_or_default(), 16);
+    let bytes: Result<Vec<u8>, _> = (0..written.len()).step_by(2).map(byte).collect();
+    Ok(String::from_utf8(bytes?)?)
 }

@@ -3,6 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use azure_data_cosmos::DatabaseClient;
+use onehop::store::cosmos::provision::{self, Wanted};
+use onehop::store::cosmos::{Consistency, CosmosSettings, CosmosStore, Credential, Patience, client_of};
 use onehop::store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
 use onehop::store::{ManualClock, Store};
 use tempfile::TempDir;
@@ -78,22 +81,79 @@ pub async fn cosmos() -> Subject {
     Subject::new(Box::new(Cosmos(Emulator::new(SPECS, 4)))).await
 }
 
+/// A database of its own in the account that `ONEHOP_TEST_COSMOS_ENDPOINT` names. Its key is in
+/// `ONEHOP_TEST_COSMOS_KEY`, and `ONEHOP_TEST_COSMOS_BINARY=false` keeps to JSON as text.
+pub async fn account() -> (Subject, Database) {
+    let variable = |name: &str| std::env::var(name).ok();
+    let name = format!("onehop-test-{}", uuid::Uuid::now_v7());
+    let settings = CosmosSettings {
+        endpoint: variable("ONEHOP_TEST_COSMOS_ENDPOINT").expect("ONEHOP_TEST_COSMOS_ENDPOINT is set"),
+        database: name.clone(),
+        credential: Credential::Key(
+            variable("ONEHOP_TEST_COSMOS_KEY").expect("ONEHOP_TEST_COSMOS_KEY is set"),
+        ),
+        preferred_regions: Vec::new(),
+        consistency: Consistency::Account,
+        binary_encoding: variable("ONEHOP_TEST_COSMOS_BINARY").is_none_or(|binary| binary != "false"),
+        patience: Patience::default(),
+    };
+    let client = client_of(&settings).await.expect("a client");
+    let wanted = Wanted::new(&name, SPECS, None);
+    for step in &wanted.everything().steps {
+        provision::apply(&client, &name, step).await.expect("the database is made");
+    }
+    let database = Database(client.database_client(name));
+    (Subject::new(Box::new(Account(settings))).await, database)
+}
+
+/// A database that a test leaves behind where it fails.
+pub struct Database(DatabaseClient);
+
+impl Database {
+    pub async fn delete(self) {
+        self.0.delete(None).await.expect("the database is deleted");
+    }
+}
+
+struct Account(CosmosSettings);
+
+#[async_trait]
+impl Adapter for Account {
+    fn capabilities(&self) -> Capabilities {
+        OF_THE_SERVICE
+    }
+
+    async fn open(&self) -> Arc<dyn Store> {
+        Arc::new(CosmosStore::connect(&self.0, SPECS).await.expect("the containers are there"))
+    }
+
+    async fn advance_ms(&self, _by_ms: i64) {
+        unimplemented!("the service has its own time")
+    }
+
+    async fn purge_expired(&self) -> usize {
+        unimplemented!("the service purges on its own")
+    }
+}
+
+const OF_THE_SERVICE: Capabilities = Capabilities {
+    reopen: true,
+    move_time: false,
+    purge: false,
+    signal: true,
+    verbatim: false,
+    any_id: false,
+    tells_drained: false,
+    orders_batches: false,
+    charges_all: false,
+};
+
 struct Cosmos(Emulator);
 
 #[async_trait]
 impl Adapter for Cosmos {
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            reopen: true,
-            move_time: false,
-            purge: false,
-            signal: true,
-            verbatim: false,
-            any_id: false,
-            tells_drained: false,
-            orders_batches: false,
-            charges_all: false,
-        }
+        OF_THE_SERVICE
     }
 
     async fn open(&self) -> Arc<dyn Store> {
