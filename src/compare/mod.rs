@@ -2,4 +2,5 @@
 
 pub mod article;
 pub mod dataset;
+pub mod plan;
 pub mod seed;

@@ -192,6 +192,6 @@ fn tell_charges(response: &mut Response, ledger: &Ledger, tells_operations: bool
 }
 
 /// Request charges have two decimals; sums of them shall, too.
-fn hundredths(charge: f64) -> f64 {
+pub(super) fn hundredths(charge: f64) -> f64 {
     (charge * 100.0).round() / 100.0
 }

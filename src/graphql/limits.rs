@@ -8,7 +8,9 @@ use async_graphql::parser::types::{
 };
 use async_graphql::{Name, ServerError};
 
+use super::comparison::ReadRequest;
 use super::errors::{Code, document_error};
+use crate::compare::plan::ReadPlan;
 
 /// How deep selections may nest. The introspection query of `GraphiQL` takes 15.
 pub const DEPTH_MAX: usize = 16;
@@ -18,6 +20,9 @@ const LEVELS_MAX: usize = 32;
 pub const COMPLEXITY_MAX: usize = 10_000;
 /// What reading a list adds to its fields: nested lists are one read for each of their parents.
 const LIST_READ_COMPLEXITY: usize = 10;
+/// What each operation of a comparison adds to its fields. All six requests with their largest pages fit into one
+/// document.
+const COMPARED_OPERATION_COMPLEXITY: usize = 5;
 /// How many fields a document may select, with every fragment written out.
 pub const FIELDS_MAX: usize = 1_000;
 /// How many fields of a document may be renamed.
@@ -33,6 +38,13 @@ pub(super) fn list(first: i32, fields: usize) -> usize {
     let items = usize::try_from(first).unwrap_or(0).clamp(1, crate::blog::reads::FIRST_MAX);
     // One more than the limit is as much too much as any larger number.
     fields.saturating_mul(items).saturating_add(LIST_READ_COMPLEXITY).min(COMPLEXITY_MAX + 1)
+}
+
+/// The complexity of a comparison: its fields for each of its plans, and every operation that these may take.
+pub(super) fn comparison(request: ReadRequest, first: i32, fields: usize) -> usize {
+    let items = usize::try_from(first).unwrap_or(0).clamp(1, crate::blog::reads::FIRST_MAX);
+    let operations = request.operations_max(items) * COMPARED_OPERATION_COMPLEXITY;
+    fields.saturating_mul(ReadPlan::ALL.len()).saturating_add(operations).min(COMPLEXITY_MAX + 1)
 }
 
 /// Checks a document against the limits of this module, save complexity.

@@ -6,6 +6,7 @@
 
 mod at_hand;
 mod comment;
+mod comparison;
 mod connections;
 mod date_time;
 mod errors;

@@ -3,6 +3,7 @@
 use async_graphql::{Context, ID, Object, Result};
 
 use super::at_hand::One;
+use super::comparison::{self, ReadPlan, ReadRequest};
 use super::connections::{self, PageArguments, PostConnection};
 use super::errors::bad_input;
 use super::ids::{GlobalId, InvalidId};
@@ -102,6 +103,20 @@ impl Query {
         let page = PageArguments { first, after }.parse::<Post>()?;
         let posts = scope.reads(model).feed(&page, scope.session()).await;
         Ok(One(connections::posts(posts.map_err(|fault| scope.fault(&fault))?, &page, model, scope)))
+    }
+
+    /// Runs one read request of the article under each data model, on the live data, and says what each read did. It
+    /// writes nothing, and its charge is the sum of all plans.
+    #[graphql(complexity = "limits::comparison(request, first, child_complexity)")]
+    async fn comparison(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The request.")] request: ReadRequest,
+        #[graphql(desc = "A user's id for Q1 and Q3, a post's for Q2, Q4 and Q5; Q6 has no use for one.")]
+        id: Option<ID>,
+        #[graphql(desc = "How many items of a list, 1 to 100.", default = 20)] first: i32,
+    ) -> Result<Vec<ReadPlan>> {
+        comparison::compare(scope::of(ctx), request, id.as_ref(), first).await
     }
 
     /// Where each change feed projection stands.

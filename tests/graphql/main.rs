@@ -6,6 +6,7 @@ mod blog;
 mod batching;
 mod charges;
 mod commands;
+mod comparison;
 mod errors;
 mod limits;
 mod nodes;
