@@ -72,7 +72,6 @@ pub struct ArticleCell {
 }
 
 /// The 30 cells, request by request and V1, V2, V3.
-#[must_use]
 pub fn cells() -> impl Iterator<Item = ArticleCell> {
     ArticleRequest::ALL.into_iter().zip(TABLE).flat_map(|(request, row)| {
         DataModel::ALL.into_iter().zip(row).map(move |(model, (latency_ms, request_charge))| ArticleCell {
