@@ -2,7 +2,7 @@
 //!
 //! The modules in reading order: [`store`] is the port to a partitioned document store and its adapters;
 //! [`changefeed`] keeps read models current from the store's change feed; [`blog`] is the domain;
-//! [`accounts`] signs people in; [`graphql`] and [`http`] speak to clients; [`compare`] makes data sets;
+//! [`accounts`] signs people in; [`graphql`] and [`http`] speak to clients; [`compare`] says what each data model costs;
 //! [`copy`] takes a blog from one store to another.
 
 #![forbid(unsafe_code)]

@@ -2,5 +2,11 @@
 
 pub mod article;
 pub mod dataset;
+pub mod measure;
+pub mod metered;
 pub mod plan;
+pub mod report;
 pub mod seed;
+pub mod subjects;
+pub mod traffic;
+pub mod writes;
