@@ -1,5 +1,6 @@
 //! The command line: one file for each command.
 
+mod compare;
 mod copy;
 mod progress;
 mod provision;
@@ -31,6 +32,8 @@ pub enum Command {
     Serve(serve::Serve),
     /// Write the article's data set at any size, and wait for the read models
     Seed(seed::Seed),
+    /// Say what each data model costs, on the article's data set at any size
+    Compare(compare::Compare),
     /// Recompute every count, copy, summary and username, and report each drift
     Verify(verify::Verify),
     /// Fill read models again from the beginning of the change feed
@@ -63,6 +66,7 @@ impl Cli {
         match self.command {
             Command::Serve(command) => command.run().await,
             Command::Seed(command) => command.run().await,
+            Command::Compare(command) => command.run().await,
             Command::Verify(command) => command.run().await,
             Command::Rebuild(command) => command.run().await,
             Command::Replay(command) => command.run().await,

@@ -2,11 +2,13 @@
 
 pub mod article;
 pub mod dataset;
+pub mod html;
 pub mod measure;
 pub mod metered;
 pub mod plan;
 pub mod report;
 pub mod seed;
+pub mod show;
 pub mod subjects;
 pub mod traffic;
 pub mod writes;

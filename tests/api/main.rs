@@ -14,6 +14,7 @@ mod store;
 mod charges;
 mod cli;
 mod comments;
+mod compare;
 mod control;
 mod errors;
 mod idempotency;

@@ -1,0 +1,137 @@
+//! `onehop compare`, as a process.
+
+use serde_json::{Value, json};
+
+use crate::binary::{run, run_on};
+
+const SMALL: [&str; 7] = ["compare", "--users", "12", "--samples", "3", "--physical-partitions", "4"];
+
+async fn report(more: &[&str]) -> Value {
+    let output = run(&[&SMALL[..], &["--format", "json"], more].concat()).await;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+fn row<'a>(report: &'a Value, request: &str, model: &str, batched: bool) -> &'a Value {
+    let mut rows = report["rows"].as_array().unwrap().iter();
+    let wanted = json!([request, model, batched]);
+    let found = rows.find(|row| json!([row["request"], row["model"], row["batched"]]) == wanted);
+    found.unwrap_or_else(|| panic!("{wanted}"))
+}
+
+fn told(row: &Value) -> Vec<String> {
+    let operations = row["operations"].as_array().unwrap().iter();
+    operations
+        .map(|operation| {
+            let text = |name: &str| operation[name].to_string().replace('"', "");
+            format!("{} {}", text("kind"), text("container"))
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn a_comparison_runs_every_request_of_the_article_under_every_data_model() {
+    let report = report(&["--rates", "Q3=10,C3=1", "--price-per-100-ru", "0.008"]).await;
+    assert_eq!(report["rows"].as_array().unwrap().len(), 10 * 3 + 6);
+    assert_eq!(
+        json!([report["users"], report["samples"], report["physicalPartitions"], report["chargeSource"]]),
+        json!([12, 3, 4, "estimated"])
+    );
+    for row in report["rows"].as_array().unwrap() {
+        assert!(row["requestCharge"].as_f64().unwrap() > 0.0, "{row}");
+        assert!(row["latencyMs"]["p99"].as_f64() >= row["latencyMs"]["median"].as_f64(), "{row}");
+        assert_eq!(row["articleRequestCharge"].is_null(), row["batched"] == true, "{row}");
+        assert_eq!(row["deviation"].is_null(), row["batched"] == true, "{row}");
+    }
+    for request in ["Q1", "Q2", "Q3", "Q4", "Q5", "Q6"] {
+        let row = row(&report, request, "V3", false);
+        assert_eq!(told(row).len(), 1, "{row}");
+        assert_eq!(
+            json!([row["operations"][0]["times"], row["operations"][0]["physicalPartitions"]]),
+            json!([1, 1])
+        );
+    }
+    assert_eq!(row(&report, "Q6", "V1", false)["operations"][0]["physicalPartitions"], 4);
+    let models = report["traffic"]["models"].as_array().unwrap();
+    assert!(models.iter().all(|model| model["monthlyBill"].as_f64().unwrap() >= 4.0 * 0.008 * 730.0));
+    assert!(report["traffic"]["breakEvenReadsPerWrite"].as_f64().unwrap() > 0.0);
+}
+
+#[tokio::test]
+async fn each_data_model_writes_in_its_own_way() {
+    let report = report(&[]).await;
+    for request in ["C1", "C2", "C3", "C4"] {
+        let single = row(&report, request, "V1", false);
+        assert_eq!(told(single), [if request == "C1" { "CREATE users" } else { "CREATE posts" }]);
+        assert_eq!(single["projectionCharge"], 0.0);
+    }
+    for request in ["C3", "C4"] {
+        assert_eq!(told(row(&report, request, "V2", false)), ["POINT_READ posts", "BATCH posts"]);
+        let commanded = row(&report, request, "V3", false);
+        assert_eq!(told(commanded).last().unwrap(), "BATCH posts");
+        let [copied, counted] =
+            ["V3", "V2"].map(|model| &row(&report, request, model, false)["projectionCharge"]);
+        assert!(copied.as_f64().unwrap() > counted.as_f64().unwrap(), "{copied} {counted}");
+    }
+}
+
+#[tokio::test]
+async fn the_same_seed_gives_the_same_charges_of_the_reads() {
+    let (first, second) = (report(&["--rng-seed", "7"]).await, report(&["--rng-seed", "7"]).await);
+    for request in ["Q1", "Q2", "Q3", "Q4", "Q5", "Q6"] {
+        for model in ["V1", "V2", "V3"] {
+            let charge = |report| row(report, request, model, false)["requestCharge"].clone();
+            assert_eq!(charge(&first), charge(&second), "{request} {model}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_comparison_is_shown_as_a_table_in_markdown_and_as_one_html_file() {
+    for (format, heading) in [("table", "request"), ("markdown", "| request |"), ("html", "<!doctype html>")]
+    {
+        let output = run(&[&SMALL[..], &["--format", format, "--reads-per-write", "100"]].concat()).await;
+        let shown = String::from_utf8(output.stdout).unwrap();
+        assert!(shown.starts_with(heading), "{shown}");
+        for part in ["619.41", "V1, data loader", "Your traffic", "Request charges are estimates."] {
+            assert!(shown.contains(part), "{format} without {part}: {shown}");
+        }
+        for foreign in ["<script", "http://", "https://", "src=", "@import", "url("] {
+            assert!(!shown.contains(foreign), "{format} with {foreign}");
+        }
+        assert!(!shown.contains("NaN") && !shown.contains("inf"), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn a_comparison_keeps_its_databases_where_it_is_told_to_and_never_overwrites_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let (status, printed) = run_on(directory.path(), &SMALL).await;
+    assert_eq!(status, 0, "{printed}");
+    for model in ["v1", "v2", "v3"] {
+        assert!(directory.path().join("compare").join(model).is_dir(), "{model}");
+    }
+    let data = directory.path().join("compare/v3");
+    assert_eq!(run_on(&data, &["verify"]).await.0, 0, "the commands and projections leave no drift");
+    let (status, printed) = run_on(directory.path(), &SMALL).await;
+    assert_eq!(status, 2, "{printed}");
+    assert!(printed.contains("--data"), "{printed}");
+}
+
+#[tokio::test]
+async fn a_bad_setting_of_a_comparison_is_refused_by_the_name_of_its_flag() {
+    for (flag, value) in [
+        ("--users", "0"),
+        ("--samples", "0"),
+        ("--format", "pdf"),
+        ("--rates", "Q9=1"),
+        ("--reads-per-write", "-1"),
+        ("--price-per-100-ru", "free"),
+        ("--physical-partitions", "0"),
+    ] {
+        let output = run(&["compare", &format!("{flag}={value}")]).await;
+        let printed = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{flag} {value}: {printed}");
+        assert!(printed.contains(flag), "{flag} {value}: {printed}");
+    }
+}
