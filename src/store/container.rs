@@ -43,3 +43,22 @@ pub struct ContainerSpec {
     /// Properties that no query filters or sorts by: where the store charges for indexing, they are left out.
     pub unindexed: &'static [&'static str],
 }
+
+/// Properties by which every query filters.
+const FILTERED: [&str; 2] = ["type", "deleted"];
+
+impl ContainerSpec {
+    /// The properties that query shapes filter or sort by, each once: what an indexing policy includes. `id` is not
+    /// among them, as it is always indexed.
+    #[must_use]
+    pub fn indexed_properties(&self) -> Vec<&'static str> {
+        let mut properties = FILTERED.to_vec();
+        let more = self.order_by.iter().chain(self.equality).chain([&self.partition_key]);
+        for property in more.filter(|property| **property != "id") {
+            if !properties.contains(property) {
+                properties.push(property);
+            }
+        }
+        properties
+    }
+}

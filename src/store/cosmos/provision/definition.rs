@@ -11,8 +11,6 @@ use azure_data_cosmos::models::{
 
 use crate::store::ContainerSpec;
 
-/// Properties by which every query filters.
-const FILTERED: [&str; 2] = ["type", "deleted"];
 /// The service adds this path where `/*` is excluded; named here, what it returns is what was sent.
 const ETAG_PATH: &str = "/\"_etag\"/?";
 
@@ -30,16 +28,9 @@ pub fn definition(spec: &ContainerSpec) -> ContainerProperties {
 /// Every path is excluded but those that a query shape filters or sorts by: each indexed path makes each write dearer.
 /// `id` is always indexed. The partition key is not unless it is `id`, and reads of many keys filter by it.
 fn indexing_policy(spec: &ContainerSpec) -> IndexingPolicy {
-    let mut properties: Vec<&str> = FILTERED.to_vec();
-    let more = spec.order_by.iter().chain(spec.equality).chain([&spec.partition_key]);
-    for property in more.filter(|property| **property != "id") {
-        if !properties.contains(property) {
-            properties.push(property);
-        }
-    }
     let mut policy = IndexingPolicy::default().with_indexing_mode(IndexingMode::Consistent);
     policy.automatic = true;
-    for property in properties {
+    for property in spec.indexed_properties() {
         policy = policy.with_included_path(format!("{}/?", path_of(property)));
     }
     policy = policy.with_excluded_path("/*").with_excluded_path(ETAG_PATH);
