@@ -1,5 +1,6 @@
 //! What the embedded store promises beyond the port: its directory, its durability, and the ends of its process.
 
+mod charges;
 mod crash;
 mod damage;
 mod directory;

@@ -5,7 +5,7 @@
 //! in the cache, and a disk read where it is not. Physical partitions are modelled: items are placed by a hash of
 //! their partition key, and a query without a partition key visits every one. Request charges are estimates.
 
-mod charges;
+pub mod charges;
 mod directory;
 mod ends;
 mod engine;
@@ -14,6 +14,7 @@ mod header;
 mod keys;
 mod open;
 mod prepare;
+mod properties;
 mod reader;
 mod writer;
 
@@ -36,7 +37,8 @@ use super::{
 };
 use directory::Directory;
 use engine::{Engine, Space};
-use prepare::{kind_of, prepare};
+use prepare::{kind_of, prepare, written_before};
+use reader::FannedOut;
 use writer::{Counters, Intent, Operation, Request};
 
 /// Expired items that wait for the writer at the same time.
@@ -143,11 +145,17 @@ impl EmbeddedStore {
         let mut kind = OperationKind::Batch;
         let mut operations = Vec::with_capacity(batch.operations.len());
         let items = u32::try_from(batch.operations.len()).unwrap_or(u32::MAX);
+        let now_ms = self.clock.now_ms();
         for (position, operation) in batch.operations.into_iter().enumerate() {
             if single {
                 kind = kind_of(&operation);
             }
-            let (operation, operation_charge) = prepare(&container.spec, partition_key, operation)
+            // For the charge alone: the writer may find another, and a fault is no reason to refuse the write.
+            let before = written_before(&operation).and_then(|id| {
+                reader::read(&self.engine.view(), container.id, partition_key, id, now_ms).ok().flatten()
+            });
+            let before = before.as_ref().map(|item| &*item.body);
+            let (operation, operation_charge) = prepare(&container.spec, partition_key, operation, before)
                 .map_err(|reason| rejected(position, reason))?;
             charge += operation_charge.0;
             operations.push(operation);
@@ -235,16 +243,18 @@ impl Store for EmbeddedStore {
 
     async fn query(&self, query: &Query<'_>, ledger: &Ledger) -> Result<QueryPage, Fault> {
         let now_ms = self.clock.now_ms();
-        let (name, physical_partitions, (items, has_more)) = match query {
+        let (name, physical_partitions, page) = match query {
             Query::Partition { container, partition_key, item_type, direction, after, limit } => {
                 let id = self.container(*container)?.id;
                 check_keyset(*after)?;
                 let page = if can_exist(partition_key.as_str(), "") && is_indexable(item_type) {
                     let prefix = keys::live_prefix(id, partition_key.as_str(), item_type);
                     let limit = (*limit).min(limits::PAGE_ITEMS_MAX);
-                    reader::partition_page(&self.engine, &prefix, *direction, *after, limit, now_ms)?
+                    let (items, has_more) =
+                        reader::partition_page(&self.engine, &prefix, *direction, *after, limit, now_ms)?;
+                    FannedOut { returned: items.len(), items, has_more }
                 } else {
-                    (Vec::new(), false)
+                    FannedOut::default()
                 };
                 (*container, 1, page)
             }
@@ -259,7 +269,7 @@ impl Store for EmbeddedStore {
                     let prefix = |physical| keys::equality_prefix(*id, physical, index, value, item_type);
                     self.fan_out(*id, item_type, prefix, *direction, *after, *limit, now_ms).page()?
                 } else {
-                    (Vec::new(), false)
+                    FannedOut::default()
                 };
                 (*container, u32::from(self.partitions), page)
             }
@@ -276,8 +286,11 @@ impl Store for EmbeddedStore {
                 (*container, u32::from(self.partitions), fan_out.page()?)
             }
         };
-        let bytes = items.iter().map(|item| item.body.len()).sum();
-        let charge = charges::query(physical_partitions, items.len(), bytes);
+        let FannedOut { items, has_more, returned } = page;
+        let page_bytes: usize = items.iter().map(|item| item.body.len()).sum();
+        // What was returned beyond the page was not read: it is taken to be as large as the page's own items.
+        let bytes = page_bytes * returned / items.len().max(1);
+        let charge = charges::query(physical_partitions, returned, bytes);
         record(ledger, name, OperationKind::Query, items_count(&items), physical_partitions, charge);
         Ok(QueryPage { items, has_more })
     }
@@ -311,7 +324,7 @@ impl Store for EmbeddedStore {
         let page = feed::page(&self.engine, id, physical, request, self.clock.now_ms())?;
         let bytes = page.changes.iter().map(|change| change.item.body.len()).sum();
         let items = u32::try_from(page.changes.len()).unwrap_or(u32::MAX);
-        let charge = charges::change_feed(bytes);
+        let charge = charges::change_feed(page.changes.len(), bytes);
         record(ledger, request.container, OperationKind::ChangeFeed, items, 1, charge);
         Ok(page)
     }

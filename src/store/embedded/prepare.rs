@@ -1,18 +1,28 @@
 //! Turns an operation of the port into what the writer is asked.
 
-use super::charges;
 use super::writer::{Condition, Intent, Operation};
+use super::{charges, properties};
 use crate::store::document::check_write;
 use crate::store::{ContainerSpec, ETag, OperationKind, Rejection, RequestCharge, WriteOp};
 
-/// Turns an operation of the port into one of the writer, with its estimated charge.
+/// The id of an item that may be there already, so that the charge depends on it. Nothing for a create.
+pub(super) fn written_before(operation: &WriteOp) -> Option<&str> {
+    match operation {
+        WriteOp::Create(_) => None,
+        WriteOp::Upsert(item) | WriteOp::Replace { item, .. } => Some(&item.id),
+        WriteOp::Delete { id, .. } => Some(id),
+    }
+}
+
+/// Turns an operation of the port into one of the writer, with its estimated charge. `before` is the body of the
+/// item that it replaces or deletes.
 pub(super) fn prepare(
     spec: &ContainerSpec,
     partition_key: &str,
     operation: WriteOp,
+    before: Option<&[u8]>,
 ) -> Result<(Operation, RequestCharge), Rejection> {
     let facts = check_write(spec, partition_key, &operation)?;
-    let bytes = operation.body_bytes();
     let number = |if_match: Option<ETag>| if_match.map(|etag| etag.number().unwrap_or(0));
     let (item, condition) = match operation {
         WriteOp::Create(item) => (item, Condition::MustNotExist),
@@ -20,12 +30,14 @@ pub(super) fn prepare(
         WriteOp::Replace { item, if_match } => (item, Condition::MustExist { if_match: number(if_match) }),
         WriteOp::Delete { id, if_match } => {
             let intent = Intent::Delete { if_match: number(if_match) };
-            return Ok((Operation { id, intent }, charges::write(bytes, 0)));
+            let indexed = properties::touched(spec, before, None);
+            let charge = charges::write(before.map_or(0, <[u8]>::len), indexed);
+            return Ok((Operation { id, intent }, charge));
         }
     };
-    let indexed = 2 + spec.equality.len() + usize::from(spec.order_by.is_some());
+    let charge = charges::write(item.body.len(), properties::touched(spec, before, Some(&item.body)));
     let intent = Intent::Put { condition, facts: facts.unwrap_or_default(), body: item.body };
-    Ok((Operation { id: item.id, intent }, charges::write(bytes, indexed)))
+    Ok((Operation { id: item.id, intent }, charge))
 }
 
 /// What the ledger calls an operation.

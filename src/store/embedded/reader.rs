@@ -6,6 +6,7 @@ use std::iter::Rev;
 
 use bytes::Bytes;
 
+use super::charges;
 use super::engine::{Engine, Entry, Space, View, prefix_end};
 use super::header::{Place, VALUE_PREFIX_BYTES, decode_value_prefix};
 use super::keys::{self, ContainerId};
@@ -195,8 +196,16 @@ pub(super) struct FanOut<'a> {
     pub now_ms: i64,
 }
 
+/// A page, and how many items the physical partitions returned for it.
+#[derive(Default)]
+pub(super) struct FannedOut {
+    pub items: Vec<Item>,
+    pub has_more: bool,
+    pub returned: usize,
+}
+
 impl FanOut<'_> {
-    pub(super) fn page(&self) -> Result<(Vec<Item>, bool), Fault> {
+    pub(super) fn page(&self) -> Result<FannedOut, Fault> {
         let view = self.engine.view();
         let mut partitions = Vec::with_capacity(self.prefixes.len());
         let mut heads = BinaryHeap::with_capacity(self.prefixes.len());
@@ -209,17 +218,36 @@ impl FanOut<'_> {
             heads.extend(self.next_head(&mut entries, partition)?);
             partitions.push(entries);
         }
+        // The first entry of each partition that has one was taken as its head.
+        let mut taken = vec![0; partitions.len()];
+        for head in &heads {
+            taken[head.partition] = 1;
+        }
         let mut items = Vec::with_capacity(self.limit.min(128));
+        let mut has_more = false;
         while let Some(head) = heads.pop() {
-            heads.extend(self.next_head(&mut partitions[head.partition], head.partition)?);
+            let next = self.next_head(&mut partitions[head.partition], head.partition)?;
+            taken[head.partition] += usize::from(next.is_some());
+            heads.extend(next);
             if let Some(item) = self.fetch(&view, &head.suffix)? {
                 if items.len() == self.limit {
-                    return Ok((items, true));
+                    has_more = true;
+                    break;
                 }
                 items.push(item);
             }
         }
-        Ok((items, false))
+        let returned = if has_more { self.returned(partitions, &taken) } else { items.len() };
+        Ok(FannedOut { items, has_more, returned })
+    }
+
+    /// How many items the partitions return for a client to merge this page out of, as far as they have them.
+    fn returned(&self, partitions: Vec<impl Iterator<Item = Entry>>, taken: &[usize]) -> usize {
+        let physical_partitions = u32::try_from(partitions.len()).unwrap_or(u32::MAX);
+        let asked = charges::ordered_items_per_partition(physical_partitions, self.limit);
+        // Only counted: an entry that cannot be read is for the query that reaches it to report.
+        let rest = |(rest, taken)| taken + Iterator::take(rest, asked.saturating_sub(taken)).count();
+        partitions.into_iter().zip(taken.iter().copied()).map(rest).sum()
     }
 
     fn next_head(
