@@ -1,9 +1,15 @@
 //! The table of the article "How to model and partition data on Azure Cosmos DB using a real-world example"
 //! (Thomas Weiss, 2019): what it measured for ten requests under three data models, as data.
 //!
-//! It knows the article alone: not what this store would charge, nor what it did.
+//! It knows the article alone, and [`operations`] what its requests do to a store; not what this program's requests do.
+
+mod composition;
 
 use serde::Serialize;
+
+pub use composition::{
+    COMMENTS, FEED_POSTS, LIKES, Operation, PHYSICAL_PARTITIONS, POSTS_OF_USER, Step, estimate, operations,
+};
 
 use crate::blog::reads::DataModel;
 
