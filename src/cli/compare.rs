@@ -19,6 +19,7 @@ use crate::compare::article::ArticleRequest;
 use crate::compare::dataset::{DEFAULT_END_MS, DEFAULT_RNG_SEED, Dataset};
 use crate::compare::measure::{Database, Follower, Workload};
 use crate::compare::metered::Metered;
+use crate::compare::partitions::{self, ContainerPartitions};
 use crate::compare::report::{Report, Row};
 use crate::compare::seed::{SeedProgress, Seeder};
 use crate::compare::traffic::{Rate, Traffic, even_rates};
@@ -149,14 +150,16 @@ impl Compare {
         let physical_partitions = self.physical_partitions.unwrap_or(PHYSICAL_PARTITIONS_DEFAULT);
         let workload =
             Workload::new(Dataset::new(users, self.rng_seed, DEFAULT_END_MS), self.samples as usize);
-        let mut rows = Vec::new();
+        let (mut rows, mut partitions) = (Vec::new(), Vec::new());
         let mut bar = Bar::new();
         for model in DataModel::ALL {
             let config = EmbeddedConfig {
                 physical_partitions: Some(physical_partitions),
                 ..EmbeddedConfig::new(directory.join(format!("{model:?}").to_lowercase()))
             };
-            rows.extend(measure(model, config, &workload, &mut bar).await?);
+            let measured = measure(model, config, &workload, &mut bar).await?;
+            rows.extend(measured.rows);
+            partitions.extend(measured.partitions);
         }
         bar.clear();
         // As in the article's table: by request, then by data model.
@@ -164,6 +167,7 @@ impl Compare {
         Ok(Report {
             traffic: self.traffic.of(&rows),
             rows,
+            partitions,
             users,
             rng_seed: self.rng_seed,
             samples: workload.samples,
@@ -183,19 +187,26 @@ impl TrafficSettings {
     }
 }
 
+/// What was found in one database.
+struct Measured {
+    rows: Vec<Row>,
+    /// Of V3's database, which has every container.
+    partitions: Vec<ContainerPartitions>,
+}
+
 /// Makes the database of a data model, runs the workload on it, and closes it.
 async fn measure(
     model: DataModel,
     config: EmbeddedConfig,
     workload: &Workload,
     bar: &mut Bar,
-) -> anyhow::Result<Vec<Row>> {
+) -> anyhow::Result<Measured> {
     // What hashing a password takes is no part of what a data model costs.
     let options = AppOptions { hashing: HashingCost::CHEAP, ..AppOptions::default() };
     let app = App::open_with(&StoreChoice::Embedded(config), options).await?;
-    let rows = measure_on(&app, model, workload, bar).await;
+    let measured = measure_on(&app, model, workload, bar).await;
     app.close().await;
-    rows
+    measured
 }
 
 async fn measure_on(
@@ -203,7 +214,7 @@ async fn measure_on(
     model: DataModel,
     workload: &Workload,
     bar: &mut Bar,
-) -> anyhow::Result<Vec<Row>> {
+) -> anyhow::Result<Measured> {
     let hash = app.passwords.hash(Password::parse(DEMO_PASSWORD)?).await?;
     let seeder = Seeder {
         store: Arc::clone(&app.store),
@@ -237,7 +248,11 @@ async fn measure_on(
     if let Some(follower) = database.follower {
         follower.processor.release().await;
     }
-    Ok(rows)
+    let partitions = match model {
+        DataModel::V3 => partitions::survey(app.store.as_ref(), &rows).await?,
+        DataModel::V1 | DataModel::V2 => Vec::new(),
+    };
+    Ok(Measured { rows, partitions })
 }
 
 fn writes_of(app: &App, model: DataModel) -> WritePath {

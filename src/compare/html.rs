@@ -48,10 +48,12 @@ pub fn page(report: &Report) -> String {
          <title>What each data model costs</title><style>{STYLE}</style></head><body>\n\
          <h1>What each data model costs</h1>\n<p>Request units of one request, on a logarithmic scale. The line across \
          a bar is the article's figure; what is pale are the projections that a command causes. {} {}</p>\n{body}\
-         <h2>All figures</h2>\n<div class=\"scroll\">{}</div>\n{}</body></html>\n",
+         <h2>All figures</h2>\n<div class=\"scroll\">{}</div>\n\
+         <h2>Partition keys</h2>\n<pre>{}</pre>\n{}</body></html>\n",
         show::source(report),
         escaped(&show::measured(report)),
         figures(report),
+        escaped(&show::partitions_text(report)),
         traffic(report),
     )
 }

@@ -5,6 +5,7 @@ pub mod dataset;
 pub mod html;
 pub mod measure;
 pub mod metered;
+pub mod partitions;
 pub mod plan;
 pub mod report;
 pub mod seed;

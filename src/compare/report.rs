@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::article::{ArticleRequest, cell};
+use super::partitions::ContainerPartitions;
 use super::plan::ReadPlan;
 use super::traffic::Traffic;
 use crate::blog::reads::DataModel;
@@ -32,6 +33,8 @@ pub struct Report {
     pub samples: usize,
     pub physical_partitions: u32,
     pub charge_source: ChargeSource,
+    /// Of V3's database, which has every container.
+    pub partitions: Vec<ContainerPartitions>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traffic: Option<Traffic>,
 }

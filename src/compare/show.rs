@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::partitions::ContainerPartitions;
 use super::report::{Report, Row};
 use super::traffic::Traffic;
 use crate::store::{ChargeSource, FoldedOperation};
@@ -96,9 +97,37 @@ pub fn measured(report: &Report) -> String {
 
 fn foot(report: &Report) -> String {
     let mut text = format!("{} {}\n", source(report), measured(report));
+    text.push('\n');
+    text.push_str(&partitions_text(report));
     if let Some(traffic) = &report.traffic {
         text.push('\n');
         text.push_str(&traffic_text(traffic));
+    }
+    text
+}
+
+/// How the items spread over logical partitions.
+pub(super) fn partitions_text(report: &Report) -> String {
+    let mut text = String::from("Logical partitions of V3's database (median / p99 / largest):\n\n");
+    for found in &report.partitions {
+        let ContainerPartitions { container, partition_key, logical_partitions, items, bytes, .. } = found;
+        let _ = write!(
+            text,
+            "- {container} by {partition_key}: {logical_partitions}; items {} / {} / {}; bytes {} / {} / {}; skew {:.1}; \
+             {:.6} % of 20 GB",
+            items.median,
+            items.p99,
+            items.largest,
+            bytes.median,
+            bytes.p99,
+            bytes.largest,
+            found.skew,
+            found.share_of_storage_limit * 100.0,
+        );
+        if let Some((request, reads)) = found.read.zip(found.reads_per_second_max) {
+            let _ = write!(text, "; {request:?} at most {reads:.0}/s within 10,000 RU/s");
+        }
+        let _ = writeln!(text, ". Verdict: {}.", found.verdict.text);
     }
     text
 }

@@ -14,6 +14,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 pub use check::Verifier;
+pub(crate) use scan::for_each_change;
 
 use crate::store::{Fault, Store};
 

@@ -51,7 +51,7 @@ struct Named<'a> {
 }
 
 /// Reads the whole change feed of a container.
-pub(super) async fn for_each_change(
+pub(crate) async fn for_each_change(
     store: &dyn Store,
     container: ContainerName,
     mut visit: impl FnMut(&Change) -> Result<(), Fault>,
