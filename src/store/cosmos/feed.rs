@@ -1,7 +1,7 @@
 //! The change feed: pages in latest-version mode, and what a feed range is.
 //!
 //! A page is read with a fresh stream from the continuation before it, so nothing is kept between pages, and a stream
-//! that broke off is begun again where the last page ended. A continuation says for each part of the key space how
+//! that broke off, as it does in the middle of a split, is begun again where the last page ended. A continuation says for each part of the key space how
 //! far it was read; the client matches it with the physical partitions there are now. That is why it outlives splits
 //! and merges, and why a continuation of a range serves each of its parts.
 
@@ -18,7 +18,9 @@ use serde_json::{Map, Value};
 
 use super::document::change_of;
 use super::faults::{Doing, fault_of};
-use super::{Container, CosmosStore, charge_of, charge_of_error};
+use super::queries::{Failure, failed};
+use super::retries::Retries;
+use super::{Container, CosmosStore, charge_of};
 use crate::store::{
     Change, Continuation, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, Ledger, OperationKind,
     RequestCharge, limits,
@@ -50,13 +52,36 @@ impl CosmosStore {
         Ok(FeedPage { changes, continuation, drained })
     }
 
-    /// Reads on until there is something, or nothing in any of the physical partitions that the range lies in.
+    /// Looks again, from the same continuation, while physical partitions move.
     async fn look(
         &self,
         container: &Container,
         request: &FeedRequest<'_>,
         charge: &mut RequestCharge,
     ) -> Result<Looked, Fault> {
+        let mut retries = Retries::new(self.patience);
+        loop {
+            match self.look_once(container, request, charge).await {
+                Ok(looked) => return Ok(looked),
+                Err(Failure::Fault(fault)) => return Err(fault),
+                Err(Failure::Service(error)) => {
+                    // A processor has patience of its own: what is refused for its rate goes back to it.
+                    if error.status().is_throttled() || !retries.go_on_after(&error).await {
+                        return Err(fault_of(*error, Doing::ReadingFeed));
+                    }
+                    container.look_up_ranges(true).await?;
+                }
+            }
+        }
+    }
+
+    /// Reads on until there is something, or nothing in any of the physical partitions that the range lies in.
+    async fn look_once(
+        &self,
+        container: &Container,
+        request: &FeedRequest<'_>,
+        charge: &mut RequestCharge,
+    ) -> Result<Looked, Failure> {
         let range: CosmosRange = request.range.0.parse().map_err(not_ours)?;
         let leaves =
             container.look_up_ranges(false).await?.iter().filter(|leaf| leaf.overlaps(&range)).count();
@@ -78,7 +103,9 @@ impl CosmosStore {
             );
             opened.await.map_err(|error| match request.continuation {
                 // The client itself could not read it: the service was not asked yet.
-                Some(_) if !error.is_from_wire() && !error.status().is_transient() => not_ours(error),
+                Some(_) if !error.is_from_wire() && !error.status().is_transient() => {
+                    Failure::Fault(not_ours(error))
+                }
                 _ => failed(error, charge),
             })?
         };
@@ -86,7 +113,7 @@ impl CosmosStore {
         loop {
             let page = match pages.next().await {
                 Some(page) => page.map_err(|error| failed(error, charge))?,
-                None => return Err(Fault::new(FaultKind::Unavailable, "the change feed broke off")),
+                None => return Err(Fault::new(FaultKind::Unavailable, "the change feed broke off").into()),
             };
             charge.0 += charge_of(&page.diagnostics()).0;
             let is_empty = page.items().is_empty();
@@ -170,11 +197,6 @@ pub(super) fn parts_of(whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<F
     let has_no_gap = parts.windows(2).all(|pair| pair[0].0.max_exclusive() == pair[1].0.min_inclusive());
     (parts.len() > 1 && starts_and_ends && has_no_gap)
         .then(|| parts.into_iter().map(|(_, range)| range).collect())
-}
-
-fn failed(error: CosmosError, charge: &mut RequestCharge) -> Fault {
-    charge.0 += charge_of_error(&error).0;
-    fault_of(error, Doing::ReadingFeed)
 }
 
 fn not_ours(error: CosmosError) -> Fault {

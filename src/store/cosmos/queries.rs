@@ -34,8 +34,8 @@ impl CosmosStore {
         let outcome = loop {
             match self.run_sql_once(container, scope, sql, at_most, &mut charge).await {
                 Ok(values) => break Ok(values),
-                Err(SqlFailure::Fault(fault)) => break Err(fault),
-                Err(SqlFailure::Service(error)) => {
+                Err(Failure::Fault(fault)) => break Err(fault),
+                Err(Failure::Service(error)) => {
                     // What it was charged is in `charge` already.
                     if !retries.go_on_after(&error).await {
                         break Err(fault_of(*error, Doing::Reading));
@@ -53,7 +53,7 @@ impl CosmosStore {
         sql: &Sql,
         at_most: usize,
         charge: &mut RequestCharge,
-    ) -> Result<Vec<T>, SqlFailure> {
+    ) -> Result<Vec<T>, Failure> {
         let mut options = QueryOptions::default().with_operation_options(self.reads.clone());
         if let Some(limit) = u32::try_from(at_most).ok().and_then(NonZeroU32::new) {
             options = options.with_max_item_count(MaxItemCountHint::Limit(limit));
@@ -109,20 +109,22 @@ impl Container {
     }
 }
 
-enum SqlFailure {
+/// Why a page was not read.
+pub(super) enum Failure {
     Service(Box<CosmosError>),
     Fault(Fault),
 }
 
-impl From<Fault> for SqlFailure {
+impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {
         Self::Fault(fault)
     }
 }
 
-fn failed(error: CosmosError, charge: &mut RequestCharge) -> SqlFailure {
+/// A page that the service did not give, with what it was charged all the same.
+pub(super) fn failed(error: CosmosError, charge: &mut RequestCharge) -> Failure {
     charge.0 += charge_of_error(&error).0;
-    SqlFailure::Service(Box::new(error))
+    Failure::Service(Box::new(error))
 }
 
 /// One more than is wanted, to know whether there is more.

@@ -4,11 +4,15 @@
 use std::time::Duration;
 
 use azure_data_cosmos::CosmosError;
+use azure_data_cosmos::error::SubStatusCode;
 
 use super::charge_of_error;
 use super::faults::{may_have_happened, retry_after};
 use super::settings::Patience;
 use crate::store::RequestCharge;
+
+/// The client gave up following a physical partition that splits (500/20206); its stream ends there.
+const SPLIT_RETRIES_EXHAUSTED: SubStatusCode = SubStatusCode::new(20206);
 
 /// Why an operation is to be sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +36,8 @@ pub(super) struct Retries {
 impl Cause {
     fn of(error: &CosmosError) -> Option<Self> {
         let status = error.status();
-        if status.is_gone() {
+        let gave_up = status.sub_status() == Some(SPLIT_RETRIES_EXHAUSTED);
+        if status.is_gone() || gave_up {
             Some(Self::Moved)
         } else if status.is_throttled() {
             Some(Self::Throttled { retry_after: retry_after(error) })
