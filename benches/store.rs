@@ -27,7 +27,6 @@ const SPECS: &[ContainerSpec] = &[ContainerSpec {
     order_by: Some("creationDate"),
     equality: &["userId"],
     newest_types: &["post"],
-    unindexed: &[],
 }];
 
 const POSTS_COUNT: usize = 2_000;

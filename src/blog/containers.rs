@@ -17,10 +17,6 @@ pub const FEED_POSTS_MAX: usize = 100;
 /// The feed's only partition key.
 pub const FEED_PARTITION: &str = "post";
 
-/// Properties of a post that no query filters or sorts by.
-const UNINDEXED: &[&str] =
-    &["title", "content", "summary", "userUsername", "commentCount", "likeCount", "version"];
-
 /// What commands write, by container and the types of its items (`None` for all): everything else can be made from it.
 pub const WRITE_SIDE: &[(ContainerName, Option<&[&str]>)] = &[
     (ACCOUNTS, None),
@@ -36,7 +32,6 @@ pub const SPECS: &[ContainerSpec] = &[
         order_by: Some("creationDate"),
         equality: &[],
         newest_types: &[],
-        unindexed: UNINDEXED,
     },
     ContainerSpec {
         name: POSTS,
@@ -44,7 +39,6 @@ pub const SPECS: &[ContainerSpec] = &[
         order_by: Some("creationDate"),
         equality: &["userId"],
         newest_types: &["post"],
-        unindexed: UNINDEXED,
     },
     ContainerSpec {
         name: FEED,
@@ -52,14 +46,6 @@ pub const SPECS: &[ContainerSpec] = &[
         order_by: Some("creationDate"),
         equality: &[],
         newest_types: &[],
-        unindexed: UNINDEXED,
     },
-    ContainerSpec {
-        name: ACCOUNTS,
-        partition_key: "id",
-        order_by: None,
-        equality: &[],
-        newest_types: &[],
-        unindexed: &["passwordHash"],
-    },
+    ContainerSpec { name: ACCOUNTS, partition_key: "id", order_by: None, equality: &[], newest_types: &[] },
 ];

@@ -23,7 +23,6 @@ pub const SPECS: &[ContainerSpec] = &[
         order_by: None,
         equality: &["projection", "processor"],
         newest_types: &[],
-        unindexed: &["continuation", "notes"],
     },
     ContainerSpec {
         name: DEAD_LETTERS,
@@ -31,7 +30,6 @@ pub const SPECS: &[ContainerSpec] = &[
         order_by: Some("firstParkedAt"),
         equality: &["projection"],
         newest_types: &[],
-        unindexed: &["items"],
     },
 ];
 

@@ -40,8 +40,6 @@ pub struct ContainerSpec {
     pub equality: &'static [&'static str],
     /// Types of which a query across partitions may ask for the newest.
     pub newest_types: &'static [&'static str],
-    /// Properties that no query filters or sorts by: where the store charges for indexing, they are left out.
-    pub unindexed: &'static [&'static str],
 }
 
 /// Properties by which every query filters.

@@ -201,7 +201,6 @@ mod tests {
         order_by: Some("creationDate"),
         equality: &["userId"],
         newest_types: &["post"],
-        unindexed: &[],
     };
 
     #[test]

@@ -24,14 +24,7 @@ pub const THINGS: ContainerName = ContainerName("things");
 pub const COPIES: ContainerName = ContainerName("copies");
 
 const fn spec(name: ContainerName) -> ContainerSpec {
-    ContainerSpec {
-        name,
-        partition_key: "home",
-        order_by: None,
-        equality: &[],
-        newest_types: &[],
-        unindexed: &[],
-    }
+    ContainerSpec { name, partition_key: "home", order_by: None, equality: &[], newest_types: &[] }
 }
 
 /// Fewer than a lease lives.

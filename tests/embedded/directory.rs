@@ -138,9 +138,6 @@ async fn a_container_with_other_keys_or_indexes_is_refused() {
         let error = refused(EmbeddedStore::open(&config(directory.path()), &[spec], clock));
         assert!(matches!(&error, OpenError::ContainerChanged { container, .. } if container == "things"));
     }
-    // What no index of this store depends on may change.
-    let spec = ContainerSpec { unindexed: &["note"], ..SPEC };
-    EmbeddedStore::open(&config(directory.path()), &[spec], Arc::new(ManualClock::new(0))).expect("it opens");
 }
 
 #[tokio::test]

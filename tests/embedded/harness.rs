@@ -17,7 +17,6 @@ pub const SPEC: ContainerSpec = ContainerSpec {
     order_by: Some("date"),
     equality: &["owner"],
     newest_types: &["thing"],
-    unindexed: &[],
 };
 
 pub fn config(path: &Path) -> EmbeddedConfig {

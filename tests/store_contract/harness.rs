@@ -21,16 +21,8 @@ pub const SPECS: &[ContainerSpec] = &[
         order_by: Some("date"),
         equality: &["owner", "colour"],
         newest_types: &["thing"],
-        unindexed: &["note"],
     },
-    ContainerSpec {
-        name: PLAIN,
-        partition_key: "id",
-        order_by: None,
-        equality: &[],
-        newest_types: &[],
-        unindexed: &[],
-    },
+    ContainerSpec { name: PLAIN, partition_key: "id", order_by: None, equality: &[], newest_types: &[] },
 ];
 
 /// The instant at which every test starts, Unix ms.

@@ -108,7 +108,6 @@ mod tests {
         order_by: None,
         equality: &[],
         newest_types: &[],
-        unindexed: &[],
     };
 
     #[test]

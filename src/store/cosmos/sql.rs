@@ -129,7 +129,6 @@ mod tests {
         order_by: Some("creationDate"),
         equality: &["userId"],
         newest_types: &["post"],
-        unindexed: &[],
     };
     const LEASES: ContainerSpec = ContainerSpec { order_by: None, equality: &["processor"], ..POSTS };
 

@@ -38,7 +38,6 @@ mod tests {
         order_by: Some("date"),
         equality: &["owner"],
         newest_types: &[],
-        unindexed: &[],
     };
     const OLD: &[u8] = br#"{"id":"a","home":"h","date":"1","count":1}"#;
 
