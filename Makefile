@@ -6,13 +6,15 @@ CARGO ?= cargo
 NPM ?= npm
 CHROMIUM ?= /usr/bin/chromium
 BENCH_USERS ?= 200
+SCALE_DIR ?= target/scale
+SCALE_USERS ?= 1000 10000
 SOAK_MINUTES ?= 5
 SOAK_SEED ?= 1
 # What runs once more over Azure Cosmos DB, as Microsoft's in-memory emulator has it: all but what is about a data
 # directory and its control socket.
 BOTH_STORES := (binary(api) - test(/^(control|cli|readme)::/)) + binary(projections) + binary(commands) + binary(graphql) + binary(models_agree) + binary(operations)
 
-.PHONY: soak cosmos-test run build test bench fmt web web-test rust-test browser-test chromium nextest clean
+.PHONY: scale soak cosmos-test run build test bench fmt web web-test rust-test browser-test chromium nextest clean
 
 # Serves a demo blog at http://127.0.0.1:8080 out of ./data, which the first start fills.
 run: web
@@ -30,6 +32,13 @@ bench: web
 	$(CARGO) bench --bench store
 	$(CARGO) bench --bench hot_post
 	$(CARGO) bench --bench load -- --users $(BENCH_USERS)
+
+# What ten times the data changes: fills a data directory for each number of users, unless that is done, and reads both.
+scale: build
+	for users in $(SCALE_USERS); do \
+		target/release/onehop seed --texts long --physical-partitions 70 --users $$users --data $(SCALE_DIR)/$$users; \
+	done
+	$(CARGO) bench --bench scale -- $(SCALE_USERS:%=--data $(abspath $(SCALE_DIR))/%) $(SCALE_USERS:%=--users %)
 
 # Random commands, faults, splits and deaths of processes, for SOAK_MINUTES from the seed SOAK_SEED on.
 soak:

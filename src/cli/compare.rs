@@ -16,7 +16,7 @@ use crate::blog::projections::{self, Usernames};
 use crate::blog::reads::DataModel;
 use crate::changefeed::{Processor, Projection, Settings};
 use crate::compare::article::ArticleRequest;
-use crate::compare::dataset::{DEFAULT_END_MS, DEFAULT_RNG_SEED, Dataset};
+use crate::compare::dataset::{DEFAULT_END_MS, DEFAULT_RNG_SEED, Dataset, Texts};
 use crate::compare::measure::{Database, Follower, Workload};
 use crate::compare::metered::Metered;
 use crate::compare::partitions::{self, ContainerPartitions};
@@ -148,8 +148,10 @@ impl Compare {
     async fn compare(&self, directory: &Path) -> anyhow::Result<Report> {
         let users = self.users.unwrap_or(USERS_DEFAULT);
         let physical_partitions = self.physical_partitions.unwrap_or(PHYSICAL_PARTITIONS_DEFAULT);
-        let workload =
-            Workload::new(Dataset::new(users, self.rng_seed, DEFAULT_END_MS), self.samples as usize);
+        let workload = Workload::new(
+            Dataset::new(users, self.rng_seed, DEFAULT_END_MS).with_texts(Texts::Long),
+            self.samples as usize,
+        );
         let (mut rows, mut partitions) = (Vec::new(), Vec::new());
         let mut bar = Bar::new();
         for model in DataModel::ALL {

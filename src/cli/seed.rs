@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::Exit;
 use super::progress::perform;
-use crate::compare::dataset::DEFAULT_RNG_SEED;
+use crate::compare::dataset::{DEFAULT_RNG_SEED, Texts};
 use crate::config::StoreSettings;
 use crate::control::Work;
 
@@ -27,6 +27,10 @@ pub struct Seed {
     /// Seed of the random numbers
     #[arg(long, value_name = "NUMBER", env = "ONEHOP_RNG_SEED", default_value_t = DEFAULT_RNG_SEED)]
     rng_seed: u64,
+
+    /// How long the texts are
+    #[arg(long, value_enum, env = "ONEHOP_TEXTS", default_value = "short")]
+    texts: Texts,
 }
 
 /// What was written.
@@ -41,7 +45,7 @@ pub struct SeedOutcome {
 
 impl Seed {
     pub async fn run(self) -> anyhow::Result<Exit> {
-        let work = Work::Seed { users: self.users, rng_seed: self.rng_seed };
+        let work = Work::Seed { users: self.users, rng_seed: self.rng_seed, texts: self.texts };
         let outcome: SeedOutcome = perform(&self.store, work).await?;
         println!("{} items written and projected in {:.1} s", outcome.items, outcome.seconds);
         println!("sign in as {} with the password {}", outcome.demo_users.join(", "), outcome.demo_password);

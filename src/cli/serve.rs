@@ -15,7 +15,7 @@ use crate::accounts::secret::SigningSecret;
 use crate::accounts::token::Tokens;
 use crate::api::{ApiParts, router_of};
 use crate::app::App;
-use crate::compare::dataset::{DEFAULT_RNG_SEED, DEMO_USERNAMES};
+use crate::compare::dataset::{DEFAULT_RNG_SEED, DEMO_USERNAMES, Texts};
 use crate::config::{
     AccountSettings, Environment, ServeSettings, StoreChoice, StoreSettings, TOKEN_SECRET_VARIABLE,
 };
@@ -124,7 +124,8 @@ impl Serve {
             return Ok(());
         }
         tracing::info!(users = self.serve.demo_users, "making the demo data set");
-        perform_on(app, Work::Seed { users: self.serve.demo_users, rng_seed: DEFAULT_RNG_SEED }).await?;
+        let users = self.serve.demo_users;
+        perform_on(app, Work::Seed { users, rng_seed: DEFAULT_RNG_SEED, texts: Texts::Short }).await?;
         let users: Vec<&str> = DEMO_USERNAMES.into_iter().take(self.serve.demo_users as usize).collect();
         println!("demo users {} have the password {DEMO_PASSWORD}", users.join(", "));
         Ok(())

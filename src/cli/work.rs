@@ -48,7 +48,10 @@ impl Worker for AppWorker {
             Work::Verify { repair } => self.verify(repair, progress).await,
             Work::Rebuild { read_model } => self.rebuild(read_model, progress).await,
             Work::Replay { read_model } => self.replay(read_model).await,
-            Work::Seed { users, rng_seed } => self.seed(users, rng_seed, progress).await,
+            Work::Seed { users, rng_seed, texts } => {
+                let dataset = Dataset::new(users, rng_seed, DEFAULT_END_MS).with_texts(texts);
+                self.seed(dataset, progress).await
+            }
         };
         outcome.map_err(|error| format!("{error:#}"))
     }
@@ -109,20 +112,11 @@ impl AppWorker {
         Ok(self.0.processor.status().await?.iter().map(|status| status.dead_letters).sum())
     }
 
-    async fn seed(
-        &self,
-        users: u32,
-        rng_seed: u64,
-        progress: mpsc::Sender<Progress>,
-    ) -> anyhow::Result<Value> {
+    async fn seed(&self, dataset: Dataset, progress: mpsc::Sender<Progress>) -> anyhow::Result<Value> {
         let app = &self.0;
         let start = Instant::now();
         let hash = app.passwords.hash(Password::parse(DEMO_PASSWORD)?).await?;
-        let seeder = Seeder {
-            store: Arc::clone(&app.store),
-            dataset: Dataset::new(users, rng_seed, DEFAULT_END_MS),
-            demo_password_hash: hash.to_stored(),
-        };
+        let seeder = Seeder { store: Arc::clone(&app.store), dataset, demo_password_hash: hash.to_stored() };
         // The projections follow while the data set is written.
         app.start_readers();
         let mut told = 0;
@@ -136,7 +130,7 @@ impl AppWorker {
             .await?;
         tell(&progress, "waiting for the read models", 0, None);
         app.processor.drain().await?;
-        let demo_users: Vec<&str> = DEMO_USERNAMES.into_iter().take(users as usize).collect();
+        let demo_users: Vec<&str> = DEMO_USERNAMES.into_iter().take(dataset.users() as usize).collect();
         Ok(json!({
             "items": written.done,
             "seconds": start.elapsed().as_secs_f64(),

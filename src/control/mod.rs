@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use crate::compare::dataset::Texts;
+
 pub use client::{ControlError, ask};
 pub use server::ControlServer;
 
@@ -31,7 +33,7 @@ pub enum Work {
     Verify { repair: bool },
     Rebuild { read_model: Option<String> },
     Replay { read_model: Option<String> },
-    Seed { users: u32, rng_seed: u64 },
+    Seed { users: u32, rng_seed: u64, texts: Texts },
 }
 
 /// How far a piece of work has got.

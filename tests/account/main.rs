@@ -7,6 +7,7 @@ mod process;
 
 use onehop::app::container_specs;
 use onehop::cli::work::AppWorker;
+use onehop::compare::dataset::Texts;
 use onehop::control::{Work, Worker};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -106,7 +107,7 @@ async fn commands_beside_a_server_do_their_work_themselves() {
     let server = Process::start(&account, "server").await;
     let command = Process::quiet(&account, "server~beside").await;
     assert!(command.app.is_empty().await.unwrap());
-    let seeded = work(&command, Work::Seed { users: 2, rng_seed: 1 }).await;
+    let seeded = work(&command, Work::Seed { users: 2, rng_seed: 1, texts: Texts::Short }).await;
     assert!(seeded["items"].as_u64().unwrap() > 20, "{seeded}");
     assert!(!server.app.is_empty().await.unwrap());
     assert_clean(&command).await;

@@ -11,6 +11,7 @@ use onehop::blog::containers::{POSTS, WRITE_SIDE};
 use onehop::blog::ids::{PostId, UserId};
 use onehop::changefeed::Sharing;
 use onehop::cli::work::AppWorker;
+use onehop::compare::dataset::Texts;
 use onehop::config::{DataSettings, DurabilitySetting, Member, StoreChoice};
 use onehop::control::{Work, Worker};
 use onehop::store::{ContainerName, FeedRequest, Ledger, Store, SystemClock};
@@ -50,7 +51,7 @@ impl Blog {
     pub async fn seeded(users: u32) -> Self {
         let blog = Self::empty(3).await;
         let (progress, _) = tokio::sync::mpsc::channel(1);
-        let seed = Work::Seed { users, rng_seed: 1 };
+        let seed = Work::Seed { users, rng_seed: 1, texts: Texts::Short };
         AppWorker(Arc::clone(&blog.app)).perform(seed, progress).await.unwrap();
         blog
     }

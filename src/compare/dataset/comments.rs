@@ -40,7 +40,7 @@ impl Comments {
             *date = reaction_date(post.creation_ms, COMMENT_DELAY_MS_MIN, dataset.end_ms, &mut rng);
         }
         dates[..count].sort_unstable();
-        let writer = CommentWriter::new(post.scene);
+        let writer = CommentWriter::new(post.scene, dataset.texts);
         Self { users: dataset.users, rng, writer, dates, next: 0, count }
     }
 }

@@ -23,6 +23,7 @@ pub use self::ids::write_id;
 pub use self::likes::{Likes, SeedLike};
 pub use self::names::DEMO_USERNAMES;
 use self::prose::Scene;
+pub use self::prose::Texts;
 use self::rng::{Rng, Stream};
 
 pub const POSTS_PER_USER_MIN: u32 = 5;
@@ -40,12 +41,13 @@ const YEAR_MS: i64 = 365 * 24 * HOUR_MS;
 const LAST_POST_BEFORE_END_MS: i64 = HOUR_MS;
 const REACTION_DELAY_MS_MAX: i64 = 30 * 24 * HOUR_MS;
 
-/// A data set is its three parameters; copying it is free.
+/// A data set is its four parameters; copying it is free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dataset {
     users: u32,
     rng_seed: u64,
     end_ms: i64,
+    texts: Texts,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,9 +86,15 @@ pub struct Totals {
 }
 
 impl Dataset {
-    /// `end_ms`: Unix time of the newest instant; at least three years after 1970.
+    /// With short texts. `end_ms`: Unix time of the newest instant; at least three years after 1970.
     pub fn new(users: u32, rng_seed: u64, end_ms: i64) -> Self {
-        Self { users, rng_seed, end_ms }
+        Self { users, rng_seed, end_ms, texts: Texts::Short }
+    }
+
+    /// The same users, posts, comments and likes with texts of another length.
+    #[must_use]
+    pub fn with_texts(self, texts: Texts) -> Self {
+        Self { texts, ..self }
     }
 
     pub fn users(&self) -> u32 {
@@ -142,7 +150,7 @@ impl Dataset {
         let creation_ms = self.post_date(ordinal, self.post_count_of(author), &mut rng);
         let id = ids::uuid_v7(creation_ms, &mut rng);
         let scene = Scene::draw(&mut rng);
-        let (title, content) = prose::post(scene, &mut rng);
+        let (title, content) = prose::post(scene, self.texts, &mut rng);
         let (comment_count, like_count) = self.reaction_counts(author, ordinal);
         SeedPost { author, ordinal, id, creation_ms, title, content, comment_count, like_count, scene }
     }

@@ -53,6 +53,16 @@ impl Durability {
 
 /// The most that journals may take before they are flushed: a short journal keeps reopening short.
 const JOURNAL_BYTES_MAX: u64 = 128 * 1024 * 1024;
+
+/// Blocks of the engine's files that reads have needed since the store was opened: data, index and filter blocks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Blocks {
+    /// Read from a file, out of the operating system's cache or from the disk.
+    pub read: u64,
+    /// Found in the block cache.
+    pub cached: u64,
+}
+
 /// The storage engine.
 pub(super) struct Engine {
     database: Database,
@@ -145,6 +155,14 @@ impl Engine {
     /// Brings everything that was acknowledged to the disk.
     pub(super) fn persist(&self) -> Result<(), Fault> {
         self.database.persist(PersistMode::SyncAll).map_err(engine_fault)
+    }
+
+    /// Blocks that reads have needed so far.
+    pub(super) fn blocks(&self) -> Blocks {
+        self.spaces.iter().map(Keyspace::metrics).fold(Blocks::default(), |sum, metrics| Blocks {
+            read: sum.read + metrics.block_load_io_count() as u64,
+            cached: sum.cached + metrics.block_load_cached_count() as u64,
+        })
     }
 
     /// Bytes on the disk.

@@ -25,7 +25,7 @@ use futures::future::join_all;
 use tokio::sync::{mpsc, oneshot, watch};
 
 pub use directory::OpenError;
-pub use engine::Durability;
+pub use engine::{Blocks, Durability};
 pub use open::{EmbeddedConfig, PHYSICAL_PARTITIONS_DEFAULT, PHYSICAL_PARTITIONS_MAX};
 pub use writer::Statistics;
 
@@ -84,6 +84,12 @@ impl EmbeddedStore {
     /// A fault when the engine cannot say.
     pub fn disk_bytes(&self) -> Result<u64, Fault> {
         self.engine.disk_bytes()
+    }
+
+    /// Blocks of its files that reads have needed since the store was opened.
+    #[must_use]
+    pub fn blocks(&self) -> Blocks {
+        self.engine.blocks()
     }
 
     /// What the writer has done since the store was opened.

@@ -8,7 +8,9 @@ mod slots;
 mod tests;
 mod topics;
 
+use clap::ValueEnum;
 use frames::{CommentPart, PostPart};
+use serde::{Deserialize, Serialize};
 
 use self::deck::Deck;
 use self::slots::Voice;
@@ -22,10 +24,26 @@ pub const CONTENT_CHARS_MAX: usize = 600;
 pub const COMMENT_CHARS_MIN: usize = 50;
 pub const COMMENT_CHARS_MAX: usize = 600;
 
+/// A long content goes on until it has so many, which makes it 1,600 in the mean.
+const LONG_CONTENT_CHARS_MIN: usize = 1_415;
+/// A long comment goes on until it has so many, which makes it 500 in the mean.
+const LONG_COMMENT_CHARS_MIN: usize = 470;
+
 /// Enough for most comments; longer ones grow once.
 const COMMENT_CHARS_RESERVED: usize = 224;
 /// Room for one sentence beyond the limit, which is then taken back.
 const CONTENT_CHARS_RESERVED: usize = CONTENT_CHARS_MAX + 200;
+
+/// How long the texts are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "camelCase")]
+pub enum Texts {
+    /// 200 to 600 characters a post, some 130 a comment: pleasant to look at
+    #[default]
+    Short,
+    /// 1,600 characters a post and 500 a comment in the mean: what the article's request charges speak of
+    Long,
+}
 
 /// What a post is about. Its comments are about the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +86,7 @@ impl Focus {
 }
 
 /// The title and the content of a post.
-pub fn post(scene: Scene, rng: &mut Rng) -> (String, String) {
+pub fn post(scene: Scene, texts: Texts, rng: &mut Rng) -> (String, String) {
     let mut voice = Voice::new(scene);
     let (own, common) = (voice.topic().titles, frames::TITLES);
     let choice = rng.below((own.len() + common.len()) as u32) as usize;
@@ -76,7 +94,12 @@ pub fn post(scene: Scene, rng: &mut Rng) -> (String, String) {
     let mut title = String::with_capacity(TITLE_CHARS_MAX);
     voice.write(frame, rng, &mut title);
     let focus = Focus::of_title(frame, rng);
-    (title, content(voice, focus, rng))
+    let mut content = content(voice, focus, rng);
+    while texts == Texts::Long && content.len() < LONG_CONTENT_CHARS_MIN {
+        content.push_str("\n\n");
+        content.push_str(&self::content(Voice::new(Scene::draw(rng)), Focus::Act, rng));
+    }
+    (title, content)
 }
 
 fn content(voice: Voice, focus: Focus, rng: &mut Rng) -> String {
@@ -128,6 +151,7 @@ impl PostWriter {
 #[derive(Debug, Clone)]
 pub struct CommentWriter {
     voice: Voice,
+    texts: Texts,
     reactions: Deck,
     replies: Deck,
     own_replies: Deck,
@@ -136,9 +160,10 @@ pub struct CommentWriter {
 }
 
 impl CommentWriter {
-    pub fn new(scene: Scene) -> Self {
+    pub fn new(scene: Scene, texts: Texts) -> Self {
         Self {
             voice: Voice::new(scene),
+            texts,
             reactions: Deck::default(),
             replies: Deck::default(),
             own_replies: Deck::default(),
@@ -152,7 +177,11 @@ impl CommentWriter {
         for part in pick(rng, frames::COMMENT_OUTLINES) {
             self.append(*part, rng, &mut output);
         }
-        while output.len() < COMMENT_CHARS_MIN {
+        let chars_min = match self.texts {
+            Texts::Short => COMMENT_CHARS_MIN,
+            Texts::Long => LONG_COMMENT_CHARS_MIN,
+        };
+        while output.len() < chars_min {
             self.append(CommentPart::Reply, rng, &mut output);
         }
         output

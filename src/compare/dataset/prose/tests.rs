@@ -152,7 +152,7 @@ fn contents_have_200_to_600_characters_in_paragraphs() {
     for index in 0..count {
         let mut rng = Rng::of(3, Stream::Post, index);
         let scene = Scene::draw(&mut rng);
-        let (title, text) = post(scene, &mut rng);
+        let (title, text) = post(scene, Texts::Short, &mut rng);
         assert!(title.len() <= TITLE_CHARS_MAX, "{title}");
         assert!((CONTENT_CHARS_MIN..=CONTENT_CHARS_MAX).contains(&text.len()), "{} {text}", text.len());
         assert_reads_well(&text);
@@ -168,11 +168,49 @@ fn contents_have_200_to_600_characters_in_paragraphs() {
 fn comments_have_50_to_600_characters() {
     for index in 0..2_000 {
         let mut rng = Rng::of(3, Stream::Comments, index);
-        let mut writer = CommentWriter::new(Scene::draw(&mut rng));
+        let mut writer = CommentWriter::new(Scene::draw(&mut rng), Texts::Short);
         for _ in 0..25 {
             let text = writer.comment(&mut rng);
             assert!((COMMENT_CHARS_MIN..=COMMENT_CHARS_MAX).contains(&text.len()), "{} {text}", text.len());
             assert_reads_well(&text);
         }
     }
+}
+
+/// The last part that is added may have its whole length.
+const LONG_CONTENT_CHARS_MAX: usize = LONG_CONTENT_CHARS_MIN + 2 + CONTENT_CHARS_MAX;
+
+#[test]
+fn long_contents_have_1600_characters_in_the_mean_and_begin_like_the_short_ones() {
+    let (mut chars, count) = (0, 2_000);
+    for index in 0..count {
+        let of = |texts| {
+            let mut rng = Rng::of(3, Stream::Post, index);
+            let scene = Scene::draw(&mut rng);
+            post(scene, texts, &mut rng)
+        };
+        let ((title, short), (long_title, long)) = (of(Texts::Short), of(Texts::Long));
+        assert_eq!(title, long_title);
+        assert!(long.starts_with(&short));
+        assert!((LONG_CONTENT_CHARS_MIN..=LONG_CONTENT_CHARS_MAX).contains(&long.len()), "{}", long.len());
+        assert_reads_well(&long);
+        chars += long.len();
+    }
+    assert!((1_580..=1_620).contains(&(chars as u64 / count)), "{}", chars as u64 / count);
+}
+
+#[test]
+fn long_comments_have_500_characters_in_the_mean() {
+    let (mut chars, count) = (0, 500 * 25);
+    for index in 0..500 {
+        let mut rng = Rng::of(3, Stream::Comments, index);
+        let mut writer = CommentWriter::new(Scene::draw(&mut rng), Texts::Long);
+        for _ in 0..25 {
+            let text = writer.comment(&mut rng);
+            assert!((LONG_COMMENT_CHARS_MIN..=COMMENT_CHARS_MAX).contains(&text.len()), "{}", text.len());
+            assert_reads_well(&text);
+            chars += text.len();
+        }
+    }
+    assert!((490..=510).contains(&(chars / count)), "{}", chars / count);
 }
