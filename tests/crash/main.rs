@@ -13,5 +13,6 @@ mod killed;
 mod program;
 mod record;
 mod resolve;
+mod seeded;
 mod stopped;
 mod writer;

@@ -63,7 +63,7 @@ pub fn assert_clean(data: &Path) {
 }
 
 /// The program, with none of the settings of whoever runs the tests. Its log goes where the test's goes.
-fn onehop(data: &Path, subcommand: &str) -> Command {
+pub fn onehop(data: &Path, subcommand: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_onehop"));
     command.args(["--log", "warn", subcommand, "--data"]).arg(data);
     command.stdin(Stdio::null()).stderr(Stdio::inherit());
