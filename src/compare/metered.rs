@@ -1,5 +1,5 @@
 //! A store that also tells a meter what was done through it. The change feed processor keeps its ledgers to itself; this
-//! is how the charges of its projections are found out.
+//! is how the charges of its projections are found out, and in which logical partition each charge arose.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,13 +16,30 @@ use crate::store::{
 pub struct Metered {
     store: Arc<dyn Store>,
     caused: Mutex<RequestCharge>,
+    /// `None` where nobody asks for them.
+    touches: Option<Mutex<Vec<Touch>>>,
+}
+
+/// What one operation did to one logical partition.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Touch {
+    pub container: ContainerName,
+    /// `None`: a query across logical partitions.
+    pub partition_key: Option<PartitionKey>,
+    pub charge: RequestCharge,
 }
 
 impl Metered {
     /// A meter that shows nothing yet.
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, caused: Mutex::default() }
+        Self { store, caused: Mutex::default(), touches: None }
+    }
+
+    /// A meter that also keeps each touch until it is [taken](Self::take_touches).
+    #[must_use]
+    pub fn keeping_touches(store: Arc<dyn Store>) -> Self {
+        Self { touches: Some(Mutex::default()), ..Self::new(store) }
     }
 
     /// What following so far was charged for the changes themselves: reading them and writing what they bring about.
@@ -33,17 +50,46 @@ impl Metered {
         *self.caused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell<T>(&self, own: &Ledger, ledger: &Ledger, answer: T) -> T {
+    /// What was touched since the last time, with the charges that [`caused`](Self::caused) sums up.
+    #[must_use]
+    pub fn take_touches(&self) -> Vec<Touch> {
+        let Some(touches) = &self.touches else { return Vec::new() };
+        std::mem::take(&mut *touches.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// `partition_keys`: of what was read or written, one for each record or shared evenly by each of them; of none
+    /// that is across logical partitions.
+    fn tell(&self, own: &Ledger, partition_keys: &[&PartitionKey], ledger: &Ledger) {
         let mut caused = self.caused.lock().unwrap_or_else(PoisonError::into_inner);
-        for record in own.operations() {
+        let records = own.operations();
+        for (number, record) in records.iter().enumerate() {
             let is_idle = record.kind == OperationKind::ChangeFeed && record.items == 0;
-            if !is_idle && record.container != LEASES {
-                *caused = *caused + record.charge;
+            if is_idle || record.container == LEASES {
+                continue;
             }
+            *caused = *caused + record.charge;
+            let Some(touches) = &self.touches else { continue };
+            let shared_by = if records.len() == partition_keys.len() {
+                &partition_keys[number..=number]
+            } else {
+                partition_keys
+            };
+            let mut touches = touches.lock().unwrap_or_else(PoisonError::into_inner);
+            touches.extend(shares(record.container, shared_by, record.charge));
         }
         ledger.absorb(own);
-        answer
     }
+}
+
+fn shares(
+    container: ContainerName,
+    partition_keys: &[&PartitionKey],
+    charge: RequestCharge,
+) -> impl Iterator<Item = Touch> {
+    let charge = RequestCharge(charge.0 / partition_keys.len().max(1) as f64);
+    let across = partition_keys.is_empty().then_some(None);
+    let within = partition_keys.iter().map(|key| Some(PartitionKey::clone(key)));
+    across.into_iter().chain(within).map(move |partition_key| Touch { container, partition_key, charge })
 }
 
 #[async_trait]
@@ -57,7 +103,8 @@ impl Store for Metered {
     ) -> Result<Option<Item>, Fault> {
         let own = Ledger::new();
         let answer = self.store.read(container, partition_key, id, &own).await;
-        self.tell(&own, ledger, answer)
+        self.tell(&own, &[partition_key], ledger);
+        answer
     }
 
     async fn read_many(
@@ -68,7 +115,9 @@ impl Store for Metered {
     ) -> Result<Vec<Option<Item>>, Fault> {
         let own = Ledger::new();
         let answer = self.store.read_many(container, keys, &own).await;
-        self.tell(&own, ledger, answer)
+        let keys: Vec<&PartitionKey> = keys.iter().map(|(key, _)| key).collect();
+        self.tell(&own, &keys, ledger);
+        answer
     }
 
     async fn write(
@@ -80,19 +129,26 @@ impl Store for Metered {
     ) -> Result<Option<ETag>, WriteError> {
         let own = Ledger::new();
         let answer = self.store.write(container, partition_key, operation, &own).await;
-        self.tell(&own, ledger, answer)
+        self.tell(&own, &[partition_key], ledger);
+        answer
     }
 
     async fn batch(&self, batch: Batch, ledger: &Ledger) -> Result<Vec<Option<ETag>>, WriteError> {
         let own = Ledger::new();
+        let partition_key = batch.partition_key.clone();
         let answer = self.store.batch(batch, &own).await;
-        self.tell(&own, ledger, answer)
+        self.tell(&own, &[&partition_key], ledger);
+        answer
     }
 
     async fn query(&self, query: &Query<'_>, ledger: &Ledger) -> Result<QueryPage, Fault> {
         let own = Ledger::new();
         let answer = self.store.query(query, &own).await;
-        self.tell(&own, ledger, answer)
+        match query {
+            Query::Partition { partition_key, .. } => self.tell(&own, &[*partition_key], ledger),
+            Query::Equality { .. } | Query::Newest { .. } => self.tell(&own, &[], ledger),
+        }
+        answer
     }
 
     async fn count(
@@ -104,13 +160,17 @@ impl Store for Metered {
     ) -> Result<u64, Fault> {
         let own = Ledger::new();
         let answer = self.store.count(container, partition_key, item_type, &own).await;
-        self.tell(&own, ledger, answer)
+        self.tell(&own, &[partition_key], ledger);
+        answer
     }
 
     async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault> {
         let own = Ledger::new();
         let answer = self.store.read_change_feed(request, &own).await;
-        self.tell(&own, ledger, answer)
+        let changes = answer.iter().flat_map(|page| &page.changes);
+        let keys: Vec<&PartitionKey> = changes.map(|change| &change.partition_key).collect();
+        self.tell(&own, &keys, ledger);
+        answer
     }
 
     async fn feed_ranges(&self, container: ContainerName) -> Result<Vec<FeedRange>, Fault> {
@@ -139,5 +199,23 @@ impl Store for Metered {
 
     async fn ready(&self) -> Result<(), Fault> {
         self.store.ready().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_charge_is_shared_by_the_logical_partitions_it_is_for_and_kept_where_there_is_none() {
+        let (container, keys) = (ContainerName("posts"), ["a", "b", "a", "c"].map(PartitionKey::from));
+        let touched = |keys: &[&PartitionKey]| {
+            let touches = shares(container, keys, RequestCharge(6.0));
+            let touch = |touch: Touch| (touch.partition_key.map(|key| key.to_string()), touch.charge.0);
+            touches.map(touch).collect::<Vec<_>>()
+        };
+        let of = |key: &str| (Some(key.to_owned()), 1.5);
+        assert_eq!(touched(&keys.each_ref()), [of("a"), of("b"), of("a"), of("c")]);
+        assert_eq!(touched(&[]), [(None, 6.0)]);
     }
 }
