@@ -1,5 +1,7 @@
 //! `onehop compare`: what each data model costs, on the article's data set at any size.
 
+mod study;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,7 +21,7 @@ use crate::compare::article::ArticleRequest;
 use crate::compare::dataset::{DEFAULT_END_MS, DEFAULT_RNG_SEED, Dataset, Texts};
 use crate::compare::measure::{Database, Follower, Workload};
 use crate::compare::metered::Metered;
-use crate::compare::partitions::{self, ContainerPartitions};
+use crate::compare::partitions::PartitionReport;
 use crate::compare::report::{Report, Row};
 use crate::compare::seed::{SeedProgress, Seeder};
 use crate::compare::traffic::{Rate, Traffic, even_rates};
@@ -29,6 +31,7 @@ use crate::config::{Member, StoreChoice};
 use crate::control::Progress;
 use crate::store::embedded::{EmbeddedConfig, PHYSICAL_PARTITIONS_MAX};
 use crate::store::{ChargeSource, Store};
+use study::{Studied, study};
 
 /// The directory within `--data` that this command makes and fills.
 const DIRECTORY: &str = "compare";
@@ -152,7 +155,7 @@ impl Compare {
             Dataset::new(users, self.rng_seed, DEFAULT_END_MS).with_texts(Texts::Long),
             self.samples as usize,
         );
-        let (mut rows, mut partitions) = (Vec::new(), Vec::new());
+        let (mut rows, mut studied) = (Vec::new(), Studied::default());
         let mut bar = Bar::new();
         for model in DataModel::ALL {
             let config = EmbeddedConfig {
@@ -161,15 +164,16 @@ impl Compare {
             };
             let measured = measure(model, config, &workload, &mut bar).await?;
             rows.extend(measured.rows);
-            partitions.extend(measured.partitions);
+            studied = measured.studied.unwrap_or(studied);
         }
         bar.clear();
         // As in the article's table: by request, then by data model.
         rows.sort_by_key(|row| ArticleRequest::ALL.iter().position(|request| *request == row.request));
+        let rates = self.traffic.rates();
         Ok(Report {
+            partitions: PartitionReport::of(&studied.survey, &studied.footprints, rates, &rows),
             traffic: self.traffic.of(&rows),
             rows,
-            partitions,
             users,
             rng_seed: self.rng_seed,
             samples: workload.samples,
@@ -180,20 +184,22 @@ impl Compare {
 }
 
 impl TrafficSettings {
+    /// `None` where no traffic is given.
+    fn rates(&self) -> Option<Vec<Rate>> {
+        let given = (!self.rates.is_empty()).then(|| self.rates.clone());
+        self.reads_per_write.map(even_rates).or(given)
+    }
+
     fn of(&self, rows: &[Row]) -> Option<Traffic> {
-        let rates = match self.reads_per_write {
-            Some(ratio) => even_rates(ratio),
-            None => self.rates.clone(),
-        };
-        (!rates.is_empty()).then(|| Traffic::of(rows, rates, self.price_per_100_ru))
+        Some(Traffic::of(rows, self.rates()?, self.price_per_100_ru))
     }
 }
 
 /// What was found in one database.
 struct Measured {
     rows: Vec<Row>,
-    /// Of V3's database, which has every container.
-    partitions: Vec<ContainerPartitions>,
+    /// Of V3's database, which has every container; `None` for the others.
+    studied: Option<Studied>,
 }
 
 /// Makes the database of a data model, runs the workload on it, and closes it.
@@ -238,7 +244,7 @@ async fn measure_on(
         model,
         reads: app.reads.clone(),
         writes: writes_of(app, model),
-        follower: follower(app, model).await?,
+        follower: follower(app, model, Metered::new(Arc::clone(&app.store))).await?,
     };
     let (step, total, mut done) = (format!("{model:?}: measuring"), workload.requests(model), 0);
     let rows = workload
@@ -250,11 +256,14 @@ async fn measure_on(
     if let Some(follower) = database.follower {
         follower.processor.release().await;
     }
-    let partitions = match model {
-        DataModel::V3 => partitions::survey(app.store.as_ref(), &rows).await?,
-        DataModel::V1 | DataModel::V2 => Vec::new(),
+    let studied = match model {
+        DataModel::V3 => {
+            bar.show(&Progress { step: format!("{model:?}: its logical partitions"), done: 0, total: None });
+            Some(study(app, workload).await?)
+        }
+        DataModel::V1 | DataModel::V2 => None,
     };
-    Ok(Measured { rows, partitions })
+    Ok(Measured { rows, studied })
 }
 
 fn writes_of(app: &App, model: DataModel) -> WritePath {
@@ -267,13 +276,13 @@ fn writes_of(app: &App, model: DataModel) -> WritePath {
 }
 
 /// What follows the writes of a data model: nothing in V1, the usernames in V2, everything in V3.
-async fn follower(app: &App, model: DataModel) -> anyhow::Result<Option<Follower>> {
+async fn follower(app: &App, model: DataModel, store: Metered) -> anyhow::Result<Option<Follower>> {
     let projections: Vec<Arc<dyn Projection>> = match model {
         DataModel::V1 => return Ok(None),
         DataModel::V2 => vec![Arc::new(Usernames)],
         DataModel::V3 => projections::all(),
     };
-    let store = Arc::new(Metered::new(Arc::clone(&app.store)));
+    let store = Arc::new(store);
     let settings = Settings::new(Member::alone().owner).without_delays();
     let port: Arc<dyn Store> = Arc::clone(&store) as _;
     let stop = CancellationToken::new();

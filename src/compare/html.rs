@@ -1,8 +1,11 @@
 //! A report as one HTML file that needs nothing else: style and charts are in it, and it has no script.
 
+mod partitions;
+
 use std::fmt::Write as _;
 
 use super::article::ArticleRequest;
+use super::blocks::escaped;
 use super::report::{Report, Row};
 use super::show;
 
@@ -13,7 +16,7 @@ const STYLE: &str = "
   --v1: #e07a61; --loader: #e2ad5f; --v2: #77a9db; --v3: #62bd8f; --mark: #ffffff; } }
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--ground); margin: 2rem auto;
   max-width: 60rem; padding: 0 1rem; }
-h2 { font-size: 1.05rem; margin: 2rem 0 .25rem; } p { color: var(--muted); } svg { width: 100%; height: auto; }
+h2 { font-size: 1.05rem; margin: 2rem 0 .25rem; } h3 { font-size: .95rem; margin: 1.5rem 0 .25rem; } p { color: var(--muted); } svg { width: 100%; height: auto; }
 svg text { font: 13px system-ui, sans-serif; fill: var(--text); } svg .axis { fill: var(--muted); }
 .grid { stroke: var(--line); } .mark { stroke: var(--mark); stroke-width: 3; } .more { opacity: .45; }
 .V1 { fill: var(--v1); } .loader { fill: var(--loader); } .V2 { fill: var(--v2); } .V3 { fill: var(--v3); }
@@ -49,11 +52,11 @@ pub fn page(report: &Report) -> String {
          <h1>What each data model costs</h1>\n<p>Request units of one request, on a logarithmic scale. The line across \
          a bar is the article's figure; what is pale are the projections that a command causes. {} {}</p>\n{body}\
          <h2>All figures</h2>\n<div class=\"scroll\">{}</div>\n\
-         <h2>Partition keys</h2>\n<pre>{}</pre>\n{}</body></html>\n",
+         {}{}</body></html>\n",
         show::source(report),
         escaped(&show::measured(report)),
         figures(report),
-        escaped(&show::partitions_text(report)),
+        partitions::section(&report.partitions),
         traffic(report),
     )
 }
@@ -159,8 +162,4 @@ fn figures(report: &Report) -> String {
 fn traffic(report: &Report) -> String {
     let Some(traffic) = &report.traffic else { return String::new() };
     format!("<h2>Your traffic</h2>\n<pre>{}</pre>\n", escaped(&show::traffic_text(traffic)))
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -117,7 +117,7 @@ impl Workload {
     }
 
     /// `None` for commands.
-    fn question(&self, request: ArticleRequest, number: usize) -> Option<Question> {
+    pub(super) fn question(&self, request: ArticleRequest, number: usize) -> Option<Question> {
         let (user, post) = (self.subjects.user(number), self.subjects.post(number));
         let page = |first| PageRequest::new(first, None);
         Some(match request {
@@ -132,7 +132,7 @@ impl Workload {
     }
 
     /// By a user of its own, so that nobody likes a post twice; `None` for questions and C1.
-    fn command(&self, request: ArticleRequest, number: usize, author: Author) -> Option<Command> {
+    pub(super) fn command(&self, request: ArticleRequest, number: usize, author: Author) -> Option<Command> {
         let post: &SeedPost = &self.subjects.posts[number % self.subjects.posts.len()];
         let id = PostId(post.id);
         Some(match request {
@@ -152,7 +152,7 @@ impl Workload {
 
 impl Database {
     /// Lets the projections follow, and says what they were charged for that, RU.
-    async fn follow(&self) -> Result<f64, CompareError> {
+    pub(super) async fn follow(&self) -> Result<f64, CompareError> {
         let Some(follower) = &self.follower else { return Ok(0.0) };
         let before = follower.store.caused();
         let drained = follower.processor.drain().await;

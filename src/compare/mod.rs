@@ -1,6 +1,7 @@
 //! Data sets and the comparison of data models.
 
 pub mod article;
+mod blocks;
 pub mod dataset;
 pub mod html;
 pub mod measure;

@@ -1,28 +1,69 @@
-//! How a database's items spread over logical partitions, beside the limits of one, with a verdict on each partition
-//! key: it should have many values, no hot spot, and several items that belong together under each value.
+//! How a database's items, and the request charges of a traffic, spread over logical partitions, beside the limits of
+//! one, with a verdict on each partition key. Pure but for [`Survey`], which reads a database, and
+//! [`footprints`], which runs requests on it; it knows neither which store that is nor how the report is shown.
 
-use std::collections::HashMap;
+mod fan_out;
+mod footprint;
+mod load;
+mod survey;
+#[cfg(test)]
+mod tests;
+mod verdict;
 
 use serde::Serialize;
 
+pub use fan_out::{FanOut, fan_outs};
+pub use footprint::{About, Footprint, Part, Place, footprints};
+pub use load::{Load, Popularity, RequestLoad};
+pub use survey::{Held, Population, Post, Survey, Surveyed};
+pub use verdict::Verdict;
+
 use super::article::ArticleRequest;
 use super::report::Row;
-use crate::blog::containers::{self, FEED, FEED_POSTS_MAX, POSTS, USERS};
-use crate::blog::reads::DataModel;
-use crate::blog::verify::for_each_change;
-use crate::store::{ContainerName, Fault, PartitionKey, Store};
+use super::traffic::{Rate, even_rates};
+use crate::blog::containers::FEED_POSTS_MAX;
+use crate::store::ContainerName;
 
 /// What one logical partition can hold. Source: "Azure Cosmos DB service quotas", learn.microsoft.com.
 const LOGICAL_PARTITION_BYTES_MAX: f64 = 20.0 * 1024.0 * 1024.0 * 1024.0;
+/// What one physical partition can serve, RU/s. Source: the same.
+const PHYSICAL_PARTITION_THROUGHPUT_MAX: f64 = 10_000.0;
 /// What one logical partition can serve, RU/s: as much as the physical partition that holds it. Source: the same.
-const LOGICAL_PARTITION_THROUGHPUT_MAX: f64 = 10_000.0;
-/// With fewer values a partition key cannot spread load over the physical partitions of a large container.
-const MANY_VALUES: u64 = 100;
-/// A largest logical partition that is so many times the mean is a hot spot of storage.
-const HOT_SPOT_SKEW: f64 = 10.0;
+const LOGICAL_PARTITION_THROUGHPUT_MAX: f64 = PHYSICAL_PARTITION_THROUGHPUT_MAX;
+/// Reads for each write, where no traffic is given: a blog is read far more often than it is written.
+pub const ASSUMED_READS_PER_WRITE: f64 = 100.0;
+
+/// What was found about the partition keys of a database, and what a traffic means for them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PartitionReport {
+    /// The traffic for which request charges were worked out.
+    pub rates: Vec<Rate>,
+    /// Whether nobody gave that traffic: then it is one write a second, and [`ASSUMED_READS_PER_WRITE`].
+    pub is_assumed: bool,
+    pub popularities: Vec<PopularityShares>,
+    pub containers: Vec<ContainerPartitions>,
+    /// Under each data model. The containers above are those of V3.
+    pub fan_outs: Vec<FanOut>,
+}
+
+/// What a popularity means in this database, as shares of 1.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PopularityShares {
+    pub popularity: Popularity,
+    /// Of the requests about posts: those about the most popular one.
+    pub most_popular_post: f64,
+    /// Of the requests about or by users: those about or by the most popular one.
+    pub most_popular_user: f64,
+    /// Of the requests about posts: those about posts in the feed.
+    pub posts_in_feed: f64,
+    /// The container whose largest logical partition is the first to reach 10,000 RU/s; `None` without requests.
+    pub first_at_limit: Option<ContainerName>,
+}
 
 /// One container's logical partitions.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerPartitions {
     pub container: ContainerName,
@@ -32,13 +73,13 @@ pub struct ContainerPartitions {
     /// Of JSON, without indexes.
     pub bytes: Spread,
     /// How many times the mean the largest logical partition is, in bytes.
-    pub skew: f64,
+    pub storage_skew: f64,
     /// The largest logical partition's share of 20 GB.
     pub share_of_storage_limit: f64,
-    /// The costliest list that one logical partition serves in V3, if there is one.
-    pub read: Option<ArticleRequest>,
-    /// How many such reads a second one logical partition can serve within 10,000 RU/s, without any writes.
-    pub reads_per_second_max: Option<f64>,
+    /// One for each [`Popularity`].
+    pub loads: Vec<Load>,
+    /// What each request alone could come to in one logical partition.
+    pub bears: Vec<Bearable>,
     pub verdict: Verdict,
 }
 
@@ -50,107 +91,113 @@ pub struct Spread {
     pub largest: u64,
 }
 
-/// How good a partition key is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// How often one logical partition bears a request, if it serves nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Verdict {
-    pub many_values: bool,
-    pub no_hot_spot: bool,
-    pub repeating: bool,
-    /// For a person.
-    pub text: String,
+pub struct Bearable {
+    pub request: ArticleRequest,
+    /// What the logical partition is to the request.
+    pub place: Place,
+    /// RU in this logical partition, projections included.
+    pub request_charge: f64,
+    /// Requests a second within 10,000 RU/s.
+    pub per_second_max: f64,
 }
 
-/// What one logical partition holds.
-#[derive(Debug, Clone, Copy, Default)]
-struct Held {
-    items: u64,
-    bytes: u64,
-}
-
-/// Surveys the blog's containers in a database, by reading all of it. `rows` say what V3's reads are charged.
-///
-/// # Errors
-/// A fault of the store.
-pub async fn survey(store: &dyn Store, rows: &[Row]) -> Result<Vec<ContainerPartitions>, Fault> {
-    let mut found = Vec::with_capacity(containers::SPECS.len());
-    for spec in containers::SPECS {
-        let mut held: HashMap<PartitionKey, Held> = HashMap::new();
-        for_each_change(store, spec.name, |change| {
-            let partition = held.entry(change.partition_key.clone()).or_default();
-            partition.items += 1;
-            partition.bytes += change.item.body.len() as u64;
-            Ok(())
-        })
-        .await?;
-        found.push(describe(spec.name, spec.partition_key, held.into_values().collect(), rows));
-    }
-    Ok(found)
-}
-
-fn describe(
-    container: ContainerName,
-    partition_key: &'static str,
-    held: Vec<Held>,
-    rows: &[Row],
-) -> ContainerPartitions {
-    let logical_partitions = held.len() as u64;
-    let items = Spread::of(held.iter().map(|held| held.items).collect());
-    let bytes = Spread::of(held.iter().map(|held| held.bytes).collect());
-    let total: u64 = held.iter().map(|held| held.bytes).sum();
-    let skew = if total == 0 { 0.0 } else { bytes.largest as f64 * logical_partitions as f64 / total as f64 };
-    let read = costliest_read(container, rows);
-    ContainerPartitions {
-        container,
-        partition_key,
-        logical_partitions,
-        items,
-        bytes,
-        skew: (skew * 100.0).round() / 100.0,
-        share_of_storage_limit: bytes.largest as f64 / LOGICAL_PARTITION_BYTES_MAX,
-        read: read.map(|row| row.request),
-        reads_per_second_max: read.map(|row| (LOGICAL_PARTITION_THROUGHPUT_MAX / row.request_charge).floor()),
-        verdict: verdict(container, logical_partitions, items, skew),
-    }
-}
-
-/// The list of V3 that costs most of those which this container serves.
-fn costliest_read(container: ContainerName, rows: &[Row]) -> Option<&Row> {
-    let requests: &[ArticleRequest] = match container {
-        USERS => &[ArticleRequest::Q3],
-        POSTS => &[ArticleRequest::Q4, ArticleRequest::Q5],
-        FEED => &[ArticleRequest::Q6],
-        _ => &[],
-    };
-    rows.iter()
-        .filter(|row| {
-            row.model == DataModel::V3 && requests.contains(&row.request) && row.request_charge > 0.0
-        })
-        .max_by(|one, other| one.request_charge.total_cmp(&other.request_charge))
-}
-
-fn verdict(container: ContainerName, logical_partitions: u64, items: Spread, skew: f64) -> Verdict {
-    let many_values = logical_partitions >= MANY_VALUES;
-    let no_hot_spot = logical_partitions > 1 && skew < HOT_SPOT_SKEW;
-    let repeating = items.median > 1;
-    let text = if container == FEED {
-        format!(
-            "one logical partition, a hot spot by design: it holds {FEED_POSTS_MAX} posts and never grows, but every \
-             read of the feed and every change of a post in it shares what one logical partition can serve"
-        )
-    } else {
-        match (many_values, no_hot_spot, repeating) {
-            (true, true, true) => "good: many values, no hot spot, several items under each".to_owned(),
-            (true, true, false) => {
-                "good for point reads: many values and no hot spot, mostly one item under each".to_owned()
-            }
-            (true, false, _) => "many values, but the largest is a hot spot of storage".to_owned(),
-            (false, ..) => {
-                format!("too few values to judge: a data set with at least {MANY_VALUES} says more")
+impl PartitionReport {
+    /// Of a database that was surveyed, with the footprints of its requests. `rates`: `None` for the assumed traffic;
+    /// `rows`: of all data models.
+    #[must_use]
+    pub fn of(survey: &Survey, footprints: &[Footprint], rates: Option<Vec<Rate>>, rows: &[Row]) -> Self {
+        let is_assumed = rates.is_none();
+        let rates = rates.unwrap_or_else(|| even_rates(ASSUMED_READS_PER_WRITE));
+        let mut containers: Vec<ContainerPartitions> =
+            survey.containers.iter().map(ContainerPartitions::of).collect();
+        let sizes: Vec<(ContainerName, usize)> =
+            survey.containers.iter().map(|surveyed| (surveyed.container, surveyed.held.len())).collect();
+        for popularity in Popularity::ALL {
+            let loads = load::loads(&sizes, &survey.population, footprints, &rates, popularity);
+            for (container, load) in containers.iter_mut().zip(loads) {
+                container.loads.push(load);
             }
         }
+        for container in &mut containers {
+            container.bears = bears(container.container, footprints);
+            container.verdict = Verdict::on(container);
+        }
+        let popularities = Popularity::ALL
+            .into_iter()
+            .map(|popularity| PopularityShares::of(popularity, &survey.population, &containers))
+            .collect();
+        Self { fan_outs: fan_outs(rows, &rates), rates, is_assumed, popularities, containers }
+    }
+}
+
+impl PopularityShares {
+    fn of(popularity: Popularity, population: &Population, containers: &[ContainerPartitions]) -> Self {
+        let posts = popularity.shares(population.posts.len());
+        let users = popularity.shares(population.users.len());
+        let largest = |container: &&ContainerPartitions| container.load(popularity).map(|load| load.largest);
+        let first =
+            containers.iter().filter(|container| largest(container) > Some(0.0)).max_by(|one, other| {
+                largest(one).partial_cmp(&largest(other)).unwrap_or(std::cmp::Ordering::Equal)
+            });
+        Self {
+            popularity,
+            most_popular_post: posts.first().copied().unwrap_or(0.0),
+            most_popular_user: users.first().copied().unwrap_or(0.0),
+            posts_in_feed: posts.iter().take(FEED_POSTS_MAX).sum(),
+            first_at_limit: first.map(|container| container.container),
+        }
+    }
+}
+
+impl ContainerPartitions {
+    /// What a container holds; its loads are for later.
+    fn of(surveyed: &Surveyed) -> Self {
+        let logical_partitions = surveyed.held.len() as u64;
+        let items = Spread::of(surveyed.held.values().map(|held| held.items).collect());
+        let bytes = Spread::of(surveyed.held.values().map(|held| held.bytes).collect());
+        let total: u64 = surveyed.held.values().map(|held| held.bytes).sum();
+        let storage_skew = ratio(bytes.largest as f64 * logical_partitions as f64, total as f64);
+        Self {
+            container: surveyed.container,
+            partition_key: surveyed.partition_key,
+            logical_partitions,
+            items,
+            bytes,
+            storage_skew: storage_skew.unwrap_or(0.0),
+            share_of_storage_limit: bytes.largest as f64 / LOGICAL_PARTITION_BYTES_MAX,
+            loads: Vec::new(),
+            bears: Vec::new(),
+            verdict: Verdict::default(),
+        }
+    }
+
+    /// The load under a popularity.
+    #[must_use]
+    pub fn load(&self, popularity: Popularity) -> Option<&Load> {
+        self.loads.iter().find(|load| load.popularity == popularity)
+    }
+}
+
+/// For each request the logical partition of this container in which it is charged most; new ones are left out, as
+/// they are written once.
+fn bears(container: ContainerName, footprints: &[Footprint]) -> Vec<Bearable> {
+    let costliest = |request: ArticleRequest| {
+        let footprints = footprints.iter().filter(|footprint| footprint.request == request);
+        let parts = footprints.flat_map(|footprint| &footprint.parts).filter(|part| {
+            let is_one = !matches!(part.place, Place::New | Place::Elsewhere);
+            part.container == container && is_one && part.request_charge > 0.0
+        });
+        parts.max_by(|one, other| one.request_charge.total_cmp(&other.request_charge))
     };
-    Verdict { many_values, no_hot_spot, repeating, text }
+    let bearable = |request: ArticleRequest| {
+        let Part { place, request_charge, .. } = *costliest(request)?;
+        let per_second_max = (LOGICAL_PARTITION_THROUGHPUT_MAX / request_charge).floor();
+        Some(Bearable { request, place, request_charge, per_second_max })
+    };
+    ArticleRequest::ALL.into_iter().filter_map(bearable).collect()
 }
 
 impl Spread {
@@ -165,49 +212,7 @@ impl Spread {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::blog::containers::ACCOUNTS;
-
-    fn described(container: ContainerName, held: &[(u64, u64)]) -> ContainerPartitions {
-        let held = held.iter().map(|(items, bytes)| Held { items: *items, bytes: *bytes }).collect();
-        describe(container, "id", held, &[])
-    }
-
-    #[test]
-    fn the_feed_is_named_for_what_it_is() {
-        let feed = described(FEED, &[(100, 60_000)]);
-        assert_eq!((feed.logical_partitions, feed.verdict.no_hot_spot), (1, false));
-        assert!(feed.verdict.text.contains("one logical partition, a hot spot by design"));
-    }
-
-    #[test]
-    fn many_even_partitions_with_several_items_are_good() {
-        let posts = described(POSTS, &[(60, 20_000); 200]);
-        assert!(posts.verdict.text.starts_with("good: "), "{}", posts.verdict.text);
-        assert_eq!((posts.skew, posts.items.median, posts.bytes.largest), (1.0, 60, 20_000));
-    }
-
-    #[test]
-    fn a_partition_far_larger_than_the_others_is_a_hot_spot() {
-        let mut held = vec![(10, 1_000); 199];
-        held.push((10_000, 1_000_000));
-        let posts = described(POSTS, &held);
-        assert!(posts.skew > 100.0);
-        assert!(!posts.verdict.no_hot_spot && posts.verdict.text.contains("hot spot"));
-    }
-
-    #[test]
-    fn one_item_a_partition_is_good_for_point_reads() {
-        let accounts = described(ACCOUNTS, &[(1, 200); 200]);
-        assert!(accounts.verdict.text.starts_with("good for point reads"));
-        assert_eq!(accounts.reads_per_second_max, None);
-    }
-
-    #[test]
-    fn an_empty_container_is_described_without_dividing_by_nothing() {
-        let empty = described(POSTS, &[]);
-        assert_eq!((empty.skew, empty.items.largest, empty.share_of_storage_limit), (0.0, 0, 0.0));
-    }
+/// `None` where there is nothing to divide by.
+fn ratio(dividend: f64, divisor: f64) -> Option<f64> {
+    (divisor > 0.0).then(|| dividend / divisor)
 }

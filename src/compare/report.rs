@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::article::{ArticleRequest, cell};
-use super::partitions::ContainerPartitions;
+use super::partitions::PartitionReport;
 use super::plan::ReadPlan;
 use super::traffic::Traffic;
 use crate::blog::reads::DataModel;
@@ -34,7 +34,7 @@ pub struct Report {
     pub physical_partitions: u32,
     pub charge_source: ChargeSource,
     /// Of V3's database, which has every container.
-    pub partitions: Vec<ContainerPartitions>,
+    pub partitions: PartitionReport,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traffic: Option<Traffic>,
 }

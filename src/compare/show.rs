@@ -1,8 +1,10 @@
 //! A report as text: a table for a terminal, and the same in Markdown.
 
+pub(super) mod partitions;
+
 use std::fmt::Write as _;
 
-use super::partitions::ContainerPartitions;
+use super::blocks::{self, Block};
 use super::report::{Report, Row};
 use super::traffic::Traffic;
 use crate::store::{ChargeSource, FoldedOperation};
@@ -32,7 +34,7 @@ pub fn table(report: &Report) -> String {
         text.push_str(row.trim_end());
         text.push('\n');
     }
-    text + "\n" + &foot(report)
+    text + "\n" + &foot(report, blocks::terminal)
 }
 
 /// For a document.
@@ -46,7 +48,7 @@ pub fn markdown(report: &Report) -> String {
     for row in &report.rows {
         let _ = writeln!(text, "| {} |", cells(row).join(" | "));
     }
-    text + "\n" + &foot(report)
+    text + "\n" + &foot(report, blocks::markdown)
 }
 
 pub(super) fn cells(row: &Row) -> [String; 9] {
@@ -95,39 +97,13 @@ pub fn measured(report: &Report) -> String {
     )
 }
 
-fn foot(report: &Report) -> String {
+fn foot(report: &Report, show: fn(&[Block]) -> String) -> String {
     let mut text = format!("{} {}\n", source(report), measured(report));
     text.push('\n');
-    text.push_str(&partitions_text(report));
+    text.push_str(&show(&partitions::blocks(&report.partitions)));
     if let Some(traffic) = &report.traffic {
         text.push('\n');
         text.push_str(&traffic_text(traffic));
-    }
-    text
-}
-
-/// How the items spread over logical partitions.
-pub(super) fn partitions_text(report: &Report) -> String {
-    let mut text = String::from("Logical partitions of V3's database (median / p99 / largest):\n\n");
-    for found in &report.partitions {
-        let ContainerPartitions { container, partition_key, logical_partitions, items, bytes, .. } = found;
-        let _ = write!(
-            text,
-            "- {container} by {partition_key}: {logical_partitions}; items {} / {} / {}; bytes {} / {} / {}; skew {:.1}; \
-             {:.6} % of 20 GB",
-            items.median,
-            items.p99,
-            items.largest,
-            bytes.median,
-            bytes.p99,
-            bytes.largest,
-            found.skew,
-            found.share_of_storage_limit * 100.0,
-        );
-        if let Some((request, reads)) = found.read.zip(found.reads_per_second_max) {
-            let _ = write!(text, "; {request:?} at most {reads:.0}/s within 10,000 RU/s");
-        }
-        let _ = writeln!(text, ". Verdict: {}.", found.verdict.text);
     }
     text
 }

@@ -52,7 +52,7 @@ async fn a_comparison_runs_every_request_of_the_article_under_every_data_model()
         );
     }
     assert_eq!(row(&report, "Q6", "V1", false)["operations"][0]["physicalPartitions"], 4);
-    let partitions = report["partitions"].as_array().unwrap();
+    let partitions = report["partitions"]["containers"].as_array().unwrap();
     let [users, posts, feed, accounts] = partitions.as_slice() else { panic!("{partitions:?}") };
     assert_eq!(json!([users["logicalPartitions"], accounts["logicalPartitions"]]), json!([15, 15]));
     assert!(posts["logicalPartitions"].as_u64().unwrap() > 60, "{posts}");
@@ -63,6 +63,62 @@ async fn a_comparison_runs_every_request_of_the_article_under_every_data_model()
     let models = report["traffic"]["models"].as_array().unwrap();
     assert!(models.iter().all(|model| model["monthlyBill"].as_f64().unwrap() >= 4.0 * 0.008 * 730.0));
     assert!(report["traffic"]["breakEvenReadsPerWrite"].as_f64().unwrap() > 0.0);
+}
+
+/// What the container's logical partitions serve under the popularity with this number.
+fn load<'a>(report: &'a Value, container: &str, popularity: usize) -> &'a Value {
+    let mut containers = report["partitions"]["containers"].as_array().unwrap().iter();
+    &containers.find(|found| found["container"] == container).unwrap()["loads"][popularity]
+}
+
+#[tokio::test]
+async fn what_a_traffic_is_charged_is_put_down_to_logical_partitions_without_losing_any() {
+    let report = report(&["--rates", "Q1=5,Q2=5,Q3=20,Q4=20,Q5=20,Q6=50,C1=1,C2=1,C3=4,C4=4"]).await;
+    assert_eq!(report["partitions"]["isAssumed"], false);
+    let in_table = report["traffic"]["models"].as_array().unwrap().last().unwrap();
+    let in_table = in_table["reads"].as_f64().unwrap() + in_table["writes"].as_f64().unwrap();
+    for popularity in [0, 1] {
+        let throughput = |container| load(&report, container, popularity)["throughput"].as_f64().unwrap();
+        let sum: f64 = ["users", "posts", "feed", "accounts"].map(throughput).iter().sum();
+        // The table has medians, and comments and likes on posts of no particular age.
+        assert!((sum / in_table - 1.0).abs() < 0.15, "{sum} of {in_table}");
+    }
+    for (container, place) in [("users", "user"), ("posts", "post"), ("feed", "only")] {
+        let containers = report["partitions"]["containers"].as_array().unwrap();
+        let found = containers.iter().find(|found| found["container"] == container).unwrap();
+        let reads = found["bears"].as_array().unwrap().iter();
+        let mut reads = reads.filter(|bearable| bearable["request"].as_str().unwrap().starts_with('Q'));
+        assert!(reads.all(|bearable| bearable["place"] == place), "{found}");
+    }
+}
+
+#[tokio::test]
+async fn the_feed_is_the_first_at_its_limit_as_its_changes_and_all_its_readers_meet_in_one_logical_partition()
+{
+    let report = report(&["--rates", "Q6=10,C4=10"]).await;
+    for popularity in [0, 1] {
+        assert_eq!(report["partitions"]["popularities"][popularity]["firstAtLimit"], "feed");
+    }
+    let of_likes = |popularity: usize| {
+        let feed = load(&report, "feed", popularity);
+        let mut requests = feed["requestsOfLargest"].as_array().unwrap().iter();
+        requests.find(|served| served["request"] == "C4").unwrap()["throughput"].as_f64().unwrap()
+    };
+    // Popular posts are new ones, and those are in the feed.
+    assert!(of_likes(1) > 1.5 * of_likes(0), "{} {}", of_likes(0), of_likes(1));
+    let readers = load(&report, "feed", 0)["requestsOfLargest"][0].clone();
+    let charge = row(&report, "Q6", "V3", false)["requestCharge"].as_f64().unwrap();
+    assert_eq!(readers["request"], "Q6");
+    assert!((readers["throughput"].as_f64().unwrap() / (10.0 * charge) - 1.0).abs() < 0.02, "{readers}");
+    let skews = [0, 1].map(|popularity| load(&report, "posts", popularity)["skew"].as_f64().unwrap());
+    assert!((skews[0] - 1.0).abs() < 0.05 && skews[1] > 10.0, "{skews:?}");
+    let across: Vec<usize> = report["partitions"]["fanOuts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|fan_out| fan_out["requests"].as_array().unwrap().len())
+        .collect();
+    assert_eq!(across, [2, 2, 0], "Q3 and Q6 under V1 and V2");
 }
 
 #[tokio::test]
@@ -102,7 +158,15 @@ async fn a_comparison_is_shown_as_a_table_in_markdown_and_as_one_html_file() {
         let output = run(&[&SMALL[..], &["--format", format, "--reads-per-write", "100"]].concat()).await;
         let shown = String::from_utf8(output.stdout).unwrap();
         assert!(shown.starts_with(heading), "{shown}");
-        for part in ["619.41", "V1, data loader", "Your traffic", "Request charges are estimates."] {
+        for part in [
+            "619.41",
+            "V1, data loader",
+            "Your traffic",
+            "Request charges are estimates.",
+            "of 10,000 RU/s",
+            "The first logical partition to reach 10,000 RU/s is in feed",
+            "a single logical partition, a hot spot by design",
+        ] {
             assert!(shown.contains(part), "{format} without {part}: {shown}");
         }
         for foreign in ["<script", "http://", "https://", "src=", "@import", "url("] {

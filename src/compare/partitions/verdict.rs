@@ -1,0 +1,163 @@
+//! How good a partition key is: it should have many values, no hot spot, and several items that belong together under
+//! each value.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::ContainerPartitions;
+use super::load::{Load, Popularity};
+use crate::blog::containers::{FEED, FEED_POSTS_MAX};
+use crate::compare::article::ArticleRequest;
+use crate::compare::blocks::figure;
+
+/// With fewer values a partition key cannot spread load over the physical partitions of a large container.
+const MANY_VALUES: u64 = 100;
+/// A largest logical partition that is so many times the mean is a hot spot, of storage, or of request charge where
+/// everybody is as popular. That a popular post or user takes more than others is not the key's doing.
+const HOT_SPOT_SKEW: f64 = 10.0;
+/// From this share of 10,000 RU/s on, a popular post or user is a hot spot, too.
+const HOT_SPOT_SHARE: f64 = 0.5;
+
+/// How good a partition key is.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Verdict {
+    pub many_values: bool,
+    /// Neither of storage nor of request charge, at the traffic of the report.
+    pub no_hot_spot: bool,
+    /// Whether mostly several items share a value.
+    pub repeating: bool,
+    /// For a person.
+    pub text: String,
+}
+
+/// What makes a logical partition hot.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum HotSpot {
+    /// Times the mean.
+    Storage(f64),
+    /// Times the mean, with everybody as popular.
+    Key(f64),
+    /// Share of 10,000 RU/s.
+    Popular(f64),
+}
+
+impl Verdict {
+    /// On a container whose loads are known.
+    pub(super) fn on(found: &ContainerPartitions) -> Self {
+        let hot_spot = hot_spot(found);
+        let many_values = found.logical_partitions >= MANY_VALUES;
+        let no_hot_spot = found.logical_partitions > 1 && hot_spot.is_none();
+        let repeating = found.items.median > 1;
+        let of_key = if found.container == FEED {
+            format!(
+                "a single logical partition, a hot spot by design: it holds {FEED_POSTS_MAX} posts and never grows, but \
+                 every read of the feed and every change of a post in it shares what one logical partition can serve"
+            )
+        } else if !many_values {
+            format!("too few values to judge: a data set with at least {MANY_VALUES} says more")
+        } else if let Some(hot_spot) = hot_spot {
+            format!("many values, but {}", hot_spot.text())
+        } else if repeating {
+            "good: many values, no hot spot, several items under each".to_owned()
+        } else {
+            "good for point reads: many values and no hot spot, mostly one item under each".to_owned()
+        };
+        let of_load = if found.container == FEED { feed_load(found) } else { load(found) };
+        Self { many_values, no_hot_spot, repeating, text: format!("{of_key}. {of_load}") }
+    }
+}
+
+fn hot_spot(found: &ContainerPartitions) -> Option<HotSpot> {
+    if found.storage_skew >= HOT_SPOT_SKEW {
+        return Some(HotSpot::Storage(found.storage_skew));
+    }
+    let skew = found.load(Popularity::Even).and_then(|load| load.skew);
+    if let Some(skew) = skew.filter(|skew| *skew >= HOT_SPOT_SKEW) {
+        return Some(HotSpot::Key(skew));
+    }
+    let share = found.load(Popularity::Zipf).map(|load| load.share_of_throughput_limit);
+    share.filter(|share| *share >= HOT_SPOT_SHARE).map(HotSpot::Popular)
+}
+
+impl HotSpot {
+    fn text(self) -> String {
+        match self {
+            Self::Storage(skew) => {
+                format!("a hot spot of storage: the largest logical partition is {skew:.0} times the mean")
+            }
+            Self::Key(skew) => format!(
+                "a hot spot of request charge: one logical partition serves {skew:.0} times the mean, though everybody \
+                 is as popular"
+            ),
+            Self::Popular(share) => format!(
+                "a hot spot of request charge at this traffic: what is most popular takes {:.0} % of what one logical \
+                 partition can serve",
+                share * 100.0
+            ),
+        }
+    }
+}
+
+/// When the most loaded logical partition is at its limit.
+fn load(found: &ContainerPartitions) -> String {
+    let multiple = |popularity| found.load(popularity).and_then(|load| load.traffic_multiple_max);
+    match (multiple(Popularity::Even), multiple(Popularity::Zipf)) {
+        (Some(even), Some(zipf)) => format!(
+            "The most loaded one reaches 10,000 RU/s at {} times this traffic, {} times with Zipf's law",
+            figure(even),
+            figure(zipf)
+        ),
+        _ if found.loads.iter().any(|load| load.throughput > 0.0) => {
+            "Each request makes a logical partition of its own, and none comes to one that was there"
+                .to_owned()
+        }
+        _ => "Nothing of this traffic comes here".to_owned(),
+    }
+}
+
+/// What the feed serves and what it could.
+fn feed_load(found: &ContainerPartitions) -> String {
+    let load = found.loads.iter().max_by(|one, other| one.largest.total_cmp(&other.largest));
+    let mut text = match load {
+        Some(Load {
+            largest,
+            share_of_throughput_limit,
+            traffic_multiple_max: Some(multiple),
+            popularity,
+            ..
+        }) => {
+            let popularity = if *popularity == Popularity::Zipf { " with Zipf's law" } else { "" };
+            let (largest, share) = (figure(*largest), figure(share_of_throughput_limit * 100.0));
+            format!(
+                "At this traffic that is {largest} RU/s{popularity}, {share} % of 10,000, all of which it takes at {} times \
+                 this traffic",
+                figure(*multiple)
+            )
+        }
+        _ => "Nothing of this traffic comes here".to_owned(),
+    };
+    let borne = |(request, name): (ArticleRequest, &str)| {
+        let bearable = found.bears.iter().find(|bearable| bearable.request == request)?;
+        Some(format!("{} {name}", bearable.per_second_max))
+    };
+    let alternatives: Vec<String> = [
+        (ArticleRequest::Q6, "reads"),
+        (ArticleRequest::C2, "new posts"),
+        (ArticleRequest::C3, "comments on its posts"),
+        (ArticleRequest::C4, "likes of its posts"),
+    ]
+    .into_iter()
+    .filter_map(borne)
+    .collect();
+    if !alternatives.is_empty() {
+        let _ = write!(
+            text,
+            ". In a second it bears {}; beyond that it takes a cache, or copies of the feed under several values of the \
+             key",
+            alternatives.join(", or ")
+        );
+    }
+    text
+}
