@@ -4,6 +4,7 @@ use anyhow::Context;
 use azure_data_cosmos::CosmosClient;
 
 use super::container_specs;
+use crate::store::Indexing;
 use crate::store::cosmos::provision::{self, Plan, Throughput, ThroughputScope, Wanted};
 use crate::store::cosmos::{CosmosSettings, Credential, client_of};
 
@@ -12,8 +13,7 @@ use crate::store::cosmos::{CosmosSettings, Credential, client_of};
 /// # Errors
 /// Never: they are plain values.
 pub fn container_definitions() -> anyhow::Result<String> {
-    let wanted = Wanted::new("", &container_specs(), None);
-    Ok(serde_json::to_string_pretty(&wanted.containers)? + "\n")
+    Ok(serde_json::to_string_pretty(&wanted("", None).containers)? + "\n")
 }
 
 /// Brings an account up to date.
@@ -43,7 +43,7 @@ impl Provisioner {
         database: &str,
         throughput: Option<(Throughput, ThroughputScope)>,
     ) -> Self {
-        Self { client, wanted: Wanted::new(database, &container_specs(), throughput) }
+        Self { client, wanted: wanted(database, throughput) }
     }
 
     /// What the account lacks. Nothing is changed.
@@ -70,7 +70,11 @@ impl Provisioner {
 /// What an account that has nothing lacks.
 #[must_use]
 pub fn plan_of_everything(database: &str, throughput: Option<(Throughput, ThroughputScope)>) -> Plan {
-    Wanted::new(database, &container_specs(), throughput).everything()
+    wanted(database, throughput).everything()
+}
+
+fn wanted(database: &str, throughput: Option<(Throughput, ThroughputScope)>) -> Wanted {
+    Wanted::new(database, &container_specs(), Indexing::Needed, throughput)
 }
 
 /// Refuses a credential that may not create containers.

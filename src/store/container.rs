@@ -42,14 +42,26 @@ pub struct ContainerSpec {
     pub newest_types: &'static [&'static str],
 }
 
+/// Which properties of an item a container indexes. Queries find the same either way; each indexed property makes a write
+/// dearer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Indexing {
+    /// Every one, as is Azure Cosmos DB's default.
+    All,
+    /// Those that query shapes filter or sort by.
+    #[default]
+    Needed,
+}
+
 /// Properties by which every query filters.
 const FILTERED: [&str; 2] = ["type", "deleted"];
 
 impl ContainerSpec {
-    /// The properties that query shapes filter or sort by, each once: what an indexing policy includes. `id` is not
+    /// The properties that query shapes filter or sort by, each once: those that [`Indexing::Needed`] includes. `id` is not
     /// among them, as it is always indexed.
     #[must_use]
-    pub fn indexed_properties(&self) -> Vec<&'static str> {
+    pub fn needed_properties(&self) -> Vec<&'static str> {
         let mut properties = FILTERED.to_vec();
         let more = self.order_by.iter().chain(self.equality).chain([&self.partition_key]);
         for property in more.filter(|property| **property != "id") {

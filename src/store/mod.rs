@@ -20,7 +20,7 @@ mod query;
 pub use batch::{Batch, WriteOp, limits};
 pub use charge::{ChargeSource, FoldedOperation, Ledger, OperationKind, OperationRecord, RequestCharge};
 pub use clock::{Clock, ManualClock, SystemClock, format_timestamp, parse_timestamp};
-pub use container::{ContainerName, ContainerSpec};
+pub use container::{ContainerName, ContainerSpec, Indexing};
 pub use error::{Fault, FaultKind, Rejection, WriteError};
 pub use feed::{Change, Continuation, FeedPage, FeedRange, FeedRequest};
 pub use item::{ETag, Item, NewItem, PartitionKey};

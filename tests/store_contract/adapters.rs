@@ -7,7 +7,7 @@ use azure_data_cosmos::DatabaseClient;
 use onehop::store::cosmos::provision::{self, Wanted};
 use onehop::store::cosmos::{Consistency, CosmosSettings, CosmosStore, Credential, Patience, client_of};
 use onehop::store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
-use onehop::store::{ManualClock, Store};
+use onehop::store::{Indexing, ManualClock, Store};
 use tempfile::TempDir;
 
 use crate::emulator::Emulator;
@@ -98,7 +98,7 @@ pub async fn account() -> (Subject, Database) {
         patience: Patience::default(),
     };
     let client = client_of(&settings).await.expect("a client");
-    let wanted = Wanted::new(&name, SPECS, None);
+    let wanted = Wanted::new(&name, SPECS, Indexing::Needed, None);
     for step in &wanted.everything().steps {
         provision::apply(&client, &name, step).await.expect("the database is made");
     }

@@ -32,8 +32,8 @@ pub use writer::Statistics;
 use super::document::{can_exist, check_keyset, check_text, is_indexable};
 use super::{
     Batch, ChargeSource, Clock, ContainerName, ContainerSpec, ETag, Fault, FaultKind, FeedPage, FeedRange,
-    FeedRequest, Item, Keyset, Ledger, OperationKind, OperationRecord, PartitionKey, Query, QueryPage,
-    RequestCharge, Store, WriteError, WriteOp, limits,
+    FeedRequest, Indexing, Item, Keyset, Ledger, OperationKind, OperationRecord, PartitionKey, Query,
+    QueryPage, RequestCharge, Store, WriteError, WriteOp, limits,
 };
 use directory::Directory;
 use engine::{Engine, Space};
@@ -56,6 +56,8 @@ pub struct EmbeddedStore {
     engine: Arc<Engine>,
     containers: Vec<Container>,
     partitions: u16,
+    /// What writes are charged for.
+    indexing: Indexing,
     clock: Arc<dyn Clock>,
     requests: Option<mpsc::Sender<Request>>,
     writer: Option<std::thread::JoinHandle<()>>,
@@ -161,8 +163,9 @@ impl EmbeddedStore {
                 reader::read(&self.engine.view(), container.id, partition_key, id, now_ms).ok().flatten()
             });
             let before = before.as_ref().map(|item| &*item.body);
-            let (operation, operation_charge) = prepare(&container.spec, partition_key, operation, before)
-                .map_err(|reason| rejected(position, reason))?;
+            let (operation, operation_charge) =
+                prepare(&container.spec, self.indexing, partition_key, operation, before)
+                    .map_err(|reason| rejected(position, reason))?;
             charge += operation_charge.0;
             operations.push(operation);
         }

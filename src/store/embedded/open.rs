@@ -13,7 +13,7 @@ use super::header::VALUE_PREFIX_BYTES;
 use super::writer::{Counters, META_SEQUENCE, QUEUE_REQUESTS_MAX, Writer, WriterContainer};
 use super::{Container, Durability, EmbeddedStore, OpenError};
 use crate::store::document::read_document;
-use crate::store::{Clock, ContainerSpec, Fault, FaultKind};
+use crate::store::{Clock, ContainerSpec, Fault, FaultKind, Indexing};
 
 /// Physical partitions of a new data directory unless the configuration says otherwise.
 pub const PHYSICAL_PARTITIONS_DEFAULT: u16 = 4;
@@ -35,6 +35,8 @@ pub struct EmbeddedConfig {
     /// Bytes that each of the engine's five key spaces collects in memory before it writes them out; it keeps the
     /// number that it was made with.
     pub memtable_bytes: u64,
+    /// Which properties the estimated charges of writes take for indexed. The store's own indexes do not depend on it.
+    pub indexing: Indexing,
 }
 
 impl EmbeddedConfig {
@@ -47,6 +49,7 @@ impl EmbeddedConfig {
             physical_partitions: None,
             cache_bytes: 128 * 1024 * 1024,
             memtable_bytes: 16 * 1024 * 1024,
+            indexing: Indexing::Needed,
         }
     }
 }
@@ -106,6 +109,7 @@ impl EmbeddedStore {
             engine,
             containers,
             partitions,
+            indexing: config.indexing,
             clock,
             requests: Some(requests),
             writer: Some(writer),

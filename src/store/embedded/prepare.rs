@@ -3,7 +3,7 @@
 use super::writer::{Condition, Intent, Operation};
 use super::{charges, properties};
 use crate::store::document::check_write;
-use crate::store::{ContainerSpec, ETag, OperationKind, Rejection, RequestCharge, WriteOp};
+use crate::store::{ContainerSpec, ETag, Indexing, OperationKind, Rejection, RequestCharge, WriteOp};
 
 /// The id of an item that may be there already, so that the charge depends on it. Nothing for a create.
 pub(super) fn written_before(operation: &WriteOp) -> Option<&str> {
@@ -18,6 +18,7 @@ pub(super) fn written_before(operation: &WriteOp) -> Option<&str> {
 /// item that it replaces or deletes.
 pub(super) fn prepare(
     spec: &ContainerSpec,
+    indexing: Indexing,
     partition_key: &str,
     operation: WriteOp,
     before: Option<&[u8]>,
@@ -30,12 +31,13 @@ pub(super) fn prepare(
         WriteOp::Replace { item, if_match } => (item, Condition::MustExist { if_match: number(if_match) }),
         WriteOp::Delete { id, if_match } => {
             let intent = Intent::Delete { if_match: number(if_match) };
-            let indexed = properties::touched(spec, before, None);
+            let indexed = properties::touched(spec, indexing, before, None);
             let charge = charges::write(before.map_or(0, <[u8]>::len), indexed);
             return Ok((Operation { id, intent }, charge));
         }
     };
-    let charge = charges::write(item.body.len(), properties::touched(spec, before, Some(&item.body)));
+    let indexed = properties::touched(spec, indexing, before, Some(&item.body));
+    let charge = charges::write(item.body.len(), indexed);
     let intent = Intent::Put { condition, facts: facts.unwrap_or_default(), body: item.body };
     Ok((Operation { id: item.id, intent }, charge))
 }

@@ -4,25 +4,35 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-use crate::store::ContainerSpec;
+use crate::store::{ContainerSpec, Indexing};
 
-/// Counts the indexed properties in which an item differs before and after a write; an absent item has none. Indexed
-/// is what the policy that `onehop provision` writes includes; its composite indexes are not counted.
-pub(super) fn touched(spec: &ContainerSpec, before: Option<&[u8]>, after: Option<&[u8]>) -> usize {
-    let (before, after) = (indexed(spec, before), indexed(spec, after));
+/// Counts the indexed properties in which an item differs before and after a write; an absent item has none. A property
+/// with properties of its own counts once, and composite indexes do not count.
+pub(super) fn touched(
+    spec: &ContainerSpec,
+    indexing: Indexing,
+    before: Option<&[u8]>,
+    after: Option<&[u8]>,
+) -> usize {
+    let [before, after] = [before, after].map(|body| indexed(spec, indexing, body));
     let put = after.iter().filter(|(name, value)| before.get(*name) != Some(*value)).count();
     let gone = before.keys().filter(|name| !after.contains_key(*name)).count();
     put + gone
 }
 
 /// The indexed properties as they are written; nothing of what is not a JSON object.
-fn indexed<'a>(spec: &ContainerSpec, body: Option<&'a [u8]>) -> BTreeMap<String, &'a str> {
+fn indexed<'a>(
+    spec: &ContainerSpec,
+    indexing: Indexing,
+    body: Option<&'a [u8]>,
+) -> BTreeMap<String, &'a str> {
     let read = |body| serde_json::from_slice::<BTreeMap<String, &'a RawValue>>(body).unwrap_or_default();
-    let policy = spec.indexed_properties();
+    let needed = spec.needed_properties();
+    let is_indexed = |name: &str| indexing == Indexing::All || name == "id" || needed.contains(&name);
     body.map(read)
         .unwrap_or_default()
         .into_iter()
-        .filter(|(name, _)| name == "id" || policy.contains(&name.as_str()))
+        .filter(|(name, _)| is_indexed(name))
         .map(|(name, value)| (name, value.get()))
         .collect()
 }
@@ -43,15 +53,18 @@ mod tests {
 
     #[test]
     fn a_new_item_touches_every_indexed_property_and_a_deletion_too() {
-        assert_eq!(touched(&SPEC, None, Some(OLD)), 3);
-        assert_eq!(touched(&SPEC, Some(OLD), None), 3);
+        for (indexing, properties) in [(Indexing::Needed, 3), (Indexing::All, 4)] {
+            assert_eq!(touched(&SPEC, indexing, None, Some(OLD)), properties);
+            assert_eq!(touched(&SPEC, indexing, Some(OLD), None), properties);
+        }
     }
 
     #[test]
     fn a_replace_touches_what_it_changes() {
         let counted = br#"{"id":"a","home":"h","date":"1","count":2}"#;
-        assert_eq!(touched(&SPEC, Some(OLD), Some(counted)), 0);
+        assert_eq!(touched(&SPEC, Indexing::Needed, Some(OLD), Some(counted)), 0);
+        assert_eq!(touched(&SPEC, Indexing::All, Some(OLD), Some(counted)), 1);
         let other = br#"{"id":"a","home":"h","owner":"ada","count":1}"#;
-        assert_eq!(touched(&SPEC, Some(OLD), Some(other)), 2);
+        assert_eq!(touched(&SPEC, Indexing::Needed, Some(OLD), Some(other)), 2);
     }
 }

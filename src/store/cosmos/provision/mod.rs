@@ -15,7 +15,7 @@ use azure_data_cosmos::{CosmosClient, CosmosError, DatabaseClient};
 pub use definition::definition;
 pub use plan::{Difference, Plan, Step};
 
-use crate::store::ContainerSpec;
+use crate::store::{ContainerSpec, Indexing};
 
 /// Request units a second that are bought in advance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,9 +80,10 @@ impl Wanted {
     pub fn new(
         database: &str,
         specs: &[ContainerSpec],
+        indexing: Indexing,
         throughput: Option<(Throughput, ThroughputScope)>,
     ) -> Self {
-        let containers = specs.iter().map(definition).collect();
+        let containers = specs.iter().map(|spec| definition(spec, indexing)).collect();
         Self { database: database.to_owned(), containers, throughput }
     }
 
@@ -151,6 +152,27 @@ pub async fn apply(client: &CosmosClient, database: &str, step: &Step) -> Result
         }
     }
     Ok(())
+}
+
+/// Whether the account has a database of this name.
+///
+/// # Errors
+/// The service did not say.
+pub async fn has_database(client: &CosmosClient, database: &str) -> Result<bool, ProvisionError> {
+    match client.database_client(database.to_owned()).read(None).await {
+        Ok(_) => Ok(true),
+        Err(error) if error.status().is_not_found() => Ok(false),
+        Err(error) => Err(ProvisionError::service(format!("read the database {database}"))(error)),
+    }
+}
+
+/// Deletes a database with everything in it.
+///
+/// # Errors
+/// The service refused.
+pub async fn delete_database(client: &CosmosClient, database: &str) -> Result<(), ProvisionError> {
+    let failed = ProvisionError::service(format!("delete the database {database}"));
+    client.database_client(database.to_owned()).delete(None).await.map(drop).map_err(failed)
 }
 
 async fn container_of(

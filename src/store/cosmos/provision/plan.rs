@@ -6,7 +6,7 @@ use azure_data_cosmos::models::{ContainerProperties, IndexingPolicy, ThroughputP
 use azure_data_cosmos::{CosmosClient, DatabaseClient};
 use serde_json::Value;
 
-use super::{ProvisionError, Throughput, ThroughputScope, Wanted, container_of};
+use super::{ProvisionError, Throughput, ThroughputScope, Wanted, container_of, has_database};
 
 /// Steps in the order in which they are taken.
 #[derive(Debug, Clone, Default)]
@@ -52,15 +52,10 @@ impl Plan {
     /// # Errors
     /// See [`ProvisionError`].
     pub async fn of(client: &CosmosClient, wanted: &Wanted) -> Result<Self, ProvisionError> {
-        let database = client.database_client(wanted.database.clone());
-        match database.read(None).await {
-            Ok(_) => {}
-            Err(error) if error.status().is_not_found() => return Ok(wanted.everything()),
-            Err(error) => {
-                let doing = format!("read the database {}", wanted.database);
-                return Err(ProvisionError::service(doing)(error));
-            }
+        if !has_database(client, &wanted.database).await? {
+            return Ok(wanted.everything());
         }
+        let database = client.database_client(wanted.database.clone());
         let mut steps = Vec::new();
         if let Some(to) = wanted.throughput_of(ThroughputScope::Database) {
             let of = format!("the database {}", wanted.database);
