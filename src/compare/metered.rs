@@ -205,6 +205,8 @@ impl Store for Metered {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::embedded::{EmbeddedConfig, EmbeddedStore};
+    use crate::store::{ContainerSpec, Direction, ManualClock, NewItem};
 
     #[test]
     fn a_charge_is_shared_by_the_logical_partitions_it_is_for_and_kept_where_there_is_none() {
@@ -217,5 +219,72 @@ mod tests {
         let of = |key: &str| (Some(key.to_owned()), 1.5);
         assert_eq!(touched(&keys.each_ref()), [of("a"), of("b"), of("a"), of("c")]);
         assert_eq!(touched(&[]), [(None, 6.0)]);
+    }
+
+    const THINGS: ContainerName = ContainerName("things");
+
+    fn specs() -> [ContainerSpec; 2] {
+        let spec = |name| ContainerSpec {
+            name,
+            partition_key: "home",
+            order_by: None,
+            equality: &[],
+            newest_types: &[],
+        };
+        [spec(THINGS), spec(LEASES)]
+    }
+
+    fn home() -> PartitionKey {
+        PartitionKey::from("h")
+    }
+
+    fn create(id: &str) -> WriteOp {
+        let item = serde_json::json!({"id": id, "type": "thing", "home": "h"});
+        WriteOp::Create(NewItem::encode(id.to_owned(), &item))
+    }
+
+    /// Every kind of operation that changes or returns something of a container.
+    async fn do_everything(store: &Metered, container: ContainerName, ledger: &Ledger) {
+        store.write(container, &home(), create("a"), ledger).await.unwrap();
+        let operations = vec![create("b"), create("c")];
+        store.batch(Batch { container, partition_key: home(), operations }, ledger).await.unwrap();
+        assert!(store.read(container, &home(), "a", ledger).await.unwrap().is_some());
+        store.read_many(container, &[(home(), "b".to_owned())], ledger).await.unwrap();
+        let query = Query::Partition {
+            container,
+            partition_key: &home(),
+            item_type: "thing",
+            direction: Direction::NewestFirst,
+            after: None,
+            limit: 10,
+        };
+        assert_eq!(store.query(&query, ledger).await.unwrap().items.len(), 3);
+        assert_eq!(store.count(container, &home(), "thing", ledger).await.unwrap(), 3);
+        assert_eq!(read_feed(store, container, ledger).await, 3);
+    }
+
+    /// How many changes the container has, of its only physical partition.
+    async fn read_feed(store: &Metered, container: ContainerName, ledger: &Ledger) -> usize {
+        let ranges = store.feed_ranges(container).await.unwrap();
+        let request =
+            FeedRequest { container, range: &ranges[0], continuation: None, types: None, limit: 10 };
+        store.read_change_feed(&request, ledger).await.unwrap().changes.len()
+    }
+
+    #[tokio::test]
+    async fn all_is_counted_but_what_concerns_leases_and_looking_for_changes_in_vain() {
+        let directory = tempfile::tempdir().unwrap();
+        let config = EmbeddedConfig { physical_partitions: Some(1), ..EmbeddedConfig::new(directory.path()) };
+        let store = EmbeddedStore::open(&config, &specs(), Arc::new(ManualClock::new(0))).unwrap();
+        let metered = Metered::new(Arc::new(store));
+        let (counted, left_out) = (Ledger::new(), Ledger::new());
+        assert_eq!(read_feed(&metered, THINGS, &left_out).await, 0);
+        do_everything(&metered, LEASES, &left_out).await;
+        assert_eq!(metered.caused(), RequestCharge(0.0));
+        do_everything(&metered, THINGS, &counted).await;
+        let difference = metered.caused().0 - counted.total().0;
+        assert!(difference.abs() < 1e-9, "{difference}");
+        let kinds = |ledger: &Ledger| ledger.operations().len();
+        assert_eq!((kinds(&counted), kinds(&left_out)), (7, 8), "whoever asks is told of everything");
     }
 }
