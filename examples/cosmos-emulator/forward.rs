@@ -1,64 +1,40 @@
-//! Microsoft's in-memory Cosmos DB emulator behind HTTP, for trying `--store cosmos` with several processes on one
-//! machine: `cargo run --example cosmos-emulator`.
-//!
-//! It keeps everything in memory and forgets it when it ends. It checks no key, and it measures neither cost nor
-//! speed: its request charges mean nothing for queries, batches and the change feed.
+//! The emulator, and its protocol over HTTP. Test binaries that run the program include this file.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Query, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use axum::serve::ListenerExt;
 use azure_core::http::{Request, Url};
 use azure_data_cosmos_driver::in_memory_emulator::{
     ConsistencyLevel, InMemoryEmulatorHttpClient, VirtualAccountConfig, VirtualRegion,
 };
-use clap::Parser;
-use tokio::net::TcpListener;
 
 /// More than the largest batch with what JSON adds to it.
 const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
-
-#[derive(Debug, Parser)]
-struct Arguments {
-    /// Address to listen on; clients allow plain HTTP for this machine only
-    #[arg(long, default_value = "127.0.0.1:8081")]
-    listen: SocketAddr,
-}
 
 struct Emulator {
     http: InMemoryEmulatorHttpClient,
     base: Url,
 }
 
-#[tokio::main]
-async fn main() -> anyhow::Result<()> {
-    let Arguments { listen } = Arguments::parse();
-    let listener = TcpListener::bind(listen).await.context("--listen")?;
-    let base: Url = format!("http://{}", listener.local_addr()?).parse()?;
-    // Small answers are not held back for more.
-    let listener = listener.tap_io(|connection| drop(connection.set_nodelay(true)));
+/// An account without databases, whose clients reach it at `base`.
+pub fn router(base: Url) -> anyhow::Result<Router> {
     let region = VirtualRegion::new("East US", base.clone());
     let account = VirtualAccountConfig::new(vec![region])?
         .with_consistency(ConsistencyLevel::Session)
         .with_throttling_enabled(false);
     let http = InMemoryEmulatorHttpClient::try_new(account)?;
-    let router = Router::new()
+    Ok(Router::new()
         .route("/emulator/split", post(split))
         .fallback(forward)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
-        .with_state(Arc::new(Emulator { http, base: base.clone() }));
-    println!("cosmos-emulator listening on {base}");
-    axum::serve(listener, router).await?;
-    Ok(())
+        .with_state(Arc::new(Emulator { http, base })))
 }
 
 /// Splits a physical partition in two: `?database=onehop&container=posts&partition=0`.
