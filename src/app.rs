@@ -1,5 +1,6 @@
 //! The composition root: puts the parts together, and is the only place that names an adapter.
 
+pub mod comparison;
 pub mod provisioning;
 
 use std::convert::Infallible;

@@ -53,7 +53,7 @@ pub fn page(report: &Report) -> String {
          a bar is the article's figure; what is pale are the projections that a command causes. {} {}</p>\n{body}\
          <h2>All figures</h2>\n<div class=\"scroll\">{}</div>\n\
          {}{}</body></html>\n",
-        show::source(report),
+        escaped(&show::source(report)),
         escaped(&show::measured(report)),
         figures(report),
         partitions::section(&report.partitions),
@@ -145,14 +145,15 @@ fn bar(row: &Row, top: f64, scale: Scale) -> String {
 
 fn figures(report: &Report) -> String {
     let mut table = String::from("<table><tr>");
-    for heading in show::HEADINGS {
-        let _ = write!(table, "<th>{heading}</th>");
+    let columns = show::columns(report);
+    for column in &columns {
+        let _ = write!(table, "<th>{}</th>", column.heading);
     }
     table.push_str("</tr>\n");
     for row in &report.rows {
         table.push_str("<tr>");
-        for cell in show::cells(row) {
-            let _ = write!(table, "<td>{}</td>", escaped(&cell));
+        for column in &columns {
+            let _ = write!(table, "<td>{}</td>", escaped(&(column.cell)(row)));
         }
         table.push_str("</tr>\n");
     }

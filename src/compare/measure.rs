@@ -2,7 +2,7 @@
 //! holds the database is for whoever opens it.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::article::ArticleRequest;
 use super::dataset::{Dataset, SeedPost};
@@ -13,11 +13,16 @@ use super::subjects::{COMMENTS_FIRST, FEED_FIRST, LIKES_FIRST, Subjects, USER_PO
 use super::writes::{Author, Command, CompareError, WritePath};
 use crate::blog::ids::PostId;
 use crate::blog::reads::{DataModel, PageRequest, ReadModels};
-use crate::changefeed::Processor;
+use crate::changefeed::{PageError, Processor, ProcessorError};
 use crate::store::Ledger;
 
 /// What a comment says where the data set has none for its post.
 const COMMENT: &str = "I had not thought of it that way. Thank you for writing this down.";
+
+/// How often a drain is gone on with after a fault that may pass.
+const DRAIN_ATTEMPTS_MAX: u32 = 600;
+/// Before it goes on, where the store names no delay.
+const DRAIN_PAUSE: Duration = Duration::from_secs(1);
 
 /// One data model with its data.
 pub struct Database {
@@ -155,9 +160,28 @@ impl Database {
     pub(super) async fn follow(&self) -> Result<f64, CompareError> {
         let Some(follower) = &self.follower else { return Ok(0.0) };
         let before = follower.store.caused();
-        let drained = follower.processor.drain().await;
-        drained.map_err(|error| CompareError::NotFollowed(error.to_string()))?;
+        drain(&follower.processor).await?;
         Ok(follower.store.caused().0 - before.0)
+    }
+}
+
+/// Drains the change feed, also where the store is out of reach for a while.
+///
+/// # Errors
+/// [`CompareError::NotFollowed`].
+pub async fn drain(processor: &Processor) -> Result<(), CompareError> {
+    let mut attempts = 1;
+    loop {
+        match processor.drain().await {
+            Ok(()) => return Ok(()),
+            Err(ProcessorError::Page(PageError::Fault(fault)))
+                if fault.kind.is_transient() && attempts < DRAIN_ATTEMPTS_MAX =>
+            {
+                attempts += 1;
+                tokio::time::sleep(fault.retry_after.unwrap_or(DRAIN_PAUSE)).await;
+            }
+            Err(error) => return Err(CompareError::NotFollowed(error.to_string())),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use super::partitions::PartitionReport;
 use super::plan::ReadPlan;
 use super::traffic::Traffic;
 use crate::blog::reads::DataModel;
-use crate::store::{ChargeSource, FoldedOperation, Ledger};
+use crate::store::{ChargeSource, FoldedOperation, Indexing, Ledger};
 
 /// One measured request.
 pub struct Sample {
@@ -31,12 +31,47 @@ pub struct Report {
     pub rng_seed: u64,
     /// How often each request was run under each data model.
     pub samples: usize,
+    /// Those of `posts`, which is queried across partitions: the most that any of the databases had.
     pub physical_partitions: u32,
+    pub indexing: Indexing,
     pub charge_source: ChargeSource,
+    /// What was measured; `None` on the embedded store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub account: Option<Account>,
+    /// How far the estimates are off, where there are any beside the charges.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimate_errors: Option<EstimateErrors>,
     /// Of V3's database, which has every container.
     pub partitions: PartitionReport,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traffic: Option<Traffic>,
+}
+
+/// The account that a comparison measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Account {
+    pub endpoint: String,
+    /// One for each data model.
+    pub databases: Vec<String>,
+}
+
+/// How far estimates are from the charges that were measured: 0.1 is 10 %, above or below.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EstimateErrors {
+    pub largest: f64,
+    pub mean: f64,
+}
+
+impl EstimateErrors {
+    /// Over all rows that have one; `None` where none has.
+    #[must_use]
+    pub fn of(rows: &[Row]) -> Option<Self> {
+        let errors: Vec<f64> = rows.iter().filter_map(|row| row.estimate_error).map(f64::abs).collect();
+        let largest = errors.iter().copied().reduce(f64::max)?;
+        Some(Self { largest, mean: thousandths(errors.iter().sum::<f64>() / errors.len() as f64) })
+    }
 }
 
 /// One request under one data model.
@@ -52,6 +87,12 @@ pub struct Row {
     pub request_charge: f64,
     #[serde(rename = "requestChargeP99")]
     pub request_charge_p99: f64,
+    /// The median that the embedded store estimates for the same requests, RU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimated_request_charge: Option<f64>,
+    /// How far that is from the median that was measured: 0.1 is 10 % above it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimate_error: Option<f64>,
     /// The median of what the projections were charged because of a command, RU.
     pub projection_charge: f64,
     /// `None` with the data loader, which the article does not have.
@@ -102,12 +143,24 @@ impl Row {
             batched: plan.batched,
             request_charge: hundredths(charges.median),
             request_charge_p99: hundredths(charges.p99),
+            estimated_request_charge: None,
+            estimate_error: None,
             projection_charge: hundredths(Quantiles::of(projections).median),
             article_request_charge: article,
             deviation: article.map(|article| thousandths(charges.median / article - 1.0)),
             latency_ms: Quantiles::of(durations),
             operations: typical.map(|sample| rounded(sample.ledger.folded())).unwrap_or_default(),
         }
+    }
+
+    /// Puts the charge of the same request beside this one's, out of the rows of a store that estimates. There is no error
+    /// in percent of nothing.
+    pub fn put_beside(&mut self, estimated: &[Self]) {
+        let is_same = |row: &&Self| (row.request, row.plan()) == (self.request, self.plan());
+        let Some(estimate) = estimated.iter().find(is_same).map(|row| row.request_charge) else { return };
+        self.estimated_request_charge = Some(estimate);
+        self.estimate_error =
+            (self.request_charge > 0.0).then(|| thousandths(estimate / self.request_charge - 1.0));
     }
 
     /// V1, V1 with the data loader, V2 or V3.
@@ -183,6 +236,18 @@ mod tests {
         let json = serde_json::to_value(&row).unwrap();
         assert_eq!(json["model"], "V3");
         assert_eq!(json["latencyMs"]["median"], 2.0);
+    }
+
+    #[test]
+    fn an_estimate_stands_beside_the_charge_of_the_same_request_under_the_same_plan() {
+        let row = |plan, charge| Row::of(ArticleRequest::Q3, ReadPlan::ALL[plan], &[sample(charge)]);
+        let estimated = [row(0, 9.0), row(1, 11.0), row(2, 0.5), row(3, 7.0)];
+        let mut rows = [row(1, 10.0), row(2, 1.0), row(3, 0.0)];
+        rows.iter_mut().for_each(|row| row.put_beside(&estimated));
+        let beside = rows.each_ref().map(|row| (row.estimated_request_charge, row.estimate_error));
+        assert_eq!(beside, [(Some(11.0), Some(0.1)), (Some(0.5), Some(-0.5)), (Some(7.0), None)]);
+        assert_eq!(EstimateErrors::of(&rows), Some(EstimateErrors { largest: 0.5, mean: 0.3 }));
+        assert_eq!(EstimateErrors::of(&estimated), None);
     }
 
     #[test]

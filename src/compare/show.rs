@@ -5,27 +5,57 @@ pub(super) mod partitions;
 use std::fmt::Write as _;
 
 use super::blocks::{self, Block};
-use super::report::{Report, Row};
+use super::report::{Account, EstimateErrors, Report, Row};
 use super::traffic::Traffic;
-use crate::store::{ChargeSource, FoldedOperation};
+use crate::store::{FoldedOperation, Indexing};
 
-pub(super) const HEADINGS: [&str; 9] =
-    ["request", "model", "RU", "p99", "projections", "article", "deviation", "ms p50 / p99", "operations"];
-/// Columns with text; the others hold figures and stand to the right.
-const TEXT_COLUMNS: [usize; 3] = [0, 1, 8];
+/// One column of the figures.
+pub(super) struct Column {
+    pub heading: &'static str,
+    /// Figures stand to the right.
+    is_text: bool,
+    pub cell: fn(&Row) -> String,
+}
+
+const COLUMNS: [Column; 9] = [
+    Column { heading: "request", is_text: true, cell: |row| format!("{:?}", row.request) },
+    Column { heading: "model", is_text: true, cell: |row| row.plan().to_owned() },
+    Column { heading: "RU", is_text: false, cell: |row| format!("{:.2}", row.request_charge) },
+    Column { heading: "p99", is_text: false, cell: |row| format!("{:.2}", row.request_charge_p99) },
+    Column { heading: "projections", is_text: false, cell: |row| charge(Some(row.projection_charge)) },
+    Column { heading: "article", is_text: false, cell: |row| charge(row.article_request_charge) },
+    Column { heading: "deviation", is_text: false, cell: |row| percent(row.deviation) },
+    Column { heading: "ms p50 / p99", is_text: false, cell: latency },
+    Column { heading: "operations", is_text: true, cell: operations },
+];
+/// Beside the charges, where there are estimates of them.
+const ESTIMATES: [Column; 2] = [
+    Column { heading: "estimate", is_text: false, cell: |row| charge(row.estimated_request_charge) },
+    Column { heading: "error", is_text: false, cell: |row| percent(row.estimate_error) },
+];
+/// Columns before the estimates.
+const CHARGES_END: usize = 4;
+
+/// The columns of a report's figures, in order.
+pub(super) fn columns(report: &Report) -> Vec<&'static Column> {
+    let estimates = if report.estimate_errors.is_some() { &ESTIMATES[..] } else { &[] };
+    COLUMNS[..CHARGES_END].iter().chain(estimates).chain(&COLUMNS[CHARGES_END..]).collect()
+}
 
 /// For a terminal.
 #[must_use]
 pub fn table(report: &Report) -> String {
-    let lines: Vec<[String; 9]> =
-        std::iter::once(HEADINGS.map(str::to_owned)).chain(report.rows.iter().map(cells)).collect();
+    let columns = columns(report);
+    let headings: Vec<String> = columns.iter().map(|column| column.heading.to_owned()).collect();
+    let cells = |row| columns.iter().map(|column| (column.cell)(row)).collect();
+    let lines: Vec<Vec<String>> = std::iter::once(headings).chain(report.rows.iter().map(cells)).collect();
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; 9] = std::array::from_fn(width);
+    let widths: Vec<usize> = (0..columns.len()).map(width).collect();
     let mut text = String::new();
     for line in &lines {
         let mut row = String::new();
-        for (column, (cell, width)) in line.iter().zip(widths).enumerate() {
-            let _ = if TEXT_COLUMNS.contains(&column) {
+        for ((cell, column), width) in line.iter().zip(&columns).zip(&widths) {
+            let _ = if column.is_text {
                 write!(row, "{cell:<width$}  ")
             } else {
                 write!(row, "{cell:>width$}  ")
@@ -40,30 +70,34 @@ pub fn table(report: &Report) -> String {
 /// For a document.
 #[must_use]
 pub fn markdown(report: &Report) -> String {
-    let mut text = format!("| {} |\n|", HEADINGS.join(" | "));
-    for column in 0..HEADINGS.len() {
-        text.push_str(if TEXT_COLUMNS.contains(&column) { "---|" } else { "---:|" });
+    let columns = columns(report);
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let mut text = line(columns.iter().map(|column| column.heading.to_owned()).collect()) + "|";
+    for column in &columns {
+        text.push_str(if column.is_text { "---|" } else { "---:|" });
     }
     text.push('\n');
     for row in &report.rows {
-        let _ = writeln!(text, "| {} |", cells(row).join(" | "));
+        text += &line(columns.iter().map(|column| (column.cell)(row)).collect());
     }
     text + "\n" + &foot(report, blocks::markdown)
 }
 
-pub(super) fn cells(row: &Row) -> [String; 9] {
-    let optional = |value: Option<String>| value.unwrap_or_default();
-    [
-        format!("{:?}", row.request),
-        row.plan().to_owned(),
-        format!("{:.2}", row.request_charge),
-        format!("{:.2}", row.request_charge_p99),
-        if row.projection_charge > 0.0 { format!("{:.2}", row.projection_charge) } else { String::new() },
-        optional(row.article_request_charge.map(|charge| format!("{charge:.2}"))),
-        optional(row.deviation.map(|deviation| format!("{:+.1} %", deviation * 100.0))),
-        format!("{:.2} / {:.2}", row.latency_ms.median, row.latency_ms.p99),
-        row.operations.iter().map(operation).collect::<Vec<_>>().join(", "),
-    ]
+/// Empty where there is no charge.
+fn charge(charge: Option<f64>) -> String {
+    charge.filter(|charge| *charge > 0.0).map(|charge| format!("{charge:.2}")).unwrap_or_default()
+}
+
+fn percent(share: Option<f64>) -> String {
+    share.map(|share| format!("{:+.1} %", share * 100.0)).unwrap_or_default()
+}
+
+fn latency(row: &Row) -> String {
+    format!("{:.2} / {:.2}", row.latency_ms.median, row.latency_ms.p99)
+}
+
+fn operations(row: &Row) -> String {
+    row.operations.iter().map(operation).collect::<Vec<_>>().join(", ")
 }
 
 /// `70 COUNT posts`, with the physical partitions if there is more than one.
@@ -79,19 +113,35 @@ fn operation(operation: &FoldedOperation) -> String {
 
 /// How charges of this report came about, for people.
 #[must_use]
-pub fn source(report: &Report) -> &'static str {
-    match report.charge_source {
-        ChargeSource::Estimated => "Request charges are estimates.",
-        ChargeSource::Measured => "Request charges are those that the service measured.",
+pub fn source(report: &Report) -> String {
+    let Some(Account { endpoint, databases }) = &report.account else {
+        return "Request charges are estimates.".to_owned();
+    };
+    let mut text = format!(
+        "Request charges are those that {endpoint} answered with (databases {}).",
+        databases.join(", ")
+    );
+    if let Some(EstimateErrors { largest, mean }) = report.estimate_errors {
+        let _ = write!(
+            text,
+            " The embedded store's estimates of the same requests are off by {:.1} % at most, {:.1} % in the mean.",
+            largest * 100.0,
+            mean * 100.0
+        );
     }
+    text
 }
 
 /// What was measured, in a sentence or two.
 #[must_use]
 pub fn measured(report: &Report) -> String {
     let Report { users, rng_seed, samples, physical_partitions, .. } = report;
+    let indexed = match report.indexing {
+        Indexing::All => "every property",
+        Indexing::Needed => "what queries need",
+    };
     format!(
-        "{users} users, seed {rng_seed}, {physical_partitions} physical partitions; medians of {samples} samples on \
+        "{users} users, seed {rng_seed}, {physical_partitions} physical partitions, {indexed} indexed; medians of {samples} samples on \
          the users and posts nearest to the article's (27 posts; 20 comments, 50 likes). Pages: Q3 all posts, Q4 20, \
          Q5 50, Q6 100. Projections: reading the change and writing what follows, without idle polling and checkpoints."
     )
@@ -131,4 +181,85 @@ pub(super) fn traffic_text(traffic: &Traffic) -> String {
         None => writeln!(text, "\nThere is no ratio of reads to writes from which V3 takes less than V1."),
     };
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::compare::article::ArticleRequest;
+    use crate::compare::html;
+    use crate::compare::partitions::{PartitionReport, Survey};
+    use crate::compare::plan::ReadPlan;
+    use crate::compare::report::Sample;
+    use crate::store::{ChargeSource, ContainerName, Ledger, OperationKind, OperationRecord, RequestCharge};
+
+    fn row(charge: f64) -> Row {
+        let ledger = Arc::new(Ledger::new());
+        ledger.record(OperationRecord {
+            container: ContainerName("feed"),
+            kind: OperationKind::Query,
+            items: 100,
+            physical_partitions: 1,
+            charge: RequestCharge(charge),
+            source: ChargeSource::Measured,
+        });
+        let sample = Sample { ledger, duration: Duration::from_millis(2), projection_charge: 0.0 };
+        Row::of(ArticleRequest::Q6, ReadPlan::ALL[3], &[sample])
+    }
+
+    fn report(estimate: Option<f64>) -> Report {
+        let mut rows = vec![row(20.0)];
+        if let Some(estimate) = estimate {
+            rows[0].put_beside(&[row(estimate)]);
+        }
+        Report {
+            estimate_errors: EstimateErrors::of(&rows),
+            rows,
+            users: 3,
+            rng_seed: 1,
+            samples: 1,
+            physical_partitions: 5,
+            indexing: Indexing::Needed,
+            charge_source: ChargeSource::Measured,
+            account: Some(Account {
+                endpoint: "https://blog.documents.azure.com".to_owned(),
+                databases: vec!["onehop-v3".to_owned()],
+            }),
+            partitions: PartitionReport::of(&Survey::default(), &[], None, &[]),
+            traffic: None,
+        }
+    }
+
+    /// In every format for people, spaces folded.
+    fn shown(report: &Report) -> [String; 3] {
+        [table(report), markdown(report), html::page(report)]
+            .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn what_was_measured_is_named() {
+        for text in shown(&report(None)) {
+            for part in [
+                "those that https://blog.documents.azure.com answered with (databases onehop-v3).",
+                "5 physical partitions, what queries need indexed;",
+            ] {
+                assert!(text.contains(part), "no {part}: {text}");
+            }
+            assert!(!text.contains("estimate"), "{text}");
+        }
+    }
+
+    #[test]
+    fn estimates_stand_beside_the_charges_with_their_errors() {
+        let [table, markdown, html] = shown(&report(Some(15.0)));
+        assert!(table.contains("Q6 V3 20.00 20.00 15.00 -25.0 % 16.97"), "{table}");
+        assert!(markdown.contains("| Q6 | V3 | 20.00 | 20.00 | 15.00 | -25.0 % |"), "{markdown}");
+        assert!(html.contains("<td>20.00</td><td>15.00</td><td>-25.0 %</td>"), "{html}");
+        for text in [table, markdown, html] {
+            assert!(text.contains("off by 25.0 % at most, 25.0 % in the mean"), "{text}");
+        }
+    }
 }

@@ -157,6 +157,8 @@ mod tests {
             batched,
             request_charge,
             request_charge_p99: request_charge,
+            estimated_request_charge: None,
+            estimate_error: None,
             projection_charge,
             article_request_charge: None,
             deviation: None,

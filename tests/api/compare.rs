@@ -37,6 +37,10 @@ async fn a_comparison_runs_every_request_of_the_article_under_every_data_model()
         json!([report["users"], report["samples"], report["physicalPartitions"], report["chargeSource"]]),
         json!([12, 3, 4, "estimated"])
     );
+    assert_eq!(
+        json!([report["indexing"], report["account"], report["estimateErrors"]]),
+        json!(["all", null, null])
+    );
     for row in report["rows"].as_array().unwrap() {
         assert!(row["requestCharge"].as_f64().unwrap() > 0.0, "{row}");
         assert!(row["latencyMs"]["p99"].as_f64() >= row["latencyMs"]["median"].as_f64(), "{row}");
@@ -152,6 +156,23 @@ async fn the_same_seed_gives_the_same_charges_of_the_reads() {
 }
 
 #[tokio::test]
+async fn indexing_changes_what_commands_are_charged_and_not_what_questions_are() {
+    let (all, needed) = (report(&[]).await, report(&["--indexing", "needed"]).await);
+    assert_eq!(needed["indexing"], "needed");
+    let charge =
+        |report, request, model| row(report, request, model, false)["requestCharge"].as_f64().unwrap();
+    for model in ["V1", "V2", "V3"] {
+        for request in ["Q1", "Q2", "Q3", "Q4", "Q5", "Q6"] {
+            assert_eq!(charge(&all, request, model), charge(&needed, request, model), "{request} {model}");
+        }
+        // Title and content in V1; the name and the two counts as well from V2 on, and the version.
+        let properties = if model == "V1" { 2.0 } else { 6.0 };
+        let difference = charge(&all, "C2", model) - charge(&needed, "C2", model);
+        assert!((difference - properties * 0.53).abs() < 0.02, "{model}: {difference}");
+    }
+}
+
+#[tokio::test]
 async fn a_comparison_is_shown_as_a_table_in_markdown_and_as_one_html_file() {
     for (format, heading) in [("table", "request"), ("markdown", "| request |"), ("html", "<!doctype html>")]
     {
@@ -166,6 +187,7 @@ async fn a_comparison_is_shown_as_a_table_in_markdown_and_as_one_html_file() {
             "of 10,000 RU/s",
             "The first logical partition to reach 10,000 RU/s is in feed",
             "a single logical partition, a hot spot by design",
+            "every property indexed",
         ] {
             assert!(shown.contains(part), "{format} without {part}: {shown}");
         }

@@ -5,6 +5,8 @@ mod binary;
 mod caller;
 #[path = "../support/emulator.rs"]
 mod emulator;
+#[path = "../../examples/cosmos-emulator/forward.rs"]
+mod forward;
 mod logs;
 mod provider;
 mod server;
@@ -15,6 +17,7 @@ mod charges;
 mod cli;
 mod comments;
 mod compare;
+mod compare_account;
 mod control;
 mod errors;
 mod idempotency;

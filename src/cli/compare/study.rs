@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::follower;
+use super::database::{follower, release};
 use crate::app::App;
 use crate::blog::commands::{CommandLimits, CommandParts, Commands};
 use crate::blog::ids::RandomIds;
@@ -11,6 +11,7 @@ use crate::compare::measure::{Database, Workload};
 use crate::compare::metered::Metered;
 use crate::compare::partitions::{Footprint, Survey, footprints};
 use crate::compare::writes::WritePath;
+use crate::config::Member;
 use crate::store::Store;
 
 /// What was found in V3's database.
@@ -21,7 +22,7 @@ pub(super) struct Studied {
 }
 
 /// Surveys V3's database as it is, and then runs requests on it.
-pub(super) async fn study(app: &App, workload: &Workload) -> anyhow::Result<Studied> {
+pub(super) async fn study(app: &App, member: &Member, workload: &Workload) -> anyhow::Result<Studied> {
     let survey = Survey::of(app.store.as_ref()).await?;
     let meter = Arc::new(Metered::keeping_touches(Arc::clone(&app.store)));
     let store: Arc<dyn Store> = Arc::clone(&meter) as _;
@@ -38,11 +39,11 @@ pub(super) async fn study(app: &App, workload: &Workload) -> anyhow::Result<Stud
         model,
         reads: ReadModels::new(&store),
         writes: WritePath::Commands(Box::new(commands)),
-        follower: follower(app, model, Metered::keeping_touches(Arc::clone(&app.store))).await?,
+        follower: follower(app, member, model, Metered::keeping_touches(Arc::clone(&app.recent))).await?,
     };
     let footprints = footprints(&database, &meter, workload, &survey).await?;
     if let Some(follower) = database.follower {
-        follower.processor.release().await;
+        release(&follower).await?;
     }
     Ok(Studied { survey, footprints })
 }

@@ -80,6 +80,8 @@ mod tests {
             batched: false,
             request_charge: 1.0,
             request_charge_p99: 1.0,
+            estimated_request_charge: None,
+            estimate_error: None,
             projection_charge: 0.0,
             article_request_charge: None,
             deviation: None,

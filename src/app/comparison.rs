@@ -1,0 +1,180 @@
+//! The databases of a comparison: one for each data model, in a directory or in an account, where the comparison makes
+//! them and nobody else works on them. What is asked of them is for whoever compares.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use azure_data_cosmos::CosmosClient;
+
+use super::{App, AppOptions, OpenStore, container_specs};
+use crate::accounts::password::HashingCost;
+use crate::blog::reads::DataModel;
+use crate::changefeed::Sharing;
+use crate::compare::report::Account;
+use crate::config::Member;
+use crate::store::Indexing;
+use crate::store::cosmos::provision::{self, Throughput, ThroughputScope, Wanted};
+use crate::store::cosmos::{CosmosSettings, CosmosStore, Credential, client_of};
+use crate::store::embedded::{EmbeddedConfig, EmbeddedStore};
+
+/// How long one operation waits in all when it is refused for its rate. A data set takes more than most accounts give at
+/// once, and a comparison cannot be gone on with.
+const THROTTLED_WAIT_MAX: Duration = Duration::from_secs(600);
+const THROTTLED_RETRIES_MAX: u32 = 10_000;
+
+/// Where the databases are made, and how they index.
+pub struct Databases {
+    place: Place,
+    indexing: Indexing,
+}
+
+enum Place {
+    Directory { path: PathBuf, physical_partitions: u16 },
+    Account(Box<InAccount>),
+}
+
+struct InAccount {
+    client: CosmosClient,
+    settings: CosmosSettings,
+    throughput: Option<(Throughput, ThroughputScope)>,
+    /// What this comparison made and nobody deleted yet.
+    made: Vec<DataModel>,
+}
+
+impl Databases {
+    /// In a directory that is not there yet, with so many physical partitions each.
+    #[must_use]
+    pub fn in_directory(path: &Path, physical_partitions: u16, indexing: Indexing) -> Self {
+        Self { place: Place::Directory { path: path.to_owned(), physical_partitions }, indexing }
+    }
+
+    /// In an account, named after the database of the settings, which is left alone.
+    ///
+    /// # Errors
+    /// A credential that may not create databases, an account that does not answer, a database that is there already.
+    pub async fn in_account(
+        mut settings: CosmosSettings,
+        throughput: Option<(Throughput, ThroughputScope)>,
+        indexing: Indexing,
+    ) -> anyhow::Result<Self> {
+        anyhow::ensure!(
+            matches!(settings.credential, Credential::Key(_)),
+            "a comparison makes databases of its own, which Entra ID does not let this client do: give a key of the \
+             account (--cosmos-key-file or ONEHOP_COSMOS_KEY)"
+        );
+        settings.patience.throttled_wait_max = THROTTLED_WAIT_MAX;
+        settings.patience.throttled_retries_max = THROTTLED_RETRIES_MAX;
+        // A fault's text holds its causes.
+        let client = client_of(&settings).await.map_err(|fault| anyhow::anyhow!("{fault}"))?;
+        let account = InAccount { client, settings, throughput, made: Vec::new() };
+        for model in DataModel::ALL {
+            account.refuse_existing(model).await?;
+        }
+        Ok(Self { place: Place::Account(Box::new(account)), indexing })
+    }
+
+    /// Makes the database of a data model and opens it.
+    ///
+    /// # Errors
+    /// When either cannot be done.
+    pub async fn make(&mut self, model: DataModel) -> anyhow::Result<App> {
+        // What hashing a password takes is no part of what a data model costs.
+        let options = AppOptions { hashing: HashingCost::CHEAP, ..AppOptions::default() };
+        let (indexing, member) = (self.indexing, self.member());
+        let store = match &mut self.place {
+            Place::Directory { path, physical_partitions } => {
+                let config = EmbeddedConfig {
+                    physical_partitions: Some(*physical_partitions),
+                    indexing,
+                    ..EmbeddedConfig::new(path.join(name_of(model)))
+                };
+                let store = EmbeddedStore::open(&config, &container_specs(), Arc::clone(&options.clock))?;
+                OpenStore::Embedded(Arc::new(store))
+            }
+            Place::Account(account) => OpenStore::Cosmos(Arc::new(account.make(model, indexing).await?)),
+        };
+        App::over(&store, member, options).await
+    }
+
+    /// Who follows the change feed: on an account on the terms of servers, so that it is charged as theirs.
+    #[must_use]
+    pub fn member(&self) -> Member {
+        match &self.place {
+            Place::Directory { .. } => Member::alone(),
+            Place::Account(_) => Member { owner: "compare".to_owned(), sharing: Sharing::with_others() },
+        }
+    }
+
+    /// The account that holds them; `None` in a directory.
+    #[must_use]
+    pub fn account(&self) -> Option<Account> {
+        let Place::Account(account) = &self.place else { return None };
+        let databases = DataModel::ALL.map(|model| account.database_of(model));
+        Some(Account { endpoint: account.endpoint(), databases: databases.into() })
+    }
+
+    /// Deletes from the account what was made for a data model, if anything was.
+    ///
+    /// # Errors
+    /// The service refused.
+    pub async fn delete(&mut self, model: DataModel) -> anyhow::Result<()> {
+        let Place::Account(account) = &mut self.place else { return Ok(()) };
+        if account.made.contains(&model) {
+            provision::delete_database(&account.client, &account.database_of(model)).await?;
+            account.made.retain(|made| *made != model);
+        }
+        Ok(())
+    }
+
+    /// The names of the databases that are left in the account.
+    #[must_use]
+    pub fn left_in_account(&self) -> Vec<String> {
+        match &self.place {
+            Place::Directory { .. } => Vec::new(),
+            Place::Account(account) => account.made.iter().map(|model| account.database_of(*model)).collect(),
+        }
+    }
+}
+
+impl InAccount {
+    fn database_of(&self, model: DataModel) -> String {
+        format!("{}-{}", self.settings.database, name_of(model))
+    }
+
+    fn endpoint(&self) -> String {
+        self.settings.endpoint.trim_end_matches('/').to_owned()
+    }
+
+    async fn refuse_existing(&self, model: DataModel) -> anyhow::Result<()> {
+        let (database, endpoint) = (self.database_of(model), self.endpoint());
+        let exists = provision::has_database(&self.client, &database).await;
+        anyhow::ensure!(
+            !exists.with_context(|| format!("{endpoint} cannot be asked for its databases"))?,
+            "the database {database:?} of {endpoint} is there already, and a comparison begins with nothing: delete it, \
+             or name another with --cosmos-database, which the comparison's own are named after"
+        );
+        Ok(())
+    }
+
+    async fn make(&mut self, model: DataModel, indexing: Indexing) -> anyhow::Result<CosmosStore> {
+        let (database, specs) = (self.database_of(model), container_specs());
+        let wanted = Wanted::new(&database, &specs, indexing, self.throughput);
+        for step in &wanted.everything().steps {
+            provision::apply(&self.client, &database, step).await?;
+            // From the first step on: if somebody else had made it meanwhile, that had failed.
+            if !self.made.contains(&model) {
+                self.made.push(model);
+            }
+        }
+        let CosmosSettings { consistency, patience, .. } = self.settings;
+        let opened =
+            CosmosStore::with_client(self.client.clone(), &database, &specs, consistency, patience).await;
+        opened.map_err(|fault| anyhow::anyhow!("the database {database:?} cannot be opened: {fault}"))
+    }
+}
+
+fn name_of(model: DataModel) -> String {
+    format!("{model:?}").to_lowercase()
+}

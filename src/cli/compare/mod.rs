@@ -1,0 +1,181 @@
+//! `onehop compare`: what each data model costs, on the article's data set at any size.
+
+mod database;
+mod settings;
+mod study;
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+
+use super::Exit;
+use super::progress::Bar;
+use crate::app::comparison::Databases;
+use crate::blog::reads::DataModel;
+use crate::compare::article::ArticleRequest;
+use crate::compare::dataset::{DEFAULT_END_MS, Dataset, Texts};
+use crate::compare::measure::Workload;
+use crate::compare::partitions::PartitionReport;
+use crate::compare::report::{EstimateErrors, Report, Row};
+use crate::compare::{html, show};
+use crate::config::{Environment, StoreKind};
+use crate::store::ChargeSource;
+use database::{Measured, Measuring};
+use settings::{PlaceSettings, SizeSettings, TrafficSettings};
+use study::Studied;
+
+/// The directory within `--data` that this command makes and fills.
+const DIRECTORY: &str = "compare";
+
+const ON_AN_ACCOUNT: &str = "With --store cosmos an account is measured, which needs one of its keys and costs money. \
+    The comparison makes three databases, named after --cosmos-database with -v1, -v2 and -v3; it refuses one that is \
+    there already, and leaves the configured one alone. Each user of the data set takes about 50,000 RU, the three \
+    databases together. They remain, and their throughput is billed by the hour, until they are deleted, which --drop \
+    does. Without --throughput-autoscale-max or --throughput-manual, an account that is not serverless gives each of \
+    their 18 containers the least there is, 400 RU/s.";
+
+/// How the report is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For a terminal
+    Table,
+    /// For a document
+    Markdown,
+    /// For a program
+    Json,
+    /// One file with charts, for a browser
+    Html,
+}
+
+/// Writes the data set once for each data model, runs the article's ten requests on it, and prints what each did and
+/// what it was charged, beside the article's figures. The report goes to standard output.
+#[derive(Debug, Args)]
+#[command(after_long_help = ON_AN_ACCOUNT)]
+pub struct Compare {
+    #[command(flatten)]
+    size: SizeSettings,
+
+    /// How the report is written
+    #[arg(long, value_enum, env = "ONEHOP_FORMAT", default_value = "table")]
+    format: Format,
+
+    #[command(flatten)]
+    place: PlaceSettings,
+    #[command(flatten)]
+    traffic: TrafficSettings,
+}
+
+impl Compare {
+    pub async fn run(self) -> anyhow::Result<Exit> {
+        let environment = Environment::of_process();
+        self.place.check(&environment)?;
+        let report = match self.place.store {
+            StoreKind::Embedded => self.compare_embedded().await?,
+            StoreKind::Cosmos => self.compare_account(&environment).await?,
+        };
+        match self.format {
+            Format::Table => print!("{}", show::table(&report)),
+            Format::Markdown => print!("{}", show::markdown(&report)),
+            Format::Json => println!("{}", serde_json::to_string_pretty(&report)?),
+            Format::Html => print!("{}", html::page(&report)),
+        }
+        Ok(Exit::Success)
+    }
+
+    async fn compare_embedded(&self) -> anyhow::Result<Report> {
+        let temporary;
+        let parent = match &self.place.data {
+            Some(directory) => directory.as_path(),
+            None => {
+                temporary = temporary_directory()?;
+                temporary.path()
+            }
+        };
+        let directory = parent.join(DIRECTORY);
+        anyhow::ensure!(
+            !directory.exists(),
+            "--data: {} is there already, and a comparison begins with nothing: remove it, or name another directory",
+            directory.display()
+        );
+        let physical_partitions = self.place.physical_partitions();
+        let mut databases = Databases::in_directory(&directory, physical_partitions, self.place.indexing());
+        self.compare(&mut databases).await
+    }
+
+    async fn compare_account(&self, environment: &Environment) -> anyhow::Result<Report> {
+        let PlaceSettings { cosmos, throughput, .. } = &self.place;
+        let (account, indexing) = (cosmos.adapter(environment)?, self.place.indexing());
+        let mut databases = Databases::in_account(account, throughput.wanted(), indexing).await?;
+        let report = self.compare(&mut databases).await;
+        let left = databases.left_in_account();
+        if !left.is_empty() {
+            eprintln!("left in the account until they are deleted: {}", left.join(", "));
+        }
+        report
+    }
+
+    async fn compare(&self, databases: &mut Databases) -> anyhow::Result<Report> {
+        let SizeSettings { rng_seed, samples, .. } = self.size;
+        let users = self.size.users();
+        let dataset = Dataset::new(users, rng_seed, DEFAULT_END_MS).with_texts(Texts::Long);
+        let workload = Workload::new(dataset, samples as usize);
+        let (mut rows, mut studied, mut physical_partitions) = (Vec::new(), Studied::default(), 0);
+        let mut bar = Bar::new();
+        for model in DataModel::ALL {
+            let measured = self.measure(model, databases, &workload, &mut bar).await?;
+            rows.extend(measured.rows);
+            studied = measured.studied.unwrap_or(studied);
+            physical_partitions = physical_partitions.max(measured.physical_partitions);
+        }
+        bar.clear();
+        // As in the article's table: by request, then by data model.
+        rows.sort_by_key(|row: &Row| ArticleRequest::ALL.iter().position(|request| *request == row.request));
+        let account = databases.account();
+        Ok(Report {
+            partitions: PartitionReport::of(
+                &studied.survey,
+                &studied.footprints,
+                self.traffic.rates(),
+                &rows,
+            ),
+            traffic: self.traffic.of(&rows),
+            estimate_errors: EstimateErrors::of(&rows),
+            rows,
+            users,
+            rng_seed,
+            samples: workload.samples,
+            physical_partitions,
+            indexing: self.place.indexing(),
+            charge_source: if account.is_some() { ChargeSource::Measured } else { ChargeSource::Estimated },
+            account,
+        })
+    }
+
+    /// Measures one data model, with estimates beside the charges and the database deleted afterwards if that is wanted.
+    async fn measure(
+        &self,
+        model: DataModel,
+        databases: &mut Databases,
+        workload: &Workload,
+        bar: &mut Bar,
+    ) -> anyhow::Result<Measured> {
+        let measured = Measuring { model, workload, is_studied: true }.run(databases, bar).await;
+        let deleted = if self.place.drop { databases.delete(model).await } else { Ok(()) };
+        let mut measured = measured?;
+        deleted?;
+        if self.place.estimate_error {
+            let temporary = temporary_directory()?;
+            // The same, with as many physical partitions; more than the embedded store models are refused there.
+            let physical_partitions = u16::try_from(measured.physical_partitions).unwrap_or(u16::MAX);
+            let mut databases =
+                Databases::in_directory(temporary.path(), physical_partitions, self.place.indexing());
+            let estimated = Measuring { model, workload, is_studied: false }.run(&mut databases, bar).await;
+            let estimated = estimated.context("--estimate-error")?;
+            measured.rows.iter_mut().for_each(|row| row.put_beside(&estimated.rows));
+        }
+        Ok(measured)
+    }
+}
+
+fn temporary_directory() -> anyhow::Result<tempfile::TempDir> {
+    tempfile::tempdir().context("no temporary directory can be made")
+}

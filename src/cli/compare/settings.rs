@@ -1,0 +1,184 @@
+//! The settings of a comparison: how big it is, where its databases are made, and for which traffic it is worked out.
+
+use std::path::PathBuf;
+
+use anyhow::ensure;
+use clap::builder::BoolishValueParser;
+use clap::{Args, ValueEnum};
+
+use crate::compare::dataset::DEFAULT_RNG_SEED;
+use crate::compare::report::Row;
+use crate::compare::traffic::{Rate, Traffic, even_rates};
+use crate::config::{CosmosSettings, Environment, StoreKind, ThroughputSettings};
+use crate::store::Indexing;
+use crate::store::embedded::PHYSICAL_PARTITIONS_MAX;
+
+const USERS_DEFAULT: u32 = 200;
+/// As many as the charges of V2's Q3 and Q6 in the article imply, at some 2.8 RU each.
+const PHYSICAL_PARTITIONS_DEFAULT: u16 = 70;
+
+/// What is run.
+#[derive(Debug, Args)]
+pub(super) struct SizeSettings {
+    /// Users of the data set, each with 5 to 50 posts [default: 200]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "ONEHOP_USERS",
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000)
+    )]
+    users: Option<u32>,
+
+    /// Seed of the random numbers
+    #[arg(long, value_name = "NUMBER", env = "ONEHOP_RNG_SEED", default_value_t = DEFAULT_RNG_SEED)]
+    pub rng_seed: u64,
+
+    /// How often each request is run under each data model
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "ONEHOP_SAMPLES",
+        default_value_t = 50,
+        value_parser = clap::value_parser!(u32).range(1..=100_000)
+    )]
+    pub samples: u32,
+}
+
+/// Where it is run.
+#[derive(Debug, Args)]
+pub(super) struct PlaceSettings {
+    /// Store whose charges are compared
+    #[arg(long, value_enum, env = "ONEHOP_STORE", default_value = "embedded")]
+    pub store: StoreKind,
+
+    /// Directory in which the embedded databases are made, under `compare` [default: a temporary one]
+    #[arg(long, value_name = "DIRECTORY", env = "ONEHOP_DATA")]
+    pub data: Option<PathBuf>,
+
+    /// Physical partitions that the embedded store models; an account has its own [default: 70]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "ONEHOP_PHYSICAL_PARTITIONS",
+        value_parser = clap::value_parser!(u16).range(1..=i64::from(PHYSICAL_PARTITIONS_MAX))
+    )]
+    physical_partitions: Option<u16>,
+
+    /// Which properties are indexed, which is what a write is charged for
+    #[arg(long, value_enum, env = "ONEHOP_INDEXING", default_value = "all")]
+    indexing: IndexingSetting,
+
+    /// With --store cosmos: put beside each charge what the embedded store estimates for the same requests
+    #[arg(long, env = "ONEHOP_ESTIMATE_ERROR", value_parser = BoolishValueParser::new())]
+    pub estimate_error: bool,
+
+    /// With --store cosmos: delete each of the comparison's databases when it has been measured, also after a failure
+    #[arg(long, env = "ONEHOP_DROP", value_parser = BoolishValueParser::new())]
+    pub drop: bool,
+
+    #[command(flatten)]
+    pub cosmos: CosmosSettings,
+    #[command(flatten)]
+    pub throughput: ThroughputSettings,
+}
+
+/// Which properties are indexed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum IndexingSetting {
+    /// Every one: Cosmos DB's default, and what the article measured
+    All,
+    /// Those that queries need: what `onehop provision` makes
+    Needed,
+}
+
+/// The traffic for which throughput and bill are worked out.
+#[derive(Debug, Args)]
+pub(super) struct TrafficSettings {
+    /// Reads for each write, one write a second, spread evenly over the requests
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "ONEHOP_READS_PER_WRITE",
+        conflicts_with = "rates",
+        value_parser = non_negative
+    )]
+    reads_per_write: Option<f64>,
+
+    /// Requests a second, like Q3=100,C2=1
+    #[arg(long, value_name = "RATES", env = "ONEHOP_RATES", value_delimiter = ',')]
+    rates: Vec<Rate>,
+
+    /// Price of 100 RU/s for an hour, for a monthly bill
+    #[arg(long, value_name = "PRICE", env = "ONEHOP_PRICE_PER_100_RU", value_parser = non_negative)]
+    price_per_100_ru: Option<f64>,
+}
+
+impl SizeSettings {
+    pub fn users(&self) -> u32 {
+        self.users.unwrap_or(USERS_DEFAULT)
+    }
+}
+
+impl PlaceSettings {
+    pub fn physical_partitions(&self) -> u16 {
+        self.physical_partitions.unwrap_or(PHYSICAL_PARTITIONS_DEFAULT)
+    }
+
+    pub fn indexing(&self) -> Indexing {
+        match self.indexing {
+            IndexingSetting::All => Indexing::All,
+            IndexingSetting::Needed => Indexing::Needed,
+        }
+    }
+
+    /// Refuses settings that say nothing about the store that is compared. The variables of `--data` and
+    /// `--physical-partitions` may stand: they are for every command.
+    pub fn check(&self, environment: &Environment) -> anyhow::Result<()> {
+        match self.store {
+            StoreKind::Embedded => {
+                ensure!(
+                    !self.estimate_error,
+                    "--estimate-error needs --store cosmos: the embedded store measures nothing that its estimates could be \
+                     compared with"
+                );
+                ensure!(
+                    !self.drop,
+                    "--drop needs --store cosmos: without --data, nothing of a comparison is left on this machine"
+                );
+            }
+            StoreKind::Cosmos => {
+                let data = self.data.as_ref().map(|data| data.display().to_string());
+                ensure!(
+                    data.is_none() || data == environment.get("ONEHOP_DATA"),
+                    "--data is for --store embedded: --store cosmos makes its databases in the account"
+                );
+                let partitions = self.physical_partitions.map(|number| number.to_string());
+                ensure!(
+                    partitions.is_none() || partitions == environment.get("ONEHOP_PHYSICAL_PARTITIONS"),
+                    "--physical-partitions is for --store embedded: with --store cosmos the account has its own number"
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+impl TrafficSettings {
+    /// `None` where no traffic is given.
+    pub fn rates(&self) -> Option<Vec<Rate>> {
+        let given = (!self.rates.is_empty()).then(|| self.rates.clone());
+        self.reads_per_write.map(even_rates).or(given)
+    }
+
+    pub fn of(&self, rows: &[Row]) -> Option<Traffic> {
+        Some(Traffic::of(rows, self.rates()?, self.price_per_100_ru))
+    }
+}
+
+/// A finite number that is not negative.
+fn non_negative(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
+        _ => Err(format!("{text:?} is not a number of at least 0")),
+    }
+}
