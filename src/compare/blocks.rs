@@ -65,7 +65,9 @@ pub(super) fn figure(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    let decimals = (2.0 - value.abs().log10().floor()).clamp(0.0, DECIMALS_MAX) as usize;
+    // Rounding can add a digit before the point.
+    let rounded: f64 = format!("{value:.2e}").parse().unwrap_or(value);
+    let decimals = (2.0 - rounded.abs().log10().floor()).clamp(0.0, DECIMALS_MAX) as usize;
     format!("{value:.decimals$}")
 }
 
@@ -153,9 +155,14 @@ mod tests {
 
     #[test]
     fn a_figure_has_three_significant_digits_and_whole_numbers_keep_theirs() {
-        for (value, shown) in
-            [(0.0, "0"), (26_839.4, "26839"), (100.0, "100"), (28.84, "28.8"), (0.000_123_4, "0.000123")]
-        {
+        for (value, shown) in [
+            (0.0, "0"),
+            (26_839.4, "26839"),
+            (100.0, "100"),
+            (28.84, "28.8"),
+            (99.99, "100"),
+            (0.000_123_4, "0.000123"),
+        ] {
             assert_eq!(figure(value), shown);
         }
     }

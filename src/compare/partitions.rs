@@ -146,7 +146,7 @@ impl PopularityShares {
             popularity,
             most_popular_post: posts.first().copied().unwrap_or(0.0),
             most_popular_user: users.first().copied().unwrap_or(0.0),
-            posts_in_feed: posts.iter().take(FEED_POSTS_MAX).sum(),
+            posts_in_feed: posts.iter().take(FEED_POSTS_MAX).fold(0.0, |sum, share| sum + share),
             first_at_limit: first.map(|container| container.container),
         }
     }

@@ -122,7 +122,8 @@ fn throughput(rows: &[Row], rates: &[Rate], plan: ReadPlan, of_commands: bool) -
         row.map_or(0.0, |row| row.request_charge + row.projection_charge)
     };
     let rates = rates.iter().filter(|rate| rate.request.is_command() == of_commands);
-    rates.map(|rate| rate.per_second * charge(rate.request)).sum()
+    // Not `sum`, whose value of nothing is -0.
+    rates.fold(0.0, |total, rate| total + rate.per_second * charge(rate.request))
 }
 
 fn provisioned(throughput: f64) -> f64 {
@@ -219,6 +220,12 @@ mod tests {
     fn without_reads_or_writes_there_is_no_break_even() {
         assert_eq!(Traffic::of(&rows(), rates(0.0, 1.0), None).break_even_reads_per_write, None);
         assert_eq!(Traffic::of(&rows(), rates(1.0, 0.0), None).break_even_reads_per_write, None);
+    }
+
+    #[test]
+    fn without_reads_or_writes_these_take_nothing_and_not_less() {
+        let traffic = Traffic::of(&rows(), vec![Rate { request: ArticleRequest::C3, per_second: 1.0 }], None);
+        assert!(traffic.models.iter().all(|model| model.reads.is_sign_positive() && model.reads == 0.0));
     }
 
     #[test]

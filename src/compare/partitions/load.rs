@@ -269,6 +269,8 @@ mod tests {
         let posts = load(POSTS, &zipf);
         assert!((posts.largest - 24.0).abs() < 1e-9 && (posts.mean - 12.5).abs() < 1e-9, "{posts:?}");
         assert!((posts.skew.unwrap() - 1.92).abs() < 1e-9);
+        assert!((posts.share_of_throughput_limit - 0.0024).abs() < 1e-12);
+        assert!((posts.traffic_multiple_max.unwrap() - 10_000.0 / 24.0).abs() < 1e-9);
     }
 
     #[test]

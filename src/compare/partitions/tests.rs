@@ -105,6 +105,8 @@ fn a_popular_post_is_a_hot_spot_only_where_the_traffic_brings_it_near_the_limit(
     let footprints = [footprint(ArticleRequest::Q4, About::Any, POSTS, Place::Post, 10.0)];
     let at = |rate| report(&survey, &footprints, &[(ArticleRequest::Q4, rate)]).containers.remove(0);
     let (quiet, busy) = (at(100.0), at(3_000.0));
+    let shown = "skew 1.0 of storage, 1.0 of request charge";
+    assert!(quiet.verdict.text.contains(shown), "{}", quiet.verdict.text);
     // Zipf's law gives the first of 200 posts 17 %: 34 times the mean, and not the key's doing.
     let zipf = |found: &ContainerPartitions| found.load(Popularity::Zipf).unwrap().clone();
     assert_eq!(

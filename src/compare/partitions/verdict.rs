@@ -52,7 +52,7 @@ impl Verdict {
         let repeating = found.items.median > 1;
         let of_key = if found.container == FEED {
             format!(
-                "a single logical partition, a hot spot by design: it holds {FEED_POSTS_MAX} posts and never grows, but \
+                "a single logical partition, a hot spot by design: it holds {FEED_POSTS_MAX} posts at most, but \
                  every read of the feed and every change of a post in it shares what one logical partition can serve"
             )
         } else if !many_values {
@@ -60,9 +60,12 @@ impl Verdict {
         } else if let Some(hot_spot) = hot_spot {
             format!("many values, but {}", hot_spot.text())
         } else if repeating {
-            "good: many values, no hot spot, several items under each".to_owned()
+            format!("good: many values, no hot spot ({}), several items under each", skews(found))
         } else {
-            "good for point reads: many values and no hot spot, mostly one item under each".to_owned()
+            format!(
+                "good for point reads: many values, no hot spot ({}), mostly one item under each",
+                skews(found)
+            )
         };
         let of_load = if found.container == FEED { feed_load(found) } else { load(found) };
         Self { many_values, no_hot_spot, repeating, text: format!("{of_key}. {of_load}") }
@@ -100,12 +103,25 @@ impl HotSpot {
     }
 }
 
+/// The skews that a key answers for.
+fn skews(found: &ContainerPartitions) -> String {
+    let storage = format!("skew {:.1} of storage", found.storage_skew);
+    match found.load(Popularity::Even).and_then(|load| load.skew) {
+        Some(skew) => format!("{storage}, {skew:.1} of request charge"),
+        None => storage,
+    }
+}
+
 /// When the most loaded logical partition is at its limit.
 fn load(found: &ContainerPartitions) -> String {
-    let multiple = |popularity| found.load(popularity).and_then(|load| load.traffic_multiple_max);
-    match (multiple(Popularity::Even), multiple(Popularity::Zipf)) {
-        (Some(even), Some(zipf)) => format!(
-            "The most loaded one reaches 10,000 RU/s at {} times this traffic, {} times with Zipf's law",
+    let of = |popularity| {
+        let load = found.load(popularity)?;
+        Some((load.skew?, load.traffic_multiple_max?))
+    };
+    match (of(Popularity::Even), of(Popularity::Zipf)) {
+        (Some((_, even)), Some((skew, zipf))) => format!(
+            "The most loaded one reaches 10,000 RU/s at {} times this traffic; with Zipf's law, by which it serves \
+             {skew:.1} times the mean, at {} times",
             figure(even),
             figure(zipf)
         ),
@@ -119,7 +135,7 @@ fn load(found: &ContainerPartitions) -> String {
 
 /// What the feed serves and what it could.
 fn feed_load(found: &ContainerPartitions) -> String {
-    let load = found.loads.iter().max_by(|one, other| one.largest.total_cmp(&other.largest));
+    let load = found.loads.iter().rev().max_by(|one, other| one.largest.total_cmp(&other.largest));
     let mut text = match load {
         Some(Load {
             largest,

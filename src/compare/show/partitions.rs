@@ -81,9 +81,8 @@ fn traffic(report: &PartitionReport) -> String {
     };
     format!(
         "{traffic} Each request is charged in the logical partitions in which it was charged when it was run, and so \
-         is what the projections do because of it. RU/s; skew is the largest divided by the mean. New are logical \
-         partitions that a request makes; nothing comes back to them here, and they are not in the mean. Whom the \
-         requests are about is assumed, in two ways:"
+         is what the projections do because of it. Figures are RU/s. In new: on logical partitions that the requests \
+         make, which are not in the mean. Skew: the largest divided by the mean. Whom the requests are about is assumed, in two ways:"
     )
 }
 
@@ -129,7 +128,7 @@ fn loads(report: &PartitionReport) -> Grid {
             "popularity",
             "largest serves",
             "all",
-            "of new",
+            "in new",
             "mean",
             "largest",
             "skew",
