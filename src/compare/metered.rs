@@ -263,6 +263,11 @@ mod tests {
         assert_eq!(read_feed(store, container, ledger).await, 3);
     }
 
+    fn store(directory: &std::path::Path) -> Arc<dyn Store> {
+        let config = EmbeddedConfig { physical_partitions: Some(1), ..EmbeddedConfig::new(directory) };
+        Arc::new(EmbeddedStore::open(&config, &specs(), Arc::new(ManualClock::new(0))).unwrap())
+    }
+
     /// How many changes the container has, of its only physical partition.
     async fn read_feed(store: &Metered, container: ContainerName, ledger: &Ledger) -> usize {
         let ranges = store.feed_ranges(container).await.unwrap();
@@ -274,9 +279,7 @@ mod tests {
     #[tokio::test]
     async fn all_is_counted_but_what_concerns_leases_and_looking_for_changes_in_vain() {
         let directory = tempfile::tempdir().unwrap();
-        let config = EmbeddedConfig { physical_partitions: Some(1), ..EmbeddedConfig::new(directory.path()) };
-        let store = EmbeddedStore::open(&config, &specs(), Arc::new(ManualClock::new(0))).unwrap();
-        let metered = Metered::new(Arc::new(store));
+        let metered = Metered::new(store(directory.path()));
         let (counted, left_out) = (Ledger::new(), Ledger::new());
         assert_eq!(read_feed(&metered, THINGS, &left_out).await, 0);
         do_everything(&metered, LEASES, &left_out).await;
@@ -286,5 +289,19 @@ mod tests {
         assert!(difference.abs() < 1e-9, "{difference}");
         let kinds = |ledger: &Ledger| ledger.operations().len();
         assert_eq!((kinds(&counted), kinds(&left_out)), (7, 8), "whoever asks is told of everything");
+    }
+
+    #[tokio::test]
+    async fn every_kind_of_operation_tells_its_logical_partition() {
+        let directory = tempfile::tempdir().unwrap();
+        let (metered, ledger) = (Metered::keeping_touches(store(directory.path())), Ledger::new());
+        do_everything(&metered, THINGS, &ledger).await;
+        let touches = metered.take_touches();
+        assert!(touches.iter().all(|touch| touch.partition_key == Some(home())), "{touches:?}");
+        let sum: f64 = touches.iter().map(|touch| touch.charge.0).sum();
+        assert!((sum - ledger.total().0).abs() < 1e-9, "{sum}");
+        assert_eq!(metered.take_touches(), [], "each is taken once");
+        do_everything(&metered, LEASES, &ledger).await;
+        assert_eq!(metered.take_touches(), []);
     }
 }

@@ -102,6 +102,14 @@ async fn what_a_traffic_is_charged_is_put_down_to_logical_partitions_without_los
     assert_eq!(places("posts"), ["Q2 post", "C3 post", "Q4 post", "C4 post", "Q5 post"]);
     assert_eq!(places("feed"), ["C2 only", "C3 only", "C4 only", "Q6 only"]);
     assert!(places("accounts").is_empty());
+    for command in ["C3", "C4"] {
+        // All but the reading of the user happens in the post's, and so does the reading of the change.
+        let commanded = row(&report, command, "V3", false)["requestCharge"].as_f64().unwrap();
+        let posts = containers.iter().find(|found| found["container"] == "posts").unwrap();
+        let mut bears = posts["bears"].as_array().unwrap().iter();
+        let bearable = bears.find(|bearable| bearable["request"] == command).unwrap();
+        assert!(bearable["requestCharge"].as_f64().unwrap() > commanded, "{bearable}");
+    }
 }
 
 #[tokio::test]
@@ -116,6 +124,15 @@ async fn the_feed_is_the_first_at_its_limit_as_its_changes_and_all_its_readers_m
         let mut requests = feed["requestsOfLargest"].as_array().unwrap().iter();
         requests.find(|served| served["request"] == "C4").unwrap()["throughput"].as_f64().unwrap()
     };
+    let feed = report["partitions"]["containers"].as_array().unwrap();
+    let feed = feed.iter().find(|found| found["container"] == "feed").unwrap();
+    let mut bears = feed["bears"].as_array().unwrap().iter();
+    let like = bears.find(|bearable| bearable["request"] == "C4").unwrap()["requestCharge"].as_f64().unwrap();
+    let in_feed = report["partitions"]["popularities"][0]["postsInFeed"].as_f64().unwrap();
+    assert!(
+        (of_likes(0) / (10.0 * like * in_feed) - 1.0).abs() < 0.05,
+        "likes of older posts cost the feed nothing"
+    );
     // Popular posts are new ones, and those are in the feed.
     assert!(of_likes(1) > 1.5 * of_likes(0), "{} {}", of_likes(0), of_likes(1));
     let readers = load(&report, "feed", 0)["requestsOfLargest"][0].clone();
