@@ -115,15 +115,24 @@ impl Databases {
         Some(Account { endpoint: account.endpoint(), databases: databases.into() })
     }
 
-    /// Deletes from the account what was made for a data model, if anything was.
+    /// Deletes what was made for a data model, if anything was and it is closed.
     ///
     /// # Errors
-    /// The service refused.
+    /// The service or the file system refused.
     pub async fn delete(&mut self, model: DataModel) -> anyhow::Result<()> {
-        let Place::Account(account) = &mut self.place else { return Ok(()) };
-        if account.made.contains(&model) {
-            provision::delete_database(&account.client, &account.database_of(model)).await?;
-            account.made.retain(|made| *made != model);
+        match &mut self.place {
+            Place::Directory { path, .. } => {
+                let directory = path.join(name_of(model));
+                if directory.exists() {
+                    std::fs::remove_dir_all(&directory)
+                        .with_context(|| format!("{} cannot be deleted", directory.display()))?;
+                }
+            }
+            Place::Account(account) if account.made.contains(&model) => {
+                provision::delete_database(&account.client, &account.database_of(model)).await?;
+                account.made.retain(|made| *made != model);
+            }
+            Place::Account(_) => {}
         }
         Ok(())
     }

@@ -159,7 +159,7 @@ impl Compare {
         bar: &mut Bar,
     ) -> anyhow::Result<Measured> {
         let measured = Measuring { model, workload, is_studied: true }.run(databases, bar).await;
-        let deleted = if self.place.drop { databases.delete(model).await } else { Ok(()) };
+        let deleted = if self.place.deletes() { databases.delete(model).await } else { Ok(()) };
         let mut measured = measured?;
         deleted?;
         if self.place.estimate_error {

@@ -120,6 +120,12 @@ impl SizeSettings {
 }
 
 impl PlaceSettings {
+    /// Whether each database is deleted when it has been measured: where that was asked for, and where nobody would find
+    /// it afterwards, so that a large data set takes the space of one and not of three.
+    pub fn deletes(&self) -> bool {
+        self.drop || (self.store == StoreKind::Embedded && self.data.is_none())
+    }
+
     pub fn physical_partitions(&self) -> u16 {
         self.physical_partitions.unwrap_or(PHYSICAL_PARTITIONS_DEFAULT)
     }
