@@ -1,8 +1,11 @@
-//! A report as text: a table for a terminal, and the same in Markdown.
+//! A report as text: a table for a terminal, the same in Markdown, and a summary.
 
 pub(super) mod partitions;
+mod summary;
 
 use std::fmt::Write as _;
+
+pub use summary::summary;
 
 use super::blocks::{self, Block};
 use super::report::{Account, EstimateErrors, Report, Row};
@@ -261,5 +264,17 @@ mod tests {
         for text in [table, markdown, html] {
             assert!(text.contains("off by 25.0 % at most, 25.0 % in the mean"), "{text}");
         }
+    }
+
+    #[test]
+    fn a_summary_has_one_line_for_each_request_with_the_charge_under_each_model() {
+        let summary = summary(&report(None));
+        let lines: Vec<&str> = summary.lines().filter(|line| line.starts_with("| ")).collect();
+        assert_eq!(lines.len(), 1 + 10, "{summary}");
+        assert_eq!(
+            *lines.last().unwrap(),
+            "| Q6 List the most recent posts in short form (feed) |  |  |  | 20.00 (+17.9 %) |  |"
+        );
+        assert!(summary.contains("3 users, seed 1"), "{summary}");
     }
 }

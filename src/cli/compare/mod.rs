@@ -40,6 +40,8 @@ pub enum Format {
     Table,
     /// For a document
     Markdown,
+    /// One line for each request, in Markdown
+    Summary,
     /// For a program
     Json,
     /// One file with charts, for a browser
@@ -75,6 +77,7 @@ impl Compare {
         match self.format {
             Format::Table => print!("{}", show::table(&report)),
             Format::Markdown => print!("{}", show::markdown(&report)),
+            Format::Summary => print!("{}", show::summary(&report)),
             Format::Json => println!("{}", serde_json::to_string_pretty(&report)?),
             Format::Html => print!("{}", html::page(&report)),
         }
