@@ -106,3 +106,36 @@ async fn a_page_shows_whole_batches_while_memory_is_written_out() {
     };
     tokio::join!(writing, reading);
 }
+
+/// Key spaces of the engine.
+const SPACES: u64 = 5;
+/// Full memories of a key space that may wait to be written out before commits wait.
+const SEALED_MAX: u64 = 4;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn memory_stays_bounded_however_fast_commits_come() {
+    const MEMTABLE_BYTES: u64 = 8 * 1024;
+    const WRITERS: u64 = 8;
+    const COMMITS: u64 = 150;
+    // More than one group of commits ever adds to one key space.
+    const COMMIT_BYTES_MAX: u64 = 64 * 1024;
+    let directory = tempdir().expect("a directory");
+    let config = EmbeddedConfig { memtable_bytes: MEMTABLE_BYTES, ..config(directory.path()) };
+    let store = Arc::new(open_with(&config).expect("the store opens"));
+    let mut writers = JoinSet::new();
+    for home in 0..WRITERS {
+        let store = Arc::clone(&store);
+        writers.spawn(async move {
+            let mut most = 0;
+            for number in 0..COMMITS {
+                create_batch(&store, &format!("home-{home}"), number, 4).await.expect("written");
+                most = most.max(store.memory_bytes());
+            }
+            most
+        });
+    }
+    let most = writers.join_all().await.into_iter().max().expect("writers");
+    let bound = SPACES * (SEALED_MAX + 1) * (MEMTABLE_BYTES + COMMIT_BYTES_MAX);
+    assert!(most < bound, "{most} bytes in memory, and at most {bound} expected");
+    assert!(store.disk_bytes().expect("a figure") > bound, "more was written than may be in memory");
+}

@@ -6,7 +6,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use fjall::config::{CompressionPolicy, FilterPolicy};
 use fjall::{
-    CompressionType, Database, Guard, Keyspace, KeyspaceCreateOptions, PersistMode, Readable, Slice, Snapshot,
+    AbstractTree, CompressionType, Database, Guard, Keyspace, KeyspaceCreateOptions, PersistMode, Readable,
+    Slice, Snapshot,
 };
 
 use super::OpenError;
@@ -53,6 +54,8 @@ impl Durability {
 
 /// The most that journals may take before they are flushed: a short journal keeps reopening short.
 const JOURNAL_BYTES_MAX: u64 = 128 * 1024 * 1024;
+/// How many times its limit a memory may grow before the engine itself has it written out.
+const MEMTABLE_OVERRUN: u64 = 8;
 
 /// Blocks of the engine's files that reads have needed since the store was opened: data, index and filter blocks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -68,6 +71,7 @@ pub(super) struct Engine {
     database: Database,
     spaces: [Keyspace; 5],
     durability: Durability,
+    memtable_bytes: u64,
     published: RwLock<Arc<Snapshot>>,
     ends: ListEnds,
 }
@@ -95,7 +99,8 @@ impl Engine {
         };
         let spaces = [open(0)?, open(1)?, open(2)?, open(3)?, open(4)?];
         let published = RwLock::new(Arc::new(database.snapshot()));
-        let mut engine = Self { database, spaces, durability, published, ends: ListEnds::default() };
+        let mut engine =
+            Self { database, spaces, durability, memtable_bytes, published, ends: ListEnds::default() };
         if let Some(kept) = engine.space(Space::Meta).get(META_LISTS).map_err(fail)? {
             engine.ends = ListEnds::restored(&kept);
         }
@@ -144,7 +149,29 @@ impl Engine {
             *self.published.write().unwrap_or_else(PoisonError::into_inner) = snapshot;
         }
         self.ends.settle();
-        committed
+        committed?;
+        self.seal_full_memory()
+    }
+
+    /// Has the memory of key spaces that is full written out.
+    ///
+    /// Left to itself, the engine (fjall 3.1) asks its workers to, once with each commit, through a bounded queue that
+    /// the workers send to as well. Where commits are faster than the workers the queue fills up, the workers wait for
+    /// room in it, which only they could make, and nothing is ever written out again: see
+    /// <https://github.com/fjall-rs/fjall/pull/323>. Asked by the one thread that commits, once for each full memory,
+    /// the queue stays short.
+    fn seal_full_memory(&self) -> Result<(), Fault> {
+        for space in &self.spaces {
+            if space.tree.active_memtable().size() >= self.memtable_bytes {
+                space.rotate_memtable().map_err(engine_fault)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of writes in memory that are in the journal and not yet written out.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        self.database.write_buffer_size()
     }
 
     /// Where lists end, as far as it is known.
@@ -174,7 +201,8 @@ impl Engine {
 /// How a key space is made; it keeps its options from then on.
 fn options(space: Space, memtable_bytes: u64) -> KeyspaceCreateOptions {
     let options = KeyspaceCreateOptions::default()
-        .max_memtable_size(memtable_bytes)
+        // What `seal_full_memory` keeps it from ever reaching.
+        .max_memtable_size(memtable_bytes.saturating_mul(MEMTABLE_OVERRUN))
         .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4));
     match space {
         // Only ever read in ranges, where a filter says nothing.

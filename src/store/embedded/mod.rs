@@ -88,6 +88,12 @@ impl EmbeddedStore {
         self.engine.disk_bytes()
     }
 
+    /// Bytes of writes that are durable in the journal and not yet written out of memory.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.engine.memory_bytes()
+    }
+
     /// Blocks of its files that reads have needed since the store was opened.
     #[must_use]
     pub fn blocks(&self) -> Blocks {
