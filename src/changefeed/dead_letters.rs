@@ -112,6 +112,23 @@ impl DeadLetters {
     pub(super) async fn reload(&self, ledger: &Ledger) -> Result<(), Fault> {
         let _gate = self.gate.lock().await;
         let mut parked: HashMap<PartitionKey, Letters> = HashMap::new();
+        self.for_each(ledger, |letter| {
+            let letters = Letters { first: letter.number, last: letter.number };
+            let known = parked.entry(letter.partition_key).or_insert(letters);
+            known.first = known.first.min(letter.number);
+            known.last = known.last.max(letter.number);
+        })
+        .await?;
+        *self.parked.write().unwrap_or_else(PoisonError::into_inner) = parked;
+        Ok(())
+    }
+
+    /// Reads every letter of the projection, the oldest first.
+    pub(super) async fn for_each(
+        &self,
+        ledger: &Ledger,
+        mut look: impl FnMut(DeadLetterItem) + Send,
+    ) -> Result<(), Fault> {
         let mut after: Option<Keyset> = None;
         loop {
             let query = Query::Equality {
@@ -126,18 +143,13 @@ impl DeadLetters {
             let page = self.host.store.query(&query, ledger).await?;
             for item in &page.items {
                 let letter: DeadLetterItem = item.decode()?;
-                let letters = Letters { first: letter.number, last: letter.number };
-                let known = parked.entry(letter.partition_key).or_insert(letters);
-                known.first = known.first.min(letter.number);
-                known.last = known.last.max(letter.number);
-                after = Some(Keyset { order_value: letter.first_parked_at, id: letter.id });
+                after = Some(Keyset { order_value: letter.first_parked_at.clone(), id: letter.id.clone() });
+                look(letter);
             }
             if !page.has_more {
-                break;
+                return Ok(());
             }
         }
-        *self.parked.write().unwrap_or_else(PoisonError::into_inner) = parked;
-        Ok(())
     }
 
     /// Whether changes of this logical partition have to wait.
@@ -145,7 +157,8 @@ impl DeadLetters {
         self.parked.read().unwrap_or_else(PoisonError::into_inner).contains_key(partition_key)
     }
 
-    fn letters(&self, partition_key: &PartitionKey) -> Option<Letters> {
+    /// The letters of a logical partition that waits.
+    pub(super) fn letters(&self, partition_key: &PartitionKey) -> Option<Letters> {
         self.parked.read().unwrap_or_else(PoisonError::into_inner).get(partition_key).copied()
     }
 

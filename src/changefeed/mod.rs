@@ -52,8 +52,8 @@
 //!
 //! `projection` and `request` are what a projection sees; `page` and `runner` how a change is worked on. `reader` is
 //! who reads a range, under a `lease`, which is in the `hold` of this process. `tick` is how leases come and go: `coverage`
-//! says which there have to be and `balance` whose they are, both pure. `follow` are the tasks; `processor`, `status`
-//! and `rebuild` what can be asked from outside.
+//! says which there have to be and `balance` whose they are, both pure. `follow` are the tasks; `processor`, `status`,
+//! `rebuild` and `parked` what can be asked from outside.
 
 mod balance;
 mod containers;
@@ -68,6 +68,7 @@ mod lease;
 mod memo;
 mod notes;
 mod page;
+mod parked;
 mod processor;
 mod projection;
 mod range_feed;
@@ -83,6 +84,7 @@ mod tick;
 pub use containers::{DEAD_LETTERS, LEASES, SPECS};
 pub use dead_letters::{DeadLetterItem, PARKED_ITEMS_MAX, ParkedItem};
 pub use lease::{LeaseItem, SavedNote};
+pub use parked::{DEAD_LETTERS_LISTED_MAX, DeadLetterList, DeadLetterSummary};
 pub use processor::{Processor, ProcessorError};
 pub use projection::{IntendedWrite, Projection, ProjectionError, Step, Turn};
 pub use rebuild::{RebuildProgress, ReplayReport};

@@ -30,6 +30,8 @@ pub struct Processor {
 pub enum ProcessorError {
     #[error("there is no projection {0}")]
     UnknownProjection(String),
+    #[error("there is no dead letter {0:?}")]
+    UnknownDeadLetter(String),
     #[error(
         "the change feed was not drained: it is written to without end, or another process does not get on"
     )]

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::request::{Answer, ReadRequest};
-use crate::store::{Change, ContainerName, Fault, Item, PartitionKey, QueryPage, WriteOp};
+use crate::store::{Change, ContainerName, Fault, Item, PartitionKey, QueryPage, ShapeError, WriteOp};
 
 /// Keeps one read model current.
 ///
@@ -79,7 +79,7 @@ impl<'a> Turn<'a> {
         }
         T::deserialize(self.note)
             .map(Some)
-            .map_err(|error| ProjectionError::new("a note of another shape", error))
+            .map_err(|error| ProjectionError::new("a note of another shape", ShapeError::from(error)))
     }
 
     /// The answer at this position, which was asked for with a point read.
@@ -261,6 +261,6 @@ impl From<Fault> for ProjectionError {
 
 impl From<serde_json::Error> for ProjectionError {
     fn from(error: serde_json::Error) -> Self {
-        Self::new("the item has an unexpected shape", error)
+        Self::new("the item has an unexpected shape", ShapeError::from(error))
     }
 }

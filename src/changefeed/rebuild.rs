@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use futures::future::try_join_all;
 use serde::Serialize;
 
-use super::dead_letters::{ParkedItem, ToPark};
+use super::dead_letters::{Letters, ParkedItem, ToPark};
 use super::notes::Notes;
 use super::processor::{Processor, ProcessorError};
 use super::range_feed::RangeFeed;
@@ -130,15 +130,27 @@ impl Runner {
             self.dead_letters.reload(&ledger).await?;
         }
         for (partition_key, letters) in self.dead_letters.all() {
-            for number in letters.first..=letters.last {
-                let (items, emptied) = self.replay_letter(&partition_key, number, &ledger).await?;
-                replayed += items;
-                if !emptied {
-                    break;
-                }
-            }
+            replayed += self.replay_partition(&partition_key, letters, &ledger).await?;
         }
         self.counters.add_charge(&ledger);
+        Ok(replayed)
+    }
+
+    /// Replays the letters of one logical partition in order, up to the first change that fails again.
+    pub(super) async fn replay_partition(
+        &self,
+        partition_key: &PartitionKey,
+        letters: Letters,
+        ledger: &Ledger,
+    ) -> Result<u64, PageError> {
+        let mut replayed = 0;
+        for number in letters.first..=letters.last {
+            let (items, emptied) = self.replay_letter(partition_key, number, ledger).await?;
+            replayed += items;
+            if !emptied {
+                break;
+            }
+        }
         Ok(replayed)
     }
 

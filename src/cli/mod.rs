@@ -2,6 +2,7 @@
 
 mod compare;
 mod copy;
+mod dead_letters;
 mod progress;
 mod provision;
 mod rebuild;
@@ -38,8 +39,10 @@ pub enum Command {
     Verify(verify::Verify),
     /// Fill read models again from the beginning of the change feed
     Rebuild(rebuild::Rebuild),
-    /// Try parked changes again
+    /// Try parked changes again; the same as `dead-letters replay`
     Replay(rebuild::Replay),
+    /// Look at changes that could not be projected, and try them again
+    DeadLetters(dead_letters::DeadLetters),
     /// Make the database and the containers of an account on Azure Cosmos DB
     Provision(provision::Provision),
     /// Copy a blog from one store to another, and verify it there
@@ -70,6 +73,7 @@ impl Cli {
             Command::Verify(command) => command.run().await,
             Command::Rebuild(command) => command.run().await,
             Command::Replay(command) => command.run().await,
+            Command::DeadLetters(command) => command.run().await,
             Command::Provision(command) => command.run().await,
             Command::Copy(command) => command.run().await,
             Command::Schema(command) => command.run(),

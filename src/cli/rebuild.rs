@@ -32,14 +32,22 @@ pub struct Replay {
 }
 
 #[derive(Deserialize)]
-struct Outcome {
+struct Rebuilt {
     changes: u64,
+    parked: u64,
+}
+
+/// What a replay did.
+#[derive(Deserialize)]
+pub(super) struct Replayed {
+    changes: u64,
+    /// Logical partitions that wait still.
     parked: u64,
 }
 
 impl Rebuild {
     pub async fn run(self) -> anyhow::Result<Exit> {
-        let outcome: Outcome = perform(&self.store, Work::Rebuild { read_model: self.read_model }).await?;
+        let outcome: Rebuilt = perform(&self.store, Work::Rebuild { read_model: self.read_model }).await?;
         println!("{} changes projected, {} parked", outcome.changes, outcome.parked);
         Ok(Exit::Success)
     }
@@ -47,8 +55,14 @@ impl Rebuild {
 
 impl Replay {
     pub async fn run(self) -> anyhow::Result<Exit> {
-        let outcome: Outcome = perform(&self.store, Work::Replay { read_model: self.read_model }).await?;
-        println!("{} changes projected, {} still parked", outcome.changes, outcome.parked);
+        let replayed: Replayed = perform(&self.store, Work::Replay { read_model: self.read_model }).await?;
+        replayed.print();
         Ok(Exit::Success)
+    }
+}
+
+impl Replayed {
+    pub(super) fn print(&self) {
+        println!("{} changes projected, {} still parked", self.changes, self.parked);
     }
 }

@@ -48,6 +48,9 @@ impl Worker for AppWorker {
             Work::Verify { repair } => self.verify(repair, progress).await,
             Work::Rebuild { read_model } => self.rebuild(read_model, progress).await,
             Work::Replay { read_model } => self.replay(read_model).await,
+            Work::DeadLetters => self.dead_letters().await,
+            Work::DeadLetter { id } => self.dead_letter(&id).await,
+            Work::ReplayDeadLetter { id } => self.replay_dead_letter(&id).await,
             Work::Seed { users, rng_seed, texts } => {
                 let dataset = Dataset::new(users, rng_seed, DEFAULT_END_MS).with_texts(texts);
                 self.seed(dataset, progress).await
@@ -92,6 +95,19 @@ impl AppWorker {
             self.projections(read_model.clone()).await?;
         }
         let report = self.0.processor.replay(read_model.as_deref()).await?;
+        Ok(json!({"changes": report.items_replayed, "parked": report.partitions_parked}))
+    }
+
+    async fn dead_letters(&self) -> anyhow::Result<Value> {
+        Ok(serde_json::to_value(self.0.processor.dead_letters().await?)?)
+    }
+
+    async fn dead_letter(&self, id: &str) -> anyhow::Result<Value> {
+        Ok(serde_json::to_value(self.0.processor.dead_letter(id).await?)?)
+    }
+
+    async fn replay_dead_letter(&self, id: &str) -> anyhow::Result<Value> {
+        let report = self.0.processor.replay_dead_letter(id).await?;
         Ok(json!({"changes": report.items_replayed, "parked": report.partitions_parked}))
     }
 

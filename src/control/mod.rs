@@ -33,6 +33,9 @@ pub enum Work {
     Verify { repair: bool },
     Rebuild { read_model: Option<String> },
     Replay { read_model: Option<String> },
+    DeadLetters,
+    DeadLetter { id: String },
+    ReplayDeadLetter { id: String },
     Seed { users: u32, rng_seed: u64, texts: Texts },
 }
 

@@ -16,6 +16,7 @@ mod error;
 mod feed;
 mod item;
 mod query;
+mod shape;
 
 pub use batch::{Batch, WriteOp, limits};
 pub use charge::{ChargeSource, FoldedOperation, Ledger, OperationKind, OperationRecord, RequestCharge};
@@ -25,6 +26,7 @@ pub use error::{Fault, FaultKind, Rejection, WriteError};
 pub use feed::{Change, Continuation, FeedPage, FeedRange, FeedRequest};
 pub use item::{ETag, Item, NewItem, PartitionKey};
 pub use query::{Direction, Keyset, Query, QueryPage};
+pub use shape::ShapeError;
 
 use async_trait::async_trait;
 use tokio::sync::watch;

@@ -171,12 +171,65 @@ async fn a_running_server_replays_parked_changes_for_the_command() {
 }
 
 #[tokio::test]
+async fn a_running_server_lists_shows_and_replays_dead_letters_for_the_command() {
+    let server = serving().await;
+    let (status, printed) = run_on(server.data(), &["dead-letters", "list"]).await;
+    assert_eq!((status, printed.trim()), (0, "no dead letters"));
+
+    let id = PostId(Uuid::from_u128(0x0189_c7f4_7a00_7000_8000_0000_0000_0000));
+    let write = |operation| {
+        let (store, key) = (&server.app.store, id.partition_key());
+        async move { store.write(POSTS, &key, operation, &Ledger::new()).await.unwrap() }
+    };
+    let poison =
+        json!({ "id": id, "postId": id, "type": "post", "creationDate": "2027", "title": ["hidden"] });
+    write(WriteOp::Create(NewItem::encode(id.to_string(), &poison))).await;
+    server.settle().await;
+
+    let (status, printed) = run_on(server.data(), &["dead-letters", "list"]).await;
+    assert_eq!(status, 0, "{printed}");
+    for said in ["user-posts: posts, logical partition", &id.to_string(), "items: 1; attempts: ", "shape"] {
+        assert!(printed.contains(said), "{said}: {printed}");
+    }
+    assert!(!printed.contains("hidden"), "{printed}");
+    let (_, printed) = run_on(server.data(), &["dead-letters", "list", "--json"]).await;
+    let list: Value = serde_json::from_str(&printed).unwrap();
+    let letters = list["deadLetters"].as_array().unwrap();
+    let letter = letters.iter().find(|letter| letter["projection"] == "user-posts").unwrap();
+    let letter = letter["id"].as_str().unwrap();
+
+    let (status, printed) = run_on(server.data(), &["dead-letters", "show", letter]).await;
+    assert_eq!(status, 0, "{printed}");
+    assert!(printed.contains(&format!("  {id}: attempts: ")) && !printed.contains("hidden"), "{printed}");
+    let (status, printed) = run_on(server.data(), &["dead-letters", "show", "nothing"]).await;
+    assert_eq!((status, printed.contains("there is no dead letter")), (2, true), "{printed}");
+
+    let (status, printed) = run_on(server.data(), &["dead-letters", "replay", letter]).await;
+    assert_eq!((status, printed.trim()), (0, "0 changes projected, 1 still parked"));
+    write(WriteOp::Delete { id: id.to_string(), if_match: None }).await;
+    let (status, printed) = run_on(server.data(), &["dead-letters", "replay", letter]).await;
+    assert_eq!((status, printed.trim()), (0, "1 changes projected, 0 still parked"));
+    let (status, printed) = run_on(server.data(), &["dead-letters", "replay"]).await;
+    assert_eq!(status, 0, "{printed}");
+    assert!(printed.contains(" 0 still parked"), "{printed}");
+    let (_, printed) = run_on(server.data(), &["dead-letters", "list"]).await;
+    assert_eq!(printed.trim(), "no dead letters");
+}
+
+#[tokio::test]
 async fn without_a_server_the_command_opens_the_directory_itself() {
     let directory = tempfile::tempdir().unwrap();
     let (status, printed) = run_on(directory.path(), &["seed", "--users", "3"]).await;
     assert_eq!(status, 0, "{printed}");
     assert!(printed.contains("sign in as ada"), "{printed}");
-    for arguments in [&["verify"][..], &["verify", "--repair"], &["rebuild"], &["replay"]] {
+    for arguments in [
+        &["verify"][..],
+        &["verify", "--repair"],
+        &["rebuild"],
+        &["replay"],
+        &["dead-letters", "list"],
+        &["dead-letters", "replay"],
+    ] {
         let (status, printed) = run_on(directory.path(), arguments).await;
         assert_eq!(status, 0, "{arguments:?}: {printed}");
     }

@@ -3,7 +3,7 @@
 use onehop::blog::containers::POSTS;
 use onehop::blog::items::{PostCopyItem, PostItem};
 use onehop::blog::projections::USER_POSTS;
-use onehop::changefeed::Processor;
+use onehop::changefeed::{DeadLetterSummary, Processor};
 use onehop::store::FaultKind;
 use serde_json::json;
 
@@ -157,5 +157,66 @@ async fn a_fault_that_does_not_go_away_parks_its_partition_only() {
     assert!(world.user_copy(&lucky).await.is_some());
     world.store.mend();
     processor.replay(None).await.expect("a replay");
+    world.assert_clean(&processor).await;
+}
+
+#[tokio::test]
+async fn dead_letters_say_what_waits_and_why_and_nothing_of_what_is_in_the_items() {
+    let world = World::new().await;
+    let ada = world.sign_up(1, "ada").await;
+    let written = post(1, &ada);
+    let poison = json!({
+        "id": written.id, "postId": written.id, "type": "post", "creationDate": "2027", "title": ["hidden"],
+        "version": "hidden",
+    });
+    world.put(POSTS, written.id.partition_key(), written.id.to_string(), &poison).await;
+    let processor = world.processor().await;
+    processor.drain().await.expect("drained");
+    world.put_comment(&comment(1, &written, &ada)).await;
+    processor.drain().await.expect("drained");
+
+    let list = processor.dead_letters().await.expect("a list");
+    assert_eq!(list.unlisted, 0);
+    let letter = list.dead_letters.iter().find(|letter| letter.projection == USER_POSTS).expect("a letter");
+    assert_eq!((letter.container.as_str(), &letter.partition_key), ("posts", &written.id.partition_key()));
+    assert_eq!((letter.items, letter.attempts > 0), (1, true));
+    assert!(letter.error.as_ref().is_some_and(|error| error.contains("unexpected shape")), "{letter:?}");
+    assert!(letter.since.starts_with("20"), "{letter:?}");
+    assert!(!format!("{list:?}").contains("hidden"), "{list:?}");
+
+    let shown = processor.dead_letter(&letter.id).await.expect("the letter");
+    let waits: Vec<&str> = shown.items.iter().map(|item| item.id.as_str()).collect();
+    assert_eq!(waits, [written.id.to_string()]);
+    let error = processor.dead_letter("nothing").await.expect_err("no such letter").to_string();
+    assert_eq!(error, "there is no dead letter \"nothing\"");
+}
+
+#[tokio::test]
+async fn a_replay_of_one_dead_letter_leaves_the_others_parked() {
+    let world = World::new().await;
+    let ada = world.sign_up(1, "ada").await;
+    let (first, second) = (post(1, &ada), post(2, &ada));
+    for poisoned in [&first, &second] {
+        put_poison(&world, poisoned).await;
+    }
+    let processor = world.processor().await;
+    processor.drain().await.expect("drained");
+    for mended in [&first, &second] {
+        world.put_post(mended).await;
+    }
+    processor.drain().await.expect("drained");
+    let list = processor.dead_letters().await.expect("a list").dead_letters;
+    let letter_of = |post: &PostItem| {
+        let key = post.id.partition_key();
+        let is_its =
+            |letter: &&DeadLetterSummary| letter.projection == USER_POSTS && letter.partition_key == key;
+        list.iter().find(is_its).expect("a letter").id.clone()
+    };
+    let report = processor.replay_dead_letter(&letter_of(&first)).await.expect("a replay");
+    assert_eq!((report.items_replayed, report.partitions_parked), (1, 0));
+    assert!(world.user_copy(&first).await.is_some());
+    assert_eq!(world.user_copy(&second).await, None);
+    assert_eq!(dead_letters(&processor, USER_POSTS).await, 1);
+    processor.replay(None).await.expect("a replay of all");
     world.assert_clean(&processor).await;
 }

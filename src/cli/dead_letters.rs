@@ -1,0 +1,135 @@
+//! `onehop dead-letters`: the changes that could not be projected, and another try.
+
+use clap::builder::BoolishValueParser;
+use clap::{Args, Subcommand};
+
+use super::Exit;
+use super::progress::perform;
+use super::rebuild::Replayed;
+use crate::changefeed::{DeadLetterItem, DeadLetterList, DeadLetterSummary};
+use crate::config::StoreSettings;
+use crate::control::Work;
+
+/// A dead letter holds the changes of a logical partition that wait: one that could not be projected, and every later
+/// one behind it.
+#[derive(Debug, Args)]
+pub struct DeadLetters {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Say what waits, since when, and why
+    List(List),
+    /// Say which items of a dead letter wait
+    Show(Show),
+    /// Try changes again, in their order
+    Replay(ReplayLetters),
+}
+
+#[derive(Debug, Args)]
+struct List {
+    #[command(flatten)]
+    store: StoreSettings,
+
+    /// Print the list as JSON
+    #[arg(long, env = "ONEHOP_JSON", value_parser = BoolishValueParser::new())]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct Show {
+    #[command(flatten)]
+    store: StoreSettings,
+
+    /// Id of the dead letter, as `list` has it
+    id: String,
+
+    /// Print the dead letter as JSON
+    #[arg(long, env = "ONEHOP_JSON", value_parser = BoolishValueParser::new())]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct ReplayLetters {
+    #[command(flatten)]
+    store: StoreSettings,
+
+    /// Id of a dead letter: its logical partition is tried. Everything that waits unless it is given
+    #[arg(conflicts_with = "read_model")]
+    id: Option<String>,
+
+    /// The read model whose parked changes are tried
+    #[arg(long, value_name = "NAME", env = "ONEHOP_READ_MODEL")]
+    read_model: Option<String>,
+}
+
+impl DeadLetters {
+    pub async fn run(self) -> anyhow::Result<Exit> {
+        match self.action {
+            Action::List(List { store, json }) => {
+                let list: DeadLetterList = perform(&store, Work::DeadLetters).await?;
+                if json { print_json(&list)? } else { print_list(&list) }
+            }
+            Action::Show(Show { store, id, json }) => {
+                let letter: DeadLetterItem = perform(&store, Work::DeadLetter { id }).await?;
+                if json { print_json(&letter)? } else { print_letter(letter) }
+            }
+            Action::Replay(ReplayLetters { store, id, read_model }) => {
+                let work = match id {
+                    Some(id) => Work::ReplayDeadLetter { id },
+                    None => Work::Replay { read_model },
+                };
+                perform::<Replayed>(&store, work).await?.print();
+            }
+        }
+        Ok(Exit::Success)
+    }
+}
+
+fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
+    println!("{}", serde_json::to_string_pretty(value)?);
+    Ok(())
+}
+
+fn print_list(list: &DeadLetterList) {
+    for letter in &list.dead_letters {
+        print_summary(letter);
+    }
+    match list.dead_letters.len() as u64 + list.unlisted {
+        0 => println!("no dead letters"),
+        1 => println!("1 dead letter"),
+        number => println!("{number} dead letters"),
+    }
+    if list.unlisted > 0 {
+        println!("{} of them are not listed", list.unlisted);
+    }
+}
+
+fn print_summary(letter: &DeadLetterSummary) {
+    let DeadLetterSummary { id, projection, container, partition_key, items, attempts, error, since } =
+        letter;
+    println!("{id}");
+    println!("  {projection}: {container}, logical partition {:?}", partition_key.as_str());
+    println!("  items: {items}; attempts: {attempts}; since {since}");
+    if let Some(error) = error {
+        println!("  {}", one_line(error));
+    }
+}
+
+fn print_letter(letter: DeadLetterItem) {
+    let items = letter.items.clone();
+    print_summary(&letter.into());
+    for item in items {
+        match item.error {
+            Some(error) => println!("  {}: attempts: {}; {}", item.id, item.attempts, one_line(&error)),
+            None => println!("  {}: waits", item.id),
+        }
+    }
+}
+
+/// A text without anything that a terminal would act on.
+fn one_line(text: &str) -> String {
+    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
+}
