@@ -19,7 +19,7 @@ use crate::http::health::{Readiness, UnreadyPart};
 use crate::http::router::{HttpParts, router};
 use crate::http::static_files::StaticFiles;
 use crate::http::variables::SdlError;
-use crate::store::Fault;
+use crate::store::{Fault, FaultKind};
 
 /// What the API needs beside the app.
 pub struct ApiParts {
@@ -71,8 +71,12 @@ impl Readiness for Ready {
         if self.stop.is_cancelled() {
             unready("process", "it is stopping");
         }
-        if self.app.store.ready().await.is_err() {
-            unready("store", "it does not answer");
+        match self.app.store.ready().await {
+            Ok(()) => {}
+            Err(fault) if fault.kind == FaultKind::Full => {
+                unready("store", "it has no room for writes; reads go on");
+            }
+            Err(_) => unready("store", "it does not answer"),
         }
         for following in self.app.processor.running() {
             if !following.running {

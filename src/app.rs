@@ -295,7 +295,18 @@ impl App {
 /// Deletes expired items now and then, until `stop` fires.
 async fn purge_until(stop: CancellationToken, store: &EmbeddedStore) -> Result<(), Fault> {
     loop {
-        while store.purge_expired(PURGE_ITEMS_MAX).await? == PURGE_ITEMS_MAX {}
+        loop {
+            match store.purge_expired(PURGE_ITEMS_MAX).await {
+                Ok(PURGE_ITEMS_MAX) => {}
+                Ok(_) => break,
+                // What is expired is invisible anyway, and the next round tries again.
+                Err(fault) if fault.kind.is_transient() => {
+                    tracing::warn!(error = %fault, "expired items are not deleted for now");
+                    break;
+                }
+                Err(fault) => return Err(fault),
+            }
+        }
         if stop.run_until_cancelled(tokio::time::sleep(PURGE_INTERVAL)).await.is_none() {
             return Ok(());
         }

@@ -15,7 +15,7 @@ use super::projection::{IntendedWrite, Projection, ProjectionError, Step, Then, 
 use super::request::{Answer, ReadRequest};
 use super::shared::SharedItems;
 use super::status::Counters;
-use crate::store::{Batch, Change, Fault, Ledger, Rejection, WriteError};
+use crate::store::{Batch, Change, Fault, FaultKind, Ledger, Rejection, WriteError};
 
 /// Steps of one change between two saved notes; more are taken for a projection that does not come to an end.
 pub(super) const STEPS_MAX: usize = 10_000;
@@ -151,6 +151,10 @@ impl Runner {
                     return Err(Failure::Change { attempts, error });
                 }
                 (self.host.pause(settings.stale_backoff.delay(run.stale - 1)).await, None)
+            }
+            // Every change would fail, and there is no room for dead letters either.
+            Halt::Fault(fault) if fault.kind == FaultKind::Full => {
+                return Err(Failure::Page(fault.into()));
             }
             Halt::Fault(fault) => {
                 run.faults += 1;

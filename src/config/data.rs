@@ -5,7 +5,12 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::SettingError;
-use crate::store::embedded::{Durability, EmbeddedConfig, PHYSICAL_PARTITIONS_MAX};
+use crate::store::embedded::{
+    DISK_RESERVE_BYTES_DEFAULT, Durability, EmbeddedConfig, PHYSICAL_PARTITIONS_MAX,
+};
+
+/// Bytes of a MiB.
+const MIB: u64 = 1024 * 1024;
 
 /// How far an acknowledged write has got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -45,6 +50,16 @@ pub struct DataSettings {
         value_parser = clap::value_parser!(u64).range(8..=1_048_576)
     )]
     pub cache_mib: u64,
+
+    /// Room that stays free on the disk, in MiB: writes that would leave less are refused, and reads go on
+    #[arg(
+        long,
+        value_name = "MIB",
+        env = "ONEHOP_DISK_RESERVE_MIB",
+        default_value_t = DISK_RESERVE_BYTES_DEFAULT / MIB,
+        value_parser = clap::value_parser!(u64).range(0..=1_048_576)
+    )]
+    pub disk_reserve_mib: u64,
 }
 
 impl DataSettings {
@@ -66,7 +81,8 @@ impl DataSettings {
                 DurabilitySetting::Relaxed => Durability::Relaxed,
             },
             physical_partitions: self.physical_partitions,
-            cache_bytes: self.cache_mib * 1024 * 1024,
+            cache_bytes: self.cache_mib * MIB,
+            disk_reserve_bytes: self.disk_reserve_mib * MIB,
             ..EmbeddedConfig::new(&self.data)
         }
     }

@@ -33,6 +33,9 @@ pub enum FaultKind {
     Unavailable,
     /// The request was refused for now because of its rate (429).
     Throttled,
+    /// There is no room for writes, and nothing was written; reads go on. The same write may succeed when somebody has
+    /// made room.
+    Full,
     /// It is not known whether the write happened.
     Ambiguous,
     /// A continuation or a keyset is not one of this store.
@@ -47,7 +50,7 @@ impl FaultKind {
     /// Whether the same request may succeed later.
     #[must_use]
     pub fn is_transient(self) -> bool {
-        matches!(self, Self::Unavailable | Self::Throttled | Self::Ambiguous)
+        matches!(self, Self::Unavailable | Self::Throttled | Self::Full | Self::Ambiguous)
     }
 }
 
@@ -66,6 +69,12 @@ impl Fault {
     #[must_use]
     pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), retry_after: None, source: None }
+    }
+
+    /// A fault like this one for another caller, without the error behind it.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        Self { kind: self.kind, message: self.to_string(), retry_after: self.retry_after, source: None }
     }
 
     /// Adds the error behind it.

@@ -10,6 +10,8 @@ mod forward;
 mod logs;
 mod provider;
 mod server;
+#[path = "../support/small_disk.rs"]
+mod small_disk;
 #[path = "../support/store.rs"]
 mod store;
 
@@ -20,6 +22,7 @@ mod compare;
 mod compare_account;
 mod control;
 mod errors;
+mod full_disk;
 mod idempotency;
 mod introspection;
 mod likes;

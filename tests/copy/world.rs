@@ -42,6 +42,7 @@ impl Blog {
             durability: DurabilitySetting::Relaxed,
             physical_partitions: Some(physical_partitions),
             cache_mib: 8,
+            disk_reserve_mib: 0,
         };
         let app = App::open_with(&StoreChoice::Embedded(data.embedded()), options()).await.unwrap();
         Self { store: Arc::clone(&app.recent), app: Arc::new(app), _directory: Some(directory) }

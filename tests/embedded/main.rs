@@ -5,5 +5,8 @@ mod crash;
 mod damage;
 mod directory;
 mod flushes;
+mod full;
 mod group_commit;
 mod harness;
+#[path = "../support/small_disk.rs"]
+mod small_disk;

@@ -1,18 +1,23 @@
 //! The thin layer over the storage engine, so that another engine can take its place: five ordered key spaces, a
-//! snapshot to read from, and an atomic commit over all of them.
+//! snapshot to read from, and an atomic commit over all of them. An engine that can no longer write is opened again.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
-use fjall::config::{CompressionPolicy, FilterPolicy};
-use fjall::{
-    AbstractTree, CompressionType, Database, Guard, Keyspace, KeyspaceCreateOptions, PersistMode, Readable,
-    Slice, Snapshot,
-};
+use fjall::{Guard, Keyspace, PersistMode, Readable, Slice, Snapshot};
 
 use super::OpenError;
 use super::ends::{ListEnds, META_LISTS};
+use super::opened::{EngineSizes, Opened};
 use crate::store::{Fault, FaultKind};
+
+/// How long a reopening waits for reads that are under way.
+const READS_WAIT_MAX: Duration = Duration::from_secs(5);
+/// Between two looks whether they have ended.
+const READS_WAIT: Duration = Duration::from_millis(1);
+/// When to try again what an engine refuses that cannot write.
+pub(super) const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// An ordered key space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,14 +28,6 @@ pub(super) enum Space {
     Log,
     Meta,
 }
-
-const SPACES: [(Space, &str); 5] = [
-    (Space::Ids, "ids"),
-    (Space::Items, "items"),
-    (Space::Index, "index"),
-    (Space::Log, "log"),
-    (Space::Meta, "meta"),
-];
 
 /// How far an acknowledged write has got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,12 +49,7 @@ impl Durability {
     }
 }
 
-/// The most that journals may take before they are flushed: a short journal keeps reopening short.
-const JOURNAL_BYTES_MAX: u64 = 128 * 1024 * 1024;
-/// How many times its limit a memory may grow before the engine itself has it written out.
-const MEMTABLE_OVERRUN: u64 = 8;
-
-/// Blocks of the engine's files that reads have needed since the store was opened: data, index and filter blocks.
+/// Blocks of the engine's files that reads have needed since the engine was opened: data, index and filter blocks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Blocks {
     /// Read from a file, out of the operating system's cache or from the disk.
@@ -68,53 +60,31 @@ pub struct Blocks {
 
 /// The storage engine.
 pub(super) struct Engine {
-    database: Database,
-    spaces: [Keyspace; 5],
+    path: PathBuf,
+    sizes: EngineSizes,
     durability: Durability,
-    memtable_bytes: u64,
-    published: RwLock<Arc<Snapshot>>,
+    /// `None` after a reopening that failed.
+    published: RwLock<Option<Arc<Published>>>,
     ends: ListEnds,
+}
+
+/// What readers share: the last commit, and the opening that it was done in.
+struct Published {
+    snapshot: Snapshot,
+    opened: Arc<Opened>,
 }
 
 /// One key's new value, or its removal.
 pub(super) type Change = (Space, Vec<u8>, Option<Vec<u8>>);
 
 impl Engine {
-    pub(super) fn open(
-        path: &Path,
-        cache_bytes: u64,
-        memtable_bytes: u64,
-        durability: Durability,
-    ) -> Result<Self, OpenError> {
+    pub(super) fn open(path: &Path, sizes: EngineSizes, durability: Durability) -> Result<Self, OpenError> {
         let fail = |source| OpenError::Engine { path: path.to_owned(), source: Box::new(source) };
-        let database = Database::builder(path)
-            .cache_size(cache_bytes)
-            .max_journaling_size(JOURNAL_BYTES_MAX)
-            .worker_threads(2)
-            .open()
-            .map_err(fail)?;
-        let open = |place: usize| {
-            let (space, name) = SPACES[place];
-            database.keyspace(name, || options(space, memtable_bytes)).map_err(fail)
-        };
-        let spaces = [open(0)?, open(1)?, open(2)?, open(3)?, open(4)?];
-        let published = RwLock::new(Arc::new(database.snapshot()));
-        let mut engine =
-            Self { database, spaces, durability, memtable_bytes, published, ends: ListEnds::default() };
-        if let Some(kept) = engine.space(Space::Meta).get(META_LISTS).map_err(fail)? {
-            engine.ends = ListEnds::restored(&kept);
-        }
-        Ok(engine)
-    }
-
-    fn space(&self, space: Space) -> &Keyspace {
-        match space {
-            Space::Ids => &self.spaces[0],
-            Space::Items => &self.spaces[1],
-            Space::Index => &self.spaces[2],
-            Space::Log => &self.spaces[3],
-            Space::Meta => &self.spaces[4],
-        }
+        let opened = Opened::open(path, sizes).map_err(fail)?;
+        let kept = opened.space(Space::Meta).get(META_LISTS).map_err(fail)?;
+        let ends = kept.map(|kept| ListEnds::restored(&kept)).unwrap_or_default();
+        let published = RwLock::new(Some(Arc::new(Published::of(Arc::new(opened)))));
+        Ok(Self { path: path.to_owned(), sizes, durability, published, ends })
     }
 
     /// A view of the last commit that later commits do not change.
@@ -122,56 +92,87 @@ impl Engine {
     /// It is the snapshot that was taken when that commit was done. One taken at any time would not do: when a flush or a
     /// compaction ends, the engine (fjall 3.1) moves its visible sequence number past a batch that is still being
     /// applied, and a snapshot from that moment sees a part of the batch now and the rest later.
-    pub(super) fn view(&self) -> View<'_> {
+    ///
+    /// # Errors
+    /// The engine could not be opened again.
+    pub(super) fn view(&self) -> Result<View, Fault> {
         let published = self.published.read().unwrap_or_else(PoisonError::into_inner);
-        View { engine: self, snapshot: Arc::clone(&published) }
+        published.clone().map(View).ok_or_else(closed)
+    }
+
+    fn opened(&self) -> Result<Arc<Opened>, Fault> {
+        Ok(Arc::clone(&self.view()?.0.opened))
     }
 
     /// Reads a value outside any view: for the writer, which alone changes the engine.
     pub(super) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Slice>, Fault> {
-        self.space(space).get(key).map_err(engine_fault)
+        self.opened()?.space(space).get(key).map_err(engine_fault)
     }
 
     /// Writes all changes or none, as durable as configured. No key may appear twice. Only one thread may commit: the
     /// view that is published afterwards must not see a part of another commit.
+    ///
+    /// # Errors
+    /// [`FaultKind::Full`]: nothing was written. Otherwise the journal may hold the commit or not: the next
+    /// opening will tell.
     pub(super) fn commit(&self, changes: Vec<Change>) -> Result<(), Fault> {
+        let opened = self.opened()?;
+        opened.wait_for_flushes().map_err(|error| cannot_write(&error))?;
         let lists = self.ends.expect(&changes).map(|lists| (Space::Meta, META_LISTS.to_vec(), Some(lists)));
-        let mut batch = self.database.batch().durability(Some(self.durability.persist_mode()));
+        let mut batch = opened.database.batch().durability(Some(self.durability.persist_mode()));
         for (space, key, value) in changes.into_iter().chain(lists) {
             match value {
-                Some(value) => batch.insert(self.space(space), key, value),
-                None => batch.remove(self.space(space), key),
+                Some(value) => batch.insert(opened.space(space), key, value),
+                None => batch.remove(opened.space(space), key),
             }
         }
-        let committed = batch.commit().map_err(engine_fault);
+        let committed = batch.commit().map_err(|error| match error {
+            fjall::Error::Poisoned => cannot_write(&error),
+            error => engine_fault(error),
+        });
         if committed.is_ok() {
-            let snapshot = Arc::new(self.database.snapshot());
-            *self.published.write().unwrap_or_else(PoisonError::into_inner) = snapshot;
+            let published = Arc::new(Published::of(Arc::clone(&opened)));
+            *self.published.write().unwrap_or_else(PoisonError::into_inner) = Some(published);
         }
         self.ends.settle();
         committed?;
-        self.seal_full_memory()
-    }
-
-    /// Has the memory of key spaces that is full written out.
-    ///
-    /// Left to itself, the engine (fjall 3.1) asks its workers to, once with each commit, through a bounded queue that
-    /// the workers send to as well. Where commits are faster than the workers the queue fills up, the workers wait for
-    /// room in it, which only they could make, and nothing is ever written out again: see
-    /// <https://github.com/fjall-rs/fjall/pull/323>. Asked by the one thread that commits, once for each full memory,
-    /// the queue stays short.
-    fn seal_full_memory(&self) -> Result<(), Fault> {
-        for space in &self.spaces {
-            if space.tree.active_memtable().size() >= self.memtable_bytes {
-                space.rotate_memtable().map_err(engine_fault)?;
-            }
+        if let Err(error) = opened.seal_full_memory() {
+            // The commit is done. What keeps memory from being written out is met by the next one.
+            tracing::warn!(%error, "full memory cannot be written out");
         }
         Ok(())
     }
 
     /// Bytes of writes in memory that are in the journal and not yet written out.
     pub(super) fn memory_bytes(&self) -> u64 {
-        self.database.write_buffer_size()
+        self.opened().map_or(0, |opened| opened.database.write_buffer_size())
+    }
+
+    /// Whether the engine can write. One that has failed to, on a full disk for example, writes nothing more until it is
+    /// opened again.
+    pub(super) fn can_write(&self) -> bool {
+        self.opened().is_ok_and(|opened| opened.check().is_ok())
+    }
+
+    /// Closes the engine and opens it again. Whatever was acknowledged is in the journal or in a table. Reads wait
+    /// meanwhile; a commit must not be under way.
+    ///
+    /// # Errors
+    /// The engine cannot be opened, and reads fail from now on; or reads did not end, and everything is as it was.
+    pub(super) fn reopen(&self) -> Result<(), Fault> {
+        let mut published = self.published.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(last) = published.take() {
+            let opened = Arc::clone(&last.opened);
+            drop(last);
+            if let Err(opened) = close(opened) {
+                *published = Some(Arc::new(Published::of(opened)));
+                return Err(no_writes("reads that were under way did not end"));
+            }
+        }
+        let opened = Opened::open(&self.path, self.sizes);
+        let opened = opened.map_err(|error| no_writes(format!("it cannot be opened again: {error}")))?;
+        *published = Some(Arc::new(Published::of(Arc::new(opened))));
+        Ok(())
     }
 
     /// Where lists end, as far as it is known.
@@ -181,12 +182,13 @@ impl Engine {
 
     /// Brings everything that was acknowledged to the disk.
     pub(super) fn persist(&self) -> Result<(), Fault> {
-        self.database.persist(PersistMode::SyncAll).map_err(engine_fault)
+        self.opened()?.database.persist(PersistMode::SyncAll).map_err(engine_fault)
     }
 
-    /// Blocks that reads have needed so far.
+    /// Blocks that reads have needed since the engine was opened.
     pub(super) fn blocks(&self) -> Blocks {
-        self.spaces.iter().map(Keyspace::metrics).fold(Blocks::default(), |sum, metrics| Blocks {
+        let Ok(opened) = self.opened() else { return Blocks::default() };
+        opened.spaces().iter().map(Keyspace::metrics).fold(Blocks::default(), |sum, metrics| Blocks {
             read: sum.read + metrics.block_load_io_count() as u64,
             cached: sum.cached + metrics.block_load_cached_count() as u64,
         })
@@ -194,34 +196,38 @@ impl Engine {
 
     /// Bytes on the disk.
     pub(super) fn disk_bytes(&self) -> Result<u64, Fault> {
-        self.database.disk_space().map_err(engine_fault)
+        self.opened()?.database.disk_space().map_err(engine_fault)
     }
 }
 
-/// How a key space is made; it keeps its options from then on.
-fn options(space: Space, memtable_bytes: u64) -> KeyspaceCreateOptions {
-    let options = KeyspaceCreateOptions::default()
-        // What `seal_full_memory` keeps it from ever reaching.
-        .max_memtable_size(memtable_bytes.saturating_mul(MEMTABLE_OVERRUN))
-        .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4));
-    match space {
-        // Only ever read in ranges, where a filter says nothing.
-        Space::Index | Space::Log => options.filter_policy(FilterPolicy::disabled()),
-        // Only ever read under keys that another space names, so a filter of the last level would always say yes.
-        Space::Items => options.expect_point_read_hits(true),
-        Space::Ids | Space::Meta => options,
+impl Published {
+    fn of(opened: Arc<Opened>) -> Self {
+        Self { snapshot: opened.database.snapshot(), opened }
+    }
+}
+
+/// Waits for the readers of an opening, and closes it. Gives it back when they do not end.
+fn close(mut opened: Arc<Opened>) -> Result<(), Arc<Opened>> {
+    let start = Instant::now();
+    loop {
+        opened = match Arc::try_unwrap(opened) {
+            Ok(opened) => {
+                drop(opened);
+                return Ok(());
+            }
+            Err(shared) if start.elapsed() >= READS_WAIT_MAX => return Err(shared),
+            Err(shared) => shared,
+        };
+        std::thread::sleep(READS_WAIT);
     }
 }
 
 /// A consistent view of the engine.
-pub(super) struct View<'a> {
-    engine: &'a Engine,
-    snapshot: Arc<Snapshot>,
-}
+pub(super) struct View(Arc<Published>);
 
-impl View<'_> {
+impl View {
     pub(super) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Slice>, Fault> {
-        self.snapshot.get(self.engine.space(space), key).map_err(engine_fault)
+        self.0.snapshot.get(self.0.opened.space(space), key).map_err(engine_fault)
     }
 
     /// Keys and values from `from` (inclusive) up to `to` (exclusive), in either direction.
@@ -231,7 +237,7 @@ impl View<'_> {
         from: &[u8],
         to: &[u8],
     ) -> impl DoubleEndedIterator<Item = Entry> + use<> {
-        self.snapshot.range(self.engine.space(space), from..to).map(Entry)
+        self.0.snapshot.range(self.0.opened.space(space), from..to).map(Entry)
     }
 }
 
@@ -262,6 +268,21 @@ pub(super) fn prefix_end(prefix: &[u8]) -> Vec<u8> {
         }
     }
     vec![u8::MAX; prefix.len() + 1]
+}
+
+/// A reopening has failed; the next write tries again.
+fn closed() -> Fault {
+    Fault::new(FaultKind::Unavailable, "the storage engine is closed").with_retry_after(RETRY_AFTER)
+}
+
+/// The engine refused a commit before anything of it was written.
+fn cannot_write(error: &fjall::Error) -> Fault {
+    no_writes(format!("it cannot write any more: {error}"))
+}
+
+fn no_writes(why: impl std::fmt::Display) -> Fault {
+    Fault::new(FaultKind::Full, format!("the storage engine takes no writes: {why}"))
+        .with_retry_after(RETRY_AFTER)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "used as a function for map_err")]

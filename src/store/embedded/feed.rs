@@ -27,7 +27,7 @@ pub(super) fn parse_range(range: &FeedRange, partitions: u16) -> Result<u16, Fau
 
 /// The number behind a continuation. One that lies ahead of the last write comes from another store: to read on from
 /// there would pass over the changes up to it without a word.
-fn parse_continuation(view: &View<'_>, continuation: Option<&Continuation>) -> Result<u64, Fault> {
+fn parse_continuation(view: &View, continuation: Option<&Continuation>) -> Result<u64, Fault> {
     let Some(Continuation(text)) = continuation else { return Ok(0) };
     let sequence = text.strip_prefix(CONTINUATION_PREFIX).and_then(|number| number.parse::<u64>().ok());
     let last = view.get(Space::Meta, META_SEQUENCE)?;
@@ -45,7 +45,7 @@ pub(super) fn page(
     request: &FeedRequest<'_>,
     now_ms: i64,
 ) -> Result<FeedPage, Fault> {
-    let view = engine.view();
+    let view = engine.view()?;
     let mut sequence = parse_continuation(&view, request.continuation)?;
     let from = keys::log_key(container, physical, sequence.saturating_add(1));
     let to = keys::log_key(container, physical, u64::MAX);
@@ -87,7 +87,7 @@ pub(super) fn pending(
     request: &FeedRequest<'_>,
     at_most: u64,
 ) -> Result<(u64, Option<i64>), Fault> {
-    let view = engine.view();
+    let view = engine.view()?;
     let sequence = parse_continuation(&view, request.continuation)?;
     let from = keys::log_key(container, physical, sequence.saturating_add(1));
     let to = keys::log_key(container, physical, u64::MAX);

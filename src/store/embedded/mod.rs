@@ -13,9 +13,11 @@ mod feed;
 mod header;
 mod keys;
 mod open;
+mod opened;
 mod prepare;
 mod properties;
 mod reader;
+mod room;
 mod writer;
 
 use std::sync::Arc;
@@ -26,7 +28,9 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 pub use directory::OpenError;
 pub use engine::{Blocks, Durability};
-pub use open::{EmbeddedConfig, PHYSICAL_PARTITIONS_DEFAULT, PHYSICAL_PARTITIONS_MAX};
+pub use open::{
+    DISK_RESERVE_BYTES_DEFAULT, EmbeddedConfig, PHYSICAL_PARTITIONS_DEFAULT, PHYSICAL_PARTITIONS_MAX,
+};
 pub use writer::Statistics;
 
 use super::document::{can_exist, check_keyset, check_text, is_indexable};
@@ -120,10 +124,7 @@ impl EmbeddedStore {
                 self.submit(*container, partition_key.clone(), physical, operations)
             });
             for outcome in join_all(purges).await {
-                outcome.map_err(|error| match error {
-                    WriteError::Fault(fault) => fault,
-                    WriteError::Rejected { .. } => Fault::new(FaultKind::Internal, "a purge was refused"),
-                })?;
+                outcome.map_err(fault_of)?;
             }
         }
         Ok(expired.len())
@@ -166,7 +167,8 @@ impl EmbeddedStore {
             }
             // For the charge alone: the writer may find another, and a fault is no reason to refuse the write.
             let before = written_before(&operation).and_then(|id| {
-                reader::read(&self.engine.view(), container.id, partition_key, id, now_ms).ok().flatten()
+                let view = self.engine.view().ok()?;
+                reader::read(&view, container.id, partition_key, id, now_ms).ok().flatten()
             });
             let before = before.as_ref().map(|item| &*item.body);
             let (operation, operation_charge) =
@@ -180,6 +182,14 @@ impl EmbeddedStore {
         let refused = outcome.is_err();
         record(ledger, batch.container, kind, if refused { 0 } else { items }, 1, RequestCharge(charge));
         outcome
+    }
+}
+
+/// The fault behind the failure of a write that cannot be refused.
+fn fault_of(error: WriteError) -> Fault {
+    match error {
+        WriteError::Fault(fault) => fault,
+        refused @ WriteError::Rejected { .. } => Fault::new(FaultKind::Internal, refused.to_string()),
     }
 }
 
@@ -214,7 +224,7 @@ impl Store for EmbeddedStore {
         ledger: &Ledger,
     ) -> Result<Option<Item>, Fault> {
         let (number, now_ms) = (self.container(container)?.id, self.clock.now_ms());
-        let item = reader::read(&self.engine.view(), number, partition_key.as_str(), id, now_ms)?;
+        let item = reader::read(&self.engine.view()?, number, partition_key.as_str(), id, now_ms)?;
         record_point_read(ledger, container, item.as_ref());
         Ok(item)
     }
@@ -226,7 +236,7 @@ impl Store for EmbeddedStore {
         ledger: &Ledger,
     ) -> Result<Vec<Option<Item>>, Fault> {
         let (number, now_ms) = (self.container(container)?.id, self.clock.now_ms());
-        let view = self.engine.view();
+        let view = self.engine.view()?;
         let mut items = Vec::with_capacity(keys.len());
         for (partition_key, id) in keys {
             let item = reader::read(&view, number, partition_key.as_str(), id, now_ms)?;
@@ -364,10 +374,8 @@ impl Store for EmbeddedStore {
 
     async fn ready(&self) -> Result<(), Fault> {
         self.engine.get(Space::Meta, writer::META_SEQUENCE)?;
-        match &self.requests {
-            Some(requests) if !requests.is_closed() => Ok(()),
-            _ => Err(Fault::new(FaultKind::Unavailable, "the store's writer has stopped")),
-        }
+        // A request without operations: the writer says whether it takes writes, and mends what keeps it from that.
+        self.submit(0, String::new(), 0, Vec::new()).await.map(drop).map_err(fault_of)
     }
 }
 

@@ -10,6 +10,8 @@ use tokio::sync::{mpsc, watch};
 use super::directory::Directory;
 use super::engine::{Change, Engine, Space, prefix_end};
 use super::header::VALUE_PREFIX_BYTES;
+use super::opened::EngineSizes;
+use super::room::Room;
 use super::writer::{Counters, META_SEQUENCE, QUEUE_REQUESTS_MAX, Writer, WriterContainer};
 use super::{Container, Durability, EmbeddedStore, OpenError};
 use crate::store::document::read_document;
@@ -19,6 +21,10 @@ use crate::store::{Clock, ContainerSpec, Fault, FaultKind, Indexing};
 pub const PHYSICAL_PARTITIONS_DEFAULT: u16 = 4;
 /// The most physical partitions that are modelled.
 pub const PHYSICAL_PARTITIONS_MAX: u16 = 1000;
+
+/// Bytes that are to stay free on the disk unless the configuration says otherwise. Full memtables of all key spaces and
+/// the next journal fit in.
+pub const DISK_RESERVE_BYTES_DEFAULT: u64 = 256 * 1024 * 1024;
 
 const META_PARTITIONS: &[u8] = b"physical-partitions";
 const META_CONTAINERS: &[u8] = b"containers";
@@ -37,6 +43,8 @@ pub struct EmbeddedConfig {
     pub memtable_bytes: u64,
     /// Which properties the estimated charges of writes take for indexed. The store's own indexes do not depend on it.
     pub indexing: Indexing,
+    /// Bytes that are to stay free on the disk: writes are refused that would leave less.
+    pub disk_reserve_bytes: u64,
 }
 
 impl EmbeddedConfig {
@@ -50,6 +58,7 @@ impl EmbeddedConfig {
             cache_bytes: 128 * 1024 * 1024,
             memtable_bytes: 16 * 1024 * 1024,
             indexing: Indexing::Needed,
+            disk_reserve_bytes: DISK_RESERVE_BYTES_DEFAULT,
         }
     }
 }
@@ -95,6 +104,7 @@ impl EmbeddedStore {
         let counters = Arc::new(Counters::default());
         let writer = Writer {
             engine: Arc::clone(&engine),
+            room: Room::new(&config.path, config.disk_reserve_bytes),
             containers: Arc::new(writer_containers.collect()),
             clock: Arc::clone(&clock),
             sequence,
@@ -122,7 +132,8 @@ impl EmbeddedStore {
 /// panics there is an error here.
 fn open_engine(directory: &Directory, config: &EmbeddedConfig) -> Result<Engine, OpenError> {
     let path = directory.engine_path();
-    let opening = || Engine::open(&path, config.cache_bytes, config.memtable_bytes, config.durability);
+    let sizes = EngineSizes { cache_bytes: config.cache_bytes, memtable_bytes: config.memtable_bytes };
+    let opening = || Engine::open(&path, sizes, config.durability);
     catch_unwind(opening).unwrap_or_else(|_| Err(damaged(config, "the journal of the storage engine")))
 }
 
@@ -240,7 +251,7 @@ fn only_adds_paths(
     if added.is_empty() || (StoredContainer { equality, ..wanted }) != *stored {
         return Ok(false);
     }
-    let view = engine.view();
+    let view = engine.view()?;
     for entry in view.range(Space::Items, &[id], &prefix_end(&[id])) {
         let value = entry.value()?;
         let body = value.get(VALUE_PREFIX_BYTES..).unwrap_or_default();

@@ -26,7 +26,7 @@ pub(super) fn parse_item(value: Bytes, now_ms: i64) -> Result<Option<(u64, Item)
 
 /// Reads one item.
 pub(super) fn read(
-    view: &View<'_>,
+    view: &View,
     container: ContainerId,
     partition_key: &str,
     id: &str,
@@ -95,7 +95,7 @@ pub(super) fn partition_page(
         Direction::NewestFirst => engine.ends().known(prefix),
         Direction::OldestFirst => None,
     };
-    let view = engine.view();
+    let view = engine.view()?;
     let after = after.map(|keyset| keys::with_keyset(prefix.to_vec(), &keyset.order_value, &keyset.id));
     let (mut from, to) = match (after, direction) {
         // The id ends an items key without a mark, so the key behind a keyset is the keyset and a zero byte.
@@ -129,7 +129,7 @@ pub(super) fn partition_page(
 /// The number of live items under a prefix.
 pub(super) fn count(engine: &Engine, prefix: &[u8], now_ms: i64) -> Result<u64, Fault> {
     let mut items = 0;
-    for entry in engine.view().range(Space::Items, prefix, &prefix_end(prefix)) {
+    for entry in engine.view()?.range(Space::Items, prefix, &prefix_end(prefix)) {
         if parse_item(entry.value()?.into(), now_ms)?.is_some() {
             items += 1;
         }
@@ -145,7 +145,7 @@ pub(super) fn expired(
 ) -> Result<Vec<(ContainerId, String, String)>, Fault> {
     let corrupt = || Fault::new(FaultKind::Corrupt, "an entry of the expiry index cannot be read");
     let (from, to) = keys::expiry_range(now_ms);
-    let view = engine.view();
+    let view = engine.view()?;
     let entries = view.range(Space::Index, &from, &to).take(at_most);
     entries.map(|entry| keys::parse_expiry_entry(&entry.key()?).ok_or_else(corrupt)).collect()
 }
@@ -206,7 +206,7 @@ pub(super) struct FannedOut {
 
 impl FanOut<'_> {
     pub(super) fn page(&self) -> Result<FannedOut, Fault> {
-        let view = self.engine.view();
+        let view = self.engine.view()?;
         let mut partitions = Vec::with_capacity(self.prefixes.len());
         let mut heads = BinaryHeap::with_capacity(self.prefixes.len());
         for (partition, prefix) in self.prefixes.iter().enumerate() {
@@ -261,7 +261,7 @@ impl FanOut<'_> {
         Ok(Some(Head { suffix, partition, direction: self.direction }))
     }
 
-    fn fetch(&self, view: &View<'_>, suffix: &[u8]) -> Result<Option<Item>, Fault> {
+    fn fetch(&self, view: &View, suffix: &[u8]) -> Result<Option<Item>, Fault> {
         let corrupt = || Fault::new(FaultKind::Corrupt, "an index entry cannot be read");
         let (order_value, id, partition_key) = keys::parse_index_entry(suffix).ok_or_else(corrupt)?;
         let prefix = keys::live_prefix(self.container, &partition_key, self.item_type);

@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::engine::{Change, Engine, Space};
 use super::header::{Header, Place, encode_value};
 use super::keys::{self, ContainerId};
+use super::room::Room;
 use crate::store::document::Facts;
 use crate::store::{Clock, ETag, Fault, FaultKind, Rejection, WriteError};
 
@@ -113,6 +114,7 @@ impl Counters {
 
 pub(super) struct Writer {
     pub engine: Arc<Engine>,
+    pub room: Room,
     pub containers: Arc<Vec<WriterContainer>>,
     pub clock: Arc<dyn Clock>,
     pub sequence: u64,
@@ -130,16 +132,40 @@ impl Writer {
                 bytes += request_bytes(&next);
                 group.push(next);
             }
-            self.commit_group(group);
+            self.commit_group(group, bytes);
         }
         if let Err(fault) = self.engine.persist() {
             tracing::error!(error = %fault, "the last writes could not be brought to the disk");
         }
     }
 
-    fn commit_group(&mut self, group: Vec<Request>) {
-        let now_ms = self.clock.now_ms();
+    /// Refuses all writes of a group while there is no room for them, and sees to it that the engine can write.
+    fn admit(&self, bytes: usize) -> Result<(), Fault> {
+        self.room.check(bytes)?;
+        if self.engine.can_write() {
+            return Ok(());
+        }
+        self.room.check_for_reopening()?;
+        tracing::warn!("the storage engine has failed to write, and is opened again");
+        self.engine.reopen()?;
+        tracing::info!("the storage engine is open again");
+        // The journal may have held a commit whose outcome was not known.
+        for container in self.containers.iter() {
+            container.signal.send_modify(|number| *number += 1);
+        }
+        Ok(())
+    }
+
+    fn commit_group(&mut self, group: Vec<Request>, bytes: usize) {
         self.counters.requests.fetch_add(group.len() as u64, Ordering::Relaxed);
+        if let Err(fault) = self.admit(bytes) {
+            for request in group {
+                // A caller that has hung up wants no answer.
+                let _ = request.reply.send(Err(fault.again().into()));
+            }
+            return;
+        }
+        let now_ms = self.clock.now_ms();
         let mut touched: HashMap<Vec<u8>, Touched> = HashMap::new();
         let mut answers = Vec::with_capacity(group.len());
         for request in group {
@@ -150,6 +176,7 @@ impl Writer {
         for (reply, container, outcome) in answers {
             let outcome = match (&committed, outcome) {
                 (Ok(()), outcome) => outcome,
+                (Err(fault), Ok(_)) if fault.kind == FaultKind::Full => Err(fault.again().into()),
                 // The journal may hold the commit or not: the next opening will tell.
                 (Err(fault), Ok(_)) => Err(Fault::new(FaultKind::Ambiguous, fault.to_string()).into()),
                 (Err(_), refused) => refused,
@@ -341,12 +368,14 @@ mod tests {
     use super::*;
     use crate::store::ManualClock;
     use crate::store::embedded::Durability;
+    use crate::store::embedded::opened::EngineSizes;
 
     fn writer(directory: &tempfile::TempDir) -> Writer {
-        let engine =
-            Engine::open(directory.path(), 8 << 20, 16 << 20, Durability::Sync).expect("the engine opens");
+        let sizes = EngineSizes { cache_bytes: 8 << 20, memtable_bytes: 16 << 20 };
+        let engine = Engine::open(directory.path(), sizes, Durability::Sync).expect("the engine opens");
         Writer {
             engine: Arc::new(engine),
+            room: Room::new(directory.path(), 0),
             containers: Arc::new(vec![WriterContainer { newest_types: &[], signal: watch::channel(0).0 }]),
             clock: Arc::new(ManualClock::new(0)),
             sequence: 0,

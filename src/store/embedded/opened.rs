@@ -1,0 +1,128 @@
+//! One opening of the storage engine: the database with its key spaces, until it is closed. Knows what the engine
+//! (fjall) does when it cannot write, and nothing of views.
+
+use std::path::Path;
+use std::time::Duration;
+
+use fjall::config::{CompressionPolicy, FilterPolicy};
+use fjall::{AbstractTree as _, CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode};
+
+use super::engine::Space;
+
+/// The most that journals may take before they are flushed: a short journal keeps reopening short.
+const JOURNAL_BYTES_MAX: u64 = 128 * 1024 * 1024;
+/// How many times its limit a memory may grow before the engine itself has it written out.
+const MEMTABLE_OVERRUN: u64 = 8;
+/// Memtables of a key space that wait to be written out before the next commit waits. The engine itself waits at 4,
+/// inside of a commit and for ever if writing them out has failed, so it must not come to that.
+const WAITING_MEMTABLES_MAX: usize = 2;
+/// Runs in the lowest level of a key space before the next commit waits. The engine itself waits at 30, likewise.
+const LOWEST_RUNS_MAX: usize = 25;
+/// Between two looks at what waits.
+const FLUSH_WAIT: Duration = Duration::from_millis(10);
+
+const SPACES: [(Space, &str); 5] = [
+    (Space::Ids, "ids"),
+    (Space::Items, "items"),
+    (Space::Index, "index"),
+    (Space::Log, "log"),
+    (Space::Meta, "meta"),
+];
+
+/// How an engine is opened.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EngineSizes {
+    /// Bytes of the block cache.
+    pub cache_bytes: u64,
+    /// Bytes that each key space collects in memory before it writes them out.
+    pub memtable_bytes: u64,
+}
+
+/// The engine, open.
+pub(super) struct Opened {
+    pub database: Database,
+    spaces: [Keyspace; 5],
+    memtable_bytes: u64,
+}
+
+impl Opened {
+    pub(super) fn open(path: &Path, sizes: EngineSizes) -> Result<Self, fjall::Error> {
+        let database = Database::builder(path)
+            .cache_size(sizes.cache_bytes)
+            .max_journaling_size(JOURNAL_BYTES_MAX)
+            .worker_threads(2)
+            .open()?;
+        let open = |place: usize| {
+            let (space, name) = SPACES[place];
+            database.keyspace(name, || options(space, sizes.memtable_bytes))
+        };
+        let spaces = [open(0)?, open(1)?, open(2)?, open(3)?, open(4)?];
+        Ok(Self { database, spaces, memtable_bytes: sizes.memtable_bytes })
+    }
+
+    pub(super) fn space(&self, space: Space) -> &Keyspace {
+        match space {
+            Space::Ids => &self.spaces[0],
+            Space::Items => &self.spaces[1],
+            Space::Index => &self.spaces[2],
+            Space::Log => &self.spaces[3],
+            Space::Meta => &self.spaces[4],
+        }
+    }
+
+    pub(super) fn spaces(&self) -> &[Keyspace] {
+        &self.spaces
+    }
+
+    /// Fails when the engine takes no more writes: its journal, or the writing out of what was committed, has failed.
+    pub(super) fn check(&self) -> Result<(), fjall::Error> {
+        // Nothing is in a buffer between commits, so this only looks.
+        self.database.persist(PersistMode::Buffer)
+    }
+
+    /// Has the memory of key spaces that is full written out.
+    ///
+    /// Left to itself, the engine (fjall 3.1) asks its workers to, once with each commit, through a bounded queue that
+    /// the workers send to as well. Where commits are faster than the workers the queue fills up, the workers wait for
+    /// room in it, which only they could make, and nothing is ever written out again: see
+    /// <https://github.com/fjall-rs/fjall/pull/323>. Asked by the one thread that commits, once for each full memory,
+    /// the queue stays short.
+    pub(super) fn seal_full_memory(&self) -> Result<(), fjall::Error> {
+        for space in &self.spaces {
+            if space.tree.active_memtable().size() >= self.memtable_bytes {
+                space.rotate_memtable()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until a commit does not have to wait within the engine.
+    pub(super) fn wait_for_flushes(&self) -> Result<(), fjall::Error> {
+        let is_behind = |space: &Keyspace| {
+            space.tree.sealed_memtable_count() > WAITING_MEMTABLES_MAX
+                || space.tree.l0_run_count() > LOWEST_RUNS_MAX
+        };
+        loop {
+            self.check()?;
+            if !self.spaces.iter().any(is_behind) {
+                return Ok(());
+            }
+            std::thread::sleep(FLUSH_WAIT);
+        }
+    }
+}
+
+/// How a key space is made; it keeps its options from then on.
+fn options(space: Space, memtable_bytes: u64) -> KeyspaceCreateOptions {
+    let options = KeyspaceCreateOptions::default()
+        // What `seal_full_memory` keeps it from ever reaching.
+        .max_memtable_size(memtable_bytes.saturating_mul(MEMTABLE_OVERRUN))
+        .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4));
+    match space {
+        // Only ever read in ranges, where a filter says nothing.
+        Space::Index | Space::Log => options.filter_policy(FilterPolicy::disabled()),
+        // Only ever read under keys that another space names, so a filter of the last level would always say yes.
+        Space::Items => options.expect_point_read_hits(true),
+        Space::Ids | Space::Meta => options,
+    }
+}
