@@ -12,7 +12,7 @@ SOAK_MINUTES ?= 5
 SOAK_SEED ?= 1
 # What runs once more over Azure Cosmos DB, as Microsoft's in-memory emulator has it: all but what is about a data
 # directory and its control socket, or chooses its store itself.
-BOTH_STORES := (binary(api) - test(/^(compare|compare_account|control|cli|full_disk|readme)::/)) + binary(projections) + binary(commands) + binary(graphql) + binary(models_agree) + binary(operations)
+BOTH_STORES := (binary(api) - test(/^(backup|compare|compare_account|control|cli|full_disk|readme)::/)) + binary(projections) + binary(commands) + binary(graphql) + binary(models_agree) + binary(operations)
 
 .PHONY: scale soak cosmos-test run build test bench fmt web web-test rust-test browser-test chromium nextest clean
 

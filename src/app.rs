@@ -1,6 +1,7 @@
 //! The composition root: puts the parts together, and is the only place that names an adapter.
 
 pub mod comparison;
+pub mod operations;
 pub mod provisioning;
 
 use std::convert::Infallible;

@@ -1,5 +1,7 @@
 //! The command line: one file for each command.
 
+mod backup;
+mod check;
 mod compare;
 mod copy;
 mod dead_letters;
@@ -43,6 +45,12 @@ pub enum Command {
     Replay(rebuild::Replay),
     /// Look at changes that could not be projected, and try them again
     DeadLetters(dead_letters::DeadLetters),
+    /// Copy the data directory as it is at this moment, also while a server writes to it
+    Backup(backup::Backup),
+    /// Make a data directory of a backup
+    Restore(backup::Restore),
+    /// Say whether the data directory is sound
+    Check(check::Check),
     /// Make the database and the containers of an account on Azure Cosmos DB
     Provision(provision::Provision),
     /// Copy a blog from one store to another, and verify it there
@@ -56,7 +64,7 @@ pub enum Command {
 pub enum Exit {
     /// Status 0.
     Success,
-    /// Status 1: a verification found drifts that are still there.
+    /// Status 1: a verification found drifts that are still there, or a check something that is not sound.
     Drifted,
 }
 
@@ -74,6 +82,9 @@ impl Cli {
             Command::Rebuild(command) => command.run().await,
             Command::Replay(command) => command.run().await,
             Command::DeadLetters(command) => command.run().await,
+            Command::Backup(command) => command.run().await,
+            Command::Restore(command) => command.run().await,
+            Command::Check(command) => command.run().await,
             Command::Provision(command) => command.run().await,
             Command::Copy(command) => command.run().await,
             Command::Schema(command) => command.run(),

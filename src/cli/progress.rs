@@ -1,5 +1,6 @@
 //! Work on the data, done by the server that holds the directory or else by this process, with a progress bar.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,8 +9,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 
-use super::work::AppWorker;
+use super::work::{AppWorker, while_listened_to};
 use crate::app::App;
+use crate::app::operations::KeepGoing;
 use crate::config::{CosmosChoice, Environment, StoreChoice, StoreSettings};
 use crate::control::{self, PROGRESS_WAITING_MAX, Progress, Work, Worker};
 
@@ -63,12 +65,7 @@ pub async fn perform<T: DeserializeOwned>(settings: &StoreSettings, work: Work) 
         embedded @ StoreChoice::Embedded(_) => embedded,
     };
     let answered = match &choice {
-        StoreChoice::Embedded(_) => {
-            let mut bar = Bar::new();
-            let answered = control::ask(&settings.data.data, &work, |step| bar.show(&step)).await;
-            bar.clear();
-            answered?
-        }
+        StoreChoice::Embedded(_) => ask_holder(&settings.data.data, &work).await?,
         StoreChoice::Cosmos(_) => None,
     };
     let outcome = match answered {
@@ -82,6 +79,34 @@ pub async fn perform<T: DeserializeOwned>(settings: &StoreSettings, work: Work) 
         }
     };
     serde_json::from_value(outcome).context("the outcome has an unexpected shape")
+}
+
+/// Has the process that holds a data directory do the work, with a bar. `None` when no server holds it.
+pub async fn ask_holder(data: &Path, work: &Work) -> anyhow::Result<Option<serde_json::Value>> {
+    let mut bar = Bar::new();
+    let answered = control::ask(data, work, |step| bar.show(&step)).await;
+    bar.clear();
+    Ok(answered?)
+}
+
+/// Does work that says how far it has got, with a bar.
+pub async fn with_bar<T>(
+    step: &'static str,
+    work: impl AsyncFnOnce(KeepGoing) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let (sender, mut steps) = mpsc::channel(PROGRESS_WAITING_MAX);
+    let working = work(while_listened_to(step, sender));
+    tokio::pin!(working);
+    let mut bar = Bar::new();
+    let outcome = loop {
+        tokio::select! {
+            biased;
+            outcome = &mut working => break outcome,
+            Some(step) = steps.recv() => bar.show(&step),
+        }
+    };
+    bar.clear();
+    outcome
 }
 
 async fn perform_here(choice: &StoreChoice, work: Work) -> anyhow::Result<serde_json::Value> {

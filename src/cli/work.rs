@@ -1,6 +1,7 @@
 //! Work on the data, by whoever holds the directory: a server for its control clients, or the command itself.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,6 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::accounts::password::Password;
+use crate::app::operations::KeepGoing;
 use crate::app::{App, Drained};
 use crate::blog::verify::{Report, Verifier, VerifyProgress};
 use crate::changefeed::RebuildProgress;
@@ -51,6 +53,8 @@ impl Worker for AppWorker {
             Work::DeadLetters => self.dead_letters().await,
             Work::DeadLetter { id } => self.dead_letter(&id).await,
             Work::ReplayDeadLetter { id } => self.replay_dead_letter(&id).await,
+            Work::Backup { directory } => self.backup(&directory, progress).await,
+            Work::Check => self.check(progress).await,
             Work::Seed { users, rng_seed, texts } => {
                 let dataset = Dataset::new(users, rng_seed, DEFAULT_END_MS).with_texts(texts);
                 self.seed(dataset, progress).await
@@ -111,6 +115,16 @@ impl AppWorker {
         Ok(json!({"changes": report.items_replayed, "parked": report.partitions_parked}))
     }
 
+    async fn backup(&self, directory: &Path, progress: mpsc::Sender<Progress>) -> anyhow::Result<Value> {
+        let note = self.0.backup(directory, while_listened_to("copying entries", progress)).await?;
+        Ok(serde_json::to_value(note)?)
+    }
+
+    async fn check(&self, progress: mpsc::Sender<Progress>) -> anyhow::Result<Value> {
+        let found = self.0.check(while_listened_to("checking", progress)).await?;
+        Ok(serde_json::to_value(found)?)
+    }
+
     /// The named projection, or all of them.
     async fn projections(&self, wanted: Option<String>) -> anyhow::Result<Vec<String>> {
         let known = self.0.processor.status().await?;
@@ -154,6 +168,14 @@ impl AppWorker {
             "demoPassword": DEMO_PASSWORD,
         }))
     }
+}
+
+/// Says how far the work has got, and to go on for as long as somebody listens.
+pub(super) fn while_listened_to(step: &'static str, progress: mpsc::Sender<Progress>) -> KeepGoing {
+    Box::new(move |done| {
+        tell(&progress, step, done, None);
+        !progress.is_closed()
+    })
 }
 
 /// Says how far the work has got; a listener that is slow or gone misses it.

@@ -7,6 +7,8 @@
 mod client;
 mod server;
 
+use std::path::PathBuf;
+
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -36,6 +38,8 @@ pub enum Work {
     DeadLetters,
     DeadLetter { id: String },
     ReplayDeadLetter { id: String },
+    Backup { directory: PathBuf },
+    Check,
     Seed { users: u32, rng_seed: u64, texts: Texts },
 }
 

@@ -95,7 +95,7 @@ async fn a_full_disk_makes_mutations_unavailable_until_there_is_room_again() {
 
     // Dropped, it is killed.
     drop(serving);
-    let (status, printed) = run_on(&data, &["verify"]).await;
+    let (status, printed) = run_on(&data, &["verify", "--disk-reserve-mib", &reserve]).await;
     assert_eq!(status, 0, "{printed}");
     let serving = Serving::start(&data, &["--disk-reserve-mib", &reserve]);
     let client = Client { address: serving.address.clone(), ..client };

@@ -15,6 +15,7 @@ mod small_disk;
 #[path = "../support/store.rs"]
 mod store;
 
+mod backup;
 mod charges;
 mod cli;
 mod comments;

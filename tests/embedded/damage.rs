@@ -15,7 +15,7 @@ use crate::harness::{THINGS, config, create_batch, open, open_with};
 const ITEMS_PER_BATCH: u64 = 4;
 
 /// Files under a path with this extension (or all, where it is empty), with their lengths.
-fn files(path: &Path, extension: &str) -> Vec<(PathBuf, u64)> {
+pub fn files(path: &Path, extension: &str) -> Vec<(PathBuf, u64)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(path).expect("a directory") {
         let entry = entry.expect("an entry");
@@ -31,7 +31,7 @@ fn files(path: &Path, extension: &str) -> Vec<(PathBuf, u64)> {
     found
 }
 
-fn copy(from: &Path, to: &Path) {
+pub fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a directory");
     for entry in fs::read_dir(from).expect("a directory") {
         let entry = entry.expect("an entry");
@@ -45,7 +45,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// Cuts the room that the engine sets aside off its journals, so that copies are small.
-fn trim_journals(path: &Path) {
+pub fn trim_journals(path: &Path) {
     const BLOCK: usize = 64 * 1024;
     for (journal, length) in files(path, "jnl") {
         let file = fs::File::options().read(true).write(true).open(journal).expect("a journal");
@@ -122,7 +122,7 @@ const TABLE_BYTES: u64 = 1024 * 1024;
 const LARGE_ITEMS_MAX: usize = 200;
 
 /// Writes large items until the engine has written a table of them; returns their bodies.
-async fn store_with_tables(path: &Path) -> Vec<Bytes> {
+pub async fn store_with_tables(path: &Path) -> Vec<Bytes> {
     let store = open(path);
     // Numbers, so that compression does not make it small.
     let noise: String = (0..300_000_u64).map(|place| format!("{:x} ", place * place % 65_521)).collect();
@@ -151,7 +151,7 @@ fn is_table(file: &Path) -> bool {
 }
 
 /// Turns over one byte at each of the places, given in sixteenths of the file.
-fn damage(file: &Path, places: &[u64]) {
+pub fn damage(file: &Path, places: &[u64]) {
     let handle = fs::File::options().read(true).write(true).open(file).expect("a file");
     let length = handle.metadata().expect("its metadata").len();
     for place in places {
@@ -163,7 +163,7 @@ fn damage(file: &Path, places: &[u64]) {
 }
 
 /// Of the files of each kind (named alike, but for their numbers) the largest.
-fn largest_of_each_kind(path: &Path) -> Vec<PathBuf> {
+pub fn largest_of_each_kind(path: &Path) -> Vec<PathBuf> {
     let mut largest: BTreeMap<String, (u64, PathBuf)> = BTreeMap::new();
     for (file, length) in files(path, "") {
         let name = file.strip_prefix(path).expect("inside").to_string_lossy().into_owned();

@@ -1,6 +1,7 @@
 //! A disk that is full: writes are refused, reads go on, and when there is room again writes go on, too.
 
 use std::fs;
+use std::sync::LazyLock;
 
 use onehop::store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
 use onehop::store::{FaultKind, Ledger, NewItem, Store, WriteError, WriteOp};
@@ -15,6 +16,8 @@ const DISK_MIB: u64 = 64;
 /// Items that fill the disk several times over.
 const ITEMS_MAX: u64 = 4_000;
 const ITEM_BYTES: usize = 32 * 1024;
+/// Texts that differ.
+const TEXTS: usize = 32;
 
 /// What was written and acknowledged, and what nobody knows of.
 #[derive(Default)]
@@ -24,11 +27,15 @@ struct Written {
     unknown: Vec<u64>,
 }
 
-/// A text that no compression makes smaller.
-fn noise(number: u64) -> String {
-    let mut bytes = vec![0; ITEM_BYTES / 2];
-    rand_chacha::ChaCha8Rng::seed_from_u64(number).fill_bytes(&mut bytes);
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+/// A text that no compression makes much smaller: neighbours have different parts of a long one.
+fn noise(number: u64) -> &'static str {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        let mut bytes = vec![0; ITEM_BYTES * TEXTS / 2];
+        rand_chacha::ChaCha8Rng::seed_from_u64(1).fill_bytes(&mut bytes);
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    });
+    let place = usize::try_from(number).expect("few") % TEXTS * ITEM_BYTES;
+    &TEXT[place..place + ITEM_BYTES]
 }
 
 fn large(number: u64) -> NewItem {

@@ -1,6 +1,8 @@
 //! What the embedded store promises beyond the port: its directory, its durability, and the ends of its process.
 
+mod backup;
 mod charges;
+mod check;
 mod crash;
 mod damage;
 mod directory;

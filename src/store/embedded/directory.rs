@@ -6,12 +6,19 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::backup::{BackupError, BackupNote};
+
 /// The format of the data directory that this program reads and writes.
 pub(super) const FORMAT_VERSION: u32 = 1;
 
 const LOCK_FILE: &str = "lock";
 const FORMAT_FILE: &str = "format";
 const FORMAT_FILE_UNFINISHED: &str = "format.unfinished";
+/// There from the beginning of a backup or a restoring to its end.
+const UNFINISHED_FILE: &str = "unfinished";
+/// There in a finished backup, until somebody opens it as a data directory.
+const BACKUP_FILE: &str = "backup.json";
+const ENGINE_DIRECTORY: &str = "engine";
 
 /// Why a data directory cannot be opened.
 #[derive(Debug, Error)]
@@ -42,6 +49,11 @@ pub enum OpenError {
     ContainerChanged { path: PathBuf, container: String },
     #[error("the data directory {} is damaged: {what} cannot be read", path.display())]
     Damaged { path: PathBuf, what: &'static str },
+    #[error(
+        "the directory {} holds an unfinished backup, or one that was not restored to its end: delete it and \
+         begin again", path.display()
+    )]
+    Unfinished { path: PathBuf },
     #[error("cannot use the data directory {}: {source}", path.display())]
     Io { path: PathBuf, source: std::io::Error },
     #[error("the storage engine cannot open {}: {source}", path.display())]
@@ -68,32 +80,112 @@ impl Directory {
             .truncate(false)
             .open(&lock_path)
             .map_err(io)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let mut holder = String::new();
-                let holder = lock.read_to_string(&mut holder).ok().map(|_| holder.trim().to_owned());
-                let holder =
-                    holder.filter(|pid| !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()));
-                return Err(OpenError::InUse { path: path.to_owned(), holder });
-            }
-            Err(TryLockError::Error(source)) => return Err(io(source)),
-        }
+        try_lock(&mut lock, path)?;
         lock.set_len(0).map_err(io)?;
         writeln!(lock, "{}", std::process::id()).map_err(io)?;
+        check_finished(path)?;
         check_format(path)?;
+        // What is written from now on is not in the backup that it was.
+        match fs::remove_file(path.join(BACKUP_FILE)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(io(error)),
+            _ => {}
+        }
         Ok(Self { path: path.to_owned(), _lock: lock })
     }
 
     /// Where the storage engine keeps its files.
     pub(super) fn engine_path(&self) -> PathBuf {
-        self.path.join("engine")
+        engine_path(&self.path)
     }
 
     /// The directory itself.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Where the storage engine keeps its files in a data directory.
+pub(super) fn engine_path(path: &Path) -> PathBuf {
+    path.join(ENGINE_DIRECTORY)
+}
+
+fn try_lock(lock: &mut File, path: &Path) -> Result<(), OpenError> {
+    match lock.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            let holder = lock.read_to_string(&mut holder).ok().map(|_| holder.trim().to_owned());
+            let holder =
+                holder.filter(|pid| !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()));
+            Err(OpenError::InUse { path: path.to_owned(), holder })
+        }
+        Err(TryLockError::Error(source)) => Err(OpenError::Io { path: path.to_owned(), source }),
+    }
+}
+
+/// Locks a data directory and changes nothing in it. `None` for one that was never opened, as a backup: it has no lock.
+pub(super) fn lock_without_a_trace(path: &Path) -> Result<Option<File>, OpenError> {
+    match File::open(path.join(LOCK_FILE)) {
+        Ok(mut lock) => try_lock(&mut lock, path).map(|()| Some(lock)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(OpenError::Io { path: path.to_owned(), source }),
+    }
+}
+
+/// Refuses a directory without a format that this program reads, and one that is not finished.
+pub(super) fn check_without_a_trace(path: &Path) -> Result<(), OpenError> {
+    check_finished(path)?;
+    let format_path = path.join(FORMAT_FILE);
+    if format_path.exists() {
+        check_format(path)
+    } else {
+        Err(OpenError::NotADataDirectory { path: format_path })
+    }
+}
+
+fn check_finished(path: &Path) -> Result<(), OpenError> {
+    if path.join(UNFINISHED_FILE).exists() {
+        return Err(OpenError::Unfinished { path: path.to_owned() });
+    }
+    Ok(())
+}
+
+/// Makes a directory where there is none.
+///
+/// # Errors
+/// There is something in it.
+pub(super) fn make_empty(path: &Path) -> Result<(), BackupError> {
+    let io = |source| BackupError::Io { path: path.to_owned(), source };
+    fs::create_dir_all(path).map_err(io)?;
+    match fs::read_dir(path).map_err(io)?.next() {
+        None => Ok(()),
+        Some(_) => Err(BackupError::NotEmpty(path.to_owned())),
+    }
+}
+
+/// Marks a directory as unfinished, on the disk, before anything else is in it.
+pub(super) fn mark_unfinished(path: &Path) -> std::io::Result<()> {
+    File::create_new(path.join(UNFINISHED_FILE))?.sync_all()?;
+    sync_directory(path)
+}
+
+/// Makes a data directory of one that holds all there has to be, and a backup where there is a note. The mark goes last.
+pub(super) fn finish(path: &Path, note: Option<&BackupNote>) -> std::io::Result<()> {
+    if let Some(note) = note {
+        let mut file = File::create_new(path.join(BACKUP_FILE))?;
+        file.write_all(&serde_json::to_vec_pretty(note)?)?;
+        file.sync_all()?;
+    }
+    sync_directory(&engine_path(path))?;
+    write_format(path)?;
+    fs::remove_file(path.join(UNFINISHED_FILE))?;
+    sync_directory(path)
+}
+
+/// What a finished backup says of itself; `None` of everything else.
+pub(super) fn read_backup_note(path: &Path) -> Option<BackupNote> {
+    check_without_a_trace(path).ok()?;
+    serde_json::from_slice(&fs::read(path.join(BACKUP_FILE)).ok()?).ok()
 }
 
 fn check_format(path: &Path) -> Result<(), OpenError> {
@@ -130,6 +222,6 @@ fn write_format(path: &Path) -> std::io::Result<()> {
 }
 
 /// Brings the names in a directory to the disk.
-fn sync_directory(path: &Path) -> std::io::Result<()> {
+pub(super) fn sync_directory(path: &Path) -> std::io::Result<()> {
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }

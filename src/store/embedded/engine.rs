@@ -182,7 +182,7 @@ impl Engine {
 
     /// Brings everything that was acknowledged to the disk.
     pub(super) fn persist(&self) -> Result<(), Fault> {
-        self.opened()?.database.persist(PersistMode::SyncAll).map_err(engine_fault)
+        self.opened()?.persist().map_err(engine_fault)
     }
 
     /// Blocks that reads have needed since the engine was opened.
@@ -218,6 +218,7 @@ fn close(mut opened: Arc<Opened>) -> Result<(), Arc<Opened>> {
             Err(shared) if start.elapsed() >= READS_WAIT_MAX => return Err(shared),
             Err(shared) => shared,
         };
+        #[expect(clippy::disallowed_methods, reason = "a read that ends wakes nobody")]
         std::thread::sleep(READS_WAIT);
     }
 }
@@ -226,6 +227,12 @@ fn close(mut opened: Arc<Opened>) -> Result<(), Arc<Opened>> {
 pub(super) struct View(Arc<Published>);
 
 impl View {
+    /// Whether the engine can write. One that cannot waits for its views before it is opened again, so who holds one for
+    /// long gives it up.
+    pub(super) fn can_write(&self) -> bool {
+        self.0.opened.check().is_ok()
+    }
+
     pub(super) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Slice>, Fault> {
         self.0.snapshot.get(self.0.opened.space(space), key).map_err(engine_fault)
     }

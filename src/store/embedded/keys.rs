@@ -23,6 +23,9 @@ const EQUALITY: u8 = 1;
 const NEWEST: u8 = 2;
 const EXPIRY: u8 = 3;
 
+/// Behind every key of every space: containers and kinds of indexes are far fewer than 255, and names are text.
+pub(super) const BEHIND_ALL: &[u8] = &[u8::MAX];
+
 /// Items that queries see.
 const LIVE: u8 = 0;
 /// Soft-deleted items: point reads and the change feed see them, queries do not.
@@ -70,6 +73,13 @@ pub(super) fn id_key(container: ContainerId, partition_key: &str, id: &str) -> V
     push_text(&mut key, partition_key);
     key.extend_from_slice(id.as_bytes());
     key
+}
+
+/// What a key of `ids` says: container, partition key, id.
+pub(super) fn parse_id_key(key: &[u8]) -> Option<(ContainerId, String, String)> {
+    let (container, rest) = key.split_first()?;
+    let (partition_key, id) = take_text(rest)?;
+    Some((*container, partition_key, String::from_utf8(id.to_vec()).ok()?))
 }
 
 /// The key of an item in `items`.

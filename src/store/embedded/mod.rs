@@ -5,7 +5,9 @@
 //! in the cache, and a disk read where it is not. Physical partitions are modelled: items are placed by a hash of
 //! their partition key, and a query without a partition key visits every one. Request charges are estimates.
 
+mod backup;
 pub mod charges;
+mod check;
 mod directory;
 mod ends;
 mod engine;
@@ -18,6 +20,7 @@ mod prepare;
 mod properties;
 mod reader;
 mod room;
+mod soundness;
 mod writer;
 
 use std::sync::Arc;
@@ -26,11 +29,14 @@ use async_trait::async_trait;
 use futures::future::join_all;
 use tokio::sync::{mpsc, oneshot, watch};
 
+pub use backup::{BackupError, BackupNote, restore};
+pub use check::check_directory;
 pub use directory::OpenError;
 pub use engine::{Blocks, Durability};
 pub use open::{
     DISK_RESERVE_BYTES_DEFAULT, EmbeddedConfig, PHYSICAL_PARTITIONS_DEFAULT, PHYSICAL_PARTITIONS_MAX,
 };
+pub use soundness::Soundness;
 pub use writer::Statistics;
 
 use super::document::{can_exist, check_keyset, check_text, is_indexable};
@@ -62,6 +68,7 @@ pub struct EmbeddedStore {
     partitions: u16,
     /// What writes are charged for.
     indexing: Indexing,
+    memtable_bytes: u64,
     clock: Arc<dyn Clock>,
     requests: Option<mpsc::Sender<Request>>,
     writer: Option<std::thread::JoinHandle<()>>,

@@ -80,7 +80,7 @@ impl EmbeddedStore {
         }
         let directory = Directory::open(&config.path)?;
         let engine = Arc::new(open_engine(&directory, config)?);
-        let partitions = stored_partitions(&engine, config)?;
+        let partitions = partitions_of(&engine, config)?;
         let ids = stored_container_ids(&engine, specs, config)?;
         let sequence = stored_sequence(&engine, config)?;
 
@@ -120,6 +120,7 @@ impl EmbeddedStore {
             containers,
             partitions,
             indexing: config.indexing,
+            memtable_bytes: config.memtable_bytes,
             clock,
             requests: Some(requests),
             writer: Some(writer),
@@ -141,37 +142,38 @@ fn io(config: &EmbeddedConfig) -> impl Fn(Fault) -> OpenError {
     |fault| OpenError::Io { path: config.path.clone(), source: std::io::Error::other(fault.to_string()) }
 }
 
-fn damaged(config: &EmbeddedConfig, what: &'static str) -> OpenError {
+pub(super) fn damaged(config: &EmbeddedConfig, what: &'static str) -> OpenError {
     OpenError::Damaged { path: config.path.clone(), what }
 }
 
-fn stored_partitions(engine: &Engine, config: &EmbeddedConfig) -> Result<u16, OpenError> {
-    match engine.get(Space::Meta, META_PARTITIONS).map_err(io(config))? {
-        Some(bytes) => {
-            let stored = bytes.as_ref().try_into().map(u16::from_be_bytes);
-            let stored = stored.map_err(|_| damaged(config, "the number of physical partitions"))?;
-            match config.physical_partitions {
-                Some(wanted) if wanted != stored => {
-                    Err(OpenError::PhysicalPartitions { path: config.path.clone(), stored, wanted })
-                }
-                _ => Ok(stored),
-            }
+/// The number that the directory was made with; `None` where that was not written yet.
+pub(super) fn stored_partitions(engine: &Engine, config: &EmbeddedConfig) -> Result<Option<u16>, OpenError> {
+    let Some(bytes) = engine.get(Space::Meta, META_PARTITIONS).map_err(io(config))? else { return Ok(None) };
+    let stored = bytes.as_ref().try_into().map(u16::from_be_bytes);
+    let stored = stored.map_err(|_| damaged(config, "the number of physical partitions"))?;
+    match config.physical_partitions {
+        Some(wanted) if wanted != stored => {
+            Err(OpenError::PhysicalPartitions { path: config.path.clone(), stored, wanted })
         }
-        None => {
-            let partitions = config.physical_partitions.unwrap_or(PHYSICAL_PARTITIONS_DEFAULT);
-            let change: Change =
-                (Space::Meta, META_PARTITIONS.to_vec(), Some(partitions.to_be_bytes().to_vec()));
-            engine.commit(vec![change]).map_err(io(config))?;
-            Ok(partitions)
-        }
+        _ => Ok(Some(stored)),
     }
+}
+
+fn partitions_of(engine: &Engine, config: &EmbeddedConfig) -> Result<u16, OpenError> {
+    if let Some(stored) = stored_partitions(engine, config)? {
+        return Ok(stored);
+    }
+    let partitions = config.physical_partitions.unwrap_or(PHYSICAL_PARTITIONS_DEFAULT);
+    let change: Change = (Space::Meta, META_PARTITIONS.to_vec(), Some(partitions.to_be_bytes().to_vec()));
+    engine.commit(vec![change]).map_err(io(config))?;
+    Ok(partitions)
 }
 
 /// What is remembered of a container: all that its keys and index entries depend on.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct StoredContainer {
-    name: String,
+pub(super) struct StoredContainer {
+    pub name: String,
     partition_key: String,
     order_by: Option<String>,
     equality: Vec<String>,
@@ -191,19 +193,24 @@ impl From<&ContainerSpec> for StoredContainer {
     }
 }
 
+/// What is remembered of all containers, in the order of their numbers.
+pub(super) fn stored_containers(
+    engine: &Engine,
+    config: &EmbeddedConfig,
+) -> Result<Vec<StoredContainer>, OpenError> {
+    match engine.get(Space::Meta, META_CONTAINERS).map_err(io(config))? {
+        Some(bytes) => serde_json::from_slice(&bytes).map_err(|_| damaged(config, "the list of containers")),
+        None => Ok(Vec::new()),
+    }
+}
+
 /// The number of each container: those seen before keep theirs, new ones get the next.
 fn stored_container_ids(
     engine: &Engine,
     specs: &[ContainerSpec],
     config: &EmbeddedConfig,
 ) -> Result<Vec<u8>, OpenError> {
-    let mut stored: Vec<StoredContainer> =
-        match engine.get(Space::Meta, META_CONTAINERS).map_err(io(config))? {
-            Some(bytes) => {
-                serde_json::from_slice(&bytes).map_err(|_| damaged(config, "the list of containers"))?
-            }
-            None => Vec::new(),
-        };
+    let mut stored = stored_containers(engine, config)?;
     let mut changed = false;
     let mut ids = Vec::with_capacity(specs.len());
     for spec in specs {

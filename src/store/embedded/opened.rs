@@ -74,6 +74,11 @@ impl Opened {
         &self.spaces
     }
 
+    /// Brings everything to the disk.
+    pub(super) fn persist(&self) -> Result<(), fjall::Error> {
+        self.database.persist(PersistMode::SyncAll)
+    }
+
     /// Fails when the engine takes no more writes: its journal, or the writing out of what was committed, has failed.
     pub(super) fn check(&self) -> Result<(), fjall::Error> {
         // Nothing is in a buffer between commits, so this only looks.
@@ -107,6 +112,7 @@ impl Opened {
             if !self.spaces.iter().any(is_behind) {
                 return Ok(());
             }
+            #[expect(clippy::disallowed_methods, reason = "the engine wakes nobody when it has written out")]
             std::thread::sleep(FLUSH_WAIT);
         }
     }

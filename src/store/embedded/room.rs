@@ -14,11 +14,14 @@ const BYTES_PER_BODY_BYTE: u64 = 3;
 /// memory.
 const REOPENING_BYTES_MIN: u64 = 16 * 1024 * 1024;
 
+/// Room beyond what was wanted before writes are taken again, so that they are not taken and refused by turns.
+const ROOM_AGAIN_BYTES: u64 = 4 * 1024 * 1024;
+
 /// The room on the disk that holds a directory.
 pub(super) struct Room {
     path: PathBuf,
     reserve_bytes: u64,
-    /// Whether the last write was refused; said once in the log.
+    /// Whether the last write was refused.
     was_short: AtomicBool,
 }
 
@@ -46,6 +49,9 @@ impl Room {
 
     fn require(&self, wanted_bytes: u64) -> Result<(), Fault> {
         let Some(free_bytes) = free_bytes(&self.path) else { return Ok(()) };
+        let was_short = self.was_short.load(Ordering::Relaxed);
+        let wanted_bytes =
+            if was_short { wanted_bytes.saturating_add(ROOM_AGAIN_BYTES) } else { wanted_bytes };
         let is_short = free_bytes < wanted_bytes;
         if self.was_short.swap(is_short, Ordering::Relaxed) != is_short {
             let path = self.path.display();

@@ -181,7 +181,7 @@ impl Writer {
                 (Err(fault), Ok(_)) => Err(Fault::new(FaultKind::Ambiguous, fault.to_string()).into()),
                 (Err(_), refused) => refused,
             };
-            if outcome.is_ok() {
+            if outcome.as_ref().is_ok_and(|etags| !etags.is_empty()) {
                 self.containers[usize::from(container)].signal.send_modify(|number| *number += 1);
             }
             // A caller that has hung up wants no answer.
@@ -300,37 +300,48 @@ impl Writer {
         self.engine.commit(changes)
     }
 
-    /// Every entry that an item has outside `ids`.
     fn entries(&self, item: &Touched, header: &Header, value: Option<&Vec<u8>>) -> Vec<Change> {
-        let facts = &header.facts;
-        let (container, physical) = (item.container, item.physical);
-        let some_empty = value.map(|_| Vec::new());
-        let place = Place::of(facts);
-        let item_key = keys::item_key(container, &item.partition_key, place, &item.id);
-        let log_value = value.map(|_| item_key[1..].to_vec());
-        let mut entries = Vec::with_capacity(4 + facts.equality.len());
-        entries.push((Space::Log, keys::log_key(container, physical, header.sequence), log_value));
-        entries.push((Space::Items, item_key, value.cloned()));
-        if !facts.deleted {
-            for (path, equal_to) in facts.equality.iter().enumerate().filter(|(_, value)| !value.is_empty()) {
-                let path = u8::try_from(path).unwrap_or(u8::MAX);
-                let prefix = keys::equality_prefix(container, physical, path, equal_to, &facts.item_type);
-                let key = keys::index_entry(prefix, &facts.order_value, &item.id, &item.partition_key);
-                entries.push((Space::Index, key, some_empty.clone()));
-            }
-            let newest_types = self.containers[usize::from(container)].newest_types;
-            if newest_types.contains(&facts.item_type.as_str()) {
-                let prefix = keys::newest_prefix(container, physical, &facts.item_type);
-                let key = keys::index_entry(prefix, &facts.order_value, &item.id, &item.partition_key);
-                entries.push((Space::Index, key, some_empty.clone()));
-            }
-        }
-        if header.expires_at_ms != 0 {
-            let key = keys::expiry_entry(header.expires_at_ms, container, &item.partition_key, &item.id);
-            entries.push((Space::Index, key, some_empty));
-        }
-        entries
+        let newest_types = self.containers[usize::from(item.container)].newest_types;
+        let Touched { container, partition_key, physical, id, .. } = item;
+        entries(newest_types, *container, *physical, partition_key, id, header, value)
     }
+}
+
+/// Every entry that an item has outside `ids`.
+pub(super) fn entries(
+    newest_types: &[&str],
+    container: ContainerId,
+    physical: u16,
+    partition_key: &str,
+    id: &str,
+    header: &Header,
+    value: Option<&Vec<u8>>,
+) -> Vec<Change> {
+    let facts = &header.facts;
+    let some_empty = value.map(|_| Vec::new());
+    let item_key = keys::item_key(container, partition_key, Place::of(facts), id);
+    let log_value = value.map(|_| item_key[1..].to_vec());
+    let mut entries = Vec::with_capacity(4 + facts.equality.len());
+    entries.push((Space::Log, keys::log_key(container, physical, header.sequence), log_value));
+    entries.push((Space::Items, item_key, value.cloned()));
+    if !facts.deleted {
+        for (path, equal_to) in facts.equality.iter().enumerate().filter(|(_, value)| !value.is_empty()) {
+            let path = u8::try_from(path).unwrap_or(u8::MAX);
+            let prefix = keys::equality_prefix(container, physical, path, equal_to, &facts.item_type);
+            let key = keys::index_entry(prefix, &facts.order_value, id, partition_key);
+            entries.push((Space::Index, key, some_empty.clone()));
+        }
+        if newest_types.contains(&facts.item_type.as_str()) {
+            let prefix = keys::newest_prefix(container, physical, &facts.item_type);
+            let key = keys::index_entry(prefix, &facts.order_value, id, partition_key);
+            entries.push((Space::Index, key, some_empty.clone()));
+        }
+    }
+    if header.expires_at_ms != 0 {
+        let key = keys::expiry_entry(header.expires_at_ms, container, partition_key, id);
+        entries.push((Space::Index, key, some_empty));
+    }
+    entries
 }
 
 /// The ids of the operations, each once, in order of first appearance: as `evaluate` collects them.

@@ -1,0 +1,53 @@
+//! What an operator does with a data directory: back it up, restore it, and find out whether it is sound.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context;
+
+use super::{App, container_specs};
+use crate::store::embedded::{self, BackupNote, EmbeddedConfig, Soundness};
+
+/// Is told how far the work has got, and says whether to go on.
+pub type KeepGoing = Box<dyn FnMut(u64) -> bool + Send>;
+
+impl App {
+    /// Copies the data directory as it is at this moment, while it is written to.
+    ///
+    /// # Errors
+    /// There is no data directory, the target is not empty, or the copy cannot be written.
+    pub async fn backup(&self, target: &Path, mut keep_going: KeepGoing) -> anyhow::Result<BackupNote> {
+        let store = self.purged.as_ref().context("there is no data directory to back up")?;
+        let (store, target) = (Arc::clone(store), target.to_owned());
+        Ok(tokio::task::spawn_blocking(move || store.backup(&target, &mut keep_going)).await??)
+    }
+
+    /// Looks at everything that the data directory holds, while it is written to.
+    ///
+    /// # Errors
+    /// There is no data directory, or it was not looked at to the end.
+    pub async fn check(&self, mut keep_going: KeepGoing) -> anyhow::Result<Soundness> {
+        let store = self.purged.as_ref().context("there is no data directory to check")?;
+        let store = Arc::clone(store);
+        let found = tokio::task::spawn_blocking(move || store.check(&mut keep_going)).await??;
+        found.context("it was stopped before it was done")
+    }
+}
+
+/// Looks at everything that a data directory holds which nobody has open, and changes nothing in it.
+///
+/// # Errors
+/// It could not be found out.
+pub async fn check_directory(config: EmbeddedConfig, mut keep_going: KeepGoing) -> anyhow::Result<Soundness> {
+    let check = move || embedded::check_directory(&config, &container_specs(), &mut keep_going);
+    tokio::task::spawn_blocking(check).await??.context("it was stopped before it was done")
+}
+
+/// Makes a data directory of a finished backup.
+///
+/// # Errors
+/// It is none, or the directory is not empty or cannot be written.
+pub async fn restore(from: &Path, to: &Path, mut keep_going: KeepGoing) -> anyhow::Result<BackupNote> {
+    let (from, to) = (from.to_owned(), to.to_owned());
+    Ok(tokio::task::spawn_blocking(move || embedded::restore(&from, &to, &mut keep_going)).await??)
+}

@@ -1,0 +1,57 @@
+//! `onehop backup` and `onehop restore`: a consistent copy of a data directory, and a data directory from one.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Args;
+
+use super::Exit;
+use super::progress::{perform, with_bar};
+use crate::app::operations;
+use crate::config::{DataSettings, StoreKind, StoreSettings};
+use crate::control::Work;
+use crate::store::embedded::BackupNote;
+
+/// The copy holds every write that was acknowledged before it began, and whole commits only. It is a data directory, too:
+/// a server that is started on it makes it one, and it is no backup from then on.
+#[derive(Debug, Args)]
+pub struct Backup {
+    #[command(flatten)]
+    store: StoreSettings,
+
+    /// Directory for the copy; missing or empty
+    directory: PathBuf,
+}
+
+/// The secret that signs access tokens is in no backup: who was signed in has to sign in again.
+#[derive(Debug, Args)]
+pub struct Restore {
+    #[command(flatten)]
+    data: DataSettings,
+
+    /// Directory of a finished backup; it stays as it is
+    #[arg(long, value_name = "DIRECTORY", env = "ONEHOP_FROM")]
+    from: PathBuf,
+}
+
+impl Backup {
+    pub async fn run(self) -> anyhow::Result<Exit> {
+        if self.store.store == StoreKind::Cosmos {
+            anyhow::bail!("--store cosmos: an account on Azure Cosmos DB has backups of its own");
+        }
+        // A server has another working directory.
+        let directory = std::path::absolute(&self.directory).context("the directory of the backup")?;
+        let note: BackupNote = perform(&self.store, Work::Backup { directory }).await?;
+        println!("{} items as of {} in {}", note.items, note.begun_at, self.directory.display());
+        Ok(Exit::Success)
+    }
+}
+
+impl Restore {
+    pub async fn run(self) -> anyhow::Result<Exit> {
+        let (from, to) = (&self.from, &self.data.data);
+        let note = with_bar("copying bytes", |keep_going| operations::restore(from, to, keep_going)).await?;
+        println!("{} items as of {} in {}", note.items, note.begun_at, to.display());
+        Ok(Exit::Success)
+    }
+}

@@ -1,0 +1,55 @@
+//! `onehop check`: whether a data directory is sound.
+
+use clap::Args;
+use clap::builder::BoolishValueParser;
+
+use super::Exit;
+use super::progress::{ask_holder, with_bar};
+use crate::app::operations;
+use crate::config::DataSettings;
+use crate::control::Work;
+use crate::store::embedded::Soundness;
+
+/// Reads every item with every entry that belongs to it, and changes nothing. Exits with 0 when all is sound, with 1 when
+/// something is not, with 2 when it could not find out. What the items say of each other is for `verify`.
+#[derive(Debug, Args)]
+pub struct Check {
+    #[command(flatten)]
+    data: DataSettings,
+
+    /// Print what was found as JSON
+    #[arg(long, env = "ONEHOP_JSON", value_parser = BoolishValueParser::new())]
+    json: bool,
+}
+
+impl Check {
+    pub async fn run(self) -> anyhow::Result<Exit> {
+        self.data.require_directory()?;
+        let found: Soundness = match ask_holder(&self.data.data, &Work::Check).await? {
+            Some(found) => serde_json::from_value(found)?,
+            None => {
+                let config = self.data.embedded();
+                with_bar("checking", |keep_going| operations::check_directory(config, keep_going)).await?
+            }
+        };
+        if self.json {
+            println!("{}", serde_json::to_string_pretty(&found)?);
+        } else {
+            print(&found);
+        }
+        Ok(if found.is_sound() { Exit::Success } else { Exit::Drifted })
+    }
+}
+
+fn print(found: &Soundness) {
+    let Soundness { items, entries, problems, unnamed } = found;
+    println!("{items} items, {entries} entries of indexes and of the change log");
+    for problem in problems {
+        println!("problem: {problem}");
+    }
+    match problems.len() as u64 + unnamed {
+        0 => println!("sound"),
+        1 => println!("1 problem"),
+        number => println!("{number} problems"),
+    }
+}

@@ -1,0 +1,85 @@
+//! `backup`, `restore` and `check`, done by the server that holds the data directory or by the command itself.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::binary::run_on;
+use crate::server::{Server, Setup};
+
+async fn run_with(data: &Path, command: &str, directory: &Path) -> (i32, String) {
+    let directory = directory.to_str().unwrap();
+    match command {
+        "restore" => run_on(data, &["restore", "--from", directory]).await,
+        command => run_on(data, &[command, directory]).await,
+    }
+}
+
+#[tokio::test]
+async fn a_running_server_backs_up_while_it_is_written_to_and_the_restored_blog_is_clean() {
+    let server = Server::start_with(Setup { in_background: true, ..Setup::default() }).await;
+    let ada = server.sign_up("ada").await;
+    let mut posts = vec![ada.post("before").await];
+    ada.comment(&posts[0], "indeed").await;
+    let copies = tempfile::tempdir().unwrap();
+    let (backup, restored) = (copies.path().join("backup"), copies.path().join("restored"));
+    let writing = async {
+        for number in 0..60 {
+            let post = ada.post(&format!("post {number}")).await;
+            ada.comment(&post, "and so on").await;
+            ada.like(&post).await;
+            posts.push(post);
+        }
+    };
+    let ((), (status, printed)) = futures::join!(writing, run_with(server.data(), "backup", &backup));
+    assert_eq!(status, 0, "{printed}");
+    assert!(printed.contains(" items as of 20"), "{printed}");
+    let (status, printed) = run_on(server.data(), &["check"]).await;
+    assert_eq!((status, printed.contains("sound")), (0, true), "the server looks for itself: {printed}");
+
+    let (status, printed) = run_with(server.data(), "restore", &backup).await;
+    assert_eq!((status, printed.contains("not empty")), (2, true), "a directory with data stays: {printed}");
+    let (status, printed) = run_with(&restored, "restore", &backup).await;
+    assert_eq!(status, 0, "{printed}");
+    for directory in [&restored, &backup] {
+        let (status, printed) = run_on(directory, &["check", "--json"]).await;
+        let found: Value = serde_json::from_str(&printed).unwrap();
+        assert_eq!((status, &found["problems"]), (0, &json!([])), "{printed}");
+        let (status, printed) = run_on(directory, &["verify"]).await;
+        assert_eq!(status, 0, "{printed}");
+        let (counted, _) = printed.split_once(" comments").unwrap();
+        let comments: u64 = counted.rsplit(' ').next().unwrap().parse().unwrap();
+        assert!((1..=61).contains(&comments), "{printed}");
+    }
+    let (status, printed) = run_with(&copies.path().join("again"), "restore", &backup).await;
+    assert_eq!((status, printed.contains("no finished backup")), (2, true), "it was opened since: {printed}");
+}
+
+#[tokio::test]
+async fn without_a_server_the_command_backs_up_and_checks_by_itself() {
+    let (data, copies) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let backup = copies.path().join("backup");
+    let (status, printed) = run_with(&data.path().join("nothing"), "backup", &backup).await;
+    assert_eq!((status, printed.contains("there is no such directory")), (2, true), "{printed}");
+    let (status, printed) = run_on(&data.path().join("nothing"), &["check"]).await;
+    assert_eq!((status, printed.contains("there is no such directory")), (2, true), "{printed}");
+    assert_eq!(run_on(data.path(), &["seed", "--users", "2"]).await.0, 0);
+    let (status, printed) = run_on(data.path(), &["check"]).await;
+    assert_eq!((status, printed.trim().ends_with("\nsound")), (0, true), "{printed}");
+    assert_eq!(run_with(data.path(), "backup", &backup).await.0, 0);
+    let (status, printed) = run_with(data.path(), "backup", &backup).await;
+    assert_eq!((status, printed.contains("not empty")), (2, true), "{printed}");
+
+    std::fs::write(backup.join("unfinished"), "").unwrap();
+    let (status, printed) = run_on(&backup, &["check"]).await;
+    assert_eq!((status, printed.contains("unfinished backup")), (1, true), "{printed}");
+    for command in ["serve", "verify"] {
+        let (status, printed) = run_on(&backup, &[command]).await;
+        assert_eq!((status, printed.contains("unfinished backup")), (2, true), "{command}: {printed}");
+    }
+    let (status, printed) = run_with(&copies.path().join("restored"), "restore", &backup).await;
+    assert_eq!((status, printed.contains("no finished backup")), (2, true), "{printed}");
+    let account = ["backup", "--store", "cosmos", backup.to_str().unwrap()];
+    let (status, printed) = run_on(data.path(), &account).await;
+    assert_eq!((status, printed.contains("backups of its own")), (2, true), "{printed}");
+}
