@@ -8,8 +8,8 @@ use tokio::sync::watch;
 
 use crate::changefeed::LEASES;
 use crate::store::{
-    Batch, ContainerName, ETag, Fault, FeedPage, FeedRange, FeedRequest, Item, Ledger, OperationKind,
-    PartitionKey, Query, QueryPage, RequestCharge, Store, WriteError, WriteOp,
+    Batch, ContainerName, Continuation, ETag, Fault, FeedPage, FeedRange, FeedRequest, Item, Ledger,
+    OperationKind, PartitionKey, Query, QueryPage, RequestCharge, Store, WriteError, WriteOp,
 };
 
 /// A store and its meter.
@@ -179,6 +179,15 @@ impl Store for Metered {
 
     fn parts_of(&self, whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>> {
         self.store.parts_of(whole, present)
+    }
+
+    async fn change_feed_end(
+        &self,
+        container: ContainerName,
+        range: &FeedRange,
+        ledger: &Ledger,
+    ) -> Result<Continuation, Fault> {
+        self.store.change_feed_end(container, range, ledger).await
     }
 
     async fn pending_changes(

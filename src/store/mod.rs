@@ -100,6 +100,14 @@ pub trait Store: Send + Sync + 'static {
     /// Reads a page of the change feed: latest versions, in order within a logical partition, at least once.
     async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault>;
 
+    /// Where the change feed of a range ends: a reader that begins there sees every change written from now on.
+    async fn change_feed_end(
+        &self,
+        container: ContainerName,
+        range: &FeedRange,
+        ledger: &Ledger,
+    ) -> Result<Continuation, Fault>;
+
     /// How many changes of a range lie after a continuation, counted up to `at_most`, and when the oldest of
     /// them was written (Unix ms).
     async fn pending_changes(

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use onehop::store::{
-    Batch, ContainerName, ETag, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, Item, Ledger,
-    PartitionKey, Query, QueryPage, Store, WriteError, WriteOp,
+    Batch, ContainerName, Continuation, ETag, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, Item,
+    Ledger, PartitionKey, Query, QueryPage, Store, WriteError, WriteOp,
 };
 use tokio::sync::watch;
 
@@ -121,6 +121,15 @@ impl Store for Recording {
 
     async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault> {
         self.store.read_change_feed(request, ledger).await
+    }
+
+    async fn change_feed_end(
+        &self,
+        container: ContainerName,
+        range: &FeedRange,
+        ledger: &Ledger,
+    ) -> Result<Continuation, Fault> {
+        self.store.change_feed_end(container, range, ledger).await
     }
 
     async fn pending_changes(

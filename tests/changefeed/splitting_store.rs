@@ -246,6 +246,21 @@ impl Store for SplittingStore {
         Ok(FeedPage { changes, continuation, drained })
     }
 
+    async fn change_feed_end(
+        &self,
+        container: ContainerName,
+        range: &FeedRange,
+        ledger: &Ledger,
+    ) -> Result<Continuation, Fault> {
+        let mut positions = Positions::new();
+        let (from, to) = span_of(range);
+        for partition in from..=to {
+            let end = self.inner.change_feed_end(container, &physical(partition), ledger).await?;
+            positions.insert(partition, end);
+        }
+        Ok(Continuation(serde_json::to_string(&positions).expect("plain positions")))
+    }
+
     async fn pending_changes(
         &self,
         request: &FeedRequest<'_>,

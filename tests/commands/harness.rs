@@ -14,8 +14,8 @@ use onehop::blog::ids::{PostId, RandomIds};
 use onehop::blog::items::{PostItem, UserItem};
 use onehop::lifecycle::Tasks;
 use onehop::store::{
-    Batch, ContainerName, ETag, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, Item, Ledger,
-    ManualClock, PartitionKey, Query, QueryPage, RequestCharge, Store, WriteError, WriteOp,
+    Batch, ContainerName, Continuation, ETag, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, Item,
+    Ledger, ManualClock, PartitionKey, Query, QueryPage, RequestCharge, Store, WriteError, WriteOp,
 };
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
@@ -213,6 +213,15 @@ impl Store for Meddler {
 
     async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault> {
         self.inner.read_change_feed(request, ledger).await
+    }
+
+    async fn change_feed_end(
+        &self,
+        container: ContainerName,
+        range: &FeedRange,
+        ledger: &Ledger,
+    ) -> Result<Continuation, Fault> {
+        self.inner.change_feed_end(container, range, ledger).await
     }
 
     async fn pending_changes(

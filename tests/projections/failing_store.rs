@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use onehop::store::{
-    Batch, ContainerName, ETag, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, Item, Ledger,
-    OperationRecord, PartitionKey, Query, QueryPage, Store, WriteError, WriteOp,
+    Batch, ContainerName, Continuation, ETag, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, Item,
+    Ledger, OperationRecord, PartitionKey, Query, QueryPage, Store, WriteError, WriteOp,
 };
 use tokio::sync::watch;
 
@@ -141,6 +141,15 @@ impl Store for FailingStore {
 
     async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault> {
         self.inner.read_change_feed(request, ledger).await
+    }
+
+    async fn change_feed_end(
+        &self,
+        container: ContainerName,
+        range: &FeedRange,
+        ledger: &Ledger,
+    ) -> Result<Continuation, Fault> {
+        self.inner.change_feed_end(container, range, ledger).await
     }
 
     async fn pending_changes(

@@ -122,6 +122,7 @@ macro_rules! contract_over {
                 the_operations_of_a_batch_come_in_their_order
                 from_the_beginning_each_item_comes_once_in_its_latest_version
                 a_reader_goes_on_where_it_stood
+                a_reader_that_begins_at_the_end_sees_what_is_written_from_then_on
                 drained_says_whether_there_was_more
                 a_change_behind_the_reader_comes_again_with_its_new_version
                 the_feed_is_filtered_by_types_and_still_moves_on

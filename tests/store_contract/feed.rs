@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use onehop::store::{Change, Continuation, FeedRequest, WriteOp};
+use onehop::store::{Change, Continuation, FeedRange, FeedRequest, WriteOp};
 use serde_json::json;
 
 use crate::harness::{Subject, THINGS, item, numbered, seen};
@@ -68,6 +68,37 @@ pub async fn a_reader_goes_on_where_it_stood(subject: Subject) {
     let page = subject.feed_page(&range, continuation.as_ref(), 3).await;
     assert_eq!(seen(&page.changes), pairs(&[("a3", 33)]));
     assert!(page.drained || !subject.can().tells_drained);
+}
+
+pub async fn a_reader_that_begins_at_the_end_sees_what_is_written_from_then_on(subject: Subject) {
+    let ranges = subject.ranges().await;
+    let ends = async || {
+        let mut ends = Vec::new();
+        for range in &ranges {
+            let end = subject.store.change_feed_end(THINGS, range, &subject.ledger).await.expect("an end");
+            ends.push((range.clone(), end));
+        }
+        ends
+    };
+    let after = async |ends: &[(FeedRange, Continuation)]| {
+        let mut changes = Vec::new();
+        for (range, end) in ends {
+            changes.extend(subject.drain(range, Some(end.clone()), None, 3).await.0);
+        }
+        let mut changes = seen(&changes);
+        changes.sort();
+        changes
+    };
+    let empty = ends().await;
+    for home in 0..8 {
+        subject.create(numbered(&format!("h{home}"), &format!("a{home}"), home)).await;
+    }
+    assert_eq!(after(&empty).await.len(), 8, "an empty feed has an end, too");
+    let full = ends().await;
+    assert_eq!(after(&full).await, pairs(&[]));
+    subject.upsert(numbered("h3", "a3", 33)).await;
+    subject.create(numbered("h5", "b", 5)).await;
+    assert_eq!(after(&full).await, pairs(&[("a3", 33), ("b", 5)]));
 }
 
 pub async fn drained_says_whether_there_was_more(subject: Subject) {

@@ -45,11 +45,26 @@ impl CosmosStore {
         ledger: &Ledger,
     ) -> Result<FeedPage, Fault> {
         let mut charge = RequestCharge::default();
-        let looked = self.look(container, request, &mut charge).await;
+        let looked = self.look(container, request, ChangeFeedStartFrom::Beginning, &mut charge).await;
         let items = looked.as_ref().map_or(0, |looked| looked.changes.len());
         ledger.record(container.record(OperationKind::ChangeFeed, items, charge, 1));
         let Looked { changes, continuation, drained } = looked?;
         Ok(FeedPage { changes, continuation, drained })
+    }
+
+    /// Each physical partition of the range answers a first look from now on with nothing but its end.
+    pub(super) async fn feed_end(
+        &self,
+        container: &Container,
+        range: &FeedRange,
+        ledger: &Ledger,
+    ) -> Result<Continuation, Fault> {
+        let name = container.spec.name;
+        let request = FeedRequest { container: name, range, continuation: None, types: None, limit: 1 };
+        let mut charge = RequestCharge::default();
+        let looked = self.look(container, &request, ChangeFeedStartFrom::Now, &mut charge).await;
+        ledger.record(container.record(OperationKind::ChangeFeed, 0, charge, 1));
+        Ok(looked?.continuation)
     }
 
     /// Looks again, from the same continuation, while physical partitions move.
@@ -57,11 +72,12 @@ impl CosmosStore {
         &self,
         container: &Container,
         request: &FeedRequest<'_>,
+        start: ChangeFeedStartFrom,
         charge: &mut RequestCharge,
     ) -> Result<Looked, Fault> {
         let mut retries = Retries::new(self.patience);
         loop {
-            match self.look_once(container, request, charge).await {
+            match self.look_once(container, request, start.clone(), charge).await {
                 Ok(looked) => return Ok(looked),
                 Err(Failure::Fault(fault)) => return Err(fault),
                 Err(Failure::Service(error)) => {
@@ -80,6 +96,7 @@ impl CosmosStore {
         &self,
         container: &Container,
         request: &FeedRequest<'_>,
+        start: ChangeFeedStartFrom,
         charge: &mut RequestCharge,
     ) -> Result<Looked, Failure> {
         let range: CosmosRange = request.range.0.parse().map_err(not_ours)?;
@@ -96,11 +113,8 @@ impl CosmosStore {
                 options = options.with_continuation_token(token);
             }
             let scope = FeedScope::range(range);
-            let opened = container.client.query_change_feed::<Map<String, Value>>(
-                scope,
-                ChangeFeedStartFrom::Beginning,
-                Some(options),
-            );
+            let opened =
+                container.client.query_change_feed::<Map<String, Value>>(scope, start, Some(options));
             opened.await.map_err(|error| match request.continuation {
                 // The client itself could not read it: the service was not asked yet.
                 Some(_) if !error.is_from_wire() && !error.status().is_transient() => {
@@ -140,8 +154,9 @@ impl CosmosStore {
         let limit = usize::try_from(at_most).unwrap_or(usize::MAX).clamp(1, PENDING_PAGE_ITEMS);
         while pending < at_most {
             let request = FeedRequest { continuation: position.as_ref(), limit, ..*request };
-            let Looked { changes, continuation, drained } =
-                self.look(container, &request, &mut RequestCharge::default()).await?;
+            let Looked { changes, continuation, drained } = self
+                .look(container, &request, ChangeFeedStartFrom::Beginning, &mut RequestCharge::default())
+                .await?;
             pending += changes.len() as u64;
             let oldest_here_ms = changes.iter().map(|change| change.item.timestamp_ms).min();
             oldest_ms = [oldest_ms, oldest_here_ms].into_iter().flatten().min();

@@ -39,9 +39,9 @@ pub use settings::{Consistency, CosmosSettings, Credential, Patience};
 use super::Rejection;
 use super::document::{can_exist, check_keyset, check_text, check_write, is_indexable};
 use super::{
-    Batch, ChargeSource, ContainerName, ContainerSpec, Direction, ETag, Fault, FaultKind, FeedPage,
-    FeedRange, FeedRequest, Item, Ledger, OperationKind, OperationRecord, PartitionKey, Query, QueryPage,
-    RequestCharge, Store, WriteError, WriteOp, limits,
+    Batch, ChargeSource, ContainerName, ContainerSpec, Continuation, Direction, ETag, Fault, FaultKind,
+    FeedPage, FeedRange, FeedRequest, Item, Ledger, OperationKind, OperationRecord, PartitionKey, Query,
+    QueryPage, RequestCharge, Store, WriteError, WriteOp, limits,
 };
 use client::read_options;
 use faults::{Doing, fault_of};
@@ -301,6 +301,15 @@ impl Store for CosmosStore {
     async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault> {
         let container = self.container(request.container)?;
         self.read_feed(container, request, ledger).await
+    }
+
+    async fn change_feed_end(
+        &self,
+        container: ContainerName,
+        range: &FeedRange,
+        ledger: &Ledger,
+    ) -> Result<Continuation, Fault> {
+        self.feed_end(self.container(container)?, range, ledger).await
     }
 
     async fn pending_changes(

@@ -30,11 +30,22 @@ pub(super) fn parse_range(range: &FeedRange, partitions: u16) -> Result<u16, Fau
 fn parse_continuation(view: &View, continuation: Option<&Continuation>) -> Result<u64, Fault> {
     let Some(Continuation(text)) = continuation else { return Ok(0) };
     let sequence = text.strip_prefix(CONTINUATION_PREFIX).and_then(|number| number.parse::<u64>().ok());
-    let last = view.get(Space::Meta, META_SEQUENCE)?;
-    let last = last.and_then(|bytes| bytes.as_ref().try_into().map(u64::from_be_bytes).ok()).unwrap_or(0);
+    let last = last_sequence(view)?;
     sequence.filter(|sequence| *sequence <= last).ok_or_else(|| {
         Fault::new(FaultKind::InvalidContinuation, format!("{text:?} is no continuation of this store"))
     })
+}
+
+/// The number of the last write, 0 before the first.
+fn last_sequence(view: &View<'_>) -> Result<u64, Fault> {
+    let last = view.get(Space::Meta, META_SEQUENCE)?;
+    Ok(last.and_then(|bytes| bytes.as_ref().try_into().map(u64::from_be_bytes).ok()).unwrap_or(0))
+}
+
+/// Where every change feed ends at this moment.
+pub(super) fn end(engine: &Engine) -> Result<Continuation, Fault> {
+    let sequence = last_sequence(&engine.view())?;
+    Ok(Continuation(format!("{CONTINUATION_PREFIX}{sequence}")))
 }
 
 /// A page of changes after the continuation.

@@ -41,9 +41,9 @@ pub use writer::Statistics;
 
 use super::document::{can_exist, check_keyset, check_text, is_indexable};
 use super::{
-    Batch, ChargeSource, Clock, ContainerName, ContainerSpec, ETag, Fault, FaultKind, FeedPage, FeedRange,
-    FeedRequest, Indexing, Item, Keyset, Ledger, OperationKind, OperationRecord, PartitionKey, Query,
-    QueryPage, RequestCharge, Store, WriteError, WriteOp, limits,
+    Batch, ChargeSource, Clock, ContainerName, ContainerSpec, Continuation, ETag, Fault, FaultKind, FeedPage,
+    FeedRange, FeedRequest, Indexing, Item, Keyset, Ledger, OperationKind, OperationRecord, PartitionKey,
+    Query, QueryPage, RequestCharge, Store, WriteError, WriteOp, limits,
 };
 use directory::Directory;
 use engine::{Engine, Space};
@@ -359,6 +359,19 @@ impl Store for EmbeddedStore {
         let charge = charges::change_feed(page.changes.len(), bytes);
         record(ledger, request.container, OperationKind::ChangeFeed, items, 1, charge);
         Ok(page)
+    }
+
+    async fn change_feed_end(
+        &self,
+        container: ContainerName,
+        range: &FeedRange,
+        ledger: &Ledger,
+    ) -> Result<Continuation, Fault> {
+        self.container(container)?;
+        feed::parse_range(range, self.partitions)?;
+        let end = feed::end(&self.engine)?;
+        record(ledger, container, OperationKind::ChangeFeed, 0, 1, charges::change_feed(0, 0));
+        Ok(end)
     }
 
     async fn pending_changes(
