@@ -53,7 +53,8 @@
 //! `projection` and `request` are what a projection sees; `page` and `runner` how a change is worked on. `reader` is
 //! who reads a range, under a `lease`, which is in the `hold` of this process. `tick` is how leases come and go: `coverage`
 //! says which there have to be and `balance` whose they are, both pure. `follow` are the tasks; `processor`, `status`,
-//! `rebuild` and `parked` what can be asked from outside.
+//! `rebuild` and `parked` what can be asked from outside. `tail` stands beside all that: a reader without leases, for a
+//! process that only wants to hear what is written.
 
 mod balance;
 mod containers;
@@ -79,6 +80,7 @@ mod runner;
 mod settings;
 mod shared;
 mod status;
+mod tail;
 mod tick;
 
 pub use containers::{DEAD_LETTERS, LEASES, SPECS};
@@ -92,3 +94,4 @@ pub use request::{Answer, ReadRequest};
 pub use runner::PageError;
 pub use settings::{Backoff, Settings, Sharing};
 pub use status::{Following, LeaseStatus, PENDING_COUNT_MAX, ProjectionStatus};
+pub use tail::{Tail, TailSettings, TailSource};

@@ -1,4 +1,5 @@
-//! The change feed processor with several instances over one store, seen through a toy projection: no blog here.
+//! The change feed processor with several instances over one store, seen through a toy projection, and the tail: no blog
+//! here.
 
 mod memos;
 mod pages;
@@ -7,4 +8,5 @@ mod sharing;
 mod splits;
 mod splitting_store;
 mod status;
+mod tail;
 mod toy;

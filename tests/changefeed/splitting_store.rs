@@ -39,6 +39,8 @@ pub struct SplittingStore {
     waiting: watch::Sender<usize>,
     /// A signal that never comes, in the place of the store's own.
     silence: Mutex<Option<watch::Sender<u64>>>,
+    /// What the next reads of the feed meet.
+    feed_faults: Mutex<Vec<FaultKind>>,
     pub lease_requests: AtomicUsize,
     pub feed_pages: AtomicUsize,
     pub counts: AtomicUsize,
@@ -53,6 +55,7 @@ impl SplittingStore {
             gate: watch::Sender::new(None),
             waiting: watch::Sender::new(0),
             silence: Mutex::default(),
+            feed_faults: Mutex::default(),
             lease_requests: AtomicUsize::default(),
             feed_pages: AtomicUsize::default(),
             counts: AtomicUsize::default(),
@@ -103,6 +106,11 @@ impl SplittingStore {
     /// Gives no signal of writes any more, as if other processes made them.
     pub fn keep_silent(&self) {
         *self.silence.lock().expect("no panic while locked") = Some(watch::Sender::new(0));
+    }
+
+    /// Has the next reads of the feed fail so.
+    pub fn fail_feed_pages(&self, kinds: &[FaultKind]) {
+        self.feed_faults.lock().expect("no panic while locked").extend(kinds.iter().rev());
     }
 
     /// Comes when a write is held up.
@@ -223,6 +231,9 @@ impl Store for SplittingStore {
 
     async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault> {
         self.feed_pages.fetch_add(1, Ordering::SeqCst);
+        if let Some(kind) = self.feed_faults.lock().expect("no panic while locked").pop() {
+            return Err(Fault::new(kind, "the test says so"));
+        }
         let mut positions = positions(request.continuation)?;
         let (from, to) = span_of(request.range);
         let (mut changes, mut drained) = (Vec::new(), true);

@@ -1,0 +1,139 @@
+//! The tail: everything that is written from now on, in order within a logical partition, through splits and faults.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures::FutureExt;
+use onehop::changefeed::{Backoff, Tail, TailSettings, TailSource};
+use onehop::store::{Change, FaultKind, Store};
+
+use crate::toy::{THINGS, Thing, World};
+
+const SOURCE: TailSource = TailSource { container: THINGS, types: None };
+
+fn polling() -> TailSettings {
+    TailSettings {
+        poll: Some(Duration::from_millis(1)),
+        split_look: Duration::ZERO,
+        page_items_max: 5,
+        fault_backoff: Backoff::NONE,
+        ..TailSettings::default()
+    }
+}
+
+async fn tail(world: &World, settings: TailSettings) -> Tail {
+    Tail::open(world.store.clone(), SOURCE, settings).await.expect("the tail opens")
+}
+
+fn numbers(changes: &[Change]) -> Vec<u64> {
+    changes.iter().map(|change| change.item.decode::<Thing>().expect("a thing").number).collect()
+}
+
+/// The numbers of so many changes, which come in the order of their writes in each home.
+async fn hear(tail: &mut Tail, count: usize) -> Vec<u64> {
+    let mut latest: BTreeMap<String, u64> = BTreeMap::new();
+    let mut heard = Vec::new();
+    while heard.len() < count {
+        for change in tail.next().await {
+            let thing: Thing = change.item.decode().expect("a thing");
+            let before = latest.insert(thing.home, thing.number);
+            assert!(before.is_none_or(|before| before < thing.number), "{before:?} before {}", thing.number);
+            heard.push(thing.number);
+        }
+    }
+    heard.sort_unstable();
+    heard
+}
+
+#[tokio::test]
+async fn a_tail_tells_what_is_written_from_now_on() {
+    let world = World::new(4);
+    world.put_many(1).await;
+    let mut tail = tail(&world, TailSettings::default()).await;
+    world.put_many(3).await;
+    assert_eq!(hear(&mut tail, 36).await, (13..=48).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_write_wakes_a_tail_that_waits() {
+    let world = World::new(2);
+    let mut tail = tail(&world, TailSettings::default()).await;
+    assert!(tail.next().now_or_never().is_none());
+    let (changes, ()) = tokio::join!(tail.next(), world.put(1, 1));
+    assert_eq!(numbers(&changes), [1]);
+}
+
+#[tokio::test]
+async fn without_a_signal_a_tail_polls() {
+    let world = World::new(2);
+    world.store.keep_silent();
+    let mut tail = tail(&world, polling()).await;
+    for number in 1..=3 {
+        world.put(number, 1).await;
+        assert_eq!(numbers(&tail.next().await), [number]);
+    }
+}
+
+#[tokio::test]
+async fn a_tail_goes_on_in_the_parts_of_a_split_and_through_merges() {
+    let world = World::new(1);
+    let mut tail = tail(&world, polling()).await;
+    world.put_many(1).await;
+    hear(&mut tail, 12).await;
+    for act in 0..9_u8 {
+        let place = usize::from(act);
+        if act < 5 {
+            world.store.split(place)
+        } else {
+            world.store.merge(place)
+        }
+        world.put_many(1).await;
+        let first = 13 + 12 * u64::from(act);
+        assert_eq!(hear(&mut tail, 12).await, (first..first + 12).collect::<Vec<_>>());
+        if act < 5 {
+            let mut ranges: Vec<_> = tail.ranges().cloned().collect();
+            ranges.sort();
+            assert_eq!(ranges, world.store.feed_ranges(THINGS).await.expect("ranges"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn faults_are_tried_again_and_lose_nothing() {
+    let world = World::new(2);
+    let mut tail = tail(&world, polling()).await;
+    for kind in [FaultKind::Unavailable, FaultKind::Throttled, FaultKind::Internal] {
+        world.store.fail_feed_pages(&[kind; 5]);
+        world.put_many(1).await;
+        hear(&mut tail, 12).await;
+    }
+}
+
+#[tokio::test]
+async fn a_position_that_the_store_forgot_is_now() {
+    let world = World::new(1);
+    let mut tail = tail(&world, polling()).await;
+    world.put(1, 1).await;
+    world.store.fail_feed_pages(&[FaultKind::InvalidContinuation]);
+    let writes = async {
+        loop {
+            world.put(2, 2).await;
+        }
+    };
+    let told = tokio::select! {
+        told = tail.next() => numbers(&told),
+        () = writes => unreachable!("it has no end"),
+    };
+    assert!(!told.contains(&1), "what was written before is passed over: {told:?}");
+}
+
+#[tokio::test]
+async fn a_wait_that_is_dropped_loses_no_change() {
+    let world = World::new(1);
+    let settings = TailSettings { gather: Duration::from_secs(3600), ..TailSettings::default() };
+    let mut tail = tail(&world, settings).await;
+    assert!(tail.next().now_or_never().is_none());
+    world.put(1, 1).await;
+    assert!(tail.next().now_or_never().is_none(), "it gathers");
+    assert_eq!(numbers(&tail.next().await), [1]);
+}
