@@ -4,6 +4,7 @@ pub mod commands;
 pub mod containers;
 pub mod ids;
 pub mod items;
+pub mod live;
 pub mod projections;
 pub mod reads;
 pub mod summary;

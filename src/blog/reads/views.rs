@@ -84,7 +84,7 @@ impl PostView {
     }
 
     /// Reads a post or a short copy of one; a deleted one is `None`.
-    pub(super) fn decode(item: &Item) -> Result<Option<Self>, Fault> {
+    pub(in crate::blog) fn decode(item: &Item) -> Result<Option<Self>, Fault> {
         let stored: StoredPost = item.decode()?;
         if stored.deleted {
             return Ok(None);
@@ -113,7 +113,7 @@ impl CommentView {
     }
 
     /// Reads a comment; a deleted one is `None`.
-    pub(super) fn decode(item: &Item) -> Result<Option<Self>, Fault> {
+    pub(in crate::blog) fn decode(item: &Item) -> Result<Option<Self>, Fault> {
         let stored: StoredComment = item.decode()?;
         Ok((!stored.deleted).then_some(Self {
             id: stored.id,
@@ -133,7 +133,7 @@ impl LikeView {
     }
 
     /// Reads a like; a deleted one is `None`.
-    pub(super) fn decode(item: &Item) -> Result<Option<Self>, Fault> {
+    pub(in crate::blog) fn decode(item: &Item) -> Result<Option<Self>, Fault> {
         let stored: StoredLike = item.decode()?;
         Ok((!stored.deleted).then_some(Self {
             id: stored.id,
@@ -146,7 +146,7 @@ impl LikeView {
 
 impl UserView {
     /// Reads a user; what an abandoned sign-up left under the user's id is none.
-    pub(super) fn decode(item: &Item) -> Result<Option<Self>, Fault> {
+    pub(in crate::blog) fn decode(item: &Item) -> Result<Option<Self>, Fault> {
         let stored: StoredUser = item.decode()?;
         Ok(stored.username.map(|username| Self { id: stored.id, username }))
     }
