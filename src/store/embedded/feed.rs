@@ -37,14 +37,14 @@ fn parse_continuation(view: &View, continuation: Option<&Continuation>) -> Resul
 }
 
 /// The number of the last write, 0 before the first.
-fn last_sequence(view: &View<'_>) -> Result<u64, Fault> {
+fn last_sequence(view: &View) -> Result<u64, Fault> {
     let last = view.get(Space::Meta, META_SEQUENCE)?;
     Ok(last.and_then(|bytes| bytes.as_ref().try_into().map(u64::from_be_bytes).ok()).unwrap_or(0))
 }
 
 /// Where every change feed ends at this moment.
 pub(super) fn end(engine: &Engine) -> Result<Continuation, Fault> {
-    let sequence = last_sequence(&engine.view())?;
+    let sequence = last_sequence(&engine.view()?)?;
     Ok(Continuation(format!("{CONTINUATION_PREFIX}{sequence}")))
 }
 
