@@ -135,20 +135,13 @@ fn load(found: &ContainerPartitions) -> String {
 
 /// What the feed serves and what it could.
 fn feed_load(found: &ContainerPartitions) -> String {
-    let load = found.loads.iter().rev().max_by(|one, other| one.largest.total_cmp(&other.largest));
+    let load = found.loads.iter().max_by(|one, other| one.largest.total_cmp(&other.largest));
     let mut text = match load {
-        Some(Load {
-            largest,
-            share_of_throughput_limit,
-            traffic_multiple_max: Some(multiple),
-            popularity,
-            ..
-        }) => {
-            let popularity = if *popularity == Popularity::Zipf { " with Zipf's law" } else { "" };
-            let (largest, share) = (figure(*largest), figure(share_of_throughput_limit * 100.0));
+        Some(Load { largest, share_of_throughput_limit, traffic_multiple_max: Some(multiple), .. }) => {
             format!(
-                "At this traffic that is {largest} RU/s{popularity}, {share} % of 10,000, all of which it takes at {} times \
-                 this traffic",
+                "At this traffic that is at most {} RU/s, {} % of 10,000, all of which it takes at {} times this traffic",
+                figure(*largest),
+                figure(share_of_throughput_limit * 100.0),
                 figure(*multiple)
             )
         }

@@ -155,18 +155,23 @@ fn first_at_limit(report: &PartitionReport) -> String {
         let multiple = found.load(shares.popularity)?.traffic_multiple_max?;
         let loads = report.containers.iter().filter_map(|found| found.load(shares.popularity));
         let throughput: f64 = loads.map(|load| load.throughput).sum();
-        Some(format!(
-            "in {container} at {} times this traffic ({}), when all containers together serve {} RU/s",
+        let where_and_when = format!(
+            "in {container} at {} times this traffic, when all containers together serve {} RU/s",
             figure(multiple),
-            popularity_name(shares.popularity),
             figure(multiple * throughput)
-        ))
+        );
+        Some((where_and_when, popularity_name(shares.popularity)))
     };
-    let first: Vec<String> = report.popularities.iter().filter_map(first).collect();
-    if first.is_empty() {
+    let found: Vec<(String, &str)> = report.popularities.iter().filter_map(first).collect();
+    let Some((first, _)) = found.first() else {
         return "However much this traffic grows, no logical partition reaches 10,000 RU/s.".to_owned();
-    }
-    format!("The first logical partition to reach 10,000 RU/s is {}.", first.join("; "))
+    };
+    let told = if found.iter().all(|(other, _)| other == first) {
+        first.clone()
+    } else {
+        found.iter().map(|(first, name)| format!("{first} ({name})")).collect::<Vec<_>>().join("; ")
+    };
+    format!("The first logical partition to reach 10,000 RU/s is {told}.")
 }
 
 fn bears(found: &ContainerPartitions) -> Option<String> {
