@@ -5,18 +5,17 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use axum::Router;
-use axum::http::HeaderValue;
 use tokio_util::sync::CancellationToken;
 
 use crate::accounts::Authenticator;
 use crate::accounts::oidc::OidcVerifier;
 use crate::accounts::token::Tokens;
 use crate::app::App;
-use crate::blog::ids::RandomIds;
-use crate::graphql::{Executor, ProjectionStatus, ProjectionStatuses, Services, sdl};
+use crate::blog::ids::{IdSource as _, RandomIds};
+use crate::graphql::{Executor, ProjectionStatus, ProjectionStatuses, SchemaOptions, Services, sdl};
 use crate::http::graphql_http::{GraphqlEndpoint, RequestLimits};
 use crate::http::health::{Readiness, UnreadyPart};
-use crate::http::router::{HttpParts, router};
+use crate::http::router::{Exposure, HttpParts, router};
 use crate::http::static_files::StaticFiles;
 use crate::http::variables::SdlError;
 use crate::store::{Fault, FaultKind};
@@ -27,8 +26,28 @@ pub struct ApiParts {
     pub tokens: Tokens,
     /// Verifies the tokens of an OpenID Connect provider.
     pub provider: Option<Arc<OidcVerifier>>,
-    /// Origins other than the server's own whose pages may call the API.
-    pub allowed_origins: Vec<HeaderValue>,
+    pub options: ApiOptions,
+}
+
+/// What the API takes and shows.
+#[derive(Debug, Clone)]
+pub struct ApiOptions {
+    pub limits: RequestLimits,
+    pub schema: SchemaOptions,
+    pub exposure: Exposure,
+    /// Whether there is a playground.
+    pub playground: bool,
+}
+
+impl Default for ApiOptions {
+    fn default() -> Self {
+        Self {
+            limits: RequestLimits::default(),
+            schema: SchemaOptions::default(),
+            exposure: Exposure::default(),
+            playground: true,
+        }
+    }
 }
 
 /// All routes over an app.
@@ -36,7 +55,7 @@ pub struct ApiParts {
 /// # Errors
 /// The schema's own text cannot be read back.
 pub fn router_of(app: &Arc<App>, parts: ApiParts) -> Result<Router, SdlError> {
-    let ApiParts { tokens, provider, allowed_origins } = parts;
+    let ApiParts { tokens, provider, options } = parts;
     let services = Services {
         reads: app.reads.clone(),
         commands: app.commands.clone(),
@@ -45,13 +64,16 @@ pub fn router_of(app: &Arc<App>, parts: ApiParts) -> Result<Router, SdlError> {
         clock: Arc::clone(&app.clock),
         ids: Arc::new(RandomIds),
     };
-    let executor = Executor::new(services, Authenticator::new(tokens, provider));
-    let graphql = GraphqlEndpoint::new(Arc::new(executor), &sdl(), RequestLimits::default())?;
+    let executor = Executor::new(services, Authenticator::new(tokens, provider), options.schema)?;
+    let graphql = GraphqlEndpoint::new(Arc::new(executor), &sdl(), options.limits)?
+        .with_allowed_origins(options.exposure.allowed_origins.clone());
+    let clock = Arc::clone(&app.clock);
     Ok(router(HttpParts {
         graphql: Arc::new(graphql),
         readiness: Arc::new(Ready { app: Arc::clone(app), stop: app.tasks.soft_stop() }),
-        static_files: StaticFiles::embedded(),
-        allowed_origins,
+        static_files: StaticFiles::embedded().with_playground(options.playground),
+        exposure: options.exposure,
+        error_ids: Arc::new(move || RandomIds.next_id(clock.now_ms())),
     }))
 }
 

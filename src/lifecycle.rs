@@ -199,7 +199,7 @@ fn chain(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-fn panic_message(panic: &(dyn Any + Send)) -> &str {
+pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<&str>()
         .copied()

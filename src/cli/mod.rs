@@ -32,7 +32,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Serve the GraphQL API, the playground and the web page
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
     /// Write the article's data set at any size, and wait for the read models
     Seed(seed::Seed),
     /// Say what each data model costs, on the article's data set at any size

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use axum::http::HeaderValue;
 use clap::Args;
 
 use super::Exit;
@@ -13,13 +12,15 @@ use super::work::{DEMO_PASSWORD, serve_control};
 use crate::accounts::oidc::{HttpDocuments, OidcVerifier};
 use crate::accounts::secret::SigningSecret;
 use crate::accounts::token::Tokens;
-use crate::api::{ApiParts, router_of};
+use crate::api::{ApiOptions, ApiParts, router_of};
 use crate::app::App;
 use crate::compare::dataset::{DEFAULT_RNG_SEED, DEMO_USERNAMES, Texts};
 use crate::config::{
-    AccountSettings, Environment, ServeSettings, StoreChoice, StoreSettings, TOKEN_SECRET_VARIABLE,
+    AccountSettings, Environment, ExposureSettings, LimitSettings, ServeSettings, StoreChoice, StoreSettings,
+    TOKEN_SECRET_VARIABLE,
 };
 use crate::control::Work;
+use crate::graphql::SchemaOptions;
 use crate::http::server::{Server, Stopped};
 use crate::lifecycle::log_panics;
 
@@ -35,12 +36,17 @@ pub struct Serve {
     store: StoreSettings,
     #[command(flatten)]
     accounts: AccountSettings,
+    #[command(flatten)]
+    exposure: ExposureSettings,
+    #[command(flatten)]
+    limits: LimitSettings,
 }
 
 impl Serve {
     pub async fn run(self) -> anyhow::Result<Exit> {
         log_panics();
-        let (allowed_origins, provider) = (self.allowed_origins()?, self.provider()?);
+        self.exposure.refuse_dangers(&self.serve, &self.store, &self.accounts)?;
+        let (options, provider) = (self.options()?, self.provider()?);
         let environment = Environment::of_process();
         let choice = self.store.choice(&environment)?;
         let given_secret = self.accounts.token_secret(&environment)?;
@@ -53,12 +59,13 @@ impl Serve {
         let app = Arc::new(App::open(&choice).await?);
         // The address is taken before a long seeding, so that one that is taken is told at once.
         let server = Server::bind(self.serve.listen).await.context("--listen")?;
+        let server = server.with_limits(self.limits.connections());
         if self.serve.demo {
             self.seed_demo(&app).await?;
         }
 
         let tokens = self.tokens(&app, given_secret).await?;
-        let parts = ApiParts { tokens, provider: provider.clone(), allowed_origins };
+        let parts = ApiParts { tokens, provider: provider.clone(), options };
         let router = router_of(&app, parts).context("the schema cannot be served")?;
         app.start(provider);
         serve_control(&app).context("the control socket cannot be made")?;
@@ -82,18 +89,17 @@ impl Serve {
         Ok(Exit::Success)
     }
 
-    fn allowed_origins(&self) -> anyhow::Result<Vec<HeaderValue>> {
-        let parse = |origin: &String| {
-            let scheme_and_host = origin.split_once("://").filter(|(scheme, host)| {
-                matches!(*scheme, "http" | "https") && !host.is_empty() && !host.contains('/')
-            });
-            scheme_and_host.with_context(|| {
-                format!("--allow-origin {origin:?} is not an origin such as https://blog.example")
-            })?;
-            HeaderValue::from_str(origin)
-                .with_context(|| format!("--allow-origin {origin:?} is not an origin"))
-        };
-        self.serve.allow_origins.iter().map(parse).collect()
+    fn options(&self) -> anyhow::Result<ApiOptions> {
+        Ok(ApiOptions {
+            limits: self.limits.requests(),
+            schema: SchemaOptions {
+                complexity_max: self.limits.complexity_max as usize,
+                introspection: self.exposure.introspection(),
+                suggestions: self.exposure.suggestions(),
+            },
+            exposure: self.exposure.exposure(self.serve.listen)?,
+            playground: self.exposure.playground(),
+        })
     }
 
     /// Tokens under the secret that was given, or else under the one that the data directory keeps.

@@ -27,10 +27,6 @@ pub struct ServeSettings {
     )]
     pub demo_users: u32,
 
-    /// Origin that a browser may call from, such as https://blog.example; may be given several times
-    #[arg(long = "allow-origin", value_name = "ORIGIN", env = "ONEHOP_ALLOW_ORIGINS", value_delimiter = ',')]
-    pub allow_origins: Vec<String>,
-
     /// Seconds that requests and background work have to finish after SIGTERM
     #[arg(
         long,

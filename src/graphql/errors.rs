@@ -14,7 +14,6 @@ pub enum Code {
     Unauthenticated,
     NotFound,
     BadUserInput,
-    LimitExceeded,
     Unavailable,
     Internal,
     /// The document does not fit the schema.
@@ -31,7 +30,6 @@ impl Code {
             Self::Unauthenticated => "UNAUTHENTICATED",
             Self::NotFound => "NOT_FOUND",
             Self::BadUserInput => "BAD_USER_INPUT",
-            Self::LimitExceeded => "LIMIT_EXCEEDED",
             Self::Unavailable => "UNAVAILABLE",
             Self::Internal => "INTERNAL",
             Self::ValidationFailed => "GRAPHQL_VALIDATION_FAILED",
@@ -46,9 +44,6 @@ const FIELD: &str = "field";
 const RETRY_AFTER: &str = "retryAfterMs";
 /// Under which id the log tells more.
 const ERROR_ID: &str = "errorId";
-
-/// What async-graphql says of a document beyond its limit of complexity.
-const TOO_COMPLEX: &str = "Query is too complex.";
 
 /// An error with a code.
 pub(super) fn error(code: Code, message: impl Into<String>) -> Error {
@@ -103,10 +98,6 @@ pub(super) fn fault(fault: &Fault, error_id: Uuid) -> Error {
 pub(super) fn complete(error: &mut ServerError) {
     if error.extensions.as_ref().is_some_and(|extensions| extensions.get(CODE).is_some()) {
         return;
-    }
-    if error.message == TOO_COMPLEX {
-        error.message = format!("The document asks for more than {} fields.", super::limits::COMPLEXITY_MAX);
-        return set(error, Code::LimitExceeded);
     }
     set(error, if error.path.is_empty() { Code::ValidationFailed } else { Code::BadUserInput });
 }

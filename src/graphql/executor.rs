@@ -1,4 +1,4 @@
-//! Runs requests: finds out who asks, keeps the limits, executes, and says what the request was charged.
+//! Runs requests: says how complex they are, finds out who asks, executes, and says what the request was charged.
 //!
 //! A client that sends `"extensions": {"operations": true}` beside its query is told each kind of operation on the
 //! store in `extensions.operations`; `extensions.requestCharge` is in every response.
@@ -7,20 +7,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_graphql::indexmap::IndexMap;
-use async_graphql::parser::types::{ExecutableDocument, OperationDefinition};
-use async_graphql::{Name, PathSegment, Request, Response, ServerError, Value, to_value};
+use async_graphql::parser::types::{ExecutableDocument, OperationDefinition, Selection, SelectionSet};
+use async_graphql::{Name, PathSegment, Request, Response, ServerError, Value, Variables, to_value};
 use async_trait::async_trait;
 use tracing::warn;
 use uuid::Uuid;
 
+use super::complexity::Complexity;
 use super::errors::{self, Code};
-use super::limits;
 use super::scope::{RequestScope, Services};
-use super::{BlogSchema, schema};
+use super::{BlogSchema, SchemaOptions, schema};
 use crate::accounts::{AuthenticationError, Authenticator, ExternalIdentity, Identity};
 use crate::blog::commands::{CommandError, ExternalSubject};
 use crate::blog::ids::UserId;
+use crate::http::document::Document;
+use crate::http::document_limits::LEVELS_MAX;
 use crate::http::graphql_service::{GraphqlService, RequestRejection};
+use crate::http::limit_exceeded::LimitExceeded;
+use crate::http::variables::SdlError;
 use crate::store::Ledger;
 
 /// The name by which a request asks for its operations, and by which the response tells them.
@@ -31,18 +35,28 @@ const REQUEST_CHARGE: &str = "requestCharge";
 /// Executes the requests of this process.
 pub struct Executor {
     schema: BlogSchema,
+    complexity: Complexity,
+    options: SchemaOptions,
     services: Arc<Services>,
     authenticator: Authenticator,
 }
 
 impl Executor {
     /// An executor over these services.
-    #[must_use]
-    pub fn new(services: Services, authenticator: Authenticator) -> Self {
-        Self { schema: schema(), services: Arc::new(services), authenticator }
+    ///
+    /// # Errors
+    /// The schema's own SDL cannot be read back.
+    pub fn new(
+        services: Services,
+        authenticator: Authenticator,
+        options: SchemaOptions,
+    ) -> Result<Self, SdlError> {
+        let schema = schema(options);
+        let complexity = Complexity::of_schema(&schema, options.complexity_max)?;
+        Ok(Self { schema, complexity, options, services: Arc::new(services), authenticator })
     }
 
-    /// Executes a request of a known viewer; `None` is an anonymous one.
+    /// Executes a request of a known viewer, whose document is within the limits; `None` is an anonymous one.
     pub async fn execute_as(&self, request: Request, viewer: Option<UserId>) -> Response {
         self.run(request, RequestScope::new(Arc::clone(&self.services), viewer, Ledger::new())).await
     }
@@ -104,6 +118,29 @@ impl Executor {
 
 #[async_trait]
 impl GraphqlService for Executor {
+    fn complexity(
+        &self,
+        document: &Document,
+        operation: &OperationDefinition,
+        variables: &Variables,
+    ) -> Result<usize, ServerError> {
+        if document.size.introspects && !self.options.introspection {
+            let message = "The schema is not told: introspection is switched off.";
+            return Err(errors::document_error(Code::ValidationFailed, message));
+        }
+        let complexity =
+            self.complexity.of(&document.definitions, operation, variables).map_err(|mut error| {
+                errors::complete(&mut error);
+                error
+            })?;
+        self.complexity.check(complexity)?;
+        Ok(complexity)
+    }
+
+    fn check_complexity(&self, complexity: usize) -> Result<(), LimitExceeded> {
+        self.complexity.check(complexity)
+    }
+
     async fn execute(&self, request: Request, bearer: Option<&str>) -> Result<Response, RequestRejection> {
         let ledger = Ledger::new();
         let viewer = match bearer {
@@ -120,16 +157,40 @@ impl std::fmt::Debug for Executor {
     }
 }
 
-/// Checks the document, and returns what is selected at the root of the operation that will run.
+/// Parses the document, unless that is done, and returns what is selected at the root of the operation that will run.
 fn prepare(request: &mut Request) -> Result<Vec<Name>, ServerError> {
     let name = request.operation_name.clone();
     let document = request.parsed_query().map_err(|mut error| {
         errors::set(&mut error, Code::ParseFailed);
         error
     })?;
-    limits::check(document)?;
     let operation = operation(document, name.as_deref());
-    Ok(operation.map(|operation| limits::root_keys(document, operation)).unwrap_or_default())
+    Ok(operation.map(|operation| root_keys(document, operation)).unwrap_or_default())
+}
+
+/// The response keys that an operation selects at its root, in order, with fragments written out.
+fn root_keys(document: &ExecutableDocument, operation: &OperationDefinition) -> Vec<Name> {
+    let mut keys = Vec::new();
+    collect(document, &operation.selection_set.node, LEVELS_MAX, &mut keys);
+    keys
+}
+
+/// Goes so many levels of fragments down; validation refuses what goes deeper.
+fn collect(document: &ExecutableDocument, selections: &SelectionSet, levels: usize, keys: &mut Vec<Name>) {
+    let Some(levels) = levels.checked_sub(1) else { return };
+    for selection in &selections.items {
+        match &selection.node {
+            Selection::Field(field) => keys.push(field.node.response_key().node.clone()),
+            Selection::InlineFragment(inline) => {
+                collect(document, &inline.node.selection_set.node, levels, keys);
+            }
+            Selection::FragmentSpread(spread) => {
+                if let Some(fragment) = document.fragments.get(&spread.node.fragment_name.node) {
+                    collect(document, &fragment.node.selection_set.node, levels, keys);
+                }
+            }
+        }
+    }
 }
 
 /// The operation with this name, or the only one. Where there is none, the schema says so.

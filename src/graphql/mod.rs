@@ -2,11 +2,12 @@
 //!
 //! It sees the reads trait and the commands, never the store's items. [`Executor`] takes a request from HTTP, finds
 //! out who asks, and runs it; [`sdl`] is the schema as clients see it. Types are one file each; `at_hand` is how they
-//! are resolved, `limits` is what a document may ask, `errors` is what clients hear when something is wrong.
+//! are resolved, `complexity` is how much a request asks, `errors` is what clients hear when something is wrong.
 
 mod at_hand;
 mod comment;
 mod comparison;
+mod complexity;
 mod connections;
 mod date_time;
 mod errors;
@@ -14,7 +15,6 @@ mod executor;
 mod ids;
 mod inputs;
 mod like;
-pub mod limits;
 mod loaders;
 mod model;
 mod mutation;
@@ -33,22 +33,48 @@ pub use ids::{GlobalId, InvalidId};
 pub use projections::{ProjectionStatus, ProjectionStatuses};
 pub use scope::Services;
 
+use crate::http::graphql_service::COMPLEXITY_MAX;
 use mutation::Mutation;
 use query::Query;
 
 /// The schema of the API.
 pub(crate) type BlogSchema = Schema<Query, Mutation, EmptySubscription>;
 
-/// The schema, with the limits that async-graphql keeps.
-fn schema() -> BlogSchema {
-    Schema::build(Query, Mutation, EmptySubscription)
-        .limit_complexity(limits::COMPLEXITY_MAX)
-        .limit_depth(limits::DEPTH_MAX)
-        .finish()
+/// What of the schema is shown, and how much of it a request may ask.
+#[derive(Debug, Clone, Copy)]
+pub struct SchemaOptions {
+    /// The largest complexity of a request.
+    pub complexity_max: usize,
+    /// Whether clients may ask for the schema.
+    pub introspection: bool,
+    /// Whether an error says which names are like one that there is not.
+    pub suggestions: bool,
+}
+
+impl Default for SchemaOptions {
+    fn default() -> Self {
+        Self { complexity_max: COMPLEXITY_MAX, introspection: true, suggestions: true }
+    }
+}
+
+/// The schema. How much of it a request may ask is checked before it is reached.
+fn schema(options: SchemaOptions) -> BlogSchema {
+    let mut builder = Schema::build(Query, Mutation, EmptySubscription);
+    if !options.introspection {
+        builder = builder.disable_introspection();
+    }
+    if !options.suggestions {
+        builder = builder.disable_suggestions();
+    }
+    builder.finish()
 }
 
 /// The schema as clients see it, in schema definition language.
 #[must_use]
 pub fn sdl() -> String {
-    schema().sdl_with_options(SDLExportOptions::new().use_space_ident().prefer_single_line_descriptions())
+    sdl_of(&schema(SchemaOptions::default()))
+}
+
+fn sdl_of(schema: &BlogSchema) -> String {
+    schema.sdl_with_options(SDLExportOptions::new().use_space_ident().prefer_single_line_descriptions())
 }

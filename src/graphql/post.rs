@@ -12,8 +12,8 @@ use super::date_time::DateTime;
 use super::ids::GlobalId;
 use super::like::Like;
 use super::loaders::PostPage;
+use super::scope;
 use super::user::{self, User};
-use super::{limits, scope};
 use crate::blog::reads::cursor::{self, ListKind};
 use crate::blog::reads::{DataModel, PostView};
 
@@ -146,7 +146,6 @@ impl Post {
     }
 
     /// Q4: the post's comments, oldest first.
-    #[graphql(complexity = "limits::list(first, child_complexity)")]
     async fn comments(
         &self,
         ctx: &Context<'_>,
@@ -162,7 +161,6 @@ impl Post {
     }
 
     /// Q5: the post's likes, newest first.
-    #[graphql(complexity = "limits::list(first, child_complexity)")]
     async fn likes(
         &self,
         ctx: &Context<'_>,

@@ -11,9 +11,9 @@ use super::model::DataModel;
 use super::node::{self, SomeNode};
 use super::post::Post;
 use super::projections::ProjectionStatus;
+use super::scope;
 use super::scope::RequestScope;
 use super::user::User;
-use super::{limits, scope};
 use crate::accounts::Username;
 use crate::blog::ids::UserId;
 use crate::blog::reads;
@@ -91,7 +91,6 @@ impl Query {
     }
 
     /// Q6: the most recent posts, newest first. In V3 at most the 100 that the feed container keeps.
-    #[graphql(complexity = "limits::list(first, child_complexity)")]
     async fn feed(
         &self,
         ctx: &Context<'_>,
@@ -107,7 +106,6 @@ impl Query {
 
     /// Runs one read request of the article under each data model, on the live data, and says what each read did. It
     /// writes nothing, and its charge is the sum of all plans.
-    #[graphql(complexity = "limits::comparison(request, first, child_complexity)")]
     async fn comparison(
         &self,
         ctx: &Context<'_>,

@@ -6,7 +6,7 @@ use async_graphql::{Context, ID, Object, Result, Value};
 use super::at_hand::{AtHand, One, Scope};
 use super::connections::{self, PageArguments, PostConnection};
 use super::ids::GlobalId;
-use super::{limits, scope};
+use super::scope;
 use crate::blog::reads::{DataModel, UserView};
 
 /// A user, as one data model sees it.
@@ -53,7 +53,6 @@ impl User {
     }
 
     /// Q3: the user's posts, newest first.
-    #[graphql(complexity = "limits::list(first, child_complexity)")]
     async fn posts(
         &self,
         ctx: &Context<'_>,

@@ -4,7 +4,7 @@
 use std::{fmt, sync::Arc};
 
 use async_graphql::{
-    ServerError,
+    Name, ServerError,
     parser::{
         parse_query,
         types::{ExecutableDocument, OperationDefinition},
@@ -12,7 +12,11 @@ use async_graphql::{
 };
 use quick_cache::{Weighter, sync::Cache};
 
-use super::document_limits::{OverLimit, check_expansion, check_size};
+use super::{
+    document_limits::DocumentLimits,
+    document_size::{DocumentSize, SizeError},
+    limit_exceeded::LimitExceeded,
+};
 
 /// The longest document that is kept, in bytes.
 const CACHED_DOCUMENT_BYTES_MAX: usize = 8 * 1024;
@@ -29,7 +33,25 @@ pub enum DocumentError {
     #[error("{0}")]
     Syntax(ServerError),
     #[error(transparent)]
-    OverLimit(#[from] OverLimit),
+    OverLimit(#[from] LimitExceeded),
+    #[error("The fragment \"{0}\" spreads itself.")]
+    FragmentCycle(Name),
+}
+
+impl From<SizeError> for DocumentError {
+    fn from(error: SizeError) -> Self {
+        match error {
+            SizeError::OverLimit(exceeded) => Self::OverLimit(exceeded),
+            SizeError::FragmentCycle(name) => Self::FragmentCycle(name),
+        }
+    }
+}
+
+/// A parsed document within the limits.
+#[derive(Debug)]
+pub struct Document {
+    pub definitions: ExecutableDocument,
+    pub size: DocumentSize,
 }
 
 /// Why there is no operation to execute.
@@ -43,24 +65,31 @@ pub enum OperationError {
 
 /// Parses documents and keeps those that were parsed lately.
 pub struct Documents {
-    cache: Cache<String, Arc<ExecutableDocument>, TextWeighter>,
+    limits: DocumentLimits,
+    cache: Cache<String, Arc<Document>, TextWeighter>,
 }
 
 impl Documents {
-    pub fn new() -> Self {
-        Self { cache: Cache::with_weighter(CACHE_DOCUMENTS_EXPECTED, CACHE_BYTES_MAX, TextWeighter) }
+    pub fn new(limits: DocumentLimits) -> Self {
+        let cache = Cache::with_weighter(CACHE_DOCUMENTS_EXPECTED, CACHE_BYTES_MAX, TextWeighter);
+        Self { limits, cache }
+    }
+
+    /// What every document keeps.
+    pub fn limits(&self) -> &DocumentLimits {
+        &self.limits
     }
 
     /// The document of a text.
-    pub fn parse(&self, text: &str) -> Result<Arc<ExecutableDocument>, DocumentError> {
+    pub fn parse(&self, text: &str) -> Result<Arc<Document>, DocumentError> {
         if let Some(document) = self.cache.get(text) {
             return Ok(document);
         }
-        check_size(text)?;
-        let document =
+        self.limits.check_text(text)?;
+        let definitions =
             parse_query(text).map_err(|error| DocumentError::Syntax(syntax_error(error.into())))?;
-        check_expansion(&document)?;
-        let document = Arc::new(document);
+        let size = self.limits.measure(&definitions, text.len())?;
+        let document = Arc::new(Document { definitions, size });
         if text.len() <= CACHED_DOCUMENT_BYTES_MAX {
             self.cache.insert(text.to_owned(), Arc::clone(&document));
         }
@@ -74,12 +103,6 @@ fn syntax_error(mut error: ServerError) -> ServerError {
         error.message = format!("Syntax error: {expectation}.");
     }
     error
-}
-
-impl Default for Documents {
-    fn default() -> Self {
-        Self::new()
-    }
 }
 
 impl fmt::Debug for Documents {
@@ -109,8 +132,8 @@ pub fn select_operation<'a>(
 #[derive(Clone)]
 struct TextWeighter;
 
-impl Weighter<String, Arc<ExecutableDocument>> for TextWeighter {
-    fn weight(&self, text: &String, _document: &Arc<ExecutableDocument>) -> u64 {
+impl Weighter<String, Arc<Document>> for TextWeighter {
+    fn weight(&self, text: &String, _document: &Arc<Document>) -> u64 {
         text.len() as u64
     }
 }
@@ -119,8 +142,8 @@ impl Weighter<String, Arc<ExecutableDocument>> for TextWeighter {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Arc<ExecutableDocument>, DocumentError> {
-        Documents::new().parse(text)
+    fn parse(text: &str) -> Result<Arc<Document>, DocumentError> {
+        Documents::new(DocumentLimits::default()).parse(text)
     }
 
     #[test]
@@ -141,14 +164,14 @@ mod tests {
 
     #[test]
     fn same_text_is_parsed_once() {
-        let documents = Documents::new();
+        let documents = Documents::new(DocumentLimits::default());
         let (first, second) = (documents.parse("{ a }").unwrap(), documents.parse("{ a }").unwrap());
         assert!(Arc::ptr_eq(&first, &second));
     }
 
     #[test]
     fn document_cache_stays_within_its_bytes() {
-        let documents = Documents::new();
+        let documents = Documents::new(DocumentLimits::default());
         for number in 0..2_000 {
             documents.parse(&format!("{{ a{number} # {} \n }}", "x".repeat(1_000))).unwrap();
         }
@@ -158,15 +181,16 @@ mod tests {
     #[test]
     fn operation_is_chosen_by_name_or_by_being_the_only_one() {
         let document = parse("query A { a } mutation B { b }").unwrap();
-        assert!(select_operation(&document, Some("B")).is_ok());
+        let document = &document.definitions;
+        assert!(select_operation(document, Some("B")).is_ok());
         assert_eq!(
-            select_operation(&document, Some("C")).unwrap_err(),
+            select_operation(document, Some("C")).unwrap_err(),
             OperationError::Unknown("C".to_owned())
         );
-        assert_eq!(select_operation(&document, None).unwrap_err(), OperationError::Ambiguous);
+        assert_eq!(select_operation(document, None).unwrap_err(), OperationError::Ambiguous);
 
         let anonymous = parse("{ a }").unwrap();
-        assert!(select_operation(&anonymous, None).is_ok());
-        assert!(select_operation(&anonymous, Some("A")).is_err());
+        assert!(select_operation(&anonymous.definitions, None).is_ok());
+        assert!(select_operation(&anonymous.definitions, Some("A")).is_err());
     }
 }

@@ -1,116 +1,124 @@
-//! Bounds on documents, checked before anything expensive is done with them. The parser, the validator and
-//! the executor recurse, and walk through a fragment again wherever it is spread.
+//! Bounds on documents: what they are, and the walk over a text that keeps them before anything is built from it. The
+//! parser, the validator and the executor recurse, and visit a fragment again wherever it is spread; what a document
+//! amounts to once it is parsed is the affair of [`document_size`](super::document_size).
 
-use std::collections::HashMap;
+use super::limit_exceeded::LimitExceeded;
 
-use async_graphql::parser::types::{ExecutableDocument, Selection, SelectionSet};
+/// The longest document, in bytes. Long texts belong into variables.
+pub const DOCUMENT_BYTES_MAX: usize = 64 * 1024;
 
-/// How deep brackets of all kinds may nest in a document. The parser and the executor recurse.
-pub const DOCUMENT_NESTING_MAX: usize = 128;
+/// How many tokens a document may have, also with its fragments written out. GraphiQL's introspection has about 250.
+pub const DOCUMENT_TOKENS_MAX: usize = 5_000;
 
-/// How many tokens a document may have. GraphiQL's introspection query has about 250.
-pub const DOCUMENT_TOKENS_MAX: usize = 10_000;
+/// How deep selections may nest. The introspection query of GraphiQL takes 15.
+pub const DOCUMENT_DEPTH_MAX: usize = 16;
 
-/// How many selections a document may have once every fragment is put where it is spread. Fragments that
-/// spread others twice would otherwise double the work with every level.
-pub const EXPANDED_SELECTIONS_MAX: usize = 10_000;
+/// How many fields and fragments a document may select, with every fragment written out.
+pub const DOCUMENT_SELECTIONS_MAX: usize = 1_000;
 
-/// Which bound a document exceeds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum OverLimit {
-    #[error("The document nests deeper than {DOCUMENT_NESTING_MAX} levels.")]
-    Nesting,
-    #[error("The document has more than {DOCUMENT_TOKENS_MAX} tokens.")]
-    Tokens,
-    #[error("The document selects more than {EXPANDED_SELECTIONS_MAX} fields through its fragments.")]
-    Selections,
+/// How many fields of a document may be renamed.
+pub const DOCUMENT_ALIASES_MAX: usize = 50;
+
+/// How many directives a document may have.
+pub const DOCUMENT_DIRECTIVES_MAX: usize = 50;
+
+/// How many fields a query may select at its root.
+pub const QUERY_ROOT_FIELDS_MAX: usize = 20;
+
+/// How many commands one mutation may issue.
+pub const MUTATION_ROOT_FIELDS_MAX: usize = 10;
+
+/// How deep brackets of all kinds may nest in a document. Fixed, since the parser recurses.
+pub const BRACKETS_MAX: usize = 64;
+
+/// How deep selections and fragments may nest together. Fixed, since whatever walks a document recurses so deep.
+pub const LEVELS_MAX: usize = 32;
+
+/// What a document may be.
+#[derive(Debug, Clone, Copy)]
+pub struct DocumentLimits {
+    pub bytes_max: usize,
+    /// At most [`LEVELS_MAX`] has a meaning.
+    pub depth_max: usize,
+    pub tokens_max: usize,
+    pub selections_max: usize,
+    pub aliases_max: usize,
+    pub directives_max: usize,
+    pub query_root_fields_max: usize,
+    pub mutation_root_fields_max: usize,
 }
 
-/// Walks over the text once, counting tokens and open brackets, without building anything.
-pub fn check_size(text: &str) -> Result<(), OverLimit> {
-    let bytes = text.as_bytes();
-    let (mut position, mut tokens, mut nesting) = (0, 0_usize, 0_usize);
-    while let Some(&byte) = bytes.get(position) {
-        let length = match byte {
-            b' ' | b'\t' | b'\n' | b'\r' | b',' => {
-                position += 1;
-                continue;
-            }
-            b'#' => {
-                position += length_until(&bytes[position..], |byte| matches!(byte, b'\n' | b'\r'));
-                continue;
-            }
-            b'{' | b'(' | b'[' => {
-                nesting += 1;
-                1
-            }
-            b'}' | b')' | b']' => {
-                nesting = nesting.saturating_sub(1);
-                1
-            }
-            b'"' => string_length(&bytes[position..]),
-            _ if is_word(byte) => length_until(&bytes[position..], |byte| !is_word(byte)),
-            _ => 1,
-        };
-        position += length;
-        tokens += 1;
-        if nesting > DOCUMENT_NESTING_MAX {
-            return Err(OverLimit::Nesting);
-        }
-        if tokens > DOCUMENT_TOKENS_MAX {
-            return Err(OverLimit::Tokens);
+impl Default for DocumentLimits {
+    fn default() -> Self {
+        Self {
+            bytes_max: DOCUMENT_BYTES_MAX,
+            depth_max: DOCUMENT_DEPTH_MAX,
+            tokens_max: DOCUMENT_TOKENS_MAX,
+            selections_max: DOCUMENT_SELECTIONS_MAX,
+            aliases_max: DOCUMENT_ALIASES_MAX,
+            directives_max: DOCUMENT_DIRECTIVES_MAX,
+            query_root_fields_max: QUERY_ROOT_FIELDS_MAX,
+            mutation_root_fields_max: MUTATION_ROOT_FIELDS_MAX,
         }
     }
-    Ok(())
 }
 
-/// Counts what the operations select with all fragments expanded, looking at each fragment once.
-pub fn check_expansion(document: &ExecutableDocument) -> Result<(), OverLimit> {
-    let mut expansion = Expansion { document, fragments: HashMap::new() };
-    let mut selections = 0_usize;
-    for (_, operation) in document.operations.iter() {
-        selections = selections.saturating_add(expansion.count(&operation.node.selection_set.node, 0)?);
-    }
-    if selections > EXPANDED_SELECTIONS_MAX { Err(OverLimit::Selections) } else { Ok(()) }
-}
-
-struct Expansion<'a> {
-    document: &'a ExecutableDocument,
-    /// The selections of the fragments counted so far.
-    fragments: HashMap<&'a str, usize>,
-}
-
-impl<'a> Expansion<'a> {
-    /// The depth also ends the walk through a fragment that spreads itself.
-    fn count(&mut self, selections: &'a SelectionSet, depth: usize) -> Result<usize, OverLimit> {
-        if depth > DOCUMENT_NESTING_MAX {
-            return Err(OverLimit::Nesting);
-        }
-        let mut sum = selections.items.len();
-        for selection in &selections.items {
-            let inner = match &selection.node {
-                Selection::Field(field) => self.count(&field.node.selection_set.node, depth + 1)?,
-                Selection::InlineFragment(fragment) => {
-                    self.count(&fragment.node.selection_set.node, depth + 1)?
+impl DocumentLimits {
+    /// Looks at the length of a text, then walks over it once, counting tokens and open brackets.
+    ///
+    /// # Errors
+    /// The first limit that the text exceeds.
+    pub fn check_text(&self, text: &str) -> Result<(), LimitExceeded> {
+        self.check_bytes(text.len())?;
+        let bytes = text.as_bytes();
+        let (mut position, mut tokens, mut brackets) = (0, 0_usize, 0_usize);
+        while let Some(&byte) = bytes.get(position) {
+            let length = match byte {
+                b' ' | b'\t' | b'\n' | b'\r' | b',' => {
+                    position += 1;
+                    continue;
                 }
-                Selection::FragmentSpread(spread) => {
-                    self.count_fragment(spread.node.fragment_name.node.as_str(), depth + 1)?
+                b'#' => {
+                    position += length_until(&bytes[position..], |byte| matches!(byte, b'\n' | b'\r'));
+                    continue;
                 }
+                b'{' | b'(' | b'[' => {
+                    brackets += 1;
+                    1
+                }
+                b'}' | b')' | b']' => {
+                    brackets = brackets.saturating_sub(1);
+                    1
+                }
+                b'"' => string_length(&bytes[position..]),
+                b'.' if bytes[position..].starts_with(b"...") => 3,
+                _ if is_word(byte) => length_until(&bytes[position..], |byte| !is_word(byte)),
+                _ => 1,
             };
-            sum = sum.saturating_add(inner);
+            position += length;
+            tokens += 1;
+            at_most(BRACKETS_MAX, brackets, "document-brackets", "nested brackets")?;
+            self.check_tokens(tokens)?;
         }
-        Ok(sum)
+        Ok(())
     }
 
-    fn count_fragment(&mut self, name: &'a str, depth: usize) -> Result<usize, OverLimit> {
-        if let Some(&counted) = self.fragments.get(name) {
-            return Ok(counted);
-        }
-        let Some(fragment) = self.document.fragments.get(name) else { return Ok(0) };
-        let counted = self.count(&fragment.node.selection_set.node, depth)?;
-        self.fragments.insert(name, counted);
-        Ok(counted)
+    pub(super) fn check_bytes(&self, bytes: usize) -> Result<(), LimitExceeded> {
+        at_most(self.bytes_max, bytes, "document-bytes-max", "bytes")
     }
+
+    pub(super) fn check_tokens(&self, tokens: usize) -> Result<(), LimitExceeded> {
+        at_most(self.tokens_max, tokens, "document-tokens-max", "tokens, with its fragments written out")
+    }
+}
+
+pub(super) fn at_most(
+    max: usize,
+    actual: usize,
+    limit: &'static str,
+    unit: &'static str,
+) -> Result<(), LimitExceeded> {
+    LimitExceeded::new(limit, max, "The document has more than", unit).unless(actual <= max)
 }
 
 /// Names and numbers; a byte of a character beyond ASCII counts as one so that it is one step.
@@ -149,82 +157,53 @@ mod tests {
     use super::*;
     use crate::http::document::{DocumentError, Documents};
 
-    fn parse(text: &str) -> Result<(), DocumentError> {
-        Documents::new().parse(text).map(drop)
-    }
-
-    #[test]
-    fn document_at_the_nesting_limit_is_parsed_and_one_beyond_is_refused() {
-        let nested = |depth: usize| format!("{}a{}", "{a".repeat(depth - 1) + "{", "}".repeat(depth));
-        assert!(!matches!(
-            parse(&nested(DOCUMENT_NESTING_MAX)),
-            Err(DocumentError::OverLimit(OverLimit::Nesting))
-        ));
-        assert!(matches!(
-            parse(&nested(DOCUMENT_NESTING_MAX + 1)),
-            Err(DocumentError::OverLimit(OverLimit::Nesting))
-        ));
-    }
-
-    #[test]
-    fn nested_lists_and_objects_are_bounded_like_selections() {
-        for (open, close) in [("[", "]"), ("{a:", "}")] {
-            let value = open.repeat(100_000) + "1" + &close.repeat(100_000);
-            assert!(matches!(
-                parse(&format!("{{a(b:{value})}}")),
-                Err(DocumentError::OverLimit(OverLimit::Nesting))
-            ));
-            assert!(matches!(
-                parse(&format!("{{a(b:{}", open.repeat(100_000))),
-                Err(DocumentError::OverLimit(OverLimit::Nesting))
-            ));
+    /// The limit that a text exceeds.
+    fn exceeded(text: &str) -> Option<&'static str> {
+        match Documents::new(DocumentLimits::default()).parse(text) {
+            Err(DocumentError::OverLimit(exceeded)) => Some(exceeded.limit),
+            _ => None,
         }
-        let variable_type = "[".repeat(100_000);
-        assert!(matches!(
-            parse(&format!("query($a: {variable_type}")),
-            Err(DocumentError::OverLimit(OverLimit::Nesting))
-        ));
+    }
+
+    fn is_parsed(text: &str) -> bool {
+        Documents::new(DocumentLimits::default()).parse(text).is_ok()
     }
 
     #[test]
-    fn document_with_too_many_tokens_is_refused_before_it_is_parsed() {
-        let long = format!("{{{}}}", "a ".repeat(DOCUMENT_TOKENS_MAX));
-        assert!(matches!(parse(&long), Err(DocumentError::OverLimit(OverLimit::Tokens))));
-        assert!(parse(&format!("{{{}}}", "a ".repeat(DOCUMENT_TOKENS_MAX - 2))).is_ok());
+    fn text_at_the_limit_of_bytes_is_parsed_and_one_beyond_is_refused() {
+        let padded = |bytes: usize| format!("{{a}}{:1$}", "", bytes - 3);
+        assert!(is_parsed(&padded(DOCUMENT_BYTES_MAX)));
+        assert_eq!(exceeded(&padded(DOCUMENT_BYTES_MAX + 1)), Some("document-bytes-max"));
+    }
+
+    #[test]
+    fn brackets_of_every_kind_are_bounded_before_the_parser_recurses() {
+        let limit = Some("document-brackets");
+        for (open, close) in [("[", "]"), ("{a:", "}")] {
+            let nested =
+                |depth: usize| format!("{{a(b:{}1{})}}", open.repeat(depth - 2), close.repeat(depth - 2));
+            assert!(is_parsed(&nested(BRACKETS_MAX)), "{open}");
+            assert_eq!(exceeded(&nested(BRACKETS_MAX + 1)), limit, "{open}");
+            assert_eq!(exceeded(&format!("{{a(b:{}", open.repeat(10_000))), limit, "{open}");
+        }
+        assert_eq!(exceeded(&format!("query($a: {}", "[".repeat(10_000))), limit);
+        assert_eq!(exceeded(&"{a".repeat(10_000)), limit);
+    }
+
+    #[test]
+    fn text_with_too_many_tokens_is_refused_before_it_is_parsed() {
+        let long = |tokens: usize| format!("{{a(b:[{}])}}", "1 ".repeat(tokens - 9));
+        assert!(is_parsed(&long(DOCUMENT_TOKENS_MAX)));
+        assert_eq!(exceeded(&long(DOCUMENT_TOKENS_MAX + 1)), Some("document-tokens-max"));
+        assert_eq!(exceeded(&"]".repeat(DOCUMENT_TOKENS_MAX + 1)), Some("document-tokens-max"));
     }
 
     #[test]
     fn brackets_in_strings_and_comments_count_for_nothing() {
         let brackets = "{[(".repeat(1_000);
-        assert!(parse(&format!("{{ a(b: \"{brackets}\") }} # {brackets}")).is_ok());
-        assert!(parse(&format!(r#"{{ a(b: """ {brackets} \""" " {brackets} """) }}"#)).is_ok());
-        assert!(parse(&format!(r#"{{ a(b: "\\\" {brackets}") }}"#)).is_ok());
-        assert!(parse(r#"{ a(b: "\\") { c(d: "") { e } } }"#).is_ok());
-    }
-
-    #[test]
-    fn fragments_that_double_with_every_level_are_refused_without_walking_them() {
-        let doubling = |levels: usize| {
-            let fragments: String = (0..levels)
-                .map(|level| format!(" fragment F{level} on A {{ ...F{} ...F{} }}", level + 1, level + 1))
-                .collect();
-            format!("{{ ...F0 }} {fragments} fragment F{levels} on A {{ a }}")
-        };
-        assert!(parse(&doubling(8)).is_ok());
-        for levels in [20, 100] {
-            let refused = parse(&doubling(levels));
-            assert!(matches!(refused, Err(DocumentError::OverLimit(OverLimit::Selections))), "{levels}");
-        }
-        assert!(matches!(parse(&doubling(400)), Err(DocumentError::OverLimit(OverLimit::Nesting))));
-    }
-
-    #[test]
-    fn fragment_that_spreads_itself_is_refused() {
-        for text in [
-            "{ ...A } fragment A on Q { ...A ...A }",
-            "{ ...A } fragment A on Q { ...B } fragment B on Q { a { ...A } }",
-        ] {
-            assert!(matches!(parse(text), Err(DocumentError::OverLimit(OverLimit::Nesting))), "{text}");
-        }
+        assert!(is_parsed(&format!("{{ a(b: \"{brackets}\") }} # {brackets}")));
+        assert!(is_parsed(&format!(r#"{{ a(b: """ {brackets} \""" " {brackets} """) }}"#)));
+        assert!(is_parsed(&format!(r#"{{ a(b: "\\\" {brackets}") }}"#)));
+        assert!(is_parsed(r#"{ a(b: "\\") { c(d: "") { e } } }"#));
     }
 }

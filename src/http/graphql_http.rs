@@ -1,8 +1,9 @@
 //! `GET` and `POST /graphql` as the GraphQL over HTTP specification (draft of 2025) has it.
 //!
-//! A request passes content negotiation, its parameters, its document, its operation and its variables, in
-//! that order, and only then reaches the service. What the fields mean is the service's affair. The media
-//! types are in [`media_type`](super::media_type), the statuses in [`graphql_response`](super::graphql_response).
+//! A request passes content negotiation, the question of where it comes from, its parameters, its document, its
+//! operation, its variables and its complexity, in that order; then it waits for its turn, and only then reaches the
+//! service. What the fields mean is the service's affair. The media types are in [`media_type`](super::media_type), the
+//! statuses in [`graphql_response`](super::graphql_response).
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,22 +13,25 @@ use async_graphql::{
 };
 use axum::{
     body::Body,
-    http::{HeaderMap, Method, Request as HttpRequest, Response, header::AUTHORIZATION},
+    http::{
+        HeaderMap, HeaderValue, Method, Request as HttpRequest, Response, header::AUTHORIZATION,
+        request::Parts,
+    },
 };
 
 use super::{
+    admission::{Admission, AdmissionLimits},
     completion::OutputTypes,
-    document::{Documents, select_operation},
-    graphql_request::{from_body, from_uri, read_body},
-    graphql_response::{Refusal, executed},
+    cross_site::is_forged,
+    document::{Document, Documents, select_operation},
+    document_limits::DocumentLimits,
+    document_size::DocumentSize,
+    graphql_request::{Asked, BodyLimits},
+    graphql_response::{Refusal, executed, executed_batch},
     graphql_service::{GraphqlService, RequestRejection},
     media_type::{ResponseType, is_json_request},
     variables::{InputTypes, SdlError},
 };
-
-/// The largest body in bytes. A post's content has at most 100,000 characters, which take at most 400,000
-/// bytes, or 600,000 where a client escapes all of them.
-pub const BODY_BYTES_MAX: usize = 1024 * 1024;
 
 /// How long a request may take from its head to its answer.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -35,13 +39,20 @@ pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// What one request may take.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestLimits {
-    pub body_bytes_max: usize,
+    pub body: BodyLimits,
+    pub documents: DocumentLimits,
+    pub admission: AdmissionLimits,
     pub timeout: Duration,
 }
 
 impl Default for RequestLimits {
     fn default() -> Self {
-        Self { body_bytes_max: BODY_BYTES_MAX, timeout: REQUEST_TIMEOUT }
+        Self {
+            body: BodyLimits::default(),
+            documents: DocumentLimits::default(),
+            admission: AdmissionLimits::default(),
+            timeout: REQUEST_TIMEOUT,
+        }
     }
 }
 
@@ -52,6 +63,21 @@ pub struct GraphqlEndpoint {
     input_types: InputTypes,
     output_types: OutputTypes,
     limits: RequestLimits,
+    admission: Admission,
+    allowed_origins: Vec<HeaderValue>,
+}
+
+/// What is sent for one answer: one request, or several in a batch.
+enum Sent<T> {
+    One(T),
+    Batch(Vec<T>),
+}
+
+/// A request that may be executed.
+struct Checked {
+    request: Request,
+    document: Arc<Document>,
+    complexity: usize,
 }
 
 impl GraphqlEndpoint {
@@ -59,11 +85,24 @@ impl GraphqlEndpoint {
     pub fn new(service: Arc<dyn GraphqlService>, sdl: &str, limits: RequestLimits) -> Result<Self, SdlError> {
         Ok(Self {
             service,
-            documents: Documents::new(),
+            documents: Documents::new(limits.documents),
             input_types: InputTypes::from_sdl(sdl)?,
             output_types: OutputTypes::from_sdl(sdl)?,
             limits,
+            admission: Admission::new(limits.admission),
+            allowed_origins: Vec::new(),
         })
+    }
+
+    /// The same, with origins whose pages may send what other sites may not.
+    #[must_use]
+    pub fn with_allowed_origins(self, allowed_origins: Vec<HeaderValue>) -> Self {
+        Self { allowed_origins, ..self }
+    }
+
+    /// The line in which requests wait for execution.
+    pub fn admission(&self) -> &Admission {
+        &self.admission
     }
 
     /// Answers one HTTP request.
@@ -73,8 +112,9 @@ impl GraphqlEndpoint {
         };
         let answer = tokio::time::timeout(self.limits.timeout, self.answer(request)).await;
         match answer.unwrap_or(Err(Refusal::TimedOut(self.limits.timeout))) {
-            Ok(execution) => executed(execution, media_type),
-            Err(refusal) => {
+            Ok(Sent::One(Ok(execution))) => executed(execution, media_type),
+            Ok(Sent::Batch(responses)) => executed_batch(responses, media_type),
+            Ok(Sent::One(Err(refusal))) | Err(refusal) => {
                 // Its text may repeat the request.
                 tracing::debug!(code = refusal.code(), "request refused");
                 refusal.into_response(media_type)
@@ -82,39 +122,70 @@ impl GraphqlEndpoint {
         }
     }
 
-    async fn answer(&self, request: HttpRequest<Body>) -> Result<Execution, Refusal> {
+    async fn answer(&self, request: HttpRequest<Body>) -> Result<Sent<Result<Execution, Refusal>>, Refusal> {
         let (head, body) = request.into_parts();
         let is_read_only = match head.method {
             Method::GET | Method::HEAD => true,
             Method::POST => false,
             _ => return Err(Refusal::MethodNotAllowed),
         };
-        let mut request = if is_read_only {
-            from_uri(&head.uri)?
-        } else if is_json_request(&head.headers) {
-            from_body(&read_body(body, self.limits.body_bytes_max).await?)?
-        } else {
-            return Err(Refusal::UnsupportedMediaType);
-        };
-        let document = self.documents.parse(&request.query)?;
-        let operation = select_operation(&document, request.operation_name.as_deref())?;
-        self.check(operation, &request, is_read_only)?;
-        let bearer = bearer_token(&head.headers)?;
-        request.set_parsed_query(ExecutableDocument::clone(&document));
-        let mut execution = self.service.execute(request, bearer).await?;
-        if !execution.errors.is_empty() {
-            self.output_types.complete(&document, operation, &mut execution);
+        if is_forged(&head.method, &head.headers, &self.allowed_origins) {
+            return Err(Refusal::Forged);
         }
-        Ok(execution)
+        let asked = self.read(&head, body, is_read_only).await?;
+        let bearer = bearer_token(&head.headers)?;
+        match asked {
+            Asked::One(request) => {
+                let checked = self.check(*request, is_read_only)?;
+                let _admitted = self.admission.admit(checked.complexity).await?;
+                Ok(Sent::One(self.execute(checked, bearer).await))
+            }
+            Asked::Batch(requests) => self.answer_batch(requests, bearer).await.map(Sent::Batch),
+        }
     }
 
-    /// Checks all that can be checked of an operation without validating its selections.
-    fn check(
+    async fn read(&self, head: &Parts, body: Body, is_read_only: bool) -> Result<Asked, Refusal> {
+        if is_read_only {
+            return Ok(self.limits.body.parse_uri(&head.uri)?);
+        }
+        if !is_json_request(&head.headers) {
+            return Err(Refusal::UnsupportedMediaType);
+        }
+        Ok(self.limits.body.parse(&self.limits.body.read(body).await?)?)
+    }
+
+    /// Executes the requests of a batch one after the other, as one request: together they keep the limits of one.
+    async fn answer_batch(
         &self,
-        operation: &OperationDefinition,
-        request: &Request,
-        is_read_only: bool,
-    ) -> Result<(), Refusal> {
+        requests: Vec<Request>,
+        bearer: Option<&str>,
+    ) -> Result<Vec<Result<Execution, Refusal>>, Refusal> {
+        let checked: Vec<_> = requests.into_iter().map(|request| self.check(request, false)).collect();
+        let fitting = || checked.iter().filter_map(|checked| checked.as_ref().ok());
+        let size = fitting().fold(DocumentSize::default(), |size, checked| size.and(checked.document.size));
+        self.documents.limits().check(&size)?;
+        let complexity = fitting().fold(0_usize, |sum, checked| sum.saturating_add(checked.complexity));
+        self.service.check_complexity(complexity)?;
+
+        let _admitted = self.admission.admit(complexity).await?;
+        let mut responses = Vec::with_capacity(checked.len());
+        for checked in checked {
+            responses.push(match checked {
+                Ok(checked) => match self.execute(checked, bearer).await {
+                    // Who asks is the same for all of them.
+                    Err(refusal @ Refusal::Rejected(_)) => return Err(refusal),
+                    answer => answer,
+                },
+                Err(refusal) => Err(refusal),
+            });
+        }
+        Ok(responses)
+    }
+
+    /// Checks all that can be checked of a request without validating its selections.
+    fn check(&self, request: Request, is_read_only: bool) -> Result<Checked, Refusal> {
+        let document = self.documents.parse(&request.query)?;
+        let operation = select_operation(&document.definitions, request.operation_name.as_deref())?;
         match operation.ty {
             OperationType::Query => {}
             OperationType::Mutation if is_read_only => return Err(Refusal::MutationOverGet),
@@ -123,7 +194,23 @@ impl GraphqlEndpoint {
         }
         self.input_types
             .check(&operation.variable_definitions, &request.variables)
-            .map_err(Refusal::Variables)
+            .map_err(Refusal::Schema)?;
+        let complexity =
+            self.service.complexity(&document, operation, &request.variables).map_err(Refusal::Schema)?;
+        Ok(Checked { request, document, complexity })
+    }
+
+    async fn execute(&self, checked: Checked, bearer: Option<&str>) -> Result<Execution, Refusal> {
+        let Checked { mut request, document, .. } = checked;
+        let operation_name = request.operation_name.clone();
+        request.set_parsed_query(ExecutableDocument::clone(&document.definitions));
+        let mut execution = self.service.execute(request, bearer).await?;
+        if !execution.errors.is_empty() {
+            let operation: &OperationDefinition =
+                select_operation(&document.definitions, operation_name.as_deref())?;
+            self.output_types.complete(&document.definitions, operation, &mut execution);
+        }
+        Ok(execution)
     }
 }
 

@@ -1,11 +1,28 @@
 //! The parameters of a GraphQL-over-HTTP request, read from a JSON body or from the query of a URL.
 //! Knows whether a request is well-formed; whether its document makes sense is not asked here.
 
+use std::{fmt, time::Duration};
+
 use async_graphql::{Extensions, Request, Variables};
 use axum::{body::Body, extract::Query, http::Uri};
 use bytes::{Bytes, BytesMut};
 use futures::TryStreamExt;
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, DeserializeSeed, SeqAccess, Visitor},
+};
+use serde_json::value::RawValue;
+
+use super::{json_size::VariableLimits, limit_exceeded::LimitExceeded};
+
+/// The largest body in bytes.
+pub const BODY_BYTES_MAX: usize = 1024 * 1024;
+
+/// How long a body may take to arrive.
+pub const BODY_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// How many requests a body may hold as a batch: none.
+pub const BATCH_MAX: usize = 0;
 
 /// How many times the limit of a body is read and thrown away before the answer, so that a client that
 /// writes before it reads sees the answer and not a broken connection.
@@ -14,14 +31,18 @@ const DISCARDED_BODIES_MAX: usize = 4;
 /// Why a request is not a well-formed GraphQL-over-HTTP request.
 #[derive(Debug, thiserror::Error)]
 pub enum MalformedRequest {
-    #[error("The body is larger than {limit_bytes} bytes.")]
-    BodyTooLarge { limit_bytes: usize },
+    #[error(transparent)]
+    BodyTooLarge(LimitExceeded),
+    #[error(transparent)]
+    BodyTooSlow(LimitExceeded),
     #[error("The body could not be read to its end.")]
     BodyBroken,
     #[error("The body is empty: a GraphQL request is a JSON object with a `query`.")]
     BodyMissing,
-    #[error("Batches are not supported: send one GraphQL request per HTTP request.")]
-    Batch,
+    #[error(transparent)]
+    OverLimit(#[from] LimitExceeded),
+    #[error("The batch is empty.")]
+    BatchEmpty,
     #[error("The body is not a GraphQL request: {}.", without_values(.0))]
     Body(#[source] serde_json::Error),
     #[error("The `query` parameter is missing.")]
@@ -41,65 +62,157 @@ fn without_values(error: &serde_json::Error) -> String {
     }
 }
 
-/// Reads a body of at most so many bytes.
-pub async fn read_body(body: Body, limit_bytes: usize) -> Result<Bytes, MalformedRequest> {
-    let mut chunks = body.into_data_stream();
-    let mut whole = Bytes::new();
-    let mut joined = BytesMut::new();
-    let mut length = 0_usize;
-    while let Some(chunk) = chunks.try_next().await.map_err(|_| MalformedRequest::BodyBroken)? {
-        length = length.saturating_add(chunk.len());
-        if length > limit_bytes {
-            if length > limit_bytes.saturating_mul(DISCARDED_BODIES_MAX) {
-                break;
-            }
-            joined = BytesMut::new();
-        } else if length == chunk.len() {
-            whole = chunk;
-        } else {
-            if joined.is_empty() {
-                joined.extend_from_slice(&whole);
-            }
-            joined.extend_from_slice(&chunk);
+/// What a request may be before its document is looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct BodyLimits {
+    pub bytes_max: usize,
+    /// From the end of the head to the end of the body.
+    pub timeout: Duration,
+    /// Requests in one body; 0 for no batches at all.
+    pub batch_max: usize,
+    pub variables: VariableLimits,
+}
+
+impl Default for BodyLimits {
+    fn default() -> Self {
+        Self {
+            bytes_max: BODY_BYTES_MAX,
+            timeout: BODY_TIMEOUT,
+            batch_max: BATCH_MAX,
+            variables: VariableLimits::default(),
         }
     }
-    match length {
-        _ if length > limit_bytes => Err(MalformedRequest::BodyTooLarge { limit_bytes }),
-        _ if joined.is_empty() => Ok(whole),
-        _ => Ok(joined.freeze()),
-    }
 }
 
-/// The request of a `POST` body.
-pub fn from_body(body: &[u8]) -> Result<Request, MalformedRequest> {
-    match body.trim_ascii_start().first() {
-        None => return Err(MalformedRequest::BodyMissing),
-        Some(b'[') => return Err(MalformedRequest::Batch),
-        Some(_) => {}
-    }
-    let parameters: BodyParameters = serde_json::from_slice(body).map_err(MalformedRequest::Body)?;
-    let query = parameters.query.ok_or(MalformedRequest::QueryMissing)?;
-    Ok(request(query, parameters.operation_name, parameters.variables, parameters.extensions))
+/// What one HTTP request asks.
+#[derive(Debug)]
+pub enum Asked {
+    One(Box<Request>),
+    Batch(Vec<Request>),
 }
 
-/// The request of the query of a `GET` URL.
-pub fn from_uri(uri: &Uri) -> Result<Request, MalformedRequest> {
-    let Query(parameters) =
-        Query::<UrlParameters>::try_from_uri(uri).map_err(|_| MalformedRequest::Parameters)?;
-    let query = parameters.query.ok_or(MalformedRequest::QueryMissing)?;
-    let variables = object("variables", parameters.variables.as_deref())?;
-    let extensions = object("extensions", parameters.extensions.as_deref())?;
-    Ok(request(query, parameters.operation_name, variables, extensions))
+impl BodyLimits {
+    /// Reads a body.
+    ///
+    /// # Errors
+    /// It is too large, too slow, or breaks off.
+    pub async fn read(&self, body: Body) -> Result<Bytes, MalformedRequest> {
+        let seconds = usize::try_from(self.timeout.as_secs()).unwrap_or(usize::MAX);
+        let too_slow = LimitExceeded::new("body-seconds", seconds, "The body took longer than", "seconds");
+        let read = tokio::time::timeout(self.timeout, self.read_to_end(body)).await;
+        read.unwrap_or(Err(MalformedRequest::BodyTooSlow(too_slow)))
+    }
+
+    async fn read_to_end(&self, body: Body) -> Result<Bytes, MalformedRequest> {
+        let mut chunks = body.into_data_stream();
+        let mut whole = Bytes::new();
+        let mut joined = BytesMut::new();
+        let mut length = 0_usize;
+        while let Some(chunk) = chunks.try_next().await.map_err(|_| MalformedRequest::BodyBroken)? {
+            length = length.saturating_add(chunk.len());
+            if length > self.bytes_max {
+                if length > self.bytes_max.saturating_mul(DISCARDED_BODIES_MAX) {
+                    break;
+                }
+                joined = BytesMut::new();
+            } else if length == chunk.len() {
+                whole = chunk;
+            } else {
+                if joined.is_empty() {
+                    joined.extend_from_slice(&whole);
+                }
+                joined.extend_from_slice(&chunk);
+            }
+        }
+        let too_large =
+            LimitExceeded::new("body-bytes-max", self.bytes_max, "The body has more than", "bytes");
+        match length {
+            _ if length > self.bytes_max => Err(MalformedRequest::BodyTooLarge(too_large)),
+            _ if joined.is_empty() => Ok(whole),
+            _ => Ok(joined.freeze()),
+        }
+    }
+
+    /// What the body of a `POST` asks.
+    ///
+    /// # Errors
+    /// It is no GraphQL request, or beyond a limit.
+    pub fn parse(&self, body: &[u8]) -> Result<Asked, MalformedRequest> {
+        match body.trim_ascii_start().first() {
+            None => Err(MalformedRequest::BodyMissing),
+            Some(b'[') => self.parse_batch(body).map(Asked::Batch),
+            Some(_) => {
+                let parameters: BodyParameters<'_> =
+                    serde_json::from_slice(body).map_err(MalformedRequest::Body)?;
+                Ok(Asked::One(Box::new(self.request(parameters)?)))
+            }
+        }
+    }
+
+    fn parse_batch(&self, body: &[u8]) -> Result<Vec<Request>, MalformedRequest> {
+        let too_many =
+            LimitExceeded::new("batch-max", self.batch_max, "A batch may not have more than", "requests");
+        too_many.unless(self.batch_max > 0)?;
+        let mut reader = serde_json::Deserializer::from_slice(body);
+        let parameters = AtMost(self.batch_max)
+            .deserialize(&mut reader)
+            .and_then(|parameters| reader.end().map(|()| parameters));
+        let parameters = match parameters {
+            Ok(Some(parameters)) => parameters,
+            Ok(None) => return Err(too_many.into()),
+            Err(error) => return Err(MalformedRequest::Body(error)),
+        };
+        if parameters.is_empty() {
+            return Err(MalformedRequest::BatchEmpty);
+        }
+        parameters.into_iter().map(|parameters| self.request(parameters)).collect()
+    }
+
+    fn request(&self, parameters: BodyParameters<'_>) -> Result<Request, MalformedRequest> {
+        let query = parameters.query.ok_or(MalformedRequest::QueryMissing)?;
+        let variables = self.object("variables", parameters.variables.map(RawValue::get))?;
+        let extensions = self.object("extensions", parameters.extensions.map(RawValue::get))?;
+        Ok(request(query, parameters.operation_name, variables, extensions))
+    }
+
+    /// What the query of a `GET` URL asks.
+    ///
+    /// # Errors
+    /// It is no GraphQL request, or beyond a limit.
+    pub fn parse_uri(&self, uri: &Uri) -> Result<Asked, MalformedRequest> {
+        let Query(parameters) =
+            Query::<UrlParameters>::try_from_uri(uri).map_err(|_| MalformedRequest::Parameters)?;
+        let query = parameters.query.ok_or(MalformedRequest::QueryMissing)?;
+        let variables = self.object("variables", parameters.variables.as_deref())?;
+        let extensions = self.object("extensions", parameters.extensions.as_deref())?;
+        Ok(Asked::One(Box::new(request(query, parameters.operation_name, variables, extensions))))
+    }
+
+    fn object<T: DeserializeOwned>(
+        &self,
+        name: &'static str,
+        json: Option<&str>,
+    ) -> Result<Option<T>, MalformedRequest> {
+        match json {
+            None | Some("") => Ok(None),
+            Some(json) => {
+                self.variables.check(json)?;
+                serde_json::from_str(json).map_err(|source| MalformedRequest::Parameter { name, source })
+            }
+        }
+    }
 }
 
 /// What is null or left out in a body is the same; what is empty in a URL is, too.
 #[derive(Deserialize)]
-struct BodyParameters {
+struct BodyParameters<'a> {
     query: Option<String>,
     #[serde(rename = "operationName")]
     operation_name: Option<String>,
-    variables: Option<Variables>,
-    extensions: Option<Extensions>,
+    #[serde(borrow)]
+    variables: Option<&'a RawValue>,
+    #[serde(borrow)]
+    extensions: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -109,6 +222,40 @@ struct UrlParameters {
     operation_name: Option<String>,
     variables: Option<String>,
     extensions: Option<String>,
+}
+
+/// Reads a list of at most so many requests; of a longer one only the one more that shows it.
+struct AtMost(usize);
+
+impl<'de> DeserializeSeed<'de> for AtMost {
+    type Value = Option<Vec<BodyParameters<'de>>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for AtMost {
+    type Value = Option<Vec<BodyParameters<'de>>>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a batch of GraphQL requests")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+        let mut read = Vec::new();
+        while read.len() < self.0 {
+            match entries.next_element()? {
+                Some(entry) => read.push(entry),
+                None => return Ok(Some(read)),
+            }
+        }
+        let mut is_longer = false;
+        while entries.next_element::<serde::de::IgnoredAny>()?.is_some() {
+            is_longer = true;
+        }
+        Ok((!is_longer).then_some(read))
+    }
 }
 
 fn request(
@@ -122,16 +269,4 @@ fn request(
     request.variables = variables.unwrap_or_default();
     request.extensions = extensions.unwrap_or_default();
     request
-}
-
-fn object<T: DeserializeOwned>(
-    name: &'static str,
-    json: Option<&str>,
-) -> Result<Option<T>, MalformedRequest> {
-    match json {
-        None | Some("") => Ok(None),
-        Some(json) => {
-            serde_json::from_str(json).map_err(|source| MalformedRequest::Parameter { name, source })
-        }
-    }
 }

@@ -8,26 +8,37 @@ use axum::{
     body::Body,
     http::{
         HeaderValue, Response, StatusCode,
-        header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
+        header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
     },
 };
 use serde::Serialize;
+use uuid::Uuid;
 
 use super::{
+    admission::{Overloaded, RETRY_AFTER as OVERLOADED_RETRY_AFTER},
     document::{DocumentError, OperationError},
     graphql_request::MalformedRequest,
     graphql_service::RequestRejection,
+    limit_exceeded::LimitExceeded,
     media_type::ResponseType,
 };
 
 /// What a response usually takes, in bytes; the buffer grows when it takes more.
 const RESPONSE_BYTES_EXPECTED: usize = 1024;
 
+/// How many errors of a request are told. A document may have thousands, each as long as a name in it.
+const REQUEST_ERRORS_MAX: usize = 50;
+
 /// Why a request was answered without being executed.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     #[error("The client accepts neither application/graphql-response+json nor application/json.")]
     NotAcceptable,
+    #[error(
+        "The request may come from a page of another site: send it with `Content-Type: application/json`, or with \
+         the header `apollo-require-preflight: true`."
+    )]
+    Forged,
     #[error("The body of a POST must be application/json in UTF-8, as its Content-Type says.")]
     UnsupportedMediaType,
     #[error("The method must be GET or POST.")]
@@ -42,8 +53,13 @@ pub enum Refusal {
     Document(#[from] DocumentError),
     #[error(transparent)]
     Operation(#[from] OperationError),
+    #[error(transparent)]
+    OverLimit(#[from] LimitExceeded),
+    /// What the schema says of variables, or of what is asked. Its code is its own, if it has one.
     #[error("{0}")]
-    Variables(ServerError),
+    Schema(ServerError),
+    #[error(transparent)]
+    Overloaded(#[from] Overloaded),
     #[error(transparent)]
     Rejected(#[from] RequestRejection),
     #[error("The request took longer than {0:?}.")]
@@ -61,7 +77,7 @@ enum Kind {
 impl Refusal {
     /// The response that tells the client.
     pub fn into_response(self, media_type: ResponseType) -> Response<Body> {
-        let (kind, code) = self.classify();
+        let (kind, _) = self.classify();
         let status = match (kind, media_type) {
             (Kind::Http(status), _) => status,
             (Kind::RequestError, ResponseType::GraphqlResponse) => StatusCode::BAD_REQUEST,
@@ -75,12 +91,13 @@ impl Refusal {
         let challenged = matches!(self, Self::Rejected(RequestRejection::InvalidToken));
         let retry_after = match self {
             Self::Rejected(RequestRejection::Unavailable { retry_after }) => retry_after,
+            Self::Overloaded(Overloaded) => Some(OVERLOADED_RETRY_AFTER),
             _ => None,
         };
+        // What is left of such a body is not waited for.
+        let is_last = matches!(self, Self::Malformed(MalformedRequest::BodyTooSlow(_)));
 
-        let (errors, extensions) = ([self.into_error(code)], not_charged());
-        let body = encode(&ResponseBody { data: None, errors: &errors, extensions: Some(&extensions) });
-        let mut response = respond(status, media_type, body);
+        let mut response = respond(status, media_type, self.into_body());
         let headers = response.headers_mut();
         if let Some(methods) = allowed {
             headers.insert(ALLOW, HeaderValue::from_static(methods));
@@ -93,7 +110,17 @@ impl Refusal {
             let seconds = delay.as_secs() + u64::from(delay.subsec_nanos() > 0);
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
+        if is_last {
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         response
+    }
+
+    /// The body of that response.
+    pub fn into_body(self) -> Vec<u8> {
+        let code = self.code();
+        let (errors, extensions) = ([self.into_error(code)], not_charged());
+        encode(&ResponseBody { data: None, errors: &errors, extensions: Some(&extensions) })
     }
 
     /// The code that clients get.
@@ -109,47 +136,100 @@ impl Refusal {
             Self::MethodNotAllowed | Self::MutationOverGet => {
                 (Kind::Http(Status::METHOD_NOT_ALLOWED), "BAD_USER_INPUT")
             }
-            Self::Malformed(MalformedRequest::BodyTooLarge { .. }) => {
-                (Kind::Http(Status::PAYLOAD_TOO_LARGE), "LIMIT_EXCEEDED")
+            Self::Forged => (Kind::Http(Status::FORBIDDEN), "FORBIDDEN"),
+            Self::Malformed(MalformedRequest::BodyTooLarge(_)) => {
+                (Kind::Http(Status::PAYLOAD_TOO_LARGE), LimitExceeded::CODE)
+            }
+            Self::Malformed(MalformedRequest::BodyTooSlow(_)) => {
+                (Kind::Http(Status::REQUEST_TIMEOUT), LimitExceeded::CODE)
+            }
+            Self::Malformed(MalformedRequest::OverLimit(_)) => {
+                (Kind::Http(Status::BAD_REQUEST), LimitExceeded::CODE)
             }
             Self::Malformed(_) => (Kind::Http(Status::BAD_REQUEST), "BAD_USER_INPUT"),
-            Self::Document(DocumentError::OverLimit(_)) => (Kind::RequestError, "LIMIT_EXCEEDED"),
+            Self::Document(DocumentError::OverLimit(_)) | Self::OverLimit(_) => {
+                (Kind::RequestError, LimitExceeded::CODE)
+            }
+            Self::Document(DocumentError::FragmentCycle(_)) => {
+                (Kind::RequestError, "GRAPHQL_VALIDATION_FAILED")
+            }
             Self::Subscription
             | Self::Document(DocumentError::Syntax(_))
             | Self::Operation(_)
-            | Self::Variables(_) => (Kind::RequestError, "BAD_USER_INPUT"),
+            | Self::Schema(_) => (Kind::RequestError, "BAD_USER_INPUT"),
             Self::Rejected(RequestRejection::InvalidToken) => {
                 (Kind::Http(Status::UNAUTHORIZED), "UNAUTHENTICATED")
             }
-            Self::Rejected(RequestRejection::Unavailable { .. }) | Self::TimedOut(_) => {
-                (Kind::Http(Status::SERVICE_UNAVAILABLE), "UNAVAILABLE")
-            }
+            Self::Rejected(RequestRejection::Unavailable { .. })
+            | Self::Overloaded(_)
+            | Self::TimedOut(_) => (Kind::Http(Status::SERVICE_UNAVAILABLE), "UNAVAILABLE"),
         }
     }
 
     fn into_error(self, code: &'static str) -> ServerError {
         let mut error = match self {
-            Self::Variables(error) | Self::Document(DocumentError::Syntax(error)) => error,
+            Self::Schema(error) | Self::Document(DocumentError::Syntax(error)) => error,
+            Self::OverLimit(exceeded)
+            | Self::Document(DocumentError::OverLimit(exceeded))
+            | Self::Malformed(
+                MalformedRequest::OverLimit(exceeded)
+                | MalformedRequest::BodyTooLarge(exceeded)
+                | MalformedRequest::BodyTooSlow(exceeded),
+            ) => return exceeded.into(),
             other => ServerError::new(other.to_string(), None),
         };
-        error.extensions.get_or_insert_default().set("code", code);
+        let extensions = error.extensions.get_or_insert_default();
+        if extensions.get("code").is_none() {
+            extensions.set("code", code);
+        }
         error
     }
 }
 
 /// The response of an execution.
+pub fn executed(execution: Execution, media_type: ResponseType) -> Response<Body> {
+    let status = match media_type {
+        ResponseType::GraphqlResponse if is_request_error(&execution) => {
+            request_error_status(&execution.errors)
+        }
+        _ => StatusCode::OK,
+    };
+    let headers = execution.http_headers.clone();
+    let mut response = respond(status, media_type, body_of(execution));
+    response.headers_mut().extend(headers);
+    response
+}
+
+/// The response of a batch, in the order of its requests. Each says for itself what became of it.
+pub fn executed_batch(
+    responses: Vec<Result<Execution, Refusal>>,
+    media_type: ResponseType,
+) -> Response<Body> {
+    let mut body = vec![b'['];
+    for (index, response) in responses.into_iter().enumerate() {
+        if index > 0 {
+            body.push(b',');
+        }
+        body.extend(response.map_or_else(Refusal::into_body, body_of));
+    }
+    body.push(b']');
+    respond(StatusCode::OK, media_type, body)
+}
+
+/// Whether an execution never began.
 ///
 /// async-graphql reports an error of the request (validation, a limit) as errors without a path beside null
 /// data. An error of a field has a path, and its null data is a result: such a response keeps its `data`.
-pub fn executed(mut execution: Execution, media_type: ResponseType) -> Response<Body> {
-    let is_request_error = execution.data == Value::Null
+fn is_request_error(execution: &Execution) -> bool {
+    execution.data == Value::Null
         && !execution.errors.is_empty()
-        && execution.errors.iter().all(|error| error.path.is_empty());
-    let status = match media_type {
-        ResponseType::GraphqlResponse if is_request_error => request_error_status(&execution.errors),
-        _ => StatusCode::OK,
-    };
+        && execution.errors.iter().all(|error| error.path.is_empty())
+}
+
+fn body_of(mut execution: Execution) -> Vec<u8> {
+    let is_request_error = is_request_error(&execution);
     if is_request_error {
+        execution.errors.truncate(REQUEST_ERRORS_MAX);
         for error in &mut execution.errors {
             let extensions = error.extensions.get_or_insert_with(ErrorExtensionValues::default);
             if extensions.get("code").is_none() {
@@ -157,14 +237,11 @@ pub fn executed(mut execution: Execution, media_type: ResponseType) -> Response<
             }
         }
     }
-    let body = encode(&ResponseBody {
+    encode(&ResponseBody {
         data: (!is_request_error).then_some(&execution.data),
         errors: &execution.errors,
         extensions: (!execution.extensions.is_empty()).then_some(&execution.extensions),
-    });
-    let mut response = respond(status, media_type, body);
-    response.headers_mut().extend(execution.http_headers);
-    response
+    })
 }
 
 /// Clients find the request charge in every response. What was not executed read and wrote nothing.
@@ -172,10 +249,12 @@ fn not_charged() -> BTreeMap<String, Value> {
     BTreeMap::from([("requestCharge".to_owned(), Value::from(0.0))])
 }
 
-/// The answer to a request whose handler panicked: masked, for the log has the panic.
-pub fn panicked() -> Response<Body> {
+/// The answer to a request whose handler panicked: masked, for the log has the panic under this id.
+pub fn panicked(error_id: Uuid) -> Response<Body> {
     let mut error = ServerError::new("Something went wrong on the server.", None);
-    error.extensions.get_or_insert_default().set("code", "INTERNAL");
+    let extensions = error.extensions.get_or_insert_default();
+    extensions.set("code", "INTERNAL");
+    extensions.set("errorId", error_id.to_string());
     let body = encode(&ResponseBody { data: None, errors: &[error], extensions: None });
     respond(StatusCode::INTERNAL_SERVER_ERROR, ResponseType::Json, body)
 }

@@ -4,16 +4,23 @@
 //! [`graphql_http`] to the [`GraphqlService`](graphql_service::GraphqlService) that the composition root
 //! gives. Nothing here knows the domain, the schema's types or the store.
 
+pub mod admission;
 pub mod completion;
+pub mod cross_site;
 pub mod document;
 pub mod document_limits;
+pub mod document_size;
 pub mod graphql_http;
 pub mod graphql_request;
 pub mod graphql_response;
 pub mod graphql_service;
 pub mod health;
+pub mod hosts;
+pub mod json_size;
+pub mod limit_exceeded;
 pub mod media_type;
 pub mod router;
+pub mod security_headers;
 pub mod server;
 pub mod static_files;
 pub mod variables;

@@ -1,57 +1,111 @@
-//! Which path is answered by whom, and what holds for all of them: no panic ends a connection without an
-//! answer, and no other origin reads an answer unless the configuration names it.
+//! Which path is answered by whom, and what holds for all of them: no panic ends a connection without an answer, no
+//! other origin reads an answer unless the configuration names it, the server answers to its own names only, and every
+//! answer has the headers that keep browsers from misusing it.
 
-use std::{any::Any, sync::Arc, time::Duration};
+use std::{any::Any, fmt, sync::Arc, time::Duration};
 
 use axum::{
     Router,
     body::Body,
+    extract::Request,
     http::{
-        HeaderMap, HeaderValue, Method, Request, Response, Uri,
-        header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
+        HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri,
+        header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER},
     },
+    middleware::{Next, from_fn, map_response},
+    response::IntoResponse,
     routing::{any, get},
 };
 use tower_http::{
     catch_panic::CatchPanicLayer,
     cors::{AllowOrigin, CorsLayer},
 };
+use uuid::Uuid;
 
 use super::{
     graphql_http::GraphqlEndpoint,
     graphql_response::panicked,
     health::{Readiness, healthz, readyz},
+    hosts::Hosts,
+    security_headers::SecurityHeaders,
     static_files::StaticFiles,
 };
+use crate::lifecycle::panic_message;
 
 /// How long a browser may remember what a preflight allowed.
 const PREFLIGHT_MAX_AGE: Duration = Duration::from_secs(600);
+
+/// What pages of other origins may send, once they have asked.
+const ALLOWED_HEADERS: [HeaderName; 6] = [
+    ACCEPT,
+    AUTHORIZATION,
+    CONTENT_TYPE,
+    HeaderName::from_static("apollo-require-preflight"),
+    HeaderName::from_static("graphql-require-preflight"),
+    HeaderName::from_static("x-apollo-operation-name"),
+];
+
+/// Makes the ids under which the log tells more than a client hears.
+pub type ErrorIds = Arc<dyn Fn() -> Uuid + Send + Sync>;
 
 /// What the router needs from the composition root.
 pub struct HttpParts {
     pub graphql: Arc<GraphqlEndpoint>,
     pub readiness: Arc<dyn Readiness>,
     pub static_files: StaticFiles,
-    /// Origins other than the server's own whose pages may call the API, exactly as browsers send them.
-    pub allowed_origins: Vec<HeaderValue>,
+    pub exposure: Exposure,
+    pub error_ids: ErrorIds,
 }
 
-/// All routes of the process.
+/// Who may reach the server, and by which names.
+#[derive(Debug, Clone)]
+pub struct Exposure {
+    /// Origins other than the server's own whose pages may call the API, exactly as browsers send them.
+    pub allowed_origins: Vec<HeaderValue>,
+    pub hosts: Hosts,
+    /// For how long browsers shall come back over HTTPS only; 0 leaves that to whoever serves HTTPS.
+    pub hsts_seconds: u32,
+}
+
+impl Default for Exposure {
+    fn default() -> Self {
+        Self { allowed_origins: Vec::new(), hosts: Hosts::Any, hsts_seconds: 0 }
+    }
+}
+
+/// All routes of the process. Whoever watches the process may ask for its health under any name.
 pub fn router(parts: HttpParts) -> Router {
-    let HttpParts { graphql, readiness, static_files, allowed_origins } = parts;
-    let graphql = any(move |request: Request<Body>| {
+    let HttpParts { graphql, readiness, static_files, exposure, error_ids } = parts;
+    let Exposure { allowed_origins, hosts, hsts_seconds } = exposure;
+    let graphql = any(move |request: Request| {
         let graphql = Arc::clone(&graphql);
         async move { graphql.handle(request).await }
     });
-    let router = Router::new()
+    let named = Router::new()
         .route("/graphql", with_origins(graphql, allowed_origins))
-        .route("/healthz", get(healthz))
-        .route("/readyz", get(move || readyz(Arc::clone(&readiness))));
-    router
         .fallback(move |method: Method, uri: Uri, headers: HeaderMap| async move {
             static_files.respond(&method, uri.path(), &headers)
         })
-        .layer(CatchPanicLayer::custom(answer_panic))
+        .layer(from_fn(move |request: Request, next: Next| {
+            let is_ours = hosts.take(request.uri(), request.headers());
+            async move { if is_ours { next.run(request).await } else { not_our_name() } }
+        }));
+    let security_headers = SecurityHeaders::new(hsts_seconds);
+    Router::new()
+        .route("/healthz", get(healthz))
+        .route("/readyz", get(move || readyz(Arc::clone(&readiness))))
+        .merge(named)
+        .layer(CatchPanicLayer::custom(move |panic| answer_panic(&error_ids, panic)))
+        .layer(map_response(move |response| {
+            let response = security_headers.add(response);
+            async { response }
+        }))
+}
+
+fn not_our_name() -> Response<Body> {
+    let text =
+        "The server does not answer to the name in the Host header: --allow-host allows another one.\n";
+    (StatusCode::MISDIRECTED_REQUEST, text).into_response()
 }
 
 /// Without origins there is no CORS at all, and a preflight is refused like any method but GET and POST.
@@ -66,12 +120,21 @@ fn with_origins(
         CorsLayer::new()
             .allow_origin(AllowOrigin::list(allowed_origins))
             .allow_methods([Method::GET, Method::POST])
-            .allow_headers([ACCEPT, AUTHORIZATION, CONTENT_TYPE])
+            .allow_headers(ALLOWED_HEADERS)
+            .expose_headers([RETRY_AFTER])
             .max_age(PREFLIGHT_MAX_AGE),
     )
 }
 
-/// The panic itself is logged by the panic hook, which knows where it happened.
-fn answer_panic(_panic: Box<dyn Any + Send>) -> Response<Body> {
-    panicked()
+/// The panic hook has logged where it happened; this line has the id that the client is told.
+fn answer_panic(error_ids: &ErrorIds, panic: Box<dyn Any + Send>) -> Response<Body> {
+    let error_id = error_ids();
+    tracing::error!(%error_id, message = panic_message(&*panic), "a request failed by a panic");
+    panicked(error_id)
+}
+
+impl fmt::Debug for HttpParts {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("HttpParts").field("exposure", &self.exposure).finish_non_exhaustive()
+    }
 }

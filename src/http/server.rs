@@ -19,8 +19,30 @@ use tokio_util::sync::CancellationToken;
 /// How many connections are served at once. More wait in the backlog of the system.
 pub const CONNECTIONS_MAX: usize = 10_000;
 
+/// The longest head of a request, in bytes, with its URL.
+pub const HEADER_BYTES_MAX: usize = 64 * 1024;
+
 /// How long a client may take to send the head of a request, and how long an idle connection is kept.
-pub const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(60);
+pub const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What connections may take.
+#[derive(Debug, Clone, Copy)]
+pub struct ConnectionLimits {
+    pub connections_max: usize,
+    /// At least 8192.
+    pub header_bytes_max: usize,
+    pub header_timeout: Duration,
+}
+
+impl Default for ConnectionLimits {
+    fn default() -> Self {
+        Self {
+            connections_max: CONNECTIONS_MAX,
+            header_bytes_max: HEADER_BYTES_MAX,
+            header_timeout: HEADER_TIMEOUT,
+        }
+    }
+}
 
 /// How long to wait before the next `accept` when the system has no room for another socket.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
@@ -46,6 +68,7 @@ pub enum Stopped {
 pub struct Server {
     listener: TcpListener,
     local_address: SocketAddr,
+    limits: ConnectionLimits,
 }
 
 impl Server {
@@ -54,7 +77,13 @@ impl Server {
         let bind_error = |source| ServerError::Bind { address, source };
         let listener = TcpListener::bind(address).await.map_err(bind_error)?;
         let local_address = listener.local_addr().map_err(bind_error)?;
-        Ok(Self { listener, local_address })
+        Ok(Self { listener, local_address, limits: ConnectionLimits::default() })
+    }
+
+    /// The same with other limits.
+    #[must_use]
+    pub fn with_limits(self, limits: ConnectionLimits) -> Self {
+        Self { limits, ..self }
     }
 
     /// Where it listens: the port is the real one.
@@ -88,7 +117,7 @@ impl Server {
         router: Router,
         stop: &CancellationToken,
     ) {
-        let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let room = Arc::new(Semaphore::new(self.limits.connections_max));
         let accept = async || {
             // The semaphore is never closed, so a permit always comes.
             let permit = Arc::clone(&room).acquire_owned().await.ok();
@@ -101,9 +130,9 @@ impl Server {
                 Some(ended) = connections.join_next() => report(ended),
                 accepted = accept() => match accepted {
                     Ok((stream, permit)) => {
-                        let (router, stop) = (router.clone(), stop.clone());
+                        let (router, stop, limits) = (router.clone(), stop.clone(), self.limits);
                         connections.spawn(async move {
-                            serve_connection(stream, router, stop).await;
+                            serve_connection(stream, router, stop, limits).await;
                             drop(permit);
                         });
                     }
@@ -117,13 +146,20 @@ impl Server {
     }
 }
 
-async fn serve_connection(stream: TcpStream, router: Router, stop: CancellationToken) {
+async fn serve_connection(
+    stream: TcpStream,
+    router: Router,
+    stop: CancellationToken,
+    limits: ConnectionLimits,
+) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "TCP_NODELAY was not set");
     }
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_READ_TIMEOUT)
+        .header_read_timeout(limits.header_timeout)
+        .max_header_size(limits.header_bytes_max)
+        .max_buf_size(limits.header_bytes_max)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
         .with_upgrades();
     tokio::pin!(connection);

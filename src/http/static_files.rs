@@ -5,11 +5,8 @@ use std::borrow::Cow;
 use axum::{
     body::Body,
     http::{
-        HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode,
-        header::{
-            ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH,
-            REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
-        },
+        HeaderMap, HeaderValue, Method, Response, StatusCode,
+        header::{ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH},
     },
 };
 use rust_embed::RustEmbed;
@@ -42,6 +39,7 @@ pub struct WebFile {
 pub struct StaticFiles {
     find: fn(&str) -> Option<WebFile>,
     client_routes: &'static [&'static str],
+    playground: bool,
 }
 
 impl StaticFiles {
@@ -54,12 +52,17 @@ impl StaticFiles {
 
     /// Files found otherwise.
     pub fn from_source(find: fn(&str) -> Option<WebFile>) -> Self {
-        Self { find, client_routes: &[] }
+        Self { find, client_routes: &[], playground: true }
     }
 
     /// First segments of paths that the SPA routes by itself: they answer with its page.
     pub fn with_client_routes(self, client_routes: &'static [&'static str]) -> Self {
         Self { client_routes, ..self }
+    }
+
+    /// Whether there is a playground. Without one its page is not found; what the pages share is.
+    pub fn with_playground(self, playground: bool) -> Self {
+        Self { playground, ..self }
     }
 
     /// Answers a request that no other route took.
@@ -71,20 +74,14 @@ impl StaticFiles {
         } else {
             self.page_or_asset(path.trim_start_matches('/'), headers)
         };
-        for (name, value) in [
-            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-            (CONTENT_SECURITY_POLICY, CONTENT_SECURITY),
-            (REFERRER_POLICY, "same-origin"),
-            (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
-        ] {
-            response.headers_mut().insert(name, HeaderValue::from_static(value));
-        }
+        response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(CONTENT_SECURITY));
         response
     }
 
     fn page_or_asset(&self, path: &str, headers: &HeaderMap) -> Response<Body> {
         let found = match path {
             "" => self.page("index.html"),
+            "graphiql" | "graphiql/" | "graphiql.html" | "graphiql/index.html" if !self.playground => None,
             "graphiql" | "graphiql/" => {
                 self.page("graphiql/index.html").or_else(|| self.page("graphiql.html"))
             }
@@ -95,11 +92,15 @@ impl StaticFiles {
         };
         match found {
             Some((content_type, file)) => serve(path, content_type, file, headers),
-            None if matches!(path, "" | "graphiql" | "graphiql/") && (self.find)("index.html").is_none() => {
+            None if matches!(path, "" | "graphiql" | "graphiql/") && !self.is_built() => {
                 text(StatusCode::OK, HOW_TO_BUILD)
             }
             None => text(StatusCode::NOT_FOUND, "There is nothing here.\n"),
         }
+    }
+
+    fn is_built(&self) -> bool {
+        (self.find)("index.html").is_some()
     }
 
     fn page(&self, name: &str) -> Option<(&'static str, WebFile)> {
@@ -189,6 +190,8 @@ fn content_type(path: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderName;
+
     use super::*;
 
     fn built(path: &str) -> Option<WebFile> {
@@ -223,7 +226,6 @@ mod tests {
             assert_eq!(response.status(), StatusCode::OK, "{path}");
             assert_eq!(header(&response, CONTENT_TYPE), content_type, "{path}");
             assert_eq!(header(&response, CACHE_CONTROL), caching, "{path}");
-            assert_eq!(header(&response, X_CONTENT_TYPE_OPTIONS), "nosniff", "{path}");
             assert_eq!(header(&response, CONTENT_SECURITY_POLICY), CONTENT_SECURITY, "{path}");
         }
     }
@@ -270,6 +272,17 @@ mod tests {
             files.respond(&Method::GET, "/assets/a.js", &HeaderMap::new()).status(),
             StatusCode::NOT_FOUND
         );
+    }
+
+    #[test]
+    fn playground_that_is_switched_off_is_not_found() {
+        let files = StaticFiles::from_source(built).with_playground(false);
+        for path in ["/graphiql", "/graphiql/", "/graphiql.html"] {
+            assert_eq!(respond(path).status(), StatusCode::OK, "{path}");
+            let response = files.respond(&Method::GET, path, &HeaderMap::new());
+            assert_eq!(response.status(), StatusCode::NOT_FOUND, "{path}");
+        }
+        assert_eq!(files.respond(&Method::GET, "/", &HeaderMap::new()).status(), StatusCode::OK);
     }
 
     #[test]

@@ -3,10 +3,12 @@
 use onehop::blog::commands::{
     COMMENT_CHARS_MAX, IDEMPOTENCY_KEY_CHARS_MAX, POST_CONTENT_CHARS_MAX, TITLE_CHARS_MAX,
 };
-use onehop::graphql::limits::{
-    ALIASES_MAX, COMPLEXITY_MAX, DEPTH_MAX, FIELDS_MAX, MUTATION_ROOT_FIELDS_MAX, QUERY_ROOT_FIELDS_MAX,
+use onehop::http::document_limits::{
+    DOCUMENT_ALIASES_MAX, DOCUMENT_DEPTH_MAX, DOCUMENT_SELECTIONS_MAX, MUTATION_ROOT_FIELDS_MAX,
+    QUERY_ROOT_FIELDS_MAX,
 };
-use onehop::http::graphql_http::BODY_BYTES_MAX;
+use onehop::http::graphql_request::BODY_BYTES_MAX;
+use onehop::http::graphql_service::COMPLEXITY_MAX;
 use serde_json::{Value, json};
 
 use crate::caller::Caller;
@@ -179,9 +181,9 @@ async fn a_document_at_a_limit_is_answered_and_one_beyond_it_is_refused() {
         format!("{{ feed(first: 100) {{ nodes {{ comments(first: {first}) {{ nodes {{ id }} }} }} }} }}")
     };
     for (at, beyond, limit) in [
-        (nested(DEPTH_MAX), nested(DEPTH_MAX + 1), DEPTH_MAX),
-        (fields(400), fields(FIELDS_MAX + 1), FIELDS_MAX),
-        (aliases(ALIASES_MAX), aliases(ALIASES_MAX + 1), ALIASES_MAX),
+        (nested(DOCUMENT_DEPTH_MAX), nested(DOCUMENT_DEPTH_MAX + 1), DOCUMENT_DEPTH_MAX),
+        (fields(400), fields(DOCUMENT_SELECTIONS_MAX + 1), DOCUMENT_SELECTIONS_MAX),
+        (aliases(DOCUMENT_ALIASES_MAX), aliases(DOCUMENT_ALIASES_MAX + 1), DOCUMENT_ALIASES_MAX),
         (roots(QUERY_ROOT_FIELDS_MAX), roots(QUERY_ROOT_FIELDS_MAX + 1), QUERY_ROOT_FIELDS_MAX),
         (complex(43), complex(50), COMPLEXITY_MAX),
     ] {

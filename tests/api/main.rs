@@ -31,6 +31,7 @@ mod limits;
 mod ownership;
 mod paging;
 mod posts;
+mod production;
 mod projections;
 mod readme;
 mod reads;

@@ -11,7 +11,7 @@ use onehop::accounts::oidc::{HttpDocuments, OidcVerifier};
 use onehop::accounts::password::HashingCost;
 use onehop::accounts::secret::SigningSecret;
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
-use onehop::api::{ApiParts, router_of};
+use onehop::api::{ApiOptions, ApiParts, router_of};
 use onehop::app::{App, AppOptions, container_specs};
 use onehop::blog::verify::{Report, Verifier};
 use onehop::cli::work::serve_control;
@@ -47,6 +47,7 @@ impl Clock for TickingClock {
 pub struct Setup {
     /// The OpenID Connect provider whose tokens are accepted.
     pub issuer: Option<String>,
+    pub options: ApiOptions,
     /// Whether the readers of the change feed run, and the control socket listens.
     pub in_background: bool,
 }
@@ -80,7 +81,7 @@ impl Server {
             let documents = Arc::new(HttpDocuments::new().unwrap());
             Arc::new(OidcVerifier::new(&issuer, Some("onehop".to_owned()), documents).unwrap())
         });
-        let parts = ApiParts { tokens: tokens.clone(), provider, allowed_origins: Vec::new() };
+        let parts = ApiParts { tokens: tokens.clone(), provider, options: setup.options };
         let router = router_of(&app, parts).unwrap();
         if setup.in_background {
             app.start(None);

@@ -11,7 +11,7 @@ pub mod store;
 
 use std::sync::Arc;
 
-use async_graphql::{Request, Response};
+use async_graphql::{Request, Response, ServerError, Variables};
 use async_trait::async_trait;
 use onehop::accounts::password::{HashingCost, HashingLimits};
 use onehop::accounts::secret::SigningSecret;
@@ -24,7 +24,10 @@ use onehop::blog::items::{AccountItem, CommentItem, LikeItem, PostItem, UserItem
 use onehop::blog::projections;
 use onehop::blog::reads::ReadModels;
 use onehop::changefeed::{self, Processor, Settings};
-use onehop::graphql::{Executor, GlobalId, ProjectionStatus, ProjectionStatuses, Services};
+use onehop::graphql::{Executor, GlobalId, ProjectionStatus, ProjectionStatuses, SchemaOptions, Services};
+use onehop::http::document::{Documents, select_operation};
+use onehop::http::document_limits::DocumentLimits;
+use onehop::http::graphql_service::GraphqlService as _;
 use onehop::lifecycle::Tasks;
 use onehop::store::{
     Clock, ContainerName, ContainerSpec, Fault, Ledger, ManualClock, NewItem, PartitionKey, Store, WriteOp,
@@ -80,7 +83,8 @@ pub async fn empty() -> Blog {
         clock: clock.clone(),
         ids: Arc::new(RandomIds),
     };
-    let executor = Executor::new(services, Authenticator::new(tokens.clone(), None));
+    let authenticator = Authenticator::new(tokens.clone(), None);
+    let executor = Executor::new(services, authenticator, SchemaOptions::default()).expect("an executor");
     Blog { store, clock, reads, executor, tokens, _keeper: keeper }
 }
 
@@ -222,6 +226,13 @@ impl Blog {
     /// Executes a query anonymously.
     pub async fn query(&self, query: &str) -> Response {
         self.executor.execute_as(Request::new(query), None).await
+    }
+
+    /// How complex a document with a single operation is.
+    pub fn complexity(&self, document: &str, variables: serde_json::Value) -> Result<usize, ServerError> {
+        let document = Documents::new(DocumentLimits::default()).parse(document).expect("a document");
+        let operation = select_operation(&document.definitions, None).expect("one operation");
+        self.executor.complexity(&document, operation, &Variables::from_json(variables))
     }
 
     /// Executes a query that has to succeed, and returns its data.

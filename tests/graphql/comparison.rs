@@ -181,8 +181,9 @@ async fn a_document_compares_all_requests_once_with_their_largest_pages_and_not_
         (1..=6).map(field).collect::<Vec<_>>().join(" ")
     };
     blog.data(&format!("{{ {} }}", once("a"))).await;
-    let response = blog.query(&format!("{{ {} {} }}", once("a"), once("b"))).await;
-    assert_eq!(code_and_field(&response), json!(["LIMIT_EXCEEDED", null]));
+    assert!(blog.complexity(&format!("{{ {} }}", once("a")), json!({})).is_ok());
+    let refused = blog.complexity(&format!("{{ {} {} }}", once("a"), once("b")), json!({}));
+    assert!(refused.is_err_and(|error| error.message.contains("complexity-max")));
 }
 
 #[tokio::test]

@@ -1,11 +1,9 @@
 //! How much a request may ask.
 
-use async_graphql::Request;
-use onehop::graphql::limits::{ALIASES_MAX, COMPLEXITY_MAX, DEPTH_MAX};
+use onehop::http::graphql_service::COMPLEXITY_MAX;
 use serde_json::json;
 
 use crate::blog::{empty, post_node, user_node};
-use crate::code_and_field;
 
 /// What GraphiQL sends first.
 const INTROSPECTION: &str = include_str!("introspection.graphql");
@@ -15,22 +13,22 @@ async fn introspection_is_within_the_limits() {
     let blog = empty().await;
     let schema = blog.data(INTROSPECTION).await;
     assert_eq!(schema["__schema"]["queryType"]["name"], "Query");
+    let complexity = blog.complexity(INTROSPECTION, json!({})).unwrap();
+    assert!(complexity < COMPLEXITY_MAX / 2, "{complexity}");
 }
 
 #[tokio::test]
-async fn a_document_beyond_a_limit_is_refused_before_it_reads_anything() {
+async fn a_request_beyond_the_complexity_is_refused_with_the_limit_before_it_reads_anything() {
     let blog = empty().await;
-    let deep = "author { posts { nodes { ".repeat(DEPTH_MAX / 3);
-    let aliases: String = (0..=ALIASES_MAX).map(|number| format!("a{number}: title ")).collect();
+    let interfaces = "{ possibleTypes { interfaces ".repeat(7);
     for document in [
-        format!("{{ feed {{ nodes {{ {deep} id {} }} }} }}", "}}}".repeat(DEPTH_MAX / 3)),
-        format!("{{ feed {{ nodes {{ {aliases} }} }} }}"),
-        format!("{{ {} }}", "viewer { id } ".repeat(21)),
-        format!("mutation {{ {} }}", "likePost(input: { postId: \"x\" }) { post { id } } ".repeat(11)),
         "{ feed(first: 100) { nodes { comments(first: 100) { nodes { id } } } } }".to_owned(),
+        format!("{{ __type(name: \"Node\") {interfaces} {{ name }} {} }}", "}}".repeat(7)),
     ] {
-        let response = blog.query(&document).await;
-        assert_eq!(code_and_field(&response), json!(["LIMIT_EXCEEDED", null]), "{document}");
+        let error = blog.complexity(&document, json!({})).unwrap_err();
+        let error = serde_json::to_value(error).unwrap();
+        let expected = json!({ "code": "LIMIT_EXCEEDED", "limit": "complexity-max", "max": COMPLEXITY_MAX });
+        assert_eq!(error["extensions"], expected, "{document}");
         assert!(blog.store.take_touched().is_empty());
     }
 }
@@ -41,9 +39,8 @@ async fn complexity_counts_a_lists_fields_as_often_as_first_says_also_by_variabl
     let query =
         "query($first: Int!) { feed(first: 100) { nodes { comments(first: $first) { nodes { id } } } } }";
     for (first, is_refused) in [(20, false), (COMPLEXITY_MAX / 100, true)] {
-        let variables = async_graphql::Variables::from_json(json!({ "first": first }));
-        let response = blog.executor.execute_as(Request::new(query).variables(variables), None).await;
-        assert_eq!(!response.errors.is_empty(), is_refused, "{first}: {:?}", response.errors);
+        let complexity = blog.complexity(query, json!({ "first": first }));
+        assert_eq!(complexity.is_err(), is_refused, "{first}: {complexity:?}");
     }
 }
 
@@ -52,12 +49,13 @@ async fn the_largest_pages_of_the_article_are_within_the_limits() {
     let blog = empty().await;
     let post =
         "id title content summary creationDate commentCount likeCount viewerHasLiked author { id username }";
-    blog.data(&format!(
-        "{{ feed(first: 100) {{ edges {{ cursor node {{ {post} }} }} nodes {{ {post} }} }} }}"
-    ))
-    .await;
-    let user = user_node(0);
-    blog.data(&format!("{{ user(id: \"{user}\") {{ posts(first: 100) {{ nodes {{ {post} }} }} }} }}")).await;
     let lists = "comments(first: 100) { nodes { id content author { username } } } likes(first: 100) { nodes { id } }";
-    blog.data(&format!("{{ post(id: \"{}\") {{ {post} {lists} }} }}", post_node(0))).await;
+    for document in [
+        format!("{{ feed(first: 100) {{ edges {{ cursor node {{ {post} }} }} nodes {{ {post} }} }} }}"),
+        format!("{{ user(id: \"{}\") {{ posts(first: 100) {{ nodes {{ {post} }} }} }} }}", user_node(0)),
+        format!("{{ post(id: \"{}\") {{ {post} {lists} }} }}", post_node(0)),
+    ] {
+        blog.complexity(&document, json!({})).unwrap();
+        blog.data(&document).await;
+    }
 }

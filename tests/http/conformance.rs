@@ -2,7 +2,7 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use onehop::http::graphql_http::RequestLimits;
+use onehop::http::{graphql_http::RequestLimits, graphql_request::BodyLimits};
 use serde_json::json;
 
 use crate::{
@@ -40,23 +40,26 @@ async fn client_that_accepts_neither_type_gets_406() {
 }
 
 #[tokio::test]
-async fn post_that_a_browser_sends_without_asking_gets_415() {
+async fn post_that_a_browser_sends_without_asking_gets_403_and_other_types_than_json_415() {
     let toy = Toy::start().await;
     let body = json!({ "query": "mutation { count }" }).to_string();
-    for content_type in [
-        Some("text/plain"),
-        Some("application/x-www-form-urlencoded"),
-        Some("multipart/form-data; boundary=x"),
-        Some("application/json; charset=utf-16"),
-        None,
+    for (content_type, status) in [
+        (Some("text/plain"), 403),
+        (Some("application/x-www-form-urlencoded"), 403),
+        (Some("multipart/form-data; boundary=x"), 403),
+        (None, 403),
+        (Some("application/json; charset=utf-16"), 415),
+        (Some("application/graphql-response+json"), 415),
     ] {
         let mut exchange = request("POST", "/graphql").body(body.clone());
         if let Some(content_type) = content_type {
             exchange = exchange.header("Content-Type", content_type);
         }
         let answer = exchange.send(toy.address).await;
-        assert_eq!(answer.status, 415, "{content_type:?}");
+        assert_eq!(answer.status, status, "{content_type:?}");
         assert!(answer.has_errors() && !answer.has_data());
+        let exchange = request("POST", "/graphql").body(body.clone()).header("apollo-require-preflight", "1");
+        assert_eq!(exchange.send(toy.address).await.status, 415);
     }
     assert_eq!(toy.state.mutations.load(Ordering::Relaxed), 0);
 }
@@ -253,19 +256,9 @@ async fn unknown_property_of_a_body_is_ignored() {
 }
 
 #[tokio::test]
-async fn batch_is_refused_with_the_reason() {
-    let toy = Toy::start().await;
-    for body in [json!([]), json!([{ "query": "mutation { count }" }, { "query": "mutation { count }" }])] {
-        let answer = post(body).send(toy.address).await;
-        assert_eq!(answer.status, 400);
-        assert!(answer.message().contains("Batches are not supported"), "{}", answer.message());
-    }
-    assert_eq!(toy.state.mutations.load(Ordering::Relaxed), 0);
-}
-
-#[tokio::test]
 async fn body_over_the_limit_gets_413_that_names_the_limit() {
-    let limits = RequestLimits { body_bytes_max: 1000, ..RequestLimits::default() };
+    let body = BodyLimits { bytes_max: 1000, ..BodyLimits::default() };
+    let limits = RequestLimits { body, ..RequestLimits::default() };
     let toy = Toy::start_with(Options { limits, ..Options::default() }).await;
     let body = |length: usize| format!("{:length$}", json!({ "query": "{ viewer }" }).to_string());
     assert_eq!(post_text(body(1000)).send(toy.address).await.status, 200);

@@ -1,12 +1,12 @@
 //! Routes other than GraphQL's, panics, and origins.
 
 use axum::http::HeaderValue;
-use onehop::http::health::UnreadyPart;
+use onehop::http::{health::UnreadyPart, router::Exposure};
 use serde_json::json;
 
 use crate::{
     client::{GRAPHQL_RESPONSE, post, request},
-    toy::{Options, Toy},
+    toy::{ERROR_ID, Options, Toy},
 };
 
 const ORIGIN: &str = "https://blog.example";
@@ -36,6 +36,7 @@ async fn panic_of_a_resolver_is_answered_with_a_masked_500() {
     let toy = Toy::start().await;
     let answer = post(json!({ "query": "{ panics }" })).accept(GRAPHQL_RESPONSE).send(toy.address).await;
     assert_eq!((answer.status, answer.code().as_str()), (500, "INTERNAL"));
+    assert_eq!(answer.json()["errors"][0]["extensions"]["errorId"], ERROR_ID.to_string());
     assert!(!answer.text.contains("secret"), "{}", answer.text);
     assert_eq!(post(json!({ "query": "{ viewer }" })).send(toy.address).await.status, 200);
 }
@@ -72,7 +73,8 @@ async fn no_other_origin_reads_an_answer_by_default() {
 #[tokio::test]
 async fn only_an_origin_that_the_configuration_names_reads_answers() {
     let allowed_origins = vec![HeaderValue::from_static(ORIGIN)];
-    let toy = Toy::start_with(Options { allowed_origins, ..Options::default() }).await;
+    let exposure = Exposure { allowed_origins, ..Exposure::default() };
+    let toy = Toy::start_with(Options { exposure, ..Options::default() }).await;
     let preflight = |origin| {
         request("OPTIONS", "/graphql")
             .header("Origin", origin)

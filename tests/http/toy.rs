@@ -12,30 +12,38 @@ use std::{
 
 use async_graphql::{
     Context, EmptySubscription, Enum, ErrorExtensions, ID, InputObject, Object, Request, Response, Schema,
-    Value,
+    ServerError, Value, Variables, parser::types::OperationDefinition,
 };
 use async_trait::async_trait;
-use axum::{Router, http::HeaderValue};
+use axum::Router;
 use onehop::{
     http::{
+        admission::Admission,
+        document::Document,
         graphql_http::{GraphqlEndpoint, RequestLimits},
         graphql_service::{GraphqlService, RequestRejection},
         health::{Readiness, UnreadyPart},
-        router::{HttpParts, router},
-        server::Server,
+        limit_exceeded::LimitExceeded,
+        router::{Exposure, HttpParts, router},
+        server::{ConnectionLimits, Server},
         static_files::StaticFiles,
     },
     lifecycle::Tasks,
 };
 use tokio::sync::Notify;
+use uuid::Uuid;
 
 pub const LONG: Duration = Duration::from_secs(3600);
+
+/// The id of every fault.
+pub const ERROR_ID: Uuid = Uuid::from_u128(7);
 
 /// A server that lives as long as this value.
 pub struct Toy {
     pub address: SocketAddr,
     pub state: Arc<State>,
     pub tasks: Tasks,
+    pub admission: Admission,
 }
 
 /// What the resolvers and the tests share.
@@ -47,20 +55,23 @@ pub struct State {
     pub released: Notify,
 }
 
+#[derive(Clone)]
 pub struct Options {
     pub limits: RequestLimits,
+    pub connections: ConnectionLimits,
     pub stop_deadline: Duration,
     pub unready: Vec<UnreadyPart>,
-    pub allowed_origins: Vec<HeaderValue>,
+    pub exposure: Exposure,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
             limits: RequestLimits::default(),
+            connections: ConnectionLimits::default(),
             stop_deadline: LONG,
             unready: Vec::new(),
-            allowed_origins: Vec::new(),
+            exposure: Exposure::default(),
         }
     }
 }
@@ -72,29 +83,39 @@ impl Toy {
 
     pub async fn start_with(options: Options) -> Self {
         let state = Arc::new(State::default());
-        let router = toy_router(&state, &options);
+        let graphql = toy_endpoint(&state, &options);
+        let admission = graphql.admission().clone();
+        let router = toy_router(graphql, &options);
         let server = Server::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
+        let server = server.with_limits(options.connections);
         let (address, tasks) = (server.local_address(), Tasks::new());
         let (stop, deadline) = (tasks.soft_stop(), options.stop_deadline);
         tasks.spawn("http", async move {
             server.serve(router, stop, deadline).await;
             Ok::<_, Infallible>(())
         });
-        Self { address, state, tasks }
+        Self { address, state, tasks, admission }
     }
 }
 
-fn toy_router(state: &Arc<State>, options: &Options) -> Router {
-    let schema =
-        Schema::build(Query, Mutation, EmptySubscription).data(Arc::clone(state)).limit_depth(5).finish();
-    let sdl = schema.sdl();
-    let graphql = GraphqlEndpoint::new(Arc::new(Service { schema }), &sdl, options.limits).unwrap();
+fn toy_router(graphql: GraphqlEndpoint, options: &Options) -> Router {
     router(HttpParts {
         graphql: Arc::new(graphql),
         readiness: Arc::new(Parts(options.unready.clone())),
         static_files: StaticFiles::from_source(|_| None),
-        allowed_origins: options.allowed_origins.clone(),
+        exposure: options.exposure.clone(),
+        error_ids: Arc::new(|| ERROR_ID),
     })
+}
+
+/// The endpoint alone, for tests without sockets.
+pub fn toy_endpoint(state: &Arc<State>, options: &Options) -> GraphqlEndpoint {
+    let schema =
+        Schema::build(Query, Mutation, EmptySubscription).data(Arc::clone(state)).limit_depth(5).finish();
+    let sdl = schema.sdl();
+    GraphqlEndpoint::new(Arc::new(Service { schema }), &sdl, options.limits)
+        .unwrap()
+        .with_allowed_origins(options.exposure.allowed_origins.clone())
 }
 
 struct Viewer(Option<String>);
@@ -103,8 +124,26 @@ struct Service {
     schema: Schema<Query, Mutation, EmptySubscription>,
 }
 
+/// What a request may select.
+pub const COMPLEXITY_MAX: usize = 40;
+
 #[async_trait]
 impl GraphqlService for Service {
+    fn complexity(
+        &self,
+        document: &Document,
+        _operation: &OperationDefinition,
+        _variables: &Variables,
+    ) -> Result<usize, ServerError> {
+        self.check_complexity(document.size.selections)?;
+        Ok(document.size.selections)
+    }
+
+    fn check_complexity(&self, complexity: usize) -> Result<(), LimitExceeded> {
+        LimitExceeded::new("complexity-max", COMPLEXITY_MAX, "The request asks for more than", "fields")
+            .unless(complexity <= COMPLEXITY_MAX)
+    }
+
     async fn execute(&self, request: Request, bearer: Option<&str>) -> Result<Response, RequestRejection> {
         match bearer {
             Some("forged") => Err(RequestRejection::InvalidToken),

@@ -1,0 +1,298 @@
+//! How complex an operation is, worked out before it runs: its fields, those of a list as often as `first` says. It
+//! follows the types of the SDL and reads nothing. Introspection is counted on the schema itself, which is its data.
+
+mod introspection;
+
+use std::collections::HashMap;
+
+use async_graphql::parser::types::{
+    BaseType, ExecutableDocument, Field, FieldDefinition, OperationDefinition, OperationType, Selection,
+    SelectionSet, Type, TypeKind, TypeSystemDefinition, VariableDefinition,
+};
+use async_graphql::parser::{Error as ParserError, parse_schema};
+use async_graphql::{InputType as _, Positioned, ServerResult, Value, Variables};
+
+use super::comparison::ReadRequest;
+use super::{BlogSchema, sdl_of};
+use crate::blog::reads::FIRST_MAX;
+use crate::compare::plan::ReadPlan;
+use crate::http::limit_exceeded::LimitExceeded;
+use introspection::Introspected;
+
+/// What reading a list adds to its fields: nested lists are one read for each of their parents.
+const LIST_READ: usize = 10;
+/// What each operation of a comparison adds to its fields. All six requests with their largest pages fit into one
+/// document.
+const COMPARED_OPERATION: usize = 5;
+/// How many fields of introspection count as one: no store is asked for them.
+const INTROSPECTED_FIELDS: usize = 2;
+
+/// The argument of a list that says how many items.
+const FIRST: &str = "first";
+
+/// What the schema says about the fields of its types, and how much of them a request may ask.
+pub(super) struct Complexity {
+    types: HashMap<String, HashMap<String, Counted>>,
+    introspected: Introspected,
+    max: usize,
+}
+
+/// How a field counts.
+struct Counted {
+    returns: String,
+    by: By,
+}
+
+enum By {
+    /// Once, and what is selected of it.
+    Itself,
+    /// What is selected of it for each item of a page, of this size unless `first` says otherwise.
+    Page { items_default: usize },
+    /// What is selected of it for each plan, and what the plans read.
+    Comparison { items_default: usize },
+}
+
+impl Complexity {
+    /// # Errors
+    /// The schema's own SDL does not parse.
+    pub(super) fn of_schema(schema: &BlogSchema, max: usize) -> Result<Self, ParserError> {
+        let mut types = HashMap::new();
+        for definition in parse_schema(sdl_of(schema))?.definitions {
+            let TypeSystemDefinition::Type(definition) = definition else { continue };
+            let fields = match definition.node.kind {
+                TypeKind::Object(object) => object.fields,
+                TypeKind::Interface(interface) => interface.fields,
+                _ => continue,
+            };
+            let fields = fields.into_iter().map(|field| counted(field.node)).collect();
+            types.insert(definition.node.name.node.to_string(), fields);
+        }
+        Ok(Self { types, introspected: Introspected::of_schema(schema), max })
+    }
+
+    /// Whether so much may be asked.
+    ///
+    /// # Errors
+    /// It is more than the limit.
+    pub(super) fn check(&self, complexity: usize) -> Result<(), LimitExceeded> {
+        let unit = "fields, those of a list counted for each of its items";
+        LimitExceeded::new("complexity-max", self.max, "The request asks for more than", unit)
+            .unless(complexity <= self.max)
+    }
+
+    /// The complexity of an operation with these variables, or something beyond the limit. Its document is within
+    /// the limits of documents.
+    ///
+    /// # Errors
+    /// The size of a page is no number.
+    pub(super) fn of(
+        &self,
+        document: &ExecutableDocument,
+        operation: &OperationDefinition,
+        variables: &Variables,
+    ) -> ServerResult<usize> {
+        let root = match operation.ty {
+            OperationType::Query => "Query",
+            OperationType::Mutation => "Mutation",
+            OperationType::Subscription => "Subscription",
+        };
+        let asked = Asked { document, definitions: &operation.variable_definitions, variables };
+        self.selections(&asked, &operation.selection_set.node, root)
+    }
+
+    fn selections(&self, asked: &Asked<'_>, selections: &SelectionSet, on: &str) -> ServerResult<usize> {
+        let mut sum = 0_usize;
+        for selection in &selections.items {
+            let more = match &selection.node {
+                Selection::Field(field) => self.field(asked, &field.node, on)?,
+                Selection::InlineFragment(inline) => {
+                    let condition = inline.node.type_condition.as_ref();
+                    let on = condition.map_or(on, |condition| condition.node.on.node.as_str());
+                    self.selections(asked, &inline.node.selection_set.node, on)?
+                }
+                Selection::FragmentSpread(spread) => {
+                    match asked.document.fragments.get(&spread.node.fragment_name.node) {
+                        Some(fragment) => {
+                            let on = fragment.node.type_condition.node.on.node.as_str();
+                            self.selections(asked, &fragment.node.selection_set.node, on)?
+                        }
+                        None => 0,
+                    }
+                }
+            };
+            sum = sum.saturating_add(more);
+            if sum > self.max {
+                break;
+            }
+        }
+        Ok(sum)
+    }
+
+    fn field(&self, asked: &Asked<'_>, field: &Field, on: &str) -> ServerResult<usize> {
+        if matches!(field.name.node.as_str(), "__schema" | "__type") {
+            let max = self.max.saturating_mul(INTROSPECTED_FIELDS);
+            return Ok(self.introspected.fields(asked, field, max).div_ceil(INTROSPECTED_FIELDS));
+        }
+        // Of what is not in the schema nothing is resolved: validation refuses it.
+        let known = self.types.get(on).and_then(|fields| fields.get(field.name.node.as_str()));
+        let Some(Counted { returns, by }) = known else { return Ok(1) };
+        let within = self.selections(asked, &field.selection_set.node, returns)?;
+        Ok(match *by {
+            By::Itself => within.saturating_add(1),
+            By::Page { items_default } => page(asked.items(field, items_default)?, within),
+            By::Comparison { items_default } => {
+                let request = asked.argument(field, "request");
+                // Without a valid request, which validation asks for, nothing is compared.
+                let request = ReadRequest::parse(request).unwrap_or(ReadRequest::Q6);
+                comparison(request, asked.items(field, items_default)?, within)
+            }
+        })
+    }
+}
+
+/// A page counts its fields for each of the items asked for, and the read.
+fn page(items: usize, fields: usize) -> usize {
+    fields.saturating_mul(items).saturating_add(LIST_READ)
+}
+
+/// A comparison counts its fields for each of its plans, and every operation that these may take.
+fn comparison(request: ReadRequest, items: usize, fields: usize) -> usize {
+    let operations = request.operations_max(items) * COMPARED_OPERATION;
+    fields.saturating_mul(ReadPlan::ALL.len()).saturating_add(operations)
+}
+
+/// What is asked: an operation, and what its variables are.
+pub(super) struct Asked<'a> {
+    document: &'a ExecutableDocument,
+    definitions: &'a [Positioned<VariableDefinition>],
+    variables: &'a Variables,
+}
+
+impl Asked<'_> {
+    /// How many items of a list at most.
+    fn items(&self, field: &Field, default: usize) -> ServerResult<usize> {
+        let Some(value) = self.argument(field, FIRST) else { return Ok(default) };
+        let pos = field.arguments.iter().find(|(name, _)| name.node == FIRST).map(|(_, value)| value.pos);
+        let first =
+            i32::parse(Some(value)).map_err(|error| error.into_server_error(pos.unwrap_or_default()))?;
+        // A page size out of bounds is refused by its resolver.
+        Ok(usize::try_from(first).unwrap_or(0).clamp(1, FIRST_MAX))
+    }
+
+    /// The value of an argument, if it was given one.
+    fn argument(&self, field: &Field, name: &str) -> Option<Value> {
+        let value = field.get_argument(name)?.node.clone();
+        let value = value.into_const_with(|name| {
+            let given = self.variables.get(&name);
+            let default = || {
+                let mut definitions = self.definitions.iter().map(|definition| &definition.node);
+                definitions.find(|definition| definition.name.node == name)?.default_value.as_ref()
+            };
+            given.or_else(|| default().map(|default| &default.node)).cloned().ok_or(())
+        });
+        value.ok()
+    }
+}
+
+fn counted(field: FieldDefinition) -> (String, Counted) {
+    let items_default = field.arguments.iter().find(|argument| argument.node.name.node == FIRST).map(
+        |argument| match argument.node.default_value.as_ref().map(|default| &default.node) {
+            Some(Value::Number(number)) => {
+                number.as_i64().and_then(|items| usize::try_from(items).ok()).unwrap_or(FIRST_MAX)
+            }
+            _ => FIRST_MAX,
+        },
+    );
+    let is_compared = field.arguments.iter().any(|argument| argument.node.name.node == "request");
+    let by = match items_default {
+        None => By::Itself,
+        Some(items_default) if is_compared => By::Comparison { items_default },
+        Some(items_default) => By::Page { items_default },
+    };
+    (field.name.node.to_string(), Counted { returns: named(&field.ty.node).to_owned(), by })
+}
+
+/// The type's name without lists.
+fn named(ty: &Type) -> &str {
+    match &ty.base {
+        BaseType::Named(name) => name.as_str(),
+        BaseType::List(item) => named(item),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use async_graphql::parser::parse_query;
+    use serde_json::json;
+
+    use super::*;
+
+    fn checked(document: &str, variables: serde_json::Value) -> ServerResult<usize> {
+        let document = parse_query(document).unwrap();
+        let (_, operation) = document.operations.iter().next().unwrap();
+        let schema = crate::graphql::schema(crate::graphql::SchemaOptions::default());
+        let complexity = Complexity::of_schema(&schema, usize::MAX).unwrap();
+        complexity.of(&document, &operation.node, &Variables::from_json(variables))
+    }
+
+    fn complexity_with(document: &str, variables: serde_json::Value) -> usize {
+        checked(document, variables).unwrap()
+    }
+
+    fn complexity(document: &str) -> usize {
+        complexity_with(document, json!({}))
+    }
+
+    #[test]
+    fn each_field_counts_once_and_those_of_a_page_for_each_item() {
+        assert_eq!(complexity("{ viewer { id username } }"), 3);
+        assert_eq!(complexity("{ feed(first: 7) { nodes { id title } } }"), 7 * 3 + LIST_READ);
+        assert_eq!(complexity("{ feed { nodes { id } } }"), 20 * 2 + LIST_READ);
+        let nested = "{ feed(first: 3) { nodes { comments(first: 5) { nodes { id } } } } }";
+        assert_eq!(complexity(nested), 3 * (1 + 5 * 2 + LIST_READ) + LIST_READ);
+    }
+
+    #[test]
+    fn fragments_count_on_the_types_that_they_name() {
+        let document = "{ node(id: \"x\") { ...P ... on User { posts(first: 2) { nodes { id } } } } }
+                        fragment P on Post { likes(first: 3) { nodes { id } } }";
+        assert_eq!(complexity(document), 1 + (3 * 2 + LIST_READ) + (2 * 2 + LIST_READ));
+    }
+
+    #[test]
+    fn a_page_size_may_be_a_variable_with_or_without_a_default() {
+        let document = "query($n: Int! = 9) { feed(first: $n) { nodes { id } } }";
+        assert_eq!(complexity(document), 9 * 2 + LIST_READ);
+        assert_eq!(complexity_with(document, json!({ "n": 4 })), 4 * 2 + LIST_READ);
+        let missing = "query($n: Int) { feed(first: $n) { nodes { id } } }";
+        assert_eq!(complexity(missing), 20 * 2 + LIST_READ);
+    }
+
+    #[test]
+    fn page_sizes_out_of_bounds_and_unknown_fields_count_and_do_not_overflow() {
+        assert_eq!(complexity("{ feed(first: -5) { nodes { id } } }"), 2 + LIST_READ);
+        assert_eq!(complexity("{ feed(first: 2000000000) { nodes { id } } }"), FIRST_MAX * 2 + LIST_READ);
+        assert_eq!(complexity("{ nothing { at { all } } }"), 1);
+        assert_eq!(page(usize::MAX, usize::MAX), usize::MAX);
+    }
+
+    #[test]
+    fn a_page_size_that_is_no_number_is_refused_where_it_stands() {
+        for first in ["99999999999", "1.5", "\"7\"", "null", "[7]", "$list"] {
+            let document = format!("query($list: [Int]) {{ feed(first: {first}) {{ nodes {{ id }} }} }}");
+            let error = checked(&document, json!({ "list": [7] })).unwrap_err();
+            assert_eq!(error.locations[0].column, 35, "{first}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn a_comparison_counts_what_all_of_its_plans_may_read() {
+        let of = |request, items| {
+            let document = format!("{{ comparison(request: {request}, first: {items}) {{ model }} }}");
+            complexity(&document)
+        };
+        assert_eq!(of("Q1", 100), 4 + COMPARED_OPERATION * 4);
+        assert_eq!(of("Q6", 100), 4 + COMPARED_OPERATION * (2 * 301 + 2));
+        assert!(of("Q6", 10) < of("Q6", 100));
+    }
+}

@@ -1,0 +1,115 @@
+//! Which names the server answers to. A page of another site whose name is made to point at this machine is of the same
+//! origin as the server to its browser; the name is what tells them apart. Knows the `Host` header only.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::http::{HeaderMap, Uri, header::HOST};
+
+/// The names, without ports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hosts {
+    /// Whatever name the request has.
+    Any,
+    /// Names of this machine as it calls itself, and these.
+    OfThisMachineAnd(Vec<String>),
+    /// Only these.
+    Only(Vec<String>),
+}
+
+impl Hosts {
+    /// What was allowed; where nothing was, a server that only its own machine reaches answers to names of this
+    /// machine alone, and any other to every name.
+    pub fn of(allowed: &[String], listen: SocketAddr) -> Self {
+        let allowed: Vec<String> = allowed.iter().map(|host| host.to_ascii_lowercase()).collect();
+        if listen.ip().is_loopback() {
+            Self::OfThisMachineAnd(allowed)
+        } else if allowed.is_empty() {
+            Self::Any
+        } else {
+            Self::Only(allowed)
+        }
+    }
+
+    /// Whether a request is for this server. HTTP/1.1 asks for exactly one `Host`.
+    pub fn take(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+        let (names, is_machine) = match self {
+            Self::Any => return true,
+            Self::OfThisMachineAnd(names) => (names, true),
+            Self::Only(names) => (names, false),
+        };
+        let mut values = headers.get_all(HOST).iter();
+        let (Some(value), None) = (values.next(), values.next()) else { return false };
+        let Some(host) =
+            value.to_str().ok().and_then(|value| value.parse::<axum::http::uri::Authority>().ok())
+        else {
+            return false;
+        };
+        // The target of a request may name a host, too.
+        if uri.host().is_some_and(|other| !other.eq_ignore_ascii_case(host.host())) {
+            return false;
+        }
+        let host = host.host().to_ascii_lowercase();
+        names.contains(&host) || (is_machine && is_of_this_machine(&host))
+    }
+}
+
+fn is_of_this_machine(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host == "localhost" || host.ends_with(".localhost") || address.is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    fn takes(hosts: &Hosts, host: &str) -> bool {
+        let headers = HeaderMap::from_iter([(HOST, HeaderValue::from_str(host).unwrap())]);
+        hosts.take(&Uri::from_static("/graphql"), &headers)
+    }
+
+    fn hosts(allowed: &[&str], listen: &str) -> Hosts {
+        let allowed: Vec<String> = allowed.iter().map(ToString::to_string).collect();
+        Hosts::of(&allowed, listen.parse().unwrap())
+    }
+
+    #[test]
+    fn a_server_for_this_machine_answers_to_names_of_this_machine() {
+        for listen in ["127.0.0.1:8080", "[::1]:8080"] {
+            let hosts = hosts(&[], listen);
+            for own in
+                ["127.0.0.1:8080", "127.0.0.1", "LOCALHOST:9", "blog.localhost", "[::1]:8080", "127.9.9.9"]
+            {
+                assert!(takes(&hosts, own), "{own}");
+            }
+            for other in
+                ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.1", "", "a b"]
+            {
+                assert!(!takes(&hosts, other), "{other}");
+            }
+        }
+        assert!(takes(&hosts(&["Blog.example"], "127.0.0.1:8080"), "blog.EXAMPLE"));
+    }
+
+    #[test]
+    fn a_server_for_others_answers_to_every_name_unless_some_are_allowed() {
+        assert!(takes(&hosts(&[], "0.0.0.0:8080"), "anything.example"));
+        let hosts = hosts(&["blog.example"], "0.0.0.0:8080");
+        assert!(takes(&hosts, "blog.example:443"));
+        assert!(!takes(&hosts, "localhost") && !takes(&hosts, "evil.example"));
+    }
+
+    #[test]
+    fn a_request_without_a_host_or_with_several_is_not_taken() {
+        let hosts = hosts(&[], "127.0.0.1:8080");
+        let uri = Uri::from_static("/");
+        assert!(!hosts.take(&uri, &HeaderMap::new()));
+        let mut twice = HeaderMap::from_iter([(HOST, HeaderValue::from_static("localhost"))]);
+        assert!(hosts.take(&uri, &twice));
+        twice.append(HOST, HeaderValue::from_static("localhost"));
+        assert!(!hosts.take(&uri, &twice));
+        let one = HeaderMap::from_iter([(HOST, HeaderValue::from_static("localhost"))]);
+        assert!(!hosts.take(&Uri::from_static("http://evil.example/graphql"), &one));
+    }
+}

@@ -1,0 +1,100 @@
+//! More requests than the server executes at once: some wait, cheap ones go first, the rest is sent away.
+
+use std::net::SocketAddr;
+
+use onehop::http::{admission::AdmissionLimits, graphql_http::RequestLimits};
+use serde_json::json;
+use tokio::task::JoinHandle;
+
+use crate::{
+    client::{Answer, post, request},
+    toy::{COMPLEXITY_MAX, Options, Toy},
+};
+
+/// A server that executes one request at once, and lets so many wait.
+async fn toy(waiting_max: usize) -> Toy {
+    let admission = AdmissionLimits { executing_max: 1, waiting_max, complexity_max: COMPLEXITY_MAX };
+    let limits = RequestLimits { admission, ..RequestLimits::default() };
+    Toy::start_with(Options { limits, ..Options::default() }).await
+}
+
+/// A request that nobody answers before it is released; it is executing when this returns.
+async fn occupy(toy: &Toy) -> JoinHandle<Answer> {
+    let sent = ask(toy.address, "{ waits }");
+    toy.state.begun.notified().await;
+    sent
+}
+
+#[allow(clippy::disallowed_methods, reason = "a client of a test")]
+fn ask(address: SocketAddr, query: &str) -> JoinHandle<Answer> {
+    tokio::spawn(post(json!({ "query": query })).send(address))
+}
+
+/// Waits until so many wait, without looking at the clock.
+async fn until_waiting(toy: &Toy, number: usize) {
+    while toy.admission.load().waiting < number {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_request_beyond_the_line_gets_503_at_once_and_health_is_told_all_the_same() {
+    let toy = toy(0).await;
+    let occupied = occupy(&toy).await;
+    let answer = post(json!({ "query": "mutation { count }" })).send(toy.address).await;
+    assert_eq!((answer.status, answer.code().as_str()), (503, "UNAVAILABLE"));
+    assert_eq!(answer.header("retry-after"), Some("1"));
+    for path in ["/healthz", "/readyz", "/"] {
+        assert_eq!(request("GET", path).send(toy.address).await.status, 200, "{path}");
+    }
+    toy.state.released.notify_one();
+    assert_eq!(occupied.await.unwrap().status, 200);
+    assert_eq!(post(json!({ "query": "{ viewer }" })).send(toy.address).await.status, 200);
+}
+
+#[tokio::test]
+async fn cheap_requests_are_answered_before_an_expensive_one_that_came_first() {
+    let toy = toy(100).await;
+    let occupied = occupy(&toy).await;
+    let expensive =
+        ask(toy.address, &format!("mutation {{ count nested: __typename {} }}", "count ".repeat(8)));
+    until_waiting(&toy, 1).await;
+    let cheap = [1, 2].map(|_| ask(toy.address, "mutation { count }"));
+    until_waiting(&toy, 3).await;
+    toy.state.released.notify_one();
+    assert_eq!(occupied.await.unwrap().status, 200);
+    let mut counts = Vec::new();
+    for cheap in cheap {
+        counts.push(cheap.await.unwrap().json()["data"]["count"].as_u64().unwrap());
+    }
+    counts.sort_unstable();
+    assert_eq!(counts, [1, 2]);
+    assert!(expensive.await.unwrap().json()["data"]["count"].as_u64().unwrap() > 2);
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_leaves_the_line() {
+    let toy = toy(1).await;
+    let occupied = occupy(&toy).await;
+    let gone = ask(toy.address, "{ viewer }");
+    until_waiting(&toy, 1).await;
+    gone.abort();
+    while toy.admission.load().waiting > 0 {
+        tokio::task::yield_now().await;
+    }
+    let waiting = ask(toy.address, "{ viewer }");
+    until_waiting(&toy, 1).await;
+    toy.state.released.notify_one();
+    assert_eq!((occupied.await.unwrap().status, waiting.await.unwrap().status), (200, 200));
+}
+
+#[tokio::test]
+async fn what_is_refused_takes_no_place() {
+    let toy = toy(0).await;
+    let occupied = occupy(&toy).await;
+    for (query, status) in [("{", 400), ("{ nested { nested { nested { nested", 400)] {
+        assert_eq!(post(json!({ "query": query })).send(toy.address).await.status, status);
+    }
+    toy.state.released.notify_one();
+    assert_eq!(occupied.await.unwrap().status, 200);
+}

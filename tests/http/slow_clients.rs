@@ -1,0 +1,133 @@
+//! Clients that take their time. What they wait for never comes, so that however short a timeout is, only it ends them.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    body::Body,
+    http::{Request, Response, StatusCode},
+};
+use bytes::Bytes;
+use futures::{FutureExt, StreamExt, stream};
+use onehop::http::{graphql_http::RequestLimits, graphql_request::BodyLimits, server::ConnectionLimits};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+use crate::{
+    client::{read_answer, request},
+    toy::{LONG, Options, State, Toy, toy_endpoint},
+};
+
+const SHORT: Duration = Duration::from_millis(1);
+
+fn options(body_timeout: Duration, request_timeout: Duration) -> Options {
+    let body = BodyLimits { timeout: body_timeout, ..BodyLimits::default() };
+    let limits = RequestLimits { body, timeout: request_timeout, ..RequestLimits::default() };
+    Options { limits, ..Options::default() }
+}
+
+fn post(body: Body) -> Request<Body> {
+    Request::post("/graphql").header("content-type", "application/json").body(body).unwrap()
+}
+
+async fn error_of(response: Response<Body>) -> Value {
+    let body = axum::body::to_bytes(response.into_body(), 10_000).await.unwrap();
+    serde_json::from_slice::<Value>(&body).unwrap()["errors"][0]["extensions"].take()
+}
+
+/// A body that is begun and never ended.
+fn stalling() -> Body {
+    let begun = stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(b"{"))]);
+    Body::from_stream(begun.chain(stream::pending()))
+}
+
+/// A body of which there is always a little more, a moment later.
+fn dripping() -> Body {
+    Body::from_stream(stream::repeat(()).then(|()| async {
+        tokio::task::yield_now().await;
+        Ok::<_, std::io::Error>(Bytes::new())
+    }))
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_arrive_in_its_own_time_gets_408_and_the_connection_is_closed() {
+    for body in [stalling(), dripping()] {
+        let endpoint = toy_endpoint(&Arc::default(), &options(SHORT, LONG));
+        let response = endpoint.handle(post(body)).await;
+        assert_eq!(response.status(), StatusCode::REQUEST_TIMEOUT);
+        assert_eq!(response.headers()["connection"], "close");
+        let extensions = json!({ "code": "LIMIT_EXCEEDED", "limit": "body-seconds", "max": 0 });
+        assert_eq!(error_of(response).await, extensions);
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_arrive_in_the_time_of_a_request_gets_503() {
+    let endpoint = toy_endpoint(&Arc::default(), &options(LONG, SHORT));
+    let response = endpoint.handle(post(stalling())).await;
+    assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+}
+
+#[tokio::test]
+async fn the_time_of_a_body_ends_with_the_body() {
+    let state: Arc<State> = Arc::default();
+    let endpoint = toy_endpoint(&state, &options(Duration::ZERO, LONG));
+    let mut answer = Box::pin(endpoint.handle(post(Body::from(r#"{"query":"{ waits }"}"#))));
+    assert!(answer.as_mut().now_or_never().is_none());
+    assert!(state.begun.notified().now_or_never().is_some(), "it is executing");
+    state.released.notify_one();
+    assert_eq!(answer.await.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_request_that_waits_for_its_turn_in_vain_gets_503_and_leaves_the_line() {
+    let mut options = options(LONG, SHORT);
+    options.limits.admission.executing_max = 1;
+    let endpoint = toy_endpoint(&Arc::default(), &options);
+    let occupied = endpoint.admission().admit(0).await.unwrap();
+    let response = endpoint.handle(post(Body::from(r#"{"query":"{ viewer }"}"#))).await;
+    assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(endpoint.admission().load().waiting, 0);
+    drop(occupied);
+}
+
+#[tokio::test]
+async fn a_connection_whose_head_never_ends_is_closed() {
+    let connections = ConnectionLimits { header_timeout: SHORT, ..ConnectionLimits::default() };
+    let toy = Toy::start_with(Options { connections, ..Options::default() }).await;
+    for sent in ["", "GET /healthz HTTP/1.1\r\nHost: onehop.test\r\nX: "] {
+        let mut stream = TcpStream::connect(toy.address).await.unwrap();
+        stream.write_all(sent.as_bytes()).await.unwrap();
+        let mut left = Vec::new();
+        // A reset is an end, too.
+        let _ = stream.read_to_end(&mut left).await;
+        assert!(left.is_empty() || left.starts_with(b"HTTP/1.1 4"), "{}", String::from_utf8_lossy(&left));
+    }
+}
+
+#[tokio::test]
+async fn a_head_longer_than_its_limit_gets_431() {
+    let connections = ConnectionLimits { header_bytes_max: 8192, ..ConnectionLimits::default() };
+    let toy = Toy::start_with(Options { connections, ..Options::default() }).await;
+    let mut stream = TcpStream::connect(toy.address).await.unwrap();
+    let head = format!("GET /healthz?{} HTTP/1.1\r\nHost: a\r\n\r\n", "x".repeat(9_000));
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let answer = read_answer(&mut stream).await;
+    assert!([414, 431].contains(&answer.status), "{answer:?}");
+}
+
+#[tokio::test]
+async fn a_connection_beyond_the_limit_waits_until_another_ends() {
+    let connections = ConnectionLimits { connections_max: 1, ..ConnectionLimits::default() };
+    let toy = Toy::start_with(Options { connections, ..Options::default() }).await;
+    let health = request("GET", "/healthz");
+    let mut first = TcpStream::connect(toy.address).await.unwrap();
+    first.write_all(&health.encode("keep-alive")).await.unwrap();
+    assert_eq!(read_answer(&mut first).await.status, 200);
+    let mut second = TcpStream::connect(toy.address).await.unwrap();
+    second.write_all(&health.encode("close")).await.unwrap();
+    drop(first);
+    assert_eq!(read_answer(&mut second).await.status, 200);
+}
