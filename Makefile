@@ -27,10 +27,11 @@ build: web
 # Everything that has to pass.
 test: web-test rust-test browser-test
 
-# Speed: the store's hot paths, likes on one hot post, and a load run over HTTP beside its ceiling.
+# Speed: the store's hot paths, likes on one hot post, refusals, and a load run over HTTP beside its ceiling.
 bench: web
 	$(CARGO) bench --bench store
 	$(CARGO) bench --bench hot_post
+	$(CARGO) bench --bench hostile
 	$(CARGO) bench --bench load -- --users $(BENCH_USERS)
 
 # What ten times the data changes: fills a data directory for each number of users, unless that is done, and reads both.
