@@ -17,7 +17,9 @@ use crate::http::graphql_service::COMPLEXITY_MAX;
 use crate::http::json_size::{
     VARIABLES_BYTES_MAX, VARIABLES_DEPTH_MAX, VARIABLES_VALUES_MAX, VariableLimits,
 };
-use crate::http::server::{CONNECTIONS_MAX, ConnectionLimits, HEADER_BYTES_MAX, HEADER_TIMEOUT};
+use crate::http::server::{
+    CONNECTIONS_MAX, ConnectionLimits, HEADER_BYTES_MAX, HEADER_TIMEOUT, WRITE_TIMEOUT,
+};
 
 /// Settings of limits.
 #[derive(Debug, Clone, Args)]
@@ -192,6 +194,16 @@ pub struct LimitSettings {
     )]
     pub header_seconds: u32,
 
+    /// Seconds that a client may take nothing of an answer that is being sent
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        env = "ONEHOP_WRITE_SECONDS",
+        default_value_t = WRITE_TIMEOUT.as_secs() as u32,
+        value_parser = clap::value_parser!(u32).range(1..=3600)
+    )]
+    pub write_seconds: u32,
+
     /// Seconds that a request may take from its head to its answer
     #[arg(
         long,
@@ -278,6 +290,7 @@ impl LimitSettings {
             connections_max: self.connections_max as usize,
             header_bytes_max: self.header_bytes_max as usize,
             header_timeout: seconds(self.header_seconds),
+            write_timeout: seconds(self.write_seconds),
         }
     }
 }

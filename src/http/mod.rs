@@ -16,6 +16,7 @@ pub mod graphql_response;
 pub mod graphql_service;
 pub mod health;
 pub mod hosts;
+mod impatient;
 pub mod json_size;
 pub mod limit_exceeded;
 pub mod media_type;

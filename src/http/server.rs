@@ -16,6 +16,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+use super::impatient::Impatient;
+
 /// How many connections are served at once. More wait in the backlog of the system.
 pub const CONNECTIONS_MAX: usize = 10_000;
 
@@ -25,6 +27,9 @@ pub const HEADER_BYTES_MAX: usize = 64 * 1024;
 /// How long a client may take to send the head of a request, and how long an idle connection is kept.
 pub const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How long a client may take nothing of an answer that is being sent.
+pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// What connections may take.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectionLimits {
@@ -32,6 +37,7 @@ pub struct ConnectionLimits {
     /// At least 8192.
     pub header_bytes_max: usize,
     pub header_timeout: Duration,
+    pub write_timeout: Duration,
 }
 
 impl Default for ConnectionLimits {
@@ -40,6 +46,7 @@ impl Default for ConnectionLimits {
             connections_max: CONNECTIONS_MAX,
             header_bytes_max: HEADER_BYTES_MAX,
             header_timeout: HEADER_TIMEOUT,
+            write_timeout: WRITE_TIMEOUT,
         }
     }
 }
@@ -155,6 +162,7 @@ async fn serve_connection(
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "TCP_NODELAY was not set");
     }
+    let stream = Impatient::new(stream, limits.write_timeout);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_timeout)

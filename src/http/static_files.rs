@@ -17,11 +17,20 @@ const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 /// Everything else is asked for again with its ETag.
 const REVALIDATED: &str = "no-cache";
 
-/// Own scripts only. GraphiQL's editor sets inline styles, draws its icons from `data:`, and starts its
-/// workers from blobs.
-const CONTENT_SECURITY: &str = "default-src 'self'; script-src 'self'; worker-src 'self' blob:; \
-    style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; \
-    connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+/// A page runs the scripts of the build and talks to its own server, and makes no script out of text.
+const PAGE_SECURITY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+     base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
+     trusted-types 'none'",
+);
+
+/// The playground's editor sets inline styles, has fonts and images in `data:`, starts workers, and shows
+/// descriptions as HTML.
+const PLAYGROUND_SECURITY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self' 'unsafe-inline'; \
+     img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
+     frame-ancestors 'none'",
+);
 
 const HOW_TO_BUILD: &str = "The web is not part of this build.\n\
     Build it with `npm ci && npm run build` in web/, then build the binary again.\n\
@@ -67,45 +76,46 @@ impl StaticFiles {
 
     /// Answers a request that no other route took.
     pub fn respond(&self, method: &Method, path: &str, headers: &HeaderMap) -> Response<Body> {
-        let mut response = if method != Method::GET && method != Method::HEAD {
+        if method != Method::GET && method != Method::HEAD {
             let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "The method must be GET or HEAD.\n");
             response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
-            response
-        } else {
-            self.page_or_asset(path.trim_start_matches('/'), headers)
-        };
-        response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(CONTENT_SECURITY));
-        response
+            return response;
+        }
+        self.page_or_asset(path.trim_start_matches('/'), headers)
     }
 
     fn page_or_asset(&self, path: &str, headers: &HeaderMap) -> Response<Body> {
         let found = match path {
-            "" => self.page("index.html"),
-            "graphiql" | "graphiql/" | "graphiql.html" | "graphiql/index.html" if !self.playground => None,
+            "" => self.named("index.html"),
             "graphiql" | "graphiql/" => {
-                self.page("graphiql/index.html").or_else(|| self.page("graphiql.html"))
+                self.named("graphiql/index.html").or_else(|| self.named("graphiql.html"))
             }
-            path => (self.find)(path).map(|file| (content_type(path), file)).or_else(|| {
+            path => self.named(path).or_else(|| {
                 let first = path.split('/').next().unwrap_or_default();
-                self.client_routes.contains(&first).then(|| self.page("index.html")).flatten()
+                self.client_routes.contains(&first).then(|| self.named("index.html")).flatten()
             }),
         };
         match found {
-            Some((content_type, file)) => serve(path, content_type, file, headers),
-            None if matches!(path, "" | "graphiql" | "graphiql/") && !self.is_built() => {
+            Some((name, _)) if !self.playground && is_playground(name) => not_found(),
+            Some((name, file)) => serve(name, file, headers),
+            None if matches!(path, "" | "graphiql" | "graphiql/") && self.named("index.html").is_none() => {
                 text(StatusCode::OK, HOW_TO_BUILD)
             }
-            None => text(StatusCode::NOT_FOUND, "There is nothing here.\n"),
+            None => not_found(),
         }
     }
 
-    fn is_built(&self) -> bool {
-        (self.find)("index.html").is_some()
+    fn named<'a>(&self, name: &'a str) -> Option<(&'a str, WebFile)> {
+        (self.find)(name).map(|file| (name, file))
     }
+}
 
-    fn page(&self, name: &str) -> Option<(&'static str, WebFile)> {
-        (self.find)(name).map(|file| (content_type(name), file))
-    }
+fn not_found() -> Response<Body> {
+    text(StatusCode::NOT_FOUND, "There is nothing here.\n")
+}
+
+fn is_playground(name: &str) -> bool {
+    matches!(name, "graphiql/index.html" | "graphiql.html")
 }
 
 #[derive(RustEmbed)]
@@ -113,7 +123,7 @@ impl StaticFiles {
 #[allow_missing = true]
 struct WebBuild;
 
-fn serve(path: &str, content_type: &'static str, file: WebFile, headers: &HeaderMap) -> Response<Body> {
+fn serve(name: &str, file: WebFile, headers: &HeaderMap) -> Response<Body> {
     let etag = entity_tag(&file.sha256);
     let is_unchanged = headers
         .get_all(IF_NONE_MATCH)
@@ -133,13 +143,18 @@ fn serve(path: &str, content_type: &'static str, file: WebFile, headers: &Header
             Cow::Owned(bytes) => Body::from(bytes),
         };
         let mut response = Response::new(body);
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type(name)));
         response
     };
-    let caching = if path.starts_with("assets/") { IMMUTABLE } else { REVALIDATED };
+    let caching = if name.starts_with("assets/") { IMMUTABLE } else { REVALIDATED };
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static(caching));
     if let Ok(etag) = HeaderValue::from_str(&etag) {
         response.headers_mut().insert(ETAG, etag);
+    }
+    // A page that the browser has takes the policy of this answer.
+    if name.ends_with(".html") {
+        let policy = if is_playground(name) { PLAYGROUND_SECURITY } else { PAGE_SECURITY };
+        response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
     }
     response
 }
@@ -226,7 +241,33 @@ mod tests {
             assert_eq!(response.status(), StatusCode::OK, "{path}");
             assert_eq!(header(&response, CONTENT_TYPE), content_type, "{path}");
             assert_eq!(header(&response, CACHE_CONTROL), caching, "{path}");
-            assert_eq!(header(&response, CONTENT_SECURITY_POLICY), CONTENT_SECURITY, "{path}");
+        }
+    }
+
+    #[test]
+    fn each_page_has_its_policy_also_when_the_browser_has_the_page() {
+        for (path, policy) in [("/", PAGE_SECURITY), ("/graphiql", PLAYGROUND_SECURITY)] {
+            let response = respond(path);
+            assert_eq!(response.headers()[CONTENT_SECURITY_POLICY], policy, "{path}");
+            let headers = HeaderMap::from_iter([(IF_NONE_MATCH, response.headers()[ETAG].clone())]);
+            let response = StaticFiles::from_source(built).respond(&Method::GET, path, &headers);
+            assert_eq!(response.status(), StatusCode::NOT_MODIFIED);
+            assert_eq!(response.headers()[CONTENT_SECURITY_POLICY], policy, "{path}");
+        }
+        assert_eq!(respond("/assets/index-4f2a.js").headers().get(CONTENT_SECURITY_POLICY), None);
+    }
+
+    #[test]
+    fn no_policy_lets_a_page_run_scripts_that_are_not_of_the_build() {
+        for policy in [PAGE_SECURITY, PLAYGROUND_SECURITY] {
+            let policy = policy.to_str().unwrap();
+            let scripts = policy.split("; ").find(|rule| rule.starts_with("script-src"));
+            assert_eq!(scripts, Some("script-src 'self'"));
+            for rule in
+                ["default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"]
+            {
+                assert!(policy.contains(rule), "{rule}");
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Clients that take their time. What they wait for never comes, so that however short a timeout is, only it ends them.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
     body::Body,
@@ -8,16 +8,21 @@ use axum::{
 };
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt, stream};
-use onehop::http::{graphql_http::RequestLimits, graphql_request::BodyLimits, server::ConnectionLimits};
+use onehop::http::{
+    graphql_http::RequestLimits,
+    graphql_request::BodyLimits,
+    server::{ConnectionLimits, Server, Stopped},
+};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
 };
+use tokio_util::sync::CancellationToken;
 
 use crate::{
-    client::{read_answer, request},
-    toy::{LONG, Options, State, Toy, toy_endpoint},
+    client::{self, read_answer, request},
+    toy::{LONG, Options, State, Toy, toy_endpoint, toy_router},
 };
 
 const SHORT: Duration = Duration::from_millis(1);
@@ -105,6 +110,32 @@ async fn a_connection_whose_head_never_ends_is_closed() {
         let _ = stream.read_to_end(&mut left).await;
         assert!(left.is_empty() || left.starts_with(b"HTTP/1.1 4"), "{}", String::from_utf8_lossy(&left));
     }
+}
+
+#[tokio::test]
+async fn a_connection_whose_client_takes_nothing_of_its_answer_is_closed() {
+    let connections = ConnectionLimits { write_timeout: SHORT, ..ConnectionLimits::default() };
+    let options = Options { connections, ..Options::default() };
+    let server = Server::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap().with_limits(connections);
+    let (address, stop) = (server.local_address(), CancellationToken::new());
+    let router = toy_router(toy_endpoint(&Arc::default(), &options), &options);
+    let client = async {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        // The answer is longer than what the buffers of two sockets hold.
+        let variables = json!({ "g": { "name": "x".repeat(100_000), "times": 400, "tone": "COLD" } });
+        let query = "query($g: Greeting!) { greet(greeting: $g) }";
+        let exchange = client::post(json!({ "query": query, "variables": variables }));
+        stream.write_all(&exchange.encode("keep-alive")).await.unwrap();
+        assert_eq!(stream.read_u8().await.unwrap(), b'H', "the answer has begun");
+        stop.cancel();
+        stream
+    };
+    // It ends when no connection is left.
+    let (stopped, mut stream) = tokio::join!(server.serve(router, stop.clone(), LONG), client);
+    assert_eq!(stopped, Stopped::Gracefully);
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer).await;
+    assert!(answer.len() < 40_000_000, "{}", answer.len());
 }
 
 #[tokio::test]

@@ -98,7 +98,8 @@ impl Toy {
     }
 }
 
-fn toy_router(graphql: GraphqlEndpoint, options: &Options) -> Router {
+/// All routes over an endpoint.
+pub fn toy_router(graphql: GraphqlEndpoint, options: &Options) -> Router {
     router(HttpParts {
         graphql: Arc::new(graphql),
         readiness: Arc::new(Parts(options.unready.clone())),

@@ -56,6 +56,12 @@ export async function openPage(browser: Browser, path: string): Promise<{ page: 
     }
   });
   page.on("pageerror", (error) => errors.push(String(error)));
+  // What the content security policy forbids is an error, whether the browser says so or not.
+  await page.addInitScript(() => {
+    document.addEventListener("securitypolicyviolation", ({ effectiveDirective, blockedURI, sourceFile }) => {
+      console.error(`forbidden by ${effectiveDirective}: ${blockedURI} in ${sourceFile}`);
+    });
+  });
 
   await page.goto(new URL(path, baseUrl).href);
   const scriptBytes = async (): Promise<number> =>
