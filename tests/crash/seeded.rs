@@ -1,5 +1,6 @@
 //! A seeding that is killed and run again ends with the whole data set, each item once.
 
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Stdio;
@@ -12,6 +13,8 @@ use crate::program::onehop;
 const USERS: u32 = 40;
 /// Less than the data set takes, and enough that posts are being written.
 const KILLED_AT_BYTES: u64 = 2 * 1024 * 1024;
+/// The unit in which file systems count what files take: see stat(2).
+const BLOCK_BYTES: u64 = 512;
 
 #[test]
 fn a_seeding_that_was_killed_is_finished_by_the_same_command() {
@@ -43,12 +46,13 @@ fn a_seeding_that_was_killed_is_finished_by_the_same_command() {
     );
 }
 
-/// Bytes of all files below a directory; what goes away meanwhile counts nothing.
+/// Bytes that all files below a directory take on the disk, without what is only reserved; what goes away meanwhile
+/// counts nothing.
 fn bytes_of(directory: &Path) -> u64 {
     let Ok(entries) = std::fs::read_dir(directory) else { return 0 };
     let sizes = entries.flatten().map(|entry| match entry.metadata() {
         Ok(metadata) if metadata.is_dir() => bytes_of(&entry.path()),
-        Ok(metadata) => metadata.len(),
+        Ok(metadata) => metadata.blocks() * BLOCK_BYTES,
         Err(_) => 0,
     });
     sizes.sum()
