@@ -18,6 +18,7 @@ use serde::Deserialize;
 pub use self::oidc::ExternalIdentity;
 use self::oidc::{OidcError, OidcFault, OidcVerifier};
 pub use self::password::{Password, PasswordHash, PasswordHasher};
+pub use self::token::Verified;
 use self::token::{TokenError, Tokens};
 pub use self::username::{NormalizedUsername, Username};
 
@@ -83,17 +84,17 @@ impl Authenticator {
         &self,
         bearer_token: &str,
         now_ms: i64,
-    ) -> Result<Identity, AuthenticationError> {
+    ) -> Result<Verified<Identity>, AuthenticationError> {
         if bearer_token.len() > TOKEN_BYTES_MAX {
             return Err(AuthenticationError::Invalid);
         }
         let claimed = claimed_issuer(bearer_token).ok_or(AuthenticationError::Invalid)?;
         if claimed == token::ISSUER {
-            return Ok(Identity::Local(self.tokens.verify(bearer_token, now_ms)?));
+            return Ok(self.tokens.verify(bearer_token, now_ms)?.map(Identity::Local));
         }
         match &self.provider {
             Some(provider) if provider.issuer() == claimed => {
-                Ok(Identity::External(provider.verify(bearer_token, now_ms).await?))
+                Ok(provider.verify(bearer_token, now_ms).await?.map(Identity::External))
             }
             _ => Err(AuthenticationError::Invalid),
         }
@@ -152,8 +153,8 @@ mod tests {
     #[tokio::test]
     async fn a_token_of_ours_is_verified_by_us() {
         let token = tokens().issue("u1", NOW_MS).unwrap();
-        let identity = with_provider().authenticate(token.as_str(), NOW_MS).await.unwrap();
-        assert_eq!(identity, Identity::Local("u1".to_owned()));
+        let verified = with_provider().authenticate(token.as_str(), NOW_MS).await.unwrap();
+        assert_eq!(verified.bearer, Identity::Local("u1".to_owned()));
         let later_ms = NOW_MS + 86_400_000 + CLOCK_LEEWAY_MS;
         let expired = with_provider().authenticate(token.as_str(), later_ms).await;
         assert!(matches!(expired, Err(AuthenticationError::Expired)));

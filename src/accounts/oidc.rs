@@ -22,7 +22,7 @@ pub use self::documents::{
     CONNECT_TIMEOUT, DOCUMENT_BYTES_MAX, DOCUMENT_TIMEOUT, DocumentFault, Documents, HttpDocuments,
 };
 use self::keys::{ProviderKeys, Selection};
-use super::token::{TokenError, is_after, is_past, verify_signature};
+use super::token::{TokenError, Verified, end_of, is_after, is_past, verify_signature};
 
 /// The least time between two attempts to read the provider's keys.
 pub const REFRESH_INTERVAL_MIN_MS: i64 = 10_000;
@@ -140,7 +140,7 @@ impl OidcVerifier {
     ///
     /// # Errors
     /// The token is refused, or the provider cannot be asked for the key.
-    pub async fn verify(&self, token: &str, now_ms: i64) -> Result<ExternalIdentity, OidcError> {
+    pub async fn verify(&self, token: &str, now_ms: i64) -> Result<Verified<ExternalIdentity>, OidcError> {
         let header = decode_header(token).map_err(|_| TokenError::Invalid)?;
         if !keys::is_supported(header.alg) {
             return Err(TokenError::Invalid.into());
@@ -154,7 +154,8 @@ impl OidcVerifier {
         };
         let claims: Claims = verify_signature(token, key, header.alg)?;
         claims.check(&self.issuer, self.audience.as_deref(), now_ms)?;
-        Ok(claims.into_identity())
+        let valid_until_ms = end_of(claims.exp.0);
+        Ok(Verified { bearer: claims.into_identity(), valid_until_ms })
     }
 
     /// Reads the provider's keys when they have grown old. To be called at the start and then from time to time, so

@@ -38,6 +38,20 @@ impl fmt::Debug for AccessToken {
     }
 }
 
+/// What a good token says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verified<T> {
+    pub bearer: T,
+    /// When the token is not accepted any more (Unix ms).
+    pub valid_until_ms: i64,
+}
+
+impl<T> Verified<T> {
+    pub(super) fn map<U>(self, bearer: impl FnOnce(T) -> U) -> Verified<U> {
+        Verified { bearer: bearer(self.bearer), valid_until_ms: self.valid_until_ms }
+    }
+}
+
 /// Why a token is not accepted. Says nothing of the token, and of the reason no more than its bearer needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
@@ -95,7 +109,7 @@ impl Tokens {
     ///
     /// # Errors
     /// [`TokenError::Expired`] for a token that was good once, [`TokenError::Invalid`] for any other.
-    pub fn verify(&self, token: &str, now_ms: i64) -> Result<String, TokenError> {
+    pub fn verify(&self, token: &str, now_ms: i64) -> Result<Verified<String>, TokenError> {
         let claims: Claims = verify_signature(token, &self.verifying_key, ALGORITHM)?;
         if claims.iss != ISSUER || claims.sub.is_empty() || is_after(claims.iat, now_ms) {
             return Err(TokenError::Invalid);
@@ -103,7 +117,7 @@ impl Tokens {
         if is_past(claims.exp, now_ms) {
             return Err(TokenError::Expired);
         }
-        Ok(claims.sub)
+        Ok(Verified { bearer: claims.sub, valid_until_ms: end_of(claims.exp) })
     }
 }
 
@@ -132,7 +146,12 @@ pub(super) fn verify_signature<C: for<'de> Deserialize<'de>>(
 
 /// Whether a moment in seconds lies before now, by more than clocks may differ.
 pub(super) fn is_past(seconds: i64, now_ms: i64) -> bool {
-    now_ms.saturating_sub(CLOCK_LEEWAY_MS) >= seconds.saturating_mul(1000)
+    now_ms >= end_of(seconds)
+}
+
+/// When a moment in seconds lies in the past for sure, however clocks differ (Unix ms).
+pub(super) fn end_of(seconds: i64) -> i64 {
+    seconds.saturating_mul(1000).saturating_add(CLOCK_LEEWAY_MS)
 }
 
 /// Whether a moment in seconds lies after now, by more than clocks may differ.
@@ -175,16 +194,20 @@ mod tests {
         jsonwebtoken::encode(header, claims, &key).unwrap()
     }
 
+    fn verify(token: &str, now_ms: i64) -> Result<String, TokenError> {
+        tokens().verify(token, now_ms).map(|verified| verified.bearer)
+    }
+
     fn judged(claims: &Value) -> Result<String, TokenError> {
-        tokens().verify(&signed(&Header::new(Algorithm::HS256), claims), NOW_MS)
+        verify(&signed(&Header::new(Algorithm::HS256), claims), NOW_MS)
     }
 
     #[test]
     fn a_token_names_its_user_until_it_expires() {
         let token = tokens().issue("u1", NOW_MS).unwrap();
-        assert_eq!(tokens().verify(token.as_str(), NOW_MS).as_deref(), Ok("u1"));
-        assert_eq!(tokens().verify(token.as_str(), NOW_MS + DAY_MS).as_deref(), Ok("u1"));
-        let expired = tokens().verify(token.as_str(), NOW_MS + DAY_MS + CLOCK_LEEWAY_MS);
+        assert_eq!(verify(token.as_str(), NOW_MS).as_deref(), Ok("u1"));
+        assert_eq!(verify(token.as_str(), NOW_MS + DAY_MS).as_deref(), Ok("u1"));
+        let expired = verify(token.as_str(), NOW_MS + DAY_MS + CLOCK_LEEWAY_MS);
         assert_eq!(expired, Err(TokenError::Expired));
     }
 
@@ -197,11 +220,19 @@ mod tests {
     }
 
     #[test]
+    fn a_token_says_when_it_will_be_refused() {
+        let token = tokens().issue("u1", NOW_MS).unwrap();
+        let end_ms = tokens().verify(token.as_str(), NOW_MS).unwrap().valid_until_ms;
+        assert!(verify(token.as_str(), end_ms - 1).is_ok());
+        assert_eq!(verify(token.as_str(), end_ms), Err(TokenError::Expired));
+    }
+
+    #[test]
     fn a_token_from_a_clock_slightly_ahead_is_accepted_and_one_from_the_future_is_not() {
         let ahead = tokens().issue("u1", NOW_MS + CLOCK_LEEWAY_MS).unwrap();
-        assert!(tokens().verify(ahead.as_str(), NOW_MS).is_ok());
+        assert!(verify(ahead.as_str(), NOW_MS).is_ok());
         let future = tokens().issue("u1", NOW_MS + CLOCK_LEEWAY_MS + 1000).unwrap();
-        assert_eq!(tokens().verify(future.as_str(), NOW_MS), Err(TokenError::Invalid));
+        assert_eq!(verify(future.as_str(), NOW_MS), Err(TokenError::Invalid));
     }
 
     #[test]
@@ -238,23 +269,23 @@ mod tests {
     fn another_secret_is_refused() {
         let other = SigningSecret::from_bytes(vec![8; 32]).unwrap();
         let token = Tokens::new(&other, ACCESS_TOKEN_LIFETIME_DEFAULT).issue("u1", NOW_MS).unwrap();
-        assert_eq!(tokens().verify(token.as_str(), NOW_MS), Err(TokenError::Invalid));
+        assert_eq!(verify(token.as_str(), NOW_MS), Err(TokenError::Invalid));
     }
 
     #[test]
     fn every_other_algorithm_is_refused() {
         for algorithm in [Algorithm::HS384, Algorithm::HS512] {
             let token = signed(&Header::new(algorithm), &claims());
-            assert_eq!(tokens().verify(&token, NOW_MS), Err(TokenError::Invalid), "{algorithm:?}");
+            assert_eq!(verify(&token, NOW_MS), Err(TokenError::Invalid), "{algorithm:?}");
         }
         let token = signed(&Header::new(Algorithm::HS256), &claims());
         let (_, rest) = token.split_once('.').unwrap();
         for algorithm in ["none", "None", "RS256", "ES256", "EdDSA", "HS384"] {
             let header = URL_SAFE_NO_PAD.encode(json!({ "typ": "JWT", "alg": algorithm }).to_string());
             let forged = format!("{header}.{rest}");
-            assert_eq!(tokens().verify(&forged, NOW_MS), Err(TokenError::Invalid), "{algorithm}");
+            assert_eq!(verify(&forged, NOW_MS), Err(TokenError::Invalid), "{algorithm}");
             let (unsigned, _) = forged.rsplit_once('.').unwrap();
-            assert_eq!(tokens().verify(&format!("{unsigned}."), NOW_MS), Err(TokenError::Invalid));
+            assert_eq!(verify(&format!("{unsigned}."), NOW_MS), Err(TokenError::Invalid));
         }
     }
 
@@ -264,13 +295,13 @@ mod tests {
         let message = format!("{header}.{}", URL_SAFE_NO_PAD.encode(claims().to_string()));
         let key = EncodingKey::from_secret(secret().as_bytes());
         let signature = jsonwebtoken::crypto::sign(message.as_bytes(), &key, Algorithm::HS256).unwrap();
-        assert_eq!(tokens().verify(&format!("{message}.{signature}"), NOW_MS), Err(TokenError::Invalid));
+        assert_eq!(verify(&format!("{message}.{signature}"), NOW_MS), Err(TokenError::Invalid));
     }
 
     #[test]
     fn a_critical_extension_is_refused() {
         let header = Header { crit: Some(vec!["exp".to_owned()]), ..Header::new(Algorithm::HS256) };
-        assert_eq!(tokens().verify(&signed(&header, &claims()), NOW_MS), Err(TokenError::Invalid));
+        assert_eq!(verify(&signed(&header, &claims()), NOW_MS), Err(TokenError::Invalid));
     }
 
     #[test]
@@ -279,7 +310,7 @@ mod tests {
         let parts: Vec<&str> = token.split('.').collect();
         let other = URL_SAFE_NO_PAD.encode(changed(|claims| claims["sub"] = json!("u2")).to_string());
         for forged in [format!("{}.{other}.{}", parts[0], parts[2]), format!("{token}.x"), String::new()] {
-            assert_eq!(tokens().verify(&forged, NOW_MS), Err(TokenError::Invalid));
+            assert_eq!(verify(&forged, NOW_MS), Err(TokenError::Invalid));
         }
     }
 

@@ -191,7 +191,7 @@ fn a_token_secret_is_the_same_by_file_and_by_environment() {
         crate::accounts::token::Tokens::new(&secret, lifetime)
     };
     let issued = token(read).issue("u1", 1_800_000_000_000).unwrap();
-    assert_eq!(token(given).verify(issued.as_str(), 1_800_000_000_000).unwrap(), "u1");
+    assert_eq!(token(given).verify(issued.as_str(), 1_800_000_000_000).unwrap().bearer, "u1");
     let both = by_file.token_secret(&variable).unwrap_err().to_string();
     assert!(both.contains("--token-secret-file") && both.contains(TOKEN_SECRET_VARIABLE), "{both}");
 }

@@ -142,17 +142,17 @@ fn verifier(provider: &Arc<Provider>) -> OidcVerifier {
     OidcVerifier::new(ISSUER, Some("onehop".to_owned()), documents).unwrap()
 }
 
-async fn judged(claims: &Value) -> Result<ExternalIdentity, OidcError> {
+async fn judged(claims: &Value) -> Result<Verified<ExternalIdentity>, OidcError> {
     verifier(&Provider::with_keys(json!([ed25519_jwk()]))).verify(&token(claims), NOW_MS).await
 }
 
 #[track_caller]
-fn assert_invalid(judged: Result<ExternalIdentity, OidcError>, what: &str) {
+fn assert_invalid(judged: Result<Verified<ExternalIdentity>, OidcError>, what: &str) {
     assert!(matches!(judged, Err(OidcError::Token(TokenError::Invalid))), "{what}: {judged:?}");
 }
 
 #[track_caller]
-fn assert_fault(judged: Result<ExternalIdentity, OidcError>) -> OidcFault {
+fn assert_fault(judged: Result<Verified<ExternalIdentity>, OidcError>) -> OidcFault {
     match judged {
         Err(OidcError::Fault(fault)) => fault,
         other => panic!("not a fault: {other:?}"),
@@ -173,8 +173,8 @@ async fn a_token_tells_who_its_bearer_is() {
         email: Some("ada@example.com".to_owned()),
         email_verified: true,
     };
-    assert_eq!(judged(&told).await.unwrap(), expected);
-    let bare = judged(&claims()).await.unwrap();
+    assert_eq!(judged(&told).await.unwrap().bearer, expected);
+    let bare = judged(&claims()).await.unwrap().bearer;
     assert_eq!((bare.preferred_username, bare.email, bare.email_verified), (None, None, false));
 }
 
@@ -420,7 +420,7 @@ async fn a_provider_on_loopback_is_read_over_http() {
     let test = async {
         let verifier = OidcVerifier::new(&issuer, None, Arc::new(documents.clone())).unwrap();
         let token = token(&changed(|claims| claims["iss"] = json!(issuer)));
-        assert_eq!(verifier.verify(&token, NOW_MS).await.unwrap().subject, "s1");
+        assert_eq!(verifier.verify(&token, NOW_MS).await.unwrap().bearer.subject, "s1");
 
         let read = async |path: &str| {
             documents.document(&format!("{issuer}/{path}").parse().unwrap()).await.unwrap_err()
