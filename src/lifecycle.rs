@@ -108,6 +108,22 @@ impl Tasks {
         spawn_tracked(&self.tracker, supervised);
     }
 
+    /// Runs a task that serves one client. As [`spawn`](Self::spawn), but its panic ends nobody else.
+    pub fn spawn_contained(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+        let hard_stop = self.hard_stop();
+        let contained = async move {
+            let task = AssertUnwindSafe(task).catch_unwind();
+            match hard_stop.run_until_cancelled(task).await {
+                Some(Ok(())) => {}
+                Some(Err(panic)) => {
+                    tracing::error!(task = name, reason = panic_message(&*panic), "a client's task panicked");
+                }
+                None => tracing::debug!(task = name, "task dropped by the hard stop"),
+            }
+        };
+        spawn_tracked(&self.tracker, contained);
+    }
+
     /// Waits for the first signal or the first failure of a task, then stops all tasks.
     pub async fn run(&self, graceful_stop_max: Duration) -> Result<(), LifecycleError> {
         let signals = self.listen_to_signals()?;
@@ -273,6 +289,15 @@ mod tests {
         tasks.tracker.close();
         tasks.tracker.wait().await;
         assert!(!tasks.soft_stop().is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn a_contained_panic_stops_nobody_else() {
+        let tasks = Tasks::new();
+        tasks.spawn_contained("client", async { panic!("on purpose") });
+        tasks.tracker.close();
+        tasks.tracker.wait().await;
+        assert!(!tasks.soft_stop().is_cancelled() && tasks.failure.get().is_none());
     }
 
     #[tokio::test]
