@@ -12,9 +12,11 @@ use crate::accounts::oidc::OidcVerifier;
 use crate::accounts::token::Tokens;
 use crate::app::App;
 use crate::blog::ids::{IdSource as _, RandomIds};
+use crate::blog::reads::ReadModels;
 use crate::graphql::{Executor, ProjectionStatus, ProjectionStatuses, SchemaOptions, Services, sdl};
 use crate::http::graphql_http::{GraphqlEndpoint, RequestLimits};
 use crate::http::health::{Readiness, UnreadyPart};
+use crate::http::live::LiveLimits;
 use crate::http::router::{Exposure, HttpParts, router};
 use crate::http::static_files::StaticFiles;
 use crate::http::variables::SdlError;
@@ -33,6 +35,7 @@ pub struct ApiParts {
 #[derive(Debug, Clone)]
 pub struct ApiOptions {
     pub limits: RequestLimits,
+    pub live: LiveLimits,
     pub schema: SchemaOptions,
     pub exposure: Exposure,
     /// Whether there is a playground.
@@ -43,6 +46,7 @@ impl Default for ApiOptions {
     fn default() -> Self {
         Self {
             limits: RequestLimits::default(),
+            live: LiveLimits::default(),
             schema: SchemaOptions::default(),
             exposure: Exposure::default(),
             playground: true,
@@ -59,6 +63,8 @@ pub fn router_of(app: &Arc<App>, parts: ApiParts) -> Result<Router, SdlError> {
     let services = Services {
         reads: app.reads.clone(),
         commands: app.commands.clone(),
+        live: app.live.clone(),
+        live_reads: ReadModels::new(&app.recent),
         tokens: tokens.clone(),
         projections: Arc::new(Statuses(Arc::clone(app))),
         clock: Arc::clone(&app.clock),
@@ -70,6 +76,8 @@ pub fn router_of(app: &Arc<App>, parts: ApiParts) -> Result<Router, SdlError> {
     let clock = Arc::clone(&app.clock);
     Ok(router(HttpParts {
         graphql: Arc::new(graphql),
+        live: options.live,
+        tasks: app.tasks.clone(),
         readiness: Arc::new(Ready { app: Arc::clone(app), stop: app.tasks.soft_stop() }),
         static_files: StaticFiles::embedded().with_playground(options.playground),
         exposure: options.exposure,

@@ -21,9 +21,10 @@ use crate::accounts::password::{HashingCost, HashingLimits, PasswordHasher};
 use crate::blog;
 use crate::blog::commands::{CommandLimits, CommandParts, Commands};
 use crate::blog::ids::RandomIds;
+use crate::blog::live::{Live, LiveParts, LiveSettings};
 use crate::blog::reads::ReadModels;
 use crate::blog::verify::Settle;
-use crate::changefeed::{self, Processor, ProcessorError};
+use crate::changefeed::{self, Processor, ProcessorError, Sharing, TailSettings};
 use crate::config::{Member, StoreChoice};
 use crate::lifecycle::Tasks;
 use crate::store::cosmos::{Consistency, CosmosStore};
@@ -37,6 +38,8 @@ const PURGE_ITEMS_MAX: usize = 1000;
 /// Between two rounds of purging.
 const PURGE_INTERVAL: Duration = Duration::from_secs(60);
 
+/// Between two looks at what other processes have written, unless the configuration says otherwise.
+pub const LIVE_POLL_DEFAULT: Duration = Duration::from_secs(1);
 /// Between two looks at the keys of the OpenID Connect provider.
 const PROVIDER_REFRESH_INTERVAL: Duration = Duration::from_secs(600);
 
@@ -51,11 +54,13 @@ pub struct AppOptions {
     /// What hashing one password takes.
     pub hashing: HashingCost,
     pub clock: Arc<dyn Clock>,
+    /// Between two looks at what other processes have written, while somebody subscribes.
+    pub live_poll: Duration,
 }
 
 impl Default for AppOptions {
     fn default() -> Self {
-        Self { hashing: HashingCost::OWASP, clock: Arc::new(SystemClock) }
+        Self { hashing: HashingCost::OWASP, clock: Arc::new(SystemClock), live_poll: LIVE_POLL_DEFAULT }
     }
 }
 
@@ -131,6 +136,8 @@ pub struct App {
     pub passwords: PasswordHasher,
     pub commands: Commands,
     pub reads: ReadModels,
+    /// What is written from now on, by whichever process.
+    pub live: Live,
     pub processor: Arc<Processor>,
     /// Everything that runs in the background of this process.
     pub tasks: Tasks,
@@ -165,7 +172,7 @@ impl App {
     /// # Errors
     /// When the change feed processor cannot read its state.
     pub async fn over(open: &OpenStore, member: Member, options: AppOptions) -> anyhow::Result<Self> {
-        let AppOptions { hashing, clock } = options;
+        let AppOptions { hashing, clock, live_poll } = options;
         let (store, recent) = (open.store(), open.recent());
         let passwords = PasswordHasher::new(hashing, HashingLimits::default())
             .context("password hashing cannot be set up")?;
@@ -177,6 +184,12 @@ impl App {
             passwords: passwords.clone(),
             tasks: tasks.clone(),
             limits: CommandLimits::default(),
+        });
+        let live = Live::new(LiveParts {
+            store: Arc::clone(&recent),
+            clock: Arc::clone(&clock),
+            tasks: tasks.clone(),
+            settings: live_settings(&member, live_poll),
         });
         let processor_stop = CancellationToken::new();
         let settings =
@@ -196,6 +209,7 @@ impl App {
                 OpenStore::Cosmos(_) => None,
             },
             reads: ReadModels::new(&store),
+            live,
             store,
             recent,
             clock,
@@ -291,6 +305,12 @@ impl App {
         }
         self.processor.release().await;
     }
+}
+
+/// The signal of a store that no other process writes to tells of every write.
+fn live_settings(member: &Member, poll: Duration) -> LiveSettings {
+    let poll = (member.sharing != Sharing::Alone).then_some(poll);
+    LiveSettings { tail: TailSettings { poll, ..TailSettings::default() }, ..LiveSettings::default() }
 }
 
 /// Deletes expired items now and then, until `stop` fires.

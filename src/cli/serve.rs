@@ -13,11 +13,11 @@ use crate::accounts::oidc::{HttpDocuments, OidcVerifier};
 use crate::accounts::secret::SigningSecret;
 use crate::accounts::token::Tokens;
 use crate::api::{ApiOptions, ApiParts, router_of};
-use crate::app::App;
+use crate::app::{App, AppOptions};
 use crate::compare::dataset::{DEFAULT_RNG_SEED, DEMO_USERNAMES, Texts};
 use crate::config::{
-    AccountSettings, Environment, ExposureSettings, LimitSettings, ServeSettings, StoreChoice, StoreSettings,
-    TOKEN_SECRET_VARIABLE,
+    AccountSettings, Environment, ExposureSettings, LimitSettings, LiveSettings, ServeSettings, StoreChoice,
+    StoreSettings, TOKEN_SECRET_VARIABLE,
 };
 use crate::control::Work;
 use crate::graphql::SchemaOptions;
@@ -40,6 +40,8 @@ pub struct Serve {
     exposure: ExposureSettings,
     #[command(flatten)]
     limits: LimitSettings,
+    #[command(flatten)]
+    live: LiveSettings,
 }
 
 impl Serve {
@@ -56,10 +58,11 @@ impl Serve {
                  `openssl rand -base64 48` to a file for --token-secret-file, or to {TOKEN_SECRET_VARIABLE}"
             );
         }
-        let app = Arc::new(App::open(&choice).await?);
+        let app_options = AppOptions { live_poll: self.live.poll(), ..AppOptions::default() };
+        let app = Arc::new(App::open_with(&choice, app_options).await?);
         // The address is taken before a long seeding, so that one that is taken is told at once.
         let server = Server::bind(self.serve.listen).await.context("--listen")?;
-        let server = server.with_limits(self.limits.connections());
+        let server = server.with_limits(self.limits.connections().beside(self.live.connections as usize));
         if self.serve.demo {
             self.seed_demo(&app).await?;
         }
@@ -92,6 +95,7 @@ impl Serve {
     fn options(&self) -> anyhow::Result<ApiOptions> {
         Ok(ApiOptions {
             limits: self.limits.requests(),
+            live: self.live.limits(),
             schema: SchemaOptions {
                 complexity_max: self.limits.complexity_max as usize,
                 introspection: self.exposure.introspection(),

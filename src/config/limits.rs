@@ -214,7 +214,7 @@ pub struct LimitSettings {
     )]
     pub request_seconds: u32,
 
-    /// Connections that are served at once
+    /// Connections that are served at once, beside those that stay open
     #[arg(
         long,
         value_name = "NUMBER",

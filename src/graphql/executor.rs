@@ -10,19 +10,20 @@ use async_graphql::indexmap::IndexMap;
 use async_graphql::parser::types::{ExecutableDocument, OperationDefinition, Selection, SelectionSet};
 use async_graphql::{Name, PathSegment, Request, Response, ServerError, Value, Variables, to_value};
 use async_trait::async_trait;
+use futures::stream::BoxStream;
 use tracing::warn;
 use uuid::Uuid;
 
 use super::complexity::Complexity;
 use super::errors::{self, Code};
 use super::scope::{RequestScope, Services};
-use super::{BlogSchema, SchemaOptions, schema};
-use crate::accounts::{AuthenticationError, Authenticator, ExternalIdentity, Identity};
+use super::{BlogSchema, SchemaOptions, live_schema, schema, subscription};
+use crate::accounts::{AuthenticationError, Authenticator, ExternalIdentity, Identity, Verified};
 use crate::blog::commands::{CommandError, ExternalSubject};
 use crate::blog::ids::UserId;
 use crate::http::document::Document;
 use crate::http::document_limits::LEVELS_MAX;
-use crate::http::graphql_service::{GraphqlService, RequestRejection};
+use crate::http::graphql_service::{Caller, GraphqlService, RequestRejection};
 use crate::http::limit_exceeded::LimitExceeded;
 use crate::http::variables::SdlError;
 use crate::store::Ledger;
@@ -35,9 +36,12 @@ const REQUEST_CHARGE: &str = "requestCharge";
 /// Executes the requests of this process.
 pub struct Executor {
     schema: BlogSchema,
+    pub(super) live_schema: BlogSchema,
     complexity: Complexity,
     options: SchemaOptions,
     services: Arc<Services>,
+    /// The services of events.
+    pub(super) live_services: Arc<Services>,
     authenticator: Authenticator,
 }
 
@@ -53,7 +57,16 @@ impl Executor {
     ) -> Result<Self, SdlError> {
         let schema = schema(options);
         let complexity = Complexity::of_schema(&schema, options.complexity_max)?;
-        Ok(Self { schema, complexity, options, services: Arc::new(services), authenticator })
+        let live_services = Services { reads: services.live_reads.clone(), ..services.clone() };
+        Ok(Self {
+            schema,
+            live_schema: live_schema(options),
+            complexity,
+            options,
+            services: Arc::new(services),
+            live_services: Arc::new(live_services),
+            authenticator,
+        })
     }
 
     /// Executes a request of a known viewer, whose document is within the limits; `None` is an anonymous one.
@@ -62,14 +75,10 @@ impl Executor {
     }
 
     async fn run(&self, mut request: Request, scope: RequestScope) -> Response {
-        let tells_operations = request.extensions.get(OPERATIONS) == Some(&Value::Boolean(true));
+        let tells_operations = tells_operations(&request);
         let root = match prepare(&mut request) {
             Ok(root) => root,
-            Err(error) => {
-                let mut response = Response::from_errors(vec![error]);
-                tell_charges(&mut response, scope.ledger(), tells_operations);
-                return response;
-            }
+            Err(error) => return refused(error, &scope, tells_operations),
         };
         let scope = Arc::new(scope);
         request.data.insert(Arc::clone(&scope));
@@ -80,13 +89,16 @@ impl Executor {
     }
 
     /// Who bears a token.
-    async fn viewer(&self, bearer: &str, ledger: &Ledger) -> Result<UserId, RequestRejection> {
+    async fn viewer(&self, bearer: &str, ledger: &Ledger) -> Result<Verified<UserId>, RequestRejection> {
         let now_ms = self.services.clock.now_ms();
         match self.authenticator.authenticate(bearer, now_ms).await {
-            Ok(Identity::Local(id)) => {
-                Uuid::try_parse(&id).map(UserId).map_err(|_| RequestRejection::InvalidToken)
+            Ok(Verified { bearer, valid_until_ms }) => {
+                let bearer = match bearer {
+                    Identity::Local(id) => user_id(&id).ok_or(RequestRejection::InvalidToken)?,
+                    Identity::External(identity) => self.external_viewer(identity, ledger).await?,
+                };
+                Ok(Verified { bearer, valid_until_ms })
             }
-            Ok(Identity::External(identity)) => self.external_viewer(identity, ledger).await,
             Err(AuthenticationError::Expired | AuthenticationError::Invalid) => {
                 Err(RequestRejection::InvalidToken)
             }
@@ -144,10 +156,33 @@ impl GraphqlService for Executor {
     async fn execute(&self, request: Request, bearer: Option<&str>) -> Result<Response, RequestRejection> {
         let ledger = Ledger::new();
         let viewer = match bearer {
-            Some(bearer) => Some(self.viewer(bearer, &ledger).await?),
+            Some(bearer) => Some(self.viewer(bearer, &ledger).await?.bearer),
             None => None,
         };
         Ok(self.run(request, RequestScope::new(Arc::clone(&self.services), viewer, ledger)).await)
+    }
+
+    async fn authenticate(&self, bearer: &str) -> Result<Caller, RequestRejection> {
+        let Verified { bearer: user, valid_until_ms } = self.viewer(bearer, &Ledger::new()).await?;
+        let valid_for_ms = valid_until_ms.saturating_sub(self.services.clock.now_ms());
+        let valid_for = Duration::from_millis(u64::try_from(valid_for_ms).unwrap_or(0));
+        Ok(Caller { id: user.to_string(), valid_for })
+    }
+
+    async fn execute_for(&self, request: Request, caller: Option<&Caller>) -> Response {
+        self.execute_as(request, caller.and_then(|caller| user_id(&caller.id))).await
+    }
+
+    async fn subscribe(
+        &self,
+        request: Request,
+        caller: Option<&Caller>,
+    ) -> Result<BoxStream<'static, Response>, Response> {
+        self.subscribe_as(request, caller.and_then(|caller| user_id(&caller.id))).await
+    }
+
+    fn is_personal(&self, document: &ExecutableDocument) -> bool {
+        subscription::is_personal(document)
     }
 }
 
@@ -157,8 +192,22 @@ impl std::fmt::Debug for Executor {
     }
 }
 
+fn user_id(text: &str) -> Option<UserId> {
+    Uuid::try_parse(text).ok().map(UserId)
+}
+
+pub(super) fn tells_operations(request: &Request) -> bool {
+    request.extensions.get(OPERATIONS) == Some(&Value::Boolean(true))
+}
+
+pub(super) fn refused(error: ServerError, scope: &RequestScope, tells_operations: bool) -> Response {
+    let mut response = Response::from_errors(vec![error]);
+    tell_charges(&mut response, scope.ledger(), tells_operations);
+    response
+}
+
 /// Parses the document, unless that is done, and returns what is selected at the root of the operation that will run.
-fn prepare(request: &mut Request) -> Result<Vec<Name>, ServerError> {
+pub(super) fn prepare(request: &mut Request) -> Result<Vec<Name>, ServerError> {
     let name = request.operation_name.clone();
     let document = request.parsed_query().map_err(|mut error| {
         errors::set(&mut error, Code::ParseFailed);
@@ -206,7 +255,7 @@ fn operation<'a>(document: &'a ExecutableDocument, name: Option<&str>) -> Option
 /// Gives every error a code, and puts the fields at the root in the order of the selection: async-graphql leaves out
 /// those that failed, and orders the others as they were ready. A failed field is null here; where it may not be, the
 /// HTTP side carries the null further up, as it does everywhere below the root.
-fn complete(response: &mut Response, root: &[Name]) {
+pub(super) fn complete(response: &mut Response, root: &[Name]) {
     for error in &mut response.errors {
         errors::complete(error);
     }
@@ -238,7 +287,7 @@ fn is_about(error: &ServerError, response_key: &Name) -> bool {
     matches!(error.path.first(), Some(PathSegment::Field(name)) if name == response_key.as_str())
 }
 
-fn tell_charges(response: &mut Response, ledger: &Ledger, tells_operations: bool) {
+pub(super) fn tell_charges(response: &mut Response, ledger: &Ledger, tells_operations: bool) {
     let total = Value::from(hundredths(ledger.total().0));
     response.extensions.insert(REQUEST_CHARGE.to_owned(), total);
     if tells_operations {

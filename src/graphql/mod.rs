@@ -1,4 +1,4 @@
-//! The GraphQL schema: types, queries and mutations over the reads and the commands of the blog.
+//! The GraphQL schema: types, queries, mutations and subscriptions over the reads, the commands and the news of the blog.
 //!
 //! It sees the reads trait and the commands, never the store's items. [`Executor`] takes a request from HTTP, finds
 //! out who asks, and runs it; [`sdl`] is the schema as clients see it. Types are one file each; `at_hand` is how they
@@ -11,6 +11,7 @@ mod complexity;
 mod connections;
 mod date_time;
 mod errors;
+mod event_scope;
 mod executor;
 mod ids;
 mod inputs;
@@ -24,9 +25,12 @@ mod post;
 mod projections;
 mod query;
 mod scope;
+mod subscribe;
+mod subscription;
+mod subscription_root;
 mod user;
 
-use async_graphql::{EmptySubscription, SDLExportOptions, Schema};
+use async_graphql::{SDLExportOptions, Schema, SchemaBuilder};
 
 pub use executor::Executor;
 pub use ids::{GlobalId, InvalidId};
@@ -34,11 +38,13 @@ pub use projections::{ProjectionStatus, ProjectionStatuses};
 pub use scope::Services;
 
 use crate::http::graphql_service::COMPLEXITY_MAX;
+use event_scope::EventScopes;
 use mutation::Mutation;
 use query::Query;
+use subscription::Subscription;
 
 /// The schema of the API.
-pub(crate) type BlogSchema = Schema<Query, Mutation, EmptySubscription>;
+pub(crate) type BlogSchema = Schema<Query, Mutation, Subscription>;
 
 /// What of the schema is shown, and how much of it a request may ask.
 #[derive(Debug, Clone, Copy)]
@@ -59,14 +65,24 @@ impl Default for SchemaOptions {
 
 /// The schema. How much of it a request may ask is checked before it is reached.
 fn schema(options: SchemaOptions) -> BlogSchema {
-    let mut builder = Schema::build(Query, Mutation, EmptySubscription);
+    builder(options).finish()
+}
+
+/// The same schema for subscriptions: each event has a scope of its own. Queries do without, for an extension is asked
+/// about every field.
+fn live_schema(options: SchemaOptions) -> BlogSchema {
+    builder(options).extension(EventScopes).finish()
+}
+
+fn builder(options: SchemaOptions) -> SchemaBuilder<Query, Mutation, Subscription> {
+    let mut builder = Schema::build(Query, Mutation, Subscription);
     if !options.introspection {
         builder = builder.disable_introspection();
     }
     if !options.suggestions {
         builder = builder.disable_suggestions();
     }
-    builder.finish()
+    builder
 }
 
 /// The schema as clients see it, in schema definition language.

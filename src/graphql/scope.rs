@@ -9,6 +9,7 @@ use super::projections::ProjectionStatuses;
 use crate::accounts::token::Tokens;
 use crate::blog::commands::Commands;
 use crate::blog::ids::{IdSource, UserId};
+use crate::blog::live::Live;
 use crate::blog::reads::{DataModel, ReadModels, Reads, Session};
 use crate::store::{Clock, Fault, Ledger};
 
@@ -17,6 +18,10 @@ use crate::store::{Clock, Fault, Ledger};
 pub struct Services {
     pub reads: ReadModels,
     pub commands: Commands,
+    /// What is written, by whichever process.
+    pub live: Live,
+    /// The reads beneath events: they see what other processes have committed.
+    pub live_reads: ReadModels,
     /// Issues the tokens of those who sign in.
     pub tokens: Tokens,
     pub projections: Arc<dyn ProjectionStatuses>,
@@ -37,6 +42,12 @@ impl RequestScope {
     #[must_use]
     pub fn new(services: Arc<Services>, viewer: Option<UserId>, ledger: Ledger) -> Self {
         Self { services, session: Session::new(Arc::new(ledger)), viewer }
+    }
+
+    /// Another request of the same viewer, which has read nothing yet.
+    #[must_use]
+    pub fn afresh(&self) -> Self {
+        Self::new(Arc::clone(&self.services), self.viewer, Ledger::new())
     }
 
     /// The signed-in user.

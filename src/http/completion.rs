@@ -26,14 +26,19 @@ use super::variables::SdlError;
 pub struct OutputTypes {
     query: String,
     mutation: String,
+    subscription: String,
     fields: HashMap<String, HashMap<String, Type>>,
 }
 
 impl OutputTypes {
     /// Reads the fields of objects and interfaces.
     pub fn from_sdl(sdl: &str) -> Result<Self, SdlError> {
-        let mut types =
-            Self { query: "Query".to_owned(), mutation: "Mutation".to_owned(), fields: HashMap::new() };
+        let mut types = Self {
+            query: "Query".to_owned(),
+            mutation: "Mutation".to_owned(),
+            subscription: "Subscription".to_owned(),
+            fields: HashMap::new(),
+        };
         for definition in parse_schema(sdl)?.definitions {
             match definition {
                 TypeSystemDefinition::Schema(schema) => {
@@ -42,6 +47,9 @@ impl OutputTypes {
                     }
                     if let Some(mutation) = schema.node.mutation {
                         types.mutation = mutation.node.to_string();
+                    }
+                    if let Some(subscription) = schema.node.subscription {
+                        types.subscription = subscription.node.to_string();
                     }
                 }
                 TypeSystemDefinition::Type(definition) => {
@@ -90,7 +98,8 @@ impl OutputTypes {
     ) -> Option<usize> {
         let root = match operation.ty {
             OperationType::Query => &self.query,
-            OperationType::Mutation | OperationType::Subscription => &self.mutation,
+            OperationType::Mutation => &self.mutation,
+            OperationType::Subscription => &self.subscription,
         };
         let mut parents = vec![(root.as_str(), &operation.selection_set.node)];
         let mut list_type: Option<&Type> = None;
@@ -218,7 +227,8 @@ mod tests {
         type User { name: String! nick: String }
         type Query { post: Post posts: [Post!]! maybePosts: [Post] node: Node me: User! }
         type Mutation { like: Post! }
-        schema { query: Query mutation: Mutation }
+        type Events { changed: Post! }
+        schema { query: Query mutation: Mutation subscription: Events }
     ";
 
     /// The data after completion, with an error at each of the paths.
@@ -314,6 +324,17 @@ mod tests {
             &[json!(["like"])],
         );
         assert_eq!(data, Json::Null);
+    }
+
+    #[test]
+    fn failed_field_of_an_event_nulls_the_event() {
+        let whole = json!({ "changed": { "id": "1" } });
+        let data =
+            complete("subscription { changed { id title } }", whole.clone(), &[json!(["changed", "title"])]);
+        assert_eq!(data, Json::Null);
+        let data =
+            complete("subscription { changed { id summary } }", whole, &[json!(["changed", "summary"])]);
+        assert_eq!(data, json!({ "changed": { "id": "1", "summary": null } }));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_graphql::{
     Request, Response as Execution,
-    parser::types::{ExecutableDocument, OperationDefinition, OperationType},
+    parser::types::{ExecutableDocument, OperationType},
 };
 use axum::{
     body::Body,
@@ -19,6 +19,8 @@ use axum::{
     },
 };
 
+use futures::stream::BoxStream;
+
 use super::{
     admission::{Admission, AdmissionLimits},
     completion::OutputTypes,
@@ -27,8 +29,8 @@ use super::{
     document_limits::DocumentLimits,
     document_size::DocumentSize,
     graphql_request::{Asked, BodyLimits},
-    graphql_response::{Refusal, executed, executed_batch},
-    graphql_service::{GraphqlService, RequestRejection},
+    graphql_response::{Encoded, Refusal, executed, executed_batch},
+    graphql_service::{Caller, GraphqlService, RequestRejection},
     media_type::{ResponseType, is_json_request},
     variables::{InputTypes, SdlError},
 };
@@ -68,16 +70,17 @@ pub struct GraphqlEndpoint {
 }
 
 /// What is sent for one answer: one request, or several in a batch.
-enum Sent<T> {
+pub(super) enum Sent<T> {
     One(T),
     Batch(Vec<T>),
 }
 
 /// A request that may be executed.
-struct Checked {
-    request: Request,
-    document: Arc<Document>,
-    complexity: usize,
+pub(super) struct Checked {
+    pub(super) request: Request,
+    pub(super) document: Arc<Document>,
+    pub(super) kind: OperationType,
+    pub(super) complexity: usize,
 }
 
 impl GraphqlEndpoint {
@@ -110,8 +113,16 @@ impl GraphqlEndpoint {
         let Some(media_type) = ResponseType::negotiate(request.headers()) else {
             return Refusal::NotAcceptable.into_response(ResponseType::Json);
         };
-        let answer = tokio::time::timeout(self.limits.timeout, self.answer(request)).await;
-        match answer.unwrap_or(Err(Refusal::TimedOut(self.limits.timeout))) {
+        self.answer_with(self.in_time(self.answer(request)).await, media_type)
+    }
+
+    /// The response to what was executed, or to a request that was not.
+    pub(super) fn answer_with(
+        &self,
+        answer: Result<Sent<Result<Execution, Refusal>>, Refusal>,
+        media_type: ResponseType,
+    ) -> Response<Body> {
+        match answer {
             Ok(Sent::One(Ok(execution))) => executed(execution, media_type),
             Ok(Sent::Batch(responses)) => executed_batch(responses, media_type),
             Ok(Sent::One(Err(refusal))) | Err(refusal) => {
@@ -123,6 +134,36 @@ impl GraphqlEndpoint {
     }
 
     async fn answer(&self, request: HttpRequest<Body>) -> Result<Sent<Result<Execution, Refusal>>, Refusal> {
+        self.answer_received(self.receive(request).await?).await
+    }
+
+    /// Executes what was received as one answer.
+    pub(super) async fn answer_received(
+        &self,
+        received: Received,
+    ) -> Result<Sent<Result<Execution, Refusal>>, Refusal> {
+        let Received { asked, is_read_only, bearer } = received;
+        let bearer = bearer.as_deref();
+        match asked {
+            Asked::One(request) => {
+                let checked = self.check_for_one_answer(*request, is_read_only)?;
+                Ok(Sent::One(self.execute(checked, bearer).await))
+            }
+            Asked::Batch(requests) => self.answer_batch(requests, bearer).await.map(Sent::Batch),
+        }
+    }
+
+    /// Gives something the time that a request may take.
+    pub(super) async fn in_time<T>(
+        &self,
+        answer: impl Future<Output = Result<T, Refusal>>,
+    ) -> Result<T, Refusal> {
+        let answer = tokio::time::timeout(self.limits.timeout, answer).await;
+        answer.unwrap_or(Err(Refusal::TimedOut(self.limits.timeout)))
+    }
+
+    /// Reads what is asked, and by whom.
+    pub(super) async fn receive(&self, request: HttpRequest<Body>) -> Result<Received, Refusal> {
         let (head, body) = request.into_parts();
         let is_read_only = match head.method {
             Method::GET | Method::HEAD => true,
@@ -133,15 +174,8 @@ impl GraphqlEndpoint {
             return Err(Refusal::Forged);
         }
         let asked = self.read(&head, body, is_read_only).await?;
-        let bearer = bearer_token(&head.headers)?;
-        match asked {
-            Asked::One(request) => {
-                let checked = self.check(*request, is_read_only)?;
-                let _admitted = self.admission.admit(checked.complexity).await?;
-                Ok(Sent::One(self.execute(checked, bearer).await))
-            }
-            Asked::Batch(requests) => self.answer_batch(requests, bearer).await.map(Sent::Batch),
-        }
+        let bearer = bearer_token(&head.headers)?.map(str::to_owned);
+        Ok(Received { asked, is_read_only, bearer })
     }
 
     async fn read(&self, head: &Parts, body: Body, is_read_only: bool) -> Result<Asked, Refusal> {
@@ -160,7 +194,8 @@ impl GraphqlEndpoint {
         requests: Vec<Request>,
         bearer: Option<&str>,
     ) -> Result<Vec<Result<Execution, Refusal>>, Refusal> {
-        let checked: Vec<_> = requests.into_iter().map(|request| self.check(request, false)).collect();
+        let checked: Vec<_> =
+            requests.into_iter().map(|request| self.check_for_one_answer(request, false)).collect();
         let fitting = || checked.iter().filter_map(|checked| checked.as_ref().ok());
         let size = fitting().fold(DocumentSize::default(), |size, checked| size.and(checked.document.size));
         self.documents.limits().check(&size)?;
@@ -171,7 +206,7 @@ impl GraphqlEndpoint {
         let mut responses = Vec::with_capacity(checked.len());
         for checked in checked {
             responses.push(match checked {
-                Ok(checked) => match self.execute(checked, bearer).await {
+                Ok(checked) => match self.execute_admitted(checked, bearer).await {
                     // Who asks is the same for all of them.
                     Err(refusal @ Refusal::Rejected(_)) => return Err(refusal),
                     answer => answer,
@@ -182,52 +217,137 @@ impl GraphqlEndpoint {
         Ok(responses)
     }
 
+    fn check_for_one_answer(&self, request: Request, is_read_only: bool) -> Result<Checked, Refusal> {
+        let checked = self.check(request, is_read_only)?;
+        if checked.kind == OperationType::Subscription { Err(Refusal::Subscription) } else { Ok(checked) }
+    }
+
     /// Checks all that can be checked of a request without validating its selections.
-    fn check(&self, request: Request, is_read_only: bool) -> Result<Checked, Refusal> {
+    pub(super) fn check(&self, request: Request, is_read_only: bool) -> Result<Checked, Refusal> {
         let document = self.documents.parse(&request.query)?;
         let operation = select_operation(&document.definitions, request.operation_name.as_deref())?;
-        match operation.ty {
-            OperationType::Query => {}
-            OperationType::Mutation if is_read_only => return Err(Refusal::MutationOverGet),
-            OperationType::Mutation => {}
-            OperationType::Subscription => return Err(Refusal::Subscription),
+        let kind = operation.ty;
+        if is_read_only && kind == OperationType::Mutation {
+            return Err(Refusal::MutationOverGet);
         }
         self.input_types
             .check(&operation.variable_definitions, &request.variables)
             .map_err(Refusal::Schema)?;
         let complexity =
             self.service.complexity(&document, operation, &request.variables).map_err(Refusal::Schema)?;
-        Ok(Checked { request, document, complexity })
+        Ok(Checked { request, document, kind, complexity })
     }
 
-    async fn execute(&self, checked: Checked, bearer: Option<&str>) -> Result<Execution, Refusal> {
-        let Checked { mut request, document, .. } = checked;
-        let operation_name = request.operation_name.clone();
-        request.set_parsed_query(ExecutableDocument::clone(&document.definitions));
-        let mut execution = self.service.execute(request, bearer).await?;
-        if !execution.errors.is_empty() {
-            let operation: &OperationDefinition =
-                select_operation(&document.definitions, operation_name.as_deref())?;
+    /// Executes a query or a mutation when it is its turn.
+    pub(super) async fn execute(&self, checked: Checked, bearer: Option<&str>) -> Result<Execution, Refusal> {
+        let _admitted = self.admission.admit(checked.complexity).await?;
+        self.execute_admitted(checked, bearer).await
+    }
+
+    async fn execute_admitted(&self, checked: Checked, bearer: Option<&str>) -> Result<Execution, Refusal> {
+        let (request, completion) = checked.into_parts();
+        let execution = self.service.execute(request, bearer).await?;
+        Ok(self.complete(&completion, execution))
+    }
+
+    /// As [`execute`](Self::execute), for somebody who is known already.
+    pub(super) async fn execute_for(
+        &self,
+        checked: Checked,
+        caller: Option<&Caller>,
+    ) -> Result<Execution, Refusal> {
+        let _admitted = self.admission.admit(checked.complexity).await?;
+        let (request, completion) = checked.into_parts();
+        let execution = self.service.execute_for(request, caller).await;
+        Ok(self.complete(&completion, execution))
+    }
+
+    /// Starts a subscription when it is its turn. What is written after this returns is in the stream.
+    pub(super) async fn subscribe(
+        &self,
+        checked: Checked,
+        caller: Option<&Caller>,
+    ) -> Result<(BoxStream<'static, Execution>, Completion), Encoded> {
+        let admitted = self.admission.admit(checked.complexity).await;
+        let _admitted = admitted.map_err(|overloaded| Refusal::from(overloaded).into_encoded())?;
+        let (request, completion) = checked.into_parts();
+        match self.service.subscribe(request, caller).await {
+            Ok(executions) => Ok((executions, completion)),
+            Err(refusal) => Err(Encoded::refusal(refusal)),
+        }
+    }
+
+    /// Who bears a token.
+    pub(super) async fn authenticate(&self, bearer: &str) -> Result<Caller, Refusal> {
+        self.in_time(async { Ok(self.service.authenticate(bearer).await?) }).await
+    }
+
+    /// Nulls what has failed in an execution.
+    pub(super) fn complete(&self, completion: &Completion, mut execution: Execution) -> Execution {
+        let Completion { document, operation_name } = completion;
+        if !execution.errors.is_empty()
+            && let Ok(operation) = select_operation(&document.definitions, operation_name.as_deref())
+        {
             self.output_types.complete(&document.definitions, operation, &mut execution);
         }
-        Ok(execution)
+        execution
+    }
+
+    /// Who executes.
+    pub(super) fn service(&self) -> &Arc<dyn GraphqlService> {
+        &self.service
+    }
+
+    /// What bodies may be, and what messages may that stand for one.
+    pub(super) fn body_limits(&self) -> &BodyLimits {
+        &self.limits.body
+    }
+
+    /// Whose pages may send what other sites may not.
+    pub(super) fn allowed_origins(&self) -> &[HeaderValue] {
+        &self.allowed_origins
+    }
+}
+
+/// What was read of an HTTP request.
+pub(super) struct Received {
+    pub(super) asked: Asked,
+    /// It came by GET.
+    pub(super) is_read_only: bool,
+    pub(super) bearer: Option<String>,
+}
+
+/// What it takes to complete an execution.
+pub(super) struct Completion {
+    document: Arc<Document>,
+    operation_name: Option<String>,
+}
+
+impl Checked {
+    /// The request as it is executed, and what completes its executions.
+    pub(super) fn into_parts(self) -> (Request, Completion) {
+        let Self { mut request, document, .. } = self;
+        let operation_name = request.operation_name.clone();
+        request.set_parsed_query(ExecutableDocument::clone(&document.definitions));
+        (request, Completion { document, operation_name })
     }
 }
 
 /// The token of the `Authorization` header. A header that holds no bearer token is refused like a forged
 /// one: the client meant to be somebody.
-fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, RequestRejection> {
+pub(super) fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, RequestRejection> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() {
         return Err(RequestRejection::InvalidToken);
     }
-    let (scheme, token) =
-        value.to_str().ok().and_then(|value| value.split_once(' ')).ok_or(RequestRejection::InvalidToken)?;
+    let value = value.to_str().map_err(|_| RequestRejection::InvalidToken)?;
+    bearer_of(value).map(Some).ok_or(RequestRejection::InvalidToken)
+}
+
+/// The token in `Bearer <token>`.
+pub(super) fn bearer_of(authorization: &str) -> Option<&str> {
+    let (scheme, token) = authorization.split_once(' ')?;
     let token = token.trim();
-    if scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() {
-        Ok(Some(token))
-    } else {
-        Err(RequestRejection::InvalidToken)
-    }
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }

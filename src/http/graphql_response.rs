@@ -1,7 +1,7 @@
 //! Responses of the GraphQL endpoint: status, headers and body under either media type.
 //! Knows async-graphql's response and the error codes clients rely on, nothing of the domain.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 
 use async_graphql::{ErrorExtensionValues, Response as Execution, ServerError, Value};
 use axum::{
@@ -11,6 +11,7 @@ use axum::{
         header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
     },
 };
+use bytes::Bytes;
 use serde::Serialize;
 use uuid::Uuid;
 
@@ -25,6 +26,9 @@ use super::{
 
 /// What a response usually takes, in bytes; the buffer grows when it takes more.
 const RESPONSE_BYTES_EXPECTED: usize = 1024;
+
+/// When to try again while there is no room for another open connection.
+const CONNECTIONS_FULL_RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// How many errors of a request are told. A document may have thousands, each as long as a name in it.
 const REQUEST_ERRORS_MAX: usize = 50;
@@ -45,7 +49,7 @@ pub enum Refusal {
     MethodNotAllowed,
     #[error("A mutation must be sent by POST.")]
     MutationOverGet,
-    #[error("Subscriptions are not served here.")]
+    #[error("A subscription needs a WebSocket, or `Accept: text/event-stream`.")]
     Subscription,
     #[error(transparent)]
     Malformed(#[from] MalformedRequest),
@@ -62,8 +66,14 @@ pub enum Refusal {
     Overloaded(#[from] Overloaded),
     #[error(transparent)]
     Rejected(#[from] RequestRejection),
+    #[error("A batch has no event stream: send its requests one by one.")]
+    BatchOfStreams,
+    #[error("A page of this origin may not open a WebSocket here.")]
+    ForeignOrigin,
+    #[error("This server has as many open connections as it can serve: try again later.")]
+    ConnectionsFull,
     #[error("The request took longer than {0:?}.")]
-    TimedOut(std::time::Duration),
+    TimedOut(Duration),
 }
 
 /// Whether the status depends on the media type.
@@ -92,6 +102,7 @@ impl Refusal {
         let retry_after = match self {
             Self::Rejected(RequestRejection::Unavailable { retry_after }) => retry_after,
             Self::Overloaded(Overloaded) => Some(OVERLOADED_RETRY_AFTER),
+            Self::ConnectionsFull => Some(CONNECTIONS_FULL_RETRY_AFTER),
             _ => None,
         };
         // What is left of such a body is not waited for.
@@ -116,6 +127,17 @@ impl Refusal {
         response
     }
 
+    /// Whether the request was well-formed and its caller known, so that what is wrong with it is a result like others.
+    pub(super) fn is_request_error(&self) -> bool {
+        matches!(self.classify().0, Kind::RequestError)
+    }
+
+    /// The refusal as a result, for transports on which a request has no status.
+    pub(super) fn into_encoded(self) -> Encoded {
+        let code = self.code();
+        Encoded::refused(self.into_error(code))
+    }
+
     /// The body of that response.
     pub fn into_body(self) -> Vec<u8> {
         let code = self.code();
@@ -136,7 +158,9 @@ impl Refusal {
             Self::MethodNotAllowed | Self::MutationOverGet => {
                 (Kind::Http(Status::METHOD_NOT_ALLOWED), "BAD_USER_INPUT")
             }
-            Self::Forged => (Kind::Http(Status::FORBIDDEN), "FORBIDDEN"),
+            Self::Forged | Self::ForeignOrigin => (Kind::Http(Status::FORBIDDEN), "FORBIDDEN"),
+            Self::BatchOfStreams => (Kind::Http(Status::BAD_REQUEST), "BAD_USER_INPUT"),
+            Self::ConnectionsFull => (Kind::Http(Status::SERVICE_UNAVAILABLE), LimitExceeded::CODE),
             Self::Malformed(MalformedRequest::BodyTooLarge(_)) => {
                 (Kind::Http(Status::PAYLOAD_TOO_LARGE), LimitExceeded::CODE)
             }
@@ -216,6 +240,40 @@ pub fn executed_batch(
     respond(StatusCode::OK, media_type, body)
 }
 
+/// A result as it is sent on transports on which a request has no status.
+#[derive(Debug, Clone)]
+pub(super) struct Encoded {
+    /// The whole response.
+    pub(super) response: Bytes,
+    /// The errors alone, where the request was not executed.
+    pub(super) request_errors: Option<Bytes>,
+}
+
+impl Encoded {
+    /// What was executed, or could not be.
+    pub(super) fn of(execution: Execution) -> Self {
+        if is_request_error(&execution) {
+            return Self::refusal(execution);
+        }
+        Self { response: body_of(execution).into(), request_errors: None }
+    }
+
+    /// A request that was not executed because of this.
+    pub(super) fn refused(error: ServerError) -> Self {
+        let mut execution = Execution::from_errors(vec![error]);
+        execution.extensions = not_charged();
+        Self::refusal(execution)
+    }
+
+    /// What was not executed, whatever its errors are about.
+    pub(super) fn refusal(mut execution: Execution) -> Self {
+        name_codes(&mut execution);
+        let errors = serde_json::to_vec(&execution.errors);
+        let errors = errors.expect("errors have string keys only, and a vector takes every write");
+        Self { response: encode_execution(&execution, None).into(), request_errors: Some(errors.into()) }
+    }
+}
+
 /// Whether an execution never began.
 ///
 /// async-graphql reports an error of the request (validation, a limit) as errors without a path beside null
@@ -227,21 +285,27 @@ fn is_request_error(execution: &Execution) -> bool {
 }
 
 fn body_of(mut execution: Execution) -> Vec<u8> {
-    let is_request_error = is_request_error(&execution);
-    if is_request_error {
-        execution.errors.truncate(REQUEST_ERRORS_MAX);
-        for error in &mut execution.errors {
-            let extensions = error.extensions.get_or_insert_with(ErrorExtensionValues::default);
-            if extensions.get("code").is_none() {
-                extensions.set("code", "BAD_USER_INPUT");
-            }
+    if is_request_error(&execution) {
+        name_codes(&mut execution);
+        return encode_execution(&execution, None);
+    }
+    encode_execution(&execution, Some(&execution.data))
+}
+
+/// Gives a code to errors of a request that have none.
+fn name_codes(execution: &mut Execution) {
+    execution.errors.truncate(REQUEST_ERRORS_MAX);
+    for error in &mut execution.errors {
+        let extensions = error.extensions.get_or_insert_with(ErrorExtensionValues::default);
+        if extensions.get("code").is_none() {
+            extensions.set("code", "BAD_USER_INPUT");
         }
     }
-    encode(&ResponseBody {
-        data: (!is_request_error).then_some(&execution.data),
-        errors: &execution.errors,
-        extensions: (!execution.extensions.is_empty()).then_some(&execution.extensions),
-    })
+}
+
+fn encode_execution(execution: &Execution, data: Option<&Value>) -> Vec<u8> {
+    let extensions = (!execution.extensions.is_empty()).then_some(&execution.extensions);
+    encode(&ResponseBody { data, errors: &execution.errors, extensions })
 }
 
 /// Clients find the request charge in every response. What was not executed read and wrote nothing.

@@ -2,15 +2,19 @@
 
 use std::time::Duration;
 
-use async_graphql::{Request, Response, ServerError, Variables, parser::types::OperationDefinition};
+use async_graphql::{
+    Request, Response, ServerError, Variables,
+    parser::types::{ExecutableDocument, OperationDefinition},
+};
 use async_trait::async_trait;
+use futures::stream::BoxStream;
 
 use super::{document::Document, limit_exceeded::LimitExceeded};
 
 /// The largest complexity of a request.
 pub const COMPLEXITY_MAX: usize = 10_000;
 
-/// Executes one GraphQL request for one caller.
+/// Executes GraphQL requests. Their documents are parsed and within the limits, and their variables fit their types.
 #[async_trait]
 pub trait GraphqlService: Send + Sync + 'static {
     /// How complex an operation of a document is with these variables, worked out without executing it. The unit is
@@ -31,11 +35,37 @@ pub trait GraphqlService: Send + Sync + 'static {
     /// It is more than one request may be.
     fn check_complexity(&self, complexity: usize) -> Result<(), LimitExceeded>;
 
-    /// Executes a request whose document is parsed, whose variables fit their types, and which is not too complex.
+    /// Executes a query or a mutation that is not too complex, for one caller.
     ///
     /// `bearer` is the token of the `Authorization` header; `None` means that there was no such header, and
     /// nothing else: a token that is expired or forged is a rejection, never an anonymous request.
     async fn execute(&self, request: Request, bearer: Option<&str>) -> Result<Response, RequestRejection>;
+
+    /// Who bears a token, for a connection that outlives a request.
+    async fn authenticate(&self, bearer: &str) -> Result<Caller, RequestRejection>;
+
+    /// Executes a query or a mutation for somebody who is known already; `None` is an anonymous caller.
+    async fn execute_for(&self, request: Request, caller: Option<&Caller>) -> Response;
+
+    /// Starts a subscription: what happens after this returns is in the stream. What cannot be started is answered like a
+    /// request that cannot be executed.
+    async fn subscribe(
+        &self,
+        request: Request,
+        caller: Option<&Caller>,
+    ) -> Result<BoxStream<'static, Response>, Response>;
+
+    /// Whether two callers may get different events from a subscription of this document.
+    fn is_personal(&self, document: &ExecutableDocument) -> bool;
+}
+
+/// Somebody whose token is good.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// Identifies the caller among all callers.
+    pub id: String,
+    /// How long the token is good from now on.
+    pub valid_for: Duration,
 }
 
 /// Why a request was not executed at all.

@@ -1,5 +1,7 @@
 //! Media types of GraphQL over HTTP: what a client accepts and what it sent. Knows headers, nothing of GraphQL.
 
+use std::cmp::Ordering;
+
 use axum::http::{
     HeaderMap, HeaderValue,
     header::{ACCEPT, CONTENT_TYPE},
@@ -12,6 +14,33 @@ pub enum ResponseType {
     GraphqlResponse,
     /// `application/json`: every well-formed request is answered with 200, for clients of before 2025.
     Json,
+}
+
+/// How an answer is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// As one response.
+    Single(ResponseType),
+    /// As `text/event-stream`.
+    EventStream,
+    /// As an event stream where there is more than one result, which the client likes as much as a single response.
+    Either(ResponseType),
+}
+
+impl Delivery {
+    /// The way the client likes best, or `None` when it accepts none. Only a client that names `text/event-stream` gets one.
+    pub fn negotiate(headers: &HeaderMap) -> Option<Self> {
+        let (single, event_stream) = (Preferences::of(headers), EventStreamWeight::of(headers));
+        match (single.best(), event_stream.0) {
+            (best, 0) => best.map(|(response_type, _)| Self::Single(response_type)),
+            (None, _) => Some(Self::EventStream),
+            (Some((response_type, weight)), stream_weight) => Some(match weight.cmp(&stream_weight) {
+                Ordering::Less => Self::EventStream,
+                Ordering::Equal => Self::Either(response_type),
+                Ordering::Greater => Self::Single(response_type),
+            }),
+        }
+    }
 }
 
 impl ResponseType {
@@ -30,30 +59,63 @@ impl ResponseType {
     /// `application/json`: such a client has not said that it knows the newer type. Between two types
     /// named with the same weight the newer one wins.
     pub fn negotiate(headers: &HeaderMap) -> Option<Self> {
-        let mut stated = false;
-        let mut graphql_response = Preference::default();
-        let mut json = Preference::default();
-        for value in headers.get_all(ACCEPT) {
-            let Ok(value) = value.to_str() else { continue };
-            for range in value.split(',').map(str::trim).filter(|range| !range.is_empty()) {
-                stated = true;
-                let Some((range, weight)) = parse_range(range) else { continue };
-                graphql_response.consider(range, "graphql-response+json", weight);
-                json.consider(range, "json", weight);
-            }
+        Preferences::of(headers).best().map(|(response_type, _)| response_type)
+    }
+}
+
+/// What an `Accept` header says of the types of a single response.
+#[derive(Default)]
+struct Preferences {
+    stated: bool,
+    graphql_response: Preference,
+    json: Preference,
+}
+
+impl Preferences {
+    fn of(headers: &HeaderMap) -> Self {
+        let mut preferences = Self::default();
+        for range in accepted_ranges(headers) {
+            preferences.stated = true;
+            let Some((range, weight)) = parse_range(range) else { continue };
+            preferences.graphql_response.consider(range, "graphql-response+json", weight);
+            preferences.json.consider(range, "json", weight);
         }
+        preferences
+    }
+
+    /// The type and its weight.
+    fn best(&self) -> Option<(ResponseType, u16)> {
+        let Self { stated, graphql_response, json } = self;
         if !stated {
-            return Some(Self::GraphqlResponse);
+            return Some((ResponseType::GraphqlResponse, 1000));
         }
         let named_alike = graphql_response == json && json.specificity == Specificity::Named;
         if json.weight > 0 && !named_alike && json >= graphql_response {
-            Some(Self::Json)
+            Some((ResponseType::Json, json.weight))
         } else if graphql_response.weight > 0 {
-            Some(Self::GraphqlResponse)
+            Some((ResponseType::GraphqlResponse, graphql_response.weight))
         } else {
             None
         }
     }
+}
+
+/// The weight with which a client names `text/event-stream`; 0 where it does not.
+struct EventStreamWeight(u16);
+
+impl EventStreamWeight {
+    fn of(headers: &HeaderMap) -> Self {
+        let named = accepted_ranges(headers).filter_map(parse_range);
+        let weights = named
+            .filter(|(range, _)| range.eq_ignore_ascii_case("text/event-stream"))
+            .map(|(_, weight)| weight);
+        Self(weights.max().unwrap_or(0))
+    }
+}
+
+fn accepted_ranges(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',').map(str::trim).filter(|range| !range.is_empty()))
 }
 
 /// Whether the body is `application/json` in UTF-8, the one content type that reaches execution. It is not
@@ -202,6 +264,30 @@ mod tests {
         headers.append(ACCEPT, HeaderValue::from_static("text/html"));
         headers.append(ACCEPT, HeaderValue::from_static("application/json"));
         assert_eq!(ResponseType::negotiate(&headers), Some(ResponseType::Json));
+    }
+
+    #[test]
+    fn an_event_stream_is_sent_to_those_who_name_it() {
+        use Delivery::{Either, EventStream, Single};
+        for (accept, expected) in [
+            ("text/event-stream", Some(EventStream)),
+            ("TEXT/event-stream; charset=utf-8", Some(EventStream)),
+            ("text/event-stream, application/json;q=0.5", Some(EventStream)),
+            ("text/event-stream, */*;q=0.1", Some(EventStream)),
+            ("application/json, text/event-stream", Some(Either(ResponseType::Json))),
+            (
+                "application/graphql-response+json, text/event-stream",
+                Some(Either(ResponseType::GraphqlResponse)),
+            ),
+            ("application/json, text/event-stream;q=0.9", Some(Single(ResponseType::Json))),
+            ("text/event-stream;q=0, */*", Some(Single(ResponseType::Json))),
+            ("*/*", Some(Single(ResponseType::Json))),
+            ("text/*", None),
+            ("text/event-stream;q=0", None),
+        ] {
+            let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(accept))]);
+            assert_eq!(Delivery::negotiate(&headers), expected, "Accept: {accept}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! The HTTP side: router, GraphQL over HTTP, health, static files.
+//! The HTTP side: router, GraphQL over HTTP, GraphQL on connections that stay open, health, static files.
 //!
 //! A request enters at [`server`], is dispatched by [`router`], and when it is GraphQL is taken through
-//! [`graphql_http`] to the [`GraphqlService`](graphql_service::GraphqlService) that the composition root
+//! [`graphql_http`], or [`live`] where it stays open, to the [`GraphqlService`](graphql_service::GraphqlService) that the composition root
 //! gives. Nothing here knows the domain, the schema's types or the store.
 
 pub mod admission;
@@ -19,6 +19,7 @@ pub mod hosts;
 mod impatient;
 pub mod json_size;
 pub mod limit_exceeded;
+pub mod live;
 pub mod media_type;
 pub mod router;
 pub mod security_headers;

@@ -27,10 +27,12 @@ use super::{
     graphql_response::panicked,
     health::{Readiness, healthz, readyz},
     hosts::Hosts,
+    live::{LiveEndpoint, LiveLimits, is_websocket},
+    media_type::Delivery,
     security_headers::SecurityHeaders,
     static_files::StaticFiles,
 };
-use crate::lifecycle::panic_message;
+use crate::lifecycle::{Tasks, panic_message};
 
 /// How long a browser may remember what a preflight allowed.
 const PREFLIGHT_MAX_AGE: Duration = Duration::from_secs(600);
@@ -51,6 +53,9 @@ pub type ErrorIds = Arc<dyn Fn() -> Uuid + Send + Sync>;
 /// What the router needs from the composition root.
 pub struct HttpParts {
     pub graphql: Arc<GraphqlEndpoint>,
+    pub live: LiveLimits,
+    /// Connections that stay open are tasks of the process.
+    pub tasks: Tasks,
     pub readiness: Arc<dyn Readiness>,
     pub static_files: StaticFiles,
     pub exposure: Exposure,
@@ -75,12 +80,10 @@ impl Default for Exposure {
 
 /// All routes of the process. Whoever watches the process may ask for its health under any name.
 pub fn router(parts: HttpParts) -> Router {
-    let HttpParts { graphql, readiness, static_files, exposure, error_ids } = parts;
+    let HttpParts { graphql, live, tasks, readiness, static_files, exposure, error_ids } = parts;
     let Exposure { allowed_origins, hosts, hsts_seconds } = exposure;
-    let graphql = any(move |request: Request| {
-        let graphql = Arc::clone(&graphql);
-        async move { graphql.handle(request).await }
-    });
+    let live = Arc::new(LiveEndpoint::new(Arc::clone(&graphql), live, tasks));
+    let graphql = any(move |request: Request| answer(Arc::clone(&graphql), Arc::clone(&live), request));
     let named = Router::new()
         .route("/graphql", with_origins(graphql, allowed_origins))
         .fallback(move |method: Method, uri: Uri, headers: HeaderMap| async move {
@@ -100,6 +103,18 @@ pub fn router(parts: HttpParts) -> Router {
             let response = security_headers.add(response);
             async { response }
         }))
+}
+
+/// Answers a GraphQL request in the way that it asks for.
+async fn answer(graphql: Arc<GraphqlEndpoint>, live: Arc<LiveEndpoint>, request: Request) -> Response<Body> {
+    if is_websocket(request.headers()) {
+        return live.websocket(request).await;
+    }
+    match Delivery::negotiate(request.headers()) {
+        Some(Delivery::EventStream) => live.event_stream(request, None).await,
+        Some(Delivery::Either(media_type)) => live.event_stream(request, Some(media_type)).await,
+        Some(Delivery::Single(_)) | None => graphql.handle(request).await,
+    }
 }
 
 fn not_our_name() -> Response<Body> {

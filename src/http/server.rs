@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::impatient::Impatient;
 
-/// How many connections are served at once. More wait in the backlog of the system.
+/// How many connections are served at once, beside those that stay open. More wait in the backlog of the system.
 pub const CONNECTIONS_MAX: usize = 10_000;
 
 /// The longest head of a request, in bytes, with its URL.
@@ -48,6 +48,15 @@ impl Default for ConnectionLimits {
             header_timeout: HEADER_TIMEOUT,
             write_timeout: WRITE_TIMEOUT,
         }
+    }
+}
+
+impl ConnectionLimits {
+    /// The same with room for so many connections that stay open.
+    #[must_use]
+    pub fn beside(self, staying_open_max: usize) -> Self {
+        let connections_max = self.connections_max.saturating_add(staying_open_max);
+        Self { connections_max: connections_max.min(Semaphore::MAX_PERMITS), ..self }
     }
 }
 

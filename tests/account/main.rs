@@ -4,6 +4,8 @@
 #[path = "../support/emulator.rs"]
 mod emulator;
 mod process;
+#[path = "../support/websocket.rs"]
+mod websocket;
 
 use onehop::app::container_specs;
 use onehop::cli::work::AppWorker;
@@ -14,6 +16,7 @@ use tokio::sync::mpsc;
 
 use emulator::Emulator;
 use process::Process;
+use websocket::Socket;
 
 /// The titles of the feed under each data model.
 const FEED: &str = "{
@@ -62,6 +65,49 @@ async fn what_one_process_writes_another_projects_and_a_third_reads() {
     assert_clean(&reader).await;
     assert_clean(&writer).await;
     for process in [writer, reader] {
+        process.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn what_one_process_writes_those_hear_who_subscribed_at_another() {
+    let account = account();
+    let (writer, listener) =
+        (Process::start(&account, "writer").await, Process::start(&account, "listener").await);
+    let token = writer.sign_up("ada").await;
+    let post = writer.post(&token, "Engines").await;
+    let mut socket = Socket::open(listener.address).await;
+    for (id, query) in [
+        ("feed", "subscription { feedChanged { id title likeCount } }"),
+        ("post", "subscription($id: ID!) { postChanged(id: $id) { likeCount } }"),
+        (
+            "comments",
+            "subscription($id: ID!) { commentAdded(postId: $id) { content post { commentCount } } }",
+        ),
+    ] {
+        let variables = if id == "feed" { json!({}) } else { json!({ "id": post }) };
+        socket.request(id, json!({ "query": query, "variables": variables })).await;
+    }
+    socket.settle().await;
+    let act = "mutation($id: ID!) {
+        createComment(input: { postId: $id, content: \"indeed\" }) { comment { id } }
+        likePost(input: { postId: $id }) { post { id } } }";
+    writer.data(&token, act, json!({ "id": post })).await;
+    let (mut liked_in_feed, mut liked, mut commented) = (false, false, false);
+    while !(liked_in_feed && liked && commented) {
+        let message = socket.hear().await;
+        let data = &message["payload"]["data"];
+        match message["id"].as_str() {
+            Some("feed") => liked_in_feed |= data["feedChanged"]["likeCount"] == 1,
+            Some("post") => liked |= data["postChanged"]["likeCount"] == 1,
+            _ => {
+                let expected = json!({ "content": "indeed", "post": { "commentCount": 1 } });
+                assert_eq!(data["commentAdded"], expected);
+                commented = true;
+            }
+        }
+    }
+    for process in [writer, listener] {
         process.stop().await;
     }
 }

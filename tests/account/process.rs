@@ -13,7 +13,6 @@ use onehop::changefeed::Sharing;
 use onehop::cli::work::serve_control;
 use onehop::config::Member;
 use onehop::http::server::Server;
-use onehop::store::SystemClock;
 use serde_json::{Value, json};
 
 use crate::emulator::Emulator;
@@ -27,7 +26,7 @@ const SHARING: Sharing = Sharing::WithOthers {
 pub struct Process {
     pub app: Arc<App>,
     http: reqwest::Client,
-    address: SocketAddr,
+    pub address: SocketAddr,
 }
 
 impl Process {
@@ -42,7 +41,11 @@ impl Process {
     /// One whose projections run only while it is asked to.
     pub async fn quiet(account: &Emulator, name: &str) -> Self {
         let store = OpenStore::Cosmos(Arc::new(account.open().await));
-        let options = AppOptions { hashing: HashingCost::CHEAP, clock: Arc::new(SystemClock) };
+        let options = AppOptions {
+            hashing: HashingCost::CHEAP,
+            live_poll: Duration::from_millis(20),
+            ..AppOptions::default()
+        };
         let member = Member { owner: name.to_owned(), sharing: SHARING };
         let app = Arc::new(App::over(&store, member, options).await.unwrap());
         let secret = SigningSecret::from_bytes(vec![7; 48]).unwrap();

@@ -5,6 +5,8 @@ mod binary;
 mod caller;
 #[path = "../support/emulator.rs"]
 mod emulator;
+#[path = "../support/event_stream.rs"]
+mod event_stream;
 #[path = "../../examples/cosmos-emulator/forward.rs"]
 mod forward;
 mod logs;
@@ -14,6 +16,8 @@ mod server;
 mod small_disk;
 #[path = "../support/store.rs"]
 mod store;
+#[path = "../support/websocket.rs"]
+mod websocket;
 
 mod backup;
 mod charges;
@@ -28,6 +32,7 @@ mod idempotency;
 mod introspection;
 mod likes;
 mod limits;
+mod live;
 mod ownership;
 mod paging;
 mod posts;

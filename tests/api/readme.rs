@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::server::Server;
+use crate::websocket::Socket;
 
 const README: &str = include_str!("../../README.md");
 
@@ -22,4 +23,18 @@ async fn every_operation_of_the_readme_works() {
             .replace("\"...\"", &format!("\"{post}\""));
         author.data(&operation, json!({})).await;
     }
+}
+
+#[tokio::test]
+async fn every_subscription_of_the_readme_begins() {
+    let server = Server::start().await;
+    let author = server.sign_up("author").await;
+    let post = author.post("Engines").await;
+    let subscriptions: Vec<&str> = README.lines().filter(|line| line.starts_with("subscription")).collect();
+    assert_eq!(subscriptions.len(), 3, "{subscriptions:?}");
+    let mut socket = Socket::open(server.address()).await;
+    for (id, subscription) in subscriptions.iter().enumerate() {
+        socket.subscribe(&id.to_string(), &subscription.replace("\"...\"", &format!("\"{post}\""))).await;
+    }
+    socket.settle().await;
 }

@@ -71,7 +71,8 @@ impl Server {
         let keeper = store::keep(&container_specs());
         let clock = Arc::new(TickingClock(AtomicI64::new(START_MS)));
         let ticking: Arc<dyn Clock> = Arc::clone(&clock) as _;
-        let app = Arc::new(keeper.app(AppOptions { hashing: HashingCost::CHEAP, clock: ticking }).await);
+        let options = AppOptions { hashing: HashingCost::CHEAP, clock: ticking, ..AppOptions::default() };
+        let app = Arc::new(keeper.app(options).await);
         let secret = match app.data_directory() {
             Some(directory) => SigningSecret::load_or_create(directory).unwrap(),
             None => SigningSecret::from_bytes(vec![7; 48]).unwrap(),
@@ -110,6 +111,10 @@ impl Server {
 
     pub fn data(&self) -> &Path {
         self.keeper.directory()
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
     pub fn url(&self, path: &str) -> String {

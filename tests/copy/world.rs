@@ -14,7 +14,7 @@ use onehop::cli::work::AppWorker;
 use onehop::compare::dataset::Texts;
 use onehop::config::{DataSettings, DurabilitySetting, Member, StoreChoice};
 use onehop::control::{Work, Worker};
-use onehop::store::{ContainerName, FeedRequest, Ledger, Store, SystemClock};
+use onehop::store::{ContainerName, FeedRequest, Ledger, Store};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -30,7 +30,7 @@ pub struct Blog {
 }
 
 fn options() -> AppOptions {
-    AppOptions { hashing: HashingCost::CHEAP, clock: Arc::new(SystemClock) }
+    AppOptions { hashing: HashingCost::CHEAP, ..AppOptions::default() }
 }
 
 impl Blog {

@@ -6,7 +6,15 @@ mod browsers;
 mod client;
 mod conformance;
 mod crowds;
+#[path = "../support/event_stream.rs"]
+mod event_stream;
+mod events;
 mod routing;
+mod sharing;
 mod slow_clients;
+mod slowness;
 mod stopping;
 mod toy;
+#[path = "../support/websocket.rs"]
+mod websocket;
+mod websockets;

@@ -8,10 +8,13 @@ use axum::{
 };
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt, stream};
-use onehop::http::{
-    graphql_http::RequestLimits,
-    graphql_request::BodyLimits,
-    server::{ConnectionLimits, Server, Stopped},
+use onehop::{
+    http::{
+        graphql_http::RequestLimits,
+        graphql_request::BodyLimits,
+        server::{ConnectionLimits, Server, Stopped},
+    },
+    lifecycle::Tasks,
 };
 use serde_json::{Value, json};
 use tokio::{
@@ -118,7 +121,7 @@ async fn a_connection_whose_client_takes_nothing_of_its_answer_is_closed() {
     let options = Options { connections, ..Options::default() };
     let server = Server::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap().with_limits(connections);
     let (address, stop) = (server.local_address(), CancellationToken::new());
-    let router = toy_router(toy_endpoint(&Arc::default(), &options), &options);
+    let router = toy_router(toy_endpoint(&Arc::default(), &options), &options, &Tasks::new());
     let client = async {
         let mut stream = TcpStream::connect(address).await.unwrap();
         // The answer is longer than what the buffers of two sockets hold.

@@ -11,26 +11,32 @@ use std::{
 };
 
 use async_graphql::{
-    Context, EmptySubscription, Enum, ErrorExtensions, ID, InputObject, Object, Request, Response, Schema,
-    ServerError, Value, Variables, parser::types::OperationDefinition,
+    Context, Enum, ErrorExtensions, ID, InputObject, Object, Request, Response, Schema, ServerError,
+    Subscription as Root, Value, Variables,
+    parser::types::{ExecutableDocument, OperationDefinition},
 };
 use async_trait::async_trait;
 use axum::Router;
+use futures::{
+    FutureExt, Stream, StreamExt,
+    stream::{BoxStream, iter, once, unfold},
+};
 use onehop::{
     http::{
         admission::Admission,
         document::Document,
         graphql_http::{GraphqlEndpoint, RequestLimits},
-        graphql_service::{GraphqlService, RequestRejection},
+        graphql_service::{Caller, GraphqlService, RequestRejection},
         health::{Readiness, UnreadyPart},
         limit_exceeded::LimitExceeded,
+        live::LiveLimits,
         router::{Exposure, HttpParts, router},
         server::{ConnectionLimits, Server},
         static_files::StaticFiles,
     },
     lifecycle::Tasks,
 };
-use tokio::sync::Notify;
+use tokio::sync::{Notify, broadcast};
 use uuid::Uuid;
 
 pub const LONG: Duration = Duration::from_secs(3600);
@@ -53,11 +59,34 @@ pub struct State {
     /// Told when the field `waits` has begun; awaited by it before it answers.
     pub begun: Notify,
     pub released: Notify,
+    /// Numbers that subscriptions hear.
+    pub numbers: Numbers,
+    /// Executions of subscriptions that have begun, and that go on.
+    pub begun_subscriptions: AtomicUsize,
+    pub subscriptions: AtomicUsize,
+    /// How often a number was resolved.
+    pub resolved: AtomicUsize,
+}
+
+pub struct Numbers(pub broadcast::Sender<i32>);
+
+impl Default for Numbers {
+    fn default() -> Self {
+        Self(broadcast::channel(1024).0)
+    }
+}
+
+impl State {
+    /// Tells every subscription of numbers.
+    pub fn tell(&self, number: i32) {
+        self.numbers.0.send(number).expect("somebody listens");
+    }
 }
 
 #[derive(Clone)]
 pub struct Options {
     pub limits: RequestLimits,
+    pub live: LiveLimits,
     pub connections: ConnectionLimits,
     pub stop_deadline: Duration,
     pub unready: Vec<UnreadyPart>,
@@ -68,6 +97,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             limits: RequestLimits::default(),
+            live: LiveLimits::default(),
             connections: ConnectionLimits::default(),
             stop_deadline: LONG,
             unready: Vec::new(),
@@ -85,10 +115,11 @@ impl Toy {
         let state = Arc::new(State::default());
         let graphql = toy_endpoint(&state, &options);
         let admission = graphql.admission().clone();
-        let router = toy_router(graphql, &options);
+        let tasks = Tasks::new();
+        let router = toy_router(graphql, &options, &tasks);
         let server = Server::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
         let server = server.with_limits(options.connections);
-        let (address, tasks) = (server.local_address(), Tasks::new());
+        let address = server.local_address();
         let (stop, deadline) = (tasks.soft_stop(), options.stop_deadline);
         tasks.spawn("http", async move {
             server.serve(router, stop, deadline).await;
@@ -99,9 +130,11 @@ impl Toy {
 }
 
 /// All routes over an endpoint.
-pub fn toy_router(graphql: GraphqlEndpoint, options: &Options) -> Router {
+pub fn toy_router(graphql: GraphqlEndpoint, options: &Options, tasks: &Tasks) -> Router {
     router(HttpParts {
         graphql: Arc::new(graphql),
+        live: options.live,
+        tasks: tasks.clone(),
         readiness: Arc::new(Parts(options.unready.clone())),
         static_files: StaticFiles::from_source(|_| None),
         exposure: options.exposure.clone(),
@@ -111,10 +144,10 @@ pub fn toy_router(graphql: GraphqlEndpoint, options: &Options) -> Router {
 
 /// The endpoint alone, for tests without sockets.
 pub fn toy_endpoint(state: &Arc<State>, options: &Options) -> GraphqlEndpoint {
-    let schema =
-        Schema::build(Query, Mutation, EmptySubscription).data(Arc::clone(state)).limit_depth(5).finish();
+    let schema = Schema::build(Query, Mutation, Subscription).data(Arc::clone(state)).limit_depth(5).finish();
     let sdl = schema.sdl();
-    GraphqlEndpoint::new(Arc::new(Service { schema }), &sdl, options.limits)
+    let service = Service { schema, state: Arc::clone(state) };
+    GraphqlEndpoint::new(Arc::new(service), &sdl, options.limits)
         .unwrap()
         .with_allowed_origins(options.exposure.allowed_origins.clone())
 }
@@ -122,8 +155,12 @@ pub fn toy_endpoint(state: &Arc<State>, options: &Options) -> GraphqlEndpoint {
 struct Viewer(Option<String>);
 
 struct Service {
-    schema: Schema<Query, Mutation, EmptySubscription>,
+    schema: Schema<Query, Mutation, Subscription>,
+    state: Arc<State>,
 }
+
+/// A token of this kind is good for as long as its text says in milliseconds: `brief-20`.
+const BRIEF: &str = "brief-";
 
 /// What a request may select.
 pub const COMPLEXITY_MAX: usize = 40;
@@ -157,6 +194,111 @@ impl GraphqlService for Service {
                 Ok(response.extension("requestCharge", Value::from(1)))
             }
         }
+    }
+
+    async fn authenticate(&self, bearer: &str) -> Result<Caller, RequestRejection> {
+        match bearer {
+            "forged" => Err(RequestRejection::InvalidToken),
+            "overloaded" => Err(RequestRejection::Unavailable { retry_after: None }),
+            bearer => {
+                let valid_for_ms = bearer.strip_prefix(BRIEF).map(|ms| ms.parse().unwrap());
+                let valid_for = valid_for_ms.map_or(LONG, Duration::from_millis);
+                Ok(Caller { id: bearer.to_owned(), valid_for })
+            }
+        }
+    }
+
+    async fn execute_for(&self, request: Request, caller: Option<&Caller>) -> Response {
+        self.execute(request, caller.map(|caller| caller.id.as_str())).await.unwrap()
+    }
+
+    async fn subscribe(
+        &self,
+        request: Request,
+        caller: Option<&Caller>,
+    ) -> Result<BoxStream<'static, Response>, Response> {
+        self.state.begun_subscriptions.fetch_add(1, Ordering::SeqCst);
+        let numbers = std::sync::Mutex::new(Some(self.state.numbers.0.subscribe()));
+        let counted = Counted::new(&self.state);
+        let request =
+            request.data(Viewer(caller.map(|caller| caller.id.clone()))).data(numbers).data(counted);
+        let mut responses = self.schema.execute_stream(request);
+        match responses.next().now_or_never() {
+            None => Ok(responses),
+            Some(Some(first)) if first.errors.is_empty() => {
+                Ok(once(async { first }).chain(responses).boxed())
+            }
+            Some(Some(refusal)) => Err(refusal),
+            Some(None) => Ok(iter([]).boxed()),
+        }
+    }
+
+    fn is_personal(&self, document: &ExecutableDocument) -> bool {
+        format!("{document:?}").contains("viewer")
+    }
+}
+
+/// Counts a subscription as long as it lives.
+struct Counted(Arc<State>);
+
+impl Counted {
+    fn new(state: &Arc<State>) -> Self {
+        state.subscriptions.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(state))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.subscriptions.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+struct Number(i32);
+
+#[Object]
+impl Number {
+    async fn value(&self, context: &Context<'_>) -> i32 {
+        context.data_unchecked::<Arc<State>>().resolved.fetch_add(1, Ordering::SeqCst);
+        self.0
+    }
+
+    async fn odd(&self) -> async_graphql::Result<Option<bool>> {
+        if self.0 % 2 == 0 { Err(async_graphql::Error::new("not odd")) } else { Ok(Some(true)) }
+    }
+
+    async fn viewer(&self, context: &Context<'_>) -> Option<String> {
+        context.data_unchecked::<Viewer>().0.clone()
+    }
+
+    async fn padding(&self, length: usize) -> String {
+        "x".repeat(length)
+    }
+
+    async fn panics(&self) -> String {
+        fault()
+    }
+}
+
+struct Subscription;
+
+#[Root]
+impl Subscription {
+    async fn numbers(&self, context: &Context<'_>) -> impl Stream<Item = Number> {
+        let numbers = context.data_unchecked::<std::sync::Mutex<Option<broadcast::Receiver<i32>>>>();
+        let numbers = numbers.lock().unwrap().take().unwrap();
+        unfold(numbers, async |mut numbers| Some((Number(numbers.recv().await.ok()?), numbers)))
+    }
+
+    async fn counts_to(&self, last: i32) -> impl Stream<Item = i32> {
+        iter(1..=last)
+    }
+
+    async fn refused(&self) -> async_graphql::Result<impl Stream<Item = i32>> {
+        let error = async_graphql::Error::new("nothing to hear")
+            .extend_with(|_, error| error.set("code", "NOT_FOUND"));
+        let refused: async_graphql::Result<futures::stream::Empty<i32>> = Err(error);
+        refused
     }
 }
 

@@ -1,0 +1,85 @@
+//! How many connections may stay open, and how much may happen on them.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::app::LIVE_POLL_DEFAULT;
+use crate::http::live::{
+    CONNECTIONS_MAX_DEFAULT, LiveLimits, OPERATIONS_PER_CONNECTION_MAX_DEFAULT, SUBSCRIPTIONS_MAX_DEFAULT,
+    SUBSCRIPTIONS_PER_USER_MAX_DEFAULT,
+};
+
+/// Settings of subscriptions.
+#[derive(Debug, Clone, Args)]
+pub struct LiveSettings {
+    /// WebSockets and event streams that are open at once, beside the connections of requests
+    #[arg(
+        long = "live-connections",
+        value_name = "NUMBER",
+        env = "ONEHOP_LIVE_CONNECTIONS",
+        default_value_t = CONNECTIONS_MAX_DEFAULT as u32,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000)
+    )]
+    pub connections: u32,
+
+    /// Subscriptions at once
+    #[arg(
+        long = "live-subscriptions",
+        value_name = "NUMBER",
+        env = "ONEHOP_LIVE_SUBSCRIPTIONS",
+        default_value_t = SUBSCRIPTIONS_MAX_DEFAULT as u32,
+        value_parser = clap::value_parser!(u32).range(1..=10_000_000)
+    )]
+    pub subscriptions: u32,
+
+    /// Subscriptions of one user at once
+    #[arg(
+        long = "live-subscriptions-per-user",
+        value_name = "NUMBER",
+        env = "ONEHOP_LIVE_SUBSCRIPTIONS_PER_USER",
+        default_value_t = SUBSCRIPTIONS_PER_USER_MAX_DEFAULT as u32,
+        value_parser = clap::value_parser!(u32).range(1..=10_000_000)
+    )]
+    pub subscriptions_per_user: u32,
+
+    /// Operations of one WebSocket at once, subscriptions among them
+    #[arg(
+        long = "live-operations-per-connection",
+        value_name = "NUMBER",
+        env = "ONEHOP_LIVE_OPERATIONS_PER_CONNECTION",
+        default_value_t = OPERATIONS_PER_CONNECTION_MAX_DEFAULT as u32,
+        value_parser = clap::value_parser!(u32).range(1..=10_000)
+    )]
+    pub operations_per_connection: u32,
+
+    /// Milliseconds between two looks at what other processes have written, while somebody subscribes
+    #[arg(
+        long = "live-poll-ms",
+        value_name = "MILLISECONDS",
+        env = "ONEHOP_LIVE_POLL_MS",
+        default_value_t = LIVE_POLL_DEFAULT.as_millis() as u32,
+        value_parser = clap::value_parser!(u32).range(10..=3_600_000)
+    )]
+    pub poll_ms: u32,
+}
+
+impl LiveSettings {
+    /// How much connections that stay open may take.
+    #[must_use]
+    pub fn limits(&self) -> LiveLimits {
+        LiveLimits {
+            connections_max: self.connections as usize,
+            subscriptions_max: self.subscriptions as usize,
+            subscriptions_per_user_max: self.subscriptions_per_user as usize,
+            operations_per_connection_max: self.operations_per_connection as usize,
+            ..LiveLimits::default()
+        }
+    }
+
+    /// Between two looks at what other processes have written.
+    #[must_use]
+    pub fn poll(&self) -> Duration {
+        Duration::from_millis(u64::from(self.poll_ms))
+    }
+}

@@ -1,0 +1,40 @@
+//! A scope for each event of a subscription: its reads, and what they were charged, are its own. A subscription is one
+//! execution to async-graphql, with one set of data.
+
+use std::sync::Arc;
+
+use async_graphql::extensions::{Extension, ExtensionContext, ExtensionFactory, NextExecute};
+use async_graphql::{Data, Response};
+use async_trait::async_trait;
+
+use super::executor::tell_charges;
+use super::scope::RequestScope;
+
+/// Gives events their scopes.
+pub(super) struct EventScopes;
+
+/// Whether events tell their operations on the store.
+pub(super) struct TellsOperations(pub(super) bool);
+
+impl ExtensionFactory for EventScopes {
+    fn create(&self) -> Arc<dyn Extension> {
+        Arc::new(Self)
+    }
+}
+
+#[async_trait]
+impl Extension for EventScopes {
+    async fn execute(
+        &self,
+        ctx: &ExtensionContext<'_>,
+        operation_name: Option<&str>,
+        next: NextExecute<'_>,
+    ) -> Response {
+        let scope = Arc::new(ctx.data_unchecked::<Arc<RequestScope>>().afresh());
+        let mut data = Data::default();
+        data.insert(Arc::clone(&scope));
+        let mut response = next.run_with_data(ctx, operation_name, data).await;
+        tell_charges(&mut response, scope.ledger(), ctx.data_unchecked::<TellsOperations>().0);
+        response
+    }
+}

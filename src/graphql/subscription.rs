@@ -1,0 +1,130 @@
+//! The `Subscription` type: what is written to the blog, by whichever process, as V3 reads it.
+
+use std::sync::{Mutex, PoisonError};
+
+use async_graphql::parser::types::{ExecutableDocument, Selection, SelectionSet};
+use async_graphql::{Context, ErrorExtensions as _, ID, Result, Subscription};
+use futures::{Stream, StreamExt};
+use tokio::sync::oneshot;
+
+use super::at_hand::One;
+use super::comment::Comment;
+use super::errors::{self, Code, bad_input};
+use super::ids::GlobalId;
+use super::post::Post;
+use super::scope;
+use crate::blog::ids::PostId;
+use crate::blog::live::{Event, Events, Overrun, Topic};
+use crate::blog::reads::DataModel;
+use crate::http::limit_exceeded::LimitExceeded;
+
+/// What is read beneath an event is read as in this model.
+const MODEL: DataModel = DataModel::V3;
+/// The fields whose value depends on who asks.
+const VIEWER_FIELDS: [&str; 1] = ["viewerHasLiked"];
+
+/// The root of all subscriptions.
+pub struct Subscription;
+
+/// What is written, as it is written. A subscription begins with what happens after it has begun, and ends when there
+/// is nothing more to come.
+#[Subscription]
+impl Subscription {
+    /// A post entered the feed, or a post of the feed changed.
+    async fn feed_changed(&self, ctx: &Context<'_>) -> Result<impl Stream<Item = Result<One<Post>>>> {
+        Ok(posts(listen(ctx, Topic::Feed).await?))
+    }
+
+    /// A post changed: its text, its counts, or its author's name. Ends when the post is deleted.
+    async fn post_changed(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The post's id.")] id: ID,
+    ) -> Result<impl Stream<Item = Result<One<Post>>>> {
+        let id = post_id(&id, "id")?;
+        Ok(posts(listen(ctx, Topic::Post(id)).await?))
+    }
+
+    /// A comment was added to a post. Ends when the post is deleted.
+    async fn comment_added(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The post's id.")] post_id: ID,
+    ) -> Result<impl Stream<Item = Result<One<Comment>>>> {
+        let id = self::post_id(&post_id, "postId")?;
+        Ok(comments(listen(ctx, Topic::Comments(id)).await?))
+    }
+}
+
+/// Whether a document selects something whose value depends on who asks.
+pub(super) fn is_personal(document: &ExecutableDocument) -> bool {
+    let operations = document.operations.iter().map(|(_, operation)| &operation.node.selection_set.node);
+    let fragments = document.fragments.values().map(|fragment| &fragment.node.selection_set.node);
+    operations.chain(fragments).any(selects_of_viewer)
+}
+
+fn selects_of_viewer(selections: &SelectionSet) -> bool {
+    selections.items.iter().any(|selection| match &selection.node {
+        Selection::Field(field) => {
+            VIEWER_FIELDS.contains(&field.node.name.node.as_str())
+                || selects_of_viewer(&field.node.selection_set.node)
+        }
+        Selection::InlineFragment(inline) => selects_of_viewer(&inline.node.selection_set.node),
+        Selection::FragmentSpread(_) => false,
+    })
+}
+
+/// Tells whoever started a subscription that it has begun.
+pub(super) struct Begun(Mutex<Option<oneshot::Sender<()>>>);
+
+impl Begun {
+    /// What is told, and where it is heard.
+    pub(super) fn new() -> (Self, oneshot::Receiver<()>) {
+        let (sender, receiver) = oneshot::channel();
+        (Self(Mutex::new(Some(sender))), receiver)
+    }
+
+    fn tell(&self) {
+        if let Some(sender) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            // Nobody hears it when the client has left meanwhile.
+            let _ = sender.send(());
+        }
+    }
+}
+
+async fn listen(ctx: &Context<'_>, topic: Topic) -> Result<Events> {
+    let scope = scope::of(ctx);
+    let events = scope.services().live.listen(topic).await.map_err(|fault| scope.fault(&fault))?;
+    let events = events.ok_or_else(|| errors::error(Code::NotFound, "There is no such post."))?;
+    ctx.data_unchecked::<Begun>().tell();
+    Ok(events)
+}
+
+fn posts(events: Events) -> impl Stream<Item = Result<One<Post>>> {
+    events.filter_map(async |event| match event {
+        Ok(Event::Post(view)) => Some(Ok(One(Post::new((*view).clone(), MODEL)))),
+        Ok(Event::Comment(_)) => None,
+        Err(overrun) => Some(Err(overrun_of(overrun))),
+    })
+}
+
+fn comments(events: Events) -> impl Stream<Item = Result<One<Comment>>> {
+    events.filter_map(async |event| match event {
+        Ok(Event::Comment(view)) => Some(Ok(One(Comment::new((*view).clone(), MODEL, None)))),
+        Ok(Event::Post(_)) => None,
+        Err(overrun) => Some(Err(overrun_of(overrun))),
+    })
+}
+
+fn overrun_of(overrun: Overrun) -> async_graphql::Error {
+    async_graphql::Error::new(format!("The subscription did not keep up: {overrun}. Begin it again."))
+        .extend_with(|_, extensions| extensions.set("code", LimitExceeded::CODE))
+}
+
+fn post_id(id: &str, argument: &str) -> Result<PostId> {
+    match GlobalId::decode(id) {
+        Ok(GlobalId::Post(id)) => Ok(id),
+        Ok(_) => Err(bad_input(argument, "is not the id of a post")),
+        Err(invalid) => Err(bad_input(argument, invalid)),
+    }
+}

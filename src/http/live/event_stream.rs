@@ -1,0 +1,190 @@
+//! GraphQL over server-sent events, in the mode of distinct connections: each operation is a request, and its answer a
+//! stream of `next` events with a `complete` at the end.
+//!
+//! <https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md>. A request that is well-formed and cannot be executed is
+//! told by an event, since a client could not read it from a status; one that is not, by the status.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use async_graphql::parser::types::OperationType;
+use async_graphql::{Response as Execution, ServerError};
+use axum::body::Body;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::{HeaderName, HeaderValue, Request, Response};
+use bytes::{BufMut, Bytes, BytesMut};
+use futures::stream::unfold;
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::group::Heard;
+use super::groups::Member;
+use super::permits::{ConnectionPermit, SubscriptionPermit};
+use super::{LiveEndpoint, TOO_SLOW, error};
+use crate::http::graphql_http::{Checked, Received, Sent};
+use crate::http::graphql_request::Asked;
+use crate::http::graphql_response::{Encoded, Refusal};
+use crate::http::media_type::ResponseType;
+
+/// A comment: it keeps proxies from taking the connection for dead, and makes browsers see the head of the answer.
+const KEEP_ALIVE: Bytes = Bytes::from_static(b":\n\n");
+/// The data is empty and not missing, or browsers would pass the event over.
+const COMPLETE: Bytes = Bytes::from_static(b"event: complete\ndata: \n\n");
+
+/// A subscription as it is sent.
+struct Sending {
+    member: Member,
+    keep_alive: Interval,
+    expires_at: Option<Instant>,
+    stop: CancellationToken,
+    _connection: ConnectionPermit,
+    _permit: SubscriptionPermit,
+}
+
+impl LiveEndpoint {
+    /// Answers a request by an event stream; where a single response is as welcome, only subscriptions.
+    pub(crate) async fn event_stream(
+        self: Arc<Self>,
+        request: Request<Body>,
+        single: Option<ResponseType>,
+    ) -> Response<Body> {
+        let received = self.graphql.in_time(self.graphql.receive(request)).await;
+        let (checked, bearer) = match (received, single) {
+            (Ok(received @ Received { asked: Asked::Batch(_), .. }), Some(media_type)) => {
+                let answer = self.graphql.in_time(self.graphql.answer_received(received)).await;
+                return self.graphql.answer_with(answer, media_type);
+            }
+            (received, single) => match received.and_then(|received| self.one(received)) {
+                Ok(one) => one,
+                Err(refusal) => return self.refuse(refusal, single),
+            },
+        };
+        let bearer = bearer.as_deref();
+        if checked.kind == OperationType::Subscription {
+            let subscribed = self.subscribe(checked, bearer).await;
+            return subscribed.unwrap_or_else(|refusal| self.refuse(refusal, None));
+        }
+        match (self.graphql.in_time(self.graphql.execute(checked, bearer)).await, single) {
+            (Ok(execution), None) => only(&Encoded::of(execution)),
+            (Ok(execution), Some(media_type)) => {
+                self.graphql.answer_with(Ok(Sent::One(Ok(execution))), media_type)
+            }
+            (Err(refusal), single) => self.refuse(refusal, single),
+        }
+    }
+
+    /// The only request that was sent.
+    fn one(&self, received: Received) -> Result<(Checked, Option<String>), Refusal> {
+        let Received { asked, is_read_only, bearer } = received;
+        match asked {
+            Asked::One(request) => Ok((self.graphql.check(*request, is_read_only)?, bearer)),
+            Asked::Batch(_) => Err(Refusal::BatchOfStreams),
+        }
+    }
+
+    fn refuse(&self, refusal: Refusal, single: Option<ResponseType>) -> Response<Body> {
+        if single.is_none() && refusal.is_request_error() {
+            return only(&refusal.into_encoded());
+        }
+        self.graphql.answer_with(Err(refusal), single.unwrap_or(ResponseType::Json))
+    }
+
+    async fn subscribe(&self, checked: Checked, bearer: Option<&str>) -> Result<Response<Body>, Refusal> {
+        let caller = match bearer {
+            Some(bearer) => Some(self.graphql.authenticate(bearer).await?),
+            None => None,
+        };
+        let connection = self.permits.connection().ok_or(Refusal::ConnectionsFull)?;
+        let permit = match self.permits.subscription(caller.as_ref().map(|caller| caller.id.as_str())) {
+            Ok(permit) => permit,
+            Err(exceeded) => return Ok(only(&Encoded::refused(exceeded.into()))),
+        };
+        let member = match self.groups.join_in_time(checked, caller.as_ref()).await {
+            Ok(member) => member,
+            Err(refusal) => return Ok(only(&refusal)),
+        };
+        let now = Instant::now();
+        let mut keep_alive = interval_at(now, self.limits.keep_alive);
+        keep_alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let sending = Sending {
+            member,
+            keep_alive,
+            expires_at: caller.and_then(|caller| now.checked_add(caller.valid_for)),
+            stop: self.stop.clone(),
+            _connection: connection,
+            _permit: permit,
+        };
+        let events = unfold(Some(sending), async |sending| {
+            let (events, sending) = sending?.next().await;
+            Some((Ok::<_, Infallible>(events), sending))
+        });
+        Ok(respond(Body::from_stream(events)))
+    }
+}
+
+impl Sending {
+    /// The next events, and the rest unless they were the last.
+    async fn next(mut self) -> (Bytes, Option<Self>) {
+        let events = tokio::select! {
+            biased;
+            () = self.stop.cancelled() => return (COMPLETE, None),
+            () = until(self.expires_at) => {
+                return (last_words(error("UNAUTHENTICATED", "The access token has expired: sign in again.")), None);
+            }
+            // The first tick comes at once.
+            _ = self.keep_alive.tick() => KEEP_ALIVE,
+            heard = self.member.next() => match heard {
+                Heard::Result(response) => next(&response),
+                Heard::End => return (COMPLETE, None),
+                Heard::Lagged => return (last_words(error("LIMIT_EXCEEDED", TOO_SLOW)), None),
+            },
+        };
+        (events, Some(self))
+    }
+}
+
+/// A stream with a single result.
+fn only(encoded: &Encoded) -> Response<Body> {
+    respond(Body::from(with_end(&encoded.response)))
+}
+
+/// An error after which nothing more comes.
+fn last_words(error: ServerError) -> Bytes {
+    with_end(&Encoded::of(Execution::from_errors(vec![error])).response)
+}
+
+fn with_end(response: &[u8]) -> Bytes {
+    let mut events = BytesMut::from(next(response));
+    events.put(COMPLETE);
+    events.freeze()
+}
+
+/// Responses are written without line breaks, so each is one line of data.
+fn next(response: &[u8]) -> Bytes {
+    let (before, after) = (&b"event: next\ndata: "[..], &b"\n\n"[..]);
+    let mut event = BytesMut::with_capacity(before.len() + response.len() + after.len());
+    for part in [before, response, after] {
+        event.put(part);
+    }
+    event.freeze()
+}
+
+fn respond(body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    for (name, value) in [
+        (CONTENT_TYPE, "text/event-stream; charset=utf-8"),
+        (CACHE_CONTROL, "no-store"),
+        // Proxies that would collect the stream are asked not to.
+        (HeaderName::from_static("x-accel-buffering"), "no"),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+async fn until(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => sleep_until(instant).await,
+        None => std::future::pending().await,
+    }
+}

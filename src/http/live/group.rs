@@ -1,0 +1,91 @@
+//! One execution of a subscription, for all who ask the same: each result is encoded once, and handed to all.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::StreamExt;
+use tokio::sync::{Notify, broadcast, watch};
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::LiveLimits;
+use super::patience::Patience;
+use crate::http::graphql_http::{Checked, GraphqlEndpoint};
+use crate::http::graphql_response::Encoded;
+use crate::http::graphql_service::Caller;
+
+pub(super) struct Group {
+    pub(super) graphql: Arc<GraphqlEndpoint>,
+    /// The results that somebody has not taken yet.
+    pub(super) results: broadcast::Sender<Bytes>,
+    pub(super) begin: watch::Sender<Begun>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) limits: LiveLimits,
+}
+
+/// What an execution and its members tell each other.
+#[derive(Default)]
+pub(super) struct Shared {
+    /// Somebody has taken a result.
+    pub(super) taken: Notify,
+    /// Nobody is left.
+    pub(super) abandoned: CancellationToken,
+}
+
+/// Whether an execution has begun.
+pub(super) enum Begun {
+    NotYet,
+    Yes,
+    /// It cannot begin.
+    Refused(Encoded),
+}
+
+/// What a member hears.
+#[derive(Debug)]
+pub(super) enum Heard {
+    Result(Bytes),
+    /// There is nothing more to come.
+    End,
+    /// It is so far behind that results were passed over.
+    Lagged,
+}
+
+impl Group {
+    /// Executes until the end, or until nobody is left.
+    pub(super) async fn run(self, checked: Checked, caller: Option<&Caller>) {
+        let abandoned = self.shared.abandoned.clone();
+        abandoned.run_until_cancelled(self.execute(checked, caller)).await;
+    }
+
+    async fn execute(&self, checked: Checked, caller: Option<&Caller>) {
+        let (mut results, completion) = match self.graphql.subscribe(checked, caller).await {
+            Ok(begun) => begun,
+            Err(refusal) => {
+                self.begin.send_replace(Begun::Refused(refusal));
+                return;
+            }
+        };
+        self.begin.send_replace(Begun::Yes);
+        let mut patience = Patience::new(self.limits.patience, Instant::now());
+        while let Some(execution) = results.next().await {
+            let execution = self.graphql.complete(&completion, execution);
+            self.publish(Encoded::of(execution).response, &mut patience).await;
+        }
+    }
+
+    /// Hands a result to all, and waits before that a while for those who are behind.
+    async fn publish(&self, result: Bytes, patience: &mut Patience) {
+        while self.results.len() >= self.limits.results_waiting_max {
+            let now = Instant::now();
+            let left = patience.left(now);
+            if left.is_zero() {
+                break;
+            }
+            // Whether somebody has taken a result or the time is over shows at the next look.
+            let _ = timeout(left, self.shared.taken.notified()).await;
+            patience.spend(now.elapsed(), Instant::now());
+        }
+        // Without anybody to hear it, the group is about to be abandoned.
+        let _ = self.results.send(result);
+    }
+}

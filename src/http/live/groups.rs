@@ -1,0 +1,225 @@
+//! Which subscriptions run, by what they ask: those who ask the same share one execution, those of a selection that
+//! depends on its viewer only with themselves.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as MapEntry;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+use tokio::sync::{broadcast, watch};
+
+use super::group::{Begun, Group, Heard, Shared};
+use super::{LiveLimits, error};
+use crate::http::graphql_http::{Checked, GraphqlEndpoint};
+use crate::http::graphql_response::Encoded;
+use crate::http::graphql_service::Caller;
+use crate::http::limit_exceeded::LimitExceeded;
+use crate::lifecycle::Tasks;
+
+/// The shared executions of the process.
+pub(super) struct Groups {
+    graphql: Arc<GraphqlEndpoint>,
+    limits: LiveLimits,
+    tasks: Tasks,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    running: HashMap<Key, Entry>,
+    /// Bytes of what the running ones ask.
+    bytes: usize,
+    started: u64,
+}
+
+/// A digest of what is asked, and by whom where that matters.
+type Key = [u8; 32];
+
+struct Entry {
+    number: u64,
+    bytes: usize,
+    members: usize,
+    results: broadcast::Sender<Bytes>,
+    begun: watch::Receiver<Begun>,
+    shared: Arc<Shared>,
+}
+
+/// A subscriber's part in a group.
+pub(super) struct Member {
+    results: broadcast::Receiver<Bytes>,
+    shared: Arc<Shared>,
+    _membership: Membership,
+}
+
+/// Counts a member as long as it lives; a group without members ends.
+struct Membership {
+    groups: Arc<Groups>,
+    key: Key,
+    number: u64,
+}
+
+/// Takes the group's entry out when its execution has ended, however it ended.
+struct Running(Membership);
+
+impl Groups {
+    pub(super) fn new(graphql: Arc<GraphqlEndpoint>, limits: LiveLimits, tasks: Tasks) -> Self {
+        Self { graphql, limits, tasks, state: Mutex::default() }
+    }
+
+    /// Joins those who ask the same, or begins. What is written after this returns is heard.
+    pub(super) async fn join(
+        self: &Arc<Self>,
+        checked: Checked,
+        caller: Option<&Caller>,
+    ) -> Result<Member, Encoded> {
+        let entered = self.enter(checked, caller);
+        let (member, mut begun) = entered.map_err(|over| Encoded::refused(over.into()))?;
+        let begun = begun.wait_for(|begun| !matches!(begun, Begun::NotYet)).await;
+        match begun.as_deref() {
+            Ok(Begun::Refused(refusal)) => Err(refusal.clone()),
+            Ok(Begun::Yes | Begun::NotYet) => Ok(member),
+            Err(_) => Err(Encoded::refused(error("INTERNAL", "Something went wrong on the server."))),
+        }
+    }
+
+    /// As [`join`](Self::join), within the time that a request may take.
+    pub(super) async fn join_in_time(
+        self: &Arc<Self>,
+        checked: Checked,
+        caller: Option<&Caller>,
+    ) -> Result<Member, Encoded> {
+        let joined = self.graphql.in_time(async { Ok(self.join(checked, caller).await) }).await;
+        joined.unwrap_or_else(|refusal| Err(refusal.into_encoded()))
+    }
+
+    fn enter(
+        self: &Arc<Self>,
+        checked: Checked,
+        caller: Option<&Caller>,
+    ) -> Result<(Member, watch::Receiver<Begun>), LimitExceeded> {
+        let Asked { key, bytes } = self.asked(&checked, caller)?;
+        let mut state = self.lock();
+        let State { running, bytes: all_bytes, started } = &mut *state;
+        let entry = match running.entry(key) {
+            MapEntry::Occupied(entry) => entry.into_mut(),
+            MapEntry::Vacant(_) if *all_bytes + bytes > self.limits.different_bytes_max => {
+                return Err(self.limits.different_bytes());
+            }
+            MapEntry::Vacant(vacant) => {
+                *all_bytes += bytes;
+                *started += 1;
+                vacant.insert(self.begin(checked, caller, key, *started, bytes))
+            }
+        };
+        entry.members += 1;
+        let member = Member {
+            results: entry.results.subscribe(),
+            shared: Arc::clone(&entry.shared),
+            _membership: Membership { groups: Arc::clone(self), key, number: entry.number },
+        };
+        Ok((member, entry.begun.clone()))
+    }
+
+    fn begin(
+        self: &Arc<Self>,
+        checked: Checked,
+        caller: Option<&Caller>,
+        key: Key,
+        number: u64,
+        bytes: usize,
+    ) -> Entry {
+        let (results, _) = broadcast::channel(self.limits.results_waiting_max);
+        let (begin, begun) = watch::channel(Begun::NotYet);
+        let shared = Arc::new(Shared::default());
+        let group = Group {
+            graphql: Arc::clone(&self.graphql),
+            results: results.clone(),
+            begin,
+            shared: Arc::clone(&shared),
+            limits: self.limits,
+        };
+        let running = Running(Membership { groups: Arc::clone(self), key, number });
+        let caller = caller.cloned();
+        self.tasks.spawn_contained("subscription", async move {
+            group.run(checked, caller.as_ref()).await;
+            drop(running);
+        });
+        Entry { number, bytes, members: 0, results, begun, shared }
+    }
+
+    /// What distinguishes a subscription from others.
+    fn asked(&self, checked: &Checked, caller: Option<&Caller>) -> Result<Asked, LimitExceeded> {
+        let request = &checked.request;
+        // Plain values with string keys are always JSON.
+        let variables = serde_json::to_string(&request.variables).unwrap_or_default();
+        let extensions = serde_json::to_string(&request.extensions.0).unwrap_or_default();
+        let name = request.operation_name.as_deref().unwrap_or_default();
+        let bytes = request.query.len() + variables.len() + extensions.len();
+        self.limits.subscription_bytes().unless(bytes <= self.limits.subscription_bytes_max)?;
+        let is_personal = self.graphql.service().is_personal(&checked.document.definitions);
+        let viewer = caller.filter(|_| is_personal).map_or("", |caller| &caller.id);
+        let mut digest = Sha256::new();
+        for part in [&*request.query, name, &variables, &extensions, viewer] {
+            digest.update(part.len().to_le_bytes());
+            digest.update(part);
+        }
+        Ok(Asked { key: digest.finalize().into(), bytes })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Asked {
+    key: Key,
+    bytes: usize,
+}
+
+impl Member {
+    /// The next result.
+    pub(super) async fn next(&mut self) -> Heard {
+        let heard = match self.results.recv().await {
+            Ok(result) => Heard::Result(result),
+            Err(broadcast::error::RecvError::Closed) => Heard::End,
+            Err(broadcast::error::RecvError::Lagged(_)) => Heard::Lagged,
+        };
+        self.shared.taken.notify_one();
+        heard
+    }
+}
+
+impl Membership {
+    /// The entry of this group, unless another has taken its place.
+    fn entry<'a>(&self, state: &'a mut State) -> Option<&'a mut Entry> {
+        state.running.get_mut(&self.key).filter(|entry| entry.number == self.number)
+    }
+
+    fn remove(&self, state: &mut State) {
+        if let Some(entry) = state.running.remove(&self.key) {
+            state.bytes -= entry.bytes;
+            entry.shared.abandoned.cancel();
+        }
+    }
+}
+
+impl Drop for Membership {
+    fn drop(&mut self) {
+        let mut state = self.groups.lock();
+        let Some(entry) = self.entry(&mut state) else { return };
+        entry.members = entry.members.saturating_sub(1);
+        if entry.members == 0 {
+            self.remove(&mut state);
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let mut state = self.0.groups.lock();
+        if self.0.entry(&mut state).is_some() {
+            self.0.remove(&mut state);
+        }
+    }
+}
