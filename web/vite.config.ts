@@ -3,6 +3,8 @@ import { defineConfig } from "vite";
 /** Where a running `onehop serve` answers while the pages are being worked on. */
 const server = process.env.ONEHOP_URL ?? "http://127.0.0.1:8080";
 
+const proxy = { "^/graphql$": { target: server, ws: true, changeOrigin: true } };
+
 export default defineConfig({
   appType: "mpa",
   build: {
@@ -14,7 +16,6 @@ export default defineConfig({
       checks: { moduleLevelDirective: false },
     },
   },
-  server: {
-    proxy: { "^/graphql$": server },
-  },
+  server: { proxy },
+  preview: { proxy },
 });

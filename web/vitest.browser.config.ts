@@ -2,9 +2,9 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    include: ["tests/browser/**/*.test.ts"],
+    include: ["tests/browser/**/*.test.ts", "tests/live/**/*.test.ts"],
     globalSetup: "tests/browser/server.ts",
-    // One browser at a time: the tests share a server and its data.
+    // One file at a time: the tests share a server and its data.
     fileParallelism: false,
     testTimeout: 60_000,
     hookTimeout: 60_000,

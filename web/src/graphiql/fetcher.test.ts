@@ -1,3 +1,4 @@
+import { parse } from "graphql";
 import { beforeEach, afterEach, describe, expect, test, vi } from "vitest";
 import { createFetcher } from "./fetcher.js";
 
@@ -46,5 +47,29 @@ describe("the fetcher", () => {
     onResponse.mockReset();
     await run(null, {}, "IntrospectionQuery");
     expect(onResponse).not.toHaveBeenCalled();
+  });
+
+  test("asks for an event stream where a document subscribes, and tells of each event", async () => {
+    const events = [1, 2].map((likeCount) => ({ data: { postChanged: { likeCount } }, extensions: { requestCharge: 0 } }));
+    const body = [":", ...events.map((event) => `event: next\ndata: ${JSON.stringify(event)}`), "event: complete\ndata: "];
+    const headers = { "content-type": "text/event-stream; charset=utf-8" };
+    fetched.mockImplementation(() => Promise.resolve(new Response(`${body.join("\n\n")}\n\n`, { headers })));
+    const query = "query Q { viewer { id } } subscription S { feedChanged { likeCount } }";
+    const fetcher = createFetcher({ accessToken: () => "secret", onResponse });
+    const results = await fetcher({ query, operationName: "S" }, { documentAST: parse(query) });
+    const heard: unknown[] = [];
+    for await (const result of results as AsyncIterable<unknown>) {
+      heard.push(result);
+    }
+    expect(heard).toEqual(events);
+    expect(onResponse.mock.calls).toEqual(events.map((event) => [event, "S"]));
+    const sent = new Headers(fetched.mock.calls[0]?.[1]?.headers);
+    expect([sent.get("accept"), sent.get("authorization")]).toEqual(["text/event-stream", "Bearer secret"]);
+  });
+
+  test("asks for one answer where a document also subscribes and something else is run", async () => {
+    const query = "query Q { viewer { id } } subscription S { feedChanged { likeCount } }";
+    const fetcher = createFetcher({ accessToken: () => null, onResponse });
+    expect(await fetcher({ query, operationName: "Q" }, { documentAST: parse(query) })).toEqual(response);
   });
 });

@@ -102,6 +102,25 @@ describe("the playground", () => {
     expect(await page.locator(".graphiql-tab-button").count()).toBe(10);
   });
 
+  test("shows what a subscription hears", async () => {
+    await page.locator(".graphiql-query-editor").click();
+    await page.keyboard.press("ControlOrMeta+A");
+    await page.keyboard.insertText("subscription Live { feedChanged { title } }");
+    const stream = page.waitForResponse((response) => operationOf(response.request().postData()) === "Live");
+    await page.getByRole("button", { name: /^Execute query/ }).click();
+    expect((await stream).headers()["content-type"]).toContain("text/event-stream");
+    const title = "Heard in the playground";
+    const query = "mutation($title: String!) { createPost(input: { title: $title, content: \"Live.\" }) { post { id } } }";
+    const accessToken = await page.getByLabel("Access token").inputValue();
+    await fetch(`${baseUrl}/graphql`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${accessToken}` },
+      body: JSON.stringify({ query, variables: { title } }),
+    });
+    await page.locator(".result-window .view-lines").filter({ hasText: title }).waitFor();
+    await page.getByRole("button", { name: /^Stop query/ }).click();
+  });
+
   test("asks no other host and reports no error", () => {
     expect(conduct.foreignRequests).toEqual([]);
     expect(conduct.errors).toEqual([]);

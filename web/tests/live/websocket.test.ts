@@ -1,0 +1,142 @@
+/** The server as the client `graphql-ws` sees it, and what only a raw socket can say. */
+import { createClient, type Client, type ClientOptions } from "graphql-ws";
+import { afterEach, describe, expect, test } from "vitest";
+import { WebSocket } from "ws";
+import { endpoint, FEED, POST, signUp } from "./blog.js";
+
+const url = endpoint.replace(/^http/, "ws");
+const clients: Client[] = [];
+
+function connect(options: Partial<ClientOptions> = {}): Client {
+  const client = createClient({ url, webSocketImpl: WebSocket, retryAttempts: 0, ...options });
+  clients.push(client);
+  return client;
+}
+
+function as(accessToken: string): Partial<ClientOptions> {
+  return { connectionParams: { authorization: `Bearer ${accessToken}` } };
+}
+
+/** A query on the same socket: when it is answered, whatever was asked before it has begun. */
+async function begun(client: Client): Promise<void> {
+  await client.iterate({ query: "{ viewer { id } }" }).next();
+}
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) {
+    await client.dispose();
+  }
+});
+
+describe("the client graphql-ws", () => {
+  test("gets one result of a query, and its end", async () => {
+    const { accessToken } = await signUp();
+    const results = connect(as(accessToken)).iterate({ query: "{ viewer { username } }" });
+    const { value } = (await results.next()) as { value: { data: { viewer: unknown } } };
+    expect(value.data.viewer).not.toBeNull();
+    expect(await results.next()).toEqual({ done: true, value: undefined });
+  });
+
+  test("hears of a post that enters the feed", async () => {
+    const [writer, client] = [await signUp(), connect()];
+    const events = client.iterate<{ feedChanged: { id: string; title: string } }>({ query: FEED });
+    const first = events.next();
+    await begun(client);
+    const id = await writer.post("Heard over a WebSocket");
+    expect(await first).toMatchObject({ value: { data: { feedChanged: { id, title: "Heard over a WebSocket" } } } });
+  });
+
+  test("hears of each change of a post, as its own user sees it, until it has enough", async () => {
+    const writer = await signUp();
+    const id = await writer.post("Liked");
+    const client = connect(as(writer.accessToken));
+    const events = client.iterate<{ postChanged: unknown }>({ query: POST, variables: { id } });
+    const first = events.next();
+    await begun(client);
+    await writer.like(id);
+    expect(await first).toMatchObject({
+      value: { data: { postChanged: { likeCount: 1, viewerHasLiked: true } }, extensions: { requestCharge: expect.any(Number) as number } },
+    });
+    const second = events.next();
+    await writer.unlike(id);
+    expect(await second).toMatchObject({ value: { data: { postChanged: { likeCount: 0, viewerHasLiked: false } } } });
+    await events.return?.();
+    await writer.like(id);
+    await begun(client);
+  });
+
+  test("is told why a request cannot be executed", async () => {
+    for (const [query, code] of [
+      ["{ nothing }", "GRAPHQL_VALIDATION_FAILED"],
+      ["{ unclosed", "BAD_USER_INPUT"],
+      ["subscription { feedChanged { id } other: feedChanged { id } }", "GRAPHQL_VALIDATION_FAILED"],
+      ["subscription { postChanged(id: \"x\") { id } }", "BAD_USER_INPUT"],
+    ] as const) {
+      const refused = connect().iterate({ query }).next();
+      await expect(refused, query).rejects.toMatchObject([{ extensions: { code } }]);
+    }
+  });
+
+  test("is closed with 4403 when its token is forged", async () => {
+    await expect(connect(as("x.y.z")).iterate({ query: "{ viewer { id } }" }).next()).rejects.toMatchObject({
+      code: 4403,
+      reason: "Forbidden",
+    });
+  });
+
+  test("has its pings answered", async () => {
+    const client = connect({ lazy: false, keepAlive: 10 });
+    await new Promise<void>((resolve) => {
+      client.on("pong", (received) => {
+        if (received) {
+          resolve();
+        }
+      });
+    });
+  });
+
+  test("runs many operations on one socket", async () => {
+    const client = connect({ lazy: false });
+    const answers = Array.from({ length: 50 }, () => client.iterate({ query: "{ feed(first: 1) { nodes { id } } }" }).next());
+    for (const answer of await Promise.all(answers)) {
+      expect(answer).toMatchObject({ done: false, value: { data: { feed: { nodes: [expect.anything()] } } } });
+    }
+  });
+});
+
+describe("a raw socket", () => {
+  /** Why the server closes a socket on which this is said. */
+  function closing(subprotocol: string, said: string[]): Promise<{ code: number; reason: string }> {
+    return new Promise((resolve, reject) => {
+      const socket = new WebSocket(url, subprotocol);
+      socket.on("open", () => {
+        said.forEach((message) => {
+          socket.send(message);
+        });
+      });
+      socket.on("close", (code, reason) => {
+        resolve({ code, reason: reason.toString() });
+      });
+      socket.on("error", reject);
+    });
+  }
+
+  const init = JSON.stringify({ type: "connection_init" });
+  const subscribe = JSON.stringify({ type: "subscribe", id: "1", payload: { query: FEED } });
+
+  test.each([
+    [4400, ["{}"], /^Invalid message/],
+    [4401, [subscribe], /^Unauthorized$/],
+    [4403, [JSON.stringify({ type: "connection_init", payload: { authorization: "Bearer x" } })], /^Forbidden$/],
+    [4408, [], /^Connection initialisation timeout$/],
+    [4409, [init, subscribe, subscribe], /^Subscriber for 1 already exists$/],
+    [4429, [init, init], /^Too many initialisation requests$/],
+  ])("is closed with %i", async (code, said, reason) => {
+    const closed = await closing("graphql-transport-ws", said);
+    expect(closed).toMatchObject({ code, reason: expect.stringMatching(reason) as string });
+  });
+
+  test("of the legacy protocol is refused by its client, since the server does not answer with it", async () => {
+    await expect(closing("graphql-ws", [])).rejects.toThrow("Server sent no subprotocol");
+  });
+});
