@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    include: ["tests/browser/**/*.test.ts", "tests/live/**/*.test.ts"],
+    include: ["tests/{browser,http,live}/**/*.test.ts"],
     globalSetup: "tests/browser/server.ts",
     // One file at a time: the tests share a server and its data.
     fileParallelism: false,
