@@ -5,6 +5,7 @@ export const endpoint = `${inject("onehopUrl")}/graphql`;
 
 export const FEED = "subscription { feedChanged { id title } }";
 export const POST = "subscription($id: ID!) { postChanged(id: $id) { likeCount viewerHasLiked } }";
+export const CREATE_POST = "mutation($title: String!) { createPost(input: { title: $title, content: \"Live.\" }) { post { id } } }";
 
 export interface Writer {
   accessToken: string;
@@ -15,8 +16,10 @@ export interface Writer {
 
 let signedUp = 0;
 
-/** Signs somebody up. */
-export async function signUp(): Promise<Writer> {
+/** Signs somebody up, who writes to the server under test, or to another. */
+export async function signUp(to = endpoint): Promise<Writer> {
+  const mutate = <Data>(query: string, variables: object, accessToken: string | null): Promise<Data> =>
+    mutateAt<Data>(to, query, variables, accessToken);
   signedUp += 1;
   const username = `live${process.pid}x${signedUp}`;
   const { createUser } = await mutate<{ createUser: { accessToken: string } }>(
@@ -29,7 +32,7 @@ export async function signUp(): Promise<Writer> {
     accessToken,
     async post(title) {
       const { createPost } = await mutate<{ createPost: { post: { id: string } } }>(
-        "mutation($title: String!) { createPost(input: { title: $title, content: \"Live.\" }) { post { id } } }",
+        CREATE_POST,
         { title },
         accessToken,
       );
@@ -44,9 +47,9 @@ export async function signUp(): Promise<Writer> {
   };
 }
 
-async function mutate<Data>(query: string, variables: object, accessToken: string | null): Promise<Data> {
+async function mutateAt<Data>(to: string, query: string, variables: object, accessToken: string | null): Promise<Data> {
   const headers = { "content-type": "application/json", ...(accessToken === null ? {} : { authorization: `Bearer ${accessToken}` }) };
-  const response = await fetch(endpoint, { method: "POST", headers, body: JSON.stringify({ query, variables }) });
+  const response = await fetch(to, { method: "POST", headers, body: JSON.stringify({ query, variables }) });
   const { data, errors } = (await response.json()) as { data: Data; errors?: unknown[] };
   if (errors !== undefined) {
     throw new Error(JSON.stringify(errors));

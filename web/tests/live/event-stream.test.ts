@@ -1,7 +1,7 @@
 /** The server as the client `graphql-sse` sees it, in the mode of distinct connections. */
 import { createClient, NetworkError, type Client, type ClientOptions } from "graphql-sse";
 import { afterEach, describe, expect, test } from "vitest";
-import { endpoint, FEED, POST, signUp } from "./blog.js";
+import { CREATE_POST, endpoint, FEED, POST, signUp } from "./blog.js";
 
 const clients: Client[] = [];
 
@@ -62,6 +62,16 @@ describe("the client graphql-sse", () => {
     const second = events.next();
     await writer.unlike(id);
     expect(await second).toMatchObject({ value: { data: { postChanged: { likeCount: 0, viewerHasLiked: false } } } });
+  });
+
+  test("gets the result of a mutation, as the user of its token", async () => {
+    const { accessToken } = await signUp();
+    const variables = { title: "Written over an event stream" };
+    const written = connect({ headers: { authorization: `Bearer ${accessToken}` } }).client.iterate({ query: CREATE_POST, variables });
+    expect(await written.next()).toMatchObject({ value: { data: { createPost: { post: { id: expect.any(String) as string } } } } });
+    expect(await written.next()).toEqual({ done: true, value: undefined });
+    const refused = connect().client.iterate({ query: CREATE_POST, variables });
+    expect(await refused.next()).toMatchObject({ value: { errors: [{ extensions: { code: "UNAUTHENTICATED" } }] } });
   });
 
   test("is told by an event why a well-formed request cannot be executed", async () => {

@@ -1,11 +1,19 @@
 /** The server as the client `graphql-ws` sees it, and what only a raw socket can say. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createClient, type Client, type ClientOptions } from "graphql-ws";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
-import { endpoint, FEED, POST, signUp } from "./blog.js";
+import { startServer, type Server } from "../server.js";
+import { CREATE_POST, endpoint, FEED, POST, signUp } from "./blog.js";
 
-const url = endpoint.replace(/^http/, "ws");
+const url = socketUrl(endpoint);
 const clients: Client[] = [];
+
+function socketUrl(endpoint: string): string {
+  return endpoint.replace(/^http/, "ws");
+}
 
 function connect(options: Partial<ClientOptions> = {}): Client {
   const client = createClient({ url, webSocketImpl: WebSocket, retryAttempts: 0, ...options });
@@ -65,6 +73,18 @@ describe("the client graphql-ws", () => {
     await begun(client);
   });
 
+  test("gets the result of a mutation, and hears of what it wrote", async () => {
+    const { accessToken } = await signUp();
+    const client = connect(as(accessToken));
+    const first = client.iterate({ query: FEED }).next();
+    await begun(client);
+    const mutation = client.iterate({ query: CREATE_POST, variables: { title: "Written over a WebSocket" } });
+    const { value } = (await mutation.next()) as { value: { data: { createPost: { post: { id: string } } } } };
+    const feedChanged = { id: value.data.createPost.post.id, title: "Written over a WebSocket" };
+    expect(await mutation.next()).toEqual({ done: true, value: undefined });
+    expect(await first).toMatchObject({ value: { data: { feedChanged } } });
+  });
+
   test("is told why a request cannot be executed", async () => {
     for (const [query, code] of [
       ["{ nothing }", "GRAPHQL_VALIDATION_FAILED"],
@@ -104,9 +124,46 @@ describe("the client graphql-ws", () => {
   });
 });
 
+const { ONEHOP_BIN: binary = "" } = process.env;
+
+describe.skipIf(binary === "")("the client graphql-ws, when its server goes away", () => {
+  test.each(["stop", "kill"] as const)("subscribes again to the next one (%s)", async (goAway) => {
+    const data = await mkdtemp(join(tmpdir(), "onehop-live-"));
+    let server: Server = await startServer({ binary, data });
+    onTestFinished(async () => {
+      await server.kill();
+      await rm(data, { recursive: true });
+    });
+    const there = `${server.url}/graphql`;
+    const writer = await signUp(there);
+    const [restarted, restart] = promised();
+    const [reconnected, reconnect] = promised();
+    const client = connect({ url: socketUrl(there), retryAttempts: 1, retryWait: () => restarted });
+    const events = client.iterate({ query: FEED });
+    const first = events.next();
+    await begun(client);
+    await server[goAway]();
+    client.on("connected", reconnect);
+    server = await startServer({ binary, data, port: Number(new URL(server.url).port) });
+    restart();
+    await reconnected;
+    await begun(client);
+    const id = await writer.post("Heard from the next server");
+    expect(await first).toMatchObject({ value: { data: { feedChanged: { id } } } });
+  });
+
+  function promised(): [Promise<void>, () => void] {
+    let resolve = (): void => undefined;
+    const promise = new Promise<void>((resolved) => {
+      resolve = resolved;
+    });
+    return [promise, resolve];
+  }
+});
+
 describe("a raw socket", () => {
   /** Why the server closes a socket on which this is said. */
-  function closing(subprotocol: string, said: string[]): Promise<{ code: number; reason: string }> {
+  function closing(subprotocol: string | undefined, said: string[]): Promise<{ code: number; reason: string }> {
     return new Promise((resolve, reject) => {
       const socket = new WebSocket(url, subprotocol);
       socket.on("open", () => {
@@ -134,6 +191,10 @@ describe("a raw socket", () => {
   ])("is closed with %i", async (code, said, reason) => {
     const closed = await closing("graphql-transport-ws", said);
     expect(closed).toMatchObject({ code, reason: expect.stringMatching(reason) as string });
+  });
+
+  test("that asks for no protocol is closed with 4406", async () => {
+    expect(await closing(undefined, [init])).toEqual({ code: 4406, reason: "Subprotocol not acceptable" });
   });
 
   test("of the legacy protocol is refused by its client, since the server does not answer with it", async () => {

@@ -1,60 +1,49 @@
-/**
- * The server under test: the one at ONEHOP_URL, or else the binary ONEHOP_BIN, started on a free port with
- * demo data of its own, and stopped with SIGTERM, which it must answer with exit code 0.
- */
+/** A process of the binary under test, on a data directory of the caller's. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
-import type { TestProject } from "vitest/node";
 
-const DEMO_USERS = "20";
 const READY_TIMEOUT_MS = 60_000;
 const DRAIN_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 30_000;
 
-declare module "vitest" {
-  interface ProvidedContext {
-    onehopUrl: string;
-  }
+export interface ServerOptions {
+  binary: string;
+  data: string;
+  /** 0, or nothing, for a free one. */
+  port?: number;
+  /** Further arguments of `onehop serve`. */
+  arguments?: string[];
 }
 
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const { ONEHOP_URL: address, ONEHOP_BIN: binary } = process.env;
-  if (address !== undefined && address !== "") {
-    const url = new URL(address).origin;
-    await projectionsDrained(url);
-    project.provide("onehopUrl", url);
-    return () => Promise.resolve();
-  }
-  if (binary === undefined || binary === "") {
-    throw new Error("Set ONEHOP_URL to a running server, or ONEHOP_BIN to a binary to start.");
-  }
+export interface Server {
+  url: string;
+  pid: number;
+  /** Stops it with SIGTERM, which it must answer with exit code 0. */
+  stop: () => Promise<void>;
+  /** Kills it as `kill -9` does. */
+  kill: () => Promise<void>;
+}
 
-  const data = await mkdtemp(join(tmpdir(), "onehop-browser-"));
-  const server = spawn(binary, ["serve", "--listen", "127.0.0.1:0", "--data", data, "--demo"], {
-    env: { ...process.env, ONEHOP_DEMO_USERS: DEMO_USERS },
+/** Starts the binary, and comes when it is ready. Its log goes where ours goes. */
+export async function startServer(options: ServerOptions): Promise<Server> {
+  const { binary, data, port = 0 } = options;
+  const listen = `127.0.0.1:${port}`;
+  const server = spawn(binary, ["serve", "--listen", listen, "--data", data, ...(options.arguments ?? [])], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const teardown = async (): Promise<void> => {
-    try {
-      await stopped(server);
-    } finally {
-      await rm(data, { recursive: true, force: true });
-    }
-  };
   try {
-    const url = await readyUrl(server);
-    await projectionsDrained(url);
-    project.provide("onehopUrl", url);
+    return {
+      url: await readyUrl(server),
+      pid: server.pid ?? 0,
+      stop: () => stopped(server),
+      kill: () => killed(server),
+    };
   } catch (error) {
-    await teardown().catch(() => undefined);
+    await killed(server);
     throw error;
   }
-  return teardown;
 }
 
 /** The address in the ready line. Reads on afterwards, so that the server never blocks on a full pipe. */
@@ -80,8 +69,8 @@ function readyUrl(server: ChildProcess): Promise<string> {
   });
 }
 
-/** The demo data is written like any other: the pages show all of it once the change feed has drained. */
-async function projectionsDrained(url: string): Promise<void> {
+/** Comes when the read models show all that was written. */
+export async function projectionsDrained(url: string): Promise<void> {
   const deadline = Date.now() + DRAIN_TIMEOUT_MS;
   for (;;) {
     const response = await fetch(`${url}/graphql`, {
@@ -103,9 +92,13 @@ async function projectionsDrained(url: string): Promise<void> {
   }
 }
 
+function ended({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
 async function stopped(server: ChildProcess): Promise<void> {
-  if (server.exitCode !== null) {
-    throw new Error(`The server had already ended with ${server.exitCode}.`);
+  if (ended(server)) {
+    throw new Error(`The server had already ended with ${String(server.exitCode ?? server.signalCode)}.`);
   }
   const exit = once(server, "exit", { signal: AbortSignal.timeout(STOP_TIMEOUT_MS) });
   server.kill("SIGTERM");
@@ -116,4 +109,13 @@ async function stopped(server: ChildProcess): Promise<void> {
   if (code !== 0) {
     throw new Error(`The server ended with ${String(code ?? signal)} on SIGTERM.`);
   }
+}
+
+async function killed(server: ChildProcess): Promise<void> {
+  if (server.pid === undefined || ended(server)) {
+    return;
+  }
+  const exit = once(server, "exit");
+  server.kill("SIGKILL");
+  await exit;
 }
