@@ -72,6 +72,7 @@ pub fn router_of(app: &Arc<App>, parts: ApiParts) -> Result<Router, SdlError> {
     };
     let executor = Executor::new(services, Authenticator::new(tokens, provider), options.schema)?;
     let graphql = GraphqlEndpoint::new(Arc::new(executor), &sdl(), options.limits)?
+        .with_clock(Arc::clone(&app.clock))
         .with_allowed_origins(options.exposure.allowed_origins.clone());
     let clock = Arc::clone(&app.clock);
     Ok(router(HttpParts {

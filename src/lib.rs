@@ -11,6 +11,7 @@ pub mod accounts;
 pub mod api;
 pub mod app;
 pub mod blog;
+pub mod buckets;
 pub mod changefeed;
 pub mod cli;
 pub mod compare;

@@ -44,7 +44,8 @@ impl ServerProcess {
     /// The release server on a data directory.
     pub async fn start_real(data: &Path, scratch: &Path) -> Result<Self> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_onehop"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data);
+        // One address sends everything.
+        command.args(["serve", "--caller-ru-per-second=0", "--listen", "127.0.0.1:0", "--data"]).arg(data);
         Self::start(command, &scratch.join("server.log")).await
     }
 

@@ -16,8 +16,8 @@ use crate::api::{ApiOptions, ApiParts, router_of};
 use crate::app::{App, AppOptions};
 use crate::compare::dataset::{DEFAULT_RNG_SEED, DEMO_USERNAMES, Texts};
 use crate::config::{
-    AccountSettings, Environment, ExposureSettings, LimitSettings, LiveSettings, ServeSettings, StoreChoice,
-    StoreSettings, TOKEN_SECRET_VARIABLE,
+    AccountSettings, CallerSettings, Environment, ExposureSettings, LimitSettings, LiveSettings,
+    ServeSettings, StoreChoice, StoreSettings, TOKEN_SECRET_VARIABLE,
 };
 use crate::control::Work;
 use crate::graphql::SchemaOptions;
@@ -40,6 +40,8 @@ pub struct Serve {
     exposure: ExposureSettings,
     #[command(flatten)]
     limits: LimitSettings,
+    #[command(flatten)]
+    callers: CallerSettings,
     #[command(flatten)]
     live: LiveSettings,
 }
@@ -94,7 +96,7 @@ impl Serve {
 
     fn options(&self) -> anyhow::Result<ApiOptions> {
         Ok(ApiOptions {
-            limits: self.limits.requests(),
+            limits: self.limits.requests(&self.callers),
             live: self.live.limits(),
             schema: SchemaOptions {
                 complexity_max: self.limits.complexity_max as usize,

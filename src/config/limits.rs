@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::CallerSettings;
 use crate::http::admission::{AdmissionLimits, EXECUTING_MAX, WAITING_MAX};
 use crate::http::document_limits::{
     DOCUMENT_ALIASES_MAX, DOCUMENT_BYTES_MAX, DOCUMENT_DEPTH_MAX, DOCUMENT_DIRECTIVES_MAX,
@@ -246,9 +247,9 @@ pub struct LimitSettings {
 }
 
 impl LimitSettings {
-    /// What one request may take.
+    /// What one request may take, and what all of one caller.
     #[must_use]
-    pub fn requests(&self) -> RequestLimits {
+    pub fn requests(&self, callers: &CallerSettings) -> RequestLimits {
         RequestLimits {
             body: BodyLimits {
                 bytes_max: self.body_bytes_max as usize,
@@ -266,6 +267,7 @@ impl LimitSettings {
                 waiting_max: self.waiting_max as usize,
                 complexity_max: self.complexity_max as usize,
             },
+            callers: callers.limits(),
             timeout: seconds(self.request_seconds),
         }
     }

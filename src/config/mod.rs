@@ -3,6 +3,7 @@
 //! have no flags: they come from files or from the environment.
 
 mod accounts;
+mod callers;
 mod cosmos;
 mod data;
 mod environment;
@@ -17,6 +18,7 @@ mod tests;
 mod throughput;
 
 pub use accounts::{AccountSettings, TOKEN_SECRET_VARIABLE};
+pub use callers::{CallerSettings, ForwardingHeaderSetting};
 pub use cosmos::{ConsistencySetting, CosmosSettings, CredentialSetting, KEY_VARIABLE};
 pub use data::{DataSettings, DurabilitySetting};
 pub use environment::Environment;

@@ -23,7 +23,7 @@ use crate::blog::commands::{CommandError, ExternalSubject};
 use crate::blog::ids::UserId;
 use crate::http::document::Document;
 use crate::http::document_limits::LEVELS_MAX;
-use crate::http::graphql_service::{Caller, GraphqlService, RequestRejection};
+use crate::http::graphql_service::{Account, Caller, Free, GraphqlService, RequestRejection};
 use crate::http::limit_exceeded::LimitExceeded;
 use crate::http::variables::SdlError;
 use crate::store::Ledger;
@@ -32,6 +32,10 @@ use crate::store::Ledger;
 const OPERATIONS: &str = "operations";
 /// What a response's reads and writes were charged, in request units.
 const REQUEST_CHARGE: &str = "requestCharge";
+
+/// What is charged, in request units, for an operation under way when a request is given up: a charge is known only
+/// when the operation has ended, and otherwise whoever hangs up early would read for nothing.
+const GIVEN_UP_CHARGE: f64 = 10.0;
 
 /// Executes the requests of this process.
 pub struct Executor {
@@ -71,18 +75,25 @@ impl Executor {
 
     /// Executes a request of a known viewer, whose document is within the limits; `None` is an anonymous one.
     pub async fn execute_as(&self, request: Request, viewer: Option<UserId>) -> Response {
-        self.run(request, RequestScope::new(Arc::clone(&self.services), viewer, Ledger::new())).await
+        self.execute_on(&Free, request, viewer).await
     }
 
-    async fn run(&self, mut request: Request, scope: RequestScope) -> Response {
+    async fn execute_on(&self, account: &dyn Account, request: Request, viewer: Option<UserId>) -> Response {
+        let scope = RequestScope::new(Arc::clone(&self.services), viewer, Ledger::new());
+        self.run(account, request, scope).await
+    }
+
+    async fn run(&self, account: &dyn Account, mut request: Request, scope: RequestScope) -> Response {
         let tells_operations = tells_operations(&request);
         let root = match prepare(&mut request) {
             Ok(root) => root,
             Err(error) => return refused(error, &scope, tells_operations),
         };
         let scope = Arc::new(scope);
+        let mut charged = Charged { account, scope: Arc::clone(&scope), is_finished: false };
         request.data.insert(Arc::clone(&scope));
         let mut response = self.schema.execute(request).await;
+        charged.is_finished = true;
         complete(&mut response, &root);
         tell_charges(&mut response, scope.ledger(), tells_operations);
         response
@@ -153,13 +164,20 @@ impl GraphqlService for Executor {
         self.complexity.check(complexity)
     }
 
-    async fn execute(&self, request: Request, bearer: Option<&str>) -> Result<Response, RequestRejection> {
+    async fn execute(
+        &self,
+        request: Request,
+        bearer: Option<&str>,
+        account: &dyn Account,
+    ) -> Result<Response, RequestRejection> {
         let ledger = Ledger::new();
         let viewer = match bearer {
             Some(bearer) => Some(self.viewer(bearer, &ledger).await?.bearer),
             None => None,
         };
-        Ok(self.run(request, RequestScope::new(Arc::clone(&self.services), viewer, ledger)).await)
+        account.open(viewer.map(|viewer| viewer.to_string()).as_deref())?;
+        let scope = RequestScope::new(Arc::clone(&self.services), viewer, ledger);
+        Ok(self.run(account, request, scope).await)
     }
 
     async fn authenticate(&self, bearer: &str) -> Result<Caller, RequestRejection> {
@@ -169,8 +187,13 @@ impl GraphqlService for Executor {
         Ok(Caller { id: user.to_string(), valid_for })
     }
 
-    async fn execute_for(&self, request: Request, caller: Option<&Caller>) -> Response {
-        self.execute_as(request, caller.and_then(|caller| user_id(&caller.id))).await
+    async fn execute_for(
+        &self,
+        request: Request,
+        caller: Option<&Caller>,
+        account: &dyn Account,
+    ) -> Response {
+        self.execute_on(account, request, caller.and_then(|caller| user_id(&caller.id))).await
     }
 
     async fn subscribe(
@@ -189,6 +212,20 @@ impl GraphqlService for Executor {
 impl std::fmt::Debug for Executor {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Executor").finish_non_exhaustive()
+    }
+}
+
+/// An execution that is charged however it ends: its client may go away, or its time be over.
+struct Charged<'a> {
+    account: &'a dyn Account,
+    scope: Arc<RequestScope>,
+    is_finished: bool,
+}
+
+impl Drop for Charged<'_> {
+    fn drop(&mut self) {
+        let under_way = if self.is_finished { 0.0 } else { GIVEN_UP_CHARGE };
+        self.account.charge(self.scope.ledger().total().0 + under_way);
     }
 }
 

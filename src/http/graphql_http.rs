@@ -14,7 +14,7 @@ use async_graphql::{
 use axum::{
     body::Body,
     http::{
-        HeaderMap, HeaderValue, Method, Request as HttpRequest, Response, header::AUTHORIZATION,
+        Extensions, HeaderMap, HeaderValue, Method, Request as HttpRequest, Response, header::AUTHORIZATION,
         request::Parts,
     },
 };
@@ -23,6 +23,8 @@ use futures::stream::BoxStream;
 
 use super::{
     admission::{Admission, AdmissionLimits},
+    callers::{Bill, Budgets, CallerLimits},
+    client_address::Network,
     completion::OutputTypes,
     cross_site::is_forged,
     document::{Document, Documents, select_operation},
@@ -30,10 +32,11 @@ use super::{
     document_size::DocumentSize,
     graphql_request::{Asked, BodyLimits},
     graphql_response::{Encoded, Refusal, executed, executed_batch},
-    graphql_service::{Caller, GraphqlService, RequestRejection},
+    graphql_service::{Account as _, Caller, GraphqlService, RequestRejection},
     media_type::{ResponseType, is_json_request},
     variables::{InputTypes, SdlError},
 };
+use crate::store::{Clock, SystemClock};
 
 /// How long a request may take from its head to its answer.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -44,6 +47,7 @@ pub struct RequestLimits {
     pub body: BodyLimits,
     pub documents: DocumentLimits,
     pub admission: AdmissionLimits,
+    pub callers: CallerLimits,
     pub timeout: Duration,
 }
 
@@ -53,6 +57,7 @@ impl Default for RequestLimits {
             body: BodyLimits::default(),
             documents: DocumentLimits::default(),
             admission: AdmissionLimits::default(),
+            callers: CallerLimits::default(),
             timeout: REQUEST_TIMEOUT,
         }
     }
@@ -66,6 +71,7 @@ pub struct GraphqlEndpoint {
     output_types: OutputTypes,
     limits: RequestLimits,
     admission: Admission,
+    budgets: Arc<Budgets>,
     allowed_origins: Vec<HeaderValue>,
 }
 
@@ -93,6 +99,7 @@ impl GraphqlEndpoint {
             output_types: OutputTypes::from_sdl(sdl)?,
             limits,
             admission: Admission::new(limits.admission),
+            budgets: Arc::new(Budgets::new(limits.callers, Arc::new(SystemClock))),
             allowed_origins: Vec::new(),
         })
     }
@@ -103,6 +110,12 @@ impl GraphqlEndpoint {
         Self { allowed_origins, ..self }
     }
 
+    /// The same, with budgets that fill by this clock.
+    #[must_use]
+    pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { budgets: Arc::new(Budgets::new(self.limits.callers, clock)), ..self }
+    }
+
     /// The line in which requests wait for execution.
     pub fn admission(&self) -> &Admission {
         &self.admission
@@ -110,10 +123,24 @@ impl GraphqlEndpoint {
 
     /// Answers one HTTP request.
     pub async fn handle(&self, request: HttpRequest<Body>) -> Response<Body> {
-        let Some(media_type) = ResponseType::negotiate(request.headers()) else {
-            return Refusal::NotAcceptable.into_response(ResponseType::Json);
+        let bill = self.bill(request.headers(), request.extensions());
+        let mut response = match ResponseType::negotiate(request.headers()) {
+            Some(media_type) => self.answer_with(self.in_time(self.answer(request, &bill)).await, media_type),
+            None => Refusal::NotAcceptable.into_response(ResponseType::Json),
         };
-        self.answer_with(self.in_time(self.answer(request)).await, media_type)
+        bill.tell(response.headers_mut());
+        response
+    }
+
+    /// A bill for a request with these headers.
+    pub(super) fn bill(&self, headers: &HeaderMap, extensions: &Extensions) -> Bill {
+        let network = self.budgets.proxies().network(headers, extensions);
+        self.bill_for(network, !headers.contains_key(AUTHORIZATION))
+    }
+
+    /// A bill for what comes from a network that is known.
+    pub(super) fn bill_for(&self, network: Network, is_anonymous: bool) -> Bill {
+        Bill::new(&self.budgets, network, is_anonymous)
     }
 
     /// The response to what was executed, or to a request that was not.
@@ -133,23 +160,28 @@ impl GraphqlEndpoint {
         }
     }
 
-    async fn answer(&self, request: HttpRequest<Body>) -> Result<Sent<Result<Execution, Refusal>>, Refusal> {
-        self.answer_received(self.receive(request).await?).await
+    async fn answer(
+        &self,
+        request: HttpRequest<Body>,
+        bill: &Bill,
+    ) -> Result<Sent<Result<Execution, Refusal>>, Refusal> {
+        self.answer_received(self.receive(request).await?, bill).await
     }
 
     /// Executes what was received as one answer.
     pub(super) async fn answer_received(
         &self,
         received: Received,
+        bill: &Bill,
     ) -> Result<Sent<Result<Execution, Refusal>>, Refusal> {
         let Received { asked, is_read_only, bearer } = received;
         let bearer = bearer.as_deref();
         match asked {
             Asked::One(request) => {
                 let checked = self.check_for_one_answer(*request, is_read_only)?;
-                Ok(Sent::One(self.execute(checked, bearer).await))
+                Ok(Sent::One(self.execute(checked, bearer, bill).await))
             }
-            Asked::Batch(requests) => self.answer_batch(requests, bearer).await.map(Sent::Batch),
+            Asked::Batch(requests) => self.answer_batch(requests, bearer, bill).await.map(Sent::Batch),
         }
     }
 
@@ -193,6 +225,7 @@ impl GraphqlEndpoint {
         &self,
         requests: Vec<Request>,
         bearer: Option<&str>,
+        bill: &Bill,
     ) -> Result<Vec<Result<Execution, Refusal>>, Refusal> {
         let checked: Vec<_> =
             requests.into_iter().map(|request| self.check_for_one_answer(request, false)).collect();
@@ -202,11 +235,12 @@ impl GraphqlEndpoint {
         let complexity = fitting().fold(0_usize, |sum, checked| sum.saturating_add(checked.complexity));
         self.service.check_complexity(complexity)?;
 
+        open_anonymous(bill, bearer)?;
         let _admitted = self.admission.admit(complexity).await?;
         let mut responses = Vec::with_capacity(checked.len());
         for checked in checked {
             responses.push(match checked {
-                Ok(checked) => match self.execute_admitted(checked, bearer).await {
+                Ok(checked) => match self.execute_admitted(checked, bearer, bill).await {
                     // Who asks is the same for all of them.
                     Err(refusal @ Refusal::Rejected(_)) => return Err(refusal),
                     answer => answer,
@@ -239,14 +273,25 @@ impl GraphqlEndpoint {
     }
 
     /// Executes a query or a mutation when it is its turn.
-    pub(super) async fn execute(&self, checked: Checked, bearer: Option<&str>) -> Result<Execution, Refusal> {
+    pub(super) async fn execute(
+        &self,
+        checked: Checked,
+        bearer: Option<&str>,
+        bill: &Bill,
+    ) -> Result<Execution, Refusal> {
+        open_anonymous(bill, bearer)?;
         let _admitted = self.admission.admit(checked.complexity).await?;
-        self.execute_admitted(checked, bearer).await
+        self.execute_admitted(checked, bearer, bill).await
     }
 
-    async fn execute_admitted(&self, checked: Checked, bearer: Option<&str>) -> Result<Execution, Refusal> {
+    async fn execute_admitted(
+        &self,
+        checked: Checked,
+        bearer: Option<&str>,
+        bill: &Bill,
+    ) -> Result<Execution, Refusal> {
         let (request, completion) = checked.into_parts();
-        let execution = self.service.execute(request, bearer).await?;
+        let execution = self.service.execute(request, bearer, bill).await?;
         Ok(self.complete(&completion, execution))
     }
 
@@ -255,10 +300,12 @@ impl GraphqlEndpoint {
         &self,
         checked: Checked,
         caller: Option<&Caller>,
+        bill: &Bill,
     ) -> Result<Execution, Refusal> {
+        bill.open(caller.map(|caller| caller.id.as_str()))?;
         let _admitted = self.admission.admit(checked.complexity).await?;
         let (request, completion) = checked.into_parts();
-        let execution = self.service.execute_for(request, caller).await;
+        let execution = self.service.execute_for(request, caller, bill).await;
         Ok(self.complete(&completion, execution))
     }
 
@@ -331,6 +378,11 @@ impl Checked {
         request.set_parsed_query(ExecutableDocument::clone(&document.definitions));
         (request, Completion { document, operation_name })
     }
+}
+
+/// Somebody anonymous is known at once, and does not have to wait in line to hear that the budget is spent.
+fn open_anonymous(bill: &Bill, bearer: Option<&str>) -> Result<(), RequestRejection> {
+    if bearer.is_none() { bill.open(None) } else { Ok(()) }
 }
 
 /// The token of the `Authorization` header. A header that holds no bearer token is refused like a forged

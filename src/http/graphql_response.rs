@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use super::{
     admission::{Overloaded, RETRY_AFTER as OVERLOADED_RETRY_AFTER},
+    callers::whole_seconds,
     document::{DocumentError, OperationError},
     graphql_request::MalformedRequest,
     graphql_service::RequestRejection,
@@ -29,6 +30,9 @@ const RESPONSE_BYTES_EXPECTED: usize = 1024;
 
 /// When to try again while there is no room for another open connection.
 const CONNECTIONS_FULL_RETRY_AFTER: Duration = Duration::from_secs(5);
+
+/// When to try again, in milliseconds, in the extensions of an error.
+const RETRY_AFTER_MS: &str = "retryAfterMs";
 
 /// How many errors of a request are told. A document may have thousands, each as long as a name in it.
 const REQUEST_ERRORS_MAX: usize = 50;
@@ -99,12 +103,7 @@ impl Refusal {
             _ => None,
         };
         let challenged = matches!(self, Self::Rejected(RequestRejection::InvalidToken));
-        let retry_after = match self {
-            Self::Rejected(RequestRejection::Unavailable { retry_after }) => retry_after,
-            Self::Overloaded(Overloaded) => Some(OVERLOADED_RETRY_AFTER),
-            Self::ConnectionsFull => Some(CONNECTIONS_FULL_RETRY_AFTER),
-            _ => None,
-        };
+        let retry_after = self.retry_after();
         // What is left of such a body is not waited for.
         let is_last = matches!(self, Self::Malformed(MalformedRequest::BodyTooSlow(_)));
 
@@ -117,14 +116,23 @@ impl Refusal {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer error=\"invalid_token\""));
         }
         if let Some(delay) = retry_after {
-            // Whole seconds, rounded up so that a client never comes too early.
-            let seconds = delay.as_secs() + u64::from(delay.subsec_nanos() > 0);
-            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+            headers.insert(RETRY_AFTER, HeaderValue::from(whole_seconds(delay)));
         }
         if is_last {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
         response
+    }
+
+    /// When the same request may be taken.
+    fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Rejected(RequestRejection::Unavailable { retry_after }) => *retry_after,
+            Self::Rejected(RequestRejection::OverBudget { retry_after, .. }) => Some(*retry_after),
+            Self::Overloaded(Overloaded) => Some(OVERLOADED_RETRY_AFTER),
+            Self::ConnectionsFull => Some(CONNECTIONS_FULL_RETRY_AFTER),
+            _ => None,
+        }
     }
 
     /// Whether the request was well-formed and its caller known, so that what is wrong with it is a result like others.
@@ -184,6 +192,9 @@ impl Refusal {
             Self::Rejected(RequestRejection::InvalidToken) => {
                 (Kind::Http(Status::UNAUTHORIZED), "UNAUTHENTICATED")
             }
+            Self::Rejected(RequestRejection::OverBudget { .. }) => {
+                (Kind::Http(Status::TOO_MANY_REQUESTS), LimitExceeded::CODE)
+            }
             Self::Rejected(RequestRejection::Unavailable { .. })
             | Self::Overloaded(_)
             | Self::TimedOut(_) => (Kind::Http(Status::SERVICE_UNAVAILABLE), "UNAVAILABLE"),
@@ -191,6 +202,11 @@ impl Refusal {
     }
 
     fn into_error(self, code: &'static str) -> ServerError {
+        let retry_after = self.retry_after();
+        let budget = match self {
+            Self::Rejected(RequestRejection::OverBudget { ru_per_second, .. }) => Some(ru_per_second),
+            _ => None,
+        };
         let mut error = match self {
             Self::Schema(error) | Self::Document(DocumentError::Syntax(error)) => error,
             Self::OverLimit(exceeded)
@@ -205,6 +221,13 @@ impl Refusal {
         let extensions = error.extensions.get_or_insert_default();
         if extensions.get("code").is_none() {
             extensions.set("code", code);
+        }
+        if let Some(ru_per_second) = budget {
+            extensions.set("limit", "caller-ru-per-second");
+            extensions.set("max", ru_per_second);
+        }
+        if let Some(delay) = retry_after {
+            extensions.set(RETRY_AFTER_MS, u64::try_from(delay.as_millis()).unwrap_or(u64::MAX));
         }
         error
     }

@@ -38,16 +38,25 @@ pub trait GraphqlService: Send + Sync + 'static {
     /// Executes a query or a mutation that is not too complex, for one caller.
     ///
     /// `bearer` is the token of the `Authorization` header; `None` means that there was no such header, and
-    /// nothing else: a token that is expired or forged is a rejection, never an anonymous request.
-    async fn execute(&self, request: Request, bearer: Option<&str>) -> Result<Response, RequestRejection>;
+    /// nothing else: a token that is expired or forged is a rejection, never an anonymous request. The account is
+    /// opened once the caller is known, before anything is executed, and charged in the end.
+    async fn execute(
+        &self,
+        request: Request,
+        bearer: Option<&str>,
+        account: &dyn Account,
+    ) -> Result<Response, RequestRejection>;
 
     /// Who bears a token, for a connection that outlives a request.
     async fn authenticate(&self, bearer: &str) -> Result<Caller, RequestRejection>;
 
-    /// Executes a query or a mutation for somebody who is known already; `None` is an anonymous caller.
-    async fn execute_for(&self, request: Request, caller: Option<&Caller>) -> Response;
+    /// Executes a query or a mutation for somebody who is known already, and whose account is open; `None` is an
+    /// anonymous caller.
+    async fn execute_for(&self, request: Request, caller: Option<&Caller>, account: &dyn Account)
+    -> Response;
 
-    /// Starts a subscription: what happens after this returns is in the stream. What cannot be started is answered like a
+    /// Starts a subscription: what happens after this returns is in the stream. Each response says in the extension
+    /// `requestCharge` what it was charged. What cannot be started is answered like a
     /// request that cannot be executed.
     async fn subscribe(
         &self,
@@ -57,6 +66,30 @@ pub trait GraphqlService: Send + Sync + 'static {
 
     /// Whether two callers may get different events from a subscription of this document.
     fn is_personal(&self, document: &ExecutableDocument) -> bool;
+}
+
+/// Who pays for what is executed.
+pub trait Account: Send + Sync {
+    /// Asked when it is known who asks; `None` is an anonymous caller.
+    ///
+    /// # Errors
+    /// Nothing may be executed for them now.
+    fn open(&self, caller: Option<&str>) -> Result<(), RequestRejection>;
+
+    /// Charges so many request units, also for an execution that was given up.
+    fn charge(&self, request_charge: f64);
+}
+
+/// Nobody's account.
+#[derive(Debug, Clone, Copy)]
+pub struct Free;
+
+impl Account for Free {
+    fn open(&self, _caller: Option<&str>) -> Result<(), RequestRejection> {
+        Ok(())
+    }
+
+    fn charge(&self, _request_charge: f64) {}
 }
 
 /// Somebody whose token is good.
@@ -77,4 +110,9 @@ pub enum RequestRejection {
     /// The store or another part does not answer: 503, with the delay as `Retry-After`.
     #[error("The service is not available right now: try again later.")]
     Unavailable { retry_after: Option<Duration> },
+    /// The caller has spent more request units than it may: 429, with the delay as `Retry-After`.
+    #[error(
+        "A caller may not spend more than {ru_per_second} RU a second (limit caller-ru-per-second): try again later."
+    )]
+    OverBudget { ru_per_second: u32, retry_after: Duration },
 }

@@ -5,6 +5,8 @@
 //! gives. Nothing here knows the domain, the schema's types or the store.
 
 pub mod admission;
+pub mod callers;
+pub mod client_address;
 pub mod completion;
 pub mod cross_site;
 pub mod document;

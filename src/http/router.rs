@@ -23,6 +23,7 @@ use tower_http::{
 use uuid::Uuid;
 
 use super::{
+    callers::TOLD,
     graphql_http::GraphqlEndpoint,
     graphql_response::panicked,
     health::{Readiness, healthz, readyz},
@@ -136,7 +137,7 @@ fn with_origins(
             .allow_origin(AllowOrigin::list(allowed_origins))
             .allow_methods([Method::GET, Method::POST])
             .allow_headers(ALLOWED_HEADERS)
-            .expose_headers([RETRY_AFTER])
+            .expose_headers(TOLD.into_iter().chain([RETRY_AFTER]).collect::<Vec<_>>())
             .max_age(PREFLIGHT_MAX_AGE),
     )
 }

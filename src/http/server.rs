@@ -3,7 +3,11 @@
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::Router;
-use hyper::server::conn::http1;
+use hyper::{
+    Request,
+    server::conn::http1,
+    service::{Service as _, service_fn},
+};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
@@ -16,7 +20,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::impatient::Impatient;
+use super::{client_address::Peer, impatient::Impatient};
 
 /// How many connections are served at once, beside those that stay open. More wait in the backlog of the system.
 pub const CONNECTIONS_MAX: usize = 10_000;
@@ -137,7 +141,7 @@ impl Server {
         let accept = async || {
             // The semaphore is never closed, so a permit always comes.
             let permit = Arc::clone(&room).acquire_owned().await.ok();
-            self.listener.accept().await.map(|(stream, _)| (stream, permit))
+            self.listener.accept().await.map(|(stream, peer)| (stream, Peer(peer.ip()), permit))
         };
         loop {
             tokio::select! {
@@ -145,10 +149,10 @@ impl Server {
                 () = stop.cancelled() => return,
                 Some(ended) = connections.join_next() => report(ended),
                 accepted = accept() => match accepted {
-                    Ok((stream, permit)) => {
+                    Ok((stream, peer, permit)) => {
                         let (router, stop, limits) = (router.clone(), stop.clone(), self.limits);
                         connections.spawn(async move {
-                            serve_connection(stream, router, stop, limits).await;
+                            serve_connection(stream, peer, router, stop, limits).await;
                             drop(permit);
                         });
                     }
@@ -164,6 +168,7 @@ impl Server {
 
 async fn serve_connection(
     stream: TcpStream,
+    peer: Peer,
     router: Router,
     stop: CancellationToken,
     limits: ConnectionLimits,
@@ -172,12 +177,17 @@ async fn serve_connection(
         tracing::debug!(%error, "TCP_NODELAY was not set");
     }
     let stream = Impatient::new(stream, limits.write_timeout);
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request| {
+        Request::extensions_mut(&mut request).insert(peer);
+        router.call(request)
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_timeout)
         .max_header_size(limits.header_bytes_max)
         .max_buf_size(limits.header_bytes_max)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+        .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
     tokio::pin!(connection);
     let served = tokio::select! {

@@ -20,6 +20,7 @@ mod store;
 mod websocket;
 
 mod backup;
+mod budgets;
 mod charges;
 mod cli;
 mod comments;

@@ -10,7 +10,7 @@ use onehop::store::{
     Batch, ContainerName, Continuation, ETag, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, Item,
     Ledger, PartitionKey, Query, QueryPage, Store, WriteError, WriteOp,
 };
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 /// What a read touched.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,11 +23,20 @@ pub struct Recording {
     store: Arc<dyn Store>,
     touched: Mutex<BTreeSet<Touched>>,
     fails: AtomicBool,
+    holds: AtomicBool,
+    /// Told when a query is held.
+    pub held: Notify,
 }
 
 impl Recording {
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, touched: Mutex::default(), fails: AtomicBool::new(false) }
+        Self {
+            store,
+            touched: Mutex::default(),
+            fails: AtomicBool::new(false),
+            holds: AtomicBool::new(false),
+            held: Notify::new(),
+        }
     }
 
     /// What was read since this was last asked.
@@ -38,6 +47,11 @@ impl Recording {
     /// From now on queries of lists fail.
     pub fn fail(&self) {
         self.fails.store(true, Ordering::SeqCst);
+    }
+
+    /// From now on queries of lists are not answered.
+    pub fn hold(&self) {
+        self.holds.store(true, Ordering::SeqCst);
     }
 
     fn touch(&self, touched: Touched) {
@@ -85,6 +99,10 @@ impl Store for Recording {
     }
 
     async fn query(&self, query: &Query<'_>, ledger: &Ledger) -> Result<QueryPage, Fault> {
+        if self.holds.load(Ordering::SeqCst) {
+            self.held.notify_one();
+            return std::future::pending().await;
+        }
         if self.fails.load(Ordering::SeqCst) {
             let fault = Fault::new(FaultKind::Throttled, "secret: too many requests at 10.0.0.7");
             return Err(fault.with_retry_after(Duration::from_millis(40)));

@@ -1,9 +1,12 @@
 //! What a response says of the request's charge.
 
+use std::sync::Mutex;
+
 use async_graphql::Request;
+use onehop::http::graphql_service::{Account, GraphqlService as _, RequestRejection};
 use serde_json::{Value, json};
 
-use crate::blog::{small, user_node};
+use crate::blog::{NOW_MS, small, user_id, user_node};
 
 #[tokio::test]
 async fn every_response_says_what_it_was_charged() {
@@ -40,4 +43,52 @@ async fn operations_are_told_to_those_who_ask() {
         ]
     );
     assert!(operations[0]["requestCharge"].as_f64().unwrap() > 0.0);
+}
+
+/// An account that remembers who opened it, and what it was charged.
+#[derive(Default)]
+struct Remembering {
+    opened: Mutex<Vec<Option<String>>>,
+    charged: Mutex<Vec<f64>>,
+}
+
+impl Account for Remembering {
+    fn open(&self, caller: Option<&str>) -> Result<(), RequestRejection> {
+        self.opened.lock().unwrap().push(caller.map(str::to_owned));
+        Ok(())
+    }
+
+    fn charge(&self, request_charge: f64) {
+        self.charged.lock().unwrap().push(request_charge);
+    }
+}
+
+#[tokio::test]
+async fn an_account_is_opened_for_the_tokens_user_and_charged_what_the_response_says() {
+    let blog = small().await;
+    let token = blog.tokens.issue(&user_id(0).to_string(), NOW_MS).unwrap();
+    for bearer in [Some(token.as_str()), None] {
+        let account = Remembering::default();
+        let query = format!("{{ user(id: \"{}\") {{ posts {{ nodes {{ id }} }} }} }}", user_node(0));
+        let response = blog.executor.execute(Request::new(query), bearer, &account).await.unwrap();
+        let caller = bearer.map(|_| user_id(0).to_string());
+        assert_eq!(*account.opened.lock().unwrap(), [caller]);
+        let told = serde_json::to_value(&response.extensions).unwrap()["requestCharge"].as_f64().unwrap();
+        let charged = account.charged.lock().unwrap().clone();
+        assert!(charged.len() == 1 && told > 1.0 && (charged[0] - told).abs() < 0.01, "{charged:?} {told}");
+    }
+}
+
+#[tokio::test]
+async fn whoever_hangs_up_is_charged_for_what_was_done_and_for_what_was_under_way() {
+    let blog = small().await;
+    blog.store.hold();
+    let account = Remembering::default();
+    let query = format!("{{ user(id: \"{}\", model: V1) {{ posts {{ nodes {{ id }} }} }} }}", user_node(0));
+    tokio::select! {
+        _ = blog.executor.execute(Request::new(query), None, &account) => panic!("it was answered"),
+        () = blog.store.held.notified() => {}
+    }
+    // A point read, and what nobody knows.
+    assert_eq!(*account.charged.lock().unwrap(), [1.0 + 10.0]);
 }

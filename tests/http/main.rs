@@ -3,6 +3,7 @@
 mod audits;
 mod batches;
 mod browsers;
+mod budgets;
 mod client;
 mod conformance;
 mod crowds;

@@ -26,7 +26,7 @@ use onehop::{
         admission::Admission,
         document::Document,
         graphql_http::{GraphqlEndpoint, RequestLimits},
-        graphql_service::{Caller, GraphqlService, RequestRejection},
+        graphql_service::{Account, Caller, GraphqlService, RequestRejection},
         health::{Readiness, UnreadyPart},
         limit_exceeded::LimitExceeded,
         live::LiveLimits,
@@ -35,6 +35,7 @@ use onehop::{
         static_files::StaticFiles,
     },
     lifecycle::Tasks,
+    store::ManualClock,
 };
 use tokio::sync::{Notify, broadcast};
 use uuid::Uuid;
@@ -91,6 +92,8 @@ pub struct Options {
     pub stop_deadline: Duration,
     pub unready: Vec<UnreadyPart>,
     pub exposure: Exposure,
+    /// By which budgets fill.
+    pub clock: Arc<ManualClock>,
 }
 
 impl Default for Options {
@@ -102,6 +105,7 @@ impl Default for Options {
             stop_deadline: LONG,
             unready: Vec::new(),
             exposure: Exposure::default(),
+            clock: Arc::new(ManualClock::new(1_800_000_000_000)),
         }
     }
 }
@@ -149,6 +153,7 @@ pub fn toy_endpoint(state: &Arc<State>, options: &Options) -> GraphqlEndpoint {
     let service = Service { schema, state: Arc::clone(state) };
     GraphqlEndpoint::new(Arc::new(service), &sdl, options.limits)
         .unwrap()
+        .with_clock(options.clock.clone())
         .with_allowed_origins(options.exposure.allowed_origins.clone())
 }
 
@@ -161,6 +166,10 @@ struct Service {
 
 /// A token of this kind is good for as long as its text says in milliseconds: `brief-20`.
 const BRIEF: &str = "brief-";
+
+/// A subscription with this extension is charged for each of its events.
+pub const CHARGED: &str = "charged";
+pub const EVENT_CHARGE: u32 = 8;
 
 /// What a request may select.
 pub const COMPLEXITY_MAX: usize = 40;
@@ -182,15 +191,22 @@ impl GraphqlService for Service {
             .unless(complexity <= COMPLEXITY_MAX)
     }
 
-    async fn execute(&self, request: Request, bearer: Option<&str>) -> Result<Response, RequestRejection> {
+    async fn execute(
+        &self,
+        request: Request,
+        bearer: Option<&str>,
+        account: &dyn Account,
+    ) -> Result<Response, RequestRejection> {
         match bearer {
             Some("forged") => Err(RequestRejection::InvalidToken),
             Some("overloaded") => {
                 Err(RequestRejection::Unavailable { retry_after: Some(Duration::from_millis(1500)) })
             }
             bearer => {
+                account.open(bearer)?;
                 let request = request.data(Viewer(bearer.map(str::to_owned)));
                 let response = self.schema.execute(request).await;
+                account.charge(1.0);
                 Ok(response.extension("requestCharge", Value::from(1)))
             }
         }
@@ -208,8 +224,13 @@ impl GraphqlService for Service {
         }
     }
 
-    async fn execute_for(&self, request: Request, caller: Option<&Caller>) -> Response {
-        self.execute(request, caller.map(|caller| caller.id.as_str())).await.unwrap()
+    async fn execute_for(
+        &self,
+        request: Request,
+        caller: Option<&Caller>,
+        account: &dyn Account,
+    ) -> Response {
+        self.execute(request, caller.map(|caller| caller.id.as_str()), account).await.unwrap()
     }
 
     async fn subscribe(
@@ -222,9 +243,14 @@ impl GraphqlService for Service {
         let counted = Counted::new(&self.state);
         let request =
             request.data(Viewer(caller.map(|caller| caller.id.clone()))).data(numbers).data(counted);
-        let mut responses = self.schema.execute_stream(request);
+        let is_charged = request.extensions.contains_key(CHARGED);
+        let responses = self.schema.execute_stream(request);
+        let mut responses = responses.map(move |response| match is_charged {
+            true => response.extension("requestCharge", Value::from(EVENT_CHARGE)),
+            false => response,
+        });
         match responses.next().now_or_never() {
-            None => Ok(responses),
+            None => Ok(responses.boxed()),
             Some(Some(first)) if first.errors.is_empty() => {
                 Ok(once(async { first }).chain(responses).boxed())
             }

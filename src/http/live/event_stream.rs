@@ -21,9 +21,11 @@ use super::group::Heard;
 use super::groups::Member;
 use super::permits::{ConnectionPermit, SubscriptionPermit};
 use super::{LiveEndpoint, TOO_SLOW, error};
+use crate::http::callers::Bill;
 use crate::http::graphql_http::{Checked, Received, Sent};
 use crate::http::graphql_request::Asked;
 use crate::http::graphql_response::{Encoded, Refusal};
+use crate::http::graphql_service::Account as _;
 use crate::http::media_type::ResponseType;
 
 /// A comment: it keeps proxies from taking the connection for dead, and makes browsers see the head of the answer.
@@ -48,10 +50,23 @@ impl LiveEndpoint {
         request: Request<Body>,
         single: Option<ResponseType>,
     ) -> Response<Body> {
+        let bill = self.graphql.bill(request.headers(), request.extensions());
+        let bill = Arc::new(bill);
+        let mut response = self.answer(request, single, &bill).await;
+        bill.tell(response.headers_mut());
+        response
+    }
+
+    async fn answer(
+        &self,
+        request: Request<Body>,
+        single: Option<ResponseType>,
+        bill: &Arc<Bill>,
+    ) -> Response<Body> {
         let received = self.graphql.in_time(self.graphql.receive(request)).await;
         let (checked, bearer) = match (received, single) {
             (Ok(received @ Received { asked: Asked::Batch(_), .. }), Some(media_type)) => {
-                let answer = self.graphql.in_time(self.graphql.answer_received(received)).await;
+                let answer = self.graphql.in_time(self.graphql.answer_received(received, bill)).await;
                 return self.graphql.answer_with(answer, media_type);
             }
             (received, single) => match received.and_then(|received| self.one(received)) {
@@ -61,10 +76,10 @@ impl LiveEndpoint {
         };
         let bearer = bearer.as_deref();
         if checked.kind == OperationType::Subscription {
-            let subscribed = self.subscribe(checked, bearer).await;
+            let subscribed = self.subscribe(checked, bearer, bill).await;
             return subscribed.unwrap_or_else(|refusal| self.refuse(refusal, None));
         }
-        match (self.graphql.in_time(self.graphql.execute(checked, bearer)).await, single) {
+        match (self.graphql.in_time(self.graphql.execute(checked, bearer, bill)).await, single) {
             (Ok(execution), None) => only(&Encoded::of(execution)),
             (Ok(execution), Some(media_type)) => {
                 self.graphql.answer_with(Ok(Sent::One(Ok(execution))), media_type)
@@ -89,17 +104,23 @@ impl LiveEndpoint {
         self.graphql.answer_with(Err(refusal), single.unwrap_or(ResponseType::Json))
     }
 
-    async fn subscribe(&self, checked: Checked, bearer: Option<&str>) -> Result<Response<Body>, Refusal> {
+    async fn subscribe(
+        &self,
+        checked: Checked,
+        bearer: Option<&str>,
+        bill: &Arc<Bill>,
+    ) -> Result<Response<Body>, Refusal> {
         let caller = match bearer {
             Some(bearer) => Some(self.graphql.authenticate(bearer).await?),
             None => None,
         };
+        bill.open(caller.as_ref().map(|caller| caller.id.as_str()))?;
         let connection = self.permits.connection().ok_or(Refusal::ConnectionsFull)?;
         let permit = match self.permits.subscription(caller.as_ref().map(|caller| caller.id.as_str())) {
             Ok(permit) => permit,
             Err(exceeded) => return Ok(only(&Encoded::refused(exceeded.into()))),
         };
-        let member = match self.groups.join_in_time(checked, caller.as_ref()).await {
+        let member = match self.groups.join_in_time(checked, caller.as_ref(), bill).await {
             Ok(member) => member,
             Err(refusal) => return Ok(only(&refusal)),
         };

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::LiveLimits;
 use super::patience::Patience;
+use crate::http::callers::charge_of;
 use crate::http::graphql_http::{Checked, GraphqlEndpoint};
 use crate::http::graphql_response::Encoded;
 use crate::http::graphql_service::Caller;
@@ -17,7 +18,7 @@ use crate::http::graphql_service::Caller;
 pub(super) struct Group {
     pub(super) graphql: Arc<GraphqlEndpoint>,
     /// The results that somebody has not taken yet.
-    pub(super) results: broadcast::Sender<Bytes>,
+    pub(super) results: broadcast::Sender<Told>,
     pub(super) begin: watch::Sender<Begun>,
     pub(super) shared: Arc<Shared>,
     pub(super) limits: LiveLimits,
@@ -30,6 +31,14 @@ pub(super) struct Shared {
     pub(super) taken: Notify,
     /// Nobody is left.
     pub(super) abandoned: CancellationToken,
+}
+
+/// A result for all members.
+#[derive(Debug, Clone)]
+pub(super) struct Told {
+    pub(super) response: Bytes,
+    /// What each member is charged, in request units: all pay for a result together.
+    pub(super) share: f64,
 }
 
 /// Whether an execution has begun.
@@ -69,12 +78,13 @@ impl Group {
         let mut patience = Patience::new(self.limits.patience, Instant::now());
         while let Some(execution) = results.next().await {
             let execution = self.graphql.complete(&completion, execution);
-            self.publish(Encoded::of(execution).response, &mut patience).await;
+            let share = charge_of(&execution) / self.results.receiver_count().max(1) as f64;
+            self.publish(Told { response: Encoded::of(execution).response, share }, &mut patience).await;
         }
     }
 
     /// Hands a result to all, and waits before that a while for those who are behind.
-    async fn publish(&self, result: Bytes, patience: &mut Patience) {
+    async fn publish(&self, result: Told, patience: &mut Patience) {
         while self.results.len() >= self.limits.results_waiting_max {
             let now = Instant::now();
             let left = patience.left(now);

@@ -5,15 +5,15 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry as MapEntry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use tokio::sync::{broadcast, watch};
 
-use super::group::{Begun, Group, Heard, Shared};
+use super::group::{Begun, Group, Heard, Shared, Told};
 use super::{LiveLimits, error};
+use crate::http::callers::Bill;
 use crate::http::graphql_http::{Checked, GraphqlEndpoint};
 use crate::http::graphql_response::Encoded;
-use crate::http::graphql_service::Caller;
+use crate::http::graphql_service::{Account as _, Caller};
 use crate::http::limit_exceeded::LimitExceeded;
 use crate::lifecycle::Tasks;
 
@@ -40,15 +40,16 @@ struct Entry {
     number: u64,
     bytes: usize,
     members: usize,
-    results: broadcast::Sender<Bytes>,
+    results: broadcast::Sender<Told>,
     begun: watch::Receiver<Begun>,
     shared: Arc<Shared>,
 }
 
 /// A subscriber's part in a group.
 pub(super) struct Member {
-    results: broadcast::Receiver<Bytes>,
+    results: broadcast::Receiver<Told>,
     shared: Arc<Shared>,
+    bill: Arc<Bill>,
     _membership: Membership,
 }
 
@@ -67,13 +68,14 @@ impl Groups {
         Self { graphql, limits, tasks, state: Mutex::default() }
     }
 
-    /// Joins those who ask the same, or begins. What is written after this returns is heard.
+    /// Joins those who ask the same, or begins. What is written after this returns is heard, and goes on the bill.
     pub(super) async fn join(
         self: &Arc<Self>,
         checked: Checked,
         caller: Option<&Caller>,
+        bill: &Arc<Bill>,
     ) -> Result<Member, Encoded> {
-        let entered = self.enter(checked, caller);
+        let entered = self.enter(checked, caller, bill);
         let (member, mut begun) = entered.map_err(|over| Encoded::refused(over.into()))?;
         let begun = begun.wait_for(|begun| !matches!(begun, Begun::NotYet)).await;
         match begun.as_deref() {
@@ -88,8 +90,9 @@ impl Groups {
         self: &Arc<Self>,
         checked: Checked,
         caller: Option<&Caller>,
+        bill: &Arc<Bill>,
     ) -> Result<Member, Encoded> {
-        let joined = self.graphql.in_time(async { Ok(self.join(checked, caller).await) }).await;
+        let joined = self.graphql.in_time(async { Ok(self.join(checked, caller, bill).await) }).await;
         joined.unwrap_or_else(|refusal| Err(refusal.into_encoded()))
     }
 
@@ -97,6 +100,7 @@ impl Groups {
         self: &Arc<Self>,
         checked: Checked,
         caller: Option<&Caller>,
+        bill: &Arc<Bill>,
     ) -> Result<(Member, watch::Receiver<Begun>), LimitExceeded> {
         let Asked { key, bytes } = self.asked(&checked, caller)?;
         let mut state = self.lock();
@@ -116,6 +120,7 @@ impl Groups {
         let member = Member {
             results: entry.results.subscribe(),
             shared: Arc::clone(&entry.shared),
+            bill: Arc::clone(bill),
             _membership: Membership { groups: Arc::clone(self), key, number: entry.number },
         };
         Ok((member, entry.begun.clone()))
@@ -181,7 +186,10 @@ impl Member {
     /// The next result.
     pub(super) async fn next(&mut self) -> Heard {
         let heard = match self.results.recv().await {
-            Ok(result) => Heard::Result(result),
+            Ok(Told { response, share }) => {
+                self.bill.charge(share);
+                Heard::Result(response)
+            }
             Err(broadcast::error::RecvError::Closed) => Heard::End,
             Err(broadcast::error::RecvError::Lagged(_)) => Heard::Lagged,
         };

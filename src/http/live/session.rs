@@ -19,16 +19,20 @@ use super::groups::Member;
 use super::messages::{self, ClientMessage, Closing, InvalidMessage, SUBPROTOCOL};
 use super::operations::{OperationId, Operations, Said};
 use super::permits::{ConnectionPermit, SubscriptionPermit};
+use crate::http::callers::Bill;
+use crate::http::client_address::Network;
 use crate::http::graphql_http::{Checked, bearer_of};
 use crate::http::graphql_request::{Asked, MalformedRequest};
 use crate::http::graphql_response::{Encoded, Refusal};
-use crate::http::graphql_service::{Caller, RequestRejection};
+use crate::http::graphql_service::{Account as _, Caller, RequestRejection};
 use crate::http::limit_exceeded::LimitExceeded;
 
 /// One WebSocket.
 pub(super) struct Session {
     live: Arc<LiveEndpoint>,
     _permit: ConnectionPermit,
+    /// From where the socket was opened.
+    network: Network,
     /// The token of the handshake, for `connection_init` without one.
     bearer: Option<String>,
     stage: Stage,
@@ -74,10 +78,16 @@ impl From<Closing> for Ended {
 }
 
 impl Session {
-    pub(super) fn new(live: Arc<LiveEndpoint>, permit: ConnectionPermit, bearer: Option<String>) -> Self {
+    pub(super) fn new(
+        live: Arc<LiveEndpoint>,
+        permit: ConnectionPermit,
+        network: Network,
+        bearer: Option<String>,
+    ) -> Self {
         Self {
             live,
             _permit: permit,
+            network,
             bearer,
             stage: Stage::Opened,
             caller: None,
@@ -238,14 +248,18 @@ impl Session {
         limits.operations_per_connection().unless(has_room).map_err(over)?;
         let checked = self.live.graphql.check(request, false).map_err(Refusal::into_encoded)?;
         let (live, caller) = (Arc::clone(&self.live), self.caller.clone());
+        let bill = live.graphql.bill_for(self.network, caller.is_none());
         if checked.kind != OperationType::Subscription {
-            self.operations.run(id, async move { execute(&live, checked, caller.as_deref()).await }.boxed());
+            let execution = async move { execute(&live, checked, caller.as_deref(), &bill).await };
+            self.operations.run(id, execution.boxed());
             return Ok(());
         }
         let user = caller.as_ref().map(|caller| caller.id.as_str());
+        bill.open(user).map_err(|rejection| Refusal::from(rejection).into_encoded())?;
         let permit = live.permits.subscription(user).map_err(over)?;
+        let bill = Arc::new(bill);
         let subscription = async move {
-            let joined = live.groups.join_in_time(checked, caller.as_deref()).await;
+            let joined = live.groups.join_in_time(checked, caller.as_deref(), &bill).await;
             Started::Subscription { id, permit, joined }
         };
         self.starting = Some(subscription.boxed());
@@ -298,8 +312,8 @@ impl Session {
     }
 }
 
-async fn execute(live: &LiveEndpoint, checked: Checked, caller: Option<&Caller>) -> Encoded {
-    let execution = live.graphql.in_time(live.graphql.execute_for(checked, caller)).await;
+async fn execute(live: &LiveEndpoint, checked: Checked, caller: Option<&Caller>, bill: &Bill) -> Encoded {
+    let execution = live.graphql.in_time(live.graphql.execute_for(checked, caller, bill)).await;
     execution.map_or_else(Refusal::into_encoded, Encoded::of)
 }
 

@@ -1,0 +1,76 @@
+//! Who callers are, and what they may cost.
+
+use clap::{Args, ValueEnum};
+
+use crate::http::callers::{CALLER_BURST_SECONDS, CALLER_RU_PER_SECOND, CallerLimits};
+use crate::http::client_address::{ForwardingHeader, Proxies};
+
+/// The header in which proxies say by whom they were called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ForwardingHeaderSetting {
+    /// Addresses alone, as most proxies write it
+    XForwardedFor,
+    /// As RFC 7239 has it
+    Forwarded,
+}
+
+/// Settings of callers.
+#[derive(Debug, Clone, Args)]
+pub struct CallerSettings {
+    /// Proxies that each request passes before this server; 0 when clients connect themselves
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "ONEHOP_TRUSTED_PROXIES",
+        default_value_t = 0,
+        value_parser = clap::value_parser!(u8).range(0..=20)
+    )]
+    pub trusted_proxies: u8,
+
+    /// Header in which those proxies say by whom they were called
+    #[arg(
+        long,
+        value_enum,
+        value_name = "HEADER",
+        env = "ONEHOP_TRUSTED_PROXIES_HEADER",
+        default_value = "x-forwarded-for"
+    )]
+    pub trusted_proxies_header: ForwardingHeaderSetting,
+
+    /// Request units a second that the requests of one user, or of one address of those who are anonymous, may cost;
+    /// 0 for no budgets
+    #[arg(
+        long,
+        value_name = "RU",
+        env = "ONEHOP_CALLER_RU_PER_SECOND",
+        default_value_t = CALLER_RU_PER_SECOND,
+        value_parser = clap::value_parser!(u32).range(0..=10_000_000)
+    )]
+    pub caller_ru_per_second: u32,
+
+    /// Seconds for which a caller may save those up
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        env = "ONEHOP_CALLER_BURST_SECONDS",
+        default_value_t = CALLER_BURST_SECONDS,
+        value_parser = clap::value_parser!(u32).range(1..=3600)
+    )]
+    pub caller_burst_seconds: u32,
+}
+
+impl CallerSettings {
+    /// Who callers are, and what their requests may cost.
+    #[must_use]
+    pub fn limits(&self) -> CallerLimits {
+        let header = match self.trusted_proxies_header {
+            ForwardingHeaderSetting::XForwardedFor => ForwardingHeader::XForwardedFor,
+            ForwardingHeaderSetting::Forwarded => ForwardingHeader::Forwarded,
+        };
+        CallerLimits {
+            proxies: Proxies { trusted: self.trusted_proxies, header },
+            ru_per_second: self.caller_ru_per_second,
+            burst_seconds: self.caller_burst_seconds,
+        }
+    }
+}
