@@ -8,6 +8,7 @@ use axum::Router;
 use tokio_util::sync::CancellationToken;
 
 use crate::accounts::Authenticator;
+use crate::accounts::attempts::{AttemptLimits, Attempts};
 use crate::accounts::oidc::OidcVerifier;
 use crate::accounts::token::Tokens;
 use crate::app::App;
@@ -35,6 +36,7 @@ pub struct ApiParts {
 #[derive(Debug, Clone)]
 pub struct ApiOptions {
     pub limits: RequestLimits,
+    pub attempts: AttemptLimits,
     pub live: LiveLimits,
     pub schema: SchemaOptions,
     pub exposure: Exposure,
@@ -46,6 +48,7 @@ impl Default for ApiOptions {
     fn default() -> Self {
         Self {
             limits: RequestLimits::default(),
+            attempts: AttemptLimits::default(),
             live: LiveLimits::default(),
             schema: SchemaOptions::default(),
             exposure: Exposure::default(),
@@ -65,6 +68,7 @@ pub fn router_of(app: &Arc<App>, parts: ApiParts) -> Result<Router, SdlError> {
         commands: app.commands.clone(),
         live: app.live.clone(),
         live_reads: ReadModels::new(&app.recent),
+        attempts: Arc::new(Attempts::new(options.attempts)),
         tokens: tokens.clone(),
         projections: Arc::new(Statuses(Arc::clone(app))),
         clock: Arc::clone(&app.clock),

@@ -6,6 +6,7 @@
 //! that, and whoever wants an overdrawn bucket forgotten has to overdraw as many others as there may be.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fmt;
 use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -153,6 +154,12 @@ impl<K: Clone + Eq + Hash + Ord> Book<K> {
                 self.full_at.remove(&key);
             }
         }
+    }
+}
+
+impl<K> fmt::Debug for Buckets<K> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Buckets").field("rate", &self.rate).finish_non_exhaustive()
     }
 }
 

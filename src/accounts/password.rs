@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use argon2::password_hash::phc::{Output, ParamsString, PasswordHash as PhcString, Salt};
 use argon2::password_hash::{Error as PhcError, PasswordHasher as _, PasswordVerifier as _};
@@ -153,6 +154,7 @@ pub struct PasswordHasher {
     decoy: PasswordHash,
     admitted: Arc<Semaphore>,
     running: Arc<Semaphore>,
+    comparisons: Arc<AtomicU64>,
 }
 
 impl PasswordHasher {
@@ -167,6 +169,7 @@ impl PasswordHasher {
             decoy,
             admitted: Arc::new(Semaphore::new(limits.at_once + limits.waiting_max)),
             running: Arc::new(Semaphore::new(limits.at_once)),
+            comparisons: Arc::default(),
         })
     }
 
@@ -192,15 +195,24 @@ impl PasswordHasher {
         password: Password,
         stored: Option<PasswordHash>,
     ) -> Result<bool, HashingError> {
-        let argon2 = self.argon2.clone();
+        let (argon2, comparisons) = (self.argon2.clone(), Arc::clone(&self.comparisons));
         let is_known = stored.is_some();
         let expected = stored.unwrap_or_else(|| self.decoy.clone());
-        self.off_the_async_threads(move || match argon2.verify_password(password.0.as_bytes(), &expected.0) {
-            Ok(()) => Ok(is_known),
-            Err(PhcError::PasswordInvalid) => Ok(false),
-            Err(error) => Err(HashingFault::Argon2(error)),
+        self.off_the_async_threads(move || {
+            comparisons.fetch_add(1, Ordering::Relaxed);
+            match argon2.verify_password(password.0.as_bytes(), &expected.0) {
+                Ok(()) => Ok(is_known),
+                Err(PhcError::PasswordInvalid) => Ok(false),
+                Err(error) => Err(HashingFault::Argon2(error)),
+            }
         })
         .await
+    }
+
+    /// How many passwords were compared so far, with a hash or with the decoy.
+    #[must_use]
+    pub fn comparisons(&self) -> u64 {
+        self.comparisons.load(Ordering::Relaxed)
     }
 
     /// The permits go with the work: a caller who gives up does not make room before the work is done.

@@ -97,6 +97,7 @@ impl Serve {
     fn options(&self) -> anyhow::Result<ApiOptions> {
         Ok(ApiOptions {
             limits: self.limits.requests(&self.callers),
+            attempts: self.callers.attempts(),
             live: self.live.limits(),
             schema: SchemaOptions {
                 complexity_max: self.limits.complexity_max as usize,

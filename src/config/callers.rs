@@ -2,6 +2,9 @@
 
 use clap::{Args, ValueEnum};
 
+use crate::accounts::attempts::{
+    AttemptLimits, SIGN_INS_PER_ADDRESS, SIGN_INS_PER_USERNAME, SIGN_UPS_PER_ADDRESS,
+};
 use crate::http::callers::{CALLER_BURST_SECONDS, CALLER_RU_PER_SECOND, CallerLimits};
 use crate::http::client_address::{ForwardingHeader, Proxies};
 
@@ -57,9 +60,49 @@ pub struct CallerSettings {
         value_parser = clap::value_parser!(u32).range(1..=3600)
     )]
     pub caller_burst_seconds: u32,
+
+    /// Attempts to sign in from one address, in a minute; 0 for any number
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "ONEHOP_SIGN_INS_PER_ADDRESS",
+        default_value_t = SIGN_INS_PER_ADDRESS,
+        value_parser = clap::value_parser!(u32).range(0..=1_000_000)
+    )]
+    pub sign_ins_per_address: u32,
+
+    /// Failed attempts at one username, in a minute; 0 for any number. Beyond them each address has one a minute
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "ONEHOP_SIGN_INS_PER_USERNAME",
+        default_value_t = SIGN_INS_PER_USERNAME,
+        value_parser = clap::value_parser!(u32).range(0..=1_000_000)
+    )]
+    pub sign_ins_per_username: u32,
+
+    /// Attempts to sign up from one address, in a minute; 0 for any number
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "ONEHOP_SIGN_UPS_PER_ADDRESS",
+        default_value_t = SIGN_UPS_PER_ADDRESS,
+        value_parser = clap::value_parser!(u32).range(0..=1_000_000)
+    )]
+    pub sign_ups_per_address: u32,
 }
 
 impl CallerSettings {
+    /// How often somebody may try to sign in or up.
+    #[must_use]
+    pub fn attempts(&self) -> AttemptLimits {
+        AttemptLimits {
+            sign_ins_per_address: self.sign_ins_per_address,
+            sign_ins_per_username: self.sign_ins_per_username,
+            sign_ups_per_address: self.sign_ups_per_address,
+        }
+    }
+
     /// Who callers are, and what their requests may cost.
     #[must_use]
     pub fn limits(&self) -> CallerLimits {

@@ -1,11 +1,15 @@
 //! Errors as clients see them: a stable code, the field where there is one, and a text. A refusal reaches the client
 //! as it is; a fault reaches it masked, under an id that the log repeats beside what really happened.
 
+use std::time::Duration;
+
 use async_graphql::{Error, ErrorExtensionValues, ErrorExtensions as _, ServerError};
 use tracing::{error, warn};
 use uuid::Uuid;
 
+use crate::accounts::attempts::TooManyAttempts;
 use crate::blog::commands::Refusal;
+use crate::http::limit_exceeded::LimitExceeded;
 use crate::store::Fault;
 
 /// The codes of `extensions.code`.
@@ -73,6 +77,21 @@ pub(super) fn refusal(refusal: &Refusal) -> Error {
     })
 }
 
+/// Too many attempts to be somebody.
+pub(super) fn too_many_attempts(over: &TooManyAttempts) -> Error {
+    Error::new(over.to_string()).extend_with(|_, extensions| {
+        extensions.set(CODE, LimitExceeded::CODE);
+        extensions.set("limit", over.limit);
+        extensions.set("max", over.max);
+        extensions.set(RETRY_AFTER, whole_ms(over.retry_after));
+    })
+}
+
+/// Rounded up, so that a client never comes too early.
+fn whole_ms(delay: Duration) -> u64 {
+    u64::try_from(delay.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
+}
+
 /// A fault, masked. It is logged here and nowhere else.
 pub(super) fn fault(fault: &Fault, error_id: Uuid) -> Error {
     let transient = fault.kind.is_transient();
@@ -89,7 +108,7 @@ pub(super) fn fault(fault: &Fault, error_id: Uuid) -> Error {
     error(code, message).extend_with(|_, extensions| {
         extensions.set(ERROR_ID, error_id.to_string());
         if let Some(delay) = fault.retry_after.filter(|_| transient) {
-            extensions.set(RETRY_AFTER, u64::try_from(delay.as_millis()).unwrap_or(u64::MAX));
+            extensions.set(RETRY_AFTER, whole_ms(delay));
         }
     })
 }
@@ -109,8 +128,6 @@ pub(super) fn set(error: &mut ServerError, code: Code) {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::store::FaultKind;
 

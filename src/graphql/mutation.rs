@@ -21,6 +21,8 @@ use super::payloads::{
 use super::post::Post;
 use super::scope::{self, RequestScope};
 use super::user::User;
+use crate::accounts::Username;
+use crate::accounts::attempts::{Attempt, Attempted};
 use crate::blog::commands::{
     CommandError, CommentCreated, CommentDeleted, CreateComment, CreatePost, CreateUser, DeleteComment,
     DeletePost, LikePost, PostLiked, SignIn, UnlikePost, UpdatePost, UpdateUser,
@@ -28,6 +30,7 @@ use crate::blog::commands::{
 use crate::blog::ids::{CommentId, PostId, UserId};
 use crate::blog::items::{PostItem, UserItem};
 use crate::blog::reads::DataModel;
+use crate::http::client_address::Network;
 use crate::store::{Fault, FaultKind};
 
 /// What is read beneath a payload is read as in this model.
@@ -47,8 +50,10 @@ impl Mutation {
     ) -> Result<One<CreateUserPayload>> {
         let scope = scope::of(ctx);
         let CreateUserInput { username, password, idempotency_key } = input;
+        let attempt = attempt(ctx, Attempted::SignUp, &username)?;
         let command = CreateUser { username, password, idempotency_key };
-        let user = done(scope, scope.services().commands.create_user(command, scope.ledger()).await)?;
+        let created = scope.services().commands.create_user(command, scope.ledger()).await;
+        let user = done(scope, unless_failed(scope, attempt, created))?;
         let access_token = issue_token(scope, user.id)?;
         Ok(One(CreateUserPayload { user: One(user_of(user)), access_token }))
     }
@@ -61,8 +66,10 @@ impl Mutation {
     ) -> Result<One<SignInPayload>> {
         let scope = scope::of(ctx);
         let SignInInput { username, password } = input;
+        let attempt = attempt(ctx, Attempted::SignIn, &username)?;
         let command = SignIn { username, password };
-        let user = done(scope, scope.services().commands.sign_in(command, scope.ledger()).await)?;
+        let signed_in = scope.services().commands.sign_in(command, scope.ledger()).await;
+        let user = done(scope, unless_failed(scope, attempt, signed_in))?;
         let access_token = issue_token(scope, user.id)?;
         Ok(One(SignInPayload { user: One(user_of(user)), access_token }))
     }
@@ -183,6 +190,28 @@ impl Mutation {
         let post = done(scope, scope.services().commands.unlike_post(command, scope.ledger()).await)?;
         Ok(One(UnlikePostPayload { post: One(post_of(post)) }))
     }
+}
+
+/// Counts an attempt to be somebody, from wherever the request comes.
+fn attempt<'a>(ctx: &Context<'a>, attempted: Attempted, username: &str) -> Result<Attempt<'a>> {
+    let services = scope::of(ctx).services();
+    let address = ctx.data_opt::<Network>().copied().unwrap_or(Network::Unknown).to_string();
+    let name = Username::parse(username).ok();
+    let name = name.as_ref().map(Username::normalized);
+    let begun = services.attempts.begin(attempted, name, &address, services.clock.now_ms());
+    begun.map_err(|over| errors::too_many_attempts(&over))
+}
+
+/// Forgives an attempt that succeeded, or that nobody could judge.
+fn unless_failed<T>(
+    scope: &RequestScope,
+    attempt: Attempt<'_>,
+    outcome: Result<T, CommandError>,
+) -> Result<T, CommandError> {
+    if !matches!(outcome, Err(CommandError::Rejected(_))) {
+        attempt.forgive(scope.services().clock.now_ms());
+    }
+    outcome
 }
 
 fn done<T>(scope: &RequestScope, outcome: Result<T, CommandError>) -> Result<T> {

@@ -6,6 +6,7 @@ use async_graphql::{ContextBase, Error};
 
 use super::errors::{self, Code};
 use super::projections::ProjectionStatuses;
+use crate::accounts::attempts::Attempts;
 use crate::accounts::token::Tokens;
 use crate::blog::commands::Commands;
 use crate::blog::ids::{IdSource, UserId};
@@ -22,6 +23,8 @@ pub struct Services {
     pub live: Live,
     /// The reads beneath events: they see what other processes have committed.
     pub live_reads: ReadModels,
+    /// How often somebody may try to sign in or up.
+    pub attempts: Arc<Attempts>,
     /// Issues the tokens of those who sign in.
     pub tokens: Tokens,
     pub projections: Arc<dyn ProjectionStatuses>,

@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::client_address::{Network, Proxies};
 use super::graphql_service::{Account, RequestRejection};
+use super::limit_exceeded::LimitExceeded;
 use crate::buckets::{Buckets, Rate};
 use crate::store::Clock;
 
@@ -47,6 +48,13 @@ impl Default for CallerLimits {
             ru_per_second: CALLER_RU_PER_SECOND,
             burst_seconds: CALLER_BURST_SECONDS,
         }
+    }
+}
+
+impl CallerLimits {
+    fn exceeded(&self) -> LimitExceeded {
+        let (max, what) = (self.ru_per_second as usize, "A caller may not spend more than");
+        LimitExceeded::new("caller-ru-per-second", max, what, "RU a second")
     }
 }
 
@@ -96,7 +104,7 @@ impl Budgets {
         match empty_for {
             None => Ok(()),
             Some(retry_after) => Err(RequestRejection::OverBudget {
-                ru_per_second: self.limits.ru_per_second,
+                exceeded: self.limits.exceeded(),
                 retry_after: whole_ms(retry_after),
             }),
         }

@@ -1,7 +1,8 @@
 //! From where a request comes: the address of the connection, or behind proxies what they say. Only what trusted proxies
 //! have written is believed: each appends to the header whom it was called by, so it is read from the right.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use axum::http::{Extensions, HeaderMap, HeaderName};
 
@@ -35,6 +36,16 @@ pub enum Network {
     V6(u64),
     /// There is no connection, as in a test.
     Unknown,
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::V4(address) => address.fmt(formatter),
+            Self::V6(prefix) => write!(formatter, "{}/64", Ipv6Addr::from_bits(u128::from(*prefix) << 64)),
+            Self::Unknown => formatter.write_str("unknown"),
+        }
+    }
 }
 
 impl From<IpAddr> for Network {

@@ -291,7 +291,7 @@ impl GraphqlEndpoint {
         bill: &Bill,
     ) -> Result<Execution, Refusal> {
         let (request, completion) = checked.into_parts();
-        let execution = self.service.execute(request, bearer, bill).await?;
+        let execution = self.service.execute(request.data(bill.network()), bearer, bill).await?;
         Ok(self.complete(&completion, execution))
     }
 
@@ -305,7 +305,7 @@ impl GraphqlEndpoint {
         bill.open(caller.map(|caller| caller.id.as_str()))?;
         let _admitted = self.admission.admit(checked.complexity).await?;
         let (request, completion) = checked.into_parts();
-        let execution = self.service.execute_for(request, caller, bill).await;
+        let execution = self.service.execute_for(request.data(bill.network()), caller, bill).await;
         Ok(self.complete(&completion, execution))
     }
 

@@ -115,12 +115,10 @@ impl Refusal {
         if challenged {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer error=\"invalid_token\""));
         }
-        if let Some(delay) = retry_after {
-            headers.insert(RETRY_AFTER, HeaderValue::from(whole_seconds(delay)));
-        }
         if is_last {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
+        tell_retry_after(&mut response, retry_after);
         response
     }
 
@@ -203,10 +201,6 @@ impl Refusal {
 
     fn into_error(self, code: &'static str) -> ServerError {
         let retry_after = self.retry_after();
-        let budget = match self {
-            Self::Rejected(RequestRejection::OverBudget { ru_per_second, .. }) => Some(ru_per_second),
-            _ => None,
-        };
         let mut error = match self {
             Self::Schema(error) | Self::Document(DocumentError::Syntax(error)) => error,
             Self::OverLimit(exceeded)
@@ -216,15 +210,12 @@ impl Refusal {
                 | MalformedRequest::BodyTooLarge(exceeded)
                 | MalformedRequest::BodyTooSlow(exceeded),
             ) => return exceeded.into(),
+            Self::Rejected(RequestRejection::OverBudget { exceeded, .. }) => exceeded.into(),
             other => ServerError::new(other.to_string(), None),
         };
         let extensions = error.extensions.get_or_insert_default();
         if extensions.get("code").is_none() {
             extensions.set("code", code);
-        }
-        if let Some(ru_per_second) = budget {
-            extensions.set("limit", "caller-ru-per-second");
-            extensions.set("max", ru_per_second);
         }
         if let Some(delay) = retry_after {
             extensions.set(RETRY_AFTER_MS, u64::try_from(delay.as_millis()).unwrap_or(u64::MAX));
@@ -241,9 +232,10 @@ pub fn executed(execution: Execution, media_type: ResponseType) -> Response<Body
         }
         _ => StatusCode::OK,
     };
-    let headers = execution.http_headers.clone();
+    let (headers, retry_after) = (execution.http_headers.clone(), retry_after_of(&execution.errors));
     let mut response = respond(status, media_type, body_of(execution));
     response.headers_mut().extend(headers);
+    tell_retry_after(&mut response, retry_after);
     response
 }
 
@@ -252,6 +244,8 @@ pub fn executed_batch(
     responses: Vec<Result<Execution, Refusal>>,
     media_type: ResponseType,
 ) -> Response<Body> {
+    let executed = responses.iter().filter_map(|response| response.as_ref().ok());
+    let retry_after = executed.filter_map(|execution| retry_after_of(&execution.errors)).max();
     let mut body = vec![b'['];
     for (index, response) in responses.into_iter().enumerate() {
         if index > 0 {
@@ -260,7 +254,24 @@ pub fn executed_batch(
         body.extend(response.map_or_else(Refusal::into_body, body_of));
     }
     body.push(b']');
-    respond(StatusCode::OK, media_type, body)
+    let mut response = respond(StatusCode::OK, media_type, body);
+    tell_retry_after(&mut response, retry_after);
+    response
+}
+
+/// When all fields that failed for now may be asked again: as errors say it, one for each field.
+fn retry_after_of(errors: &[ServerError]) -> Option<Duration> {
+    let told = errors.iter().filter_map(|error| match error.extensions.as_ref()?.get(RETRY_AFTER_MS)? {
+        Value::Number(ms) => ms.as_u64().map(Duration::from_millis),
+        _ => None,
+    });
+    told.max()
+}
+
+fn tell_retry_after(response: &mut Response<Body>, delay: Option<Duration>) {
+    if let Some(delay) = delay {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(whole_seconds(delay)));
+    }
 }
 
 /// A result as it is sent on transports on which a request has no status.

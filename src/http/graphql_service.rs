@@ -14,7 +14,8 @@ use super::{document::Document, limit_exceeded::LimitExceeded};
 /// The largest complexity of a request.
 pub const COMPLEXITY_MAX: usize = 10_000;
 
-/// Executes GraphQL requests. Their documents are parsed and within the limits, and their variables fit their types.
+/// Executes GraphQL requests. Their documents are parsed and within the limits, and their variables fit their types; the
+/// [`Network`](super::client_address::Network) that they come from is in their data.
 #[async_trait]
 pub trait GraphqlService: Send + Sync + 'static {
     /// How complex an operation of a document is with these variables, worked out without executing it. The unit is
@@ -111,8 +112,6 @@ pub enum RequestRejection {
     #[error("The service is not available right now: try again later.")]
     Unavailable { retry_after: Option<Duration> },
     /// The caller has spent more request units than it may: 429, with the delay as `Retry-After`.
-    #[error(
-        "A caller may not spend more than {ru_per_second} RU a second (limit caller-ru-per-second): try again later."
-    )]
-    OverBudget { ru_per_second: u32, retry_after: Duration },
+    #[error("{exceeded}")]
+    OverBudget { exceeded: LimitExceeded, retry_after: Duration },
 }

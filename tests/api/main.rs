@@ -19,6 +19,7 @@ mod store;
 #[path = "../support/websocket.rs"]
 mod websocket;
 
+mod attempts;
 mod backup;
 mod budgets;
 mod charges;

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use async_graphql::{Request, Response, ServerError, Variables};
 use async_trait::async_trait;
+use onehop::accounts::attempts::{AttemptLimits, Attempts};
 use onehop::accounts::password::{HashingCost, HashingLimits};
 use onehop::accounts::secret::SigningSecret;
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
@@ -87,6 +88,7 @@ pub async fn empty() -> Blog {
             tasks: Tasks::new(),
             limits: CommandLimits::default(),
         }),
+        attempts: Arc::new(Attempts::new(AttemptLimits::default())),
         tokens: tokens.clone(),
         projections: Arc::new(NoProjections),
         clock: clock.clone(),
