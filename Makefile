@@ -6,6 +6,8 @@ CARGO ?= cargo
 NPM ?= npm
 CHROMIUM ?= /usr/bin/chromium
 BENCH_USERS ?= 200
+LIVE_FILES ?= 20000
+LIVE_SUBSCRIBERS ?= 10000
 SCALE_DIR ?= target/scale
 SCALE_USERS ?= 1000 10000
 SOAK_MINUTES ?= 5
@@ -27,11 +29,12 @@ build: web
 # Everything that has to pass.
 test: web-test rust-test browser-test
 
-# Speed: the store's hot paths, likes on one hot post, refusals, and a load run over HTTP beside its ceiling.
+# Speed: the store's hot paths, likes on one hot post, refusals, many subscribers, and a load run over HTTP beside its ceiling.
 bench: web
 	$(CARGO) bench --bench store
 	$(CARGO) bench --bench hot_post
 	$(CARGO) bench --bench hostile
+	ulimit -n $(LIVE_FILES) && $(CARGO) bench --bench live -- --subscribers $(LIVE_SUBSCRIBERS)
 	$(CARGO) bench --bench load -- --users $(BENCH_USERS)
 
 # What ten times the data changes: fills a data directory for each number of users, unless that is done, and reads both.

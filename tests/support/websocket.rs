@@ -11,7 +11,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::protocol::Role;
+use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
+
+/// There may be thousands of sockets.
+const READ_BUFFER_BYTES: usize = 1024;
 
 pub const SUBPROTOCOL: &str = "graphql-transport-ws";
 
@@ -73,7 +76,8 @@ impl Socket {
         }
         // The key of RFC 6455, and the answer that it has there.
         assert!(head.contains("sec-websocket-accept: s3pplmbitxaq9kygzzhzrbk+xoo="), "{head}");
-        let stream = WebSocketStream::from_raw_socket(stream, Role::Client, None).await;
+        let config = WebSocketConfig::default().read_buffer_size(READ_BUFFER_BYTES);
+        let stream = WebSocketStream::from_raw_socket(stream, Role::Client, Some(config)).await;
         Ok(Self { stream, head })
     }
 
