@@ -10,13 +10,15 @@ LIVE_FILES ?= 20000
 LIVE_SUBSCRIBERS ?= 10000
 SCALE_DIR ?= target/scale
 SCALE_USERS ?= 1000 10000
+SCHEMATHESIS_EXAMPLES ?= 1000
+SCHEMATHESIS_SEED ?= 1
 SOAK_MINUTES ?= 5
 SOAK_SEED ?= 1
 # What runs once more over Azure Cosmos DB, as Microsoft's in-memory emulator has it: all but what is about a data
 # directory and its control socket, or chooses its store itself.
 BOTH_STORES := (binary(api) - test(/^(backup|compare|compare_account|control|cli|full_disk|readme)::/)) + binary(projections) + binary(commands) + binary(graphql) + binary(models_agree) + binary(operations)
 
-.PHONY: scale soak cosmos-test run build test bench fmt web web-test rust-test browser-test chromium nextest clean
+.PHONY: scale soak schemathesis cosmos-test run build test bench fmt web web-test rust-test browser-test chromium nextest clean
 
 # Serves a demo blog at http://127.0.0.1:8080 out of ./data, which the first start fills.
 run: web
@@ -47,6 +49,12 @@ scale: build
 # Random commands, faults, splits and deaths of processes, for SOAK_MINUTES from the seed SOAK_SEED on.
 soak:
 	SOAK_MINUTES=$(SOAK_MINUTES) SOAK_SEED=$(SOAK_SEED) $(CARGO) test --test cosmos -- --ignored --nocapture every_episode_ends_well
+
+# Requests that schemathesis makes up from the schema and the seed SCHEMATHESIS_SEED; none may find a fault of the server's.
+# Needs Python 3.10, and the network once.
+schemathesis: target/schemathesis/bin/schemathesis web
+	$(CARGO) build --locked --bin onehop
+	target/schemathesis/bin/python tests/schemathesis/run.py target/debug/onehop $(SCHEMATHESIS_EXAMPLES) $(SCHEMATHESIS_SEED)
 
 # The store contract over an account or an emulator: ONEHOP_TEST_COSMOS_ENDPOINT and ONEHOP_TEST_COSMOS_KEY say which.
 cosmos-test: nextest
@@ -84,6 +92,11 @@ rust-test: nextest web/dist/index.html
 browser-test: rust-test chromium
 	$(CARGO) build --locked --bin onehop
 	cd web && ONEHOP_BIN=$(CURDIR)/target/debug/onehop CHROMIUM=$(CHROMIUM) $(NPM) run test:browser
+
+target/schemathesis/bin/schemathesis: tests/schemathesis/requirements.txt
+	python3 -m venv target/schemathesis
+	target/schemathesis/bin/pip install --quiet --requirement $<
+	touch $@
 
 nextest:
 	@$(CARGO) nextest --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-nextest
