@@ -75,7 +75,7 @@ web/node_modules: web/package.json web/package-lock.json
 	cd web && $(NPM) ci --no-fund --no-audit
 	touch web/node_modules
 
-web/dist/index.html: web/node_modules schema.graphql $(shell find web/src web/public -type f 2>/dev/null) $(wildcard web/*.html web/*.ts web/*.js web/*.json)
+web/dist/index.html: web/node_modules schema.graphql $(shell find web/src web/public web/build -type f 2>/dev/null) $(wildcard web/*.html web/*.ts web/*.js web/*.json)
 	cd web && $(NPM) run build
 	touch web/dist/index.html
 

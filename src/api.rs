@@ -6,6 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use axum::Router;
 use tokio_util::sync::CancellationToken;
+use tracing::warn;
 
 use crate::accounts::Authenticator;
 use crate::accounts::attempts::{AttemptLimits, Attempts};
@@ -13,15 +14,18 @@ use crate::accounts::oidc::OidcVerifier;
 use crate::accounts::token::Tokens;
 use crate::app::App;
 use crate::blog::ids::{IdSource as _, RandomIds};
-use crate::blog::reads::ReadModels;
-use crate::graphql::{Executor, ProjectionStatus, ProjectionStatuses, SchemaOptions, Services, sdl};
+use crate::blog::reads::{DataModel, ReadModels, Session};
+use crate::graphql::{
+    Executor, GlobalId, ProjectionStatus, ProjectionStatuses, SchemaOptions, Services, sdl,
+};
 use crate::http::graphql_http::{GraphqlEndpoint, RequestLimits};
 use crate::http::health::{Readiness, UnreadyPart};
 use crate::http::live::LiveLimits;
+use crate::http::pages::{Known, PageHead, PageHeads, Pages, Subject};
 use crate::http::router::{Exposure, HttpParts, router};
 use crate::http::static_files::StaticFiles;
 use crate::http::variables::SdlError;
-use crate::store::{Fault, FaultKind};
+use crate::store::{Fault, FaultKind, Ledger};
 
 /// What the API needs beside the app.
 pub struct ApiParts {
@@ -84,7 +88,10 @@ pub fn router_of(app: &Arc<App>, parts: ApiParts) -> Result<Router, SdlError> {
         live: options.live,
         tasks: app.tasks.clone(),
         readiness: Arc::new(Ready { app: Arc::clone(app), stop: app.tasks.soft_stop() }),
-        static_files: StaticFiles::embedded().with_playground(options.playground),
+        pages: Pages::new(
+            StaticFiles::embedded().with_playground(options.playground),
+            Arc::new(Heads(app.reads.clone())),
+        ),
         exposure: options.exposure,
         error_ids: Arc::new(move || RandomIds.next_id(clock.now_ms())),
     }))
@@ -138,5 +145,40 @@ impl ProjectionStatuses for Statuses {
                 dead_letters: u32::try_from(status.dead_letters).unwrap_or(u32::MAX),
             })
             .collect())
+    }
+}
+
+/// What pages are about, as V3 reads it: one point read for each.
+struct Heads(ReadModels);
+
+#[async_trait]
+impl PageHeads for Heads {
+    async fn head(&self, subject: Subject<'_>) -> Known {
+        let reads = self.0.of(DataModel::V3);
+        let session = Session::new(Arc::new(Ledger::new()));
+        let head = match subject {
+            Subject::Post(id) => match GlobalId::decode(id) {
+                Ok(GlobalId::Post(id)) => reads.post(id, &session).await.map(|post| {
+                    post.map(|post| PageHead { description: post.summary().to_owned(), title: post.title })
+                }),
+                _ => Ok(None),
+            },
+            Subject::User(id) => match GlobalId::decode(id) {
+                Ok(GlobalId::User(id)) => reads.user(id, &session).await.map(|user| {
+                    let user = user?;
+                    let description = format!("What {} wrote.", user.username);
+                    Some(PageHead { title: user.username, description })
+                }),
+                _ => Ok(None),
+            },
+        };
+        match head {
+            Ok(Some(head)) => Known::Head(head),
+            Ok(None) => Known::Nothing,
+            Err(fault) => {
+                warn!(kind = ?fault.kind, %fault, "the head of a page could not be read");
+                Known::Unavailable
+            }
+        }
     }
 }

@@ -1,12 +1,14 @@
 import { defineConfig } from "vite";
+import { compressed } from "./build/compressed.js";
+import { sizeBudget } from "./build/size-budget.js";
 
 /** Where a running `onehop serve` answers while the pages are being worked on. */
 const server = process.env.ONEHOP_URL ?? "http://127.0.0.1:8080";
 
-const proxy = { "^/graphql$": { target: server, ws: true, changeOrigin: true } };
+const proxy = { "^/graphql$": { target: server, ws: true } };
 
 export default defineConfig({
-  appType: "mpa",
+  plugins: [sizeBudget(), compressed()],
   build: {
     // Monaco is one editor and arrives as one chunk; only the playground asks for it.
     chunkSizeWarningLimit: 4500,
@@ -14,6 +16,15 @@ export default defineConfig({
       input: ["index.html", "graphiql.html"],
       // "use client" in React libraries speaks to servers that render; there is none here.
       checks: { moduleLevelDirective: false },
+      output: {
+        codeSplitting: {
+          // What every page needs comes in two files, one of which changes with React alone.
+          groups: [
+            { name: "react", test: /node_modules\/(react|react-dom|scheduler)\// },
+            { name: "frame", test: /src\/(app|ui|charges|not-found)\/|src\/api\/(client|cache|connection|errors|position|session)|node_modules\/(urql|@urql|wonka|wouter|graphql-ws|@0no-co)\// },
+          ],
+        },
+      },
     },
   },
   server: { proxy },

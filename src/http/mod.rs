@@ -23,6 +23,7 @@ pub mod json_size;
 pub mod limit_exceeded;
 pub mod live;
 pub mod media_type;
+pub mod pages;
 pub mod router;
 pub mod security_headers;
 pub mod server;

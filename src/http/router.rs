@@ -30,8 +30,8 @@ use super::{
     hosts::Hosts,
     live::{LiveEndpoint, LiveLimits, is_websocket},
     media_type::Delivery,
+    pages::Pages,
     security_headers::SecurityHeaders,
-    static_files::StaticFiles,
 };
 use crate::lifecycle::{Tasks, panic_message};
 
@@ -58,7 +58,7 @@ pub struct HttpParts {
     /// Connections that stay open are tasks of the process.
     pub tasks: Tasks,
     pub readiness: Arc<dyn Readiness>,
-    pub static_files: StaticFiles,
+    pub pages: Pages,
     pub exposure: Exposure,
     pub error_ids: ErrorIds,
 }
@@ -81,14 +81,16 @@ impl Default for Exposure {
 
 /// All routes of the process. Whoever watches the process may ask for its health under any name.
 pub fn router(parts: HttpParts) -> Router {
-    let HttpParts { graphql, live, tasks, readiness, static_files, exposure, error_ids } = parts;
+    let HttpParts { graphql, live, tasks, readiness, pages, exposure, error_ids } = parts;
     let Exposure { allowed_origins, hosts, hsts_seconds } = exposure;
+    let pages = Arc::new(pages);
     let live = Arc::new(LiveEndpoint::new(Arc::clone(&graphql), live, tasks));
     let graphql = any(move |request: Request| answer(Arc::clone(&graphql), Arc::clone(&live), request));
     let named = Router::new()
         .route("/graphql", with_origins(graphql, allowed_origins))
-        .fallback(move |method: Method, uri: Uri, headers: HeaderMap| async move {
-            static_files.respond(&method, uri.path(), &headers)
+        .fallback(move |method: Method, uri: Uri, headers: HeaderMap| {
+            let pages = Arc::clone(&pages);
+            async move { pages.respond(&method, uri.path(), &headers).await }
         })
         .layer(from_fn(move |request: Request, next: Next| {
             let is_ours = hosts.take(request.uri(), request.headers());

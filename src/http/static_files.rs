@@ -1,12 +1,16 @@
-//! The web build, embedded in the binary: pages, GraphiQL and their assets. Knows files and caching only.
+//! The web build, embedded in the binary: pages, GraphiQL and their assets. Knows files, how they are compressed and
+//! how they are cached; which paths are pages is for [`pages`](super::pages).
 
 use std::borrow::Cow;
 
 use axum::{
     body::Body,
     http::{
-        HeaderMap, HeaderValue, Method, Response, StatusCode,
-        header::{ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH},
+        HeaderMap, HeaderValue, Response, StatusCode,
+        header::{
+            ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+            ETAG, IF_NONE_MATCH, VARY,
+        },
     },
 };
 use rust_embed::RustEmbed;
@@ -43,11 +47,16 @@ pub struct WebFile {
     pub sha256: [u8; 32],
 }
 
+/// Encodings in which the build has its files beside them, best first: the name and the ending.
+const ENCODINGS: [(&str, &str); 2] = [("br", ".br"), ("gzip", ".gz")];
+
+/// What the build calls the page of all paths but the playground's.
+const INDEX: &str = "index.html";
+
 /// Serves the files of the web build.
 #[derive(Debug, Clone, Copy)]
 pub struct StaticFiles {
     find: fn(&str) -> Option<WebFile>,
-    client_routes: &'static [&'static str],
     playground: bool,
 }
 
@@ -61,12 +70,7 @@ impl StaticFiles {
 
     /// Files found otherwise.
     pub fn from_source(find: fn(&str) -> Option<WebFile>) -> Self {
-        Self { find, client_routes: &[], playground: true }
-    }
-
-    /// First segments of paths that the SPA routes by itself: they answer with its page.
-    pub fn with_client_routes(self, client_routes: &'static [&'static str]) -> Self {
-        Self { client_routes, ..self }
+        Self { find, playground: true }
     }
 
     /// Whether there is a playground. Without one its page is not found; what the pages share is.
@@ -74,48 +78,75 @@ impl StaticFiles {
         Self { playground, ..self }
     }
 
-    /// Answers a request that no other route took.
-    pub fn respond(&self, method: &Method, path: &str, headers: &HeaderMap) -> Response<Body> {
-        if method != Method::GET && method != Method::HEAD {
-            let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "The method must be GET or HEAD.\n");
-            response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
-            return response;
-        }
-        self.page_or_asset(path.trim_start_matches('/'), headers)
-    }
-
-    fn page_or_asset(&self, path: &str, headers: &HeaderMap) -> Response<Body> {
-        let found = match path {
-            "" => self.named("index.html"),
-            "graphiql" | "graphiql/" => {
-                self.named("graphiql/index.html").or_else(|| self.named("graphiql.html"))
-            }
-            path => self.named(path).or_else(|| {
-                let first = path.split('/').next().unwrap_or_default();
-                self.client_routes.contains(&first).then(|| self.named("index.html")).flatten()
-            }),
+    /// The file at a path; `None` where the build has none, or none that is shown.
+    pub(super) fn file(&self, path: &str, headers: &HeaderMap) -> Option<Response<Body>> {
+        let path = path.trim_start_matches('/');
+        let name = match path {
+            "graphiql" | "graphiql/" => "graphiql.html",
+            path => path,
         };
-        match found {
-            Some((name, _)) if !self.playground && is_playground(name) => not_found(),
-            Some((name, file)) => serve(name, file, headers),
-            None if matches!(path, "" | "graphiql" | "graphiql/") && self.named("index.html").is_none() => {
-                text(StatusCode::OK, HOW_TO_BUILD)
-            }
-            None => not_found(),
-        }
+        (self.playground || !is_playground(name)).then(|| self.serve(name, headers)).flatten()
     }
 
-    fn named<'a>(&self, name: &'a str) -> Option<(&'a str, WebFile)> {
-        (self.find)(name).map(|file| (name, file))
+    /// The page of all paths but the playground's, as the build has it.
+    pub(super) fn index(&self, headers: &HeaderMap) -> Response<Body> {
+        self.serve(INDEX, headers).unwrap_or_else(|| text(StatusCode::OK, HOW_TO_BUILD))
+    }
+
+    /// The text of that page; `None` without a build of the web.
+    pub(super) fn index_text(&self) -> Option<String> {
+        let file = (self.find)(INDEX)?;
+        String::from_utf8(file.bytes.into_owned()).ok()
+    }
+
+    fn serve(&self, name: &str, headers: &HeaderMap) -> Option<Response<Body>> {
+        let compressed = ENCODINGS.into_iter().find_map(|(encoding, ending)| {
+            let file =
+                accepts(headers, encoding).then(|| (self.find)(&format!("{name}{ending}"))).flatten()?;
+            Some((file, Some(encoding)))
+        });
+        let (file, encoding) = compressed.or_else(|| Some(((self.find)(name)?, None)))?;
+        let mut response = serve(name, file, headers);
+        response.headers_mut().insert(VARY, HeaderValue::from_static("accept-encoding"));
+        if let Some(encoding) = encoding {
+            response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static(encoding));
+        }
+        Some(response)
     }
 }
 
-fn not_found() -> Response<Body> {
+/// A page that was written for this answer, as safe as those of the build.
+pub(super) fn written_page(html: String) -> Response<Body> {
+    let mut response = Response::new(Body::from(html));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static(REVALIDATED));
+    headers.insert(CONTENT_SECURITY_POLICY, PAGE_SECURITY);
+    response
+}
+
+pub(super) fn only_read() -> Response<Body> {
+    let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "The method must be GET or HEAD.\n");
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+    response
+}
+
+pub(super) fn not_found() -> Response<Body> {
     text(StatusCode::NOT_FOUND, "There is nothing here.\n")
 }
 
+/// Whether a client takes an encoding that it names; one with a weight of 0 is refused.
+fn accepts(headers: &HeaderMap, encoding: &str) -> bool {
+    let listed = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    listed.flat_map(|list| list.split(',')).any(|accepted| {
+        let (name, weight) = accepted.split_once(';').unwrap_or((accepted, ""));
+        let weight = weight.trim().strip_prefix("q=").map_or(Ok(1.0), str::parse::<f32>);
+        name.trim().eq_ignore_ascii_case(encoding) && weight.is_ok_and(|weight| weight > 0.0)
+    })
+}
+
 fn is_playground(name: &str) -> bool {
-    matches!(name, "graphiql/index.html" | "graphiql.html")
+    name == "graphiql.html"
 }
 
 #[derive(RustEmbed)]
@@ -214,14 +245,20 @@ mod tests {
             "index.html" => b"<!doctype html><title>Onehop</title>",
             "graphiql.html" => b"<!doctype html><title>GraphiQL</title>",
             "assets/index-4f2a.js" => b"export {}",
+            "assets/index-4f2a.js.br" => b"by brotli",
+            "assets/index-4f2a.js.gz" => b"by gzip, longer",
             "favicon.svg" => b"<svg/>",
             _ => return None,
         };
         Some(WebFile { bytes: Cow::Borrowed(bytes), sha256: [bytes.len() as u8; 32] })
     }
 
-    fn respond(path: &str) -> Response<Body> {
-        StaticFiles::from_source(built).respond(&Method::GET, path, &HeaderMap::new())
+    fn files() -> StaticFiles {
+        StaticFiles::from_source(built)
+    }
+
+    fn file(path: &str) -> Response<Body> {
+        files().file(path, &HeaderMap::new()).unwrap()
     }
 
     fn header(response: &Response<Body>, name: HeaderName) -> &str {
@@ -230,31 +267,61 @@ mod tests {
 
     #[test]
     fn pages_and_assets_have_their_types_and_caching() {
-        for (path, content_type, caching) in [
-            ("/", "text/html; charset=utf-8", REVALIDATED),
-            ("/graphiql", "text/html; charset=utf-8", REVALIDATED),
-            ("/graphiql/", "text/html; charset=utf-8", REVALIDATED),
-            ("/favicon.svg", "image/svg+xml", REVALIDATED),
-            ("/assets/index-4f2a.js", "text/javascript; charset=utf-8", IMMUTABLE),
+        for (response, content_type, caching) in [
+            (files().index(&HeaderMap::new()), "text/html; charset=utf-8", REVALIDATED),
+            (file("/graphiql"), "text/html; charset=utf-8", REVALIDATED),
+            (file("/graphiql/"), "text/html; charset=utf-8", REVALIDATED),
+            (file("/favicon.svg"), "image/svg+xml", REVALIDATED),
+            (file("/assets/index-4f2a.js"), "text/javascript; charset=utf-8", IMMUTABLE),
         ] {
-            let response = respond(path);
-            assert_eq!(response.status(), StatusCode::OK, "{path}");
-            assert_eq!(header(&response, CONTENT_TYPE), content_type, "{path}");
-            assert_eq!(header(&response, CACHE_CONTROL), caching, "{path}");
+            assert_eq!(response.status(), StatusCode::OK);
+            assert_eq!(header(&response, CONTENT_TYPE), content_type);
+            assert_eq!(header(&response, CACHE_CONTROL), caching);
         }
     }
 
     #[test]
-    fn each_page_has_its_policy_also_when_the_browser_has_the_page() {
-        for (path, policy) in [("/", PAGE_SECURITY), ("/graphiql", PLAYGROUND_SECURITY)] {
-            let response = respond(path);
-            assert_eq!(response.headers()[CONTENT_SECURITY_POLICY], policy, "{path}");
-            let headers = HeaderMap::from_iter([(IF_NONE_MATCH, response.headers()[ETAG].clone())]);
-            let response = StaticFiles::from_source(built).respond(&Method::GET, path, &headers);
-            assert_eq!(response.status(), StatusCode::NOT_MODIFIED);
-            assert_eq!(response.headers()[CONTENT_SECURITY_POLICY], policy, "{path}");
+    fn file_is_sent_in_the_best_encoding_that_the_client_takes() {
+        for (accepted, encoding) in [
+            ("gzip, deflate, br", "br"),
+            ("gzip", "gzip"),
+            ("br;q=0, gzip;q=0.5", "gzip"),
+            ("BR", "br"),
+            ("identity", ""),
+            ("", ""),
+        ] {
+            let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static(accepted))]);
+            let response = files().file("/assets/index-4f2a.js", &headers).unwrap();
+            assert_eq!(header(&response, CONTENT_ENCODING), encoding, "{accepted}");
+            assert_eq!(header(&response, CONTENT_TYPE), "text/javascript; charset=utf-8");
+            assert_eq!(header(&response, VARY), "accept-encoding");
         }
-        assert_eq!(respond("/assets/index-4f2a.js").headers().get(CONTENT_SECURITY_POLICY), None);
+    }
+
+    #[test]
+    fn each_encoding_of_a_file_has_a_tag_of_its_own() {
+        let of = |accepted| {
+            let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static(accepted))]);
+            files().file("/assets/index-4f2a.js", &headers).unwrap().headers()[ETAG].clone()
+        };
+        assert!(of("br") != of("gzip") && of("gzip") != of("identity") && of("br") == of("br, gzip"));
+    }
+
+    #[test]
+    fn each_page_has_its_policy_also_when_the_browser_has_the_page() {
+        let index = |headers: &HeaderMap| files().index(headers);
+        let playground = |headers: &HeaderMap| files().file("/graphiql", headers).unwrap();
+        let pages: [(&dyn Fn(&HeaderMap) -> Response<Body>, _); 2] =
+            [(&index, PAGE_SECURITY), (&playground, PLAYGROUND_SECURITY)];
+        for (page, policy) in pages {
+            let response = page(&HeaderMap::new());
+            assert_eq!(response.headers()[CONTENT_SECURITY_POLICY], policy);
+            let response = page(&HeaderMap::from_iter([(IF_NONE_MATCH, response.headers()[ETAG].clone())]));
+            assert_eq!(response.status(), StatusCode::NOT_MODIFIED);
+            assert_eq!(response.headers()[CONTENT_SECURITY_POLICY], policy);
+        }
+        assert_eq!(file("/assets/index-4f2a.js").headers().get(CONTENT_SECURITY_POLICY), None);
+        assert_eq!(written_page(String::new()).headers()[CONTENT_SECURITY_POLICY], PAGE_SECURITY);
     }
 
     #[test]
@@ -272,64 +339,35 @@ mod tests {
     }
 
     #[test]
-    fn graphiql_is_found_in_its_folder_first() {
-        let files = StaticFiles::from_source(|path| {
-            (path == "graphiql/index.html").then(|| WebFile { bytes: b"x".into(), sha256: [7; 32] })
-        });
-        assert_eq!(files.respond(&Method::GET, "/graphiql", &HeaderMap::new()).status(), StatusCode::OK);
-    }
-
-    #[test]
-    fn page_that_the_browser_has_is_not_sent_again() {
-        let etag = respond("/").headers()[ETAG].clone();
-        let mut headers = HeaderMap::new();
-        headers.insert(IF_NONE_MATCH, etag.clone());
-        let response = StaticFiles::from_source(built).respond(&Method::GET, "/", &headers);
+    fn file_that_the_browser_has_is_not_sent_again() {
+        let etag = files().index(&HeaderMap::new()).headers()[ETAG].clone();
+        let headers = HeaderMap::from_iter([(IF_NONE_MATCH, etag.clone())]);
+        let response = files().index(&headers);
         assert_eq!(response.status(), StatusCode::NOT_MODIFIED);
         assert_eq!(response.headers()[ETAG], etag);
-
-        let response = StaticFiles::from_source(built).respond(&Method::GET, "/favicon.svg", &headers);
-        assert_eq!(response.status(), StatusCode::OK);
+        assert_eq!(files().file("/favicon.svg", &headers).unwrap().status(), StatusCode::OK);
     }
 
     #[test]
-    fn unknown_path_is_not_found_unless_the_spa_routes_it() {
-        assert_eq!(respond("/post/1").status(), StatusCode::NOT_FOUND);
-        assert_eq!(respond("/../Cargo.toml").status(), StatusCode::NOT_FOUND);
-        assert_eq!(respond("/assets/gone.js").status(), StatusCode::NOT_FOUND);
-        let files = StaticFiles::from_source(built).with_client_routes(&["post"]);
-        let response = files.respond(&Method::GET, "/post/1", &HeaderMap::new());
-        assert_eq!(header(&response, CONTENT_TYPE), "text/html; charset=utf-8");
-        assert_eq!(header(&response, CACHE_CONTROL), REVALIDATED);
+    fn path_outside_the_build_has_no_file() {
+        for path in ["/posts/1", "/../Cargo.toml", "/assets/gone.js"] {
+            assert!(files().file(path, &HeaderMap::new()).is_none(), "{path}");
+        }
     }
 
     #[test]
     fn missing_web_build_says_how_to_build_it() {
-        let files = StaticFiles::from_source(|_| None);
-        let response = files.respond(&Method::GET, "/", &HeaderMap::new());
+        let response = StaticFiles::from_source(|_| None).index(&HeaderMap::new());
         assert_eq!(response.status(), StatusCode::OK);
         assert_eq!(header(&response, CONTENT_TYPE), "text/plain; charset=utf-8");
-        assert_eq!(
-            files.respond(&Method::GET, "/assets/a.js", &HeaderMap::new()).status(),
-            StatusCode::NOT_FOUND
-        );
     }
 
     #[test]
     fn playground_that_is_switched_off_is_not_found() {
-        let files = StaticFiles::from_source(built).with_playground(false);
         for path in ["/graphiql", "/graphiql/", "/graphiql.html"] {
-            assert_eq!(respond(path).status(), StatusCode::OK, "{path}");
-            let response = files.respond(&Method::GET, path, &HeaderMap::new());
-            assert_eq!(response.status(), StatusCode::NOT_FOUND, "{path}");
+            assert!(files().file(path, &HeaderMap::new()).is_some(), "{path}");
+            let without = files().with_playground(false);
+            assert!(without.file(path, &HeaderMap::new()).is_none(), "{path}");
         }
-        assert_eq!(files.respond(&Method::GET, "/", &HeaderMap::new()).status(), StatusCode::OK);
-    }
-
-    #[test]
-    fn static_files_are_only_read() {
-        let response = StaticFiles::from_source(built).respond(&Method::POST, "/", &HeaderMap::new());
-        assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
-        assert_eq!(header(&response, ALLOW), "GET, HEAD");
     }
 }

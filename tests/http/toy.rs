@@ -30,6 +30,7 @@ use onehop::{
         health::{Readiness, UnreadyPart},
         limit_exceeded::LimitExceeded,
         live::LiveLimits,
+        pages::{Known, PageHeads, Pages, Subject},
         router::{Exposure, HttpParts, router},
         server::{ConnectionLimits, Server},
         static_files::StaticFiles,
@@ -140,10 +141,20 @@ pub fn toy_router(graphql: GraphqlEndpoint, options: &Options, tasks: &Tasks) ->
         live: options.live,
         tasks: tasks.clone(),
         readiness: Arc::new(Parts(options.unready.clone())),
-        static_files: StaticFiles::from_source(|_| None),
+        pages: Pages::new(StaticFiles::from_source(|_| None), Arc::new(NoSubjects)),
         exposure: options.exposure.clone(),
         error_ids: Arc::new(|| ERROR_ID),
     })
+}
+
+/// Pages are about nothing here.
+struct NoSubjects;
+
+#[async_trait::async_trait]
+impl PageHeads for NoSubjects {
+    async fn head(&self, _: Subject<'_>) -> Known {
+        Known::Nothing
+    }
 }
 
 /// The endpoint alone, for tests without sockets.

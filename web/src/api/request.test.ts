@@ -1,14 +1,12 @@
+import type { TypedDocumentNode } from "@graphql-typed-document-node/core";
+import { parse } from "graphql";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { graphql } from "./graphql.js";
 import { ask, postGraphql, RefusedRequest, requestChargeOf, UnreachableServer } from "./request.js";
 
-const ViewerQuery = graphql(`
-  query Viewer {
-    viewer {
-      username
-    }
-  }
-`);
+const ViewerQuery = parse("query Viewer { viewer { username } }") as TypedDocumentNode<
+  { viewer: { username: string } | null },
+  Record<string, never>
+>;
 
 function serverAnswers(body: unknown, status = 200): ReturnType<typeof vi.fn<typeof fetch>> {
   const text = typeof body === "string" ? body : JSON.stringify(body);

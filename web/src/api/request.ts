@@ -3,7 +3,7 @@
  * every response, and nothing of any page's questions.
  */
 import { print } from "@0no-co/graphql.web";
-import type { TadaDocumentNode } from "gql.tada";
+import type { TypedDocumentNode } from "@graphql-typed-document-node/core";
 
 export const ENDPOINT = "/graphql";
 
@@ -57,7 +57,7 @@ export interface AskOptions {
  * when there is none, and the signal's reason when aborted.
  */
 export async function ask<Data, Variables extends Record<string, unknown>>(
-  document: TadaDocumentNode<Data, Variables>,
+  document: TypedDocumentNode<Data, Variables>,
   variables: NoInfer<Variables>,
   { accessToken = null, signal }: AskOptions = {},
 ): Promise<Answer<Data>> {

@@ -1,37 +1,15 @@
 /** Reads from the live data the ids with which the examples run as they open. */
-import { graphql } from "../api/graphql.js";
 import { ask } from "../api/request.js";
 import type { Sample } from "./examples.js";
+import { PlaygroundSampleDocument } from "./sample.generated.js";
 
 /** How long the playground waits for ids before it opens without them. */
 const SAMPLE_TIMEOUT_MS = 3_000;
 
-export const SampleQuery = graphql(`
-  query PlaygroundSample($signedIn: Boolean!) {
-    feed(first: 20) {
-      nodes {
-        id
-        commentCount
-        likeCount
-        author {
-          id
-        }
-      }
-    }
-    viewer @include(if: $signedIn) {
-      posts(first: 1) {
-        nodes {
-          id
-        }
-      }
-    }
-  }
-`);
-
 /** Never fails: where the data has no such thing yet, a variable says what to do. */
 export async function readSample(accessToken: string | null): Promise<Sample> {
   const answer = await ask(
-    SampleQuery,
+    PlaygroundSampleDocument,
     { signedIn: accessToken !== null },
     { signal: AbortSignal.timeout(SAMPLE_TIMEOUT_MS), accessToken },
   ).catch(() => null);

@@ -25,9 +25,21 @@ export interface Conduct {
   scriptBytes: () => Promise<number>;
 }
 
+export interface OpenOptions {
+  /** Where the server is; by default the one that all tests share. */
+  url?: string;
+  /** Answers that are refusals on purpose, by their status. */
+  expectedStatuses?: readonly number[];
+  width?: number;
+}
+
 /** A page in a browser context of its own, watched from before its first request. */
-export async function openPage(browser: Browser, path: string): Promise<{ page: Page; conduct: Conduct }> {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+export async function openPage(
+  browser: Browser,
+  path: string,
+  { url = baseUrl, expectedStatuses = [], width = 1440 }: OpenOptions = {},
+): Promise<{ page: Page; conduct: Conduct }> {
+  const context = await browser.newContext({ viewport: { width, height: 900 } });
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
   const foreignRequests: string[] = [];
@@ -37,12 +49,12 @@ export async function openPage(browser: Browser, path: string): Promise<{ page: 
   // The context's requests include those of workers.
   context.on("request", (request) => {
     const { protocol, origin } = new URL(request.url());
-    if (protocol.startsWith("http") && origin !== baseUrl) {
+    if (protocol.startsWith("http") && origin !== url) {
       foreignRequests.push(request.url());
     }
   });
   context.on("response", (response) => {
-    if (response.status() >= 400) {
+    if (response.status() >= 400 && !expectedStatuses.includes(response.status())) {
       errors.push(`${response.status()} ${response.url()}`);
     }
     if (response.request().resourceType() === "script") {
@@ -51,7 +63,8 @@ export async function openPage(browser: Browser, path: string): Promise<{ page: 
     }
   });
   page.on("console", (message) => {
-    if (message.type() === "error") {
+    const isExpected = expectedStatuses.some((status) => message.text().includes(`status of ${status}`));
+    if (message.type() === "error" && !isExpected) {
       errors.push(message.text());
     }
   });
@@ -63,7 +76,7 @@ export async function openPage(browser: Browser, path: string): Promise<{ page: 
     });
   });
 
-  await page.goto(new URL(path, baseUrl).href);
+  await page.goto(new URL(path, url).href);
   const scriptBytes = async (): Promise<number> =>
     (await Promise.all(scripts)).reduce((sum, bytes) => sum + bytes, 0);
   return { page, conduct: { foreignRequests, errors, scriptBytes } };

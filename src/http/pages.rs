@@ -1,0 +1,284 @@
+//! The pages of the web: which paths they have, and what their heads say to whoever previews a link. They are one file of
+//! the build, which draws them in the browser; only title and description are written here. Knows no domain.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::{
+    body::Body,
+    http::{HeaderMap, Method, Response, StatusCode},
+};
+
+use super::static_files::{StaticFiles, not_found, only_read, written_page};
+
+/// Between these the build has the title and the description that hold for all pages.
+const HEAD_BEGINS: &str = "<!-- page -->";
+const HEAD_ENDS: &str = "<!-- /page -->";
+
+/// What a page is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject<'a> {
+    /// The post with this id, as the path has it.
+    Post(&'a str),
+    /// The user with this id, as the path has it.
+    User(&'a str),
+}
+
+/// What a page is called, and what it says in short.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageHead {
+    pub title: String,
+    pub description: String,
+}
+
+/// What is known of a subject.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Known {
+    Head(PageHead),
+    /// There is no such thing, or none any more.
+    Nothing,
+    /// Nobody can say right now; the page will find out by itself.
+    Unavailable,
+}
+
+/// Tells what pages are about.
+#[async_trait]
+pub trait PageHeads: Send + Sync + 'static {
+    /// What is known of a subject, by one point read at most.
+    async fn head(&self, subject: Subject<'_>) -> Known;
+}
+
+/// Where a path leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place<'a> {
+    /// A page that is about nothing in particular.
+    Page,
+    About(Subject<'a>),
+    Elsewhere,
+}
+
+/// Answers whatever is neither the API nor health.
+pub struct Pages {
+    files: StaticFiles,
+    heads: Arc<dyn PageHeads>,
+}
+
+impl Pages {
+    /// The pages of a build of the web.
+    pub fn new(files: StaticFiles, heads: Arc<dyn PageHeads>) -> Self {
+        Self { files, heads }
+    }
+
+    /// Answers a request that no other route took.
+    pub async fn respond(&self, method: &Method, path: &str, headers: &HeaderMap) -> Response<Body> {
+        if method != Method::GET && method != Method::HEAD {
+            return only_read();
+        }
+        match place(path) {
+            Place::Page => self.files.index(headers),
+            Place::About(subject) => match self.heads.head(subject).await {
+                Known::Head(head) => self.page_with(&head, headers),
+                Known::Nothing => self.no_such_page(),
+                Known::Unavailable => self.files.index(headers),
+            },
+            Place::Elsewhere => match self.files.file(path, headers) {
+                Some(file) => file,
+                None if names_a_file(path) => not_found(),
+                None => self.no_such_page(),
+            },
+        }
+    }
+
+    /// The page, which says itself that there is nothing.
+    fn no_such_page(&self) -> Response<Body> {
+        match self.files.index_text() {
+            Some(html) => {
+                let mut response = written_page(html);
+                *response.status_mut() = StatusCode::NOT_FOUND;
+                response
+            }
+            None => not_found(),
+        }
+    }
+
+    fn page_with(&self, head: &PageHead, headers: &HeaderMap) -> Response<Body> {
+        match self.files.index_text().and_then(|html| with_head(&html, head)) {
+            Some(html) => written_page(html),
+            None => self.files.index(headers),
+        }
+    }
+}
+
+impl std::fmt::Debug for Pages {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Pages").field("files", &self.files).finish_non_exhaustive()
+    }
+}
+
+fn place(path: &str) -> Place<'_> {
+    let segments: Vec<&str> = path.split('/').skip(1).collect();
+    match segments[..] {
+        ["" | "write" | "signin" | "compare" | "operations"] => Place::Page,
+        ["posts", id] | ["posts", id, "edit"] if !id.is_empty() => Place::About(Subject::Post(id)),
+        ["users", id] if !id.is_empty() => Place::About(Subject::User(id)),
+        _ => Place::Elsewhere,
+    }
+}
+
+/// Whether nobody would take a path for that of a page: what asks for a file is not helped by one.
+fn names_a_file(path: &str) -> bool {
+    path.rsplit('/').next().is_some_and(|last| last.contains('.')) || path.starts_with("/graphiql")
+}
+
+fn with_head(html: &str, head: &PageHead) -> Option<String> {
+    let (before, rest) = html.split_once(HEAD_BEGINS)?;
+    let (_, after) = rest.split_once(HEAD_ENDS)?;
+    let title = escaped(&head.title);
+    let description = escaped(&head.description);
+    Some(format!(
+        "{before}<title>{title} · Onehop</title>\n    \
+         <meta name=\"description\" content=\"{description}\" />\n    \
+         <meta property=\"og:site_name\" content=\"Onehop\" />\n    \
+         <meta property=\"og:type\" content=\"article\" />\n    \
+         <meta property=\"og:title\" content=\"{title}\" />\n    \
+         <meta property=\"og:description\" content=\"{description}\" />{after}"
+    ))
+}
+
+/// Text that means itself, in elements and in quoted attributes. Lines and other control characters become spaces.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            character if character.is_control() => escaped.push(' '),
+            character => escaped.push(character),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use axum::{
+        body::to_bytes,
+        http::header::{ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE},
+    };
+
+    use super::super::static_files::WebFile;
+    use super::*;
+
+    const INDEX: &str =
+        "<head><!-- page --><title>Onehop</title><!-- /page --><script src=\"/a.js\"></script></head>";
+
+    struct Told(Known);
+
+    #[async_trait]
+    impl PageHeads for Told {
+        async fn head(&self, _: Subject<'_>) -> Known {
+            self.0.clone()
+        }
+    }
+
+    fn built(path: &str) -> Option<WebFile> {
+        let bytes: &'static [u8] = match path {
+            "index.html" => INDEX.as_bytes(),
+            "graphiql.html" => b"playground",
+            "assets/a.js" => b"export {}",
+            _ => return None,
+        };
+        Some(WebFile { bytes: Cow::Borrowed(bytes), sha256: [bytes.len() as u8; 32] })
+    }
+
+    async fn answer(path: &str, known: Known) -> (StatusCode, HeaderMap, String) {
+        let pages = Pages::new(StaticFiles::from_source(built), Arc::new(Told(known)));
+        let response = pages.respond(&Method::GET, path, &HeaderMap::new()).await;
+        let (parts, body) = response.into_parts();
+        let body = to_bytes(body, usize::MAX).await.unwrap();
+        (parts.status, parts.headers, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    fn about(title: &str, description: &str) -> Known {
+        Known::Head(PageHead { title: title.to_owned(), description: description.to_owned() })
+    }
+
+    #[tokio::test]
+    async fn every_page_is_the_same_file() {
+        for path in ["/", "/write", "/signin", "/compare", "/operations"] {
+            let (status, _, body) = answer(path, Known::Nothing).await;
+            assert_eq!((status, body.as_str()), (StatusCode::OK, INDEX), "{path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn page_about_something_says_so_in_its_head() {
+        for path in ["/posts/p1", "/posts/p1/edit", "/users/u1"] {
+            let (status, headers, body) = answer(path, about("Hello", "First words.")).await;
+            assert_eq!(status, StatusCode::OK, "{path}");
+            assert!(body.contains("<title>Hello · Onehop</title>"), "{body}");
+            assert!(body.contains("<meta property=\"og:description\" content=\"First words.\" />"), "{body}");
+            assert!(
+                !body.contains("<title>Onehop</title>") && body.contains("<script src=\"/a.js\">"),
+                "{body}"
+            );
+            assert_eq!(headers[CACHE_CONTROL], "no-cache");
+            assert!(headers.contains_key(CONTENT_SECURITY_POLICY));
+        }
+    }
+
+    #[tokio::test]
+    async fn hostile_texts_stay_texts() {
+        let hostile = "</title><script>alert(1)</script>\" onload='x' &lt;\n\0<!-- /page -->";
+        let (_, _, body) = answer("/posts/p1", about(hostile, hostile)).await;
+        let tags = body.matches('<').count();
+        let (_, _, harmless) = answer("/posts/p1", about("a", "b")).await;
+        assert_eq!(tags, harmless.matches('<').count(), "{body}");
+        assert_eq!(body.matches('"').count(), harmless.matches('"').count(), "{body}");
+        assert!(body.contains(
+            "&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;&quot; onload=&#39;x&#39; &amp;lt;"
+        ));
+        assert!(!body.contains('\0'));
+    }
+
+    #[tokio::test]
+    async fn what_is_not_there_is_the_page_with_404() {
+        for path in ["/posts/gone", "/users/gone", "/nowhere", "/posts", "/posts/a/b", "/posts/"] {
+            let (status, headers, body) = answer(path, Known::Nothing).await;
+            assert_eq!((status, body.as_str()), (StatusCode::NOT_FOUND, INDEX), "{path}");
+            assert_eq!(headers[CONTENT_TYPE], "text/html; charset=utf-8");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_not_there_is_no_page() {
+        for path in ["/assets/gone.js", "/robots.txt", "/graphiql/x"] {
+            let (status, headers, _) = answer(path, Known::Nothing).await;
+            assert_eq!(
+                (status, headers[CONTENT_TYPE].to_str().unwrap()),
+                (StatusCode::NOT_FOUND, "text/plain; charset=utf-8")
+            );
+        }
+        assert_eq!(answer("/assets/a.js", Known::Nothing).await.0, StatusCode::OK);
+        assert_eq!(answer("/graphiql", Known::Nothing).await.2, "playground");
+    }
+
+    #[tokio::test]
+    async fn while_the_store_does_not_answer_the_page_is_as_it_is_built() {
+        let (status, _, body) = answer("/posts/p1", Known::Unavailable).await;
+        assert_eq!((status, body.as_str()), (StatusCode::OK, INDEX));
+    }
+
+    #[tokio::test]
+    async fn pages_are_only_read() {
+        let pages = Pages::new(StaticFiles::from_source(built), Arc::new(Told(Known::Nothing)));
+        let response = pages.respond(&Method::POST, "/", &HeaderMap::new()).await;
+        assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
+        assert_eq!(response.headers()[ALLOW], "GET, HEAD");
+    }
+}

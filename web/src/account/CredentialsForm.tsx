@@ -1,0 +1,84 @@
+import { useRef, useState } from "react";
+import { useMutation } from "urql";
+import { fieldOf, messageOf } from "../api/errors.js";
+import { startSession } from "../api/session.js";
+import { TextField } from "../ui/Field.js";
+import { randomKey } from "../ui/random-key.js";
+import { SignInDocument, SignUpDocument } from "./account.generated.js";
+
+/** The server takes usernames of so many characters. */
+const USERNAME_CHARS_MAX = 30;
+
+/** A username and a password, for an account that is there or for a new one. */
+export function CredentialsForm({ isNew, username: known, onDone }: {
+  isNew: boolean;
+  /** The user who has to sign in; nobody else may. */
+  username?: string;
+  onDone?: () => void;
+}) {
+  const [username, setUsername] = useState(known ?? "");
+  const [password, setPassword] = useState("");
+  const [signingIn, signIn] = useMutation(SignInDocument);
+  const [signingUp, signUp] = useMutation(SignUpDocument);
+  const { fetching, error } = isNew ? signingUp : signingIn;
+  const idempotencyKey = useRef<{ of: string; key: string }>(null);
+
+  const submit = async (): Promise<void> => {
+    const session = isNew ? await signedUp() : (await signIn({ input: { username, password } })).data?.signIn;
+    if (session !== undefined) {
+      startSession(session);
+      onDone?.();
+    }
+  };
+  const signedUp = async () => {
+    const of = JSON.stringify([username, password]);
+    if (idempotencyKey.current?.of !== of) {
+      idempotencyKey.current = { of, key: randomKey() };
+    }
+    const input = { username, password, idempotencyKey: idempotencyKey.current.key };
+    return (await signUp({ input })).data?.createUser;
+  };
+
+  const field = fieldOf(error);
+  const errorAt = (name: string) => (error !== undefined && field === name ? messageOf(error) : undefined);
+  return (
+    <form
+      className="credentials"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!fetching) {
+          void submit();
+        }
+      }}
+    >
+      <TextField
+        label="Username"
+        value={username}
+        error={errorAt("username")}
+        autoComplete="username"
+        autoCapitalize="none"
+        spellCheck={false}
+        readOnly={known !== undefined}
+        required
+        {...(isNew ? { charsMax: USERNAME_CHARS_MAX, hint: "3 to 30 letters, digits, _, - and ." } : {})}
+        onText={setUsername}
+      />
+      <TextField
+        label="Password"
+        type="password"
+        value={password}
+        error={errorAt("password")}
+        autoComplete={isNew ? "new-password" : "current-password"}
+        required
+        {...(isNew ? { hint: "10 to 200 characters." } : {})}
+        onText={setPassword}
+      />
+      {error !== undefined && field !== "username" && field !== "password" && (
+        <p role="alert" className="field-error">{messageOf(error)}</p>
+      )}
+      <button type="submit" className="button" disabled={fetching}>
+        {fetching ? "One moment…" : isNew ? "Sign up" : "Sign in"}
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,33 @@
+import { useState } from "react";
+import { useLocation, useSearchParams } from "wouter";
+import { useSession } from "../api/session.js";
+import { usePageTitle } from "../app/page-title.js";
+import { CredentialsForm } from "./CredentialsForm.js";
+import { nextPath } from "./next-path.js";
+import "./account.css";
+
+/** Signs in, or up, and goes on to where one was going. */
+export default function SignInPage() {
+  const [isNew, setIsNew] = useState(false);
+  const [search] = useSearchParams();
+  const [, navigate] = useLocation();
+  const session = useSession();
+  usePageTitle(isNew ? "Sign up" : "Sign in");
+  return (
+    <section className="account-page">
+      <h1>{isNew ? "Sign up" : "Sign in"}</h1>
+      {session?.accessToken != null && <p>You are signed in as {session.user.username}.</p>}
+      <CredentialsForm
+        key={String(isNew)}
+        isNew={isNew}
+        onDone={() => { navigate(nextPath(search.get("next")), { replace: true }); }}
+      />
+      <p>
+        {isNew ? "You have an account?" : "You are new here?"}{" "}
+        <button type="button" className="link" onClick={() => { setIsNew(!isNew); }}>
+          {isNew ? "Sign in" : "Sign up"}
+        </button>
+      </p>
+    </section>
+  );
+}

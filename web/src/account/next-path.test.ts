@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { nextPath } from "./next-path.js";
+
+test.each([
+  [null, "/"],
+  ["/posts/p1", "/posts/p1"],
+  ["/write?x=1", "/write?x=1"],
+  ["https://evil.example/", "/"],
+  ["//evil.example/", "/"],
+  ["/\\evil.example", "/"],
+  ["javascript:alert(1)", "/"],
+])("after signing in, %j leads to %j", (next, expected) => {
+  expect(nextPath(next)).toBe(expected);
+});

@@ -1,0 +1,143 @@
+/**
+ * The normalising cache. A page of a connection is kept as the server sent it; what is written here changes the lists in
+ * which it would appear, so that no list has to be read again.
+ */
+import { cacheExchange, type Cache, type Variables } from "@urql/exchange-graphcache";
+import type { Exchange } from "@urql/core";
+import type { CommentsAddedSubscription, CreateCommentMutation, DeleteCommentMutation } from "../post/comments.generated.js";
+import type { DeletePostMutation } from "../post/post.generated.js";
+import type { CreatePostMutation } from "../write/write.generated.js";
+
+/** Without ids these live inside what they belong to. */
+const EMBEDDED = [
+  "PostConnection",
+  "CommentConnection",
+  "LikeConnection",
+  "PageInfo",
+  "ReadPlan",
+  "StoreOperation",
+  "ProjectionStatus",
+];
+
+export function cache(): Exchange {
+  return cacheExchange({
+    keys: Object.fromEntries(EMBEDDED.map((type) => [type, () => null])),
+    updates: {
+      Mutation: {
+        createPost(result, _args, cache) {
+          const { post } = (result as unknown as CreatePostMutation).createPost;
+          const key = cache.keyOfEntity({ __typename: "Post", id: post.id });
+          prepend(cache, "Query", "feed", key);
+          prepend(cache, cache.keyOfEntity({ __typename: "User", id: post.author.id }), "posts", key);
+        },
+        deletePost(result, _args, cache) {
+          const { deletedPostId } = (result as unknown as DeletePostMutation).deletePost;
+          const post = { __typename: "Post", id: deletedPostId };
+          const key = cache.keyOfEntity(post);
+          const author = cache.resolve(post, "author") as string | null;
+          remove(cache, "Query", "feed", key);
+          remove(cache, author, "posts", key);
+          cache.invalidate(post);
+        },
+        createComment(result, args, cache) {
+          const { comment } = (result as unknown as CreateCommentMutation).createComment;
+          append(cache, (args as { input: { postId: string } }).input.postId, comment.id);
+        },
+        deleteComment(result, args, cache) {
+          const { post } = (result as unknown as DeleteCommentMutation).deleteComment;
+          const { commentId } = (args as { input: { commentId: string } }).input;
+          const key = cache.keyOfEntity({ __typename: "Comment", id: commentId });
+          remove(cache, cache.keyOfEntity({ __typename: "Post", id: post.id }), "comments", key);
+        },
+      },
+      Subscription: {
+        commentAdded(result, args, cache) {
+          const { commentAdded } = result as unknown as CommentsAddedSubscription;
+          append(cache, (args as { postId: string }).postId, commentAdded.id);
+        },
+      },
+    },
+    optimistic: {
+      likePost: (args, cache) => liked(args, cache, 1),
+      unlikePost: (args, cache) => liked(args, cache, -1),
+    },
+  });
+}
+
+/** What the server will say of a like, unless it refuses. */
+function liked(args: Variables, cache: Cache, change: 1 | -1) {
+  const { postId } = (args as { input: { postId: string } }).input;
+  const likeCount = cache.resolve({ __typename: "Post", id: postId }, "likeCount");
+  return {
+    __typename: change === 1 ? "LikePostPayload" : "UnlikePostPayload",
+    post: {
+      __typename: "Post",
+      id: postId,
+      likeCount: Math.max(0, Number(likeCount ?? 0) + change),
+      viewerHasLiked: change === 1,
+    },
+  };
+}
+
+type Key = string | null;
+
+interface Page {
+  connection: string;
+  nodes: string[];
+  isFirst: boolean;
+  isLast: boolean;
+}
+
+/** The pages of a connection that are known. */
+function pages(cache: Cache, parent: Key, field: string): Page[] {
+  if (parent === null) {
+    return [];
+  }
+  return cache
+    .inspectFields(parent)
+    .filter(({ fieldName }) => fieldName === field)
+    .flatMap(({ fieldKey, arguments: args }) => {
+      const connection = cache.resolve(parent, fieldKey);
+      if (typeof connection !== "string") {
+        return [];
+      }
+      const pageInfo = cache.resolve(connection, "pageInfo");
+      return [
+        {
+          connection,
+          nodes: (cache.resolve(connection, "nodes") ?? []) as string[],
+          isFirst: args?.after == null,
+          isLast: typeof pageInfo === "string" && cache.resolve(pageInfo, "hasNextPage") === false,
+        },
+      ];
+    });
+}
+
+/** A list that is newest first begins with it. */
+function prepend(cache: Cache, parent: Key, field: string, node: Key): void {
+  for (const { connection, nodes, isFirst } of pages(cache, parent, field)) {
+    if (isFirst && node !== null && !nodes.includes(node)) {
+      cache.link(connection, "nodes", [node, ...nodes]);
+    }
+  }
+}
+
+/** Comments are oldest first: where the last page is known it ends with this one; otherwise it comes with its page. */
+function append(cache: Cache, postId: string, commentId: string): void {
+  const node = cache.keyOfEntity({ __typename: "Comment", id: commentId });
+  const known = pages(cache, cache.keyOfEntity({ __typename: "Post", id: postId }), "comments");
+  if (node === null || known.some(({ nodes }) => nodes.includes(node))) {
+    return;
+  }
+  for (const { connection, nodes } of known.filter(({ isLast }) => isLast)) {
+    cache.link(connection, "nodes", [...nodes, node]);
+  }
+}
+
+function remove(cache: Cache, parent: Key, field: string, node: Key): void {
+  for (const { connection, nodes } of pages(cache, parent, field)) {
+    if (node !== null && nodes.includes(node)) {
+      cache.link(connection, "nodes", nodes.filter((other) => other !== node));
+    }
+  }
+}

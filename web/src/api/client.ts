@@ -1,0 +1,108 @@
+/**
+ * The client that all pages ask: a normalising cache, what each response was charged, reading one's own writes, and live
+ * events over one WebSocket.
+ */
+import { Client, fetchExchange, makeOperation, mapExchange, subscriptionExchange, type Operation } from "@urql/core";
+import { createClient as createLiveClient } from "graphql-ws";
+import { enterCharge } from "../charges/ledger.js";
+import { cache } from "./cache.js";
+import { connectionLost, connectionMade } from "./connection.js";
+import { lastPosition, rememberPosition } from "./position.js";
+import { authorization, ENDPOINT } from "./request.js";
+import { accessToken, expireSession } from "./session.js";
+
+/** The longest wait between two attempts at the live connection, in milliseconds. */
+const RETRY_MS_MAX = 10_000;
+/** The wait after the first failed attempt, in milliseconds; each further one doubles it. */
+const RETRY_MS = 500;
+/**
+ * One connection for as long as the page is open, so that it is also known whether the server is there. What pages listen
+ * to is the same for everybody, so nobody signs in here and nothing ends with a token.
+ */
+const live = createLiveClient({
+  url: new URL(ENDPOINT, location.href).href.replace(/^http/, "ws"),
+  lazy: false,
+  retryAttempts: Number.POSITIVE_INFINITY,
+  shouldRetry: () => true,
+  retryWait: (retries) => wait(Math.min(RETRY_MS * 2 ** retries, RETRY_MS_MAX)),
+  on: {
+    connected: (_socket, _payload, wasRetry) => {
+      connectionMade(wasRetry);
+    },
+    closed: connectionLost,
+  },
+});
+
+/** A client with an empty cache. Answers depend on who asks, so each user has one of their own. */
+export function createClient(): Client {
+  return new Client({
+    url: ENDPOINT,
+    preferGetMethod: false,
+    fetch: fetchAsWhoeverIsSignedIn,
+    fetchOptions: { headers: { accept: "application/graphql-response+json" } },
+    exchanges: [
+      cache(),
+      mapExchange({
+        onOperation: withExtensions,
+        onResult({ operation, extensions }) {
+          enterCharge(nameOf(operation), extensions);
+          if (operation.kind === "mutation") {
+            rememberPosition(extensions);
+          }
+        },
+      }),
+      fetchExchange,
+      subscriptionExchange({
+        forwardSubscription: ({ query, variables }) => ({
+          subscribe: (sink) => ({
+            unsubscribe: live.subscribe(
+              { query: query ?? "", variables: variables as Record<string, unknown> | undefined },
+              sink as Parameters<typeof live.subscribe>[1],
+            ),
+          }),
+        }),
+      }),
+    ],
+  });
+}
+
+/** Asks for the operations behind the charge, and, in a query, to see what this tab has written. */
+function withExtensions(operation: Operation): Operation {
+  if (operation.kind !== "query" && operation.kind !== "mutation") {
+    return operation;
+  }
+  const position = operation.kind === "query" ? lastPosition() : undefined;
+  const extensions = { ...operation.extensions, operations: true, ...(position === undefined ? {} : { position }) };
+  return makeOperation(operation.kind, { ...operation, extensions }, operation.context);
+}
+
+/**
+ * Sends the token. When the server does not take it the session has expired: a query is asked again without it, since
+ * reading needs none; a mutation is refused, and whoever sent it still has what was typed.
+ */
+async function fetchAsWhoeverIsSignedIn(url: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
+  const token = accessToken();
+  const send = (bearer: string | null): Promise<Response> =>
+    fetch(url, { ...init, headers: { ...(init.headers as Record<string, string>), ...authorization(bearer) } });
+  const response = await send(token);
+  if (response.status !== 401 || token === null) {
+    return response;
+  }
+  expireSession();
+  return isMutation(init.body) ? response : send(null);
+}
+
+function isMutation(body: unknown): boolean {
+  return typeof body === "string" && (JSON.parse(body) as { query: string }).query.trimStart().startsWith("mutation");
+}
+
+function nameOf({ query }: Operation): string {
+  const [operation] = query.definitions as readonly { name?: { value: string } }[];
+  return operation?.name?.value ?? "Anonymous";
+}
+
+function wait(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}

@@ -1,0 +1,18 @@
+/**
+ * Read your writes: how far this browser tab knows the write side to be. The server says it with each mutation; queries
+ * send it along, and the server waits a moment for its read models to get there.
+ */
+const STORAGE_KEY = "onehop:position";
+
+/** The position of the last write, across a reload; undefined before the first. */
+export function lastPosition(): string | undefined {
+  return sessionStorage.getItem(STORAGE_KEY) ?? undefined;
+}
+
+/** Takes the position out of a mutation's response. */
+export function rememberPosition(extensions: Record<string, unknown> | undefined): void {
+  const position = extensions?.position;
+  if (typeof position === "string") {
+    sessionStorage.setItem(STORAGE_KEY, position);
+  }
+}

@@ -1,0 +1,77 @@
+import { Suspense, useEffect, useRef, useState } from "react";
+import { Provider, type Client } from "urql";
+import { Route, Switch, useLocation } from "wouter";
+import { SignInAgain } from "../account/SignInAgain.js";
+import { createClient } from "../api/client.js";
+import { useSession } from "../api/session.js";
+import { NotFoundPage } from "../not-found/NotFoundPage.js";
+import { SkeletonLines } from "../ui/Skeleton.js";
+import { Failing } from "./Failing.js";
+import { Layout } from "./Layout.js";
+import { routes } from "./routes.js";
+
+/** All pages in their frame. Each user has a cache of their own. */
+export function App() {
+  const userId = useSession()?.user.id ?? null;
+  const client = useClientOf(userId);
+  const [pathname] = useLocation();
+  useArrival(pathname);
+  return (
+    <Provider value={client}>
+      <Layout>
+        <Failing key={pathname}>
+          <Suspense fallback={<SkeletonLines lines={6} />}>
+            <Switch>
+              {routes.map(({ path, Page }) => (
+                <Route key={path} path={path}>
+                  {(params) => <Page params={params} />}
+                </Route>
+              ))}
+              <Route>
+                <NotFoundPage />
+              </Route>
+            </Switch>
+          </Suspense>
+        </Failing>
+      </Layout>
+      <SignInAgain />
+    </Provider>
+  );
+}
+
+/** The client of a user, or of nobody. */
+function useClientOf(userId: string | null): Client {
+  const [current, setCurrent] = useState(() => ({ userId, client: createClient() }));
+  if (current.userId === userId) {
+    return current.client;
+  }
+  const next = { userId, client: createClient() };
+  setCurrent(next);
+  return next.client;
+}
+
+/** A page that is gone to begins at its top, and is what the keyboard and the screen reader are at. */
+function useArrival(pathname: string): void {
+  const isFirst = useRef(true);
+  const isBack = useRef(false);
+  useEffect(() => {
+    const back = (): void => {
+      isBack.current = true;
+    };
+    addEventListener("popstate", back);
+    return () => {
+      removeEventListener("popstate", back);
+    };
+  }, []);
+  useEffect(() => {
+    if (isFirst.current) {
+      isFirst.current = false;
+      return;
+    }
+    if (!isBack.current) {
+      scrollTo(0, 0);
+      document.querySelector<HTMLElement>("#page")?.focus({ preventScroll: true });
+    }
+    isBack.current = false;
+  }, [pathname]);
+}

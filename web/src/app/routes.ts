@@ -1,0 +1,44 @@
+/** Every page with its path and its code, which is loaded when the page is opened. The server knows the same paths. */
+import { lazy, type ComponentType, type LazyExoticComponent } from "react";
+
+export type RoutePage = ComponentType<{ params: Readonly<Record<string, string | undefined>> }>;
+
+export interface PageRoute {
+  path: string;
+  Page: LazyExoticComponent<RoutePage>;
+  preload: () => void;
+}
+
+function route(path: string, load: () => Promise<{ default: RoutePage }>): PageRoute {
+  return {
+    path,
+    Page: lazy(load),
+    preload: () => {
+      // What fails here fails again, and is told, when the page is opened.
+      load().catch(() => undefined);
+    },
+  };
+}
+
+export const routes: readonly PageRoute[] = [
+  route("/", () => import("../feed/FeedPage.js")),
+  route("/posts/:id", () => import("../post/PostPage.js")),
+  route("/posts/:id/edit", () => import("../write/EditPage.js")),
+  route("/users/:id", () => import("../profile/ProfilePage.js")),
+  route("/write", () => import("../write/WritePage.js")),
+  route("/signin", () => import("../account/SignInPage.js")),
+  route("/compare", () => import("../compare/ComparePage.js")),
+  route("/operations", () => import("../operations/OperationsPage.js")),
+];
+
+/** Loads the code of the page at a path, without opening it. */
+export function preloadRoute(pathname: string): void {
+  routes.find(({ path }) => matches(path, pathname))?.preload();
+}
+
+/** Whether a path is one of a pattern, where `:id` stands for one segment. */
+export function matches(pattern: string, pathname: string): boolean {
+  const wanted = pattern.split("/");
+  const given = pathname.split("/");
+  return wanted.length === given.length && wanted.every((part, index) => part.startsWith(":") || part === given[index]);
+}

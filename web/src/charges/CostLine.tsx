@@ -1,0 +1,38 @@
+import { formatRequestCharge } from "../api/request-charge.js";
+import { counted } from "../ui/count.js";
+import { sumOfCharges, useCharges, type Charge } from "./ledger.js";
+import { OperationsTable } from "./OperationsTable.js";
+import "./cost-line.css";
+
+/** What the page has cost since it was opened; opened, the operations on the store. */
+export function CostLine() {
+  const charges = useCharges();
+  return (
+    <footer className="cost">
+      <details>
+        <summary>
+          <span className="cost-sum">{formatRequestCharge(sumOfCharges(charges))}</span> for this page
+          <span className="cost-requests"> · {counted(charges.length, "request")}</span>
+        </summary>
+        <div className="cost-operations">
+          {charges.length === 0 ? (
+            <p>Nothing was asked of the server: all of this was at hand.</p>
+          ) : (
+            charges.map((charge, index) => <OneCharge key={index} charge={charge} />)
+          )}
+        </div>
+      </details>
+    </footer>
+  );
+}
+
+function OneCharge({ charge: { operationName, requestCharge, operations } }: { charge: Charge }) {
+  return (
+    <section>
+      <h3>
+        {operationName} <span className="cost-sum">{formatRequestCharge(requestCharge)}</span>
+      </h3>
+      {operations.length === 0 ? <p>No operation on the store.</p> : <OperationsTable operations={operations} />}
+    </section>
+  );
+}

@@ -1,0 +1,69 @@
+/** What the requests of the page that is shown were charged. Going to another page begins a new account. */
+import { useSyncExternalStore } from "react";
+
+/** Identical operations of one request on the store, folded into one row. */
+export interface StoreOperation {
+  container: string;
+  kind: string;
+  times: number;
+  items: number;
+  physicalPartitions: number;
+  /** All times together, in request units. */
+  requestCharge: number;
+}
+
+export interface Charge {
+  operationName: string;
+  /** In request units. */
+  requestCharge: number;
+  operations: StoreOperation[];
+}
+
+let charges: readonly Charge[] = [];
+let pathname = location.pathname;
+const listeners = new Set<() => void>();
+
+/** Enters a response into the account of the page. One that does not say what it was charged is left out. */
+export function enterCharge(operationName: string, extensions: Record<string, unknown> | undefined): void {
+  const { requestCharge, operations } = extensions ?? {};
+  if (typeof requestCharge === "number" && Number.isFinite(requestCharge)) {
+    const told = Array.isArray(operations) ? (operations as StoreOperation[]) : [];
+    replace([...charges, { operationName, requestCharge, operations: told }]);
+  }
+}
+
+export function useCharges(): readonly Charge[] {
+  return useSyncExternalStore(subscribe, currentCharges);
+}
+
+export function currentCharges(): readonly Charge[] {
+  return charges;
+}
+
+export function sumOfCharges(entered: readonly Charge[]): number {
+  return entered.reduce((sum, { requestCharge }) => sum + requestCharge, 0);
+}
+
+function replace(next: readonly Charge[]): void {
+  charges = next;
+  listeners.forEach((listener) => {
+    listener();
+  });
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+function turnThePage(): void {
+  if (location.pathname !== pathname) {
+    pathname = location.pathname;
+    replace([]);
+  }
+}
+
+// The router tells of its own navigation by events named after the methods of `history`.
+for (const event of ["pushState", "replaceState", "popstate"]) {
+  addEventListener(event, turnThePage);
+}

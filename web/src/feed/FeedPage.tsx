@@ -1,0 +1,114 @@
+import { useState } from "react";
+import { useQuery, useSubscription } from "urql";
+import { Link } from "wouter";
+import { useOnReconnect } from "../api/connection.js";
+import { usePageTitle } from "../app/page-title.js";
+import { PostCard } from "../post/PostCard.js";
+import type { PostCardFragment } from "../post/PostCard.generated.js";
+import { counted } from "../ui/count.js";
+import { Failure } from "../ui/Failure.js";
+import { More } from "../ui/More.js";
+import { Notice } from "../ui/Notice.js";
+import { useShownPages } from "../ui/remembered.js";
+import { SkeletonCards } from "../ui/Skeleton.js";
+import "./feed.css";
+import { FeedChangesDocument, FeedDocument } from "./feed.generated.js";
+import { nothingNew, noticed, revealed } from "./new-posts.js";
+
+/** Posts of one page of the feed. The feed container keeps 100. */
+const PAGE_POSTS = 20;
+
+/** The newest posts. What is written while one reads is announced, and appears when asked for. */
+export default function FeedPage() {
+  usePageTitle(null, "A blog whose every read is one hop to one logical partition, and what each read costs.");
+  const [news, setNews] = useState(nothingNew);
+  const [pages, showMore] = useShownPages("feed");
+  const [first, readAgain] = useQuery({
+    query: FeedDocument,
+    variables: { first: PAGE_POSTS },
+    requestPolicy: "cache-and-network",
+  });
+  const listed = first.data?.feed.nodes;
+  useSubscription({ query: FeedChangesDocument }, (_, event) => {
+    setNews((known) => noticed(known, event.feedChanged, listed ?? []));
+    return event;
+  });
+  useOnReconnect(() => {
+    readAgain({ requestPolicy: "network-only" });
+  });
+
+  return (
+    <>
+      <header className="feed-intro">
+        <h1>Every read is one hop</h1>
+        <p>
+          A blog whose pages each ask one logical partition. The line at the bottom says what a page cost;{" "}
+          <Link href="/compare">see what it would cost</Link> with the data modelled otherwise.
+        </p>
+      </header>
+      <div className="feed-news" role="status">
+        {news.waiting.length > 0 && (
+          <button type="button" className="button" onClick={() => { setNews(revealed); scrollTo({ top: 0 }); }}>
+            {counted(news.waiting.length, "new post")}
+          </button>
+        )}
+      </div>
+      {first.error !== undefined && listed === undefined ? (
+        <Failure error={first.error} onRetry={() => { readAgain({ requestPolicy: "network-only" }); }} />
+      ) : listed === undefined ? (
+        <SkeletonCards cards={6} />
+      ) : listed.length === 0 && news.shown.length === 0 ? (
+        <Notice title="Nobody has written anything yet">
+          <p>The first post is yours to write.</p>
+          <Link className="button" href="/write">Write it</Link>
+        </Notice>
+      ) : (
+        <div className="cards">
+          <NewPosts posts={news.shown} listed={listed} />
+          <FeedPosts pages={pages} waiting={news.waiting} onMore={showMore} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function NewPosts({ posts, listed }: { posts: readonly PostCardFragment[]; listed: readonly PostCardFragment[] }) {
+  return posts
+    .filter(({ id }) => !listed.some((other) => other.id === id))
+    .map((post) => <PostCard key={post.id} post={post} />);
+}
+
+/** One page of the feed and those that follow. The next begins where this one ends, also when this one changes. */
+function FeedPosts({ after, pages, waiting, onMore }: {
+  after?: string;
+  pages: number;
+  waiting: readonly PostCardFragment[];
+  onMore: () => void;
+}) {
+  const [{ data, error }, readAgain] = useQuery({
+    query: FeedDocument,
+    variables: { first: PAGE_POSTS, ...(after === undefined ? {} : { after }) },
+  });
+  if (data === undefined) {
+    return error === undefined ? (
+      <SkeletonCards cards={3} />
+    ) : (
+      <Failure error={error} onRetry={() => { readAgain({ requestPolicy: "network-only" }); }} />
+    );
+  }
+  const { nodes, pageInfo } = data.feed;
+  return (
+    <>
+      {nodes.filter(({ id }) => !waiting.some((other) => other.id === id)).map((post) => (
+        <PostCard key={post.id} post={post} />
+      ))}
+      {!pageInfo.hasNextPage || pageInfo.endCursor === null ? (
+        <p className="feed-end">That is all the feed keeps. Older posts are on their authors’ pages.</p>
+      ) : pages > 1 ? (
+        <FeedPosts after={pageInfo.endCursor} pages={pages - 1} waiting={waiting} onMore={onMore} />
+      ) : (
+        <More label="Show older posts" onMore={onMore} />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,59 @@
+import { renderToStaticMarkup } from "react-dom/server";
+import { describe, expect, test } from "vitest";
+import { Markdown } from "./Markdown.js";
+import { safeLink } from "./safe-link.js";
+
+function rendered(text: string): string {
+  return renderToStaticMarkup(<Markdown text={text} />).replace(/^<div class="markdown">(.*)<\/div>$/s, "$1");
+}
+
+describe("Markdown", () => {
+  test.each([
+    ["*em* and **strong**", "<p><em>em</em> and <strong>strong</strong></p>"],
+    ["# A", "<h2>A</h2>"],
+    ["- a\n- b", "<ul><li>a</li><li>b</li></ul>"],
+    ["3. c", '<ol start="3"><li>c</li></ol>'],
+    ["> said", "<blockquote><p>said</p></blockquote>"],
+    ["`<b>`", "<p><code>&lt;b&gt;</code></p>"],
+    ["```js\n1 < 2\n```", '<pre tabindex="0"><code>1 &lt; 2</code></pre>'],
+    ["a  \nb", "<p>a<br/>b</p>"],
+    ["AT&amp;T &lt;3", "<p>AT&amp;T &lt;3</p>"],
+  ])("%j reads as it is meant", (text, expected) => {
+    expect(rendered(text)).toBe(expected);
+  });
+
+  test.each([
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "a <b onclick='x'>b</b>",
+    "<!-- hidden -->",
+    '<a href="javascript:alert(1)">x</a>',
+  ])("%j is shown as it was typed", (text) => {
+    const shown = document.createElement("div");
+    shown.append(...new DOMParser().parseFromString(rendered(text), "text/html").body.childNodes);
+    expect(shown.textContent).toBe(text);
+    expect(shown.querySelector("script, img, b, a")).toBeNull();
+  });
+
+  test.each(["javascript:alert(1)", "JaVaScRiPt:alert(1)", "data:text/html,x", "vbscript:x", "java\nscript:alert(1)"])(
+    "a link to %j leads nowhere",
+    (href) => {
+      expect(rendered(`[x](<${href}>)`)).not.toContain("href");
+      expect(safeLink(href)).toBeNull();
+    },
+  );
+
+  test("a link to the web says that it is a reader's", () => {
+    expect(rendered("[x](https://example.com)")).toBe(
+      '<p><a href="https://example.com" rel="nofollow ugc noopener">x</a></p>',
+    );
+  });
+
+  test("a picture is a link, so that nobody learns who reads", () => {
+    expect(rendered("![cat](https://example.com/cat.png)")).not.toContain("<img");
+  });
+
+  test("quotes within quotes end somewhere", () => {
+    expect(rendered(`${">".repeat(200)} deep`).match(/<blockquote>/g)?.length).toBeLessThan(20);
+  });
+});

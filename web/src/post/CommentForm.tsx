@@ -1,0 +1,55 @@
+import { useMutation } from "urql";
+import { Link, useLocation } from "wouter";
+import { codeOf, messageOf } from "../api/errors.js";
+import { useSession } from "../api/session.js";
+import { useDraft } from "../ui/draft.js";
+import { TextArea } from "../ui/Field.js";
+import { lengthOf } from "../ui/limits.js";
+import { COMMENT_CHARS_MAX } from "./comment-limits.js";
+import { CreateCommentDocument } from "./comments.generated.js";
+
+/** Where one comments on a post. What is typed is kept until the server has taken it. */
+export function CommentForm({ postId }: { postId: string }) {
+  const session = useSession();
+  const { draft, change, forget } = useDraft(`comment on ${postId}`, { content: "" });
+  const [{ fetching, error }, createComment] = useMutation(CreateCommentDocument);
+  const [pathname] = useLocation();
+  const { content } = draft.fields;
+  if (session === null) {
+    return (
+      <p className="comment-invitation">
+        <Link href={`/signin?next=${encodeURIComponent(pathname)}`}>Sign in</Link> to comment.
+      </p>
+    );
+  }
+  const isEmpty = content.trim() === "";
+  const canSend = !isEmpty && !fetching && lengthOf(content) <= COMMENT_CHARS_MAX;
+  return (
+    <form
+      className="comment-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (canSend) {
+          void createComment({ input: { postId, content, idempotencyKey: draft.idempotencyKey } }).then((result) => {
+            if (result.error === undefined) {
+              forget();
+            }
+          });
+        }
+      }}
+    >
+      <TextArea
+        label="Your comment"
+        rows={4}
+        value={content}
+        charsMax={COMMENT_CHARS_MAX}
+        error={error === undefined || codeOf(error) === "UNAUTHENTICATED" ? undefined : messageOf(error)}
+        hint="Markdown, without HTML."
+        onText={(text) => { change({ content: text }); }}
+      />
+      <button type="submit" className="button" disabled={!canSend}>
+        {fetching ? "Sending…" : "Comment"}
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,38 @@
+import { useMutation } from "urql";
+import { useLocation } from "wouter";
+import { codeOf, messageOf } from "../api/errors.js";
+import { useSession } from "../api/session.js";
+import { counted } from "../ui/count.js";
+import { LikePostDocument, UnlikePostDocument } from "./like.generated.js";
+
+/** Likes at once, and takes it back if the server refuses. */
+export function LikeButton({ post }: { post: { id: string; likeCount: number; viewerHasLiked: boolean } }) {
+  const session = useSession();
+  const [liking, like] = useMutation(LikePostDocument);
+  const [unliking, unlike] = useMutation(UnlikePostDocument);
+  const [pathname, navigate] = useLocation();
+  const error = liking.error ?? unliking.error;
+  const isBusy = liking.fetching || unliking.fetching;
+  const toggle = (): void => {
+    if (session === null) {
+      navigate(`/signin?next=${encodeURIComponent(pathname)}`);
+    } else if (!isBusy) {
+      const input = { postId: post.id };
+      void (post.viewerHasLiked ? unlike({ input }) : like({ input }));
+    }
+  };
+  return (
+    <div className="like">
+      <button type="button" className="button button-plain" aria-pressed={post.viewerHasLiked} onClick={toggle}>
+        <svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true">
+          <path d="M12 20.5 4.2 12.9a5 5 0 0 1 7.1-7.1l.7.7.7-.7a5 5 0 0 1 7.1 7.1z" />
+        </svg>
+        {post.viewerHasLiked ? "Liked" : "Like"}
+      </button>
+      <span className="like-count" role="status">{counted(post.likeCount, "like")}</span>
+      {error !== undefined && codeOf(error) !== "UNAUTHENTICATED" && (
+        <span role="alert" className="field-error">{messageOf(error)}</span>
+      )}
+    </div>
+  );
+}

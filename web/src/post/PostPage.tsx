@@ -1,0 +1,106 @@
+import { useEffect, useEffectEvent, useRef } from "react";
+import { useMutation, useQuery, useSubscription } from "urql";
+import { Link, useLocation } from "wouter";
+import { useOnReconnect } from "../api/connection.js";
+import { messageOf } from "../api/errors.js";
+import { useSession } from "../api/session.js";
+import { usePageTitle } from "../app/page-title.js";
+import { Markdown } from "../markdown/Markdown.js";
+import { NotFoundPage } from "../not-found/NotFoundPage.js";
+import { Confirm } from "../ui/Confirm.js";
+import { Failure } from "../ui/Failure.js";
+import { SkeletonLines } from "../ui/Skeleton.js";
+import { When } from "../ui/When.js";
+import { COMMENTS_OF_PAGE } from "./comment-limits.js";
+import { Comments } from "./Comments.js";
+import { CommentsAddedDocument } from "./comments.generated.js";
+import { LikeButton } from "./LikeButton.js";
+import { DeletePostDocument, PostChangesDocument, PostPageDocument, type PostPageQuery } from "./post.generated.js";
+import "./post.css";
+
+export type ShownPost = NonNullable<PostPageQuery["post"]>;
+
+/** A post with its likes and comments, as they are now. */
+export default function PostPage({ params: { id = "" } }: { params: Readonly<Record<string, string | undefined>> }) {
+  const [{ data, error }, readAgain] = useQuery({
+    query: PostPageDocument,
+    variables: { id, firstComments: COMMENTS_OF_PAGE },
+    requestPolicy: "cache-and-network",
+  });
+  const refresh = (): void => {
+    readAgain({ requestPolicy: "network-only" });
+  };
+  useOnReconnect(refresh);
+  const post = data?.post;
+  usePageTitle(post?.title ?? null, post?.summary);
+  if (post != null) {
+    return <Post post={post} onEnded={refresh} />;
+  }
+  if (error?.networkError !== undefined) {
+    return <Failure error={error} onRetry={refresh} />;
+  }
+  return data === undefined && error === undefined ? <SkeletonLines lines={10} /> : <NotFoundPage what="post" />;
+}
+
+function Post({ post, onEnded }: { post: ShownPost; onEnded: () => void }) {
+  const { id, author } = post;
+  const isMine = useSession()?.user.id === author.id;
+  const [{ fetching: isLive }] = useSubscription({ query: PostChangesDocument, variables: { id } });
+  useSubscription({ query: CommentsAddedDocument, variables: { postId: id } });
+  useOnEnd(isLive, onEnded);
+  return (
+    <>
+      <article className="post">
+        <header>
+          <h1>{post.title}</h1>
+          <p className="post-meta">
+            <Link href={`/users/${author.id}`}>{author.username}</Link>
+            <span aria-hidden="true"> · </span>
+            <When date={post.creationDate} />
+          </p>
+        </header>
+        <Markdown text={post.content} />
+        <footer className="post-actions">
+          <LikeButton post={post} />
+          {isMine && <Own post={post} />}
+        </footer>
+      </article>
+      <Comments post={post} />
+    </>
+  );
+}
+
+/** The subscription to a post ends when the post is deleted. */
+function useOnEnd(isLive: boolean, onEnded: () => void): void {
+  const wasLive = useRef(false);
+  const ended = useEffectEvent(onEnded);
+  useEffect(() => {
+    if (wasLive.current && !isLive) {
+      ended();
+    }
+    wasLive.current = isLive;
+  }, [isLive]);
+}
+
+function Own({ post }: { post: ShownPost }) {
+  const [{ fetching, error }, deletePost] = useMutation(DeletePostDocument);
+  const [, navigate] = useLocation();
+  return (
+    <div className="post-own">
+      <Link className="button button-plain" href={`/posts/${post.id}/edit`}>Edit</Link>
+      <Confirm
+        label="Delete"
+        question="Delete this post with its comments and likes?"
+        isBusy={fetching}
+        onConfirm={() => {
+          void deletePost({ input: { postId: post.id } }).then((result) => {
+            if (result.error === undefined) {
+              navigate(`/users/${post.author.id}`, { replace: true });
+            }
+          });
+        }}
+      />
+      {error !== undefined && <p role="alert" className="field-error">{messageOf(error)}</p>}
+    </div>
+  );
+}

@@ -1,0 +1,88 @@
+import { useQuery } from "urql";
+import { Link } from "wouter";
+import { useSession } from "../api/session.js";
+import { usePageTitle } from "../app/page-title.js";
+import { NotFoundPage } from "../not-found/NotFoundPage.js";
+import { PostCard } from "../post/PostCard.js";
+import { Failure } from "../ui/Failure.js";
+import { More } from "../ui/More.js";
+import { Notice } from "../ui/Notice.js";
+import { useShownPages } from "../ui/remembered.js";
+import { SkeletonCards } from "../ui/Skeleton.js";
+import "./profile.css";
+import { ProfileDocument } from "./profile.generated.js";
+import { Rename } from "./Rename.js";
+
+/** Posts of one page of a profile. */
+const PAGE_POSTS = 20;
+
+/** A user and what they wrote. */
+export default function ProfilePage({ params: { id = "" } }: { params: Readonly<Record<string, string | undefined>> }) {
+  const [{ data, error }, readAgain] = useQuery({
+    query: ProfileDocument,
+    variables: { id, first: PAGE_POSTS },
+    requestPolicy: "cache-and-network",
+  });
+  const isMe = useSession()?.user.id === id;
+  const [pages, showMore] = useShownPages(`posts of ${id}`);
+  const user = data?.user;
+  usePageTitle(user?.username ?? null, user == null ? undefined : `What ${user.username} wrote.`);
+  if (user == null) {
+    if (error?.networkError !== undefined) {
+      return <Failure error={error} onRetry={() => { readAgain({ requestPolicy: "network-only" }); }} />;
+    }
+    return data === undefined && error === undefined ? <SkeletonCards cards={4} /> : <NotFoundPage what="user" />;
+  }
+  return (
+    <>
+      <header className="profile">
+        <h1>{user.username}</h1>
+        {isMe && <Rename userId={id} />}
+      </header>
+      {user.posts.nodes.length === 0 ? (
+        <Notice title={isMe ? "You have not written anything yet" : `${user.username} has not written anything yet`}>
+          {isMe && <Link className="button" href="/write">Write a post</Link>}
+        </Notice>
+      ) : (
+        <div className="cards">
+          <Posts userId={id} pages={pages} onMore={showMore} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function Posts({ userId, after, pages, onMore }: {
+  userId: string;
+  after?: string;
+  pages: number;
+  onMore: () => void;
+}) {
+  const [{ data, error }, readAgain] = useQuery({
+    query: ProfileDocument,
+    variables: { id: userId, first: PAGE_POSTS, ...(after === undefined ? {} : { after }) },
+  });
+  const posts = data?.user?.posts;
+  if (posts === undefined) {
+    return error === undefined ? (
+      <SkeletonCards cards={3} />
+    ) : (
+      <Failure error={error} onRetry={() => { readAgain({ requestPolicy: "network-only" }); }} />
+    );
+  }
+  const { nodes, pageInfo } = posts;
+  return (
+    <>
+      {nodes.map((post) => (
+        <PostCard key={post.id} post={post} hasAuthor={false} />
+      ))}
+      {pageInfo.hasNextPage && pageInfo.endCursor !== null && (
+        pages > 1 ? (
+          <Posts userId={userId} after={pageInfo.endCursor} pages={pages - 1} onMore={onMore} />
+        ) : (
+          <More label="Show older posts" onMore={onMore} />
+        )
+      )}
+    </>
+  );
+}

@@ -1,0 +1,53 @@
+import { useState } from "react";
+import { useMutation } from "urql";
+import { messageOf } from "../api/errors.js";
+import { renameSession } from "../api/session.js";
+import { TextField } from "../ui/Field.js";
+import { NameTravels } from "./NameTravels.js";
+import { RenameDocument } from "./profile.generated.js";
+
+const USERNAME_CHARS_MAX = 30;
+
+/** Gives oneself another name, and shows how the copies follow. */
+export function Rename({ userId }: { userId: string }) {
+  const [username, setUsername] = useState<string | null>(null);
+  const [renamed, setRenamed] = useState<string | null>(null);
+  const [{ fetching, error }, rename] = useMutation(RenameDocument);
+  return (
+    <div className="rename">
+      {username === null ? (
+        <button type="button" className="quiet" onClick={() => { setUsername(""); }}>Rename yourself</button>
+      ) : (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            void rename({ input: { username } }).then(({ data }) => {
+              if (data !== undefined) {
+                const taken = data.updateUser.user.username;
+                renameSession(taken);
+                setRenamed(taken);
+                setUsername(null);
+              }
+            });
+          }}
+        >
+          <TextField
+            label="New name"
+            value={username}
+            charsMax={USERNAME_CHARS_MAX}
+            hint="3 to 30 letters, digits, _, - and ."
+            error={error === undefined ? undefined : messageOf(error)}
+            autoComplete="username"
+            autoCapitalize="none"
+            spellCheck={false}
+            required
+            onText={setUsername}
+          />
+          <button type="submit" className="button" disabled={fetching}>{fetching ? "One moment…" : "Rename"}</button>{" "}
+          <button type="button" className="quiet" onClick={() => { setUsername(null); }}>Keep the name</button>
+        </form>
+      )}
+      {renamed !== null && <NameTravels key={renamed} userId={userId} username={renamed} />}
+    </div>
+  );
+}

@@ -1,0 +1,14 @@
+import type { CombinedError } from "@urql/core";
+import { messageOf } from "../api/errors.js";
+import { Notice } from "./Notice.js";
+
+/** A question that was not answered, and the way to ask it again. */
+export function Failure({ error, onRetry }: { error: CombinedError; onRetry: () => void }) {
+  const isNetwork = error.networkError !== undefined;
+  return (
+    <Notice title={isNetwork ? "The server could not be reached" : "That did not work"} kind="failure">
+      <p>{messageOf(error)}</p>
+      <button type="button" className="button" onClick={onRetry}>Try again</button>
+    </Notice>
+  );
+}

@@ -1,0 +1,77 @@
+import { useId, type InputHTMLAttributes, type TextareaHTMLAttributes } from "react";
+import { limitInWords, lengthOf } from "./limits.js";
+import "./field.css";
+
+interface FieldProps {
+  label: string;
+  /** What is wrong with what was typed. */
+  error?: string | undefined;
+  hint?: string;
+  /** The most characters that the server takes; how many are left is told as one types. */
+  charsMax?: number;
+  value: string;
+  onText: (text: string) => void;
+}
+
+/** A line to type into, with its label, its limit and what is wrong with it. */
+export function TextField({ label, error, hint, charsMax, value, onText, ...input }: FieldProps &
+  Omit<InputHTMLAttributes<HTMLInputElement>, "value">) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <input
+        {...input}
+        id={id}
+        value={value}
+        aria-describedby={`${id}-note`}
+        aria-invalid={error !== undefined || isTooLong(value, charsMax)}
+        onChange={(event) => { onText(event.target.value); }}
+      />
+      <Note id={`${id}-note`} error={error} hint={hint} value={value} charsMax={charsMax} />
+    </div>
+  );
+}
+
+/** Several lines to type into. */
+export function TextArea({ label, error, hint, charsMax, value, onText, ...area }: FieldProps &
+  Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, "value">) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <textarea
+        {...area}
+        id={id}
+        value={value}
+        aria-describedby={`${id}-note`}
+        aria-invalid={error !== undefined || isTooLong(value, charsMax)}
+        onChange={(event) => { onText(event.target.value); }}
+      />
+      <Note id={`${id}-note`} error={error} hint={hint} value={value} charsMax={charsMax} />
+    </div>
+  );
+}
+
+function Note({ id, error, hint, value, charsMax }: {
+  id: string;
+  error: string | undefined;
+  hint: string | undefined;
+  value: string;
+  charsMax: number | undefined;
+}) {
+  return (
+    <p id={id} className="field-note">
+      {error === undefined ? <span>{hint}</span> : <span role="alert" className="field-error">{error}</span>}
+      {charsMax !== undefined && (
+        <span className={isTooLong(value, charsMax) ? "field-limit field-error" : "field-limit"}>
+          {limitInWords(value, charsMax)}
+        </span>
+      )}
+    </p>
+  );
+}
+
+function isTooLong(value: string, charsMax: number | undefined): boolean {
+  return charsMax !== undefined && lengthOf(value) > charsMax;
+}

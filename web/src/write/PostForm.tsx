@@ -1,0 +1,62 @@
+import type { CombinedError } from "@urql/core";
+import type { ReactNode } from "react";
+import { codeOf, fieldOf, messageOf } from "../api/errors.js";
+import { TextArea, TextField } from "../ui/Field.js";
+import { lengthOf } from "../ui/limits.js";
+import "./write.css";
+
+const TITLE_CHARS_MAX = 200;
+const CONTENT_CHARS_MAX = 100_000;
+
+/** A post's title and text, as they are typed. */
+export function PostForm({ title, content, error, isSending, label, onChange, onSend, children }: {
+  title: string;
+  content: string;
+  error: CombinedError | undefined;
+  isSending: boolean;
+  label: string;
+  onChange: (fields: { title?: string; content?: string }) => void;
+  onSend: () => void;
+  children?: ReactNode;
+}) {
+  const fits = lengthOf(title) <= TITLE_CHARS_MAX && lengthOf(content) <= CONTENT_CHARS_MAX;
+  const canSend = fits && title.trim() !== "" && content.trim() !== "" && !isSending;
+  const field = fieldOf(error);
+  const errorAt = (name: string) => (error !== undefined && field === name ? messageOf(error) : undefined);
+  return (
+    <form
+      className="post-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (canSend) {
+          onSend();
+        }
+      }}
+    >
+      <TextField
+        label="Title"
+        value={title}
+        charsMax={TITLE_CHARS_MAX}
+        error={errorAt("title")}
+        autoComplete="off"
+        onText={(text) => { onChange({ title: text }); }}
+      />
+      <TextArea
+        label="Text"
+        rows={16}
+        value={content}
+        charsMax={CONTENT_CHARS_MAX}
+        error={errorAt("content")}
+        hint="Markdown, without HTML."
+        onText={(text) => { onChange({ content: text }); }}
+      />
+      {error !== undefined && field === undefined && codeOf(error) !== "UNAUTHENTICATED" && (
+        <p role="alert" className="field-error">{messageOf(error)}</p>
+      )}
+      <div className="post-form-actions">
+        <button type="submit" className="button" disabled={!canSend}>{isSending ? "Sending…" : label}</button>
+        {children}
+      </div>
+    </form>
+  );
+}

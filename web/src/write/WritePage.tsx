@@ -1,0 +1,51 @@
+import { useMutation } from "urql";
+import { Link, useLocation } from "wouter";
+import { useSession } from "../api/session.js";
+import { usePageTitle } from "../app/page-title.js";
+import { useDraft } from "../ui/draft.js";
+import { Notice } from "../ui/Notice.js";
+import { PostForm } from "./PostForm.js";
+import { CreatePostDocument } from "./write.generated.js";
+
+/** Writes a post. The draft stays on this device until the server has taken it. */
+export default function WritePage() {
+  usePageTitle("Write");
+  const session = useSession();
+  const { draft, change, forget, isKept } = useDraft("post", { title: "", content: "" });
+  const [{ fetching, error }, createPost] = useMutation(CreatePostDocument);
+  const [, navigate] = useLocation();
+  if (session === null) {
+    return (
+      <Notice title="Sign in to write">
+        <Link className="button" href="/signin?next=%2Fwrite">Sign in</Link>
+      </Notice>
+    );
+  }
+  return (
+    <>
+      <h1>Write</h1>
+      <PostForm
+        {...draft.fields}
+        error={error}
+        isSending={fetching}
+        label="Publish"
+        onChange={change}
+        onSend={() => {
+          void createPost({ input: { ...draft.fields, idempotencyKey: draft.idempotencyKey } }).then(({ data }) => {
+            if (data !== undefined) {
+              forget();
+              navigate(`/posts/${data.createPost.post.id}`);
+            }
+          });
+        }}
+      >
+        {isKept && (
+          <>
+            <button type="button" className="quiet" onClick={forget}>Discard</button>
+            <span className="post-form-draft">Draft kept on this device</span>
+          </>
+        )}
+      </PostForm>
+    </>
+  );
+}

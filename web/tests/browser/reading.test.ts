@@ -1,0 +1,108 @@
+/** Reading the blog without an account: feed, post, profile, and what is not there. */
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { baseUrl, launchBrowser, openPage, type Conduct } from "./browser.js";
+
+const FEED_POSTS_MAX = 100;
+
+let browser: Browser;
+let page: Page;
+let conduct: Conduct;
+
+beforeAll(async () => {
+  browser = await launchBrowser();
+});
+
+afterAll(async () => {
+  await browser.close();
+});
+
+afterEach(async () => {
+  expect(conduct.errors).toEqual([]);
+  expect(conduct.foreignRequests).toEqual([]);
+  await page.context().close();
+});
+
+async function open(path: string): Promise<void> {
+  ({ page, conduct } = await openPage(browser, path));
+}
+
+describe("a reader", () => {
+  test("goes on from the feed to a post and its author, and each page says what it cost", async () => {
+    await open("/");
+    await page.locator(".post-card").first().waitFor();
+    expect(await page.title()).toBe("Onehop");
+    expect(await charge()).toBeGreaterThan(0);
+
+    const title = await page.locator(".post-card h2").first().innerText();
+    await page.locator(".post-card h2 a").first().click();
+    await page.getByRole("heading", { level: 1, name: title }).waitFor();
+    await page.waitForFunction((expected) => document.title === `${expected} · Onehop`, title);
+    expect(await charge()).toBeGreaterThan(0);
+    await page.getByText("for this page").click();
+    await page.locator(".cost-operations td").filter({ hasText: "posts" }).first().waitFor();
+
+    const author = await page.locator(".post-meta a").innerText();
+    await page.locator(".post-meta a").click();
+    await page.getByRole("heading", { level: 1, name: author }).waitFor();
+    await page.locator(".post-card").first().waitFor();
+  });
+
+  test("scrolls to the end of the feed, and finds the place again when coming back", async () => {
+    await open("/");
+    const cards = page.locator(".post-card");
+    await cards.first().waitFor();
+    const end = page.locator(".feed-end");
+    for (let posts = 0; posts < FEED_POSTS_MAX && !(await end.isVisible()); posts += 20) {
+      const shown = await cards.count();
+      await page.evaluate(() => { scrollTo(0, document.body.scrollHeight); });
+      await page.waitForFunction(
+        (before) => document.querySelectorAll(".post-card").length > before || document.querySelector(".feed-end") !== null,
+        shown,
+      );
+    }
+    await end.waitFor();
+    expect(await cards.count()).toBe(FEED_POSTS_MAX);
+    const titles = await cards.locator("h2").allInnerTexts();
+    await cards.nth(70).locator("h2 a").click();
+    await page.locator(".post").waitFor();
+    await page.goBack();
+    await cards.nth(99).waitFor();
+    expect(await cards.locator("h2").allInnerTexts()).toEqual(titles);
+    await page.waitForFunction(() => scrollY > innerHeight);
+  });
+
+  test("is told what is not there", async () => {
+    for (const [path, title] of [
+      ["/nowhere", "There is no such page"],
+      ["/posts/nothing", "There is no such post"],
+      ["/users/nothing", "There is no such user"],
+    ] as const) {
+      expect((await fetch(baseUrl + path)).status, path).toBe(404);
+      ({ page, conduct } = await openPage(browser, "/"));
+      await page.evaluate((to) => { history.pushState(null, "", to); }, path);
+      await page.getByRole("heading", { name: title }).waitFor();
+      await page.waitForFunction(() => document.title.startsWith("No such"));
+      if (path !== "/users/nothing") {
+        await page.context().close();
+      }
+    }
+  });
+});
+
+describe("what previews a link", () => {
+  test("finds title and description of a post", async () => {
+    await open("/");
+    const path = await page.locator(".post-card h2 a").first().getAttribute("href");
+    const title = await page.locator(".post-card h2 a").first().innerText();
+    const html = await (await fetch(baseUrl + (path ?? ""))).text();
+    expect(html).toContain(`<title>${title.replaceAll("'", "&#39;")} · Onehop</title>`);
+    expect(html).toContain('property="og:description"');
+  });
+});
+
+/** What the page says it cost, in request units. */
+async function charge(): Promise<number> {
+  const text = await page.locator(".cost-sum").first().innerText();
+  return Number(text.replace(/ RU$/, "").replaceAll(",", ""));
+}

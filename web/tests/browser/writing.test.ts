@@ -1,0 +1,207 @@
+/** Writing with an account: from signing up to deleting, by mouse, by keyboard, and with what goes wrong in between. */
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { launchBrowser, openPage, type Conduct, type OpenOptions } from "./browser.js";
+import { author, freshName, PASSWORD, signUp } from "./people.js";
+
+let browser: Browser;
+let page: Page;
+let conduct: Conduct;
+
+beforeAll(async () => {
+  browser = await launchBrowser();
+});
+
+afterAll(async () => {
+  await browser.close();
+});
+
+afterEach(async () => {
+  expect(conduct.errors).toEqual([]);
+  expect(conduct.foreignRequests).toEqual([]);
+  await page.context().close();
+});
+
+async function open(path: string, options?: OpenOptions): Promise<void> {
+  ({ page, conduct } = await openPage(browser, path, options));
+}
+
+describe("somebody with an account", () => {
+  test("writes a post over a reload, edits it, and deletes it", async () => {
+    await open("/");
+    await signUp(page);
+    await page.getByRole("link", { name: "Write" }).click();
+    await page.getByLabel("Title").fill("A post with *stars*");
+    await page.getByLabel("Text").fill("Some **bold** words.\n\n<script>alert(1)</script>");
+    await page.reload();
+    expect(await page.getByLabel("Title").inputValue()).toBe("A post with *stars*");
+    await page.getByRole("button", { name: "Publish" }).click();
+    await page.getByRole("heading", { level: 1, name: "A post with *stars*" }).waitFor();
+    expect(await page.locator(".post .markdown strong").innerText()).toBe("bold");
+    expect(await page.locator(".post .markdown").innerText()).toContain("<script>alert(1)</script>");
+
+    await page.getByRole("link", { name: "Feed" }).click();
+    expect(await page.locator(".post-card h2").first().innerText()).toBe("A post with *stars*");
+    await page.locator(".post-card h2 a").first().click();
+
+    await page.getByRole("link", { name: "Edit" }).click();
+    await page.getByLabel("Title").fill("Edited");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("heading", { level: 1, name: "Edited" }).waitFor();
+
+    await page.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("group", { name: "Delete this post with its comments and likes?" }).getByRole("button", { name: "Delete" }).click();
+    await page.getByText("You have not written anything yet").waitFor();
+    await page.getByRole("link", { name: "Feed" }).click();
+    await page.locator(".post-card").first().waitFor();
+    expect(await page.locator(".post-card h2").filter({ hasText: "Edited" }).count()).toBe(0);
+  });
+
+  test("likes, comments and deletes the comment, and pages through many comments", async () => {
+    const somebody = await author();
+    const postId = await somebody.post("To be talked about");
+    for (let comment = 1; comment <= 22; comment += 1) {
+      await somebody.comment(postId, `Comment ${comment}`);
+    }
+    await open(`/posts/${postId}`);
+    await signUp(page);
+    await page.getByRole("button", { name: "Like" }).waitFor();
+    expect(new URL(page.url()).pathname).toBe(`/posts/${postId}`);
+    await page.getByRole("button", { name: "Like" }).click();
+    await page.getByRole("button", { name: "Liked", pressed: true }).waitFor();
+    await page.getByText("1 like", { exact: true }).waitFor();
+
+    expect(await page.locator(".comment").count()).toBe(20);
+    await page.getByRole("button", { name: "Show more comments" }).click();
+    await page.getByText("Comment 22", { exact: true }).waitFor();
+    await page.getByLabel("Your comment").fill("Comment 23");
+    await page.getByRole("button", { name: "Comment", exact: true }).click();
+    await page.locator(".comment").filter({ hasText: "Comment 23" }).waitFor();
+    await page.getByRole("heading", { name: "23 comments" }).waitFor();
+    expect(await page.getByLabel("Your comment").inputValue()).toBe("");
+
+    const mine = page.locator(".comment").filter({ hasText: "Comment 23" });
+    await mine.getByRole("button", { name: "Delete" }).click();
+    await mine.getByRole("group").getByRole("button", { name: "Delete" }).click();
+    await mine.waitFor({ state: "detached" });
+    await page.getByRole("heading", { name: "22 comments" }).waitFor();
+
+    await page.getByRole("button", { name: "Liked" }).click();
+    await page.getByText("0 likes", { exact: true }).waitFor();
+  });
+
+  test("renames herself and sees the name travel", async () => {
+    await open("/");
+    const username = await signUp(page);
+    await page.getByRole("link", { name: "Write" }).click();
+    await page.getByLabel("Title").fill("By a name");
+    await page.getByLabel("Text").fill("That will change.");
+    await page.getByRole("button", { name: "Publish" }).click();
+    await page.getByRole("heading", { level: 1, name: "By a name" }).waitFor();
+    await page.getByRole("link", { name: username, exact: true }).first().click();
+    await page.getByRole("button", { name: "Rename yourself" }).click();
+    await page.getByLabel("New name").fill(`${username}x`);
+    await page.getByRole("button", { name: "Rename" }).click();
+    await page.getByText("carry the new name").waitFor();
+    await page.getByText("All 1 copy looked at carry the new name.").waitFor();
+    await page.getByRole("heading", { level: 1, name: `${username}x` }).waitFor();
+  });
+
+  test("is told at its field what is wrong", async () => {
+    await open("/signin");
+    await page.getByRole("button", { name: "Sign up" }).click();
+    await page.getByLabel("Username").fill("a");
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByRole("button", { name: "Sign up", exact: true }).click();
+    await page.getByText("Username must have 3 to 30 characters, has 1.").waitFor();
+    expect(await page.getByLabel("Username").getAttribute("aria-invalid")).toBe("true");
+    await page.getByLabel("Username").fill(freshName());
+    await page.getByRole("button", { name: "Sign up", exact: true }).click();
+    await page.getByRole("link", { name: "Write" }).click();
+    await page.getByLabel("Title").fill("x".repeat(203));
+    await page.getByText("3 too many").waitFor();
+    await page.getByLabel("Text").fill("Short.");
+    expect(await page.getByRole("button", { name: "Publish" }).isDisabled()).toBe(true);
+  });
+
+  test("signs in again when the token has expired, and loses nothing that was typed", async () => {
+    const postId = await (await author()).post("For later");
+    await open(`/posts/${postId}`, { expectedStatuses: [401] });
+    await signUp(page);
+    await page.getByLabel("Your comment").fill("Typed before the token expired.");
+    await page.evaluate(() => {
+      const session = JSON.parse(localStorage.getItem("onehop:session") ?? "{}") as object;
+      localStorage.setItem("onehop:session", JSON.stringify({ ...session, accessToken: "expired" }));
+      dispatchEvent(new StorageEvent("storage", { key: "onehop:session" }));
+    });
+    await page.getByRole("button", { name: "Comment", exact: true }).click();
+    await page.getByRole("dialog", { name: "Sign in again" }).waitFor();
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByRole("dialog").getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(await page.getByLabel("Your comment").inputValue()).toBe("Typed before the token expired.");
+    await page.getByRole("button", { name: "Comment", exact: true }).click();
+    await page.locator(".comment").filter({ hasText: "Typed before the token expired." }).waitFor();
+  });
+
+  test("signs out, and in again, in every tab", async () => {
+    await open("/");
+    const username = await signUp(page);
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await other.getByRole("button", { name: "Sign out" }).waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await other.getByRole("link", { name: "Sign in" }).click();
+    await other.getByLabel("Username").fill(username.toUpperCase());
+    await other.getByLabel("Password").fill(PASSWORD);
+    await other.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.getByRole("link", { name: username, exact: true }).waitFor();
+  });
+
+  test("does all of it by keyboard", async () => {
+    await open("/");
+    const { keyboard } = page;
+    const reach = async (name: string, key = "Tab"): Promise<void> => {
+      for (let presses = 0; presses < 20; presses += 1) {
+        await keyboard.press(key);
+        const focused = await page.evaluate(() => {
+          const element = document.activeElement;
+          const label = element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement ? element.labels?.[0] : element;
+          return label?.textContent.trim() ?? "";
+        });
+        if (focused === name) {
+          return;
+        }
+      }
+      throw new Error(`${name} was not reached.`);
+    };
+    await page.locator(".post-card").first().waitFor();
+    await reach("Sign in");
+    await keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await reach("Sign up");
+    await keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Sign up" }).waitFor();
+    await reach("Username", "Shift+Tab");
+    const username = freshName();
+    await keyboard.type(username);
+    await reach("Password");
+    await keyboard.type(PASSWORD);
+    await keyboard.press("Enter");
+    await page.getByRole("link", { name: username, exact: true }).waitFor();
+    await page.getByRole("heading", { name: "Every read is one hop" }).waitFor();
+    await reach("Write", "Shift+Tab");
+    await keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Write" }).waitFor();
+    await reach("Title");
+    await keyboard.type("By keyboard");
+    await reach("Text");
+    await keyboard.type("Not one click.");
+    await reach("Publish");
+    await keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "By keyboard" }).waitFor();
+    await reach("Like");
+    await keyboard.press("Space");
+    await page.getByText("1 like", { exact: true }).waitFor();
+  });
+});
