@@ -1,6 +1,7 @@
 //! One opening of the storage engine: the database with its key spaces, until it is closed. Knows what the engine
 //! (fjall) does when it cannot write, and nothing of views.
 
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -20,6 +21,14 @@ const WAITING_MEMTABLES_MAX: usize = 2;
 const LOWEST_RUNS_MAX: usize = 25;
 /// Between two looks at what waits.
 const FLUSH_WAIT: Duration = Duration::from_millis(10);
+
+/// The file with which the engine ends the making of its directory, and the least it holds then, in bytes.
+const VERSION_FILE: &str = "version";
+const VERSION_BYTES_MIN: u64 = 4;
+/// The directory in which the engine makes one for each key space, its own first of all.
+const SPACES_DIRECTORY: &str = "keyspaces";
+/// The first journal.
+const FIRST_JOURNAL: &str = "0.jnl";
 
 const SPACES: [(Space, &str); 5] = [
     (Space::Ids, "ids"),
@@ -47,6 +56,7 @@ pub(super) struct Opened {
 
 impl Opened {
     pub(super) fn open(path: &Path, sizes: EngineSizes) -> Result<Self, fjall::Error> {
+        clear_unfinished(path)?;
         let database = Database::builder(path)
             .cache_size(sizes.cache_bytes)
             .max_journaling_size(JOURNAL_BYTES_MAX)
@@ -118,6 +128,34 @@ impl Opened {
     }
 }
 
+/// Clears away what is left of an engine whose process died while it made its directory: the engine (fjall 3.1) would
+/// not make it again over its own files, and takes it for its own only by the version file. A directory that holds any
+/// key space is left as it is, whatever else it lacks.
+fn clear_unfinished(path: &Path) -> io::Result<()> {
+    let version = path.join(VERSION_FILE);
+    let is_finished = found(version.metadata())?.is_some_and(|file| file.len() >= VERSION_BYTES_MIN);
+    if is_finished {
+        return Ok(());
+    }
+    let spaces = found(std::fs::read_dir(path.join(SPACES_DIRECTORY)))?;
+    if spaces.is_some_and(|mut entries| entries.next().is_some()) {
+        return Ok(());
+    }
+    for file in [path.join(FIRST_JOURNAL), version] {
+        found(std::fs::remove_file(file))?;
+    }
+    Ok(())
+}
+
+/// What was found, if it was there.
+fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// How a key space is made; it keeps its options from then on.
 fn options(space: Space, memtable_bytes: u64) -> KeyspaceCreateOptions {
     let options = KeyspaceCreateOptions::default()
@@ -130,5 +168,51 @@ fn options(space: Space, memtable_bytes: u64) -> KeyspaceCreateOptions {
         // Only ever read under keys that another space names, so a filter of the last level would always say yes.
         Space::Items => options.expect_point_read_hits(true),
         Space::Ids | Space::Meta => options,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const SIZES: EngineSizes = EngineSizes { cache_bytes: 1 << 20, memtable_bytes: 1 << 20 };
+
+    fn opens(directory: &Path) -> bool {
+        Opened::open(directory, SIZES).is_ok()
+    }
+
+    #[test]
+    fn a_directory_whose_making_was_cut_off_is_made_again() {
+        for has_version in [false, true] {
+            let directory = tempfile::tempdir().expect("a temporary directory");
+            fs::write(directory.path().join("lock"), "").expect("a lock file");
+            fs::create_dir(directory.path().join(SPACES_DIRECTORY)).expect("a directory");
+            fs::write(directory.path().join(FIRST_JOURNAL), "").expect("a journal");
+            if has_version {
+                fs::write(directory.path().join(VERSION_FILE), "").expect("an empty version file");
+            }
+            assert!(opens(directory.path()), "with a version file: {has_version}");
+            assert!(opens(directory.path()), "again, with a version file: {has_version}");
+        }
+    }
+
+    #[test]
+    fn a_directory_that_was_cut_off_before_its_first_key_space_goes_on() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        assert!(opens(directory.path()));
+        fs::remove_dir_all(directory.path().join(SPACES_DIRECTORY)).expect("the key spaces are removed");
+        fs::create_dir(directory.path().join(SPACES_DIRECTORY)).expect("a directory");
+        assert!(opens(directory.path()));
+    }
+
+    #[test]
+    fn data_without_a_version_file_is_left_alone() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        assert!(opens(directory.path()));
+        fs::remove_file(directory.path().join(VERSION_FILE)).expect("the version file is removed");
+        assert!(!opens(directory.path()));
+        assert!(directory.path().join(FIRST_JOURNAL).exists());
     }
 }
