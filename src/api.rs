@@ -2,6 +2,7 @@
 //! listens to no socket and reads no settings.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use axum::Router;
@@ -15,17 +16,22 @@ use crate::accounts::token::Tokens;
 use crate::app::App;
 use crate::blog::ids::{IdSource as _, RandomIds};
 use crate::blog::reads::{DataModel, ReadModels, Session};
+use crate::changefeed::Position;
 use crate::graphql::{
-    Executor, GlobalId, ProjectionStatus, ProjectionStatuses, SchemaOptions, Services, sdl,
+    Executor, GlobalId, ProjectionStatus, ProjectionStatuses, Recency, SchemaOptions, Services, sdl,
 };
 use crate::http::graphql_http::{GraphqlEndpoint, RequestLimits};
+use crate::http::graphql_service::InvalidPosition;
 use crate::http::health::{Readiness, UnreadyPart};
 use crate::http::live::LiveLimits;
 use crate::http::pages::{Known, PageHead, PageHeads, Pages, Subject};
 use crate::http::router::{Exposure, HttpParts, router};
 use crate::http::static_files::StaticFiles;
 use crate::http::variables::SdlError;
-use crate::store::{Fault, FaultKind, Ledger};
+use crate::store::{ContainerName, Fault, FaultKind, Ledger, Mark, Store};
+
+/// How long a query waits for the position that it names, unless the configuration says otherwise.
+pub const POSITION_WAIT_DEFAULT: Duration = Duration::from_secs(2);
 
 /// What the API needs beside the app.
 pub struct ApiParts {
@@ -46,6 +52,8 @@ pub struct ApiOptions {
     pub exposure: Exposure,
     /// Whether there is a playground.
     pub playground: bool,
+    /// How long a query waits for the position that it names.
+    pub position_wait: Duration,
 }
 
 impl Default for ApiOptions {
@@ -57,6 +65,7 @@ impl Default for ApiOptions {
             schema: SchemaOptions::default(),
             exposure: Exposure::default(),
             playground: true,
+            position_wait: POSITION_WAIT_DEFAULT,
         }
     }
 }
@@ -75,6 +84,7 @@ pub fn router_of(app: &Arc<App>, parts: ApiParts) -> Result<Router, SdlError> {
         attempts: Arc::new(Attempts::new(options.attempts)),
         tokens: tokens.clone(),
         projections: Arc::new(Statuses(Arc::clone(app))),
+        recency: Arc::new(ProcessorRecency { app: Arc::clone(app), wait_max: options.position_wait }),
         clock: Arc::clone(&app.clock),
         ids: Arc::new(RandomIds),
     };
@@ -180,5 +190,49 @@ impl PageHeads for Heads {
                 Known::Unavailable
             }
         }
+    }
+}
+
+/// What the processor and the store know of how recent the read models are.
+struct ProcessorRecency {
+    app: Arc<App>,
+    wait_max: Duration,
+}
+
+impl ProcessorRecency {
+    fn store(&self) -> &dyn Store {
+        &*self.app.store
+    }
+}
+
+#[async_trait]
+impl Recency for ProcessorRecency {
+    async fn position_after(&self, written: &[ContainerName]) -> Option<String> {
+        match self.app.processor.position_of(written).await {
+            Ok(position) => position.map(|position| position.encode()),
+            Err(fault) => {
+                tracing::warn!(error = %fault, "the position of a write cannot be said");
+                None
+            }
+        }
+    }
+
+    async fn reach(&self, position: &str) -> Result<bool, InvalidPosition> {
+        let position = Position::parse(position).map_err(|_| InvalidPosition)?;
+        match self.app.processor.reach(&position, self.wait_max).await {
+            Ok(reached) => Ok(reached),
+            Err(fault) => {
+                tracing::warn!(error = %fault, "a position cannot be waited for");
+                Ok(false)
+            }
+        }
+    }
+
+    fn last_write(&self) -> Option<u64> {
+        self.store().write_marks().map(|marks| marks.done())
+    }
+
+    fn is_unwritten_since(&self, mark: Mark, write: u64) -> bool {
+        self.store().write_marks().is_some_and(|marks| marks.is_unwritten_since(mark, write))
     }
 }

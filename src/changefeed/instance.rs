@@ -5,13 +5,14 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::{join_all, try_join_all};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use super::dead_letters::DeadLetters;
 use super::held::Held;
 use super::host::Host;
 use super::lease::{Lease, LeaseItem};
 use super::memo::Memos;
+use super::position::POSITION_WAITS_MAX;
 use super::projection::Projection;
 use super::reader::{RangeReader, Turned};
 use super::runner::{PageError, Runner};
@@ -25,6 +26,10 @@ pub(super) struct Instance {
     pub(super) pending: PendingCache,
     /// Held for a tick. When the last one that succeeded began (Unix ms).
     pub(super) ticked: tokio::sync::Mutex<Option<i64>>,
+    /// Changes whenever a reader has worked on a page.
+    pub(super) progress: watch::Sender<u64>,
+    /// Held by those who wait for a position.
+    pub(super) position_waits: Semaphore,
     known: Mutex<Arc<Vec<KnownLease>>>,
 }
 
@@ -54,6 +59,8 @@ impl Instance {
             held: Held::default(),
             pending: PendingCache::default(),
             ticked: tokio::sync::Mutex::default(),
+            progress: watch::Sender::default(),
+            position_waits: Semaphore::new(POSITION_WAITS_MAX),
             known: Mutex::new(Arc::new(known.concat())),
             host,
         })
@@ -70,7 +77,9 @@ impl Instance {
 
     /// Has a reader work on one page.
     pub(super) async fn step(&self, reader: &Arc<RangeReader>) -> Result<Stepped, PageError> {
-        match reader.run_once().await {
+        let turned = reader.run_once().await;
+        self.progress.send_modify(|pages| *pages = pages.wrapping_add(1));
+        match turned {
             Ok(Turned::Page { changes, drained }) => Ok(Stepped::Page { changes, drained }),
             Ok(Turned::Split(children)) => {
                 self.go_on_in(reader, children);

@@ -53,7 +53,7 @@
 //! `projection` and `request` are what a projection sees; `page` and `runner` how a change is worked on. `reader` is
 //! who reads a range, under a `lease`, which is in the `hold` of this process. `tick` is how leases come and go: `coverage`
 //! says which there have to be and `balance` whose they are, both pure. `follow` are the tasks; `processor`, `status`,
-//! `rebuild` and `parked` what can be asked from outside. `tail` stands beside all that: a reader without leases, for a
+//! `position`, `rebuild` and `parked` what can be asked from outside. `tail` stands beside all that: a reader without leases, for a
 //! process that only wants to hear what is written.
 
 mod balance;
@@ -70,6 +70,7 @@ mod memo;
 mod notes;
 mod page;
 mod parked;
+mod position;
 mod processor;
 mod projection;
 mod range_feed;
@@ -87,6 +88,7 @@ pub use containers::{DEAD_LETTERS, LEASES, SPECS};
 pub use dead_letters::{DeadLetterItem, PARKED_ITEMS_MAX, ParkedItem};
 pub use lease::{LeaseItem, SavedNote};
 pub use parked::{DEAD_LETTERS_LISTED_MAX, DeadLetterList, DeadLetterSummary};
+pub use position::{InvalidPosition, POSITION_BYTES_MAX, POSITION_WAITS_MAX, Position};
 pub use processor::{Processor, ProcessorError};
 pub use projection::{IntendedWrite, Projection, ProjectionError, Step, Turn};
 pub use rebuild::{RebuildProgress, ReplayReport};

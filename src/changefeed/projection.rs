@@ -30,6 +30,12 @@ pub trait Projection: Send + Sync + 'static {
         None
     }
 
+    /// The containers to which it writes what other projections are to follow: who waits for the read models waits
+    /// for those, too. None of them may lead back to its source.
+    fn feeds(&self) -> &'static [ContainerName] {
+        &[]
+    }
+
     /// How many logical partitions may be worked on at the same time by all readers of this process together, where
     /// that is fewer than the processor's own bound: 1 for a projection whose changes all write to one logical partition.
     fn concurrent_partitions_max(&self) -> usize {

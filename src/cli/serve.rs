@@ -106,6 +106,7 @@ impl Serve {
             },
             exposure: self.exposure.exposure(self.serve.listen)?,
             playground: self.exposure.playground(),
+            position_wait: self.limits.position_wait(),
         })
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::CallerSettings;
+use crate::api::POSITION_WAIT_DEFAULT;
 use crate::http::admission::{AdmissionLimits, EXECUTING_MAX, WAITING_MAX};
 use crate::http::document_limits::{
     DOCUMENT_ALIASES_MAX, DOCUMENT_BYTES_MAX, DOCUMENT_DEPTH_MAX, DOCUMENT_DIRECTIVES_MAX,
@@ -215,6 +216,16 @@ pub struct LimitSettings {
     )]
     pub request_seconds: u32,
 
+    /// Milliseconds that a query waits for the position that it names
+    #[arg(
+        long,
+        value_name = "MILLISECONDS",
+        env = "ONEHOP_POSITION_WAIT_MS",
+        default_value_t = POSITION_WAIT_DEFAULT.as_millis() as u32,
+        value_parser = clap::value_parser!(u32).range(0..=30_000)
+    )]
+    pub position_wait_ms: u32,
+
     /// Connections that are served at once, beside those that stay open
     #[arg(
         long,
@@ -270,6 +281,12 @@ impl LimitSettings {
             callers: callers.limits(),
             timeout: seconds(self.request_seconds),
         }
+    }
+
+    /// How long a query waits for the position that it names.
+    #[must_use]
+    pub fn position_wait(&self) -> Duration {
+        Duration::from_millis(u64::from(self.position_wait_ms))
     }
 
     fn documents(&self) -> DocumentLimits {

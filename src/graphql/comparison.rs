@@ -157,6 +157,8 @@ pub(super) async fn compare(
     first: i32,
 ) -> Result<Vec<ReadPlan>> {
     let question = request.question(id, first)?;
+    // How long it takes is part of the answer.
+    scope.ledger().touch_more();
     let mut plans = Vec::with_capacity(plan::ReadPlan::ALL.len());
     for way in plan::ReadPlan::ALL {
         // Its own ledger and its own lookups: what one plan has read does not spare another its reads.

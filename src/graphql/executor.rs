@@ -1,13 +1,18 @@
 //! Runs requests: says how complex they are, finds out who asks, executes, and says what the request was charged.
 //!
 //! A client that sends `"extensions": {"operations": true}` beside its query is told each kind of operation on the
-//! store in `extensions.operations`; `extensions.requestCharge` is in every response.
+//! store in `extensions.operations`; `extensions.requestCharge` is in every response. A mutation's has the position that read
+//! models reach with its writes in `extensions.position`, and a query that sends one is told in `extensions.reached` whether
+//! they had.
 
+use std::any::TypeId;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_graphql::indexmap::IndexMap;
-use async_graphql::parser::types::{ExecutableDocument, OperationDefinition, Selection, SelectionSet};
+use async_graphql::parser::types::{
+    ExecutableDocument, OperationDefinition, OperationType, Selection, SelectionSet,
+};
 use async_graphql::{Name, PathSegment, Request, Response, ServerError, Value, Variables, to_value};
 use async_trait::async_trait;
 use futures::stream::BoxStream;
@@ -20,16 +25,23 @@ use super::scope::{RequestScope, Services};
 use super::{BlogSchema, SchemaOptions, live_schema, schema, subscription};
 use crate::accounts::{AuthenticationError, Authenticator, ExternalIdentity, Identity, Verified};
 use crate::blog::commands::{CommandError, ExternalSubject};
+use crate::blog::containers::{POSTS, USERS};
 use crate::blog::ids::UserId;
 use crate::http::document::Document;
 use crate::http::document_limits::LEVELS_MAX;
-use crate::http::graphql_service::{Account, Caller, Free, GraphqlService, RequestRejection};
+use crate::http::etag::ReadTrace;
+use crate::http::graphql_request::POSITION;
+use crate::http::graphql_service::{
+    Account, Caller, Free, GraphqlService, InvalidPosition, Reached, RequestRejection,
+};
 use crate::http::limit_exceeded::LimitExceeded;
 use crate::http::variables::SdlError;
-use crate::store::Ledger;
+use crate::store::{Ledger, Mark};
 
 /// The name by which a request asks for its operations, and by which the response tells them.
 const OPERATIONS: &str = "operations";
+/// Whether what was read had reached the position that the request named.
+const REACHED: &str = "reached";
 /// What a response's reads and writes were charged, in request units.
 const REQUEST_CHARGE: &str = "requestCharge";
 
@@ -79,16 +91,28 @@ impl Executor {
     }
 
     async fn execute_on(&self, account: &dyn Account, request: Request, viewer: Option<UserId>) -> Response {
-        let scope = RequestScope::new(Arc::clone(&self.services), viewer, Ledger::new());
-        self.run(account, request, scope).await
+        let ledger = ledger_for(&request);
+        self.run(account, request, viewer, ledger).await
     }
 
-    async fn run(&self, account: &dyn Account, mut request: Request, scope: RequestScope) -> Response {
+    async fn run(
+        &self,
+        account: &dyn Account,
+        mut request: Request,
+        viewer: Option<UserId>,
+        ledger: Ledger,
+    ) -> Response {
+        let reached = data_of::<Reached>(&request).copied();
+        // Where other processes write, what they have projected shows in the latest commit and not before.
+        let services = if reached.is_some() { &self.live_services } else { &self.services };
+        let scope = RequestScope::new(Arc::clone(services), viewer, ledger);
+        let trace = data_of::<Arc<ReadTrace>>(&request).cloned();
         let tells_operations = tells_operations(&request);
         let root = match prepare(&mut request) {
             Ok(root) => root,
             Err(error) => return refused(error, &scope, tells_operations),
         };
+        let writes = is_mutation(&mut request);
         let scope = Arc::new(scope);
         let mut charged = Charged { account, scope: Arc::clone(&scope), is_finished: false };
         request.data.insert(Arc::clone(&scope));
@@ -96,7 +120,29 @@ impl Executor {
         charged.is_finished = true;
         complete(&mut response, &root);
         tell_charges(&mut response, scope.ledger(), tells_operations);
+        if let Some(Reached(reached)) = reached {
+            response.extensions.insert(REACHED.to_owned(), Value::from(reached));
+        }
+        if writes {
+            self.tell_position(&mut response, scope.ledger()).await;
+        }
+        if let (Some(trace), Some(marks)) = (trace, scope.ledger().touched()) {
+            trace.set(marks.into_iter().map(|mark| mark.0).collect());
+        }
         response
+    }
+
+    /// Says when the read models hold what a mutation wrote.
+    async fn tell_position(&self, response: &mut Response, ledger: &Ledger) {
+        let recency = &self.services.recency;
+        let position = match recency.position_after(&ledger.written()).await {
+            // A repeated command may have written nothing that matters, and its first run everything.
+            None => recency.position_after(&[POSTS, USERS]).await,
+            some => some,
+        };
+        if let Some(position) = position {
+            response.extensions.insert(POSITION.to_owned(), Value::from(position));
+        }
     }
 
     /// Who bears a token.
@@ -170,14 +216,13 @@ impl GraphqlService for Executor {
         bearer: Option<&str>,
         account: &dyn Account,
     ) -> Result<Response, RequestRejection> {
-        let ledger = Ledger::new();
+        let ledger = ledger_for(&request);
         let viewer = match bearer {
             Some(bearer) => Some(self.viewer(bearer, &ledger).await?.bearer),
             None => None,
         };
         account.open(viewer.map(|viewer| viewer.to_string()).as_deref())?;
-        let scope = RequestScope::new(Arc::clone(&self.services), viewer, ledger);
-        Ok(self.run(account, request, scope).await)
+        Ok(self.run(account, request, viewer, ledger).await)
     }
 
     async fn authenticate(&self, bearer: &str) -> Result<Caller, RequestRejection> {
@@ -202,6 +247,18 @@ impl GraphqlService for Executor {
         caller: Option<&Caller>,
     ) -> Result<BoxStream<'static, Response>, Response> {
         self.subscribe_as(request, caller.and_then(|caller| user_id(&caller.id))).await
+    }
+
+    async fn reach(&self, position: &str) -> Result<bool, InvalidPosition> {
+        self.services.recency.reach(position).await
+    }
+
+    fn last_write(&self) -> Option<u64> {
+        self.services.recency.last_write()
+    }
+
+    fn is_unwritten_since(&self, mark: u32, write: u64) -> bool {
+        self.services.recency.is_unwritten_since(Mark(mark), write)
     }
 
     fn is_personal(&self, document: &ExecutableDocument) -> bool {
@@ -229,6 +286,16 @@ impl Drop for Charged<'_> {
     }
 }
 
+/// What travels with a request, if it does.
+fn data_of<T: Send + Sync + 'static>(request: &Request) -> Option<&T> {
+    request.data.get(&TypeId::of::<T>())?.downcast_ref()
+}
+
+/// A ledger that remembers what is read, if the request wants to know.
+fn ledger_for(request: &Request) -> Ledger {
+    if data_of::<Arc<ReadTrace>>(request).is_some() { Ledger::remembering() } else { Ledger::new() }
+}
+
 fn user_id(text: &str) -> Option<UserId> {
     Uuid::try_parse(text).ok().map(UserId)
 }
@@ -252,6 +319,13 @@ pub(super) fn prepare(request: &mut Request) -> Result<Vec<Name>, ServerError> {
     })?;
     let operation = operation(document, name.as_deref());
     Ok(operation.map(|operation| root_keys(document, operation)).unwrap_or_default())
+}
+
+/// Whether the operation that will run is a mutation.
+fn is_mutation(request: &mut Request) -> bool {
+    let name = request.operation_name.clone();
+    let operation = request.parsed_query().ok().and_then(|document| operation(document, name.as_deref()));
+    operation.is_some_and(|operation| operation.ty == OperationType::Mutation)
 }
 
 /// The response keys that an operation selects at its root, in order, with fragments written out.

@@ -24,6 +24,7 @@ mod payloads;
 mod post;
 mod projections;
 mod query;
+mod recency;
 mod scope;
 mod subscribe;
 mod subscription;
@@ -35,6 +36,7 @@ use async_graphql::{SDLExportOptions, Schema, SchemaBuilder};
 pub use executor::Executor;
 pub use ids::{GlobalId, InvalidId};
 pub use projections::{ProjectionStatus, ProjectionStatuses};
+pub use recency::Recency;
 pub use scope::Services;
 
 use crate::http::graphql_service::COMPLEXITY_MAX;

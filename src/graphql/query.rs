@@ -120,6 +120,7 @@ impl Query {
     /// Where each change feed projection stands.
     async fn projections(&self, ctx: &Context<'_>) -> Result<Vec<ProjectionStatus>> {
         let scope = scope::of(ctx);
+        scope.ledger().touch_more();
         scope.services().projections.statuses().await.map_err(|fault| scope.fault(&fault))
     }
 }

@@ -6,6 +6,7 @@ use async_graphql::{ContextBase, Error};
 
 use super::errors::{self, Code};
 use super::projections::ProjectionStatuses;
+use super::recency::Recency;
 use crate::accounts::attempts::Attempts;
 use crate::accounts::token::Tokens;
 use crate::blog::commands::Commands;
@@ -28,6 +29,7 @@ pub struct Services {
     /// Issues the tokens of those who sign in.
     pub tokens: Tokens,
     pub projections: Arc<dyn ProjectionStatuses>,
+    pub recency: Arc<dyn Recency>,
     pub clock: Arc<dyn Clock>,
     /// Where the ids come from under which faults are logged.
     pub ids: Arc<dyn IdSource>,

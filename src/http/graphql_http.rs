@@ -5,10 +5,10 @@
 //! service. What the fields mean is the service's affair. The media types are in [`media_type`](super::media_type), the
 //! statuses in [`graphql_response`](super::graphql_response).
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::hash_map::RandomState, hash::BuildHasher, sync::Arc, time::Duration};
 
 use async_graphql::{
-    Request, Response as Execution,
+    Request, Response as Execution, Value,
     parser::types::{ExecutableDocument, OperationType},
 };
 use axum::{
@@ -30,9 +30,9 @@ use super::{
     document::{Document, Documents, select_operation},
     document_limits::DocumentLimits,
     document_size::DocumentSize,
-    graphql_request::{Asked, BodyLimits},
+    graphql_request::{Asked, BodyLimits, POSITION},
     graphql_response::{Encoded, Refusal, executed, executed_batch},
-    graphql_service::{Account as _, Caller, GraphqlService, RequestRejection},
+    graphql_service::{Account as _, Caller, GraphqlService, InvalidPosition, Reached, RequestRejection},
     media_type::{ResponseType, is_json_request},
     variables::{InputTypes, SdlError},
 };
@@ -73,6 +73,8 @@ pub struct GraphqlEndpoint {
     admission: Admission,
     budgets: Arc<Budgets>,
     allowed_origins: Vec<HeaderValue>,
+    /// Tells the tags of this process from those of others.
+    process: u64,
 }
 
 /// What is sent for one answer: one request, or several in a batch.
@@ -101,6 +103,7 @@ impl GraphqlEndpoint {
             admission: Admission::new(limits.admission),
             budgets: Arc::new(Budgets::new(limits.callers, Arc::new(SystemClock))),
             allowed_origins: Vec::new(),
+            process: RandomState::new().hash_one("process"),
         })
     }
 
@@ -124,7 +127,9 @@ impl GraphqlEndpoint {
     /// Answers one HTTP request.
     pub async fn handle(&self, request: HttpRequest<Body>) -> Response<Body> {
         let bill = self.bill(request.headers(), request.extensions());
+        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         let mut response = match ResponseType::negotiate(request.headers()) {
+            Some(media_type) if is_read => self.handle_read(request, media_type, &bill).await,
             Some(media_type) => self.answer_with(self.in_time(self.answer(request, &bill)).await, media_type),
             None => Refusal::NotAcceptable.into_response(ResponseType::Json),
         };
@@ -205,7 +210,7 @@ impl GraphqlEndpoint {
         if is_forged(&head.method, &head.headers, &self.allowed_origins) {
             return Err(Refusal::Forged);
         }
-        let asked = self.read(&head, body, is_read_only).await?;
+        let asked = self.read(&head, body, is_read_only).await?.at_position_of(&head.headers)?;
         let bearer = bearer_token(&head.headers)?.map(str::to_owned);
         Ok(Received { asked, is_read_only, bearer })
     }
@@ -227,8 +232,13 @@ impl GraphqlEndpoint {
         bearer: Option<&str>,
         bill: &Bill,
     ) -> Result<Vec<Result<Execution, Refusal>>, Refusal> {
-        let checked: Vec<_> =
-            requests.into_iter().map(|request| self.check_for_one_answer(request, false)).collect();
+        let mut checked: Vec<_> = Vec::with_capacity(requests.len());
+        for request in requests {
+            checked.push(match self.check_for_one_answer(request, false) {
+                Ok(one) => self.at_position(one).await,
+                Err(refusal) => Err(refusal),
+            });
+        }
         let fitting = || checked.iter().filter_map(|checked| checked.as_ref().ok());
         let size = fitting().fold(DocumentSize::default(), |size, checked| size.and(checked.document.size));
         self.documents.limits().check(&size)?;
@@ -251,7 +261,11 @@ impl GraphqlEndpoint {
         Ok(responses)
     }
 
-    fn check_for_one_answer(&self, request: Request, is_read_only: bool) -> Result<Checked, Refusal> {
+    pub(super) fn check_for_one_answer(
+        &self,
+        request: Request,
+        is_read_only: bool,
+    ) -> Result<Checked, Refusal> {
         let checked = self.check(request, is_read_only)?;
         if checked.kind == OperationType::Subscription { Err(Refusal::Subscription) } else { Ok(checked) }
     }
@@ -280,8 +294,21 @@ impl GraphqlEndpoint {
         bill: &Bill,
     ) -> Result<Execution, Refusal> {
         open_anonymous(bill, bearer)?;
+        let checked = self.at_position(checked).await?;
         let _admitted = self.admission.admit(checked.complexity).await?;
         self.execute_admitted(checked, bearer, bill).await
+    }
+
+    /// Has a query wait for the position that it names.
+    async fn at_position(&self, mut checked: Checked) -> Result<Checked, Refusal> {
+        if checked.kind == OperationType::Query
+            && let Some(position) = checked.request.extensions.get(POSITION)
+        {
+            let Value::String(position) = position else { return Err(InvalidPosition.into()) };
+            let reached = self.service.reach(position).await?;
+            checked.request.data.insert(Reached(reached));
+        }
+        Ok(checked)
     }
 
     async fn execute_admitted(
@@ -303,6 +330,7 @@ impl GraphqlEndpoint {
         bill: &Bill,
     ) -> Result<Execution, Refusal> {
         bill.open(caller.map(|caller| caller.id.as_str()))?;
+        let checked = self.at_position(checked).await?;
         let _admitted = self.admission.admit(checked.complexity).await?;
         let (request, completion) = checked.into_parts();
         let execution = self.service.execute_for(request.data(bill.network()), caller, bill).await;
@@ -338,6 +366,11 @@ impl GraphqlEndpoint {
             self.output_types.complete(&document.definitions, operation, &mut execution);
         }
         execution
+    }
+
+    /// Tells the entity tags of this process from those of others.
+    pub(super) fn process(&self) -> u64 {
+        self.process
     }
 
     /// Who executes.

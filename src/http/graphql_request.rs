@@ -3,8 +3,12 @@
 
 use std::{fmt, time::Duration};
 
-use async_graphql::{Extensions, Request, Variables};
-use axum::{body::Body, extract::Query, http::Uri};
+use async_graphql::{Extensions, Request, Value, Variables};
+use axum::{
+    body::Body,
+    extract::Query,
+    http::{HeaderMap, HeaderName, Uri},
+};
 use bytes::{Bytes, BytesMut};
 use futures::TryStreamExt;
 use serde::{
@@ -13,7 +17,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::{json_size::VariableLimits, limit_exceeded::LimitExceeded};
+use super::{graphql_service::InvalidPosition, json_size::VariableLimits, limit_exceeded::LimitExceeded};
 
 /// The largest body in bytes.
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -23,6 +27,12 @@ pub const BODY_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// How many requests a body may hold as a batch: none.
 pub const BATCH_MAX: usize = 0;
+
+/// The extension of a request that names a position, and of a mutation's response that gives one.
+pub const POSITION: &str = "position";
+
+/// The header that does the same.
+pub const POSITION_HEADER: HeaderName = HeaderName::from_static("onehop-position");
 
 /// How many times the limit of a body is read and thrown away before the answer, so that a client that
 /// writes before it reads sees the answer and not a broken connection.
@@ -200,6 +210,25 @@ impl BodyLimits {
                 serde_json::from_str(json).map_err(|source| MalformedRequest::Parameter { name, source })
             }
         }
+    }
+}
+
+impl Asked {
+    /// The same, at the position that a header names, unless a request names one itself.
+    ///
+    /// # Errors
+    /// The header is not plain text.
+    pub(super) fn at_position_of(mut self, headers: &HeaderMap) -> Result<Self, InvalidPosition> {
+        let Some(position) = headers.get(POSITION_HEADER) else { return Ok(self) };
+        let position = position.to_str().map_err(|_| InvalidPosition)?;
+        let requests = match &mut self {
+            Self::One(request) => std::slice::from_mut(&mut **request),
+            Self::Batch(requests) => requests,
+        };
+        for request in requests {
+            request.extensions.entry(POSITION.to_owned()).or_insert_with(|| Value::from(position));
+        }
+        Ok(self)
     }
 }
 

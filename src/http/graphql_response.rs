@@ -7,7 +7,7 @@ use async_graphql::{ErrorExtensionValues, Response as Execution, ServerError, Va
 use axum::{
     body::Body,
     http::{
-        HeaderValue, Response, StatusCode,
+        HeaderMap, HeaderValue, Response, StatusCode,
         header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
     },
 };
@@ -19,8 +19,8 @@ use super::{
     admission::{Overloaded, RETRY_AFTER as OVERLOADED_RETRY_AFTER},
     callers::whole_seconds,
     document::{DocumentError, OperationError},
-    graphql_request::MalformedRequest,
-    graphql_service::RequestRejection,
+    graphql_request::{MalformedRequest, POSITION, POSITION_HEADER},
+    graphql_service::{InvalidPosition, RequestRejection},
     limit_exceeded::LimitExceeded,
     media_type::ResponseType,
 };
@@ -74,6 +74,9 @@ pub enum Refusal {
     BatchOfStreams,
     #[error("A page of this origin may not open a WebSocket here.")]
     ForeignOrigin,
+    /// The position that a request waits for.
+    #[error("extensions.position {0}.")]
+    Position(#[from] InvalidPosition),
     #[error("This server has as many open connections as it can serve: try again later.")]
     ConnectionsFull,
     #[error("The request took longer than {0:?}.")]
@@ -184,6 +187,7 @@ impl Refusal {
                 (Kind::RequestError, "GRAPHQL_VALIDATION_FAILED")
             }
             Self::Subscription
+            | Self::Position(_)
             | Self::Document(DocumentError::Syntax(_))
             | Self::Operation(_)
             | Self::Schema(_) => (Kind::RequestError, "BAD_USER_INPUT"),
@@ -201,6 +205,7 @@ impl Refusal {
 
     fn into_error(self, code: &'static str) -> ServerError {
         let retry_after = self.retry_after();
+        let is_position = matches!(self, Self::Position(_));
         let mut error = match self {
             Self::Schema(error) | Self::Document(DocumentError::Syntax(error)) => error,
             Self::OverLimit(exceeded)
@@ -220,23 +225,50 @@ impl Refusal {
         if let Some(delay) = retry_after {
             extensions.set(RETRY_AFTER_MS, u64::try_from(delay.as_millis()).unwrap_or(u64::MAX));
         }
+        if is_position {
+            extensions.set("field", "extensions.position");
+        }
         error
     }
 }
 
 /// The response of an execution.
 pub fn executed(execution: Execution, media_type: ResponseType) -> Response<Body> {
-    let status = match media_type {
-        ResponseType::GraphqlResponse if is_request_error(&execution) => {
-            request_error_status(&execution.errors)
+    ExecutedResponse::of(execution, media_type).into_response(media_type)
+}
+
+/// The response of an execution, not yet put together.
+pub(super) struct ExecutedResponse {
+    status: StatusCode,
+    headers: HeaderMap,
+    retry_after: Option<Duration>,
+    pub(super) body: Vec<u8>,
+}
+
+impl ExecutedResponse {
+    pub(super) fn of(execution: Execution, media_type: ResponseType) -> Self {
+        let status = match media_type {
+            ResponseType::GraphqlResponse if is_request_error(&execution) => {
+                request_error_status(&execution.errors)
+            }
+            _ => StatusCode::OK,
+        };
+        let mut headers = execution.http_headers.clone();
+        if let Some(Value::String(position)) = execution.extensions.get(POSITION)
+            && let Ok(position) = HeaderValue::from_str(position)
+        {
+            headers.insert(POSITION_HEADER, position);
         }
-        _ => StatusCode::OK,
-    };
-    let (headers, retry_after) = (execution.http_headers.clone(), retry_after_of(&execution.errors));
-    let mut response = respond(status, media_type, body_of(execution));
-    response.headers_mut().extend(headers);
-    tell_retry_after(&mut response, retry_after);
-    response
+        let retry_after = retry_after_of(&execution.errors);
+        Self { status, headers, retry_after, body: body_of(execution) }
+    }
+
+    pub(super) fn into_response(self, media_type: ResponseType) -> Response<Body> {
+        let mut response = respond(self.status, media_type, self.body);
+        response.headers_mut().extend(self.headers);
+        tell_retry_after(&mut response, self.retry_after);
+        response
+    }
 }
 
 /// The response of a batch, in the order of its requests. Each says for itself what became of it.
@@ -388,7 +420,7 @@ fn encode(body: &ResponseBody<'_>) -> Vec<u8> {
     bytes
 }
 
-/// No response is stored: it may hold what only its viewer may read, and its read models move on.
+/// Unless it says otherwise, no response is stored: it may hold what only its viewer may read, and its read models move on.
 fn respond(status: StatusCode, media_type: ResponseType, body: Vec<u8>) -> Response<Body> {
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;

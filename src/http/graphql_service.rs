@@ -65,6 +65,17 @@ pub trait GraphqlService: Send + Sync + 'static {
         caller: Option<&Caller>,
     ) -> Result<BoxStream<'static, Response>, Response>;
 
+    /// Waits, up to a limit, until what is read has reached a position that a mutation's response gave, and says whether
+    /// it has. Asked before it is the request's turn to be executed, which then carries [`Reached`].
+    async fn reach(&self, position: &str) -> Result<bool, InvalidPosition>;
+
+    /// The number of the last write that every execution sees which begins now; `None` where that is not known. A request
+    /// that carries an `Arc` of a [`ReadTrace`](super::etag::ReadTrace) is told what its answer depends on.
+    fn last_write(&self) -> Option<u64>;
+
+    /// Whether what this mark of a trace stands for was not written to after the write with this number.
+    fn is_unwritten_since(&self, mark: u32, write: u64) -> bool;
+
     /// Whether two callers may get different events from a subscription of this document.
     fn is_personal(&self, document: &ExecutableDocument) -> bool;
 }
@@ -92,6 +103,15 @@ impl Account for Free {
 
     fn charge(&self, _request_charge: f64) {}
 }
+
+/// Whether what is read has reached the position that the request named. In the data of a request that named one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reached(pub bool);
+
+/// A text that is no position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("is no position that this server gave out")]
+pub struct InvalidPosition;
 
 /// Somebody whose token is good.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use axum::{
     extract::Request,
     http::{
         HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri,
-        header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER},
+        header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, IF_NONE_MATCH, RETRY_AFTER},
     },
     middleware::{Next, from_fn, map_response},
     response::IntoResponse,
@@ -25,6 +25,7 @@ use uuid::Uuid;
 use super::{
     callers::TOLD,
     graphql_http::GraphqlEndpoint,
+    graphql_request::POSITION_HEADER,
     graphql_response::panicked,
     health::{Readiness, healthz, readyz},
     hosts::Hosts,
@@ -39,8 +40,10 @@ use crate::lifecycle::{Tasks, panic_message};
 const PREFLIGHT_MAX_AGE: Duration = Duration::from_secs(600);
 
 /// What pages of other origins may send, once they have asked.
-const ALLOWED_HEADERS: [HeaderName; 6] = [
+const ALLOWED_HEADERS: [HeaderName; 8] = [
     ACCEPT,
+    IF_NONE_MATCH,
+    POSITION_HEADER,
     AUTHORIZATION,
     CONTENT_TYPE,
     HeaderName::from_static("apollo-require-preflight"),
@@ -139,7 +142,7 @@ fn with_origins(
             .allow_origin(AllowOrigin::list(allowed_origins))
             .allow_methods([Method::GET, Method::POST])
             .allow_headers(ALLOWED_HEADERS)
-            .expose_headers(TOLD.into_iter().chain([RETRY_AFTER]).collect::<Vec<_>>())
+            .expose_headers(TOLD.into_iter().chain([ETAG, POSITION_HEADER, RETRY_AFTER]).collect::<Vec<_>>())
             .max_age(PREFLIGHT_MAX_AGE),
     )
 }

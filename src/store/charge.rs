@@ -1,10 +1,13 @@
 //! Request charges, and the ledger in which each request collects what it did.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
-use super::ContainerName;
+use super::{ContainerName, Mark};
+
+/// Logical partitions and containers that a ledger remembers as read.
+const TOUCHED_MAX: usize = 16;
 
 /// A request charge in request units (RU).
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize)]
@@ -44,6 +47,17 @@ pub enum OperationKind {
     ChangeFeed,
 }
 
+impl OperationKind {
+    /// Whether it writes.
+    #[must_use]
+    pub fn writes(self) -> bool {
+        match self {
+            Self::PointRead | Self::Query | Self::Count | Self::ChangeFeed => false,
+            Self::Create | Self::Replace | Self::Upsert | Self::Delete | Self::Batch => true,
+        }
+    }
+}
+
 /// One operation on the store.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OperationRecord {
@@ -71,13 +85,62 @@ pub struct FoldedOperation {
 
 /// What one request did to the store, in order. Shared by everything that works for the request.
 #[derive(Debug, Default)]
-pub struct Ledger(Mutex<Vec<OperationRecord>>);
+pub struct Ledger {
+    operations: Mutex<Vec<OperationRecord>>,
+    /// What was read, where somebody wants to know; `None` inside when that cannot be said.
+    touched: Option<Mutex<Option<Vec<Mark>>>>,
+}
 
 impl Ledger {
     /// An empty ledger.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty ledger that also remembers what was read.
+    #[must_use]
+    pub fn remembering() -> Self {
+        Self { touched: Some(Mutex::new(Some(Vec::new()))), ..Self::default() }
+    }
+
+    /// Remembers that this was read, if that is wanted.
+    pub fn touch(&self, mark: impl FnOnce() -> Mark) {
+        let Some(touched) = &self.touched else { return };
+        let mut touched = touched.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(marks) = &mut *touched else { return };
+        let mark = mark();
+        if marks.contains(&mark) {
+            return;
+        }
+        if marks.len() == TOUCHED_MAX {
+            *touched = None;
+        } else {
+            marks.push(mark);
+        }
+    }
+
+    /// Says that the answer depends on more than what was read here.
+    pub fn touch_more(&self) {
+        if let Some(touched) = &self.touched {
+            *touched.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+    }
+
+    /// What was read; `None` when that was not remembered, was too much, or is not all that the answer depends on.
+    #[must_use]
+    pub fn touched(&self) -> Option<Vec<Mark>> {
+        self.touched.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The containers that were written to.
+    #[must_use]
+    pub fn written(&self) -> Vec<ContainerName> {
+        let mut written: Vec<_> =
+            self.lock().iter().filter(|record| record.kind.writes()).map(|record| record.container).collect();
+        written.sort_unstable();
+        written.dedup();
+        written
     }
 
     /// Adds an operation.
@@ -133,7 +196,7 @@ impl Ledger {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<OperationRecord>> {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.operations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -15,6 +15,7 @@ pub mod embedded;
 mod error;
 mod feed;
 mod item;
+mod marks;
 mod query;
 mod shape;
 
@@ -25,6 +26,7 @@ pub use container::{ContainerName, ContainerSpec, Indexing};
 pub use error::{Fault, FaultKind, Rejection, WriteError};
 pub use feed::{Change, Continuation, FeedPage, FeedRange, FeedRequest};
 pub use item::{ETag, Item, NewItem, PartitionKey};
+pub use marks::{Mark, WriteMarks};
 pub use query::{Direction, Keyset, Query, QueryPage};
 pub use shape::ShapeError;
 
@@ -108,6 +110,22 @@ pub trait Store: Send + Sync + 'static {
         ledger: &Ledger,
     ) -> Result<Continuation, Fault>;
 
+    /// Where the change feeds of a container end at this moment, for all of its ranges, if the store knows that without
+    /// asking anybody; `None` otherwise.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    fn feed_end_at_hand(&self, container: ContainerName) -> Result<Option<Continuation>, Fault> {
+        let _ = container;
+        Ok(None)
+    }
+
+    /// Whether a reader at a continuation has read all that lies before an end; `false` where the store cannot tell.
+    fn is_past(&self, at: &Continuation, end: &Continuation) -> bool {
+        let (_, _) = (at, end);
+        false
+    }
+
     /// How many changes of a range lie after a continuation, counted up to `at_most`, and when the oldest of
     /// them was written (Unix ms).
     async fn pending_changes(
@@ -115,6 +133,11 @@ pub trait Store: Send + Sync + 'static {
         request: &FeedRequest<'_>,
         at_most: u64,
     ) -> Result<(u64, Option<i64>), Fault>;
+
+    /// Whether what was read may have been written since; `None` where other processes write as well.
+    fn write_marks(&self) -> Option<&WriteMarks> {
+        None
+    }
 
     /// A signal that changes whenever something was written to the container by this process; `None` where
     /// the adapter has no such signal and its reader has to poll.

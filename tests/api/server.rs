@@ -13,6 +13,7 @@ use onehop::accounts::secret::SigningSecret;
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
 use onehop::api::{ApiOptions, ApiParts, router_of};
 use onehop::app::{App, AppOptions, container_specs};
+use onehop::blog::containers::POSTS;
 use onehop::blog::verify::{Report, Verifier};
 use onehop::cli::work::serve_control;
 use onehop::http::server::Server as HttpServer;
@@ -107,6 +108,11 @@ impl Server {
     pub async fn verify(&self) -> Report {
         let settle = Arc::new(onehop::app::Drained(Arc::clone(&self.app.processor)));
         Verifier::new(Arc::clone(&self.app.store), settle).verify(|_| {}).await.unwrap()
+    }
+
+    /// Whether the store knows where its change feeds end.
+    pub fn has_end_at_hand(&self) -> bool {
+        self.app.store.feed_end_at_hand(POSTS).unwrap().is_some()
     }
 
     pub fn data(&self) -> &Path {

@@ -26,14 +26,17 @@ use onehop::blog::live::{Live, LiveParts, LiveSettings};
 use onehop::blog::projections;
 use onehop::blog::reads::ReadModels;
 use onehop::changefeed::{self, Processor, Settings};
-use onehop::graphql::{Executor, GlobalId, ProjectionStatus, ProjectionStatuses, SchemaOptions, Services};
+use onehop::graphql::{
+    Executor, GlobalId, ProjectionStatus, ProjectionStatuses, Recency, SchemaOptions, Services,
+};
 use onehop::http::document::{Documents, select_operation};
 use onehop::http::document_limits::DocumentLimits;
 use onehop::http::graphql_service::GraphqlService as _;
+use onehop::http::graphql_service::InvalidPosition;
 use onehop::lifecycle::Tasks;
 use onehop::store::{
-    Clock, ContainerName, ContainerSpec, Fault, Ledger, ManualClock, NewItem, PartitionKey, Store, WriteOp,
-    format_timestamp,
+    Clock, ContainerName, ContainerSpec, Fault, Ledger, ManualClock, Mark, NewItem, PartitionKey, Store,
+    WriteOp, format_timestamp,
 };
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
@@ -91,6 +94,7 @@ pub async fn empty() -> Blog {
         attempts: Arc::new(Attempts::new(AttemptLimits::default())),
         tokens: tokens.clone(),
         projections: Arc::new(NoProjections),
+        recency: Arc::new(NoProjections),
         clock: clock.clone(),
         ids: Arc::new(RandomIds),
     };
@@ -270,6 +274,26 @@ pub fn post_node(number: u128) -> String {
 }
 
 struct NoProjections;
+
+/// Nothing projects here, so every position is reached.
+#[async_trait]
+impl Recency for NoProjections {
+    async fn position_after(&self, _written: &[ContainerName]) -> Option<String> {
+        None
+    }
+
+    async fn reach(&self, _position: &str) -> Result<bool, InvalidPosition> {
+        Ok(true)
+    }
+
+    fn last_write(&self) -> Option<u64> {
+        None
+    }
+
+    fn is_unwritten_since(&self, _mark: Mark, _write: u64) -> bool {
+        false
+    }
+}
 
 #[async_trait]
 impl ProjectionStatuses for NoProjections {

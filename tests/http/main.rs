@@ -5,6 +5,7 @@ mod batches;
 mod browsers;
 mod budgets;
 mod client;
+mod conditional;
 mod conformance;
 mod crowds;
 #[path = "../support/event_stream.rs"]

@@ -1,6 +1,7 @@
 //! A toy schema with one field for each way a request can go, and a server that serves it.
 
 use std::{
+    any::TypeId,
     convert::Infallible,
     net::SocketAddr,
     sync::{
@@ -25,8 +26,9 @@ use onehop::{
     http::{
         admission::Admission,
         document::Document,
+        etag::ReadTrace,
         graphql_http::{GraphqlEndpoint, RequestLimits},
-        graphql_service::{Account, Caller, GraphqlService, RequestRejection},
+        graphql_service::{Account, Caller, GraphqlService, InvalidPosition, Reached, RequestRejection},
         health::{Readiness, UnreadyPart},
         limit_exceeded::LimitExceeded,
         live::LiveLimits,
@@ -58,6 +60,9 @@ pub struct Toy {
 #[derive(Default)]
 pub struct State {
     pub mutations: AtomicUsize,
+    /// Queries and mutations that were executed, and positions that were waited for.
+    pub executed: AtomicUsize,
+    pub waited: AtomicUsize,
     /// Told when the field `waits` has begun; awaited by it before it answers.
     pub begun: Notify,
     pub released: Notify,
@@ -215,9 +220,24 @@ impl GraphqlService for Service {
             }
             bearer => {
                 account.open(bearer)?;
+                self.state.executed.fetch_add(1, Ordering::SeqCst);
+                let reached = data_of::<Reached>(&request).copied();
+                let trace = data_of::<Arc<ReadTrace>>(&request).cloned();
+                let (has_trace, is_mutation) =
+                    (!request.query.contains("untraced"), request.query.contains("mutation"));
                 let request = request.data(Viewer(bearer.map(str::to_owned)));
-                let response = self.schema.execute(request).await;
+                let mut response = self.schema.execute(request).await;
                 account.charge(1.0);
+                if let Some(trace) = trace.filter(|_| has_trace) {
+                    trace.set(vec![1]);
+                }
+                if let Some(Reached(reached)) = reached {
+                    response = response.extension("reached", Value::from(reached));
+                }
+                if is_mutation {
+                    let position = self.state.mutations.load(Ordering::SeqCst).to_string();
+                    response = response.extension("position", Value::from(position));
+                }
                 Ok(response.extension("requestCharge", Value::from(1)))
             }
         }
@@ -270,9 +290,29 @@ impl GraphqlService for Service {
         }
     }
 
+    async fn reach(&self, position: &str) -> Result<bool, InvalidPosition> {
+        position.parse::<usize>().map_err(|_| InvalidPosition).map(|position| {
+            self.state.waited.fetch_add(1, Ordering::SeqCst);
+            position <= self.state.mutations.load(Ordering::SeqCst)
+        })
+    }
+
+    fn last_write(&self) -> Option<u64> {
+        Some(self.state.mutations.load(Ordering::SeqCst) as u64)
+    }
+
+    /// Everything depends on mutations.
+    fn is_unwritten_since(&self, _mark: u32, write: u64) -> bool {
+        self.state.mutations.load(Ordering::SeqCst) as u64 <= write
+    }
+
     fn is_personal(&self, document: &ExecutableDocument) -> bool {
         format!("{document:?}").contains("viewer")
     }
+}
+
+fn data_of<T: Send + Sync + 'static>(request: &Request) -> Option<&T> {
+    request.data.get(&TypeId::of::<T>())?.downcast_ref()
 }
 
 /// Counts a subscription as long as it lives.

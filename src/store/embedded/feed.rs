@@ -25,13 +25,25 @@ pub(super) fn parse_range(range: &FeedRange, partitions: u16) -> Result<u16, Fau
     })
 }
 
+/// Whether a continuation is not before another.
+pub(super) fn is_past(at: &Continuation, end: &Continuation) -> bool {
+    match (number_of(at), number_of(end)) {
+        (Some(at), Some(end)) => at >= end,
+        _ => false,
+    }
+}
+
+fn number_of(continuation: &Continuation) -> Option<u64> {
+    continuation.0.strip_prefix(CONTINUATION_PREFIX)?.parse().ok()
+}
+
 /// The number behind a continuation. One that lies ahead of the last write comes from another store: to read on from
 /// there would pass over the changes up to it without a word.
 fn parse_continuation(view: &View, continuation: Option<&Continuation>) -> Result<u64, Fault> {
-    let Some(Continuation(text)) = continuation else { return Ok(0) };
-    let sequence = text.strip_prefix(CONTINUATION_PREFIX).and_then(|number| number.parse::<u64>().ok());
+    let Some(continuation) = continuation else { return Ok(0) };
     let last = last_sequence(view)?;
-    sequence.filter(|sequence| *sequence <= last).ok_or_else(|| {
+    number_of(continuation).filter(|sequence| *sequence <= last).ok_or_else(|| {
+        let text = &continuation.0;
         Fault::new(FaultKind::InvalidContinuation, format!("{text:?} is no continuation of this store"))
     })
 }

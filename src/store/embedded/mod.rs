@@ -43,7 +43,7 @@ use super::document::{can_exist, check_keyset, check_text, is_indexable};
 use super::{
     Batch, ChargeSource, Clock, ContainerName, ContainerSpec, Continuation, ETag, Fault, FaultKind, FeedPage,
     FeedRange, FeedRequest, Indexing, Item, Keyset, Ledger, OperationKind, OperationRecord, PartitionKey,
-    Query, QueryPage, RequestCharge, Store, WriteError, WriteOp, limits,
+    Query, QueryPage, RequestCharge, Store, WriteError, WriteMarks, WriteOp, limits,
 };
 use directory::Directory;
 use engine::{Engine, Space};
@@ -73,6 +73,7 @@ pub struct EmbeddedStore {
     requests: Option<mpsc::Sender<Request>>,
     writer: Option<std::thread::JoinHandle<()>>,
     counters: Arc<Counters>,
+    marks: Arc<WriteMarks>,
     /// The last field, dropped last: the directory is unlocked when the engine has let go of it.
     directory: Directory,
 }
@@ -231,6 +232,7 @@ impl Store for EmbeddedStore {
         ledger: &Ledger,
     ) -> Result<Option<Item>, Fault> {
         let (number, now_ms) = (self.container(container)?.id, self.clock.now_ms());
+        ledger.touch(|| self.marks.of_partition(number, partition_key.as_str()));
         let item = reader::read(&self.engine.view()?, number, partition_key.as_str(), id, now_ms)?;
         record_point_read(ledger, container, item.as_ref());
         Ok(item)
@@ -246,6 +248,7 @@ impl Store for EmbeddedStore {
         let view = self.engine.view()?;
         let mut items = Vec::with_capacity(keys.len());
         for (partition_key, id) in keys {
+            ledger.touch(|| self.marks.of_partition(number, partition_key.as_str()));
             let item = reader::read(&view, number, partition_key.as_str(), id, now_ms)?;
             record_point_read(ledger, container, item.as_ref());
             items.push(item);
@@ -278,6 +281,7 @@ impl Store for EmbeddedStore {
         let (name, physical_partitions, page) = match query {
             Query::Partition { container, partition_key, item_type, direction, after, limit } => {
                 let id = self.container(*container)?.id;
+                ledger.touch(|| self.marks.of_partition(id, partition_key.as_str()));
                 check_keyset(*after)?;
                 let page = if can_exist(partition_key.as_str(), "") && is_indexable(item_type) {
                     let prefix = keys::live_prefix(id, partition_key.as_str(), item_type);
@@ -296,6 +300,7 @@ impl Store for EmbeddedStore {
                     Fault::new(FaultKind::Internal, format!("{container} has no index on {path}"))
                 })?;
                 let index = u8::try_from(index).unwrap_or(u8::MAX);
+                ledger.touch(|| self.marks.of_container(*id));
                 check_keyset(*after)?;
                 let page = if is_indexable(value) && is_indexable(item_type) {
                     let prefix = |physical| keys::equality_prefix(*id, physical, index, value, item_type);
@@ -311,6 +316,7 @@ impl Store for EmbeddedStore {
                     let message = format!("{container} has no index on the newest {item_type}");
                     return Err(Fault::new(FaultKind::Internal, message));
                 }
+                ledger.touch(|| self.marks.of_container(*id));
                 check_keyset(*after)?;
                 let prefix = |physical| keys::newest_prefix(*id, physical, item_type);
                 let direction = super::Direction::NewestFirst;
@@ -335,6 +341,7 @@ impl Store for EmbeddedStore {
         ledger: &Ledger,
     ) -> Result<u64, Fault> {
         let id = self.container(container)?.id;
+        ledger.touch(|| self.marks.of_partition(id, partition_key.as_str()));
         let items = if can_exist(partition_key.as_str(), "") && is_indexable(item_type) {
             let prefix = keys::live_prefix(id, partition_key.as_str(), item_type);
             reader::count(&self.engine, &prefix, self.clock.now_ms())?
@@ -372,6 +379,19 @@ impl Store for EmbeddedStore {
         let end = feed::end(&self.engine)?;
         record(ledger, container, OperationKind::ChangeFeed, 0, 1, charges::change_feed(0, 0));
         Ok(end)
+    }
+
+    fn feed_end_at_hand(&self, container: ContainerName) -> Result<Option<Continuation>, Fault> {
+        self.container(container)?;
+        feed::end(&self.engine).map(Some)
+    }
+
+    fn is_past(&self, at: &Continuation, end: &Continuation) -> bool {
+        feed::is_past(at, end)
+    }
+
+    fn write_marks(&self) -> Option<&WriteMarks> {
+        Some(&self.marks)
     }
 
     async fn pending_changes(

@@ -15,7 +15,7 @@ use super::room::Room;
 use super::writer::{Counters, META_SEQUENCE, QUEUE_REQUESTS_MAX, Writer, WriterContainer};
 use super::{Container, Durability, EmbeddedStore, OpenError};
 use crate::store::document::read_document;
-use crate::store::{Clock, ContainerSpec, Fault, FaultKind, Indexing};
+use crate::store::{Clock, ContainerSpec, Fault, FaultKind, Indexing, WriteMarks};
 
 /// Physical partitions of a new data directory unless the configuration says otherwise.
 pub const PHYSICAL_PARTITIONS_DEFAULT: u16 = 4;
@@ -102,6 +102,7 @@ impl EmbeddedStore {
 
         let (requests, receiver) = mpsc::channel(QUEUE_REQUESTS_MAX);
         let counters = Arc::new(Counters::default());
+        let marks = Arc::new(WriteMarks::default());
         let writer = Writer {
             engine: Arc::clone(&engine),
             room: Room::new(&config.path, config.disk_reserve_bytes),
@@ -109,6 +110,8 @@ impl EmbeddedStore {
             clock: Arc::clone(&clock),
             sequence,
             counters: Arc::clone(&counters),
+            marks: Arc::clone(&marks),
+            commits: 0,
         };
         let writer = std::thread::Builder::new()
             .name("store-writer".to_owned())
@@ -125,6 +128,7 @@ impl EmbeddedStore {
             requests: Some(requests),
             writer: Some(writer),
             counters,
+            marks,
         })
     }
 }

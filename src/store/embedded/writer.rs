@@ -13,7 +13,7 @@ use super::header::{Header, Place, encode_value};
 use super::keys::{self, ContainerId};
 use super::room::Room;
 use crate::store::document::Facts;
-use crate::store::{Clock, ETag, Fault, FaultKind, Rejection, WriteError};
+use crate::store::{Clock, ETag, Fault, FaultKind, Rejection, WriteError, WriteMarks};
 
 /// Requests that may wait for the writer before senders wait, too.
 pub(super) const QUEUE_REQUESTS_MAX: usize = 1024;
@@ -119,6 +119,9 @@ pub(super) struct Writer {
     pub clock: Arc<dyn Clock>,
     pub sequence: u64,
     pub counters: Arc<Counters>,
+    pub marks: Arc<WriteMarks>,
+    /// Commits since the store was opened, those that failed included.
+    pub commits: u64,
 }
 
 impl Writer {
@@ -268,13 +271,15 @@ impl Writer {
     }
 
     /// Commits items, index entries and change log entries of the whole group at once.
-    fn commit_touched(&self, touched: HashMap<Vec<u8>, Touched>) -> Result<(), Fault> {
+    fn commit_touched(&mut self, touched: HashMap<Vec<u8>, Touched>) -> Result<(), Fault> {
+        self.commits += 1;
         let mut changes: Vec<Change> = Vec::with_capacity(touched.len() * 6);
         for (id_key, item) in touched {
             let unchanged = matches!(&item.after, Some(pending) if pending.value.is_none());
             if unchanged || (item.before.is_none() && item.after.is_none()) {
                 continue;
             }
+            self.marks.write(item.container, &item.partition_key, self.commits);
             let first = changes.len();
             let mut id_value = None;
             if let Some(Pending { header, value: Some(value) }) = &item.after {
@@ -297,7 +302,9 @@ impl Writer {
         }
         changes.push((Space::Meta, META_SEQUENCE.to_vec(), Some(self.sequence.to_be_bytes().to_vec())));
         self.counters.commits.fetch_add(1, Ordering::Relaxed);
-        self.engine.commit(changes)
+        self.engine.commit(changes)?;
+        self.marks.finish(self.commits);
+        Ok(())
     }
 
     fn entries(&self, item: &Touched, header: &Header, value: Option<&Vec<u8>>) -> Vec<Change> {
@@ -391,6 +398,8 @@ mod tests {
             clock: Arc::new(ManualClock::new(0)),
             sequence: 0,
             counters: Arc::default(),
+            marks: Arc::default(),
+            commits: 0,
         }
     }
 

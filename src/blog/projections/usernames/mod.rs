@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::USERNAMES;
 use crate::accounts::username::{NormalizedUsername, Username};
-use crate::blog::containers::{ACCOUNTS, USERS};
+use crate::blog::containers::{ACCOUNTS, POSTS, USERS};
 use crate::blog::ids::UserId;
 use crate::blog::items::{UserItem, types};
 use crate::changefeed::{Projection, ProjectionError, ReadRequest, Step, Turn};
@@ -42,6 +42,11 @@ impl Projection for Usernames {
 
     fn types(&self) -> Option<&'static [&'static str]> {
         Some(&[types::USER])
+    }
+
+    /// The copies of posts get their names from the posts.
+    fn feeds(&self) -> &'static [ContainerName] {
+        &[POSTS]
     }
 
     fn step(&self, change: &Change, turn: Turn<'_>) -> Result<Step, ProjectionError> {

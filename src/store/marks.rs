@@ -1,0 +1,113 @@
+//! Write marks: whether something that was read may have been written since.
+//!
+//! Each logical partition has a mark, the number of the last commit that wrote to it; partitions share a mark where
+//! their hashes say so, so a mark may say more than happened and never less. Each container has one for reads across
+//! partitions. A commit sets its marks before it can be seen, and counts as done after that; so what was read after a
+//! commit was done, and whose marks are not above it, is still as it was read.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Marks that logical partitions share, a power of two: 512 KiB of them.
+const PARTITION_MARKS: usize = 1 << 16;
+/// Containers that a store may have.
+const CONTAINER_MARKS: usize = 1 << 8;
+
+/// What a read depends on: a logical partition, or a whole container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Mark(pub u32);
+
+/// The marks of a store that this process alone writes to.
+#[derive(Debug)]
+pub struct WriteMarks {
+    marks: Box<[AtomicU64]>,
+    /// The last commit that every read sees.
+    done: AtomicU64,
+    hashing: RandomState,
+}
+
+impl Default for WriteMarks {
+    fn default() -> Self {
+        Self {
+            marks: (0..CONTAINER_MARKS + PARTITION_MARKS).map(|_| AtomicU64::new(0)).collect(),
+            done: AtomicU64::new(0),
+            hashing: RandomState::new(),
+        }
+    }
+}
+
+impl WriteMarks {
+    /// The mark of a whole container, by its number.
+    #[must_use]
+    pub fn of_container(&self, container: u8) -> Mark {
+        Mark(u32::from(container))
+    }
+
+    /// The mark of a logical partition.
+    #[must_use]
+    pub fn of_partition(&self, container: u8, partition_key: &str) -> Mark {
+        let hash = self.hashing.hash_one((container, partition_key)) as usize;
+        let place = CONTAINER_MARKS + hash % PARTITION_MARKS;
+        Mark(u32::try_from(place).expect("there are fewer marks than that"))
+    }
+
+    /// The last commit that is done: reads that begin now see it.
+    #[must_use]
+    pub fn done(&self) -> u64 {
+        self.done.load(Ordering::SeqCst)
+    }
+
+    /// Whether nothing of this was written by a later commit. What is no mark was never read.
+    #[must_use]
+    pub fn is_unwritten_since(&self, mark: Mark, commit: u64) -> bool {
+        self.marks.get(mark.0 as usize).is_some_and(|mark| mark.load(Ordering::SeqCst) <= commit)
+    }
+
+    /// Says that a commit, which cannot be seen yet, writes to a logical partition. Commits have growing numbers.
+    pub fn write(&self, container: u8, partition_key: &str, commit: u64) {
+        for mark in [self.of_container(container), self.of_partition(container, partition_key)] {
+            self.marks[mark.0 as usize].fetch_max(commit, Ordering::SeqCst);
+        }
+    }
+
+    /// Says that reads which begin from now on see a commit.
+    pub fn finish(&self, commit: u64) {
+        self.done.fetch_max(commit, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_is_seen_in_its_partition_and_its_container_and_nowhere_else() {
+        let marks = WriteMarks::default();
+        let (written, container) = (marks.of_partition(1, "written"), marks.of_container(1));
+        let other = (0..).map(|number| marks.of_partition(1, &format!("other {number}")));
+        let other = other.into_iter().find(|other| *other != written).expect("not all share one mark");
+        marks.write(1, "written", 5);
+        for (mark, is_unwritten) in
+            [(written, false), (container, false), (other, true), (marks.of_container(2), true)]
+        {
+            assert_eq!(marks.is_unwritten_since(mark, 4), is_unwritten, "{mark:?}");
+            assert!(marks.is_unwritten_since(mark, 5), "{mark:?}");
+        }
+    }
+
+    #[test]
+    fn a_read_beside_a_commit_that_is_not_done_counts_as_changed() {
+        let marks = WriteMarks::default();
+        marks.write(1, "p", 1);
+        assert_eq!(marks.done(), 0);
+        assert!(!marks.is_unwritten_since(marks.of_partition(1, "p"), marks.done()));
+        marks.finish(1);
+        assert!(marks.is_unwritten_since(marks.of_partition(1, "p"), marks.done()));
+    }
+
+    #[test]
+    fn what_is_no_mark_has_changed() {
+        assert!(!WriteMarks::default().is_unwritten_since(Mark(u32::MAX), u64::MAX));
+    }
+}

@@ -1,0 +1,145 @@
+//! `GET` with conditions, and positions: what is told without being executed, and what waits before it is.
+
+use std::sync::atomic::Ordering;
+
+use serde_json::json;
+
+use crate::{
+    client::{Exchange, get, post, request},
+    toy::Toy,
+};
+
+fn executed(toy: &Toy) -> usize {
+    toy.state.executed.load(Ordering::SeqCst)
+}
+
+async fn write(toy: &Toy) {
+    assert_eq!(post(json!({ "query": "mutation { count }" })).send(toy.address).await.status, 200);
+}
+
+fn query() -> Exchange {
+    get(&[("query", "{ item(id: \"x\") }")]).header("Accept", "application/json")
+}
+
+#[tokio::test]
+async fn an_answer_that_is_the_same_is_told_without_being_executed() {
+    let toy = Toy::start().await;
+    let first = query().send(toy.address).await;
+    let tag = first.header("etag").expect("a tag").to_owned();
+    assert_eq!(first.header("cache-control"), Some("private, no-cache"));
+    assert_eq!(first.header("vary"), Some("accept, authorization, onehop-position"));
+    assert_eq!(executed(&toy), 1);
+    for named in [tag.clone(), format!("W/{tag}"), format!("\"other\", {tag}")] {
+        let same = query().header("If-None-Match", &named).send(toy.address).await;
+        assert_eq!((same.status, same.text.as_str(), same.header("etag")), (304, "", Some(tag.as_str())));
+    }
+    assert_eq!(executed(&toy), 1);
+}
+
+#[tokio::test]
+async fn a_write_makes_another_answer() {
+    let toy = Toy::start().await;
+    let tag = query().send(toy.address).await.header("etag").expect("a tag").to_owned();
+    write(&toy).await;
+    let answer = query().header("If-None-Match", &tag).send(toy.address).await;
+    assert_eq!(answer.status, 200);
+    assert_ne!(answer.header("etag"), Some(tag.as_str()));
+}
+
+#[tokio::test]
+async fn a_tag_is_good_for_its_own_request_and_its_own_caller() {
+    let toy = Toy::start().await;
+    let tag = query().send(toy.address).await.header("etag").expect("a tag").to_owned();
+    let others = [
+        get(&[("query", "{ item(id: \"y\") }")]).header("Accept", "application/json"),
+        get(&[("query", "{ item(id: \"x\") }")]).header("Accept", "application/graphql-response+json"),
+        query().header("Authorization", "Bearer somebody"),
+    ];
+    for other in others {
+        assert_eq!(other.header("If-None-Match", &tag).send(toy.address).await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_is_not_good_any_more_is_refused_also_where_the_answer_is_the_same() {
+    let toy = Toy::start().await;
+    let signed_in = |token: &str| query().header("Authorization", &format!("Bearer {token}"));
+    let tag = signed_in("good").send(toy.address).await.header("etag").expect("a tag").to_owned();
+    assert_eq!(signed_in("good").header("If-None-Match", &tag).send(toy.address).await.status, 304);
+    assert_eq!(signed_in("forged").header("If-None-Match", &tag).send(toy.address).await.status, 401);
+}
+
+#[tokio::test]
+async fn an_answer_of_which_nothing_is_known_is_compared_by_its_bytes() {
+    let toy = Toy::start().await;
+    let untraced = || get(&[("query", "query untraced { item(id: \"x\") }")]);
+    let tag = untraced().send(toy.address).await.header("etag").expect("a tag").to_owned();
+    write(&toy).await;
+    let before = executed(&toy);
+    let same = untraced().header("If-None-Match", &tag).send(toy.address).await;
+    assert_eq!((same.status, same.text.as_str()), (304, ""));
+    assert_eq!(executed(&toy), before + 1);
+    let other = get(&[("query", "query untraced { item(id: \"y\") }")]);
+    assert_eq!(other.header("If-None-Match", &tag).send(toy.address).await.status, 200);
+}
+
+#[tokio::test]
+async fn errors_and_answers_to_posts_have_no_tag() {
+    let toy = Toy::start().await;
+    let failed = get(&[("query", "{ fails }")]).send(toy.address).await;
+    let posted = post(json!({ "query": "{ item(id: \"x\") }" })).send(toy.address).await;
+    for answer in [failed, posted] {
+        assert_eq!((answer.header("etag"), answer.header("cache-control")), (None, Some("no-store")));
+    }
+}
+
+#[tokio::test]
+async fn a_head_request_has_the_tag_of_its_get() {
+    let toy = Toy::start().await;
+    let target = "/graphql?query=%7Bitem(id%3A%22x%22)%7D";
+    let of = |method| request(method, target).header("Accept", "application/json");
+    let got = of("GET").send(toy.address).await;
+    let headed = of("HEAD").send(toy.address).await;
+    assert!(got.header("etag").is_some());
+    assert_eq!(headed.header("etag"), got.header("etag"));
+}
+
+#[tokio::test]
+async fn the_position_of_a_write_is_told_by_a_header_and_read_from_one() {
+    let toy = Toy::start().await;
+    let written = post(json!({ "query": "mutation { count }" })).send(toy.address).await;
+    assert_eq!(written.header("onehop-position"), Some("1"));
+    assert_eq!(written.json()["extensions"]["position"], "1");
+    for (position, reached) in [("1", true), ("2", false)] {
+        let by_header = post(json!({ "query": "{ item(id: \"x\") }" })).header("Onehop-Position", position);
+        let by_extension =
+            post(json!({ "query": "{ item(id: \"x\") }", "extensions": { "position": position } }));
+        let by_get = query().header("Onehop-Position", position);
+        for asked in [by_header, by_extension, by_get] {
+            let answer = asked.send(toy.address).await;
+            assert_eq!(answer.json()["extensions"]["reached"], reached, "{answer:?}");
+            assert_eq!(answer.header("etag"), None);
+        }
+    }
+    assert_eq!(toy.state.waited.load(Ordering::SeqCst), 6);
+}
+
+#[tokio::test]
+async fn a_mutation_waits_for_no_position() {
+    let toy = Toy::start().await;
+    let mutation = post(json!({ "query": "mutation { count }" })).header("Onehop-Position", "7");
+    assert_eq!(mutation.send(toy.address).await.status, 200);
+    assert_eq!(toy.state.waited.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn what_is_no_position_is_refused_by_its_name() {
+    let toy = Toy::start().await;
+    for position in [json!("x"), json!(7), json!({ "a": 1 })] {
+        let request = json!({ "query": "{ item(id: \"x\") }", "extensions": { "position": position } });
+        let answer = post(request).send(toy.address).await;
+        assert_eq!((answer.status, answer.code().as_str()), (400, "BAD_USER_INPUT"), "{answer:?}");
+        assert_eq!(answer.json()["errors"][0]["extensions"]["field"], "extensions.position");
+    }
+    assert_eq!(executed(&toy), 0);
+}
