@@ -13,12 +13,13 @@ SCALE_USERS ?= 1000 10000
 SCHEMATHESIS_EXAMPLES ?= 1000
 SCHEMATHESIS_SEED ?= 1
 SOAK_MINUTES ?= 5
+SOAK_ROUNDS ?= 6
 SOAK_SEED ?= 1
 # What runs once more over Azure Cosmos DB, as Microsoft's in-memory emulator has it: all but what is about a data
 # directory and its control socket, or chooses its store itself.
 BOTH_STORES := (binary(api) - test(/^(backup|compare|compare_account|control|cli|full_disk|readme)::/)) + binary(projections) + binary(commands) + binary(graphql) + binary(models_agree) + binary(operations)
 
-.PHONY: scale soak schemathesis cosmos-test run build test bench fmt web web-test rust-test browser-test chromium nextest clean
+.PHONY: scale soak soak-http schemathesis cosmos-test run build test bench fmt web web-test rust-test browser-test chromium nextest clean
 
 # Serves a demo blog at http://127.0.0.1:8080 out of ./data, which the first start fills.
 run: web
@@ -49,6 +50,10 @@ scale: build
 # Random commands, faults, splits and deaths of processes, for SOAK_MINUTES from the seed SOAK_SEED on.
 soak:
 	SOAK_MINUTES=$(SOAK_MINUTES) SOAK_SEED=$(SOAK_SEED) $(CARGO) test --test cosmos -- --ignored --nocapture every_episode_ends_well
+
+# The release binary under valid, invalid and hostile traffic, stopped and killed after each SOAK_ROUNDS of ten seconds.
+soak-http: build
+	cd web && ONEHOP_BIN=$(CURDIR)/target/release/onehop SOAK_MINUTES=$(SOAK_MINUTES) SOAK_ROUNDS=$(SOAK_ROUNDS) SOAK_SEED=$(SOAK_SEED) $(NPM) run test:soak
 
 # Requests that schemathesis makes up from the schema and the seed SCHEMATHESIS_SEED; none may find a fault of the server's.
 # Needs Python 3.10, and the network once.

@@ -15,6 +15,8 @@ export interface ServerOptions {
   port?: number;
   /** Further arguments of `onehop serve`. */
   arguments?: string[];
+  /** The descriptor of a file for its log, which otherwise goes where ours goes. */
+  log?: number;
 }
 
 export interface Server {
@@ -26,12 +28,12 @@ export interface Server {
   kill: () => Promise<void>;
 }
 
-/** Starts the binary, and comes when it is ready. Its log goes where ours goes. */
+/** Starts the binary, and comes when it is ready. */
 export async function startServer(options: ServerOptions): Promise<Server> {
-  const { binary, data, port = 0 } = options;
+  const { binary, data, port = 0, log = "inherit" } = options;
   const listen = `127.0.0.1:${port}`;
   const server = spawn(binary, ["serve", "--listen", listen, "--data", data, ...(options.arguments ?? [])], {
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", log],
   });
   try {
     return {
