@@ -20,15 +20,18 @@ use crate::changefeed::Position;
 use crate::graphql::{
     Executor, GlobalId, ProjectionStatus, ProjectionStatuses, Recency, SchemaOptions, Services, sdl,
 };
+use crate::http::admission::Admission;
 use crate::http::graphql_http::{GraphqlEndpoint, RequestLimits};
 use crate::http::graphql_service::InvalidPosition;
 use crate::http::health::{Readiness, UnreadyPart};
-use crate::http::live::LiveLimits;
+use crate::http::live::{LiveLimits, LiveLoad};
+use crate::http::observer::MetricsSource;
 use crate::http::pages::{Known, PageHead, PageHeads, Pages, Subject};
 use crate::http::router::{Exposure, HttpParts, router};
 use crate::http::static_files::StaticFiles;
 use crate::http::variables::SdlError;
 use crate::store::{ContainerName, Fault, FaultKind, Ledger, Mark, Store};
+use crate::telemetry::{Gauges, Metrics, ProjectionGauges};
 
 /// How long a query waits for the position that it names, unless the configuration says otherwise.
 pub const POSITION_WAIT_DEFAULT: Duration = Duration::from_secs(2);
@@ -40,6 +43,15 @@ pub struct ApiParts {
     /// Verifies the tokens of an OpenID Connect provider.
     pub provider: Option<Arc<OidcVerifier>>,
     pub options: ApiOptions,
+    /// What counts what happens; `None` where nobody asks.
+    pub metrics: Option<Arc<Metrics>>,
+}
+
+/// The routes over an app.
+pub struct Api {
+    pub router: Router,
+    /// What `/metrics` tells.
+    pub metrics: Option<Arc<dyn MetricsSource>>,
 }
 
 /// What the API takes and shows.
@@ -52,6 +64,8 @@ pub struct ApiOptions {
     pub exposure: Exposure,
     /// Whether there is a playground.
     pub playground: bool,
+    /// Whether `/metrics` is one of the routes.
+    pub metrics: bool,
     /// How long a query waits for the position that it names.
     pub position_wait: Duration,
 }
@@ -65,6 +79,7 @@ impl Default for ApiOptions {
             schema: SchemaOptions::default(),
             exposure: Exposure::default(),
             playground: true,
+            metrics: true,
             position_wait: POSITION_WAIT_DEFAULT,
         }
     }
@@ -74,8 +89,8 @@ impl Default for ApiOptions {
 ///
 /// # Errors
 /// The schema's own text cannot be read back.
-pub fn router_of(app: &Arc<App>, parts: ApiParts) -> Result<Router, SdlError> {
-    let ApiParts { tokens, provider, options } = parts;
+pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, SdlError> {
+    let ApiParts { tokens, provider, options, metrics } = parts;
     let services = Services {
         reads: app.reads.clone(),
         commands: app.commands.clone(),
@@ -91,9 +106,19 @@ pub fn router_of(app: &Arc<App>, parts: ApiParts) -> Result<Router, SdlError> {
     let executor = Executor::new(services, Authenticator::new(tokens, provider), options.schema)?;
     let graphql = GraphqlEndpoint::new(Arc::new(executor), &sdl(), options.limits)?
         .with_clock(Arc::clone(&app.clock))
-        .with_allowed_origins(options.exposure.allowed_origins.clone());
+        .with_allowed_origins(options.exposure.allowed_origins.clone())
+        .with_observer(metrics.clone().map(|metrics| metrics as _));
+    let live_load = Arc::<LiveLoad>::default();
+    let source = metrics.clone().map(|metrics| -> Arc<dyn MetricsSource> {
+        Arc::new(ProcessMetrics {
+            app: Arc::clone(app),
+            metrics,
+            admission: graphql.admission().clone(),
+            live_load: Arc::clone(&live_load),
+        })
+    });
     let clock = Arc::clone(&app.clock);
-    Ok(router(HttpParts {
+    let router = router(HttpParts {
         graphql: Arc::new(graphql),
         live: options.live,
         tasks: app.tasks.clone(),
@@ -104,7 +129,43 @@ pub fn router_of(app: &Arc<App>, parts: ApiParts) -> Result<Router, SdlError> {
         ),
         exposure: options.exposure,
         error_ids: Arc::new(move || RandomIds.next_id(clock.now_ms())),
-    }))
+        live_load,
+        observer: metrics.map(|metrics| metrics as _),
+        metrics: source.clone().filter(|_| options.metrics),
+    });
+    Ok(Api { router, metrics: source })
+}
+
+/// What is looked at when somebody asks for the metrics.
+struct ProcessMetrics {
+    app: Arc<App>,
+    metrics: Arc<Metrics>,
+    admission: Admission,
+    live_load: Arc<LiveLoad>,
+}
+
+#[async_trait]
+impl MetricsSource for ProcessMetrics {
+    async fn metrics(&self) -> String {
+        let load = self.admission.load();
+        let processor = &self.app.processor;
+        let projections = match (processor.status().await, processor.leases().await) {
+            (Ok(statuses), Ok(leases)) => ProjectionGauges { statuses, leases },
+            (Err(fault), _) | (_, Err(fault)) => {
+                tracing::warn!(error = %fault, "the metrics of projections are as they were");
+                ProjectionGauges::default()
+            }
+        };
+        self.metrics.encode(&Gauges {
+            requests_executing: load.executing,
+            requests_waiting: load.waiting,
+            commands_waiting: self.app.commands.waiting(),
+            live_connections: self.live_load.connections(),
+            live_subscriptions: self.live_load.subscriptions(),
+            projections,
+            embedded: self.app.embedded_gauges(),
+        })
+    }
 }
 
 /// Ready when the store answers and every projection runs; not any more when the process stops.

@@ -29,7 +29,8 @@ use crate::config::{Member, StoreChoice};
 use crate::lifecycle::Tasks;
 use crate::store::cosmos::{Consistency, CosmosStore};
 use crate::store::embedded::EmbeddedStore;
-use crate::store::{Clock, ContainerSpec, Fault, Store, SystemClock};
+use crate::store::{Clock, ContainerSpec, Fault, Observed, Store, StoreObserver, SystemClock};
+use crate::telemetry::EmbeddedGauges;
 
 /// How long commands that are under way have when the process stops.
 const COMMANDS_STOP_MAX: Duration = Duration::from_secs(5);
@@ -56,11 +57,18 @@ pub struct AppOptions {
     pub clock: Arc<dyn Clock>,
     /// Between two looks at what other processes have written, while somebody subscribes.
     pub live_poll: Duration,
+    /// Hears of every operation on the store.
+    pub observer: Option<Arc<dyn StoreObserver>>,
 }
 
 impl Default for AppOptions {
     fn default() -> Self {
-        Self { hashing: HashingCost::OWASP, clock: Arc::new(SystemClock), live_poll: LIVE_POLL_DEFAULT }
+        Self {
+            hashing: HashingCost::OWASP,
+            clock: Arc::new(SystemClock),
+            live_poll: LIVE_POLL_DEFAULT,
+            observer: None,
+        }
     }
 }
 
@@ -172,8 +180,14 @@ impl App {
     /// # Errors
     /// When the change feed processor cannot read its state.
     pub async fn over(open: &OpenStore, member: Member, options: AppOptions) -> anyhow::Result<Self> {
-        let AppOptions { hashing, clock, live_poll } = options;
-        let (store, recent) = (open.store(), open.recent());
+        let AppOptions { hashing, clock, live_poll, observer } = options;
+        let observed = |store: Arc<dyn Store>| -> Arc<dyn Store> {
+            match &observer {
+                Some(observer) => Arc::new(Observed::new(store, Arc::clone(observer))),
+                None => store,
+            }
+        };
+        let (store, recent) = (observed(open.store()), observed(open.recent()));
         let passwords = PasswordHasher::new(hashing, HashingLimits::default())
             .context("password hashing cannot be set up")?;
         let tasks = Tasks::new();
@@ -226,6 +240,17 @@ impl App {
     #[must_use]
     pub fn data_directory(&self) -> Option<&Path> {
         self.purged.as_ref().map(|store| store.path())
+    }
+
+    /// What the embedded store says of itself; `None` on an account.
+    #[must_use]
+    pub fn embedded_gauges(&self) -> Option<EmbeddedGauges> {
+        self.purged.as_ref().map(|store| EmbeddedGauges {
+            statistics: store.statistics(),
+            blocks: store.blocks(),
+            disk_bytes: store.disk_bytes().unwrap_or(0),
+            memory_bytes: store.memory_bytes(),
+        })
     }
 
     /// Ends the readers of the change feed when it is cancelled.

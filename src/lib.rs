@@ -22,3 +22,4 @@ pub mod graphql;
 pub mod http;
 pub mod lifecycle;
 pub mod store;
+pub mod telemetry;

@@ -12,7 +12,7 @@ use super::work::{DEMO_PASSWORD, serve_control};
 use crate::accounts::oidc::{HttpDocuments, OidcVerifier};
 use crate::accounts::secret::SigningSecret;
 use crate::accounts::token::Tokens;
-use crate::api::{ApiOptions, ApiParts, router_of};
+use crate::api::{Api, ApiOptions, ApiParts, api_of};
 use crate::app::{App, AppOptions};
 use crate::compare::dataset::{DEFAULT_RNG_SEED, DEMO_USERNAMES, Texts};
 use crate::config::{
@@ -21,8 +21,10 @@ use crate::config::{
 };
 use crate::control::Work;
 use crate::graphql::SchemaOptions;
+use crate::http::router::metrics_router;
 use crate::http::server::{Server, Stopped};
 use crate::lifecycle::log_panics;
+use crate::telemetry::Metrics;
 
 /// The part of the time for a graceful stop that requests have; the rest is for what works behind them.
 const REQUESTS_STOP_SHARE: f64 = 0.75;
@@ -60,18 +62,27 @@ impl Serve {
                  `openssl rand -base64 48` to a file for --token-secret-file, or to {TOKEN_SECRET_VARIABLE}"
             );
         }
-        let app_options = AppOptions { live_poll: self.live.poll(), ..AppOptions::default() };
+        let metrics = Arc::new(Metrics::default());
+        let app_options = AppOptions {
+            live_poll: self.live.poll(),
+            observer: Some(Arc::clone(&metrics) as _),
+            ..AppOptions::default()
+        };
         let app = Arc::new(App::open_with(&choice, app_options).await?);
         // The address is taken before a long seeding, so that one that is taken is told at once.
         let server = Server::bind(self.serve.listen).await.context("--listen")?;
         let server = server.with_limits(self.limits.connections().beside(self.live.connections as usize));
+        let metrics_server = match self.exposure.metrics_listen {
+            Some(address) => Some(Server::bind(address).await.context("--metrics-listen")?),
+            None => None,
+        };
         if self.serve.demo {
             self.seed_demo(&app).await?;
         }
 
         let tokens = self.tokens(&app, given_secret).await?;
-        let parts = ApiParts { tokens, provider: provider.clone(), options };
-        let router = router_of(&app, parts).context("the schema cannot be served")?;
+        let parts = ApiParts { tokens, provider: provider.clone(), options, metrics: Some(metrics) };
+        let Api { router, metrics } = api_of(&app, parts).context("the schema cannot be served")?;
         app.start(provider);
         serve_control(&app).context("the control socket cannot be made")?;
 
@@ -85,6 +96,14 @@ impl Serve {
             }
             Ok::<(), std::io::Error>(())
         });
+        if let (Some(server), Some(metrics)) = (metrics_server, metrics) {
+            let (stop, address) = (tasks.soft_stop(), server.local_address());
+            tasks.spawn("metrics", async move {
+                server.serve(metrics_router(metrics), stop, deadline).await;
+                Ok::<(), std::io::Error>(())
+            });
+            println!("onehop metrics on http://{address}/metrics");
+        }
         println!("onehop listening on http://{address}");
 
         let outcome = tasks.run(self.serve.graceful_stop_max()).await;
@@ -106,6 +125,7 @@ impl Serve {
             },
             exposure: self.exposure.exposure(self.serve.listen)?,
             playground: self.exposure.playground(),
+            metrics: self.exposure.metrics(),
             position_wait: self.limits.position_wait(),
         })
     }

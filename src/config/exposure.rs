@@ -31,6 +31,14 @@ pub struct ExposureSettings {
     #[arg(long, value_name = "ON|OFF", env = "ONEHOP_PLAYGROUND", value_parser = BoolishValueParser::new())]
     pub playground: Option<bool>,
 
+    /// Whether /metrics is served beside the API [default: on, or off with --production or --metrics-listen]
+    #[arg(long, value_name = "ON|OFF", env = "ONEHOP_METRICS", value_parser = BoolishValueParser::new())]
+    pub metrics: Option<bool>,
+
+    /// Address of its own for /metrics, such as 127.0.0.1:9090
+    #[arg(long, value_name = "ADDRESS", env = "ONEHOP_METRICS_LISTEN")]
+    pub metrics_listen: Option<SocketAddr>,
+
     /// Origin that a browser may call from, such as https://blog.example; may be given several times
     #[arg(long = "allow-origin", value_name = "ORIGIN", env = "ONEHOP_ALLOW_ORIGINS", value_delimiter = ',')]
     pub allow_origins: Vec<String>,
@@ -62,6 +70,12 @@ impl ExposureSettings {
     #[must_use]
     pub fn playground(&self) -> bool {
         self.playground.unwrap_or(!self.production)
+    }
+
+    /// Whether metrics are served beside the API.
+    #[must_use]
+    pub fn metrics(&self) -> bool {
+        self.metrics.unwrap_or(!self.production && self.metrics_listen.is_none())
     }
 
     /// Who may reach a server that listens here.

@@ -5,7 +5,12 @@
 //! service. What the fields mean is the service's affair. The media types are in [`media_type`](super::media_type), the
 //! statuses in [`graphql_response`](super::graphql_response).
 
-use std::{collections::hash_map::RandomState, hash::BuildHasher, sync::Arc, time::Duration};
+use std::{
+    collections::hash_map::RandomState,
+    hash::BuildHasher,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use async_graphql::{
     Request, Response as Execution, Value,
@@ -34,6 +39,7 @@ use super::{
     graphql_response::{Encoded, Refusal, executed, executed_batch},
     graphql_service::{Account as _, Caller, GraphqlService, InvalidPosition, Reached, RequestRejection},
     media_type::{ResponseType, is_json_request},
+    observer::{HttpObserver, Observation},
     variables::{InputTypes, SdlError},
 };
 use crate::store::{Clock, SystemClock};
@@ -75,6 +81,7 @@ pub struct GraphqlEndpoint {
     allowed_origins: Vec<HeaderValue>,
     /// Tells the tags of this process from those of others.
     process: u64,
+    observation: Observation,
 }
 
 /// What is sent for one answer: one request, or several in a batch.
@@ -104,6 +111,7 @@ impl GraphqlEndpoint {
             budgets: Arc::new(Budgets::new(limits.callers, Arc::new(SystemClock))),
             allowed_origins: Vec::new(),
             process: RandomState::new().hash_one("process"),
+            observation: Observation::default(),
         })
     }
 
@@ -117,6 +125,12 @@ impl GraphqlEndpoint {
     #[must_use]
     pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
         Self { budgets: Arc::new(Budgets::new(self.limits.callers, clock)), ..self }
+    }
+
+    /// The same, which tells of executions.
+    #[must_use]
+    pub fn with_observer(self, observer: Option<Arc<dyn HttpObserver>>) -> Self {
+        Self { observation: Observation(observer), ..self }
     }
 
     /// The line in which requests wait for execution.
@@ -317,8 +331,10 @@ impl GraphqlEndpoint {
         bearer: Option<&str>,
         bill: &Bill,
     ) -> Result<Execution, Refusal> {
+        let (kind, start) = (checked.kind, Instant::now());
         let (request, completion) = checked.into_parts();
         let execution = self.service.execute(request.data(bill.network()), bearer, bill).await?;
+        self.observation.executed(kind, completion.operation_name(), start, &execution);
         Ok(self.complete(&completion, execution))
     }
 
@@ -332,8 +348,10 @@ impl GraphqlEndpoint {
         bill.open(caller.map(|caller| caller.id.as_str()))?;
         let checked = self.at_position(checked).await?;
         let _admitted = self.admission.admit(checked.complexity).await?;
+        let (kind, start) = (checked.kind, Instant::now());
         let (request, completion) = checked.into_parts();
         let execution = self.service.execute_for(request.data(bill.network()), caller, bill).await;
+        self.observation.executed(kind, completion.operation_name(), start, &execution);
         Ok(self.complete(&completion, execution))
     }
 
@@ -401,6 +419,18 @@ pub(super) struct Received {
 pub(super) struct Completion {
     document: Arc<Document>,
     operation_name: Option<String>,
+}
+
+impl Completion {
+    /// The name of the operation that is executed, if it has one.
+    fn operation_name(&self) -> Option<&str> {
+        let mut operations = self.document.definitions.operations.iter();
+        let only = match (operations.next(), operations.next()) {
+            (Some((name, _)), None) => name.map(|name| name.as_str()),
+            _ => None,
+        };
+        self.operation_name.as_deref().or(only)
+    }
 }
 
 impl Checked {

@@ -25,6 +25,7 @@ pub mod json_size;
 pub mod limit_exceeded;
 pub mod live;
 pub mod media_type;
+pub mod observer;
 pub mod pages;
 pub mod router;
 pub mod security_headers;

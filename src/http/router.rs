@@ -29,8 +29,9 @@ use super::{
     graphql_response::panicked,
     health::{Readiness, healthz, readyz},
     hosts::Hosts,
-    live::{LiveEndpoint, LiveLimits, is_websocket},
+    live::{LiveEndpoint, LiveLimits, LiveLoad, is_websocket},
     media_type::Delivery,
+    observer::{HttpObserver, MetricsSource, Observation, metrics},
     pages::Pages,
     security_headers::SecurityHeaders,
 };
@@ -58,12 +59,18 @@ pub type ErrorIds = Arc<dyn Fn() -> Uuid + Send + Sync>;
 pub struct HttpParts {
     pub graphql: Arc<GraphqlEndpoint>,
     pub live: LiveLimits,
+    /// Where it is counted what stays open.
+    pub live_load: Arc<LiveLoad>,
     /// Connections that stay open are tasks of the process.
     pub tasks: Tasks,
     pub readiness: Arc<dyn Readiness>,
     pub pages: Pages,
     pub exposure: Exposure,
     pub error_ids: ErrorIds,
+    /// Hears of every answer.
+    pub observer: Option<Arc<dyn HttpObserver>>,
+    /// What `/metrics` tells; `None` where it tells nothing.
+    pub metrics: Option<Arc<dyn MetricsSource>>,
 }
 
 /// Who may reach the server, and by which names.
@@ -84,10 +91,21 @@ impl Default for Exposure {
 
 /// All routes of the process. Whoever watches the process may ask for its health under any name.
 pub fn router(parts: HttpParts) -> Router {
-    let HttpParts { graphql, live, tasks, readiness, pages, exposure, error_ids } = parts;
+    let HttpParts {
+        graphql,
+        live,
+        live_load,
+        tasks,
+        readiness,
+        pages,
+        exposure,
+        error_ids,
+        observer,
+        metrics,
+    } = parts;
     let Exposure { allowed_origins, hosts, hsts_seconds } = exposure;
     let pages = Arc::new(pages);
-    let live = Arc::new(LiveEndpoint::new(Arc::clone(&graphql), live, tasks));
+    let live = Arc::new(LiveEndpoint::new(Arc::clone(&graphql), live, live_load, tasks));
     let graphql = any(move |request: Request| answer(Arc::clone(&graphql), Arc::clone(&live), request));
     let named = Router::new()
         .route("/graphql", with_origins(graphql, allowed_origins))
@@ -99,16 +117,24 @@ pub fn router(parts: HttpParts) -> Router {
             let is_ours = hosts.take(request.uri(), request.headers());
             async move { if is_ours { next.run(request).await } else { not_our_name() } }
         }));
+    let observation = Observation(observer);
     let security_headers = SecurityHeaders::new(hsts_seconds);
     Router::new()
         .route("/healthz", get(healthz))
         .route("/readyz", get(move || readyz(Arc::clone(&readiness))))
+        .merge(metrics.map(metrics_router).unwrap_or_default())
         .merge(named)
         .layer(CatchPanicLayer::custom(move |panic| answer_panic(&error_ids, panic)))
         .layer(map_response(move |response| {
             let response = security_headers.add(response);
             async { response }
         }))
+        .layer(from_fn(move |request, next| observation.clone().watch(request, next)))
+}
+
+/// `/metrics` alone, for a listener of its own or beside the other routes.
+pub fn metrics_router(source: Arc<dyn MetricsSource>) -> Router {
+    Router::new().route("/metrics", get(move || metrics(Arc::clone(&source))))
 }
 
 /// Answers a GraphQL request in the way that it asks for.

@@ -1,6 +1,6 @@
 //! Request charges, and the ledger in which each request collects what it did.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 
@@ -48,6 +48,22 @@ pub enum OperationKind {
 }
 
 impl OperationKind {
+    /// Its name in metrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PointRead => "point_read",
+            Self::Query => "query",
+            Self::Count => "count",
+            Self::Create => "create",
+            Self::Replace => "replace",
+            Self::Upsert => "upsert",
+            Self::Delete => "delete",
+            Self::Batch => "batch",
+            Self::ChangeFeed => "change_feed",
+        }
+    }
+
     /// Whether it writes.
     #[must_use]
     pub fn writes(self) -> bool {
@@ -87,8 +103,8 @@ pub struct FoldedOperation {
 #[derive(Debug, Default)]
 pub struct Ledger {
     operations: Mutex<Vec<OperationRecord>>,
-    /// What was read, where somebody wants to know; `None` inside when that cannot be said.
-    touched: Option<Mutex<Option<Vec<Mark>>>>,
+    /// What was read, where somebody wants to know; `None` inside when that cannot be said. The parts of a ledger share it.
+    touched: Option<Arc<Mutex<Option<Vec<Mark>>>>>,
 }
 
 impl Ledger {
@@ -101,7 +117,13 @@ impl Ledger {
     /// An empty ledger that also remembers what was read.
     #[must_use]
     pub fn remembering() -> Self {
-        Self { touched: Some(Mutex::new(Some(Vec::new()))), ..Self::default() }
+        Self { touched: Some(Arc::new(Mutex::new(Some(Vec::new())))), ..Self::default() }
+    }
+
+    /// An empty ledger for a part of the same request, to be absorbed: what is read there is remembered here.
+    #[must_use]
+    pub fn part(&self) -> Self {
+        Self { operations: Mutex::default(), touched: self.touched.clone() }
     }
 
     /// Remembers that this was read, if that is wanted.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use onehop::accounts::password::HashingCost;
 use onehop::accounts::secret::SigningSecret;
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
-use onehop::api::{ApiOptions, ApiParts, router_of};
+use onehop::api::{ApiOptions, ApiParts, api_of};
 use onehop::app::{App, AppOptions, OpenStore};
 use onehop::changefeed::Sharing;
 use onehop::cli::work::serve_control;
@@ -50,8 +50,8 @@ impl Process {
         let app = Arc::new(App::over(&store, member, options).await.unwrap());
         let secret = SigningSecret::from_bytes(vec![7; 48]).unwrap();
         let tokens = Tokens::new(&secret, ACCESS_TOKEN_LIFETIME_DEFAULT);
-        let parts = ApiParts { tokens, provider: None, options: ApiOptions::default() };
-        let router = router_of(&app, parts).unwrap();
+        let parts = ApiParts { tokens, provider: None, options: ApiOptions::default(), metrics: None };
+        let router = api_of(&app, parts).unwrap().router;
         let listening = Server::bind((Ipv4Addr::LOCALHOST, 0).into()).await.unwrap();
         let (address, stop) = (listening.local_address(), app.tasks.soft_stop());
         app.tasks.spawn("http", async move {

@@ -33,6 +33,8 @@ pub struct Serving {
     child: Child,
     log: File,
     pub address: String,
+    /// Where it serves its metrics, if it has said so.
+    pub metrics: Option<String>,
 }
 
 impl Serving {
@@ -44,9 +46,15 @@ impl Serving {
         let stderr = log.try_clone().unwrap();
         let mut child = command.stdout(Stdio::piped()).stderr(stderr).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.as_mut().unwrap()).lines().map(Result::unwrap);
-        let address = lines.find_map(|line| Some(line.strip_prefix("onehop listening on ")?.to_owned()));
+        let mut metrics = None;
+        let address = lines.find_map(|line| {
+            if let Some(address) = line.strip_prefix("onehop metrics on ") {
+                metrics = Some(address.to_owned());
+            }
+            Some(line.strip_prefix("onehop listening on ")?.to_owned())
+        });
         let address = address.unwrap_or_else(|| panic!("it did not start: {}", read_whole(&mut log)));
-        Self { child, log, address }
+        Self { child, log, address, metrics }
     }
 
     /// Asks it to stop, and returns its exit status and its log.

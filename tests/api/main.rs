@@ -36,6 +36,7 @@ mod introspection;
 mod likes;
 mod limits;
 mod live;
+mod metrics;
 mod ownership;
 mod paging;
 mod positions;

@@ -11,13 +11,14 @@ use onehop::accounts::oidc::{HttpDocuments, OidcVerifier};
 use onehop::accounts::password::HashingCost;
 use onehop::accounts::secret::SigningSecret;
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
-use onehop::api::{ApiOptions, ApiParts, router_of};
+use onehop::api::{ApiOptions, ApiParts, api_of};
 use onehop::app::{App, AppOptions, container_specs};
 use onehop::blog::containers::POSTS;
 use onehop::blog::verify::{Report, Verifier};
 use onehop::cli::work::serve_control;
 use onehop::http::server::Server as HttpServer;
 use onehop::store::Clock;
+use onehop::telemetry::Metrics;
 
 use crate::caller::Caller;
 use crate::logs;
@@ -72,7 +73,13 @@ impl Server {
         let keeper = store::keep(&container_specs());
         let clock = Arc::new(TickingClock(AtomicI64::new(START_MS)));
         let ticking: Arc<dyn Clock> = Arc::clone(&clock) as _;
-        let options = AppOptions { hashing: HashingCost::CHEAP, clock: ticking, ..AppOptions::default() };
+        let metrics = Arc::new(Metrics::default());
+        let options = AppOptions {
+            hashing: HashingCost::CHEAP,
+            clock: ticking,
+            observer: Some(Arc::clone(&metrics) as _),
+            ..AppOptions::default()
+        };
         let app = Arc::new(keeper.app(options).await);
         let secret = match app.data_directory() {
             Some(directory) => SigningSecret::load_or_create(directory).unwrap(),
@@ -83,8 +90,9 @@ impl Server {
             let documents = Arc::new(HttpDocuments::new().unwrap());
             Arc::new(OidcVerifier::new(&issuer, Some("onehop".to_owned()), documents).unwrap())
         });
-        let parts = ApiParts { tokens: tokens.clone(), provider, options: setup.options };
-        let router = router_of(&app, parts).unwrap();
+        let parts =
+            ApiParts { tokens: tokens.clone(), provider, options: setup.options, metrics: Some(metrics) };
+        let router = api_of(&app, parts).unwrap().router;
         if setup.in_background {
             app.start(None);
             serve_control(&app).unwrap();

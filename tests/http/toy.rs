@@ -149,6 +149,9 @@ pub fn toy_router(graphql: GraphqlEndpoint, options: &Options, tasks: &Tasks) ->
         pages: Pages::new(StaticFiles::from_source(|_| None), Arc::new(NoSubjects)),
         exposure: options.exposure.clone(),
         error_ids: Arc::new(|| ERROR_ID),
+        live_load: Arc::default(),
+        observer: None,
+        metrics: None,
     })
 }
 

@@ -21,6 +21,7 @@ use async_graphql::ServerError;
 use tokio_util::sync::CancellationToken;
 
 use self::groups::Groups;
+pub use self::permits::LiveLoad;
 use self::permits::Permits;
 pub(crate) use self::websocket::is_websocket;
 use super::graphql_http::GraphqlEndpoint;
@@ -94,11 +95,11 @@ impl LiveEndpoint {
     /// An endpoint beside that for requests. Sessions and shared executions are tasks of the process, and its stop ends
     /// them in an orderly way.
     #[must_use]
-    pub fn new(graphql: Arc<GraphqlEndpoint>, limits: LiveLimits, tasks: Tasks) -> Self {
+    pub fn new(graphql: Arc<GraphqlEndpoint>, limits: LiveLimits, load: Arc<LiveLoad>, tasks: Tasks) -> Self {
         Self {
             groups: Arc::new(Groups::new(Arc::clone(&graphql), limits, tasks.clone())),
             graphql,
-            permits: Arc::new(Permits::new(limits)),
+            permits: Arc::new(Permits::new(limits, load)),
             limits,
             stop: tasks.soft_stop(),
             tasks,

@@ -7,11 +7,31 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::LiveLimits;
 use crate::http::limit_exceeded::LimitExceeded;
 
+/// How much is open at the moment.
+#[derive(Debug, Default)]
+pub struct LiveLoad {
+    connections: AtomicUsize,
+    subscriptions: AtomicUsize,
+}
+
+impl LiveLoad {
+    /// WebSockets and event streams that are open.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.connections.load(Ordering::Relaxed)
+    }
+
+    /// Subscriptions that go on.
+    #[must_use]
+    pub fn subscriptions(&self) -> usize {
+        self.subscriptions.load(Ordering::Relaxed)
+    }
+}
+
 /// Counts connections and subscriptions.
 pub(super) struct Permits {
     limits: LiveLimits,
-    connections: AtomicUsize,
-    subscriptions: AtomicUsize,
+    load: Arc<LiveLoad>,
     by_user: Mutex<HashMap<String, usize>>,
 }
 
@@ -25,18 +45,13 @@ pub(super) struct SubscriptionPermit {
 }
 
 impl Permits {
-    pub(super) fn new(limits: LiveLimits) -> Self {
-        Self {
-            limits,
-            connections: AtomicUsize::default(),
-            subscriptions: AtomicUsize::default(),
-            by_user: Mutex::default(),
-        }
+    pub(super) fn new(limits: LiveLimits, load: Arc<LiveLoad>) -> Self {
+        Self { limits, load, by_user: Mutex::default() }
     }
 
     /// Room for a connection, if there is any.
     pub(super) fn connection(self: &Arc<Self>) -> Option<ConnectionPermit> {
-        take(&self.connections, self.limits.connections_max).then(|| ConnectionPermit(Arc::clone(self)))
+        take(&self.load.connections, self.limits.connections_max).then(|| ConnectionPermit(Arc::clone(self)))
     }
 
     /// Room for a subscription. Somebody anonymous is bounded by the connection and by the process alone.
@@ -44,7 +59,7 @@ impl Permits {
         self: &Arc<Self>,
         user: Option<&str>,
     ) -> Result<SubscriptionPermit, LimitExceeded> {
-        let is_taken = take(&self.subscriptions, self.limits.subscriptions_max);
+        let is_taken = take(&self.load.subscriptions, self.limits.subscriptions_max);
         self.limits.subscriptions().unless(is_taken)?;
         let mut permit = SubscriptionPermit { permits: Arc::clone(self), user: None };
         if let Some(user) = user {
@@ -66,13 +81,13 @@ fn take(count: &AtomicUsize, limit: usize) -> bool {
 
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
-        self.0.connections.fetch_sub(1, Ordering::Relaxed);
+        self.0.load.connections.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Drop for SubscriptionPermit {
     fn drop(&mut self) {
-        self.permits.subscriptions.fetch_sub(1, Ordering::Relaxed);
+        self.permits.load.subscriptions.fetch_sub(1, Ordering::Relaxed);
         let Some(user) = self.user.take() else { return };
         let mut by_user = self.permits.by_user.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = by_user.get_mut(&user) {
@@ -95,7 +110,7 @@ mod tests {
             subscriptions_per_user_max: 2,
             ..LiveLimits::default()
         };
-        Arc::new(Permits::new(limits))
+        Arc::new(Permits::new(limits, Arc::default()))
     }
 
     #[test]

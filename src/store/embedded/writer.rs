@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -95,12 +96,15 @@ pub struct Statistics {
     pub commits: u64,
     /// Writes and batches that were asked for, the refused ones included.
     pub requests: u64,
+    /// What the commits took together, each with its fsync.
+    pub commit_time: Duration,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     commits: AtomicU64,
     requests: AtomicU64,
+    commit_nanos: AtomicU64,
 }
 
 impl Counters {
@@ -108,6 +112,7 @@ impl Counters {
         Statistics {
             commits: self.commits.load(Ordering::Relaxed),
             requests: self.requests.load(Ordering::Relaxed),
+            commit_time: Duration::from_nanos(self.commit_nanos.load(Ordering::Relaxed)),
         }
     }
 }
@@ -302,7 +307,10 @@ impl Writer {
         }
         changes.push((Space::Meta, META_SEQUENCE.to_vec(), Some(self.sequence.to_be_bytes().to_vec())));
         self.counters.commits.fetch_add(1, Ordering::Relaxed);
+        let start = Instant::now();
         self.engine.commit(changes)?;
+        let nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.counters.commit_nanos.fetch_add(nanos, Ordering::Relaxed);
         self.marks.finish(self.commits);
         Ok(())
     }

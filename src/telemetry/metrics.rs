@@ -1,0 +1,181 @@
+//! The metrics of this process: counted as things happen, or looked at when somebody asks.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::registry::Registry;
+
+use super::families::{
+    ChargeLabels, ContainerLabels, Families, GraphqlLabels, HttpLabels, ProjectionLabels, StoreLabels,
+};
+use super::names::OperationNames;
+use super::process::Process;
+use crate::changefeed::{LeaseStatus, ProjectionStatus};
+use crate::http::observer::{Executed, HttpObserver};
+use crate::store::embedded::{Blocks, Statistics};
+use crate::store::{ContainerName, FaultKind, OperationKind, OperationRecord, StoreObserver};
+
+/// Counts what happens in this process.
+pub struct Metrics {
+    registry: Registry,
+    families: Families,
+    names: OperationNames,
+}
+
+/// What is looked at when somebody asks.
+#[derive(Debug, Default)]
+pub struct Gauges {
+    pub requests_executing: usize,
+    pub requests_waiting: usize,
+    pub commands_waiting: usize,
+    pub live_connections: usize,
+    pub live_subscriptions: usize,
+    pub projections: ProjectionGauges,
+    /// Of the embedded store.
+    pub embedded: Option<EmbeddedGauges>,
+}
+
+/// Where the projections stand.
+#[derive(Debug, Default)]
+pub struct ProjectionGauges {
+    pub statuses: Vec<ProjectionStatus>,
+    pub leases: Vec<LeaseStatus>,
+}
+
+/// What the embedded store says of itself.
+#[derive(Debug)]
+pub struct EmbeddedGauges {
+    pub statistics: Statistics,
+    pub blocks: Blocks,
+    pub disk_bytes: u64,
+    pub memory_bytes: u64,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut registry = Registry::default();
+        let families = Families::register(&mut registry);
+        Self { registry, families, names: OperationNames::default() }
+    }
+}
+
+impl Metrics {
+    /// All metrics in the text format of OpenMetrics.
+    #[must_use]
+    pub fn encode(&self, gauges: &Gauges) -> String {
+        self.set(gauges);
+        let mut text = String::new();
+        encode(&mut text, &self.registry).expect("a string takes every write");
+        text
+    }
+
+    fn set(&self, gauges: &Gauges) {
+        let families = &self.families;
+        let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        families.requests_executing.set(count(gauges.requests_executing));
+        families.requests_waiting.set(count(gauges.requests_waiting));
+        families.commands_waiting.set(count(gauges.commands_waiting));
+        families.live_connections.set(count(gauges.live_connections));
+        families.live_subscriptions.set(count(gauges.live_subscriptions));
+        for status in &gauges.projections.statuses {
+            self.set_projection(status, &gauges.projections.leases);
+        }
+        if let Some(embedded) = &gauges.embedded {
+            self.set_embedded(embedded);
+        }
+        let process = Process::look();
+        families.process_memory.set(signed(process.resident_memory_bytes));
+        families.process_files.set(signed(process.open_files));
+    }
+
+    fn set_projection(&self, status: &ProjectionStatus, leases: &[LeaseStatus]) {
+        let (families, projection) = (&self.families, status.projection);
+        let labels = ProjectionLabels { projection };
+        families.projection_lag.get_or_create(&labels).set(status.lag_ms as f64 / 1000.0);
+        families.projection_pending.get_or_create(&labels).set(signed(status.pending_changes));
+        families.projection_dead_letters.get_or_create(&labels).set(signed(status.dead_letters));
+        families.projection_running.get_or_create(&labels).set(i64::from(status.running));
+        let held = leases.iter().filter(|lease| lease.mine && lease.projection == projection).count();
+        families.projection_leases.get_or_create(&labels).set(i64::try_from(held).unwrap_or(i64::MAX));
+        raise(&families.projection_changes.get_or_create(&labels), status.changes);
+        raise_float(&families.projection_charge.get_or_create(&labels), status.request_charge.0);
+    }
+
+    fn set_embedded(&self, embedded: &EmbeddedGauges) {
+        let families = &self.families;
+        raise(&families.store_commits, embedded.statistics.commits);
+        raise_float(&families.store_commit_time, embedded.statistics.commit_time.as_secs_f64());
+        raise(&families.store_blocks_read, embedded.blocks.read);
+        raise(&families.store_blocks_cached, embedded.blocks.cached);
+        families.store_disk.set(signed(embedded.disk_bytes));
+        families.store_memory.set(signed(embedded.memory_bytes));
+    }
+}
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Brings a counter up to what was counted elsewhere.
+fn raise(counter: &Counter, counted: u64) {
+    counter.inner().fetch_max(counted, Ordering::Relaxed);
+}
+
+fn raise_float(counter: &Counter<f64, AtomicU64>, counted: f64) {
+    counter.inner().store(counted.to_bits(), Ordering::Relaxed);
+}
+
+impl HttpObserver for Metrics {
+    fn answered(&self, method: &'static str, route: &'static str, status: u16, duration: Duration) {
+        let labels =
+            HttpLabels { http_request_method: method, http_route: route, http_response_status_code: status };
+        self.families.http_duration.get_or_create(&labels).observe(duration.as_secs_f64());
+    }
+
+    fn executed(&self, executed: &Executed<'_>) {
+        let name = self.names.label(executed.operation_name);
+        let operation_type = executed.operation_type;
+        let labels =
+            ChargeLabels { graphql_operation_type: operation_type, graphql_operation_name: name.clone() };
+        self.families.graphql_charge.get_or_create(&labels).inc_by(executed.request_charge.max(0.0));
+        let outcome = if executed.has_errors { "error" } else { "ok" };
+        let labels =
+            GraphqlLabels { graphql_operation_type: operation_type, graphql_operation_name: name, outcome };
+        self.families.graphql_duration.get_or_create(&labels).observe(executed.duration.as_secs_f64());
+    }
+}
+
+impl StoreObserver for Metrics {
+    fn operated(
+        &self,
+        container: ContainerName,
+        kind: OperationKind,
+        duration: Duration,
+        records: &[OperationRecord],
+        failed: Option<FaultKind>,
+    ) {
+        let error_type = failed.map_or("", error_type);
+        let (db_collection_name, db_operation_name) = (container.0, kind.name());
+        let labels = StoreLabels { db_collection_name, db_operation_name, error_type };
+        self.families.store_duration.get_or_create(&labels).observe(duration.as_secs_f64());
+        let labels = ContainerLabels { db_collection_name, db_operation_name };
+        let charges = self.families.store_charge.get_or_create(&labels);
+        for record in records {
+            charges.observe(record.charge.0);
+        }
+    }
+}
+
+fn error_type(kind: FaultKind) -> &'static str {
+    match kind {
+        FaultKind::Unavailable => "unavailable",
+        FaultKind::Throttled => "throttled",
+        FaultKind::Full => "full",
+        FaultKind::Ambiguous => "ambiguous",
+        FaultKind::InvalidContinuation => "invalid_continuation",
+        FaultKind::Corrupt => "corrupt",
+        FaultKind::Internal => "internal",
+    }
+}

@@ -1,0 +1,11 @@
+//! What an operator sees: metrics for Prometheus, and traces for whoever collects OpenTelemetry. Names follow the semantic conventions
+//! where they have one, <https://opentelemetry.io/docs/specs/semconv/>. No label and no attribute ever holds a document,
+//! a variable, a token or anything else that a client wrote, but for the names of operations, of which there are few.
+
+mod families;
+mod metrics;
+mod names;
+mod process;
+
+pub use metrics::{EmbeddedGauges, Gauges, Metrics, ProjectionGauges};
+pub use names::OPERATION_NAMES_MAX;
