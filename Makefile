@@ -6,6 +6,8 @@ CARGO ?= cargo
 NPM ?= npm
 CHROMIUM ?= /usr/bin/chromium
 BENCH_USERS ?= 200
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS ?= request document variables identifiers
 LIVE_FILES ?= 20000
 LIVE_SUBSCRIBERS ?= 10000
 SCALE_DIR ?= target/scale
@@ -19,7 +21,7 @@ SOAK_SEED ?= 1
 # directory and its control socket, or chooses its store itself.
 BOTH_STORES := (binary(api) - test(/^(backup|compare|compare_account|control|cli|full_disk|readme)::/)) + binary(projections) + binary(commands) + binary(graphql) + binary(models_agree) + binary(operations)
 
-.PHONY: scale soak soak-http schemathesis cosmos-test run build test bench fmt web web-test rust-test browser-test chromium nextest clean
+.PHONY: scale soak soak-http schemathesis fuzz cargo-fuzz cosmos-test run build test bench fmt web web-test rust-test browser-test chromium nextest clean
 
 # Serves a demo blog at http://127.0.0.1:8080 out of ./data, which the first start fills.
 run: web
@@ -60,6 +62,13 @@ soak-http: build
 schemathesis: target/schemathesis/bin/schemathesis web
 	$(CARGO) build --locked --bin onehop
 	target/schemathesis/bin/python tests/schemathesis/run.py target/debug/onehop $(SCHEMATHESIS_EXAMPLES) $(SCHEMATHESIS_SEED)
+
+# Whatever parses bytes from outside, FUZZ_SECONDS for each target. Without a sanitizer, for which Rust would have to be a nightly.
+fuzz: cargo-fuzz
+	for target in $(FUZZ_TARGETS); do \
+		mkdir -p fuzz/corpus/$$target; \
+		$(CARGO) fuzz run --dev --sanitizer none $$target fuzz/corpus/$$target fuzz/seeds/$$target -- -max_total_time=$(FUZZ_SECONDS) -timeout=5 -rss_limit_mb=1024; \
+	done
 
 # The store contract over an account or an emulator: ONEHOP_TEST_COSMOS_ENDPOINT and ONEHOP_TEST_COSMOS_KEY say which.
 cosmos-test: nextest
@@ -102,6 +111,9 @@ target/schemathesis/bin/schemathesis: tests/schemathesis/requirements.txt
 	python3 -m venv target/schemathesis
 	target/schemathesis/bin/pip install --quiet --requirement $<
 	touch $@
+
+cargo-fuzz:
+	@$(CARGO) fuzz --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-fuzz
 
 nextest:
 	@$(CARGO) nextest --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-nextest

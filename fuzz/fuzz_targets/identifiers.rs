@@ -1,0 +1,35 @@
+//! Global ids, cursors, positions and usernames: what is taken is what would be given out.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use onehop::accounts::Username;
+use onehop::blog::reads::cursor::{self, ListKind};
+use onehop::changefeed::Position;
+use onehop::graphql::GlobalId;
+use uuid::Uuid;
+
+/// What an item's id may have.
+const NORMALIZED_CHARS_MAX: usize = 90;
+
+fuzz_target!(|text: &str| {
+    if let Ok(id) = GlobalId::decode(text) {
+        assert_eq!(id.encode(), text);
+    }
+    for kind in [ListKind::Posts, ListKind::Comments, ListKind::Likes] {
+        if let Ok(keyset) = cursor::decode(kind, text) {
+            let id = Uuid::parse_str(&keyset.id).expect("the id of an item");
+            assert_eq!(cursor::encode(kind, &keyset.order_value, id), text);
+        }
+    }
+    if let Ok(position) = Position::parse(text) {
+        assert_eq!(Position::parse(&position.encode()).as_ref(), Ok(&position));
+    }
+    if let Ok(username) = Username::parse(text) {
+        assert_eq!(Username::parse(username.as_str()).as_ref(), Ok(&username));
+        let key = username.normalized().as_str();
+        assert!(
+            key.chars().count() <= NORMALIZED_CHARS_MAX && !key.contains(['/', '\\', '?', '#']),
+            "{key:?}"
+        );
+    }
+});
