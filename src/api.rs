@@ -27,6 +27,7 @@ use crate::http::health::{Readiness, UnreadyPart};
 use crate::http::live::{LiveLimits, LiveLoad};
 use crate::http::observer::MetricsSource;
 use crate::http::pages::{Known, PageHead, PageHeads, Pages, Subject};
+use crate::http::persisted::{TrustError, TrustedDocuments};
 use crate::http::router::{Exposure, HttpParts, router};
 use crate::http::static_files::StaticFiles;
 use crate::http::variables::SdlError;
@@ -62,6 +63,10 @@ pub struct ApiOptions {
     pub live: LiveLimits,
     pub schema: SchemaOptions,
     pub exposure: Exposure,
+    /// Documents that are known from the start.
+    pub trusted: TrustedDocuments,
+    /// Whether nothing else runs.
+    pub trusted_only: bool,
     /// Whether there is a playground.
     pub playground: bool,
     /// Whether `/metrics` is one of the routes.
@@ -78,6 +83,8 @@ impl Default for ApiOptions {
             live: LiveLimits::default(),
             schema: SchemaOptions::default(),
             exposure: Exposure::default(),
+            trusted: TrustedDocuments::default(),
+            trusted_only: false,
             playground: true,
             metrics: true,
             position_wait: POSITION_WAIT_DEFAULT,
@@ -85,11 +92,20 @@ impl Default for ApiOptions {
     }
 }
 
+/// Why there is no API.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    #[error("the schema cannot be served: {0}")]
+    Schema(#[from] SdlError),
+    #[error("--trusted-documents: {0}")]
+    Trusted(#[from] TrustError),
+}
+
 /// All routes over an app.
 ///
 /// # Errors
-/// The schema's own text cannot be read back.
-pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, SdlError> {
+/// The schema's own text cannot be read back, or a trusted document is refused.
+pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
     let ApiParts { tokens, provider, options, metrics } = parts;
     let services = Services {
         reads: app.reads.clone(),
@@ -107,7 +123,8 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, SdlError> {
     let graphql = GraphqlEndpoint::new(Arc::new(executor), &sdl(), options.limits)?
         .with_clock(Arc::clone(&app.clock))
         .with_allowed_origins(options.exposure.allowed_origins.clone())
-        .with_observer(metrics.clone().map(|metrics| metrics as _));
+        .with_observer(metrics.clone().map(|metrics| metrics as _))
+        .with_trusted(&options.trusted, options.trusted_only)?;
     let live_load = Arc::<LiveLoad>::default();
     let source = metrics.clone().map(|metrics| -> Arc<dyn MetricsSource> {
         Arc::new(ProcessMetrics {

@@ -16,8 +16,8 @@ use crate::api::{Api, ApiOptions, ApiParts, api_of};
 use crate::app::{App, AppOptions};
 use crate::compare::dataset::{DEFAULT_RNG_SEED, DEMO_USERNAMES, Texts};
 use crate::config::{
-    AccountSettings, CallerSettings, Environment, ExposureSettings, LimitSettings, LiveSettings,
-    ServeSettings, StoreChoice, StoreSettings, TOKEN_SECRET_VARIABLE,
+    AccountSettings, CallerSettings, DocumentSettings, Environment, ExposureSettings, LimitSettings,
+    LiveSettings, ServeSettings, StoreChoice, StoreSettings, TOKEN_SECRET_VARIABLE,
 };
 use crate::control::Work;
 use crate::graphql::SchemaOptions;
@@ -44,6 +44,8 @@ pub struct Serve {
     limits: LimitSettings,
     #[command(flatten)]
     callers: CallerSettings,
+    #[command(flatten)]
+    documents: DocumentSettings,
     #[command(flatten)]
     live: LiveSettings,
 }
@@ -82,7 +84,7 @@ impl Serve {
 
         let tokens = self.tokens(&app, given_secret).await?;
         let parts = ApiParts { tokens, provider: provider.clone(), options, metrics: Some(metrics) };
-        let Api { router, metrics } = api_of(&app, parts).context("the schema cannot be served")?;
+        let Api { router, metrics } = api_of(&app, parts)?;
         app.start(provider);
         serve_control(&app).context("the control socket cannot be made")?;
 
@@ -123,6 +125,8 @@ impl Serve {
                 introspection: self.exposure.introspection(),
                 suggestions: self.exposure.suggestions(),
             },
+            trusted: self.documents.trusted()?,
+            trusted_only: self.documents.trusted_only,
             exposure: self.exposure.exposure(self.serve.listen)?,
             playground: self.exposure.playground(),
             metrics: self.exposure.metrics(),

@@ -6,7 +6,7 @@
 //! they had.
 
 use std::any::TypeId;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_graphql::indexmap::IndexMap;
@@ -22,6 +22,7 @@ use uuid::Uuid;
 use super::complexity::Complexity;
 use super::errors::{self, Code};
 use super::scope::{RequestScope, Services};
+use super::validation::Validator;
 use super::{BlogSchema, SchemaOptions, live_schema, schema, subscription};
 use crate::accounts::{AuthenticationError, Authenticator, ExternalIdentity, Identity, Verified};
 use crate::blog::commands::{CommandError, ExternalSubject};
@@ -54,6 +55,8 @@ pub struct Executor {
     schema: BlogSchema,
     pub(super) live_schema: BlogSchema,
     complexity: Complexity,
+    /// Made when a document is to be validated that is not executed.
+    validator: OnceLock<Validator>,
     options: SchemaOptions,
     services: Arc<Services>,
     /// The services of events.
@@ -78,6 +81,7 @@ impl Executor {
             schema,
             live_schema: live_schema(options),
             complexity,
+            validator: OnceLock::new(),
             options,
             services: Arc::new(services),
             live_services: Arc::new(live_services),
@@ -204,6 +208,11 @@ impl GraphqlService for Executor {
             })?;
         self.complexity.check(complexity)?;
         Ok(complexity)
+    }
+
+    fn validate(&self, document: &Document) -> Result<(), ServerError> {
+        let validator = self.validator.get_or_init(|| Validator::new(self.options));
+        validator.check(document.definitions.clone())
     }
 
     fn check_complexity(&self, complexity: usize) -> Result<(), LimitExceeded> {

@@ -30,6 +30,7 @@ mod subscribe;
 mod subscription;
 mod subscription_root;
 mod user;
+mod validation;
 
 use async_graphql::{SDLExportOptions, Schema, SchemaBuilder};
 

@@ -13,7 +13,7 @@ use std::{
 };
 
 use async_graphql::{
-    Request, Response as Execution, Value,
+    Request, Response as Execution, ServerError, Value, Variables,
     parser::types::{ExecutableDocument, OperationType},
 };
 use axum::{
@@ -35,11 +35,12 @@ use super::{
     document::{Document, Documents, select_operation},
     document_limits::DocumentLimits,
     document_size::DocumentSize,
-    graphql_request::{Asked, BodyLimits, POSITION},
+    graphql_request::{Asked, BodyLimits, POSITION, Parameters},
     graphql_response::{Encoded, Refusal, executed, executed_batch},
     graphql_service::{Account as _, Caller, GraphqlService, InvalidPosition, Reached, RequestRejection},
     media_type::{ResponseType, is_json_request},
     observer::{HttpObserver, Observation},
+    persisted::{Found, PersistedDocuments, TrustError, TrustedDocuments},
     variables::{InputTypes, SdlError},
 };
 use crate::store::{Clock, SystemClock};
@@ -73,6 +74,7 @@ impl Default for RequestLimits {
 pub struct GraphqlEndpoint {
     service: Arc<dyn GraphqlService>,
     documents: Documents,
+    persisted: PersistedDocuments,
     input_types: InputTypes,
     output_types: OutputTypes,
     limits: RequestLimits,
@@ -104,6 +106,7 @@ impl GraphqlEndpoint {
         Ok(Self {
             service,
             documents: Documents::new(limits.documents),
+            persisted: PersistedDocuments::new(),
             input_types: InputTypes::from_sdl(sdl)?,
             output_types: OutputTypes::from_sdl(sdl)?,
             limits,
@@ -131,6 +134,24 @@ impl GraphqlEndpoint {
     #[must_use]
     pub fn with_observer(self, observer: Option<Arc<dyn HttpObserver>>) -> Self {
         Self { observation: Observation(observer), ..self }
+    }
+
+    /// The same, with documents that are known by their hashes from the start; nothing else runs if those are the only ones.
+    ///
+    /// # Errors
+    /// A document that does not parse, is beyond a limit, or does not fit the schema.
+    pub fn with_trusted(self, trusted: &TrustedDocuments, trusted_only: bool) -> Result<Self, TrustError> {
+        let check = |document: &Document| self.check_trusted(document).map_err(|error| error_text(&error));
+        let persisted = PersistedDocuments::new().trusting(trusted, trusted_only, &self.documents, check)?;
+        Ok(Self { persisted, ..self })
+    }
+
+    /// Without variables a page has its default size.
+    fn check_trusted(&self, document: &Document) -> Result<(), ServerError> {
+        for (_, operation) in document.definitions.operations.iter() {
+            self.service.complexity(document, &operation.node, &Variables::default())?;
+        }
+        self.service.validate(document)
     }
 
     /// The line in which requests wait for execution.
@@ -242,7 +263,7 @@ impl GraphqlEndpoint {
     /// Executes the requests of a batch one after the other, as one request: together they keep the limits of one.
     async fn answer_batch(
         &self,
-        requests: Vec<Request>,
+        requests: Vec<Parameters>,
         bearer: Option<&str>,
         bill: &Bill,
     ) -> Result<Vec<Result<Execution, Refusal>>, Refusal> {
@@ -277,7 +298,7 @@ impl GraphqlEndpoint {
 
     pub(super) fn check_for_one_answer(
         &self,
-        request: Request,
+        request: Parameters,
         is_read_only: bool,
     ) -> Result<Checked, Refusal> {
         let checked = self.check(request, is_read_only)?;
@@ -285,8 +306,9 @@ impl GraphqlEndpoint {
     }
 
     /// Checks all that can be checked of a request without validating its selections.
-    pub(super) fn check(&self, request: Request, is_read_only: bool) -> Result<Checked, Refusal> {
-        let document = self.documents.parse(&request.query)?;
+    pub(super) fn check(&self, parameters: Parameters, is_read_only: bool) -> Result<Checked, Refusal> {
+        let Parameters { mut request, asking } = parameters;
+        let Found { text, document, registers } = self.persisted.find(asking, &self.documents)?;
         let operation = select_operation(&document.definitions, request.operation_name.as_deref())?;
         let kind = operation.ty;
         if is_read_only && kind == OperationType::Mutation {
@@ -297,6 +319,10 @@ impl GraphqlEndpoint {
             .map_err(Refusal::Schema)?;
         let complexity =
             self.service.complexity(&document, operation, &request.variables).map_err(Refusal::Schema)?;
+        if let Some(hash) = registers {
+            self.persisted.register(hash, &text);
+        }
+        request.query = text;
         Ok(Checked { request, document, kind, complexity })
     }
 
@@ -440,6 +466,14 @@ impl Checked {
         let operation_name = request.operation_name.clone();
         request.set_parsed_query(ExecutableDocument::clone(&document.definitions));
         (request, Completion { document, operation_name })
+    }
+}
+
+/// What is wrong with a document, and where.
+fn error_text(error: &ServerError) -> String {
+    match error.locations.first() {
+        Some(place) => format!("{} (line {}, column {})", error.message, place.line, place.column),
+        None => error.message.clone(),
     }
 }
 

@@ -17,7 +17,12 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::{graphql_service::InvalidPosition, json_size::VariableLimits, limit_exceeded::LimitExceeded};
+use super::{
+    graphql_service::InvalidPosition,
+    json_size::VariableLimits,
+    limit_exceeded::LimitExceeded,
+    persisted::{Asking, DocumentHash},
+};
 
 /// The largest body in bytes.
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -38,6 +43,9 @@ pub const POSITION_HEADER: HeaderName = HeaderName::from_static("onehop-position
 /// writes before it reads sees the answer and not a broken connection.
 const DISCARDED_BODIES_MAX: usize = 4;
 
+/// The extension in which Apollo's clients send the hash of a document.
+const PERSISTED_QUERY: &str = "persistedQuery";
+
 /// Why a request is not a well-formed GraphQL-over-HTTP request.
 #[derive(Debug, thiserror::Error)]
 pub enum MalformedRequest {
@@ -55,8 +63,12 @@ pub enum MalformedRequest {
     BatchEmpty,
     #[error("The body is not a GraphQL request: {}.", without_values(.0))]
     Body(#[source] serde_json::Error),
-    #[error("The `query` parameter is missing.")]
+    #[error("The `query` parameter is missing, and so is `documentId`.")]
     QueryMissing,
+    #[error(
+        "`extensions.persistedQuery` must have `version` 1 and a `sha256Hash` of 64 hexadecimal digits in lower case."
+    )]
+    PersistedQuery,
     #[error("The parameters of the URL cannot be read: each may be given once.")]
     Parameters,
     #[error("The `{name}` parameter is not a JSON object: {}.", without_values(source))]
@@ -97,8 +109,17 @@ impl Default for BodyLimits {
 /// What one HTTP request asks.
 #[derive(Debug)]
 pub enum Asked {
-    One(Box<Request>),
-    Batch(Vec<Request>),
+    One(Box<Parameters>),
+    Batch(Vec<Parameters>),
+}
+
+/// One GraphQL request.
+#[derive(Debug)]
+pub struct Parameters {
+    /// Without its document.
+    pub request: Request,
+    /// Which document it is.
+    pub asking: Asking,
 }
 
 impl BodyLimits {
@@ -159,7 +180,7 @@ impl BodyLimits {
         }
     }
 
-    fn parse_batch(&self, body: &[u8]) -> Result<Vec<Request>, MalformedRequest> {
+    fn parse_batch(&self, body: &[u8]) -> Result<Vec<Parameters>, MalformedRequest> {
         let too_many =
             LimitExceeded::new("batch-max", self.batch_max, "A batch may not have more than", "requests");
         too_many.unless(self.batch_max > 0)?;
@@ -178,11 +199,11 @@ impl BodyLimits {
         parameters.into_iter().map(|parameters| self.request(parameters)).collect()
     }
 
-    fn request(&self, parameters: BodyParameters<'_>) -> Result<Request, MalformedRequest> {
-        let query = parameters.query.ok_or(MalformedRequest::QueryMissing)?;
+    fn request(&self, parameters: BodyParameters<'_>) -> Result<Parameters, MalformedRequest> {
+        let asking = Asking { text: parameters.query, id: parameters.document_id, registered: None };
         let variables = self.object("variables", parameters.variables.map(RawValue::get))?;
         let extensions = self.object("extensions", parameters.extensions.map(RawValue::get))?;
-        Ok(request(query, parameters.operation_name, variables, extensions))
+        request(asking, parameters.operation_name, variables, extensions)
     }
 
     /// What the query of a `GET` URL asks.
@@ -192,10 +213,11 @@ impl BodyLimits {
     pub fn parse_uri(&self, uri: &Uri) -> Result<Asked, MalformedRequest> {
         let Query(parameters) =
             Query::<UrlParameters>::try_from_uri(uri).map_err(|_| MalformedRequest::Parameters)?;
-        let query = parameters.query.ok_or(MalformedRequest::QueryMissing)?;
+        let asking = Asking { text: parameters.query, id: parameters.document_id, registered: None };
         let variables = self.object("variables", parameters.variables.as_deref())?;
         let extensions = self.object("extensions", parameters.extensions.as_deref())?;
-        Ok(Asked::One(Box::new(request(query, parameters.operation_name, variables, extensions))))
+        let parameters = request(asking, parameters.operation_name, variables, extensions)?;
+        Ok(Asked::One(Box::new(parameters)))
     }
 
     fn object<T: DeserializeOwned>(
@@ -226,7 +248,7 @@ impl Asked {
             Self::Batch(requests) => requests,
         };
         for request in requests {
-            request.extensions.entry(POSITION.to_owned()).or_insert_with(|| Value::from(position));
+            request.request.extensions.entry(POSITION.to_owned()).or_insert_with(|| Value::from(position));
         }
         Ok(self)
     }
@@ -236,6 +258,8 @@ impl Asked {
 #[derive(Deserialize)]
 struct BodyParameters<'a> {
     query: Option<String>,
+    #[serde(rename = "documentId")]
+    document_id: Option<String>,
     #[serde(rename = "operationName")]
     operation_name: Option<String>,
     #[serde(borrow)]
@@ -247,6 +271,8 @@ struct BodyParameters<'a> {
 #[derive(Deserialize)]
 struct UrlParameters {
     query: Option<String>,
+    #[serde(rename = "documentId")]
+    document_id: Option<String>,
     #[serde(rename = "operationName")]
     operation_name: Option<String>,
     variables: Option<String>,
@@ -288,14 +314,36 @@ impl<'de> Visitor<'de> for AtMost {
 }
 
 fn request(
-    query: String,
+    mut asking: Asking,
     operation_name: Option<String>,
     variables: Option<Variables>,
     extensions: Option<Extensions>,
-) -> Request {
-    let mut request = Request::new(query);
+) -> Result<Parameters, MalformedRequest> {
+    let mut extensions = extensions.unwrap_or_default();
+    asking.registered = registered_hash(extensions.remove(PERSISTED_QUERY))?;
+    asking.id = asking.id.filter(|id| !id.is_empty());
+    if asking.id.is_some() || asking.registered.is_some() {
+        // Some clients send an empty text beside a hash.
+        asking.text = asking.text.filter(|text| !text.is_empty());
+    } else if asking.text.is_none() {
+        return Err(MalformedRequest::QueryMissing);
+    }
+    let mut request = Request::new("");
     request.operation_name = operation_name.filter(|name| !name.is_empty());
     request.variables = variables.unwrap_or_default();
-    request.extensions = extensions.unwrap_or_default();
-    request
+    request.extensions = extensions;
+    Ok(Parameters { request, asking })
+}
+
+/// The hash in Apollo's extension.
+fn registered_hash(extension: Option<Value>) -> Result<Option<DocumentHash>, MalformedRequest> {
+    let Some(extension) = extension.filter(|extension| *extension != Value::Null) else { return Ok(None) };
+    let Value::Object(extension) = extension else { return Err(MalformedRequest::PersistedQuery) };
+    let is_known = extension.get("version") == Some(&Value::from(1));
+    match extension.get("sha256Hash") {
+        Some(Value::String(hash)) if is_known => {
+            DocumentHash::parse(hash).map(Some).ok_or(MalformedRequest::PersistedQuery)
+        }
+        _ => Err(MalformedRequest::PersistedQuery),
+    }
 }

@@ -23,6 +23,7 @@ use super::{
     graphql_service::{InvalidPosition, RequestRejection},
     limit_exceeded::LimitExceeded,
     media_type::ResponseType,
+    persisted::{NoDocument, PersistedError},
 };
 
 /// What a response usually takes, in bytes; the buffer grows when it takes more.
@@ -60,6 +61,8 @@ pub enum Refusal {
     #[error(transparent)]
     Document(#[from] DocumentError),
     #[error(transparent)]
+    Persisted(PersistedError),
+    #[error(transparent)]
     Operation(#[from] OperationError),
     #[error(transparent)]
     OverLimit(#[from] LimitExceeded),
@@ -81,6 +84,15 @@ pub enum Refusal {
     ConnectionsFull,
     #[error("The request took longer than {0:?}.")]
     TimedOut(Duration),
+}
+
+impl From<NoDocument> for Refusal {
+    fn from(error: NoDocument) -> Self {
+        match error {
+            NoDocument::Persisted(error) => Self::Persisted(error),
+            NoDocument::Document(error) => Self::Document(error),
+        }
+    }
 }
 
 /// Whether the status depends on the media type.
@@ -180,6 +192,10 @@ impl Refusal {
                 (Kind::Http(Status::BAD_REQUEST), LimitExceeded::CODE)
             }
             Self::Malformed(_) => (Kind::Http(Status::BAD_REQUEST), "BAD_USER_INPUT"),
+            Self::Persisted(error @ PersistedError::HashMismatch) => {
+                (Kind::Http(Status::BAD_REQUEST), error.code())
+            }
+            Self::Persisted(error) => (Kind::RequestError, error.code()),
             Self::Document(DocumentError::OverLimit(_)) | Self::OverLimit(_) => {
                 (Kind::RequestError, LimitExceeded::CODE)
             }

@@ -30,6 +30,12 @@ pub trait GraphqlService: Send + Sync + 'static {
         variables: &Variables,
     ) -> Result<usize, ServerError>;
 
+    /// Whether a document fits the schema, whatever its variables will be.
+    ///
+    /// # Errors
+    /// The first thing that does not.
+    fn validate(&self, document: &Document) -> Result<(), ServerError>;
+
     /// Whether several operations may be so complex together.
     ///
     /// # Errors

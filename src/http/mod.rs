@@ -27,6 +27,7 @@ pub mod live;
 pub mod media_type;
 pub mod observer;
 pub mod pages;
+pub mod persisted;
 pub mod router;
 pub mod security_headers;
 pub mod server;

@@ -39,6 +39,7 @@ mod live;
 mod metrics;
 mod ownership;
 mod paging;
+mod persisted;
 mod positions;
 mod posts;
 mod production;

@@ -11,6 +11,7 @@ mod crowds;
 #[path = "../support/event_stream.rs"]
 mod event_stream;
 mod events;
+mod persisted;
 mod routing;
 mod sharing;
 mod slow_clients;

@@ -33,6 +33,7 @@ use onehop::{
         limit_exceeded::LimitExceeded,
         live::LiveLimits,
         pages::{Known, PageHeads, Pages, Subject},
+        persisted::TrustedDocuments,
         router::{Exposure, HttpParts, router},
         server::{ConnectionLimits, Server},
         static_files::StaticFiles,
@@ -98,6 +99,8 @@ pub struct Options {
     pub stop_deadline: Duration,
     pub unready: Vec<UnreadyPart>,
     pub exposure: Exposure,
+    pub trusted: TrustedDocuments,
+    pub trusted_only: bool,
     /// By which budgets fill.
     pub clock: Arc<ManualClock>,
 }
@@ -111,6 +114,8 @@ impl Default for Options {
             stop_deadline: LONG,
             unready: Vec::new(),
             exposure: Exposure::default(),
+            trusted: TrustedDocuments::default(),
+            trusted_only: false,
             clock: Arc::new(ManualClock::new(1_800_000_000_000)),
         }
     }
@@ -174,6 +179,8 @@ pub fn toy_endpoint(state: &Arc<State>, options: &Options) -> GraphqlEndpoint {
         .unwrap()
         .with_clock(options.clock.clone())
         .with_allowed_origins(options.exposure.allowed_origins.clone())
+        .with_trusted(&options.trusted, options.trusted_only)
+        .unwrap()
 }
 
 struct Viewer(Option<String>);
@@ -203,6 +210,10 @@ impl GraphqlService for Service {
     ) -> Result<usize, ServerError> {
         self.check_complexity(document.size.selections)?;
         Ok(document.size.selections)
+    }
+
+    fn validate(&self, _document: &Document) -> Result<(), ServerError> {
+        Ok(())
     }
 
     fn check_complexity(&self, complexity: usize) -> Result<(), LimitExceeded> {

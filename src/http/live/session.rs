@@ -22,7 +22,7 @@ use super::permits::{ConnectionPermit, SubscriptionPermit};
 use crate::http::callers::Bill;
 use crate::http::client_address::Network;
 use crate::http::graphql_http::{Checked, bearer_of};
-use crate::http::graphql_request::{Asked, MalformedRequest};
+use crate::http::graphql_request::{Asked, MalformedRequest, Parameters};
 use crate::http::graphql_response::{Encoded, Refusal};
 use crate::http::graphql_service::{Account as _, Caller, RequestRejection};
 use crate::http::limit_exceeded::LimitExceeded;
@@ -241,7 +241,7 @@ impl Session {
     }
 
     /// Starts an operation.
-    fn start(&mut self, id: OperationId, request: async_graphql::Request) -> Result<(), Encoded> {
+    fn start(&mut self, id: OperationId, request: Parameters) -> Result<(), Encoded> {
         let limits = self.live.limits;
         let has_room = self.operations.len() < limits.operations_per_connection_max;
         let over = |exceeded: LimitExceeded| Encoded::refused(exceeded.into());

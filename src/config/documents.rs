@@ -1,0 +1,55 @@
+//! Which documents are known from the start, and whether others run.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use clap::builder::BoolishValueParser;
+
+use super::SettingError;
+use crate::http::persisted::TrustedDocuments;
+
+/// The largest file of trusted documents, in bytes.
+const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// Settings of persisted documents.
+#[derive(Debug, Clone, Args)]
+pub struct DocumentSettings {
+    /// File with documents that clients may ask for by their hashes: a JSON object from `sha256:...` to document
+    #[arg(long, value_name = "FILE", env = "ONEHOP_TRUSTED_DOCUMENTS")]
+    pub trusted_documents: Option<PathBuf>,
+
+    /// Run those documents and nothing else
+    #[arg(
+        long,
+        env = "ONEHOP_TRUSTED_ONLY",
+        value_parser = BoolishValueParser::new(),
+        requires = "trusted_documents"
+    )]
+    pub trusted_only: bool,
+}
+
+impl DocumentSettings {
+    /// The trusted documents; none without a file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or an entry is wrong; the text names it.
+    pub fn trusted(&self) -> Result<TrustedDocuments, SettingError> {
+        let Some(file) = &self.trusted_documents else { return Ok(TrustedDocuments::default()) };
+        let named = |reason: &dyn std::fmt::Display| {
+            SettingError::new(format!("--trusted-documents {}: {reason}", file.display()))
+        };
+        let json = read(file).map_err(|error| named(&error))?;
+        TrustedDocuments::from_json(&json).map_err(|error| named(&error))
+    }
+}
+
+fn read(file: &Path) -> std::io::Result<String> {
+    let mut json = String::new();
+    let read = std::fs::File::open(file)?.take(FILE_BYTES_MAX + 1).read_to_string(&mut json)?;
+    if read as u64 > FILE_BYTES_MAX {
+        let reason = format!("the file has more than {FILE_BYTES_MAX} bytes");
+        return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, reason));
+    }
+    Ok(json)
+}

@@ -1,0 +1,90 @@
+//! Validation alone, for documents that nobody asks to be executed.
+
+use std::sync::Arc;
+
+use async_graphql::extensions::{Extension, ExtensionContext, ExtensionFactory, NextValidation};
+use async_graphql::parser::types::ExecutableDocument;
+use async_graphql::{Request, ServerError, ValidationResult};
+use async_trait::async_trait;
+use futures::FutureExt;
+
+use super::{BlogSchema, SchemaOptions, builder};
+
+/// Validates documents as the schema does before it executes them.
+pub(super) struct Validator(BlogSchema);
+
+impl Validator {
+    pub(super) fn new(options: SchemaOptions) -> Self {
+        Self(builder(options).extension(ValidatesOnly).finish())
+    }
+
+    /// # Errors
+    /// The first thing in a document that does not fit the schema.
+    pub(super) fn check(&self, document: ExecutableDocument) -> Result<(), ServerError> {
+        let mut request = Request::new("");
+        request.set_parsed_query(document);
+        // Validation waits for nothing.
+        let response = self.0.execute(request).now_or_never();
+        match response.and_then(|response| response.errors.into_iter().next()) {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Ends every request with what validation found, which may be nothing.
+struct ValidatesOnly;
+
+impl ExtensionFactory for ValidatesOnly {
+    fn create(&self) -> Arc<dyn Extension> {
+        Arc::new(Self)
+    }
+}
+
+#[async_trait]
+impl Extension for ValidatesOnly {
+    async fn validation(
+        &self,
+        ctx: &ExtensionContext<'_>,
+        next: NextValidation<'_>,
+    ) -> Result<ValidationResult, Vec<ServerError>> {
+        Err(next.run(ctx).await.err().unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use async_graphql::parser::parse_query;
+
+    use super::*;
+
+    fn check(text: &str) -> Result<(), String> {
+        let validator = Validator::new(SchemaOptions::default());
+        validator.check(parse_query(text).unwrap()).map_err(|error| error.message)
+    }
+
+    #[test]
+    fn what_fits_the_schema_passes_without_variables_and_without_being_executed() {
+        for text in [
+            "query($id: ID!, $first: Int!) { user(id: $id) { posts(first: $first) { nodes { title } } } }",
+            "mutation($input: SignInInput!) { signIn(input: $input) { accessToken } }",
+            "subscription { feedChanged { id } }",
+            "query A { viewer { id } } query B { feed { nodes { id } } }",
+        ] {
+            assert_eq!(check(text), Ok(()), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_said() {
+        for (text, told) in [
+            ("{ viewer { name } }", "name"),
+            ("{ user { id } }", "id"),
+            ("{ feed(first: \"many\") { nodes { id } } }", "first"),
+            ("query A { viewer { id } } query B { viewer { nothing } }", "nothing"),
+        ] {
+            let error = check(text).expect_err(text);
+            assert!(error.contains(told), "{text}: {error}");
+        }
+    }
+}
