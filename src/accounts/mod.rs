@@ -1,14 +1,17 @@
 //! Accounts: what a person may be called, how they prove who they are, and the tokens that say so afterwards.
 //! It knows no store, no GraphQL and no HTTP server: accounts are kept by the commands of the domain.
 //!
-//! In reading order: [`username`] and [`password`] judge what people type; [`attempts`] says how often they may; [`secret`] and [`token`] make and
+//! In reading order: [`username`] and [`password`] judge what people type; [`attempts`] says how often they may; [`secret`], [`secret_file`],
+//! [`rotation`] and [`token`] make and
 //! verify Onehop's own access tokens; [`oidc`] verifies those of an OpenID Connect provider; [`Authenticator`]
 //! takes whatever a request carries.
 
 pub mod attempts;
 pub mod oidc;
 pub mod password;
+pub mod rotation;
 pub mod secret;
+pub mod secret_file;
 pub mod token;
 pub mod username;
 

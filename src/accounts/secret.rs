@@ -1,22 +1,31 @@
-//! The secret that signs access tokens: made on the first start, kept in a file that only its owner may read.
-//! A file that is too short or readable by others is refused and never repaired in silence.
+//! The secrets that sign access tokens: the first signs, and all verify, so that one can take the place of another while
+//! tokens of both are about. Values in, values out; where they are kept is the affair of
+//! [`secret_file`](super::secret_file).
 
 use std::fmt;
-use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha256};
 
 /// The fewest bytes of a secret: RFC 7518, section 3.2, asks for as many as the hash has.
 pub const SECRET_BYTES_MIN: usize = 32;
-/// The most bytes that are read; a larger file is not a secret.
+/// The most bytes of a secret; a longer one is none.
 pub const SECRET_BYTES_MAX: usize = 4096;
-
-const DIRECTORY: &str = "secrets";
-const FILE: &str = "access-token.key";
+/// The most secrets there may be.
+pub const SECRETS_MAX: usize = 8;
+/// The first line of a list of secrets. Whatever begins otherwise is one secret as it stands.
+const LIST: &str = "onehop token secrets";
+/// What is told of a secret is this many bytes of a digest.
+const KEY_ID_BYTES: usize = 8;
 
 /// Never shown.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct SigningSecret(Vec<u8>);
+
+/// By which a token says which secret signed it. It tells nothing of the secret.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct KeyId(String);
 
 impl SigningSecret {
     /// A secret from elsewhere, such as one that several processes share.
@@ -31,25 +40,40 @@ impl SigningSecret {
         }
     }
 
-    /// Reads `secrets/access-token.key` in the data directory, and makes it first when there is none. It appears
-    /// whole or not at all, and of several processes that start together all get the same one. This blocks.
+    /// A new one.
     ///
     /// # Errors
-    /// The file cannot be made or read, has a wrong length, or is open to others.
-    pub fn load_or_create(data_directory: &Path) -> Result<Self, SecretFault> {
-        let directory = data_directory.join(DIRECTORY);
-        let path = directory.join(FILE);
-        match read(&path) {
-            Err(SecretFault::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                create(&directory, &path)?;
-                read(&path)
-            }
-            found => found,
-        }
+    /// The system gives no random bytes.
+    pub fn random() -> Result<Self, getrandom::Error> {
+        let mut bytes = [0; SECRET_BYTES_MIN];
+        getrandom::fill(&mut bytes)?;
+        Ok(Self(bytes.to_vec()))
+    }
+
+    /// The id under which tokens name it.
+    #[must_use]
+    pub fn id(&self) -> KeyId {
+        let mut digest = Sha256::new();
+        digest.update(b"onehop access token secret\0");
+        digest.update(&self.0);
+        KeyId(digest.finalize().iter().take(KEY_ID_BYTES).map(|byte| format!("{byte:02x}")).collect())
     }
 
     pub(super) fn as_bytes(&self) -> &[u8] {
         &self.0
+    }
+}
+
+impl KeyId {
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for KeyId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
     }
 }
 
@@ -62,165 +86,216 @@ impl fmt::Debug for SigningSecret {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a signing secret must have {SECRET_BYTES_MIN} to {SECRET_BYTES_MAX} bytes, this one has {actual}")]
 pub struct SecretLengthError {
-    /// For a file beyond the limit: the limit and one.
+    /// For a file beyond the limit: as many as were read.
     pub actual: usize,
 }
 
-#[derive(Debug, thiserror::Error)]
-pub enum SecretFault {
-    #[error("cannot {action} {}", path.display())]
-    Io { action: &'static str, path: PathBuf, source: io::Error },
-    #[error("{}", path.display())]
-    Length { path: PathBuf, source: SecretLengthError },
-    #[error("{} may be read by others (mode {mode:04o}): set it to 0600, or delete it to have a new one", path.display())]
-    Open { path: PathBuf, mode: u32 },
-    #[error("the system gave no random bytes")]
-    Randomness(#[source] getrandom::Error),
+/// Why secrets were not taken. Shows none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SecretsError {
+    #[error(transparent)]
+    Length(#[from] SecretLengthError),
+    #[error("line {line} of the list is not a secret in base64")]
+    Line { line: usize },
+    #[error("line {line} of the list: {source}")]
+    LineLength { line: usize, source: SecretLengthError },
+    #[error("the list has no secret")]
+    Empty,
+    #[error("the list has more than {SECRETS_MAX} secrets: drop some")]
+    TooMany,
+    #[error("the list has the secret {0} twice")]
+    Twice(KeyId),
+    #[error("there is no secret {0}")]
+    Unknown(String),
+    #[error("the secret {0} signs: have another one sign before it is dropped")]
+    Signs(KeyId),
 }
 
-impl SecretFault {
-    fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io { action, path: path.to_owned(), source }
+/// At least one secret. The first signs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Secrets(Vec<SigningSecret>);
+
+impl From<&SigningSecret> for Secrets {
+    fn from(secret: &SigningSecret) -> Self {
+        Self(vec![secret.clone()])
     }
 }
 
-fn read(path: &Path) -> Result<SigningSecret, SecretFault> {
-    let file = File::open(path).map_err(SecretFault::io("open", path))?;
-    refuse_open_mode(&file, path)?;
-    let mut bytes = Vec::with_capacity(SECRET_BYTES_MIN);
-    let limit = SECRET_BYTES_MAX as u64 + 1;
-    file.take(limit).read_to_end(&mut bytes).map_err(SecretFault::io("read", path))?;
-    SigningSecret::from_bytes(bytes).map_err(|source| SecretFault::Length { path: path.to_owned(), source })
-}
-
-#[cfg(unix)]
-fn refuse_open_mode(file: &File, path: &Path) -> Result<(), SecretFault> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let mode = file.metadata().map_err(SecretFault::io("look at", path))?.permissions().mode() & 0o7777;
-    if mode & 0o077 == 0 { Ok(()) } else { Err(SecretFault::Open { path: path.to_owned(), mode }) }
-}
-
-#[cfg(not(unix))]
-fn refuse_open_mode(_file: &File, _path: &Path) -> Result<(), SecretFault> {
-    Ok(())
-}
-
-fn create(directory: &Path, path: &Path) -> Result<(), SecretFault> {
-    let mut secret = [0; SECRET_BYTES_MIN];
-    getrandom::fill(&mut secret).map_err(SecretFault::Randomness)?;
-    let mut suffix = [0; 8];
-    getrandom::fill(&mut suffix).map_err(SecretFault::Randomness)?;
-    let temporary = directory.join(format!("{FILE}.{:016x}", u64::from_le_bytes(suffix)));
-
-    private_directory(directory).map_err(SecretFault::io("make", directory))?;
-    write_private(&temporary, &secret).map_err(SecretFault::io("write", &temporary))?;
-    publish(&temporary, path).map_err(SecretFault::io("make", path))?;
-    sync_directory(directory).map_err(SecretFault::io("sync", directory))
-}
-
-fn private_directory(directory: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(directory)
-}
-
-fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
-}
-
-/// A link, unlike a rename, does not replace the secret of a process that was faster. Some network file systems
-/// have no links; there a rename must do.
-fn publish(temporary: &Path, path: &Path) -> io::Result<()> {
-    match fs::hard_link(temporary, path) {
-        Ok(()) => fs::remove_file(temporary),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => fs::remove_file(temporary),
-        Err(_) => fs::rename(temporary, path),
+impl From<&Secrets> for Secrets {
+    fn from(secrets: &Secrets) -> Self {
+        secrets.clone()
     }
 }
 
-#[cfg(unix)]
-fn sync_directory(directory: &Path) -> io::Result<()> {
-    File::open(directory)?.sync_all()
-}
+impl Secrets {
+    /// Reads a list, or takes what is no list as one secret.
+    ///
+    /// # Errors
+    /// A line that is no secret, too many of them, or none.
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, SecretsError> {
+        let is_list = bytes.strip_prefix(LIST.as_bytes()).is_some_and(|rest| rest.starts_with(b"\n"));
+        if !is_list {
+            return Ok(Self(vec![SigningSecret::from_bytes(bytes)?]));
+        }
+        let mut secrets = Vec::new();
+        for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate().skip(1) {
+            let (line, number) = (line.trim_ascii(), index + 1);
+            if line.is_empty() || line.starts_with(b"#") {
+                continue;
+            }
+            let secret = STANDARD.decode(line).map_err(|_| SecretsError::Line { line: number })?;
+            let secret = SigningSecret::from_bytes(secret)
+                .map_err(|source| SecretsError::LineLength { line: number, source })?;
+            secrets.push(secret);
+        }
+        Self::of(secrets)
+    }
 
-#[cfg(not(unix))]
-fn sync_directory(_directory: &Path) -> io::Result<()> {
-    Ok(())
+    fn of(secrets: Vec<SigningSecret>) -> Result<Self, SecretsError> {
+        if secrets.is_empty() {
+            return Err(SecretsError::Empty);
+        }
+        if secrets.len() > SECRETS_MAX {
+            return Err(SecretsError::TooMany);
+        }
+        for (index, secret) in secrets.iter().enumerate() {
+            if secrets[..index].contains(secret) {
+                return Err(SecretsError::Twice(secret.id()));
+            }
+        }
+        Ok(Self(secrets))
+    }
+
+    /// The list as it is read.
+    #[must_use]
+    pub fn to_list(&self) -> Vec<u8> {
+        let mut list = format!("{LIST}\n# The first signs, all verify.\n");
+        for secret in &self.0 {
+            list += &STANDARD.encode(&secret.0);
+            list.push('\n');
+        }
+        list.into_bytes()
+    }
+
+    /// The one that signs.
+    #[must_use]
+    pub fn signing(&self) -> &SigningSecret {
+        &self.0[0]
+    }
+
+    /// All of them, the one that signs first.
+    pub fn iter(&self) -> impl Iterator<Item = &SigningSecret> {
+        self.0.iter()
+    }
+
+    /// The same with one more, which only verifies.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub fn with(mut self, secret: SigningSecret) -> Result<Self, SecretsError> {
+        self.0.push(secret);
+        Self::of(self.0)
+    }
+
+    /// The same, signing with this one.
+    ///
+    /// # Errors
+    /// There is no such secret.
+    pub fn signing_with(mut self, id: &str) -> Result<Self, SecretsError> {
+        let index = self.index(id)?;
+        self.0[..=index].rotate_right(1);
+        Ok(self)
+    }
+
+    /// The same without one that does not sign.
+    ///
+    /// # Errors
+    /// There is no such secret, or it signs.
+    pub fn without(mut self, id: &str) -> Result<Self, SecretsError> {
+        match self.index(id)? {
+            0 => Err(SecretsError::Signs(self.signing().id())),
+            index => {
+                self.0.remove(index);
+                Ok(self)
+            }
+        }
+    }
+
+    fn index(&self, id: &str) -> Result<usize, SecretsError> {
+        let found = self.0.iter().position(|secret| secret.id().as_str() == id);
+        found.ok_or_else(|| SecretsError::Unknown(id.to_owned()))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_secret_of_the_first_start_is_that_of_every_later_one() {
-        let data = tempfile::tempdir().unwrap();
-        let first = SigningSecret::load_or_create(data.path()).unwrap();
-        let second = SigningSecret::load_or_create(data.path()).unwrap();
-        assert_eq!(first.as_bytes(), second.as_bytes());
-        assert_eq!(first.as_bytes().len(), SECRET_BYTES_MIN);
-        let other = tempfile::tempdir().unwrap();
-        assert_ne!(first.as_bytes(), SigningSecret::load_or_create(other.path()).unwrap().as_bytes());
+    fn secret(byte: u8) -> SigningSecret {
+        SigningSecret::from_bytes(vec![byte; 32]).unwrap()
     }
 
-    #[test]
-    fn processes_that_start_together_share_one_secret() {
-        let data = tempfile::tempdir().unwrap();
-        let starts: Vec<_> = std::thread::scope(|scope| {
-            let starting: Vec<_> =
-                (0..8).map(|_| scope.spawn(|| SigningSecret::load_or_create(data.path()).unwrap())).collect();
-            starting.into_iter().map(|start| start.join().unwrap()).collect()
-        });
-        assert!(starts.windows(2).all(|pair| pair[0].as_bytes() == pair[1].as_bytes()));
-        let left = fs::read_dir(data.path().join(DIRECTORY)).unwrap().count();
-        assert_eq!(left, 1, "no temporary file is left");
+    fn three() -> Secrets {
+        Secrets::from(&secret(1)).with(secret(2)).unwrap().with(secret(3)).unwrap()
     }
 
-    #[cfg(unix)]
-    #[test]
-    fn only_the_owner_may_read_the_file_and_its_directory() {
-        use std::os::unix::fs::PermissionsExt as _;
-        let data = tempfile::tempdir().unwrap();
-        SigningSecret::load_or_create(data.path()).unwrap();
-        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
-        assert_eq!(mode(&data.path().join(DIRECTORY)), 0o700);
-        assert_eq!(mode(&data.path().join(DIRECTORY).join(FILE)), 0o600);
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_file_that_others_may_read_is_refused() {
-        use std::os::unix::fs::PermissionsExt as _;
-        let data = tempfile::tempdir().unwrap();
-        SigningSecret::load_or_create(data.path()).unwrap();
-        let path = data.path().join(DIRECTORY).join(FILE);
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-        let refused = SigningSecret::load_or_create(data.path()).unwrap_err();
-        assert!(matches!(refused, SecretFault::Open { mode: 0o640, .. }));
-        assert!(refused.to_string().contains("(mode 0640): set it to 0600"), "{refused}");
-    }
-
-    #[test]
-    fn a_file_that_is_too_short_is_refused_and_kept() {
-        let data = tempfile::tempdir().unwrap();
-        let directory = data.path().join(DIRECTORY);
-        private_directory(&directory).unwrap();
-        write_private(&directory.join(FILE), b"too short").unwrap();
-        let refused = SigningSecret::load_or_create(data.path()).unwrap_err();
-        assert!(matches!(refused, SecretFault::Length { source: SecretLengthError { actual: 9 }, .. }));
-        assert_eq!(fs::read(directory.join(FILE)).unwrap(), b"too short");
+    fn read(text: &str) -> Result<Secrets, SecretsError> {
+        Secrets::from_bytes(text.as_bytes().to_vec())
     }
 
     #[test]
     fn a_secret_is_not_shown() {
-        assert_eq!(format!("{:?}", SigningSecret::from_bytes(vec![7; 32]).unwrap()), "SigningSecret(..)");
+        assert_eq!(format!("{:?}", secret(7)), "SigningSecret(..)");
+        assert_eq!(format!("{:?}", Secrets::from(&secret(7))), "Secrets([SigningSecret(..)])");
+    }
+
+    #[test]
+    fn what_is_no_list_is_one_secret_as_it_stands() {
+        for bytes in [vec![7; 32], b"onehop token secrets and more of them\nAAAA".to_vec(), vec![b'\n'; 40]] {
+            let secrets = Secrets::from_bytes(bytes.clone()).unwrap();
+            assert_eq!((secrets.iter().count(), secrets.signing().as_bytes()), (1, &*bytes));
+        }
+        assert_eq!(read("too short"), Err(SecretLengthError { actual: 9 }.into()));
+    }
+
+    #[test]
+    fn a_list_is_read_as_it_was_written() {
+        assert_eq!(Secrets::from_bytes(three().to_list()), Ok(three()));
+        let with_others = format!("{LIST}\n\n# mine\r\n  {}  \r\n", STANDARD.encode([1; 32]));
+        assert_eq!(read(&with_others), Ok(Secrets::from(&secret(1))));
+    }
+
+    #[test]
+    fn a_list_that_is_wrong_is_refused_by_its_line_and_not_repeated() {
+        let [good, short] = [STANDARD.encode([1; 32]), STANDARD.encode([1; 31])];
+        let list = |lines: &[&str]| read(&format!("{LIST}\n{}\n", lines.join("\n")));
+        assert_eq!(list(&["# nothing"]), Err(SecretsError::Empty));
+        assert_eq!(list(&[&good, "not base64!"]), Err(SecretsError::Line { line: 3 }));
+        let refused = list(&[&short]).unwrap_err();
+        assert!(matches!(refused, SecretsError::LineLength { line: 2, .. }));
+        assert!(!refused.to_string().contains(&short));
+        assert_eq!(list(&[&good, &good]), Err(SecretsError::Twice(secret(1).id())));
+        let many: Vec<String> = (0..9).map(|byte| STANDARD.encode([byte; 32])).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(list(&many), Err(SecretsError::TooMany));
+        assert!(list(&many[..8]).is_ok());
+    }
+
+    #[test]
+    fn a_secret_is_added_signs_and_is_dropped() {
+        let id = |byte| secret(byte).id().to_string();
+        let signing = three().signing_with(&id(3)).unwrap();
+        assert_eq!(signing.0, [secret(3), secret(1), secret(2)]);
+        assert_eq!(signing.clone().without(&id(1)).unwrap().0, [secret(3), secret(2)]);
+        assert_eq!(signing.clone().without(&id(3)), Err(SecretsError::Signs(secret(3).id())));
+        assert_eq!(signing.without("nothing"), Err(SecretsError::Unknown("nothing".to_owned())));
+        assert_eq!(three().with(secret(2)), Err(SecretsError::Twice(secret(2).id())));
+    }
+
+    #[test]
+    fn an_id_is_that_of_its_secret_alone() {
+        assert_eq!(secret(1).id(), secret(1).id());
+        assert_ne!(secret(1).id(), secret(2).id());
+        assert_eq!(secret(1).id().as_str().len(), 16);
     }
 }

@@ -2,12 +2,13 @@
 //! no state: a token is good until it expires. Every time comes from the caller.
 
 use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 
-use super::secret::SigningSecret;
+use super::secret::{KeyId, Secrets, SigningSecret};
 
 /// The `iss` claim of Onehop's own tokens.
 pub const ISSUER: &str = "onehop";
@@ -65,12 +66,37 @@ pub enum TokenError {
 #[error("the access token could not be signed")]
 pub struct IssueFault(#[source] jsonwebtoken::errors::Error);
 
-/// Issues access tokens and verifies them.
+/// Issues access tokens and verifies them. Clones share the secrets, also when these change.
 #[derive(Clone)]
 pub struct Tokens {
-    signing_key: EncodingKey,
-    verifying_key: DecodingKey,
+    keys: Arc<RwLock<Arc<Keys>>>,
     lifetime: Duration,
+}
+
+/// All keys verify.
+struct Keys {
+    signing: Key,
+    verifying: Vec<(KeyId, DecodingKey)>,
+}
+
+struct Key {
+    id: KeyId,
+    key: EncodingKey,
+}
+
+impl Keys {
+    fn of(secrets: &Secrets, signing: &SigningSecret) -> Self {
+        let verifying =
+            secrets.iter().map(|secret| (secret.id(), DecodingKey::from_secret(secret.as_bytes())));
+        Self {
+            signing: Key { id: signing.id(), key: EncodingKey::from_secret(signing.as_bytes()) },
+            verifying: verifying.collect(),
+        }
+    }
+
+    fn ids(&self) -> impl Iterator<Item = &KeyId> {
+        self.verifying.iter().map(|(id, _)| id)
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -83,12 +109,39 @@ struct Claims {
 }
 
 impl Tokens {
-    pub fn new(secret: &SigningSecret, lifetime: Duration) -> Self {
-        Self {
-            signing_key: EncodingKey::from_secret(secret.as_bytes()),
-            verifying_key: DecodingKey::from_secret(secret.as_bytes()),
-            lifetime,
+    pub fn new(secrets: impl Into<Secrets>, lifetime: Duration) -> Self {
+        let secrets = secrets.into();
+        let keys = Keys::of(&secrets, secrets.signing());
+        Self { keys: Arc::new(RwLock::new(Arc::new(keys))), lifetime }
+    }
+
+    /// Verifies with these secrets from now on, and says whether anything changed. One that was not among them before
+    /// does not sign yet, unless the one that does is gone: other processes may learn of it later, and have to verify
+    /// what is signed with it.
+    pub fn replace(&self, secrets: &Secrets) -> bool {
+        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        let wanted = secrets.signing();
+        let is_known = keys.ids().any(|id| *id == wanted.id());
+        let signing = match secrets.iter().find(|secret| secret.id() == keys.signing.id) {
+            Some(signing) if !is_known => signing,
+            _ => wanted,
+        };
+        let is_same = signing.id() == keys.signing.id
+            && keys.ids().eq(secrets.iter().map(SigningSecret::id).collect::<Vec<_>>().iter());
+        if !is_same {
+            *keys = Arc::new(Keys::of(secrets, signing));
         }
+        !is_same
+    }
+
+    /// Which secret signs.
+    #[must_use]
+    pub fn signing(&self) -> KeyId {
+        self.keys().signing.id.clone()
+    }
+
+    fn keys(&self) -> Arc<Keys> {
+        Arc::clone(&self.keys.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A token for the user, good from now on.
@@ -100,9 +153,10 @@ impl Tokens {
         let lifetime_s = i64::try_from(self.lifetime.as_secs()).unwrap_or(i64::MAX);
         let exp = iat.saturating_add(lifetime_s);
         let claims = Claims { iss: ISSUER.to_owned(), sub: user_id.to_owned(), iat, exp };
-        jsonwebtoken::encode(&Header::new(ALGORITHM), &claims, &self.signing_key)
-            .map(AccessToken)
-            .map_err(IssueFault)
+        let keys = self.keys();
+        let Key { id, key } = &keys.signing;
+        let header = Header { kid: Some(id.to_string()), ..Header::new(ALGORITHM) };
+        jsonwebtoken::encode(&header, &claims, key).map(AccessToken).map_err(IssueFault)
     }
 
     /// The id of the user whom the token names.
@@ -110,7 +164,7 @@ impl Tokens {
     /// # Errors
     /// [`TokenError::Expired`] for a token that was good once, [`TokenError::Invalid`] for any other.
     pub fn verify(&self, token: &str, now_ms: i64) -> Result<Verified<String>, TokenError> {
-        let claims: Claims = verify_signature(token, &self.verifying_key, ALGORITHM)?;
+        let claims = self.signed_claims(token)?;
         if claims.iss != ISSUER || claims.sub.is_empty() || is_after(claims.iat, now_ms) {
             return Err(TokenError::Invalid);
         }
@@ -118,6 +172,18 @@ impl Tokens {
             return Err(TokenError::Expired);
         }
         Ok(Verified { bearer: claims.sub, valid_until_ms: end_of(claims.exp) })
+    }
+}
+
+impl Tokens {
+    /// The claims of a token that was signed with the secret that it names, or that names none: older ones did not.
+    fn signed_claims(&self, token: &str) -> Result<Claims, TokenError> {
+        let named = jsonwebtoken::decode_header(token).map_err(|_| TokenError::Invalid)?.kid;
+        let keys = self.keys();
+        let fitting =
+            keys.verifying.iter().filter(|(id, _)| named.as_deref().is_none_or(|named| named == id.as_str()));
+        let mut claims = fitting.filter_map(|(_, key)| verify_signature(token, key, ALGORITHM).ok());
+        claims.next().ok_or(TokenError::Invalid)
     }
 }
 
@@ -270,6 +336,28 @@ mod tests {
         let other = SigningSecret::from_bytes(vec![8; 32]).unwrap();
         let token = Tokens::new(&other, ACCESS_TOKEN_LIFETIME_DEFAULT).issue("u1", NOW_MS).unwrap();
         assert_eq!(verify(token.as_str(), NOW_MS), Err(TokenError::Invalid));
+    }
+
+    #[test]
+    fn a_token_is_judged_by_the_secret_that_it_names_and_without_a_name_by_each() {
+        let [first, second] = [7, 8].map(|byte| SigningSecret::from_bytes(vec![byte; 32]).unwrap());
+        let both = Secrets::from(&first).with(second.clone()).unwrap();
+        let tokens = Tokens::new(&both, ACCESS_TOKEN_LIFETIME_DEFAULT);
+        let judged = |kid: Option<&str>, secret: &SigningSecret| {
+            let header = Header { kid: kid.map(str::to_owned), ..Header::new(ALGORITHM) };
+            let key = EncodingKey::from_secret(secret.as_bytes());
+            let token = jsonwebtoken::encode(&header, &claims(), &key).unwrap();
+            tokens.verify(&token, NOW_MS).map(|verified| verified.bearer)
+        };
+        let [id_of_first, id_of_second] = [first.id(), second.id()];
+        for (kid, secret) in [(None, &first), (None, &second), (Some(id_of_second.as_str()), &second)] {
+            assert_eq!(judged(kid, secret).as_deref(), Ok("u1"), "{kid:?}");
+        }
+        for kid in [id_of_first.as_str(), "another", "", "../../etc/passwd"] {
+            assert_eq!(judged(Some(kid), &second), Err(TokenError::Invalid), "{kid}");
+        }
+        let issued = tokens.issue("u1", NOW_MS).unwrap();
+        assert_eq!(jsonwebtoken::decode_header(issued.as_str()).unwrap().kid, Some(id_of_first.to_string()));
     }
 
     #[test]

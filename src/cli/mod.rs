@@ -11,6 +11,7 @@ mod rebuild;
 mod schema;
 mod seed;
 mod serve;
+mod token_secret;
 mod verify;
 pub mod work;
 
@@ -51,6 +52,8 @@ pub enum Command {
     Restore(backup::Restore),
     /// Say whether the data directory is sound
     Check(check::Check),
+    /// List, rotate and drop the secrets that sign access tokens, while a server runs
+    TokenSecret(token_secret::TokenSecret),
     /// Make the database and the containers of an account on Azure Cosmos DB
     Provision(provision::Provision),
     /// Copy a blog from one store to another, and verify it there
@@ -85,6 +88,7 @@ impl Cli {
             Command::Backup(command) => command.run().await,
             Command::Restore(command) => command.run().await,
             Command::Check(command) => command.run().await,
+            Command::TokenSecret(command) => command.run(),
             Command::Provision(command) => command.run().await,
             Command::Copy(command) => command.run().await,
             Command::Schema(command) => command.run(),

@@ -1,5 +1,6 @@
 //! `onehop serve`: the API, the playground and the web page, with the change feed processor beside them.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,14 +11,15 @@ use super::Exit;
 use super::progress::perform_on;
 use super::work::{DEMO_PASSWORD, serve_control};
 use crate::accounts::oidc::{HttpDocuments, OidcVerifier};
-use crate::accounts::secret::SigningSecret;
+use crate::accounts::rotation::Rotation;
+use crate::accounts::secret_file::SecretFile;
 use crate::accounts::token::Tokens;
 use crate::api::{Api, ApiOptions, ApiParts, api_of};
 use crate::app::{App, AppOptions};
 use crate::compare::dataset::{DEFAULT_RNG_SEED, DEMO_USERNAMES, Texts};
 use crate::config::{
-    AccountSettings, CallerSettings, DocumentSettings, Environment, ExposureSettings, LimitSettings,
-    LiveSettings, ServeSettings, StoreChoice, StoreSettings, TOKEN_SECRET_VARIABLE,
+    AccountSettings, CallerSettings, DocumentSettings, Environment, ExposureSettings, GivenSecrets,
+    LimitSettings, LiveSettings, ServeSettings, StoreChoice, StoreSettings, TOKEN_SECRET_VARIABLE,
 };
 use crate::control::Work;
 use crate::graphql::SchemaOptions;
@@ -57,8 +59,8 @@ impl Serve {
         let (options, provider) = (self.options()?, self.provider()?);
         let environment = Environment::of_process();
         let choice = self.store.choice(&environment)?;
-        let given_secret = self.accounts.token_secret(&environment)?;
-        if matches!(choice, StoreChoice::Cosmos(_)) && given_secret.is_none() {
+        let given_secrets = self.accounts.token_secrets(&environment)?;
+        if matches!(choice, StoreChoice::Cosmos(_)) && given_secrets.is_none() {
             anyhow::bail!(
                 "--store cosmos needs a secret for access tokens that all processes share: write the output of \
                  `openssl rand -base64 48` to a file for --token-secret-file, or to {TOKEN_SECRET_VARIABLE}"
@@ -82,7 +84,14 @@ impl Serve {
             self.seed_demo(&app).await?;
         }
 
-        let tokens = self.tokens(&app, given_secret).await?;
+        let (tokens, file) = self.tokens(&app, given_secrets).await?;
+        if let Some(file) = file {
+            let (rotation, stop) = (Rotation::new(file, tokens.clone()), app.tasks.soft_stop());
+            app.tasks.spawn("token secrets", async move {
+                rotation.run_until(stop).await;
+                Ok::<(), Infallible>(())
+            });
+        }
         let parts = ApiParts { tokens, provider: provider.clone(), options, metrics: Some(metrics) };
         let Api { router, metrics } = api_of(&app, parts)?;
         app.start(provider);
@@ -134,18 +143,25 @@ impl Serve {
         })
     }
 
-    /// Tokens under the secret that was given, or else under the one that the data directory keeps.
-    async fn tokens(&self, app: &App, given: Option<SigningSecret>) -> anyhow::Result<Tokens> {
-        let secret = match (given, app.data_directory()) {
-            (Some(secret), _) => secret,
+    /// Tokens under the secrets that were given, or else under those that the data directory keeps; and the file that
+    /// they come from.
+    async fn tokens(
+        &self,
+        app: &App,
+        given: Option<GivenSecrets>,
+    ) -> anyhow::Result<(Tokens, Option<SecretFile>)> {
+        let GivenSecrets { secrets, file } = match (given, app.data_directory()) {
+            (Some(given), _) => given,
             (None, Some(directory)) => {
-                let directory = directory.to_owned();
-                tokio::task::spawn_blocking(move || SigningSecret::load_or_create(&directory)).await??
+                let file = SecretFile::in_directory(directory);
+                let making = file.clone();
+                let secrets = tokio::task::spawn_blocking(move || making.read_or_create()).await??;
+                GivenSecrets { secrets, file: Some(file) }
             }
             (None, None) => anyhow::bail!("there is no secret for access tokens: --token-secret-file"),
         };
         let lifetime = Duration::from_secs(u64::from(self.accounts.token_hours) * 3600);
-        Ok(Tokens::new(&secret, lifetime))
+        Ok((Tokens::new(&secrets, lifetime), file))
     }
 
     fn provider(&self) -> anyhow::Result<Option<Arc<OidcVerifier>>> {

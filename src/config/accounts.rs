@@ -1,12 +1,13 @@
 //! How people sign in.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
 use super::SettingError;
 use super::environment::Environment;
-use crate::accounts::secret::{SECRET_BYTES_MAX, SigningSecret};
+use crate::accounts::secret::Secrets;
+use crate::accounts::secret_file::{SecretFault, SecretFile, without_line_break};
 
 /// The environment variable that holds the secret that signs access tokens.
 pub const TOKEN_SECRET_VARIABLE: &str = "ONEHOP_TOKEN_SECRET";
@@ -38,44 +39,43 @@ pub struct AccountSettings {
     pub jwt_audience: Option<String>,
 }
 
+/// What signs access tokens, as it was given.
+#[derive(Debug)]
+pub struct GivenSecrets {
+    pub secrets: Secrets,
+    /// Where they come from, if that can change.
+    pub file: Option<SecretFile>,
+}
+
 impl AccountSettings {
-    /// The secret that was given, if one was. A line break at its end is not part of it, so that a file and a variable
-    /// with the same text are the same secret. The file's mode is its owner's business: orchestrators mount
-    /// secrets readable by the container's group.
+    /// The secrets that were given, if any were. A line break at the end is not part of them, so that a file and a variable
+    /// with the same text are the same.
     ///
     /// # Errors
-    /// Two secrets, a file that cannot be read, or a secret of a wrong length; the text names the setting.
-    pub fn token_secret(&self, environment: &Environment) -> Result<Option<SigningSecret>, SettingError> {
-        let (mut bytes, source) = match (&self.token_secret_file, environment.get(TOKEN_SECRET_VARIABLE)) {
-            (Some(_), Some(_)) => {
-                return Err(SettingError::new(format!(
-                    "--token-secret-file and {TOKEN_SECRET_VARIABLE} both give a secret: leave one out"
-                )));
+    /// Both, a file that cannot be read, or what is no secret and no list of them; the text names the setting.
+    pub fn token_secrets(&self, environment: &Environment) -> Result<Option<GivenSecrets>, SettingError> {
+        match (&self.token_secret_file, environment.get(TOKEN_SECRET_VARIABLE)) {
+            (Some(_), Some(_)) => Err(SettingError::new(format!(
+                "--token-secret-file and {TOKEN_SECRET_VARIABLE} both give a secret: leave one out"
+            ))),
+            (Some(path), None) => {
+                let file = SecretFile::given(path);
+                let secrets = file.read().map_err(|fault| match fault {
+                    SecretFault::Content { .. } => unusable("--token-secret-file", &fault),
+                    fault => SettingError::new(format!("--token-secret-file: {fault}")),
+                })?;
+                Ok(Some(GivenSecrets { secrets, file: Some(file) }))
             }
-            (Some(file), None) => (read_secret(file)?, format!("--token-secret-file {}", file.display())),
-            (None, Some(text)) => (text.into_bytes(), TOKEN_SECRET_VARIABLE.to_owned()),
-            (None, None) => return Ok(None),
-        };
-        if bytes.last() == Some(&b'\n') {
-            bytes.pop();
+            (None, Some(text)) => {
+                let secrets = Secrets::from_bytes(without_line_break(text.into_bytes()));
+                let secrets = secrets.map_err(|error| unusable(TOKEN_SECRET_VARIABLE, &error))?;
+                Ok(Some(GivenSecrets { secrets, file: None }))
+            }
+            (None, None) => Ok(None),
         }
-        if bytes.last() == Some(&b'\r') {
-            bytes.pop();
-        }
-        let secret = SigningSecret::from_bytes(bytes).map_err(|error| {
-            SettingError::new(format!("{source}: {error}; `openssl rand -base64 48` makes a good one"))
-        })?;
-        Ok(Some(secret))
     }
 }
 
-fn read_secret(file: &Path) -> Result<Vec<u8>, SettingError> {
-    use std::io::Read as _;
-    let mut bytes = Vec::new();
-    // A line break may follow, and one byte more shows that the file is too long.
-    let limit = SECRET_BYTES_MAX as u64 + 3;
-    std::fs::File::open(file).and_then(|file| file.take(limit).read_to_end(&mut bytes)).map_err(|error| {
-        SettingError::new(format!("--token-secret-file {} cannot be read: {}", file.display(), error.kind()))
-    })?;
-    Ok(bytes)
+fn unusable(source: &str, error: &dyn std::fmt::Display) -> SettingError {
+    SettingError::new(format!("{source}: {error}; `openssl rand -base64 48` makes a good one"))
 }

@@ -18,7 +18,7 @@ mod store;
 mod tests;
 mod throughput;
 
-pub use accounts::{AccountSettings, TOKEN_SECRET_VARIABLE};
+pub use accounts::{AccountSettings, GivenSecrets, TOKEN_SECRET_VARIABLE};
 pub use callers::{CallerSettings, ForwardingHeaderSetting};
 pub use cosmos::{ConsistencySetting, CosmosSettings, CredentialSetting, KEY_VARIABLE};
 pub use data::{DataSettings, DurabilitySetting};

@@ -50,4 +50,5 @@ mod rename;
 mod repair;
 mod sign_in;
 mod sign_up;
+mod token_secret;
 mod tokens;

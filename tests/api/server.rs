@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use onehop::accounts::oidc::{HttpDocuments, OidcVerifier};
 use onehop::accounts::password::HashingCost;
-use onehop::accounts::secret::SigningSecret;
+use onehop::accounts::secret::{Secrets, SigningSecret};
+use onehop::accounts::secret_file::SecretFile;
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
 use onehop::api::{ApiOptions, ApiParts, api_of};
 use onehop::app::{App, AppOptions, container_specs};
@@ -81,11 +82,11 @@ impl Server {
             ..AppOptions::default()
         };
         let app = Arc::new(keeper.app(options).await);
-        let secret = match app.data_directory() {
-            Some(directory) => SigningSecret::load_or_create(directory).unwrap(),
-            None => SigningSecret::from_bytes(vec![7; 48]).unwrap(),
+        let secrets = match app.data_directory() {
+            Some(directory) => SecretFile::in_directory(directory).read_or_create().unwrap(),
+            None => Secrets::from(&SigningSecret::from_bytes(vec![7; 48]).unwrap()),
         };
-        let tokens = Tokens::new(&secret, ACCESS_TOKEN_LIFETIME_DEFAULT);
+        let tokens = Tokens::new(&secrets, ACCESS_TOKEN_LIFETIME_DEFAULT);
         let provider = setup.issuer.map(|issuer| {
             let documents = Arc::new(HttpDocuments::new().unwrap());
             Arc::new(OidcVerifier::new(&issuer, Some("onehop".to_owned()), documents).unwrap())
