@@ -21,7 +21,7 @@ SOAK_SEED ?= 1
 # directory and its control socket, or chooses its store itself.
 BOTH_STORES := (binary(api) - test(/^(backup|compare|compare_account|control|cli|full_disk|readme)::/)) + binary(projections) + binary(commands) + binary(graphql) + binary(models_agree) + binary(operations)
 
-.PHONY: scale soak soak-http schemathesis fuzz cargo-fuzz cosmos-test run build test bench fmt web web-test rust-test browser-test chromium nextest clean
+.PHONY: audit scale soak soak-http schemathesis fuzz cargo-fuzz cosmos-test run build test bench fmt web web-test rust-test browser-test chromium nextest deny clean
 
 # Serves a demo blog at http://127.0.0.1:8080 out of ./data, which the first start fills.
 run: web
@@ -74,6 +74,10 @@ fuzz: cargo-fuzz
 cosmos-test: nextest
 	$(CARGO) nextest run --locked --run-ignored only -E 'binary(store_contract) and test(contract::account::)'
 
+# Licences, sources and known vulnerabilities of the dependencies. What the network does not reach is not checked, and said.
+audit: deny web/node_modules
+	CARGO='$(CARGO)' NPM='$(NPM)' .ci/audit
+
 fmt:
 	$(CARGO) fmt
 	cd web && $(NPM) run --silent format --if-present
@@ -117,6 +121,9 @@ cargo-fuzz:
 
 nextest:
 	@$(CARGO) nextest --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-nextest
+
+deny:
+	@$(CARGO) deny --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-deny
 
 chromium:
 	@test -x $(CHROMIUM) || (apt-get update && apt-get install -y --no-install-recommends chromium)
