@@ -74,8 +74,9 @@ impl Proxies {
             ForwardingHeader::Forwarded => axum::http::header::FORWARDED,
         };
         let lines = headers.get_all(name).iter().rev();
-        let said = lines.flat_map(|line| line.to_str().unwrap_or_default().rsplit(','));
-        let said = said.take(usize::from(nearer) + 1).last()?;
+        // A client may have written anything before what its proxy wrote, text or not.
+        let said = lines.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b','));
+        let said = std::str::from_utf8(said.take(usize::from(nearer) + 1).last()?).ok()?;
         match self.header {
             ForwardingHeader::XForwardedFor => address(said),
             ForwardingHeader::Forwarded => address(forwarded_for(said)?),
@@ -181,6 +182,10 @@ mod tests {
         let forwarded = Proxies { trusted: 1, header: ForwardingHeader::Forwarded };
         let open = [("forwarded", "for=\"1.1.1.1, for=2.2.2.2")];
         assert_eq!(network(forwarded, &open), v4([2, 2, 2, 2]));
+        let mut no_text = HeaderMap::new();
+        let value = HeaderValue::from_bytes(b"\xff\xfe, 2.2.2.2").unwrap();
+        no_text.append("x-forwarded-for", value);
+        assert_eq!(behind(1).network(&no_text, &Extensions::new()), v4([2, 2, 2, 2]));
     }
 
     #[test]

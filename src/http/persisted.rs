@@ -218,6 +218,10 @@ impl PersistedDocuments {
         {
             return Err(PersistedError::HashMismatch.into());
         }
+        // What is too long is not even hashed.
+        if let Some(text) = &text {
+            documents.limits().check_bytes(text.len()).map_err(DocumentError::from)?;
+        }
         match (text, by_id.or(registered.map(Some))) {
             (Some(text), named) => {
                 if named.is_some_and(|named| named != Some(DocumentHash::of(&text))) {
@@ -283,7 +287,7 @@ impl Weighter<DocumentHash, Arc<str>> for TextWeighter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::document_limits::DocumentLimits;
+    use crate::http::document_limits::{DOCUMENT_BYTES_MAX, DocumentLimits};
 
     fn documents() -> Documents {
         Documents::new(DocumentLimits::default())
@@ -340,6 +344,15 @@ mod tests {
             let (told, hash) = trusting(text).unwrap_err();
             assert!(told.starts_with(&hash) && told.contains(reason), "{told}");
         }
+    }
+
+    #[test]
+    fn a_text_beyond_the_limit_is_refused_before_it_is_hashed() {
+        let text = " ".repeat(DOCUMENT_BYTES_MAX + 1);
+        let registered = Some(DocumentHash::of("{ another }"));
+        let found =
+            PersistedDocuments::new().find(Asking { text: Some(text), id: None, registered }, &documents());
+        assert!(matches!(found, Err(NoDocument::Document(DocumentError::OverLimit(_)))));
     }
 
     #[test]
