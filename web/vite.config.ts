@@ -18,10 +18,16 @@ export default defineConfig({
       checks: { moduleLevelDirective: false },
       output: {
         codeSplitting: {
-          // What every page needs comes in two files, one of which changes with React alone.
+          // What every page needs comes in a few files, one of which changes with React alone. What the playground shares
+          // with the pages is apart: it must not start them.
           groups: [
-            { name: "react", test: /node_modules\/(react|react-dom|scheduler)\// },
-            { name: "frame", test: /src\/(app|ui|charges|not-found)\/|src\/api\/(client|cache|connection|errors|position|session)|node_modules\/(urql|@urql|wonka|wouter|graphql-ws|@0no-co)\// },
+            { name: "react", test: /node_modules\/(react|react-dom|scheduler)\//, priority: 3 },
+            { name: "requests", test: /vite\/preload-helper|node_modules\/@0no-co\/|src\/api\/(request|stored-session)/, priority: 2 },
+            {
+              name: "frame",
+              test: /src\/(app|ui|charges|not-found)\/|src\/api\/(client|cache|connection|errors|position|session)|node_modules\/(urql|@urql|wonka|wouter|graphql-ws)\//,
+              priority: 1,
+            },
           ],
         },
       },

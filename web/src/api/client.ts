@@ -2,11 +2,19 @@
  * The client that all pages ask: a normalising cache, what each response was charged, reading one's own writes, and live
  * events over one WebSocket.
  */
-import { Client, fetchExchange, makeOperation, mapExchange, subscriptionExchange, type Operation } from "@urql/core";
+import {
+  Client,
+  fetchExchange,
+  makeOperation,
+  mapExchange,
+  subscriptionExchange,
+  type Operation,
+  type SubscriptionForwarder,
+} from "@urql/core";
 import { createClient as createLiveClient } from "graphql-ws";
 import { enterCharge } from "../charges/ledger.js";
 import { cache } from "./cache.js";
-import { connectionLost, connectionMade } from "./connection.js";
+import { connectionLost, connectionMade, subscriptionEnded } from "./connection.js";
 import { lastPosition, rememberPosition } from "./position.js";
 import { authorization, ENDPOINT } from "./request.js";
 import { accessToken, expireSession } from "./session.js";
@@ -54,16 +62,38 @@ export function createClient(): Client {
       fetchExchange,
       subscriptionExchange({
         forwardSubscription: ({ query, variables }) => ({
-          subscribe: (sink) => ({
-            unsubscribe: live.subscribe(
-              { query: query ?? "", variables: variables as Record<string, unknown> | undefined },
-              sink as Parameters<typeof live.subscribe>[1],
-            ),
-          }),
+          subscribe: (sink) => listen(query ?? "", variables as Record<string, unknown> | undefined, sink),
         }),
       }),
     ],
   });
+}
+
+/** Hands on what is heard until the page has enough, or there is nothing more to come. */
+function listen(
+  query: string,
+  variables: Record<string, unknown> | undefined,
+  sink: Parameters<ReturnType<SubscriptionForwarder>["subscribe"]>[0],
+): { unsubscribe: () => void } {
+  let isWanted = true;
+  const stop = live.subscribe({ query, variables }, {
+    next: sink.next.bind(sink) as Parameters<typeof live.subscribe>[1]["next"],
+    error: sink.error.bind(sink),
+    complete: () => {
+      // Whoever is told that it is complete takes it for a reason to unsubscribe.
+      const isEndedByServer = isWanted;
+      sink.complete();
+      if (isEndedByServer) {
+        subscriptionEnded(variables);
+      }
+    },
+  });
+  return {
+    unsubscribe: () => {
+      isWanted = false;
+      stop();
+    },
+  };
 }
 
 /** Asks for the operations behind the charge, and, in a query, to see what this tab has written. */

@@ -3,7 +3,7 @@ import { useEffect, useEffectEvent, useSyncExternalStore } from "react";
 
 let isLost = false;
 const listeners = new Set<() => void>();
-const reconnected = new EventTarget();
+const happenings = new EventTarget();
 
 /** The live connection broke off; it is being tried again. */
 export function connectionLost(): void {
@@ -14,7 +14,7 @@ export function connectionLost(): void {
 export function connectionMade(wasBroken: boolean): void {
   set(false);
   if (wasBroken) {
-    reconnected.dispatchEvent(new Event("again"));
+    happenings.dispatchEvent(new Event("again"));
   }
 }
 
@@ -22,18 +22,34 @@ export function useIsOffline(): boolean {
   return useSyncExternalStore(subscribe, () => isLost || !navigator.onLine);
 }
 
+/** The server has ended a subscription: there is nothing more to come. */
+export function subscriptionEnded(variables: unknown): void {
+  happenings.dispatchEvent(new CustomEvent("end", { detail: variables }));
+}
+
 /** Calls when the connection is there again, to ask for what was missed. */
 export function useOnReconnect(call: () => void): void {
-  const onAgain = useEffectEvent(call);
+  useOn("again", call);
+}
+
+/** Calls when the server has ended a subscription, with the variables it had. */
+export function useOnSubscriptionEnd(call: (variables: unknown) => void): void {
+  useOn("end", (event) => {
+    call((event as CustomEvent<unknown>).detail);
+  });
+}
+
+function useOn(happening: "again" | "end", call: (event: Event) => void): void {
+  const onHappening = useEffectEvent(call);
   useEffect(() => {
-    const listener = (): void => {
-      onAgain();
+    const listener = (event: Event): void => {
+      onHappening(event);
     };
-    reconnected.addEventListener("again", listener);
+    happenings.addEventListener(happening, listener);
     return () => {
-      reconnected.removeEventListener("again", listener);
+      happenings.removeEventListener(happening, listener);
     };
-  }, []);
+  }, [happening]);
 }
 
 function set(lost: boolean): void {

@@ -3,17 +3,10 @@
  * user is asked to sign in again, and nothing that was typed is lost.
  */
 import { useSyncExternalStore } from "react";
-
-const STORAGE_KEY = "onehop:session";
-
-export interface Session {
-  user: { id: string; username: string };
-  /** Null once the server has refused it. */
-  accessToken: string | null;
-}
+import { SESSION_KEY, storedSession, type Session } from "./stored-session.js";
 
 const listeners = new Set<() => void>();
-let session = stored();
+let session = storedSession();
 
 export function currentSession(): Session | null {
   return session;
@@ -53,9 +46,9 @@ export function renameSession(username: string): void {
 function replace(next: Session | null): void {
   session = next;
   if (next === null) {
-    localStorage.removeItem(STORAGE_KEY);
+    localStorage.removeItem(SESSION_KEY);
   } else {
-    localStorage.setItem(STORAGE_KEY, JSON.stringify(next));
+    localStorage.setItem(SESSION_KEY, JSON.stringify(next));
   }
   tell();
 }
@@ -71,21 +64,10 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** What is stored, unless it is something else. */
-function stored(): Session | null {
-  try {
-    const { user, accessToken: token } = JSON.parse(localStorage.getItem(STORAGE_KEY) ?? "null") as Session;
-    const isSession = typeof user.id === "string" && typeof user.username === "string";
-    return isSession ? { user, accessToken: typeof token === "string" ? token : null } : null;
-  } catch {
-    return null;
-  }
-}
-
 // Another tab signed in or out.
 addEventListener("storage", ({ key }) => {
-  if (key === STORAGE_KEY || key === null) {
-    session = stored();
+  if (key === SESSION_KEY || key === null) {
+    session = storedSession();
     tell();
   }
 });

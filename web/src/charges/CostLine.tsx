@@ -1,6 +1,6 @@
 import { formatRequestCharge } from "../api/request-charge.js";
 import { counted } from "../ui/count.js";
-import { sumOfCharges, useCharges, type Charge } from "./ledger.js";
+import { countOfRequests, sumOfCharges, useCharges, type Charge } from "./ledger.js";
 import { OperationsTable } from "./OperationsTable.js";
 import "./cost-line.css";
 
@@ -12,7 +12,7 @@ export function CostLine() {
       <details>
         <summary>
           <span className="cost-sum">{formatRequestCharge(sumOfCharges(charges))}</span> for this page
-          <span className="cost-requests"> · {counted(charges.length, "request")}</span>
+          <span className="cost-requests"> · {counted(countOfRequests(charges), "request")}</span>
         </summary>
         <div className="cost-operations">
           {charges.length === 0 ? (
@@ -26,11 +26,11 @@ export function CostLine() {
   );
 }
 
-function OneCharge({ charge: { operationName, requestCharge, operations } }: { charge: Charge }) {
+function OneCharge({ charge: { operationName, times, requestCharge, operations } }: { charge: Charge }) {
   return (
     <section>
       <h3>
-        {operationName} <span className="cost-sum">{formatRequestCharge(requestCharge)}</span>
+        {operationName}{times > 1 && `, ${times} times`} <span className="cost-sum">{formatRequestCharge(requestCharge)}</span>
       </h3>
       {operations.length === 0 ? <p>No operation on the store.</p> : <OperationsTable operations={operations} />}
     </section>

@@ -14,6 +14,8 @@ export interface StoreOperation {
 
 export interface Charge {
   operationName: string;
+  /** Requests that cost nothing and follow one another are one row. */
+  times: number;
   /** In request units. */
   requestCharge: number;
   operations: StoreOperation[];
@@ -28,7 +30,12 @@ export function enterCharge(operationName: string, extensions: Record<string, un
   const { requestCharge, operations } = extensions ?? {};
   if (typeof requestCharge === "number" && Number.isFinite(requestCharge)) {
     const told = Array.isArray(operations) ? (operations as StoreOperation[]) : [];
-    replace([...charges, { operationName, requestCharge, operations: told }]);
+    const last = charges.at(-1);
+    if (last?.operationName === operationName && last.requestCharge === 0 && requestCharge === 0) {
+      replace([...charges.slice(0, -1), { ...last, times: last.times + 1 }]);
+    } else {
+      replace([...charges, { operationName, times: 1, requestCharge, operations: told }]);
+    }
   }
 }
 
@@ -42,6 +49,10 @@ export function currentCharges(): readonly Charge[] {
 
 export function sumOfCharges(entered: readonly Charge[]): number {
   return entered.reduce((sum, { requestCharge }) => sum + requestCharge, 0);
+}
+
+export function countOfRequests(entered: readonly Charge[]): number {
+  return entered.reduce((sum, { times }) => sum + times, 0);
 }
 
 function replace(next: readonly Charge[]): void {

@@ -1,6 +1,134 @@
+import { useState } from "react";
+import { useQuery } from "urql";
+import { formatRequestCharge } from "../api/request-charge.js";
 import { usePageTitle } from "../app/page-title.js";
+import { OperationsTable } from "../charges/OperationsTable.js";
+import { Failure } from "../ui/Failure.js";
+import { SkeletonLines } from "../ui/Skeleton.js";
+import { ARTICLE_PHYSICAL_PARTITIONS, articleFigures, PAGE_ITEMS, READS, TITLES } from "./article.js";
+import { ComparisonDocument, ItemsToCompareDocument, type ReadRequest } from "./compare.generated.js";
+import { itemsFor, needsItem } from "./items.js";
+import { LogBars } from "./LogBars.js";
+import { TrafficMix } from "./TrafficMix.js";
+import { planName, why, type Plan } from "./why.js";
+import "./compare.css";
 
+/** Of so many recent posts, and their authors, one may choose. */
+const ITEMS = 20;
+
+const milliseconds = (ms: number): string => `${ms < 10 ? ms.toFixed(2) : ms.toFixed(0)} ms`;
+
+/** The same question asked of each data model, on the live data. */
 export default function ComparePage() {
-  usePageTitle("Compare");
-  return <h1>Compare</h1>;
+  usePageTitle("Compare", "What the same read costs under three data models, and why.");
+  const [request, setRequest] = useState<ReadRequest>("Q6");
+  const [chosen, setChosen] = useState<string | null>(null);
+  const [{ data }] = useQuery({ query: ItemsToCompareDocument, variables: { first: ITEMS } });
+  const items = itemsFor(request, data?.feed.nodes ?? []);
+  const item = items.find(({ id }) => id === chosen) ?? items[0];
+  const isReady = !needsItem(request) || item !== undefined;
+  return (
+    <div className="wide compare">
+      <header>
+        <h1>One question, three data models</h1>
+        <p className="compare-lead">
+          V1 is normalised. V2 stores names and counts where they are shown. V3, which this blog runs on, copies posts to where
+          they are read. Choose a request of the article: it is run on the live data under each of them.
+        </p>
+      </header>
+      <form className="compare-choice">
+        <div className="field">
+          <label htmlFor="compare-request">Request</label>
+          <select
+            id="compare-request"
+            value={request}
+            onChange={(event) => {
+              setRequest(event.target.value as ReadRequest);
+              setChosen(null);
+            }}
+          >
+            {READS.map((each) => (
+              <option key={each} value={each}>{each} · {TITLES[each]}</option>
+            ))}
+          </select>
+        </div>
+        <div className="field">
+          <label htmlFor="compare-item">Of</label>
+          <select
+            id="compare-item"
+            value={item?.id ?? ""}
+            disabled={!needsItem(request)}
+            onChange={(event) => { setChosen(event.target.value); }}
+          >
+            {needsItem(request) ? (
+              items.map(({ id, name }) => <option key={id} value={id}>{name}</option>)
+            ) : (
+              <option value="">all users</option>
+            )}
+          </select>
+        </div>
+      </form>
+      <section className="compare-result" aria-label="Result" aria-live="polite">
+        {isReady ? <Result request={request} id={item?.id} /> : <SkeletonLines lines={8} />}
+      </section>
+      <TrafficMix />
+    </div>
+  );
+}
+
+function Result({ request, id }: { request: ReadRequest; id: string | undefined }) {
+  const [{ data, error, fetching }, runAgain] = useQuery({
+    query: ComparisonDocument,
+    variables: { request, first: PAGE_ITEMS[request], ...(needsItem(request) && id !== undefined ? { id } : {}) },
+    requestPolicy: "network-only",
+  });
+  if (error !== undefined && data === undefined) {
+    return <Failure error={error} onRetry={() => { runAgain({ requestPolicy: "network-only" }); }} />;
+  }
+  return data === undefined || fetching ? <SkeletonLines lines={8} /> : <Plans request={request} plans={data.comparison} />;
+}
+
+function Plans({ request, plans }: { request: ReadRequest; plans: readonly Plan[] }) {
+  const isEstimated = plans.some(({ chargeSource }) => chargeSource === "ESTIMATED");
+  const partitions = Math.max(...plans.flatMap(({ operations }) => operations.map((operation) => operation.physicalPartitions)), 1);
+  const article = ({ model, batched }: Plan) => (batched ? undefined : articleFigures(request, model));
+  return (
+    <>
+      <p className="compare-why">{why(plans)}</p>
+      <div className="compare-charts">
+        <LogBars
+          title="Request units"
+          markName="The article measured"
+          isEstimated={isEstimated}
+          format={formatRequestCharge}
+          bars={plans.map((plan) => ({ name: planName(plan), value: plan.requestCharge, mark: article(plan)?.requestCharge }))}
+        />
+        <LogBars
+          title="Time"
+          markName="The article measured"
+          isEstimated={false}
+          format={milliseconds}
+          bars={plans.map((plan) => ({ name: planName(plan), value: plan.durationMs, mark: article(plan)?.durationMs }))}
+        />
+      </div>
+      <p className="compare-note">
+        <b className="mark" aria-hidden="true" /> is the article’s figure, measured on Azure Cosmos DB with {ARTICLE_PHYSICAL_PARTITIONS}{" "}
+        physical partitions and a data set of its own size; it has none for the data loader.{" "}
+        {partitions > 1 && `Here a query across partitions visits ${partitions}. `}
+        {isEstimated && "The charges here are computed by a model, not told by the service. "}
+        The reads run one after the other, so that later ones may find in memory what earlier ones read.
+      </p>
+      <div className="compare-operations">
+        <h2>What each of them did</h2>
+        {plans.map((plan) => (
+          <details key={planName(plan)} open={plan.model === "V3" || (plan.model === "V1" && !plan.batched)}>
+            <summary>
+              {planName(plan)} <span className="cost-sum">{formatRequestCharge(plan.requestCharge)}</span>
+            </summary>
+            <OperationsTable operations={plan.operations} />
+          </details>
+        ))}
+      </div>
+    </>
+  );
 }

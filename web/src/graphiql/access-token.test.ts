@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { issuedAccessToken, readAccessToken, storeAccessToken } from "./access-token.js";
+import { issuedAccessToken, readAccessToken, storeAccessToken, takeOverSession } from "./access-token.js";
 
 beforeEach(() => {
   sessionStorage.clear();
+  localStorage.clear();
 });
 
 describe("the access token", () => {
@@ -21,6 +22,23 @@ describe("the access token", () => {
 
   test.each(["secret", " secret\n", "Bearer secret", "bearer  secret", '"secret"'])("pasted as %j is understood", (pasted) => {
     expect(storeAccessToken(pasted)).toBe("secret");
+  });
+});
+
+describe("whoever is signed in on the pages", () => {
+  beforeEach(() => {
+    localStorage.setItem("onehop:session", JSON.stringify({ user: { id: "u", username: "ada" }, accessToken: "hers" }));
+  });
+
+  test("is signed in here, too", () => {
+    takeOverSession();
+    expect(readAccessToken()).toBe("hers");
+  });
+
+  test("gives way to the token of this tab", () => {
+    storeAccessToken("other");
+    takeOverSession();
+    expect(readAccessToken()).toBe("other");
   });
 });
 

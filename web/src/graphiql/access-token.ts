@@ -1,8 +1,18 @@
 /** The access token of the playground's requests. It lives as long as the browser tab and no longer. */
+import { storedSession } from "../api/stored-session.js";
+
 const STORAGE_KEY = "onehop:accessToken";
 
 export function readAccessToken(storage: Storage = sessionStorage): string | null {
   return storage.getItem(STORAGE_KEY);
+}
+
+/** Begins with the token of whoever is signed in on the blog's pages, unless this tab has one of its own. */
+export function takeOverSession(): void {
+  const signedIn = storedSession()?.accessToken;
+  if (readAccessToken() === null && signedIn != null) {
+    storeAccessToken(signedIn);
+  }
 }
 
 /** Keeps a token; an empty one is forgotten. A pasted `Bearer ` in front and JSON's quotes are taken off. */

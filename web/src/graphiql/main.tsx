@@ -3,7 +3,7 @@ import "graphiql/style.css";
 import "./playground.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { readAccessToken } from "./access-token.js";
+import { readAccessToken, takeOverSession } from "./access-token.js";
 import { Playground } from "./Playground.js";
 import { readSample } from "./sample.js";
 
@@ -11,6 +11,7 @@ const container = document.querySelector("#playground");
 if (container === null) {
   throw new Error("The page has no #playground.");
 }
+takeOverSession();
 const sample = await readSample(readAccessToken());
 createRoot(container).render(
   <StrictMode>

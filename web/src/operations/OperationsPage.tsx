@@ -1,6 +1,118 @@
+import { useEffect, useEffectEvent } from "react";
+import { useQuery } from "urql";
 import { usePageTitle } from "../app/page-title.js";
+import { counted } from "../ui/count.js";
+import { Failure } from "../ui/Failure.js";
+import { SkeletonLines } from "../ui/Skeleton.js";
+import { duties } from "./duties.js";
+import "./operations.css";
+import { ProjectionsDocument, type ProjectionsQuery } from "./operations.generated.js";
 
+type Projection = ProjectionsQuery["projections"][number];
+
+/** Between two looks, in milliseconds. */
+const LOOK_MS = 2_000;
+
+/** Whether the copies keep up with what is written. */
 export default function OperationsPage() {
-  usePageTitle("Operations");
-  return <h1>Operations</h1>;
+  usePageTitle("Operations", "Whether the read models keep up with what is written.");
+  const [{ data, error }, look] = useQuery({ query: ProjectionsDocument, requestPolicy: "cache-and-network" });
+  useEachLook(() => { look({ requestPolicy: "network-only" }); });
+  return (
+    <div className="wide operations">
+      <h1>Operations</h1>
+      <p className="operations-lead">
+        Whatever is written appears in the change feed; projections follow it and write the copies that pages read. Looked at
+        every two seconds.
+      </p>
+      {data === undefined ? (
+        error === undefined ? <SkeletonLines lines={8} /> : <Failure error={error} onRetry={() => { look({ requestPolicy: "network-only" }); }} />
+      ) : (
+        <>
+          <Summary projections={data.projections} />
+          <Projections projections={data.projections} />
+          <Elsewhere />
+        </>
+      )}
+    </div>
+  );
+}
+
+function useEachLook(look: () => void): void {
+  const lookNow = useEffectEvent(look);
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (!document.hidden) {
+        lookNow();
+      }
+    }, LOOK_MS);
+    return () => {
+      clearInterval(timer);
+    };
+  }, []);
+}
+
+function Summary({ projections }: { projections: readonly Projection[] }) {
+  const pending = projections.reduce((sum, { pendingChanges }) => sum + pendingChanges, 0);
+  const deadLetters = projections.reduce((sum, projection) => sum + projection.deadLetters, 0);
+  return (
+    <p className="operations-summary" role="status">
+      {deadLetters > 0
+        ? `${counted(deadLetters, "change")} could not be projected and waits for somebody to look at it.`
+        : pending > 0
+          ? `${counted(pending, "change")} to be projected.`
+          : "Every copy is up to date."}
+    </p>
+  );
+}
+
+function Projections({ projections }: { projections: readonly Projection[] }) {
+  return (
+    <div className="operations-projections" tabIndex={0} role="region" aria-label="Projections">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Projection</th>
+            <th scope="col">Pending</th>
+            <th scope="col">Lag</th>
+            <th scope="col">Dead letters</th>
+          </tr>
+        </thead>
+        <tbody>
+          {projections.map(({ name, pendingChanges, lagMs, deadLetters }) => (
+            <tr key={name}>
+              <th scope="row">
+                {name}
+                {duties[name] !== undefined && <span>{duties[name]}</span>}
+              </th>
+              <td>{pendingChanges.toLocaleString("en")}</td>
+              <td>{lagInWords(lagMs)}</td>
+              <td className={deadLetters > 0 ? "is-bad" : ""}>{deadLetters.toLocaleString("en")}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** What the API does not tell, and the command that does. */
+function Elsewhere() {
+  return (
+    <section className="operations-elsewhere" aria-labelledby="elsewhere-title">
+      <h2 id="elsewhere-title">At the command line</h2>
+      <dl>
+        <dt><code>onehop dead-letters list</code></dt>
+        <dd>which changes could not be projected, since when and why; <code>replay</code> tries them again</dd>
+        <dt><code>onehop verify</code></dt>
+        <dd>recomputes every count, copy and name from the write side</dd>
+        <dt><code>onehop compare</code></dt>
+        <dd>how storage and load spread over logical partitions, beside the comparison of the data models</dd>
+      </dl>
+    </section>
+  );
+}
+
+function lagInWords(ms: number): string {
+  return ms === 0 ? "none" : ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }

@@ -19,8 +19,8 @@ export function Comments({ post }: { post: { id: string; commentCount: number } 
   const [pages, showMore] = useShownPages(`comments of ${post.id}`);
   return (
     <section className="comments" aria-labelledby="comments-title">
-      <h2 id="comments-title">
-        <span role="status">{post.commentCount === 0 ? "No comments yet" : counted(post.commentCount, "comment")}</span>
+      <h2 id="comments-title" aria-live="polite">
+        {post.commentCount === 0 ? "No comments yet" : counted(post.commentCount, "comment")}
       </h2>
       <ol className="comment-list">
         <CommentPage postId={post.id} pages={pages} onMore={showMore} />

@@ -1,7 +1,6 @@
-import { useEffect, useEffectEvent, useRef } from "react";
 import { useMutation, useQuery, useSubscription } from "urql";
 import { Link, useLocation } from "wouter";
-import { useOnReconnect } from "../api/connection.js";
+import { useOnReconnect, useOnSubscriptionEnd } from "../api/connection.js";
 import { messageOf } from "../api/errors.js";
 import { useSession } from "../api/session.js";
 import { usePageTitle } from "../app/page-title.js";
@@ -45,9 +44,14 @@ export default function PostPage({ params: { id = "" } }: { params: Readonly<Rec
 function Post({ post, onEnded }: { post: ShownPost; onEnded: () => void }) {
   const { id, author } = post;
   const isMine = useSession()?.user.id === author.id;
-  const [{ fetching: isLive }] = useSubscription({ query: PostChangesDocument, variables: { id } });
+  useSubscription({ query: PostChangesDocument, variables: { id } });
   useSubscription({ query: CommentsAddedDocument, variables: { postId: id } });
-  useOnEnd(isLive, onEnded);
+  // It ends when the post is deleted.
+  useOnSubscriptionEnd((variables) => {
+    if ((variables as { id?: string }).id === id) {
+      onEnded();
+    }
+  });
   return (
     <>
       <article className="post">
@@ -68,18 +72,6 @@ function Post({ post, onEnded }: { post: ShownPost; onEnded: () => void }) {
       <Comments post={post} />
     </>
   );
-}
-
-/** The subscription to a post ends when the post is deleted. */
-function useOnEnd(isLive: boolean, onEnded: () => void): void {
-  const wasLive = useRef(false);
-  const ended = useEffectEvent(onEnded);
-  useEffect(() => {
-    if (wasLive.current && !isLive) {
-      ended();
-    }
-    wasLive.current = isLive;
-  }, [isLive]);
 }
 
 function Own({ post }: { post: ShownPost }) {

@@ -2,14 +2,16 @@ import type { ReactNode } from "react";
 import "./notice.css";
 
 /** Says what is there in place of what was looked for: nothing yet, nothing any more, or a failure. */
-export function Notice({ title, kind = "plain", children }: {
+export function Notice({ title, heading: Heading = "h2", kind = "plain", children }: {
   title: string;
+  /** `h1` where the notice is the whole page. */
+  heading?: "h1" | "h2";
   kind?: "plain" | "failure";
   children?: ReactNode;
 }) {
   return (
     <section className={`notice notice-${kind}`} {...(kind === "failure" ? { role: "alert" } : {})}>
-      <h2>{title}</h2>
+      <Heading>{title}</Heading>
       {children}
     </section>
   );

@@ -20,7 +20,7 @@ export default function EditPage({ params: { id = "" } }: { params: Readonly<Rec
     return post.author.id === session?.user.id ? (
       <Edit post={post} />
     ) : (
-      <Notice title="This post is somebody else’s">
+      <Notice heading="h1" title="This post is somebody else’s">
         <Link className="button" href={`/posts/${id}`}>Read it</Link>
       </Notice>
     );

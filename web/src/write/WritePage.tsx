@@ -16,7 +16,7 @@ export default function WritePage() {
   const [, navigate] = useLocation();
   if (session === null) {
     return (
-      <Notice title="Sign in to write">
+      <Notice heading="h1" title="Sign in to write">
         <Link className="button" href="/signin?next=%2Fwrite">Sign in</Link>
       </Notice>
     );

@@ -1,0 +1,78 @@
+/** The comparison of the data models, and the state of the projections. */
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { launchBrowser, openPage, type Conduct } from "./browser.js";
+
+let browser: Browser;
+let page: Page;
+let conduct: Conduct;
+
+beforeAll(async () => {
+  browser = await launchBrowser();
+});
+
+afterAll(async () => {
+  await browser.close();
+});
+
+afterEach(async () => {
+  expect(conduct.errors).toEqual([]);
+  await page.context().close();
+});
+
+/** What the first chart says of a data model, in request units. */
+async function charge(model: string): Promise<number> {
+  const row = page.locator(".compare-charts .bars").first().locator("tr").filter({ has: page.getByRole("rowheader", { name: model, exact: true }) });
+  return Number((await row.locator(".value").innerText()).replace(/ RU$/, "").replaceAll(",", ""));
+}
+
+describe("the comparison", () => {
+  test("shows for each request what it costs under each data model, and why", async () => {
+    ({ page, conduct } = await openPage(browser, "/compare"));
+    for (const request of ["Q6", "Q2", "Q3", "Q4", "Q5"]) {
+      const answered = page.waitForResponse((response) => {
+        const body = response.request().postData() ?? "";
+        return body.includes("query Comparison") && body.includes(`"${request}"`);
+      });
+      if (request === "Q6") {
+        await page.reload();
+      } else {
+        await page.getByLabel("Request", { exact: true }).selectOption(request);
+      }
+      const { data } = (await (await answered).json()) as { data: { comparison: { model: string; requestCharge: number }[] } };
+      const v3 = data.comparison.find(({ model }) => model === "V3")?.requestCharge ?? 0;
+      await expect.poll(() => charge("V3")).toBe(v3);
+      expect(await charge("V1")).toBeGreaterThan(v3);
+      expect(await page.locator(".compare-why").first().innerText()).toMatch(/^V3 takes [\d.]+ times less than V1: it does/);
+      expect(await page.locator(".compare-operations tbody tr").count()).toBeGreaterThan(3);
+    }
+    await page.getByLabel("Request", { exact: true }).selectOption("Q1");
+    await page.getByText("All data models do the same here: 1 point read in users.").waitFor();
+    expect(await page.locator(".bars .mark").count()).toBeGreaterThan(0);
+    expect(await page.locator(".source-estimated").first().innerText()).toBe("estimated");
+  });
+
+  test("says from which traffic on copies pay", async () => {
+    ({ page, conduct } = await openPage(browser, "/compare"));
+    const verdict = page.locator(".mix .compare-why");
+    await verdict.waitFor();
+    const before = await verdict.innerText();
+    expect(before).toMatch(/^V3 takes less than V1 from [\d.]+ reads for each write on; this mix has [\d.]+\.$/);
+    await page.getByRole("slider", { name: /^C2/ }).focus();
+    await page.keyboard.press("End");
+    expect(await verdict.innerText()).not.toBe(before);
+    for (const name of ["C1", "C2", "C3", "C4"]) {
+      await page.getByRole("slider", { name: new RegExp(`^${name}`) }).focus();
+      await page.keyboard.press("Home");
+    }
+    expect(await verdict.innerText()).toBe("Without writes, copies cost nothing.");
+    await page.getByLabel("Charges").selectOption("measured");
+    expect(await page.locator(".mix .source").innerText()).toBe("measured");
+  });
+});
+
+test("operations show every projection up to date", async () => {
+  ({ page, conduct } = await openPage(browser, "/operations"));
+  await page.getByText("Every copy is up to date.").waitFor();
+  expect(await page.locator(".operations-projections tbody tr").count()).toBe(5);
+});
