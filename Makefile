@@ -21,7 +21,7 @@ SOAK_SEED ?= 1
 # directory and its control socket, or chooses its store itself.
 BOTH_STORES := (binary(api) - test(/^(backup|compare|compare_account|control|cli|full_disk|readme)::/)) + binary(projections) + binary(commands) + binary(graphql) + binary(models_agree) + binary(operations)
 
-.PHONY: audit scale soak soak-http schemathesis fuzz cargo-fuzz cosmos-test run build test bench fmt web web-test rust-test browser-test chromium nextest deny clean
+.PHONY: audit scale soak soak-http schemathesis fuzz cargo-fuzz cosmos-test run build test bench fmt web web-test rust-test browser-test chromium nextest deny screenshots lighthouse clean
 
 # Serves a demo blog at http://127.0.0.1:8080 out of ./data, which the first start fills.
 run: web
@@ -77,6 +77,14 @@ cosmos-test: nextest
 # Licences, sources and known vulnerabilities of the dependencies. What the network does not reach is not checked, and said.
 audit: deny web/node_modules
 	CARGO='$(CARGO)' NPM='$(NPM)' .ci/audit
+
+# Pictures of every page, light and dark, on a desk and on a phone, in target/screenshots.
+screenshots: build chromium
+	cd web && CHROMIUM=$(CHROMIUM) node scripts/with-server.js ../target/release/onehop node scripts/screenshots.js ../target/screenshots
+
+# Lighthouse on the feed, a post and the comparison, which must score 95, 100, 100 and 95 at least.
+lighthouse: build chromium
+	cd web && CHROMIUM=$(CHROMIUM) node scripts/with-server.js ../target/release/onehop node scripts/lighthouse.js
 
 fmt:
 	$(CARGO) fmt

@@ -15,7 +15,7 @@ import { createClient as createLiveClient } from "graphql-ws";
 import { enterCharge } from "../charges/ledger.js";
 import { cache } from "./cache.js";
 import { connectionLost, connectionMade, subscriptionEnded } from "./connection.js";
-import { lastPosition, rememberPosition } from "./position.js";
+import { forgetPosition, lastPosition, rememberPosition } from "./position.js";
 import { authorization, ENDPOINT } from "./request.js";
 import { accessToken, expireSession } from "./session.js";
 
@@ -56,6 +56,8 @@ export function createClient(): Client {
           enterCharge(nameOf(operation), extensions);
           if (operation.kind === "mutation") {
             rememberPosition(extensions);
+          } else if (extensions?.reached === true) {
+            forgetPosition(String(operation.extensions?.position));
           }
         },
       }),

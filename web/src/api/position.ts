@@ -16,3 +16,10 @@ export function rememberPosition(extensions: Record<string, unknown> | undefined
     sessionStorage.setItem(STORAGE_KEY, position);
   }
 }
+
+/** Drops a position that the read models have reached, unless something was written since. */
+export function forgetPosition(reached: string): void {
+  if (lastPosition() === reached) {
+    sessionStorage.removeItem(STORAGE_KEY);
+  }
+}

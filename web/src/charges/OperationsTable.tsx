@@ -17,7 +17,7 @@ const kinds: Record<string, string> = {
 /** Operations on the store, identical ones folded into one row. */
 export function OperationsTable({ operations }: { operations: readonly StoreOperation[] }) {
   return (
-    <div className="operations-table" tabIndex={0} role="region" aria-label="Operations on the store">
+    <div className="operations-table" tabIndex={0} role="group" aria-label="Operations on the store">
       <table>
         <thead>
           <tr>
