@@ -106,6 +106,8 @@ describe("the playground", () => {
     await page.locator(".graphiql-query-editor").click();
     await page.keyboard.press("ControlOrMeta+A");
     await page.keyboard.insertText("subscription Live { feedChanged { title } }");
+    // The editor looks for operations a moment after a change, and then names the tab.
+    await page.locator(".graphiql-tab-button").filter({ hasText: "Live" }).waitFor();
     const stream = page.waitForResponse((response) => operationOf(response.request().postData()) === "Live");
     await page.getByRole("button", { name: /^Execute query/ }).click();
     expect((await stream).headers()["content-type"]).toContain("text/event-stream");
