@@ -28,6 +28,7 @@ use futures::stream::BoxStream;
 
 use super::{
     admission::{Admission, AdmissionLimits},
+    bearer::bearer_token,
     callers::{Bill, Budgets, CallerLimits},
     client_address::Network,
     completion::OutputTypes,
@@ -480,23 +481,4 @@ fn error_text(error: &ServerError) -> String {
 /// Somebody anonymous is known at once, and does not have to wait in line to hear that the budget is spent.
 fn open_anonymous(bill: &Bill, bearer: Option<&str>) -> Result<(), RequestRejection> {
     if bearer.is_none() { bill.open(None) } else { Ok(()) }
-}
-
-/// The token of the `Authorization` header. A header that holds no bearer token is refused like a forged
-/// one: the client meant to be somebody.
-pub(super) fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, RequestRejection> {
-    let mut values = headers.get_all(AUTHORIZATION).iter();
-    let Some(value) = values.next() else { return Ok(None) };
-    if values.next().is_some() {
-        return Err(RequestRejection::InvalidToken);
-    }
-    let value = value.to_str().map_err(|_| RequestRejection::InvalidToken)?;
-    bearer_of(value).map(Some).ok_or(RequestRejection::InvalidToken)
-}
-
-/// The token in `Bearer <token>`.
-pub(super) fn bearer_of(authorization: &str) -> Option<&str> {
-    let (scheme, token) = authorization.split_once(' ')?;
-    let token = token.trim();
-    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }

@@ -12,8 +12,8 @@ use axum::response::IntoResponse;
 use super::LiveEndpoint;
 use super::messages::SUBPROTOCOL;
 use super::session::Session;
+use crate::http::bearer::bearer_token;
 use crate::http::cross_site::is_forged;
-use crate::http::graphql_http::bearer_token;
 use crate::http::graphql_response::Refusal;
 use crate::http::media_type::ResponseType;
 
