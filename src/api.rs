@@ -95,9 +95,9 @@ impl Default for ApiOptions {
 /// Why there is no API.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
-    #[error("the schema cannot be served: {0}")]
+    #[error("the schema cannot be served")]
     Schema(#[from] SdlError),
-    #[error("--trusted-documents: {0}")]
+    #[error("--trusted-documents")]
     Trusted(#[from] TrustError),
 }
 

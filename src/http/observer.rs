@@ -3,14 +3,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use async_graphql::Response as Execution;
 use async_graphql::parser::types::OperationType;
-use async_graphql::{Response as Execution, Value};
 use async_trait::async_trait;
 use axum::extract::Request;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+
+use super::callers::charge_of;
 
 /// The text format of OpenMetrics.
 const OPEN_METRICS: HeaderValue =
@@ -58,10 +60,6 @@ impl Observation {
         execution: &Execution,
     ) {
         let Some(observer) = &self.0 else { return };
-        let request_charge = match execution.extensions.get("requestCharge") {
-            Some(Value::Number(charge)) => charge.as_f64().unwrap_or(0.0),
-            _ => 0.0,
-        };
         observer.executed(&Executed {
             operation_type: match kind {
                 OperationType::Query => "query",
@@ -70,7 +68,7 @@ impl Observation {
             },
             operation_name,
             duration: start.elapsed(),
-            request_charge,
+            request_charge: charge_of(execution),
             has_errors: !execution.errors.is_empty(),
         });
     }
