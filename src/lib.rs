@@ -21,5 +21,6 @@ pub mod copy;
 pub mod graphql;
 pub mod http;
 pub mod lifecycle;
+pub mod span;
 pub mod store;
 pub mod telemetry;

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Serialize;
 
 use super::{ContainerName, Mark};
+use crate::span::SpanContext;
 
 /// Logical partitions and containers that a ledger remembers as read.
 const TOUCHED_MAX: usize = 16;
@@ -105,6 +106,8 @@ pub struct Ledger {
     operations: Mutex<Vec<OperationRecord>>,
     /// What was read, where somebody wants to know; `None` inside when that cannot be said. The parts of a ledger share it.
     touched: Option<Arc<Mutex<Option<Vec<Mark>>>>>,
+    /// Under which the operations are traced, if they are.
+    span: Option<SpanContext>,
 }
 
 impl Ledger {
@@ -120,10 +123,22 @@ impl Ledger {
         Self { touched: Some(Arc::new(Mutex::new(Some(Vec::new())))), ..Self::default() }
     }
 
+    /// The same, whose operations are traced under this span.
+    #[must_use]
+    pub fn under(self, span: Option<SpanContext>) -> Self {
+        Self { span, ..self }
+    }
+
+    /// The span under which its operations are traced, if they are.
+    #[must_use]
+    pub fn span(&self) -> Option<SpanContext> {
+        self.span
+    }
+
     /// An empty ledger for a part of the same request, to be absorbed: what is read there is remembered here.
     #[must_use]
     pub fn part(&self) -> Self {
-        Self { operations: Mutex::default(), touched: self.touched.clone() }
+        Self { operations: Mutex::default(), touched: self.touched.clone(), span: self.span }
     }
 
     /// Remembers that this was read, if that is wanted.

@@ -11,19 +11,26 @@ use super::{
     Ledger, OperationKind, OperationRecord, PartitionKey, Query, QueryPage, Store, WriteError, WriteMarks,
     WriteOp,
 };
+use crate::span::SpanContext;
 
 /// Hears of every operation on a store.
 pub trait StoreObserver: Send + Sync + 'static {
-    /// An operation has ended: what it did, one record for each item where it read many, and why it failed, if it
-    /// did. A refused write has not failed.
-    fn operated(
-        &self,
-        container: ContainerName,
-        kind: OperationKind,
-        duration: Duration,
-        records: &[OperationRecord],
-        failed: Option<FaultKind>,
-    );
+    /// An operation has ended.
+    fn operated(&self, operated: &Operated<'_>);
+}
+
+/// What is told of an operation.
+#[derive(Debug, Clone, Copy)]
+pub struct Operated<'a> {
+    pub container: ContainerName,
+    pub kind: OperationKind,
+    pub duration: Duration,
+    /// What it did, one record for each item where it read many.
+    pub records: &'a [OperationRecord],
+    /// Why it failed, if it did. A refused write has not failed.
+    pub failed: Option<FaultKind>,
+    /// Under which it is traced, if it is.
+    pub span: Option<SpanContext>,
 }
 
 /// A store under observation.
@@ -49,7 +56,8 @@ impl Observed {
     ) {
         let records = own.operations();
         let kind = records.first().map_or(kind, |record| record.kind);
-        self.observer.operated(container, kind, start.elapsed(), &records, failed);
+        let (duration, span) = (start.elapsed(), own.span());
+        self.observer.operated(&Operated { container, kind, duration, records: &records, failed, span });
         ledger.absorb(own);
     }
 }

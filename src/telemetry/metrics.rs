@@ -15,7 +15,7 @@ use super::process::Process;
 use crate::changefeed::{LeaseStatus, ProjectionStatus};
 use crate::http::observer::{Executed, HttpObserver};
 use crate::store::embedded::{Blocks, Statistics};
-use crate::store::{ContainerName, FaultKind, OperationKind, OperationRecord, StoreObserver};
+use crate::store::{FaultKind, Operated, StoreObserver};
 
 /// Counts what happens in this process.
 pub struct Metrics {
@@ -148,14 +148,8 @@ impl HttpObserver for Metrics {
 }
 
 impl StoreObserver for Metrics {
-    fn operated(
-        &self,
-        container: ContainerName,
-        kind: OperationKind,
-        duration: Duration,
-        records: &[OperationRecord],
-        failed: Option<FaultKind>,
-    ) {
+    fn operated(&self, operated: &Operated<'_>) {
+        let Operated { container, kind, duration, records, failed, .. } = *operated;
         let error_type = failed.map_or("", error_type);
         let (db_collection_name, db_operation_name) = (container.0, kind.name());
         let labels = StoreLabels { db_collection_name, db_operation_name, error_type };
