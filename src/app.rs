@@ -57,8 +57,8 @@ pub struct AppOptions {
     pub clock: Arc<dyn Clock>,
     /// Between two looks at what other processes have written, while somebody subscribes.
     pub live_poll: Duration,
-    /// Hears of every operation on the store.
-    pub observer: Option<Arc<dyn StoreObserver>>,
+    /// Hear of every operation on the store.
+    pub observers: Vec<Arc<dyn StoreObserver>>,
 }
 
 impl Default for AppOptions {
@@ -67,7 +67,7 @@ impl Default for AppOptions {
             hashing: HashingCost::OWASP,
             clock: Arc::new(SystemClock),
             live_poll: LIVE_POLL_DEFAULT,
-            observer: None,
+            observers: Vec::new(),
         }
     }
 }
@@ -180,12 +180,13 @@ impl App {
     /// # Errors
     /// When the change feed processor cannot read its state.
     pub async fn over(open: &OpenStore, member: Member, options: AppOptions) -> anyhow::Result<Self> {
-        let AppOptions { hashing, clock, live_poll, observer } = options;
+        let AppOptions { hashing, clock, live_poll, observers } = options;
+        let observers: Arc<[_]> = observers.into();
         let observed = |store: Arc<dyn Store>| -> Arc<dyn Store> {
-            match &observer {
-                Some(observer) => Arc::new(Observed::new(store, Arc::clone(observer))),
-                None => store,
+            if observers.is_empty() {
+                return store;
             }
+            Arc::new(Observed::new(store, Arc::clone(&observers)))
         };
         let (store, recent) = (observed(open.store()), observed(open.recent()));
         let passwords = PasswordHasher::new(hashing, HashingLimits::default())

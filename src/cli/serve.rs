@@ -69,7 +69,7 @@ impl Serve {
         let metrics = Arc::new(Metrics::default());
         let app_options = AppOptions {
             live_poll: self.live.poll(),
-            observer: Some(Arc::clone(&metrics) as _),
+            observers: vec![Arc::clone(&metrics) as _],
             ..AppOptions::default()
         };
         let app = Arc::new(App::open_with(&choice, app_options).await?);

@@ -28,7 +28,7 @@ pub use error::{Fault, FaultKind, Rejection, WriteError};
 pub use feed::{Change, Continuation, FeedPage, FeedRange, FeedRequest};
 pub use item::{ETag, Item, NewItem, PartitionKey};
 pub use marks::{Mark, WriteMarks};
-pub use observed::{Observed, Operated, StoreObserver};
+pub use observed::{Observed, Operated, OperationPlace, StoreObserver};
 pub use query::{Direction, Keyset, Query, QueryPage};
 pub use shape::ShapeError;
 

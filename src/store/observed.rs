@@ -1,4 +1,4 @@
-//! A store that tells an observer how long each operation took and what it was charged, whoever asked for it.
+//! A store that tells observers how long each operation took and what it was charged, whoever asked for it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,28 +27,40 @@ pub struct Operated<'a> {
     pub duration: Duration,
     /// What it did, one record for each item where it read many.
     pub records: &'a [OperationRecord],
+    /// Where it did that.
+    pub place: OperationPlace<'a>,
     /// Why it failed, if it did. A refused write has not failed.
     pub failed: Option<FaultKind>,
     /// Under which it is traced, if it is.
     pub span: Option<SpanContext>,
 }
 
+/// The logical partitions of an operation.
+#[derive(Debug, Clone, Copy)]
+pub enum OperationPlace<'a> {
+    One(&'a PartitionKey),
+    /// That of each item. The records are in this order, or, where items are read at the same time, nearly.
+    Each(&'a [(PartitionKey, String)]),
+    /// A query of all of them, or a page of the change feed.
+    Across,
+}
+
 /// A store under observation.
 pub struct Observed {
     store: Arc<dyn Store>,
-    observer: Arc<dyn StoreObserver>,
+    observers: Arc<[Arc<dyn StoreObserver>]>,
 }
 
 impl Observed {
     /// The same store, observed.
     #[must_use]
-    pub fn new(store: Arc<dyn Store>, observer: Arc<dyn StoreObserver>) -> Self {
-        Self { store, observer }
+    pub fn new(store: Arc<dyn Store>, observers: Arc<[Arc<dyn StoreObserver>]>) -> Self {
+        Self { store, observers }
     }
 
     fn tell(
         &self,
-        container: ContainerName,
+        (container, place): (ContainerName, OperationPlace<'_>),
         kind: OperationKind,
         start: Instant,
         (own, ledger): (&Ledger, &Ledger),
@@ -57,7 +69,10 @@ impl Observed {
         let records = own.operations();
         let kind = records.first().map_or(kind, |record| record.kind);
         let (duration, span) = (start.elapsed(), own.span());
-        self.observer.operated(&Operated { container, kind, duration, records: &records, failed, span });
+        let operated = Operated { container, kind, duration, records: &records, place, failed, span };
+        for observer in self.observers.iter() {
+            observer.operated(&operated);
+        }
         ledger.absorb(own);
     }
 }
@@ -73,11 +88,12 @@ fn failure_of<T>(outcome: &Result<T, WriteError>) -> Option<FaultKind> {
     }
 }
 
-fn container_of(query: &Query<'_>) -> ContainerName {
-    match query {
-        Query::Partition { container, .. }
-        | Query::Equality { container, .. }
-        | Query::Newest { container, .. } => *container,
+fn place_of<'a>(query: &Query<'a>) -> (ContainerName, OperationPlace<'a>) {
+    match *query {
+        Query::Partition { container, partition_key, .. } => (container, OperationPlace::One(partition_key)),
+        Query::Equality { container, .. } | Query::Newest { container, .. } => {
+            (container, OperationPlace::Across)
+        }
     }
 }
 
@@ -92,7 +108,8 @@ impl Store for Observed {
     ) -> Result<Option<Item>, Fault> {
         let (start, own) = (Instant::now(), ledger.part());
         let outcome = self.store.read(container, partition_key, id, &own).await;
-        self.tell(container, OperationKind::PointRead, start, (&own, ledger), fault_of(&outcome));
+        let place = (container, OperationPlace::One(partition_key));
+        self.tell(place, OperationKind::PointRead, start, (&own, ledger), fault_of(&outcome));
         outcome
     }
 
@@ -104,7 +121,8 @@ impl Store for Observed {
     ) -> Result<Vec<Option<Item>>, Fault> {
         let (start, own) = (Instant::now(), ledger.part());
         let outcome = self.store.read_many(container, keys, &own).await;
-        self.tell(container, OperationKind::PointRead, start, (&own, ledger), fault_of(&outcome));
+        let place = (container, OperationPlace::Each(keys));
+        self.tell(place, OperationKind::PointRead, start, (&own, ledger), fault_of(&outcome));
         outcome
     }
 
@@ -117,22 +135,24 @@ impl Store for Observed {
     ) -> Result<Option<ETag>, WriteError> {
         let (start, own) = (Instant::now(), ledger.part());
         let outcome = self.store.write(container, partition_key, operation, &own).await;
-        self.tell(container, OperationKind::Batch, start, (&own, ledger), failure_of(&outcome));
+        let place = (container, OperationPlace::One(partition_key));
+        self.tell(place, OperationKind::Batch, start, (&own, ledger), failure_of(&outcome));
         outcome
     }
 
     async fn batch(&self, batch: Batch, ledger: &Ledger) -> Result<Vec<Option<ETag>>, WriteError> {
         let (start, own, container) = (Instant::now(), ledger.part(), batch.container);
+        let partition_key = batch.partition_key.clone();
         let outcome = self.store.batch(batch, &own).await;
-        self.tell(container, OperationKind::Batch, start, (&own, ledger), failure_of(&outcome));
+        let place = (container, OperationPlace::One(&partition_key));
+        self.tell(place, OperationKind::Batch, start, (&own, ledger), failure_of(&outcome));
         outcome
     }
 
     async fn query(&self, query: &Query<'_>, ledger: &Ledger) -> Result<QueryPage, Fault> {
         let (start, own) = (Instant::now(), ledger.part());
         let outcome = self.store.query(query, &own).await;
-        let container = container_of(query);
-        self.tell(container, OperationKind::Query, start, (&own, ledger), fault_of(&outcome));
+        self.tell(place_of(query), OperationKind::Query, start, (&own, ledger), fault_of(&outcome));
         outcome
     }
 
@@ -145,7 +165,8 @@ impl Store for Observed {
     ) -> Result<u64, Fault> {
         let (start, own) = (Instant::now(), ledger.part());
         let outcome = self.store.count(container, partition_key, item_type, &own).await;
-        self.tell(container, OperationKind::Count, start, (&own, ledger), fault_of(&outcome));
+        let place = (container, OperationPlace::One(partition_key));
+        self.tell(place, OperationKind::Count, start, (&own, ledger), fault_of(&outcome));
         outcome
     }
 
@@ -160,8 +181,8 @@ impl Store for Observed {
     async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault> {
         let (start, own) = (Instant::now(), ledger.part());
         let outcome = self.store.read_change_feed(request, &own).await;
-        let container = request.container;
-        self.tell(container, OperationKind::ChangeFeed, start, (&own, ledger), fault_of(&outcome));
+        let place = (request.container, OperationPlace::Across);
+        self.tell(place, OperationKind::ChangeFeed, start, (&own, ledger), fault_of(&outcome));
         outcome
     }
 

@@ -78,7 +78,7 @@ impl Server {
         let options = AppOptions {
             hashing: HashingCost::CHEAP,
             clock: ticking,
-            observer: Some(Arc::clone(&metrics) as _),
+            observers: vec![Arc::clone(&metrics) as _],
             ..AppOptions::default()
         };
         let app = Arc::new(keeper.app(options).await);
