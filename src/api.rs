@@ -16,7 +16,7 @@ use crate::accounts::token::Tokens;
 use crate::app::App;
 use crate::blog::ids::{IdSource as _, RandomIds};
 use crate::blog::reads::{DataModel, ReadModels, Session};
-use crate::changefeed::Position;
+use crate::changefeed::{Position, Standing};
 use crate::graphql::{
     Executor, GlobalId, ProjectionStatus, ProjectionStatuses, Recency, SchemaOptions, Services, sdl,
 };
@@ -32,7 +32,7 @@ use crate::http::router::{Exposure, HttpParts, router};
 use crate::http::static_files::StaticFiles;
 use crate::http::variables::SdlError;
 use crate::store::{ContainerName, Fault, FaultKind, Ledger, Mark, Store};
-use crate::telemetry::{Gauges, Metrics, ProjectionGauges};
+use crate::telemetry::{Gauges, Metrics};
 
 /// How long a query waits for the position that it names, unless the configuration says otherwise.
 pub const POSITION_WAIT_DEFAULT: Duration = Duration::from_secs(2);
@@ -165,14 +165,10 @@ struct ProcessMetrics {
 impl MetricsSource for ProcessMetrics {
     async fn metrics(&self) -> String {
         let load = self.admission.load();
-        let processor = &self.app.processor;
-        let projections = match (processor.status().await, processor.leases().await) {
-            (Ok(statuses), Ok(leases)) => ProjectionGauges { statuses, leases },
-            (Err(fault), _) | (_, Err(fault)) => {
-                tracing::warn!(error = %fault, "the metrics of projections are as they were");
-                ProjectionGauges::default()
-            }
-        };
+        let projections = self.app.processor.standing().await.unwrap_or_else(|fault| {
+            tracing::warn!(error = %fault, "the metrics of projections are as they were");
+            Standing::default()
+        });
         self.metrics.encode(&Gauges {
             requests_executing: load.executing,
             requests_waiting: load.waiting,
@@ -223,16 +219,7 @@ struct Statuses(Arc<App>);
 #[async_trait]
 impl ProjectionStatuses for Statuses {
     async fn statuses(&self) -> Result<Vec<ProjectionStatus>, Fault> {
-        let statuses = self.0.processor.status().await?;
-        Ok(statuses
-            .into_iter()
-            .map(|status| ProjectionStatus {
-                name: status.projection.to_owned(),
-                pending_changes: u32::try_from(status.pending_changes).unwrap_or(u32::MAX),
-                lag_ms: status.lag_ms as f64,
-                dead_letters: u32::try_from(status.dead_letters).unwrap_or(u32::MAX),
-            })
-            .collect())
+        Ok(ProjectionStatus::all_of(self.0.processor.standing().await?))
     }
 }
 

@@ -95,5 +95,5 @@ pub use rebuild::{RebuildProgress, ReplayReport};
 pub use request::{Answer, ReadRequest};
 pub use runner::PageError;
 pub use settings::{Backoff, Settings, Sharing};
-pub use status::{Following, LeaseStatus, PENDING_COUNT_MAX, ProjectionStatus};
+pub use status::{Following, LeaseStatus, PENDING_COUNT_MAX, ProjectionStatus, Standing};
 pub use tail::{Tail, TailSettings, TailSource};

@@ -11,7 +11,7 @@ use super::projection::Projection;
 use super::reader::RangeReader;
 use super::runner::{PageError, Runner};
 use super::settings::{Jitter, Settings, Sharing};
-use super::status::{Following, LeaseStatus, ProjectionStatus};
+use super::status::{Following, LeaseStatus, ProjectionStatus, Standing};
 use super::tick::Steal;
 use crate::store::{Clock, Fault, Store};
 
@@ -155,7 +155,7 @@ impl Processor {
     /// # Errors
     /// The store could not count.
     pub async fn status(&self) -> Result<Vec<ProjectionStatus>, Fault> {
-        self.instance.status().await
+        Ok(self.standing().await?.projections)
     }
 
     /// How the reading of each feed range is doing, as [`status`](Self::status) is answered.
@@ -164,6 +164,14 @@ impl Processor {
     /// The store could not count.
     pub async fn leases(&self) -> Result<Vec<LeaseStatus>, Fault> {
         self.instance.leases().await
+    }
+
+    /// Both, at the price of one: pending changes are counted once.
+    ///
+    /// # Errors
+    /// The store could not count.
+    pub async fn standing(&self) -> Result<Standing, Fault> {
+        self.instance.standing().await
     }
 
     /// Whether each projection is followed, from memory alone.

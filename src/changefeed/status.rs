@@ -63,6 +63,14 @@ pub struct LeaseStatus {
     pub last_error: Option<String>,
 }
 
+/// Where everything stands at one look.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Standing {
+    pub projections: Vec<ProjectionStatus>,
+    /// Of all projections.
+    pub leases: Vec<LeaseStatus>,
+}
+
 /// Whether somebody follows the change feed for a projection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Following {
@@ -119,8 +127,13 @@ impl Instance {
         })
     }
 
-    pub(super) async fn status(&self) -> Result<Vec<ProjectionStatus>, Fault> {
+    pub(super) async fn standing(&self) -> Result<Standing, Fault> {
         let leases = self.leases().await?;
+        let projections = self.statuses(&leases);
+        Ok(Standing { projections, leases })
+    }
+
+    fn statuses(&self, leases: &[LeaseStatus]) -> Vec<ProjectionStatus> {
         let status = |(runner, Following { running, .. }): (&Arc<super::runner::Runner>, Following)| {
             let (name, source) = (runner.projection.name(), runner.projection.source());
             let own = || leases.iter().filter(|lease| lease.projection == name);
@@ -136,7 +149,7 @@ impl Instance {
                 last_error: runner.counters.last_error(),
             }
         };
-        Ok(self.runners.iter().zip(self.following()).map(status).collect())
+        self.runners.iter().zip(self.following()).map(status).collect()
     }
 
     /// Whether nothing waits in the ranges whose leases others hold, behind the checkpoints that the last tick saw.

@@ -47,10 +47,21 @@ impl PageArguments {
     pub(super) fn parse<T: Listed>(&self) -> Result<PageRequest, Error> {
         let after = self.after.as_deref().map(|after| cursor::decode(T::LIST, after)).transpose();
         let after = after.map_err(|invalid| bad_input("after", invalid))?;
-        PageRequest::new(i64::from(self.first), after).ok_or_else(|| {
-            bad_input("first", format_args!("must be {FIRST_MIN} to {FIRST_MAX}, is {}", self.first))
-        })
+        PageRequest::new(i64::from(self.first), after).ok_or_else(|| out_of_bounds(self.first))
     }
+}
+
+/// How many items `first` asks for.
+///
+/// # Errors
+/// `BAD_USER_INPUT` for `first`.
+pub(super) fn items_of(first: i32) -> Result<usize, Error> {
+    let page = PageRequest::new(i64::from(first), None);
+    page.map(|page| page.first()).ok_or_else(|| out_of_bounds(first))
+}
+
+fn out_of_bounds(first: i32) -> Error {
+    bad_input("first", format_args!("must be {FIRST_MIN} to {FIRST_MAX}, is {first}"))
 }
 
 /// A page of a list.

@@ -36,7 +36,7 @@ use async_graphql::{SDLExportOptions, Schema, SchemaBuilder};
 
 pub use executor::Executor;
 pub use ids::{GlobalId, InvalidId};
-pub use projections::{ProjectionStatus, ProjectionStatuses};
+pub use projections::{Lease, ProjectionStatus, ProjectionStatuses};
 pub use recency::Recency;
 pub use scope::Services;
 

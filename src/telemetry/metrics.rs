@@ -12,7 +12,7 @@ use super::families::{
 };
 use super::names::OperationNames;
 use super::process::Process;
-use crate::changefeed::{LeaseStatus, ProjectionStatus};
+use crate::changefeed::{LeaseStatus, ProjectionStatus, Standing};
 use crate::http::observer::{Executed, HttpObserver};
 use crate::store::embedded::{Blocks, Statistics};
 use crate::store::{FaultKind, Operated, StoreObserver};
@@ -32,16 +32,9 @@ pub struct Gauges {
     pub commands_waiting: usize,
     pub live_connections: usize,
     pub live_subscriptions: usize,
-    pub projections: ProjectionGauges,
+    pub projections: Standing,
     /// Of the embedded store.
     pub embedded: Option<EmbeddedGauges>,
-}
-
-/// Where the projections stand.
-#[derive(Debug, Default)]
-pub struct ProjectionGauges {
-    pub statuses: Vec<ProjectionStatus>,
-    pub leases: Vec<LeaseStatus>,
 }
 
 /// What the embedded store says of itself.
@@ -79,7 +72,7 @@ impl Metrics {
         families.commands_waiting.set(count(gauges.commands_waiting));
         families.live_connections.set(count(gauges.live_connections));
         families.live_subscriptions.set(count(gauges.live_subscriptions));
-        for status in &gauges.projections.statuses {
+        for status in &gauges.projections.projections {
             self.set_projection(status, &gauges.projections.leases);
         }
         if let Some(embedded) = &gauges.embedded {

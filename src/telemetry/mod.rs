@@ -7,5 +7,5 @@ mod metrics;
 mod names;
 mod process;
 
-pub use metrics::{EmbeddedGauges, Gauges, Metrics, ProjectionGauges};
+pub use metrics::{EmbeddedGauges, Gauges, Metrics};
 pub use names::OPERATION_NAMES_MAX;

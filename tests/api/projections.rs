@@ -53,6 +53,35 @@ async fn what_was_written_and_not_projected_is_pending_and_grows_old() {
 }
 
 #[tokio::test]
+async fn leases_say_who_follows_each_range_and_no_more() {
+    let server = Server::start().await;
+    let ada = server.sign_up("ada").await;
+    ada.post("Engines").await;
+    server.settle().await;
+    let query = "{ projections { name leaseCount leases { range owner heldHere epoch changes errors pendingChanges lagMs } } }";
+    let data = server.anonymous().data(query, json!({})).await;
+    for projection in data["projections"].as_array().unwrap() {
+        let leases = projection["leases"].as_array().unwrap();
+        assert_eq!(projection["leaseCount"], leases.len());
+        assert_eq!(leases.len(), 4, "one for each physical partition");
+        for lease in leases {
+            let held = json!([1, true, 1.0, 0.0, 0, 0.0]);
+            let fields = ["owner", "heldHere", "epoch", "errors", "pendingChanges", "lagMs"];
+            assert_eq!(json!(fields.map(|field| &lease[field])), held, "{lease}");
+        }
+    }
+    let changes = |name: &str| -> f64 {
+        let projection = data["projections"].as_array().unwrap().iter().find(|status| status["name"] == name);
+        let leases = projection.unwrap()["leases"].as_array().unwrap();
+        leases.iter().map(|lease| lease["changes"].as_f64().unwrap()).sum()
+    };
+    assert!((changes("feed") - 1.0).abs() < f64::EPSILON, "{data}");
+    // What this process calls itself.
+    let owner = server.app.processor.leases().await.unwrap()[0].owner.clone().unwrap();
+    assert!(!data.to_string().contains(&format!("\"{owner}")), "{data}");
+}
+
+#[tokio::test]
 async fn a_change_that_cannot_be_projected_is_parked_and_the_others_flow_on() {
     let server = Server::start().await;
     let ada = server.sign_up("ada").await;

@@ -27,7 +27,7 @@ use onehop::blog::projections;
 use onehop::blog::reads::ReadModels;
 use onehop::changefeed::{self, Processor, Settings};
 use onehop::graphql::{
-    Executor, GlobalId, ProjectionStatus, ProjectionStatuses, Recency, SchemaOptions, Services,
+    Executor, GlobalId, Lease, ProjectionStatus, ProjectionStatuses, Recency, SchemaOptions, Services,
 };
 use onehop::http::document::{Documents, select_operation};
 use onehop::http::document_limits::DocumentLimits;
@@ -298,8 +298,24 @@ impl Recency for NoProjections {
 #[async_trait]
 impl ProjectionStatuses for NoProjections {
     async fn statuses(&self) -> Result<Vec<ProjectionStatus>, Fault> {
-        let status =
-            ProjectionStatus { name: "feed".to_owned(), pending_changes: 1, lag_ms: 2.5, dead_letters: 0 };
+        let lease = |range: u32, owner| Lease {
+            range: format!("physical:{range}"),
+            owner,
+            held_here: owner == Some(2),
+            epoch: 3.0,
+            changes: 4.0,
+            errors: 0.0,
+            pending_changes: 1,
+            lag_ms: 2.5,
+        };
+        let status = ProjectionStatus {
+            name: "feed".to_owned(),
+            pending_changes: 1,
+            lag_ms: 2.5,
+            dead_letters: 0,
+            lease_count: 3,
+            leases: vec![lease(0, Some(2)), lease(1, Some(1)), lease(2, None)],
+        };
         Ok(vec![status])
     }
 }

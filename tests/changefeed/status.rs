@@ -26,6 +26,16 @@ async fn a_status_asks_nothing_of_the_lease_container_and_counts_once_a_second()
 }
 
 #[tokio::test]
+async fn projections_and_their_leases_are_told_at_the_price_of_one() {
+    let world = World::new(4);
+    let ada = world.instance_with(Settings { pending_cache: Duration::ZERO, ..shared("ada") }).await;
+    ada.tick().await.expect("a tick");
+    let standing = ada.standing().await.expect("a status");
+    assert_eq!((standing.projections.len(), standing.leases.len()), (1, 4));
+    assert_eq!(world.store.counts.load(Ordering::SeqCst), 4, "once for each lease");
+}
+
+#[tokio::test]
 async fn each_lease_says_who_holds_it_and_what_waits() {
     let world = World::new(2);
     let (ada, bob) = (world.instance("ada").await, world.instance("bob").await);

@@ -84,3 +84,22 @@ async fn projections_are_listed() {
     let expected = json!([{ "name": "feed", "pendingChanges": 1, "lagMs": 2.5, "deadLetters": 0 }]);
     assert_eq!(data["projections"], expected);
 }
+
+#[tokio::test]
+async fn leases_of_a_projection_are_as_many_as_asked_for() {
+    let blog = small().await;
+    let leases = |first: i32| {
+        format!("{{ projections {{ leaseCount leases(first: {first}) {{ range owner heldHere epoch }} }} }}")
+    };
+    let data = blog.data(&leases(2)).await;
+    let expected = json!([
+        { "range": "physical:0", "owner": 2, "heldHere": true, "epoch": 3.0 },
+        { "range": "physical:1", "owner": 1, "heldHere": false, "epoch": 3.0 },
+    ]);
+    assert_eq!(data["projections"], json!([{ "leaseCount": 3, "leases": expected }]));
+    for first in [0, 101] {
+        let refused = blog.query(&leases(first)).await;
+        let extensions = serde_json::to_value(&refused.errors[0].extensions).unwrap();
+        assert_eq!(extensions, json!({ "code": "BAD_USER_INPUT", "field": "first" }));
+    }
+}
