@@ -7,6 +7,7 @@ import { issuedAccessToken, readAccessToken, storeAccessToken } from "./access-t
 import { examples, variablesText, type Sample } from "./examples.js";
 import { examplesPlugin } from "./ExamplesPanel.js";
 import { createFetcher } from "./fetcher.js";
+import type { Introspection, SchemaAccess } from "./introspection.js";
 
 const plugins = [examplesPlugin, HISTORY_PLUGIN];
 
@@ -14,9 +15,18 @@ const plugins = [examplesPlugin, HISTORY_PLUGIN];
 const storage = sessionStorage;
 const hasTabs = storage.getItem("graphiql:tabState") !== null;
 
+/** What whoever types has to know. */
+const NOTICES: Record<SchemaAccess, string | null> = {
+  told: null,
+  untold: "This server does not tell its schema: what you type runs, but there is nothing to browse or to complete it from.",
+  "trusted-only":
+    "This server runs trusted documents only: the examples run as they are, with variables as you like. " +
+    "It refuses whatever else you type, and tells no schema to browse.",
+};
+
 const hasRoomForExamples = matchMedia("(min-width: 60rem)").matches;
 
-export function Playground({ sample }: { sample: Sample }) {
+export function Playground({ sample, introspection }: { sample: Sample; introspection: Introspection }) {
   const [accessToken, setAccessToken] = useState(() => readAccessToken());
   const [issuedToken, setIssuedToken] = useState<string | null>(null);
   const [lastRequest, setLastRequest] = useState<LastRequest | null>(null);
@@ -25,17 +35,20 @@ export function Playground({ sample }: { sample: Sample }) {
     () =>
       createFetcher({
         accessToken: readAccessToken,
+        introspected: introspection.response,
         onResponse(response, operationName) {
           setLastRequest({ operationName, requestCharge: requestChargeOf(response) });
           setIssuedToken((known) => issuedAccessToken(response.data) ?? known);
         },
       }),
-    [],
+    [introspection],
   );
   const defaultTabs = useMemo(
     () => examples.map((example) => ({ query: example.document, variables: variablesText(example, sample) })),
     [sample],
   );
+
+  const notice = NOTICES[introspection.access];
 
   return (
     <>
@@ -48,10 +61,13 @@ export function Playground({ sample }: { sample: Sample }) {
           setIssuedToken(null);
         }}
       />
+      {notice !== null && <p className="playground-notice">{notice}</p>}
       <main className="playground-editor">
         <GraphiQL
           fetcher={fetcher}
           plugins={plugins}
+          // Null keeps GraphiQL from asking for what it would not get.
+          {...(notice === null ? {} : { schema: null })}
           {...(hasRoomForExamples ? { visiblePlugin: examplesPlugin } : {})}
           storage={storage}
           defaultTabs={defaultTabs}

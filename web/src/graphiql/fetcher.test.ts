@@ -1,6 +1,7 @@
 import { parse } from "graphql";
 import { beforeEach, afterEach, describe, expect, test, vi } from "vitest";
 import { createFetcher } from "./fetcher.js";
+import { INTROSPECTION_NAME, INTROSPECTION_QUERY } from "./introspection.js";
 
 const response = { data: { viewer: null }, extensions: { requestCharge: 2 } };
 const fetched = vi.fn<typeof fetch>();
@@ -47,6 +48,15 @@ describe("the fetcher", () => {
     onResponse.mockReset();
     await run(null, {}, "IntrospectionQuery");
     expect(onResponse).not.toHaveBeenCalled();
+  });
+
+  test("answers the first introspection with the schema that is there, and asks for it from then on", async () => {
+    const introspected = { data: { __schema: {} } };
+    const fetcher = createFetcher({ accessToken: () => null, onResponse, introspected });
+    const introspect = () => fetcher({ query: INTROSPECTION_QUERY, operationName: INTROSPECTION_NAME });
+    expect(await introspect()).toBe(introspected);
+    expect(fetched).not.toHaveBeenCalled();
+    expect(await introspect()).toEqual(response);
   });
 
   test("asks for an event stream where a document subscribes, and tells of each event", async () => {

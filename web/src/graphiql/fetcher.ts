@@ -2,18 +2,22 @@ import type { Fetcher, FetcherOpts, FetcherParams } from "@graphiql/toolkit";
 import { getOperationAST, OperationTypeNode, type DocumentNode } from "graphql";
 import { createClient, type RequestParams } from "graphql-sse";
 import { authorization, ENDPOINT, postGraphql, type GraphqlRequest, type GraphqlResponse } from "../api/request.js";
+import { INTROSPECTION_NAME, INTROSPECTION_QUERY } from "./introspection.js";
 
 export interface FetcherOptions {
   accessToken: () => string | null;
   /** Told of every response but those to introspection, and of every event of a subscription. */
   onResponse: (response: GraphqlResponse, operationName: string | null) => void;
+  /** The schema, if it is there already: the answer to GraphiQL's first introspection. */
+  introspected?: GraphqlResponse | null;
 }
 
 /**
  * GraphiQL's way to the server: one request for an answer, server-sent events for a subscription. An
  * `Authorization` from the headers editor goes before the stored token.
  */
-export function createFetcher({ accessToken, onResponse }: FetcherOptions): Fetcher {
+export function createFetcher({ accessToken, onResponse, introspected = null }: FetcherOptions): Fetcher {
+  let known = introspected;
   const fetcher = async (
     { query, variables, operationName = null }: FetcherParams,
     options?: FetcherOpts,
@@ -28,8 +32,13 @@ export function createFetcher({ accessToken, onResponse }: FetcherOptions): Fetc
     if (options?.documentAST !== undefined && isSubscription(options.documentAST, operationName)) {
       return subscribe(request, headers, tell);
     }
+    if (known !== null && query === INTROSPECTION_QUERY) {
+      const response = known;
+      known = null;
+      return response;
+    }
     const response = await postGraphql(request, { headers });
-    if (operationName !== "IntrospectionQuery") {
+    if (operationName !== INTROSPECTION_NAME) {
       tell(response);
     }
     return response;

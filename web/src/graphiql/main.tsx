@@ -4,6 +4,7 @@ import "./playground.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { readAccessToken, takeOverSession } from "./access-token.js";
+import { introspect } from "./introspection.js";
 import { Playground } from "./Playground.js";
 import { readSample } from "./sample.js";
 
@@ -12,9 +13,9 @@ if (container === null) {
   throw new Error("The page has no #playground.");
 }
 takeOverSession();
-const sample = await readSample(readAccessToken());
+const [sample, introspection] = await Promise.all([readSample(readAccessToken()), introspect(readAccessToken())]);
 createRoot(container).render(
   <StrictMode>
-    <Playground sample={sample} />
+    <Playground sample={sample} introspection={introspection} />
   </StrictMode>,
 );

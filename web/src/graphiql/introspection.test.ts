@@ -1,0 +1,37 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { introspect } from "./introspection.js";
+
+const refusal = (code: string) => ({ errors: [{ message: "No.", extensions: { code } }] });
+
+function serverAnswers(body: unknown): ReturnType<typeof vi.fn<typeof fetch>> {
+  const fetched = vi.fn<typeof fetch>().mockResolvedValue(new Response(JSON.stringify(body)));
+  vi.stubGlobal("fetch", fetched);
+  return fetched;
+}
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+describe("the schema", () => {
+  test.each([
+    ["is told where it comes", { data: { __schema: {} } }, "told"],
+    ["is not told where introspection is off", refusal("GRAPHQL_VALIDATION_FAILED"), "untold"],
+    ["is not told where trusted documents alone run", refusal("FORBIDDEN"), "trusted-only"],
+    ["is left to GraphiQL where the request is refused for another reason", refusal("LIMIT_EXCEEDED"), "told"],
+  ])("%s", async (_name, body, access) => {
+    serverAnswers(body);
+    expect(await introspect(null)).toEqual({ access, response: body });
+  });
+
+  test("is left to GraphiQL where nothing comes", async () => {
+    serverAnswers("teapot");
+    expect(await introspect(null)).toEqual({ access: "told", response: null });
+  });
+
+  test("is asked for so that a refusal is no error to the browser", async () => {
+    const fetched = serverAnswers({ data: { __schema: {} } });
+    await introspect("secret");
+    expect(fetched.mock.calls[0]?.[1]?.headers).toMatchObject({ accept: "application/json", authorization: "Bearer secret" });
+  });
+});
