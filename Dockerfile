@@ -18,6 +18,7 @@ WORKDIR /build
 COPY Cargo.toml Cargo.lock build.rs ./
 COPY benches benches
 COPY src src
+COPY web/trusted-documents.json web/trusted-documents.json
 COPY --from=web /build/web/dist web/dist
 RUN cargo build --release --locked --bin onehop && mkdir /empty
 

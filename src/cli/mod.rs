@@ -5,6 +5,7 @@ mod check;
 mod compare;
 mod copy;
 mod dead_letters;
+mod documents;
 mod progress;
 mod provision;
 mod rebuild;
@@ -60,6 +61,8 @@ pub enum Command {
     Copy(copy::Copy),
     /// Print the GraphQL schema
     Schema(schema::Schema),
+    /// Print the documents that the web pages send, for --trusted-documents
+    Documents(documents::Documents),
 }
 
 /// How a command ended, for the exit status.
@@ -92,6 +95,7 @@ impl Cli {
             Command::Provision(command) => command.run().await,
             Command::Copy(command) => command.run().await,
             Command::Schema(command) => command.run(),
+            Command::Documents(command) => command.run(),
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::binary::{Serving, onehop, run, run_on};
 
 const README: &str = include_str!("../../README.md");
 const SCHEMA: &str = include_str!("../../schema.graphql");
+const DOCUMENTS: &str = include_str!("../../web/trusted-documents.json");
 
 /// Every flag of every command, with its environment variable and its default.
 fn flags() -> BTreeMap<String, (Option<String>, Option<String>)> {
@@ -69,6 +70,13 @@ async fn the_schema_that_is_printed_is_the_one_that_is_committed() {
     let output = run(&["schema"]).await;
     assert!(output.status.success());
     assert_eq!(String::from_utf8(output.stdout).unwrap(), SCHEMA);
+}
+
+#[tokio::test]
+async fn the_documents_that_are_printed_are_those_of_the_pages() {
+    let output = run(&["documents"]).await;
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), DOCUMENTS);
 }
 
 #[tokio::test]

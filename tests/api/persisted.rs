@@ -1,5 +1,7 @@
 //! Trusted documents of the real schema: checked before anything is served, and then the only ones that run.
 
+use std::collections::BTreeMap;
+
 use onehop::http::persisted::DocumentHash;
 use serde_json::{Value, json};
 
@@ -54,6 +56,32 @@ async fn a_list_that_is_none_is_refused_before_anything_is_made() {
         assert!(status == 2 && printed.contains(told), "{arguments:?}: {printed}");
         assert!(!data.exists());
     }
+}
+
+#[tokio::test]
+async fn in_production_every_document_of_the_pages_is_taken_and_nothing_else_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let pages: BTreeMap<String, String> =
+        serde_json::from_str(include_str!("../../web/trusted-documents.json")).unwrap();
+    let file = list(directory.path(), json!(pages));
+    let arguments = ["--production", "--trusted-documents", &file, "--trusted-only"];
+    let serving = Serving::start(&directory.path().join("data"), &arguments);
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let code = async |body: Value| {
+        let request = http.post(format!("{}/graphql", serving.address)).body(body.to_string());
+        let answer = request.header("content-type", "application/json").send().await.unwrap();
+        answer.json::<Value>().await.unwrap()["errors"][0]["extensions"]["code"].clone()
+    };
+    for (id, text) in &pages {
+        // What is not refused for its document lacks an operation's name, a variable or a user.
+        for asked in [json!({ "documentId": id }), json!({ "query": text })] {
+            let code = code(asked).await;
+            assert!(code != "FORBIDDEN" && code != "PERSISTED_QUERY_NOT_FOUND", "{code} {text}");
+        }
+        assert_eq!(code(json!({ "query": format!("{text} ") })).await, "FORBIDDEN");
+    }
+    let (status, _) = tokio::task::spawn_blocking(move || serving.stop()).await.unwrap();
+    assert_eq!(status, 0);
 }
 
 #[tokio::test]

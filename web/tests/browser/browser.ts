@@ -31,13 +31,15 @@ export interface OpenOptions {
   /** Answers that are refusals on purpose, by their status. */
   expectedStatuses?: readonly number[];
   width?: number;
+  /** Looks at what the page does besides, from before its first request. */
+  watch?: (page: Page) => void;
 }
 
 /** A page in a browser context of its own, watched from before its first request. */
 export async function openPage(
   browser: Browser,
   path: string,
-  { url = baseUrl, expectedStatuses = [], width = 1440 }: OpenOptions = {},
+  { url = baseUrl, expectedStatuses = [], width = 1440, watch }: OpenOptions = {},
 ): Promise<{ page: Page; conduct: Conduct }> {
   const context = await browser.newContext({ viewport: { width, height: 900 } });
   const page = await context.newPage();
@@ -76,6 +78,7 @@ export async function openPage(
     });
   });
 
+  watch?.(page);
   await page.goto(new URL(path, url).href);
   const scriptBytes = async (): Promise<number> =>
     (await Promise.all(scripts)).reduce((sum, bytes) => sum + bytes, 0);

@@ -1,0 +1,20 @@
+//! `onehop documents`: the documents that the web pages send.
+
+use clap::Args;
+
+use super::Exit;
+
+/// What `npm run generate` writes, from the documents of the pages that are in this binary.
+const DOCUMENTS: &str = include_str!("../../web/trusted-documents.json");
+
+/// Prints a file for `--trusted-documents`.
+#[derive(Debug, Args)]
+pub struct Documents {}
+
+impl Documents {
+    pub fn run(self) -> anyhow::Result<Exit> {
+        let Self {} = self;
+        print!("{DOCUMENTS}");
+        Ok(Exit::Success)
+    }
+}

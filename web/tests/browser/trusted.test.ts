@@ -1,0 +1,204 @@
+/** Every flow on a server in production that runs the documents of the pages and nothing else. */
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startServer, type Server } from "../server.js";
+import { launchBrowser, openPage, type Conduct } from "./browser.js";
+import { freshName, PASSWORD, request, signUp } from "./people.js";
+
+const binary = process.env.ONEHOP_BIN ?? "";
+/** More than a page of comments. */
+const COMMENTS = 21;
+/** The first words of a document: what kind of operation, and its name. */
+const OPERATION = /^(?:query|mutation|subscription) (\w+)/;
+
+describe.skipIf(binary === "")("where the pages' documents alone run", () => {
+  let directory: string;
+  let documents: Map<string, string>;
+  let server: Server;
+  let browser: Browser;
+  let page: Page;
+  let conduct: Conduct;
+  let username: string;
+  let other: { accessToken: string };
+  const sent = new Set<string>();
+  const refusals: string[] = [];
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), "onehop-browser-"));
+    const { stdout } = await promisify(execFile)(binary, ["documents"]);
+    const file = join(directory, "trusted.json");
+    await writeFile(file, stdout);
+    const texts = Object.values(JSON.parse(stdout) as Record<string, string>);
+    documents = new Map(texts.flatMap((text) => (operationOf(text) === undefined ? [] : [[operationOf(text) ?? "", text]])));
+    server = await startServer({
+      binary,
+      data: join(directory, "data"),
+      arguments: ["--production", "--playground=on", "--trusted-only", "--trusted-documents", file],
+    });
+    browser = await launchBrowser();
+    ({ page, conduct } = await openPage(browser, "/", { url: server.url, watch }));
+  });
+
+  afterAll(async () => {
+    await browser.close();
+    await server.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  function watch(page: Page): void {
+    page.on("request", (request) => {
+      if (request.url().endsWith("/graphql")) {
+        sent.add(nameIn(request.postData() ?? ""));
+      }
+    });
+    page.on("response", (response) => {
+      if (response.url().endsWith("/graphql")) {
+        response.text().then(note, () => undefined);
+      }
+    });
+    page.on("websocket", (socket) => {
+      socket.on("framesent", ({ payload }) => sent.add(nameIn(payload.toString())));
+      socket.on("framereceived", ({ payload }) => { note(payload.toString()); });
+    });
+  }
+
+  function note(answer: string): void {
+    if (answer.includes('"FORBIDDEN"')) {
+      refusals.push(answer);
+    }
+  }
+
+  /** What somebody without a browser asks, in the words of the pages. */
+  function ask<Data>(name: string, variables: object, accessToken = ""): Promise<Data> {
+    return request<Data>(documents.get(name) ?? "", variables, { url: server.url, accessToken });
+  }
+
+  test("somebody signs up and writes", async () => {
+    username = await signUp(page);
+    await page.getByRole("link", { name: "Write", exact: true }).click();
+    await page.getByLabel("Title").fill("Trusted");
+    await page.getByLabel("Text").fill("To the byte.");
+    await page.getByRole("button", { name: "Publish" }).click();
+    await page.getByRole("heading", { level: 1, name: "Trusted" }).waitFor();
+  });
+
+  test("the page hears of comments, and shows the rest of them on demand", async () => {
+    const postId = new URL(page.url()).pathname.split("/").at(-1);
+    ({ createUser: other } = await ask<{ createUser: { accessToken: string } }>("SignUp", {
+      input: { username: freshName(), password: PASSWORD },
+    }));
+    for (let comment = 1; comment <= COMMENTS; comment += 1) {
+      await ask("CreateComment", { input: { postId, content: `Comment ${comment}` } }, other.accessToken);
+    }
+    await page.getByText(`Comment ${COMMENTS}`, { exact: true }).waitFor();
+    await page.reload();
+    await page.getByRole("button", { name: "Show more comments" }).click();
+    await page.getByText(`Comment ${COMMENTS}`, { exact: true }).waitFor();
+  });
+
+  test("comments, takes the comment back, likes and unlikes", async () => {
+    await page.getByLabel("Your comment").fill("Mine");
+    await page.getByRole("button", { name: "Comment", exact: true }).click();
+    const mine = page.locator(".comment").filter({ hasText: "Mine" });
+    await mine.getByRole("button", { name: "Delete" }).click();
+    await mine.getByRole("group").getByRole("button", { name: "Delete" }).click();
+    await mine.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Like" }).click();
+    await page.getByText("1 like", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Liked" }).click();
+    await page.getByText("0 likes", { exact: true }).waitFor();
+  });
+
+  test("edits", async () => {
+    await page.getByRole("link", { name: "Edit" }).click();
+    await page.getByLabel("Title").waitFor();
+    // Otherwise the text comes from the cache.
+    await page.reload();
+    await page.getByLabel("Title").fill("Trusted again");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("heading", { level: 1, name: "Trusted again" }).waitFor();
+  });
+
+  test("the feed hears of what others write", async () => {
+    await page.getByRole("link", { name: "Feed" }).click();
+    await page.locator(".post-card").first().waitFor();
+    await page.reload();
+    await page.locator(".post-card").first().waitFor();
+    await ask("CreatePost", { input: { title: "By another", content: "Live." } }, other.accessToken);
+    await page.getByRole("button", { name: "1 new post" }).click();
+    await page.locator(".post-card h2").filter({ hasText: "By another" }).waitFor();
+  });
+
+  test("renames herself, signs out and in again", async () => {
+    await page.getByRole("link", { name: username, exact: true }).first().click();
+    await page.getByRole("button", { name: "Rename yourself" }).click();
+    username = `${username}x`;
+    await page.getByLabel("New name").fill(username);
+    await page.getByRole("button", { name: "Rename" }).click();
+    await page.getByText("All 1 copy looked at carry the new name.").waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("link", { name: "Sign in" }).first().click();
+    await page.getByLabel("Username").fill(username);
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.getByRole("link", { name: username, exact: true }).first().waitFor();
+  });
+
+  test("compares, and looks at the projections", async () => {
+    await page.goto(`${server.url}/compare`);
+    await page.locator(".compare-why").first().waitFor();
+    await page.goto(`${server.url}/operations`);
+    await page.getByText("Every copy is up to date.").waitFor();
+  });
+
+  test("deletes", async () => {
+    await page.getByRole("link", { name: username, exact: true }).first().click();
+    await page.locator(".post-card h2 a").first().click();
+    await page.getByRole("button", { name: "Delete" }).first().click();
+    await page.getByRole("group", { name: /Delete this post/ }).getByRole("button", { name: "Delete" }).click();
+    await page.getByText("You have not written anything yet").waitFor();
+  });
+
+  test("nothing was refused, and nothing went wrong", () => {
+    expect(refusals).toEqual([]);
+    expect(conduct.errors).toEqual([]);
+    expect(conduct.foreignRequests).toEqual([]);
+  });
+
+  test("the playground says that it runs its examples alone, and does", async () => {
+    await page.context().close();
+    ({ page, conduct } = await openPage(browser, "/graphiql", { url: server.url, expectedStatuses: [400], watch }));
+    await page.getByText("This server runs trusted documents only").waitFor();
+    await page.locator(".graphiql-query-editor .view-line").first().waitFor();
+    const results = page.locator(".result-window .view-lines");
+    const run = page.getByRole("button", { name: /^Execute query/ });
+    await run.click();
+    await results.filter({ hasText: "By another" }).waitFor();
+    await page.locator(".graphiql-query-editor").click();
+    await page.keyboard.press("ControlOrMeta+A");
+    await page.keyboard.insertText("query Typed { viewer { id } }");
+    await page.locator(".graphiql-tab-button").filter({ hasText: "Typed" }).waitFor();
+    await run.click();
+    await results.filter({ hasText: "trusted documents only" }).waitFor();
+    expect(conduct.errors).toEqual([]);
+  });
+
+  test("every operation of the pages was sent", () => {
+    expect([...documents.keys()].filter((name) => !sent.has(name))).toEqual([]);
+  });
+});
+
+function operationOf(text: string): string | undefined {
+  return OPERATION.exec(text)?.[1];
+}
+
+/** The operation in a request, or in a message of a live connection. */
+function nameIn(text: string): string {
+  const { query, payload } = JSON.parse(text) as { query?: string; payload?: { query?: string } };
+  return operationOf(query ?? payload?.query ?? "") ?? "";
+}
