@@ -17,6 +17,7 @@ const EMBEDDED = [
   "ReadPlan",
   "StoreOperation",
   "ProjectionStatus",
+  "Lease",
 ];
 
 export function cache(): Exchange {

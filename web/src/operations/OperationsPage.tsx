@@ -6,6 +6,7 @@ import { Failure } from "../ui/Failure.js";
 import { SkeletonLines } from "../ui/Skeleton.js";
 import { duties } from "./duties.js";
 import "./operations.css";
+import { Leases } from "./Leases.js";
 import { ProjectionsDocument, type ProjectionsQuery } from "./operations.generated.js";
 
 type Projection = ProjectionsQuery["projections"][number];
@@ -31,6 +32,7 @@ export default function OperationsPage() {
         <>
           <Summary projections={data.projections} />
           <Projections projections={data.projections} />
+          <Leases projections={data.projections} />
           <Elsewhere />
         </>
       )}
@@ -68,7 +70,7 @@ function Summary({ projections }: { projections: readonly Projection[] }) {
 
 function Projections({ projections }: { projections: readonly Projection[] }) {
   return (
-    <div className="operations-projections" tabIndex={0} role="region" aria-label="Projections">
+    <div className="operations-list operations-projections" tabIndex={0} role="region" aria-label="Projections">
       <table>
         <thead>
           <tr>
@@ -99,7 +101,7 @@ function Projections({ projections }: { projections: readonly Projection[] }) {
 /** What the API does not tell, and the command that does. */
 function Elsewhere() {
   return (
-    <section className="operations-elsewhere" aria-labelledby="elsewhere-title">
+    <section className="operations-section operations-elsewhere" aria-labelledby="elsewhere-title">
       <h2 id="elsewhere-title">At the command line</h2>
       <dl>
         <dt><code>onehop dead-letters list</code></dt>

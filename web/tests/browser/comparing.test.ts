@@ -76,3 +76,11 @@ test("operations show every projection up to date", async () => {
   await page.getByText("Every copy is up to date.").waitFor();
   expect(await page.locator(".operations-projections tbody tr").count()).toBe(5);
 });
+
+test("operations show who follows each feed range", async () => {
+  ({ page, conduct } = await openPage(browser, "/operations"));
+  await page.getByText("Every lease is held, by this process.").waitFor();
+  const leases = page.getByRole("region", { name: "Leases by feed range" });
+  expect(await leases.getByRole("row", { name: /this process/ }).count()).toBe(5 * 4);
+  await leases.getByRole("row", { name: /nobody/ }).waitFor({ state: "detached" });
+});
