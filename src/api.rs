@@ -18,11 +18,11 @@ use crate::blog::ids::{IdSource as _, RandomIds};
 use crate::blog::reads::{DataModel, ReadModels, Session};
 use crate::changefeed::{Position, Standing};
 use crate::graphql::{
-    Executor, GlobalId, ProjectionStatus, ProjectionStatuses, Recency, SchemaOptions, Services, sdl,
+    Charged, Executor, GlobalId, ProjectionStatus, ProjectionStatuses, Recency, SchemaOptions, Services, sdl,
 };
 use crate::http::admission::Admission;
 use crate::http::graphql_http::{GraphqlEndpoint, RequestLimits};
-use crate::http::graphql_service::InvalidPosition;
+use crate::http::graphql_service::{Account, InvalidPosition};
 use crate::http::health::{Readiness, UnreadyPart};
 use crate::http::live::{LiveLimits, LiveLoad};
 use crate::http::observer::MetricsSource;
@@ -228,9 +228,10 @@ struct Heads(ReadModels);
 
 #[async_trait]
 impl PageHeads for Heads {
-    async fn head(&self, subject: Subject<'_>) -> Known {
+    async fn head(&self, subject: Subject<'_>, account: &dyn Account) -> Known {
         let reads = self.0.of(DataModel::V3);
         let session = Session::new(Arc::new(Ledger::new()));
+        let charged = Charged::new(account, session.ledger());
         let head = match subject {
             Subject::Post(id) => match GlobalId::decode(id) {
                 Ok(GlobalId::Post(id)) => reads.post(id, &session).await.map(|post| {
@@ -247,6 +248,7 @@ impl PageHeads for Heads {
                 _ => Ok(None),
             },
         };
+        charged.finish();
         match head {
             Ok(Some(head)) => Known::Head(head),
             Ok(None) => Known::Nothing,

@@ -19,6 +19,7 @@ use futures::stream::BoxStream;
 use tracing::warn;
 use uuid::Uuid;
 
+use super::charged::Charged;
 use super::complexity::Complexity;
 use super::errors::{self, Code};
 use super::scope::{RequestScope, Services};
@@ -45,10 +46,6 @@ const OPERATIONS: &str = "operations";
 const REACHED: &str = "reached";
 /// What a response's reads and writes were charged, in request units.
 const REQUEST_CHARGE: &str = "requestCharge";
-
-/// What is charged, in request units, for an operation under way when a request is given up: a charge is known only
-/// when the operation has ended, and otherwise whoever hangs up early would read for nothing.
-const GIVEN_UP_CHARGE: f64 = 10.0;
 
 /// Executes the requests of this process.
 pub struct Executor {
@@ -118,10 +115,10 @@ impl Executor {
         };
         let writes = is_mutation(&mut request);
         let scope = Arc::new(scope);
-        let mut charged = Charged { account, scope: Arc::clone(&scope), is_finished: false };
+        let charged = Charged::new(account, scope.ledger());
         request.data.insert(Arc::clone(&scope));
         let mut response = self.schema.execute(request).await;
-        charged.is_finished = true;
+        charged.finish();
         complete(&mut response, &root);
         tell_charges(&mut response, scope.ledger(), tells_operations);
         if let Some(Reached(reached)) = reached {
@@ -278,20 +275,6 @@ impl GraphqlService for Executor {
 impl std::fmt::Debug for Executor {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Executor").finish_non_exhaustive()
-    }
-}
-
-/// An execution that is charged however it ends: its client may go away, or its time be over.
-struct Charged<'a> {
-    account: &'a dyn Account,
-    scope: Arc<RequestScope>,
-    is_finished: bool,
-}
-
-impl Drop for Charged<'_> {
-    fn drop(&mut self) {
-        let under_way = if self.is_finished { 0.0 } else { GIVEN_UP_CHARGE };
-        self.account.charge(self.scope.ledger().total().0 + under_way);
     }
 }
 

@@ -5,6 +5,7 @@
 //! are resolved, `complexity` is how much a request asks, `errors` is what clients hear when something is wrong.
 
 mod at_hand;
+mod charged;
 mod comment;
 mod comparison;
 mod complexity;
@@ -34,6 +35,7 @@ mod validation;
 
 use async_graphql::{SDLExportOptions, Schema, SchemaBuilder};
 
+pub use charged::Charged;
 pub use executor::Executor;
 pub use ids::{GlobalId, InvalidId};
 pub use projections::{Lease, ProjectionStatus, ProjectionStatuses};

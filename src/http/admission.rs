@@ -85,9 +85,8 @@ impl Admission {
     pub async fn admit(&self, complexity: usize) -> Result<Admitted, Overloaded> {
         let (place, called) = {
             let mut line = self.lock();
-            if line.executing < self.limits.executing_max {
-                line.executing += 1;
-                return Ok(Admitted { admission: self.clone() });
+            if let Some(admitted) = self.enter(&mut line) {
+                return Ok(admitted);
             }
             if line.waiting.len() >= self.limits.room_for(complexity) {
                 return Err(Overloaded);
@@ -102,6 +101,19 @@ impl Admission {
         let _waiting = Waiting { admission: self, place };
         // A line that is gone calls nobody.
         called.await.map_err(|_| Overloaded)
+    }
+
+    /// The right to execute for what does not wait; `None` where it would have to.
+    pub fn admit_at_once(&self) -> Option<Admitted> {
+        self.enter(&mut self.lock())
+    }
+
+    fn enter(&self, line: &mut Line) -> Option<Admitted> {
+        if line.executing >= self.limits.executing_max {
+            return None;
+        }
+        line.executing += 1;
+        Some(Admitted { admission: self.clone() })
     }
 
     /// How many requests there are now.

@@ -27,6 +27,7 @@ pub mod limit_exceeded;
 pub mod live;
 pub mod media_type;
 pub mod observer;
+mod page_reads;
 pub mod pages;
 pub mod persisted;
 pub mod router;

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use axum::{
     body::Body,
-    http::{HeaderMap, Method, Response, StatusCode},
+    http::{Extensions, HeaderMap, Method, Response, StatusCode, request::Parts},
 };
 
+use super::graphql_service::Account;
 use super::static_files::{StaticFiles, not_found, only_read, written_page};
 
 /// Between these the build has the title and the description that hold for all pages.
@@ -44,8 +45,14 @@ pub enum Known {
 /// Tells what pages are about.
 #[async_trait]
 pub trait PageHeads: Send + Sync + 'static {
-    /// What is known of a subject, by one point read at most.
-    async fn head(&self, subject: Subject<'_>) -> Known;
+    /// What is known of a subject, by one point read at most, which the account is charged.
+    async fn head(&self, subject: Subject<'_>, account: &dyn Account) -> Known;
+}
+
+/// Says who may have something read for a page.
+pub trait PageReads: Send + Sync {
+    /// The account of whoever sends a request, open for as long as it is kept; `None` where nothing is read for them now.
+    fn admit(&self, headers: &HeaderMap, extensions: &Extensions) -> Option<Box<dyn Account>>;
 }
 
 /// Where a path leads.
@@ -70,13 +77,15 @@ impl Pages {
     }
 
     /// Answers a request that no other route took.
-    pub async fn respond(&self, method: &Method, path: &str, headers: &HeaderMap) -> Response<Body> {
+    pub async fn respond(&self, request: &Parts, reads: &dyn PageReads) -> Response<Body> {
+        let Parts { method, headers, extensions, .. } = request;
         if method != Method::GET && method != Method::HEAD {
             return only_read();
         }
+        let path = request.uri.path();
         match place(path) {
             Place::Page => self.files.index(headers),
-            Place::About(subject) => match self.heads.head(subject).await {
+            Place::About(subject) => match self.known(subject, reads.admit(headers, extensions)).await {
                 Known::Head(head) => self.page_with(&head, headers),
                 Known::Nothing => self.no_such_page(),
                 Known::Unavailable => self.files.index(headers),
@@ -86,6 +95,13 @@ impl Pages {
                 None if names_a_file(path) => not_found(),
                 None => self.no_such_page(),
             },
+        }
+    }
+
+    async fn known(&self, subject: Subject<'_>, account: Option<Box<dyn Account>>) -> Known {
+        match account {
+            Some(account) => self.heads.head(subject, &*account).await,
+            None => Known::Unavailable,
         }
     }
 
@@ -168,9 +184,13 @@ mod tests {
 
     use axum::{
         body::to_bytes,
-        http::header::{ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE},
+        http::{
+            Request,
+            header::{ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE},
+        },
     };
 
+    use super::super::graphql_service::Free;
     use super::super::static_files::WebFile;
     use super::*;
 
@@ -181,9 +201,24 @@ mod tests {
 
     #[async_trait]
     impl PageHeads for Told {
-        async fn head(&self, _: Subject<'_>) -> Known {
+        async fn head(&self, _: Subject<'_>, _: &dyn Account) -> Known {
             self.0.clone()
         }
+    }
+
+    /// Whether anything is read for anybody.
+    struct Reads(bool);
+
+    impl PageReads for Reads {
+        fn admit(&self, _: &HeaderMap, _: &Extensions) -> Option<Box<dyn Account>> {
+            self.0.then(|| Box::new(Free) as _)
+        }
+    }
+
+    async fn respond(method: Method, path: &str, known: Known, reads: Reads) -> Response<Body> {
+        let pages = Pages::new(StaticFiles::from_source(built), Arc::new(Told(known)));
+        let request = Request::builder().method(method).uri(path).body(()).unwrap();
+        pages.respond(&request.into_parts().0, &reads).await
     }
 
     fn built(path: &str) -> Option<WebFile> {
@@ -197,9 +232,7 @@ mod tests {
     }
 
     async fn answer(path: &str, known: Known) -> (StatusCode, HeaderMap, String) {
-        let pages = Pages::new(StaticFiles::from_source(built), Arc::new(Told(known)));
-        let response = pages.respond(&Method::GET, path, &HeaderMap::new()).await;
-        let (parts, body) = response.into_parts();
+        let (parts, body) = respond(Method::GET, path, known, Reads(true)).await.into_parts();
         let body = to_bytes(body, usize::MAX).await.unwrap();
         (parts.status, parts.headers, String::from_utf8(body.to_vec()).unwrap())
     }
@@ -275,9 +308,18 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn where_nothing_may_be_read_the_page_is_as_it_is_built() {
+        for known in [about("Hello", "First words."), Known::Nothing] {
+            let response = respond(Method::GET, "/posts/p1", known, Reads(false)).await;
+            assert_eq!(response.status(), StatusCode::OK);
+            let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+            assert_eq!(body, INDEX);
+        }
+    }
+
+    #[tokio::test]
     async fn pages_are_only_read() {
-        let pages = Pages::new(StaticFiles::from_source(built), Arc::new(Told(Known::Nothing)));
-        let response = pages.respond(&Method::POST, "/", &HeaderMap::new()).await;
+        let response = respond(Method::POST, "/", Known::Nothing, Reads(true)).await;
         assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
         assert_eq!(response.headers()[ALLOW], "GET, HEAD");
     }

@@ -9,7 +9,7 @@ use axum::{
     body::Body,
     extract::Request,
     http::{
-        HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri,
+        HeaderName, HeaderValue, Method, Response, StatusCode,
         header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, IF_NONE_MATCH, RETRY_AFTER},
     },
     middleware::{Next, from_fn, map_response},
@@ -106,12 +106,13 @@ pub fn router(parts: HttpParts) -> Router {
     let Exposure { allowed_origins, hosts, hsts_seconds } = exposure;
     let pages = Arc::new(pages);
     let live = Arc::new(LiveEndpoint::new(Arc::clone(&graphql), live, live_load, tasks));
+    let reads = Arc::clone(&graphql);
     let graphql = any(move |request: Request| answer(Arc::clone(&graphql), Arc::clone(&live), request));
     let named = Router::new()
         .route("/graphql", with_origins(graphql, allowed_origins))
-        .fallback(move |method: Method, uri: Uri, headers: HeaderMap| {
-            let pages = Arc::clone(&pages);
-            async move { pages.respond(&method, uri.path(), &headers).await }
+        .fallback(move |request: Request| {
+            let (pages, reads) = (Arc::clone(&pages), Arc::clone(&reads));
+            async move { pages.respond(&request.into_parts().0, &*reads).await }
         })
         .layer(from_fn(move |request: Request, next: Next| {
             let is_ours = hosts.take(request.uri(), request.headers());

@@ -38,6 +38,29 @@ async fn a_budget_goes_down_by_what_the_answers_say_that_they_were_charged() {
 }
 
 #[tokio::test]
+async fn the_heads_of_pages_cost_what_reading_their_posts_costs() {
+    const PAGES: u32 = 20;
+    let callers = CallerLimits { ru_per_second: 1, burst_seconds: 1_000, ..CallerLimits::default() };
+    let limits = RequestLimits { callers, ..RequestLimits::default() };
+    let options = ApiOptions { limits, ..ApiOptions::default() };
+    let server = Server::start_with(Setup { options, ..Setup::default() }).await;
+    let ada = server.sign_up("ada").await;
+    let write = "mutation($input: CreatePostInput!) { createPost(input: $input) { post { id } } }";
+    let written = ada.ask(write, json!({ "input": { "title": "Post", "content": "All about it." } })).await;
+    let id = written.body["data"]["createPost"]["post"]["id"].as_str().unwrap();
+    let read =
+        server.anonymous().ask("query($id: ID!) { post(id: $id) { title } }", json!({ "id": id })).await;
+    let charge = read.body["extensions"]["requestCharge"].as_f64().unwrap();
+    for _ in 0..PAGES {
+        server.http.get(server.url(&format!("/posts/{id}"))).send().await.unwrap();
+    }
+    let last = left(&server.anonymous().ask("{ __typename }", json!({})).await);
+    // Told in whole units; meanwhile the clock has gone on by milliseconds.
+    let spent = left(&read) - last;
+    assert!(charge >= 1.0 && (spent - charge * f64::from(PAGES)).abs() < 2.0, "{charge} {spent}");
+}
+
+#[tokio::test]
 async fn budgets_are_what_the_settings_say() {
     let directory = tempfile::tempdir().unwrap();
     let arguments = ["--caller-ru-per-second=1", "--caller-burst-seconds=1", "--trusted-proxies=1"];

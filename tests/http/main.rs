@@ -11,6 +11,7 @@ mod crowds;
 #[path = "../support/event_stream.rs"]
 mod event_stream;
 mod events;
+mod page_heads;
 mod persisted;
 mod routing;
 mod sharing;

@@ -32,11 +32,11 @@ use onehop::{
         health::{Readiness, UnreadyPart},
         limit_exceeded::LimitExceeded,
         live::LiveLimits,
-        pages::{Known, PageHeads, Pages, Subject},
+        pages::{Known, PageHead, PageHeads, Pages, Subject},
         persisted::TrustedDocuments,
         router::{Exposure, HttpParts, router},
         server::{ConnectionLimits, Server},
-        static_files::StaticFiles,
+        static_files::{StaticFiles, WebFile},
     },
     lifecycle::Tasks,
     store::ManualClock,
@@ -101,6 +101,8 @@ pub struct Options {
     pub exposure: Exposure,
     pub trusted: TrustedDocuments,
     pub trusted_only: bool,
+    /// The build of the web.
+    pub web: fn(&str) -> Option<WebFile>,
     /// By which budgets fill.
     pub clock: Arc<ManualClock>,
 }
@@ -116,6 +118,7 @@ impl Default for Options {
             exposure: Exposure::default(),
             trusted: TrustedDocuments::default(),
             trusted_only: false,
+            web: |_| None,
             clock: Arc::new(ManualClock::new(1_800_000_000_000)),
         }
     }
@@ -151,7 +154,7 @@ pub fn toy_router(graphql: GraphqlEndpoint, options: &Options, tasks: &Tasks) ->
         live: options.live,
         tasks: tasks.clone(),
         readiness: Arc::new(Parts(options.unready.clone())),
-        pages: Pages::new(StaticFiles::from_source(|_| None), Arc::new(NoSubjects)),
+        pages: Pages::new(StaticFiles::from_source(options.web), Arc::new(Posts)),
         exposure: options.exposure.clone(),
         error_ids: Arc::new(|| ERROR_ID),
         live_load: Arc::default(),
@@ -160,13 +163,15 @@ pub fn toy_router(graphql: GraphqlEndpoint, options: &Options, tasks: &Tasks) ->
     })
 }
 
-/// Pages are about nothing here.
-struct NoSubjects;
+/// There is every post, each charged 1 RU, and no user.
+struct Posts;
 
-#[async_trait::async_trait]
-impl PageHeads for NoSubjects {
-    async fn head(&self, _: Subject<'_>) -> Known {
-        Known::Nothing
+#[async_trait]
+impl PageHeads for Posts {
+    async fn head(&self, subject: Subject<'_>, account: &dyn Account) -> Known {
+        let Subject::Post(id) = subject else { return Known::Nothing };
+        account.charge(1.0);
+        Known::Head(PageHead { title: id.to_owned(), description: String::new() })
     }
 }
 
