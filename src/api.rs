@@ -32,7 +32,7 @@ use crate::http::router::{Exposure, HttpParts, router};
 use crate::http::static_files::StaticFiles;
 use crate::http::variables::SdlError;
 use crate::store::{ContainerName, Fault, FaultKind, Ledger, Mark, Store};
-use crate::telemetry::{Gauges, Metrics};
+use crate::telemetry::{Gauges, Telemetry};
 
 /// How long a query waits for the position that it names, unless the configuration says otherwise.
 pub const POSITION_WAIT_DEFAULT: Duration = Duration::from_secs(2);
@@ -44,8 +44,8 @@ pub struct ApiParts {
     /// Verifies the tokens of an OpenID Connect provider.
     pub provider: Option<Arc<OidcVerifier>>,
     pub options: ApiOptions,
-    /// What counts what happens; `None` where nobody asks.
-    pub metrics: Option<Arc<Metrics>>,
+    /// What hears of what happens; `None` where nobody asks.
+    pub telemetry: Option<Arc<Telemetry>>,
 }
 
 /// The routes over an app.
@@ -106,7 +106,7 @@ pub enum ApiError {
 /// # Errors
 /// The schema's own text cannot be read back, or a trusted document is refused.
 pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
-    let ApiParts { tokens, provider, options, metrics } = parts;
+    let ApiParts { tokens, provider, options, telemetry } = parts;
     let services = Services {
         reads: app.reads.clone(),
         commands: app.commands.clone(),
@@ -123,13 +123,13 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
     let graphql = GraphqlEndpoint::new(Arc::new(executor), &sdl(), options.limits)?
         .with_clock(Arc::clone(&app.clock))
         .with_allowed_origins(options.exposure.allowed_origins.clone())
-        .with_observer(metrics.clone().map(|metrics| metrics as _))
+        .with_observer(telemetry.clone().map(|telemetry| telemetry as _))
         .with_trusted(&options.trusted, options.trusted_only)?;
     let live_load = Arc::<LiveLoad>::default();
-    let source = metrics.clone().map(|metrics| -> Arc<dyn MetricsSource> {
+    let source = telemetry.clone().map(|telemetry| -> Arc<dyn MetricsSource> {
         Arc::new(ProcessMetrics {
             app: Arc::clone(app),
-            metrics,
+            telemetry,
             admission: graphql.admission().clone(),
             live_load: Arc::clone(&live_load),
         })
@@ -147,7 +147,7 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
         exposure: options.exposure,
         error_ids: Arc::new(move || RandomIds.next_id(clock.now_ms())),
         live_load,
-        observer: metrics.map(|metrics| metrics as _),
+        observer: telemetry.map(|telemetry| telemetry as _),
         metrics: source.clone().filter(|_| options.metrics),
     });
     Ok(Api { router, metrics: source })
@@ -156,7 +156,7 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
 /// What is looked at when somebody asks for the metrics.
 struct ProcessMetrics {
     app: Arc<App>,
-    metrics: Arc<Metrics>,
+    telemetry: Arc<Telemetry>,
     admission: Admission,
     live_load: Arc<LiveLoad>,
 }
@@ -169,7 +169,7 @@ impl MetricsSource for ProcessMetrics {
             tracing::warn!(error = %fault, "the metrics of projections are as they were");
             Standing::default()
         });
-        self.metrics.encode(&Gauges {
+        self.telemetry.metrics.encode(&Gauges {
             requests_executing: load.executing,
             requests_waiting: load.waiting,
             commands_waiting: self.app.commands.waiting(),

@@ -20,13 +20,14 @@ use crate::compare::dataset::{DEFAULT_RNG_SEED, DEMO_USERNAMES, Texts};
 use crate::config::{
     AccountSettings, CallerSettings, DocumentSettings, Environment, ExposureSettings, GivenSecrets,
     LimitSettings, LiveSettings, ServeSettings, StoreChoice, StoreSettings, TOKEN_SECRET_VARIABLE,
+    TraceSettings,
 };
 use crate::control::Work;
 use crate::graphql::SchemaOptions;
 use crate::http::router::metrics_router;
 use crate::http::server::{Server, Stopped};
 use crate::lifecycle::log_panics;
-use crate::telemetry::Metrics;
+use crate::telemetry::{Telemetry, Traces};
 
 /// The part of the time for a graceful stop that requests have; the rest is for what works behind them.
 const REQUESTS_STOP_SHARE: f64 = 0.75;
@@ -50,6 +51,8 @@ pub struct Serve {
     documents: DocumentSettings,
     #[command(flatten)]
     live: LiveSettings,
+    #[command(flatten)]
+    traces: TraceSettings,
 }
 
 impl Serve {
@@ -66,10 +69,13 @@ impl Serve {
                  `openssl rand -base64 48` to a file for --token-secret-file, or to {TOKEN_SECRET_VARIABLE}"
             );
         }
-        let metrics = Arc::new(Metrics::default());
+        let traces = self.traces.settings(&choice)?;
+        let traces =
+            traces.map(|settings| Traces::start(&settings)).transpose().context("--otlp-endpoint")?;
+        let telemetry = Arc::new(Telemetry { traces, ..Telemetry::default() });
         let app_options = AppOptions {
             live_poll: self.live.poll(),
-            observers: vec![Arc::clone(&metrics) as _],
+            observers: vec![Arc::clone(&telemetry) as _],
             ..AppOptions::default()
         };
         let app = Arc::new(App::open_with(&choice, app_options).await?);
@@ -92,7 +98,8 @@ impl Serve {
                 Ok::<(), Infallible>(())
             });
         }
-        let parts = ApiParts { tokens, provider: provider.clone(), options, metrics: Some(metrics) };
+        let parts =
+            ApiParts { tokens, provider: provider.clone(), options, telemetry: Some(Arc::clone(&telemetry)) };
         let Api { router, metrics } = api_of(&app, parts)?;
         app.start(provider);
         serve_control(&app).context("the control socket cannot be made")?;
@@ -119,6 +126,7 @@ impl Serve {
 
         let outcome = tasks.run(self.serve.graceful_stop_max()).await;
         app.close().await;
+        stop_traces(telemetry).await;
         outcome?;
         tracing::info!("stopped");
         Ok(Exit::Success)
@@ -183,5 +191,14 @@ impl Serve {
         let users: Vec<&str> = DEMO_USERNAMES.into_iter().take(self.serve.demo_users as usize).collect();
         println!("demo users {} have the password {DEMO_PASSWORD}", users.join(", "));
         Ok(())
+    }
+}
+
+/// Has the last spans sent.
+async fn stop_traces(telemetry: Arc<Telemetry>) {
+    let stopping =
+        tokio::task::spawn_blocking(move || telemetry.traces.as_ref().map_or(Ok(()), Traces::stop));
+    if let Ok(Err(error)) = stopping.await {
+        tracing::warn!(%error, "the last spans were not sent");
     }
 }

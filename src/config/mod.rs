@@ -17,6 +17,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod throughput;
+mod traces;
 
 pub use accounts::{AccountSettings, GivenSecrets, TOKEN_SECRET_VARIABLE};
 pub use callers::{CallerSettings, ForwardingHeaderSetting};
@@ -31,6 +32,7 @@ pub use log::{LogFormat, LogSettings};
 pub use serve::ServeSettings;
 pub use store::{CosmosChoice, Member, SharingSettings, StoreChoice, StoreKind, StoreSettings};
 pub use throughput::{ThroughputScopeSetting, ThroughputSettings};
+pub use traces::TraceSettings;
 
 /// Settings that do not go together, or one that cannot be used. The text names the setting and never a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -162,7 +162,7 @@ pub(super) async fn compare(
     let mut plans = Vec::with_capacity(plan::ReadPlan::ALL.len());
     for way in plan::ReadPlan::ALL {
         // Its own ledger and its own lookups: what one plan has read does not spare another its reads.
-        let ledger = Arc::new(Ledger::new());
+        let ledger = Arc::new(Ledger::new().under(scope.ledger().span()));
         let duration = way.ask(&scope.services().reads, &question, &ledger).await;
         scope.ledger().absorb(&ledger);
         let duration = duration.map_err(|fault| scope.fault(&fault))?;

@@ -38,6 +38,7 @@ use crate::http::graphql_service::{
 };
 use crate::http::limit_exceeded::LimitExceeded;
 use crate::http::variables::SdlError;
+use crate::span::SpanContext;
 use crate::store::{Ledger, Mark};
 
 /// The name by which a request asks for its operations, and by which the response tells them.
@@ -283,9 +284,11 @@ fn data_of<T: Send + Sync + 'static>(request: &Request) -> Option<&T> {
     request.data.get(&TypeId::of::<T>())?.downcast_ref()
 }
 
-/// A ledger that remembers what is read, if the request wants to know.
+/// A ledger that remembers what is read, if the request wants to know, and under whose span the store is asked.
 fn ledger_for(request: &Request) -> Ledger {
-    if data_of::<Arc<ReadTrace>>(request).is_some() { Ledger::remembering() } else { Ledger::new() }
+    let remembers = data_of::<Arc<ReadTrace>>(request).is_some();
+    let ledger = if remembers { Ledger::remembering() } else { Ledger::new() };
+    ledger.under(data_of::<SpanContext>(request).copied())
 }
 
 fn user_id(text: &str) -> Option<UserId> {

@@ -52,7 +52,7 @@ impl RequestScope {
     /// Another request of the same viewer, which has read nothing yet.
     #[must_use]
     pub fn afresh(&self) -> Self {
-        Self::new(Arc::clone(&self.services), self.viewer, Ledger::new())
+        Self::new(Arc::clone(&self.services), self.viewer, Ledger::new().under(self.ledger().span()))
     }
 
     /// The signed-in user.

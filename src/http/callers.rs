@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_graphql::{Response as Execution, Value};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::client_address::{Network, Proxies};
+use super::client_address::{Network, Origin, Proxies};
 use super::graphql_service::{Account, RequestRejection};
 use super::limit_exceeded::LimitExceeded;
 use crate::buckets::{Buckets, Rate};
@@ -78,7 +78,7 @@ enum Payer {
 /// The bill of one HTTP request, or of one operation on a connection that stays open.
 pub(super) struct Bill {
     budgets: Arc<Budgets>,
-    network: Network,
+    origin: Origin,
     /// Whoever says to be somebody is not told of the budget of their network.
     is_anonymous: bool,
     opened: OnceLock<(Payer, Result<(), RequestRejection>)>,
@@ -138,21 +138,21 @@ impl Budgets {
 }
 
 impl Bill {
-    /// A bill for whatever comes from this network.
-    pub(super) fn new(budgets: &Arc<Budgets>, network: Network, is_anonymous: bool) -> Self {
-        Self { budgets: Arc::clone(budgets), network, is_anonymous, opened: OnceLock::new() }
+    /// A bill for whatever has this origin.
+    pub(super) fn new(budgets: &Arc<Budgets>, origin: Origin, is_anonymous: bool) -> Self {
+        Self { budgets: Arc::clone(budgets), origin, is_anonymous, opened: OnceLock::new() }
     }
 
-    /// From where it came.
-    pub(super) fn network(&self) -> Network {
-        self.network
+    /// Where it came from.
+    pub(super) fn origin(&self) -> Origin {
+        self.origin
     }
 
     /// Tells what is left.
     pub(super) fn tell(&self, headers: &mut HeaderMap) {
         let payer = match self.opened.get() {
             Some((payer, _)) => Some(payer.clone()),
-            None => self.is_anonymous.then_some(Payer::Network(self.network)),
+            None => self.is_anonymous.then_some(Payer::Network(self.origin.network)),
         };
         let limit = payer.and_then(|payer| self.budgets.limit(&payer));
         for (name, value) in [(RATE_LIMIT, limit), (RATE_LIMIT_POLICY, self.budgets.policy())] {
@@ -167,7 +167,7 @@ impl Account for Bill {
     /// Whoever may begin may finish: the requests of a batch are one.
     fn open(&self, caller: Option<&str>) -> Result<(), RequestRejection> {
         let (_, is_open) = self.opened.get_or_init(|| {
-            let payer = caller.map_or(Payer::Network(self.network), |id| Payer::User(id.into()));
+            let payer = caller.map_or(Payer::Network(self.origin.network), |id| Payer::User(id.into()));
             let is_open = self.budgets.check(&payer);
             (payer, is_open)
         });

@@ -6,6 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use axum::http::{Extensions, HeaderMap, HeaderName};
 
+use crate::span::SpanContext;
+
 /// The other end of a connection. The server puts it into every request.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub IpAddr);
@@ -36,6 +38,21 @@ pub enum Network {
     V6(u64),
     /// There is no connection, as in a test.
     Unknown,
+}
+
+/// Where a request comes from, and the trace that it is part of.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Origin {
+    pub(super) network: Network,
+    /// The span of the HTTP request, if it is traced.
+    pub(super) span: Option<SpanContext>,
+}
+
+impl Origin {
+    /// That of a request with these headers, behind these proxies.
+    pub(super) fn of(proxies: Proxies, headers: &HeaderMap, extensions: &Extensions) -> Self {
+        Self { network: proxies.network(headers, extensions), span: extensions.get().copied() }
+    }
 }
 
 impl fmt::Display for Network {

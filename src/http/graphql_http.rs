@@ -5,12 +5,7 @@
 //! service. What the fields mean is the service's affair. The media types are in [`media_type`](super::media_type), the
 //! statuses in [`graphql_response`](super::graphql_response).
 
-use std::{
-    collections::hash_map::RandomState,
-    hash::BuildHasher,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{collections::hash_map::RandomState, hash::BuildHasher, sync::Arc, time::Duration};
 
 use async_graphql::{
     Request, Response as Execution, ServerError, Value, Variables,
@@ -30,7 +25,7 @@ use super::{
     admission::{Admission, AdmissionLimits},
     bearer::bearer_token,
     callers::{Bill, Budgets, CallerLimits},
-    client_address::Network,
+    client_address::Origin,
     completion::OutputTypes,
     cross_site::is_forged,
     document::{Document, Documents, select_operation},
@@ -40,7 +35,7 @@ use super::{
     graphql_response::{Encoded, Refusal, executed, executed_batch},
     graphql_service::{Account as _, Caller, GraphqlService, InvalidPosition, Reached, RequestRejection},
     media_type::{ResponseType, is_json_request},
-    observer::{HttpObserver, Observation},
+    observer::{Executing, HttpObserver, Observation},
     persisted::{Found, PersistedDocuments, TrustError, TrustedDocuments},
     variables::{InputTypes, SdlError},
 };
@@ -175,13 +170,13 @@ impl GraphqlEndpoint {
 
     /// A bill for a request with these headers.
     pub(super) fn bill(&self, headers: &HeaderMap, extensions: &Extensions) -> Bill {
-        let network = self.budgets.proxies().network(headers, extensions);
-        self.bill_for(network, !headers.contains_key(AUTHORIZATION))
+        let origin = Origin::of(self.budgets.proxies(), headers, extensions);
+        self.bill_for(origin, !headers.contains_key(AUTHORIZATION))
     }
 
-    /// A bill for what comes from a network that is known.
-    pub(super) fn bill_for(&self, network: Network, is_anonymous: bool) -> Bill {
-        Bill::new(&self.budgets, network, is_anonymous)
+    /// A bill for what has an origin that is known.
+    pub(super) fn bill_for(&self, origin: Origin, is_anonymous: bool) -> Bill {
+        Bill::new(&self.budgets, origin, is_anonymous)
     }
 
     /// The response to what was executed, or to a request that was not.
@@ -358,10 +353,11 @@ impl GraphqlEndpoint {
         bearer: Option<&str>,
         bill: &Bill,
     ) -> Result<Execution, Refusal> {
-        let (kind, start) = (checked.kind, Instant::now());
+        let (kind, executing) = (checked.kind, self.observation.executing(bill.origin().span));
         let (request, completion) = checked.into_parts();
-        let execution = self.service.execute(request.data(bill.network()), bearer, bill).await?;
-        self.observation.executed(kind, completion.operation_name(), start, &execution);
+        let request = told(request, bill, &executing);
+        let execution = self.service.execute(request, bearer, bill).await?;
+        self.observation.executed(kind, completion.operation_name(), &executing, &execution);
         Ok(self.complete(&completion, execution))
     }
 
@@ -375,10 +371,11 @@ impl GraphqlEndpoint {
         bill.open(caller.map(|caller| caller.id.as_str()))?;
         let checked = self.at_position(checked).await?;
         let _admitted = self.admission.admit(checked.complexity).await?;
-        let (kind, start) = (checked.kind, Instant::now());
+        let (kind, executing) = (checked.kind, self.observation.executing(bill.origin().span));
         let (request, completion) = checked.into_parts();
-        let execution = self.service.execute_for(request.data(bill.network()), caller, bill).await;
-        self.observation.executed(kind, completion.operation_name(), start, &execution);
+        let request = told(request, bill, &executing);
+        let execution = self.service.execute_for(request, caller, bill).await;
+        self.observation.executed(kind, completion.operation_name(), &executing, &execution);
         Ok(self.complete(&completion, execution))
     }
 
@@ -467,6 +464,15 @@ impl Checked {
         let operation_name = request.operation_name.clone();
         request.set_parsed_query(ExecutableDocument::clone(&document.definitions));
         (request, Completion { document, operation_name })
+    }
+}
+
+/// Tells the service where a request comes from, and under which span it is executed.
+fn told(request: Request, bill: &Bill, executing: &Executing) -> Request {
+    let request = request.data(bill.origin().network);
+    match executing.span {
+        Some(span) => request.data(span),
+        None => request,
     }
 }
 

@@ -3,28 +3,56 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use async_graphql::Response as Execution;
 use async_graphql::parser::types::OperationType;
+use async_graphql::{Response as Execution, ServerError, Value};
 use async_trait::async_trait;
 use axum::extract::Request;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use axum::http::{HeaderValue, Method};
+use axum::http::{HeaderName, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::callers::charge_of;
+use crate::span::SpanContext;
 
 /// The text format of OpenMetrics.
 const OPEN_METRICS: HeaderValue =
     HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
 
+/// The trace that a request is part of.
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+
 /// Hears of requests and executions.
 pub trait HttpObserver: Send + Sync + 'static {
+    /// A request begins: its span, if it is to be traced.
+    fn request_span(&self, route: &'static str, traceparent: Option<&str>) -> Option<RequestSpan>;
+
+    /// A part of what is traced begins: its span.
+    fn child_span(&self, parent: SpanContext) -> Option<SpanContext>;
+
     /// A request has its answer; the body may still be on its way.
-    fn answered(&self, method: &'static str, route: &'static str, status: u16, duration: Duration);
+    fn answered(&self, answered: &Answered);
 
     /// A query or a mutation was executed.
     fn executed(&self, executed: &Executed<'_>);
+}
+
+/// The span of a request.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestSpan {
+    pub span: SpanContext,
+    /// The caller's own span.
+    pub remote_parent: Option<u64>,
+}
+
+/// What is told of a request.
+#[derive(Debug, Clone, Copy)]
+pub struct Answered {
+    pub method: &'static str,
+    pub route: &'static str,
+    pub status: u16,
+    pub duration: Duration,
+    pub span: Option<RequestSpan>,
 }
 
 /// What is told of an execution.
@@ -38,6 +66,11 @@ pub struct Executed<'a> {
     /// In request units.
     pub request_charge: f64,
     pub has_errors: bool,
+    /// The code of the first error that has one.
+    pub error_code: Option<&'a str>,
+    pub span: Option<SpanContext>,
+    /// That of the request.
+    pub parent: Option<SpanContext>,
 }
 
 /// Tells the metrics of the process.
@@ -51,15 +84,29 @@ pub trait MetricsSource: Send + Sync + 'static {
 #[derive(Clone, Default)]
 pub(super) struct Observation(pub(super) Option<Arc<dyn HttpObserver>>);
 
+/// An execution that goes on.
+pub(super) struct Executing {
+    start: Instant,
+    parent: Option<SpanContext>,
+    pub(super) span: Option<SpanContext>,
+}
+
 impl Observation {
+    /// An execution begins, under the span of its request.
+    pub(super) fn executing(&self, parent: Option<SpanContext>) -> Executing {
+        let span = self.0.as_ref().zip(parent).and_then(|(observer, parent)| observer.child_span(parent));
+        Executing { start: Instant::now(), parent, span }
+    }
+
     pub(super) fn executed(
         &self,
         kind: OperationType,
         operation_name: Option<&str>,
-        start: Instant,
+        executing: &Executing,
         execution: &Execution,
     ) {
         let Some(observer) = &self.0 else { return };
+        let Executing { start, parent, span } = *executing;
         observer.executed(&Executed {
             operation_type: match kind {
                 OperationType::Query => "query",
@@ -70,17 +117,34 @@ impl Observation {
             duration: start.elapsed(),
             request_charge: charge_of(execution),
             has_errors: !execution.errors.is_empty(),
+            error_code: execution.errors.iter().find_map(code_of),
+            span,
+            parent,
         });
     }
 
     /// Passes a request on, and tells how long its answer took.
-    pub(super) async fn watch(self, request: Request, next: Next) -> Response {
+    pub(super) async fn watch(self, mut request: Request, next: Next) -> Response {
         let Some(observer) = self.0 else { return next.run(request).await };
         let (method, route) = (method_of(request.method()), route_of(request.uri().path()));
         let start = Instant::now();
+        let traceparent = request.headers().get(TRACEPARENT).and_then(|value| value.to_str().ok());
+        let span = observer.request_span(route, traceparent);
+        if let Some(RequestSpan { span, .. }) = span {
+            request.extensions_mut().insert(span);
+        }
         let response = next.run(request).await;
-        observer.answered(method, route, response.status().as_u16(), start.elapsed());
+        let (status, duration) = (response.status().as_u16(), start.elapsed());
+        observer.answered(&Answered { method, route, status, duration, span });
         response
+    }
+}
+
+/// One of the codes that clients get.
+fn code_of(error: &ServerError) -> Option<&str> {
+    match error.extensions.as_ref()?.get("code") {
+        Some(Value::String(code)) => Some(code),
+        _ => None,
     }
 }
 

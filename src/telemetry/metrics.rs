@@ -1,7 +1,6 @@
 //! The metrics of this process: counted as things happen, or looked at when somebody asks.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -13,9 +12,9 @@ use super::families::{
 use super::names::OperationNames;
 use super::process::Process;
 use crate::changefeed::{LeaseStatus, ProjectionStatus, Standing};
-use crate::http::observer::{Executed, HttpObserver};
+use crate::http::observer::{Answered, Executed};
 use crate::store::embedded::{Blocks, Statistics};
-use crate::store::{FaultKind, Operated, StoreObserver};
+use crate::store::{FaultKind, Operated};
 
 /// Counts what happens in this process.
 pub struct Metrics {
@@ -120,14 +119,16 @@ fn raise_float(counter: &Counter<f64, AtomicU64>, counted: f64) {
     counter.inner().store(counted.to_bits(), Ordering::Relaxed);
 }
 
-impl HttpObserver for Metrics {
-    fn answered(&self, method: &'static str, route: &'static str, status: u16, duration: Duration) {
+/// What is counted as it happens.
+impl Metrics {
+    pub(super) fn answered(&self, answered: &Answered) {
+        let Answered { method, route, status, duration, .. } = *answered;
         let labels =
             HttpLabels { http_request_method: method, http_route: route, http_response_status_code: status };
         self.families.http_duration.get_or_create(&labels).observe(duration.as_secs_f64());
     }
 
-    fn executed(&self, executed: &Executed<'_>) {
+    pub(super) fn executed(&self, executed: &Executed<'_>) {
         let name = self.names.label(executed.operation_name);
         let operation_type = executed.operation_type;
         let labels =
@@ -138,10 +139,8 @@ impl HttpObserver for Metrics {
             GraphqlLabels { graphql_operation_type: operation_type, graphql_operation_name: name, outcome };
         self.families.graphql_duration.get_or_create(&labels).observe(executed.duration.as_secs_f64());
     }
-}
 
-impl StoreObserver for Metrics {
-    fn operated(&self, operated: &Operated<'_>) {
+    pub(super) fn operated(&self, operated: &Operated<'_>) {
         let Operated { container, kind, duration, records, failed, .. } = *operated;
         let error_type = failed.map_or("", error_type);
         let (db_collection_name, db_operation_name) = (container.0, kind.name());
@@ -155,7 +154,8 @@ impl StoreObserver for Metrics {
     }
 }
 
-fn error_type(kind: FaultKind) -> &'static str {
+/// What a fault is called in metrics and traces.
+pub(super) fn error_type(kind: FaultKind) -> &'static str {
     match kind {
         FaultKind::Unavailable => "unavailable",
         FaultKind::Throttled => "throttled",

@@ -6,6 +6,10 @@ mod families;
 mod metrics;
 mod names;
 mod process;
+mod traces;
+mod watch;
 
 pub use metrics::{EmbeddedGauges, Gauges, Metrics};
 pub use names::OPERATION_NAMES_MAX;
+pub use traces::{TraceError, TraceSettings, Traces};
+pub use watch::Telemetry;

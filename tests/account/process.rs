@@ -50,7 +50,7 @@ impl Process {
         let app = Arc::new(App::over(&store, member, options).await.unwrap());
         let secret = SigningSecret::from_bytes(vec![7; 48]).unwrap();
         let tokens = Tokens::new(&secret, ACCESS_TOKEN_LIFETIME_DEFAULT);
-        let parts = ApiParts { tokens, provider: None, options: ApiOptions::default(), metrics: None };
+        let parts = ApiParts { tokens, provider: None, options: ApiOptions::default(), telemetry: None };
         let router = api_of(&app, parts).unwrap().router;
         let listening = Server::bind((Ipv4Addr::LOCALHOST, 0).into()).await.unwrap();
         let (address, stop) = (listening.local_address(), app.tasks.soft_stop());

@@ -3,6 +3,7 @@
 
 mod binary;
 mod caller;
+mod collector;
 #[path = "../support/emulator.rs"]
 mod emulator;
 #[path = "../support/event_stream.rs"]
@@ -52,3 +53,4 @@ mod sign_in;
 mod sign_up;
 mod token_secret;
 mod tokens;
+mod traces;

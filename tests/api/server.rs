@@ -19,7 +19,7 @@ use onehop::blog::verify::{Report, Verifier};
 use onehop::cli::work::serve_control;
 use onehop::http::server::Server as HttpServer;
 use onehop::store::Clock;
-use onehop::telemetry::Metrics;
+use onehop::telemetry::{Telemetry, TraceSettings, Traces};
 
 use crate::caller::Caller;
 use crate::logs;
@@ -51,6 +51,8 @@ pub struct Setup {
     /// The OpenID Connect provider whose tokens are accepted.
     pub issuer: Option<String>,
     pub options: ApiOptions,
+    /// Where spans go.
+    pub traces: Option<TraceSettings>,
     /// Whether the readers of the change feed run, and the control socket listens.
     pub in_background: bool,
 }
@@ -61,6 +63,7 @@ pub struct Server {
     pub tokens: Tokens,
     pub http: reqwest::Client,
     address: SocketAddr,
+    telemetry: Arc<Telemetry>,
     keeper: Keeper,
 }
 
@@ -74,11 +77,12 @@ impl Server {
         let keeper = store::keep(&container_specs());
         let clock = Arc::new(TickingClock(AtomicI64::new(START_MS)));
         let ticking: Arc<dyn Clock> = Arc::clone(&clock) as _;
-        let metrics = Arc::new(Metrics::default());
+        let traces = setup.traces.map(|settings| Traces::start(&settings).unwrap());
+        let telemetry = Arc::new(Telemetry { traces, ..Telemetry::default() });
         let options = AppOptions {
             hashing: HashingCost::CHEAP,
             clock: ticking,
-            observers: vec![Arc::clone(&metrics) as _],
+            observers: vec![Arc::clone(&telemetry) as _],
             ..AppOptions::default()
         };
         let app = Arc::new(keeper.app(options).await);
@@ -91,8 +95,12 @@ impl Server {
             let documents = Arc::new(HttpDocuments::new().unwrap());
             Arc::new(OidcVerifier::new(&issuer, Some("onehop".to_owned()), documents).unwrap())
         });
-        let parts =
-            ApiParts { tokens: tokens.clone(), provider, options: setup.options, metrics: Some(metrics) };
+        let parts = ApiParts {
+            tokens: tokens.clone(),
+            provider,
+            options: setup.options,
+            telemetry: Some(Arc::clone(&telemetry)),
+        };
         let router = api_of(&app, parts).unwrap().router;
         if setup.in_background {
             app.start(None);
@@ -105,7 +113,14 @@ impl Server {
             Ok::<(), std::convert::Infallible>(())
         });
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
-        Self { app, clock, tokens, http, address, keeper }
+        Self { app, clock, tokens, http, address, telemetry, keeper }
+    }
+
+    /// Has all spans sent, and no more afterwards.
+    pub async fn stop_traces(&self) {
+        let telemetry = Arc::clone(&self.telemetry);
+        let stopping = tokio::task::spawn_blocking(move || telemetry.traces.as_ref().unwrap().stop());
+        stopping.await.unwrap().unwrap();
     }
 
     /// Brings the read models up to the writes so far.

@@ -21,7 +21,7 @@ use super::operations::{OperationId, Operations, Said};
 use super::permits::{ConnectionPermit, SubscriptionPermit};
 use crate::http::bearer::bearer_of;
 use crate::http::callers::Bill;
-use crate::http::client_address::Network;
+use crate::http::client_address::Origin;
 use crate::http::graphql_http::Checked;
 use crate::http::graphql_request::{Asked, MalformedRequest, Parameters};
 use crate::http::graphql_response::{Encoded, Refusal};
@@ -33,7 +33,7 @@ pub(super) struct Session {
     live: Arc<LiveEndpoint>,
     _permit: ConnectionPermit,
     /// From where the socket was opened.
-    network: Network,
+    origin: Origin,
     /// The token of the handshake, for `connection_init` without one.
     bearer: Option<String>,
     stage: Stage,
@@ -82,13 +82,13 @@ impl Session {
     pub(super) fn new(
         live: Arc<LiveEndpoint>,
         permit: ConnectionPermit,
-        network: Network,
+        origin: Origin,
         bearer: Option<String>,
     ) -> Self {
         Self {
             live,
             _permit: permit,
-            network,
+            origin,
             bearer,
             stage: Stage::Opened,
             caller: None,
@@ -249,7 +249,7 @@ impl Session {
         limits.operations_per_connection().unless(has_room).map_err(over)?;
         let checked = self.live.graphql.check(request, false).map_err(Refusal::into_encoded)?;
         let (live, caller) = (Arc::clone(&self.live), self.caller.clone());
-        let bill = live.graphql.bill_for(self.network, caller.is_none());
+        let bill = live.graphql.bill_for(self.origin, caller.is_none());
         if checked.kind != OperationType::Subscription {
             let execution = async move { execute(&live, checked, caller.as_deref(), &bill).await };
             self.operations.run(id, execution.boxed());

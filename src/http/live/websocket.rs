@@ -50,7 +50,7 @@ impl LiveEndpoint {
             Ok(upgrade) => upgrade,
             Err(rejection) => return rejection.into_response(),
         };
-        let network = self.graphql.bill(&parts.headers, &parts.extensions).network();
+        let origin = self.graphql.bill(&parts.headers, &parts.extensions).origin();
         let Some(permit) = self.permits.connection() else { return refused(Refusal::ConnectionsFull) };
         let message_bytes_max = self.message_bytes_max().saturating_mul(DISCARDED_MESSAGES_MAX);
         let upgrade = upgrade
@@ -61,7 +61,7 @@ impl LiveEndpoint {
             .max_frame_size(message_bytes_max);
         upgrade.on_upgrade(async move |socket| {
             let tasks = self.tasks.clone();
-            tasks.spawn_contained("websocket", Session::new(self, permit, network, bearer).serve(socket));
+            tasks.spawn_contained("websocket", Session::new(self, permit, origin, bearer).serve(socket));
         })
     }
 }

@@ -21,6 +21,7 @@ use tokio::sync::oneshot;
 
 use crate::blog::ids::{PostId, UserId};
 use crate::lifecycle::Tasks;
+use crate::span::SpanContext;
 use crate::store::{Fault, FaultKind, Ledger, OperationRecord, Store};
 
 use super::error::Refusal;
@@ -53,6 +54,8 @@ struct State {
 
 struct Waiting {
     intent: Intent,
+    /// Under which its ledger is traced.
+    span: Option<SpanContext>,
     answer: oneshot::Sender<Answer>,
 }
 
@@ -95,7 +98,7 @@ impl PostQueues {
         if !self.combine {
             return self.run_alone(intent, ledger).await;
         }
-        let answer = self.enqueue(intent)?.await.map_err(|_| ended_early())?;
+        let answer = self.enqueue(intent, ledger.span())?.await.map_err(|_| ended_early())?;
         for operation in answer.operations {
             ledger.record(operation);
         }
@@ -111,7 +114,11 @@ impl PostQueues {
         }
     }
 
-    fn enqueue(self: &Arc<Self>, intent: Intent) -> Result<oneshot::Receiver<Answer>, CommandError> {
+    fn enqueue(
+        self: &Arc<Self>,
+        intent: Intent,
+        span: Option<SpanContext>,
+    ) -> Result<oneshot::Receiver<Answer>, CommandError> {
         let (answer, receiver) = oneshot::channel();
         let mut state = self.lock();
         if state.waiting >= self.waiting_max {
@@ -121,7 +128,7 @@ impl PostQueues {
         state.waiting += 1;
         let post = intent.post;
         let leads = !state.posts.contains_key(&post);
-        state.posts.entry(post).or_default().push_back(Waiting { intent, answer });
+        state.posts.entry(post).or_default().push_back(Waiting { intent, span, answer });
         drop(state);
         if leads {
             self.tasks.spawn("post-batches", Arc::clone(self).lead(post));
@@ -134,7 +141,7 @@ impl PostQueues {
         let mut state = PostState::Unread;
         let mut put_off: Vec<Waiting> = Vec::new();
         loop {
-            let ledger = Ledger::new();
+            let ledger = Ledger::new().under(self.first_span(post, &put_off));
             // Read before the queue is emptied: those who come meanwhile are in this batch.
             if let PostState::Unread = state
                 && let Ok(read) = self.settler.read_post(post, &ledger).await
@@ -148,6 +155,14 @@ impl PostQueues {
                 return Ok(());
             }
             put_off = self.settle_together(&mut state, std::mem::take(&mut put_off), &ledger).await;
+        }
+    }
+
+    /// A batch stands in the trace of the first command that it is for.
+    fn first_span(&self, post: PostId, put_off: &[Waiting]) -> Option<SpanContext> {
+        match put_off.first() {
+            Some(first) => first.span,
+            None => self.lock().posts.get(&post)?.front()?.span,
         }
     }
 
@@ -171,15 +186,15 @@ impl PostQueues {
         taken: Vec<Waiting>,
         ledger: &Ledger,
     ) -> Vec<Waiting> {
-        let (intents, answers): (Vec<_>, Vec<_>) =
-            taken.into_iter().map(|waiting| (waiting.intent, waiting.answer)).unzip();
+        let (intents, callers): (Vec<_>, Vec<_>) =
+            taken.into_iter().map(|Waiting { intent, span, answer }| (intent, (span, answer))).unzip();
         let outcomes = self.settler.settle(state, intents, ledger).await;
         let settled = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Settled(_))).count();
         let mut shares = share::share(&ledger.operations(), settled).into_iter();
         let mut put_off = Vec::new();
-        for (outcome, answer) in outcomes.into_iter().zip(answers) {
+        for (outcome, (span, answer)) in outcomes.into_iter().zip(callers) {
             match outcome {
-                Outcome::PutOff(intent) => put_off.push(Waiting { intent, answer }),
+                Outcome::PutOff(intent) => put_off.push(Waiting { intent, span, answer }),
                 Outcome::Settled(result) => {
                     let operations = shares.next().unwrap_or_default();
                     // Who does not wait for the answer any more has hung up.

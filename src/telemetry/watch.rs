@@ -1,0 +1,46 @@
+//! What hears of requests and of operations on the store: metrics, and traces where they are wanted.
+
+use super::{Metrics, Traces};
+use crate::http::observer::{Answered, Executed, HttpObserver, RequestSpan};
+use crate::span::SpanContext;
+use crate::store::{Operated, StoreObserver};
+
+/// The telemetry of a process.
+#[derive(Default)]
+pub struct Telemetry {
+    pub metrics: Metrics,
+    pub traces: Option<Traces>,
+}
+
+impl HttpObserver for Telemetry {
+    fn request_span(&self, route: &'static str, traceparent: Option<&str>) -> Option<RequestSpan> {
+        self.traces.as_ref()?.request_span(route, traceparent)
+    }
+
+    fn child_span(&self, parent: SpanContext) -> Option<SpanContext> {
+        Some(self.traces.as_ref()?.child_span(parent))
+    }
+
+    fn answered(&self, answered: &Answered) {
+        self.metrics.answered(answered);
+        if let Some(traces) = &self.traces {
+            traces.answered(answered);
+        }
+    }
+
+    fn executed(&self, executed: &Executed<'_>) {
+        self.metrics.executed(executed);
+        if let Some(traces) = &self.traces {
+            traces.executed(executed);
+        }
+    }
+}
+
+impl StoreObserver for Telemetry {
+    fn operated(&self, operated: &Operated<'_>) {
+        self.metrics.operated(operated);
+        if let Some(traces) = &self.traces {
+            traces.operated(operated);
+        }
+    }
+}
