@@ -182,6 +182,9 @@ impl App {
     pub async fn over(open: &OpenStore, member: Member, options: AppOptions) -> anyhow::Result<Self> {
         let AppOptions { hashing, clock, live_poll, observers } = options;
         let observers: Arc<[_]> = observers.into();
+        if let OpenStore::Embedded(store) = open {
+            store.tell_commits(Arc::clone(&observers));
+        }
         let observed = |store: Arc<dyn Store>| -> Arc<dyn Store> {
             if observers.is_empty() {
                 return store;

@@ -17,6 +17,9 @@ use crate::span::SpanContext;
 pub trait StoreObserver: Send + Sync + 'static {
     /// An operation has ended.
     fn operated(&self, operated: &Operated<'_>);
+
+    /// A commit to the disk has ended, with its fsync. Several writes may share one.
+    fn committed(&self, _duration: Duration) {}
 }
 
 /// What is told of an operation.

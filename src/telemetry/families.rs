@@ -79,8 +79,7 @@ pub(super) struct Families {
     pub commands_waiting: Gauge,
     pub live_connections: Gauge,
     pub live_subscriptions: Gauge,
-    pub store_commits: Counter,
-    pub store_commit_time: SecondsSum,
+    pub store_commit_duration: Histogram,
     pub store_disk: Gauge,
     pub store_memory: Gauge,
     pub store_blocks_read: Counter,
@@ -117,8 +116,7 @@ impl Families {
             commands_waiting: Gauge::default(),
             live_connections: Gauge::default(),
             live_subscriptions: Gauge::default(),
-            store_commits: Counter::default(),
-            store_commit_time: Counter::default(),
+            store_commit_duration: durations(),
             store_disk: Gauge::default(),
             store_memory: Gauge::default(),
             store_blocks_read: Counter::default(),
@@ -217,12 +215,11 @@ impl Families {
     }
 
     fn register_process(&self, registry: &mut Registry) {
-        registry.register("onehop_store_commits", "Commits to the disk", self.store_commits.clone());
         registry.register_with_unit(
-            "onehop_store_commit_time",
-            "Time that commits took, with their fsync",
+            "onehop_store_commit_duration",
+            "Time that commits to the disk took, with their fsync",
             Unit::Seconds,
-            self.store_commit_time.clone(),
+            self.store_commit_duration.clone(),
         );
         for (name, help, counter) in [
             ("onehop_store_blocks_read", "Blocks that reads took from files", &self.store_blocks_read),

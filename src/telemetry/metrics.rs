@@ -1,6 +1,7 @@
 //! The metrics of this process: counted as things happen, or looked at when somebody asks.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -97,8 +98,6 @@ impl Metrics {
 
     fn set_embedded(&self, embedded: &EmbeddedGauges) {
         let families = &self.families;
-        raise(&families.store_commits, embedded.statistics.commits);
-        raise_float(&families.store_commit_time, embedded.statistics.commit_time.as_secs_f64());
         raise(&families.store_blocks_read, embedded.blocks.read);
         raise(&families.store_blocks_cached, embedded.blocks.cached);
         families.store_disk.set(signed(embedded.disk_bytes));
@@ -138,6 +137,10 @@ impl Metrics {
         let labels =
             GraphqlLabels { graphql_operation_type: operation_type, graphql_operation_name: name, outcome };
         self.families.graphql_duration.get_or_create(&labels).observe(executed.duration.as_secs_f64());
+    }
+
+    pub(super) fn committed(&self, duration: Duration) {
+        self.families.store_commit_duration.observe(duration.as_secs_f64());
     }
 
     pub(super) fn operated(&self, operated: &Operated<'_>) {

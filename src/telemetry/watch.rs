@@ -1,5 +1,7 @@
 //! What hears of requests and of operations on the store: metrics, and traces where they are wanted.
 
+use std::time::Duration;
+
 use super::{Metrics, Traces};
 use crate::http::observer::{Answered, Executed, HttpObserver, RequestSpan};
 use crate::span::SpanContext;
@@ -37,6 +39,10 @@ impl HttpObserver for Telemetry {
 }
 
 impl StoreObserver for Telemetry {
+    fn committed(&self, duration: Duration) {
+        self.metrics.committed(duration);
+    }
+
     fn operated(&self, operated: &Operated<'_>) {
         self.metrics.operated(operated);
         if let Some(traces) = &self.traces {

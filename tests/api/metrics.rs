@@ -122,3 +122,38 @@ async fn metrics_may_have_an_address_of_their_own_and_in_production_only_that() 
     assert!(!text(format!("{}/metrics", serving.address)).await.contains("# EOF"));
     assert_eq!(tokio::task::spawn_blocking(move || serving.stop()).await.unwrap().0, 0);
 }
+
+/// Names of metrics in an expression of Prometheus.
+fn named(expression: &str) -> impl Iterator<Item = &str> {
+    let words = expression.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'));
+    let prefixes = ["http_", "graphql_", "db_client_", "azure_", "onehop_", "process_"];
+    words.filter(move |word| {
+        prefixes.iter().any(|prefix| word.starts_with(prefix))
+            && ["_total", "_bucket", "_count", "_sum", "_seconds", "_bytes"]
+                .iter()
+                .any(|end| word.ends_with(end))
+    })
+}
+
+#[tokio::test]
+async fn the_dashboard_and_the_alerts_ask_for_metrics_that_there_are() {
+    let server = Server::start().await;
+    server.sign_up("author").await.post("counted").await;
+    let metrics = metrics(&server).await;
+    let file = |name: &str| {
+        std::fs::read_to_string(format!("{}/deploy/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    };
+    let dashboard: serde_json::Value = serde_json::from_str(&file("grafana-dashboard.json")).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let targets = panels.iter().flat_map(|panel| panel["targets"].as_array().into_iter().flatten());
+    let mut expressions: Vec<String> =
+        targets.map(|target| target["expr"].as_str().unwrap().to_owned()).collect();
+    assert!(expressions.len() > 10);
+    expressions.push(file("prometheus-alerts.yml"));
+    for name in expressions.iter().flat_map(|expression| named(expression)) {
+        // An account commits to no disk.
+        if server.app.data_directory().is_some() || !name.starts_with("onehop_store_") {
+            assert!(metrics.lines().any(|line| line.starts_with(name)), "{name}");
+        }
+    }
+}

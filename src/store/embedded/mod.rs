@@ -43,7 +43,7 @@ use super::document::{can_exist, check_keyset, check_text, is_indexable};
 use super::{
     Batch, ChargeSource, Clock, ContainerName, ContainerSpec, Continuation, ETag, Fault, FaultKind, FeedPage,
     FeedRange, FeedRequest, Indexing, Item, Keyset, Ledger, OperationKind, OperationRecord, PartitionKey,
-    Query, QueryPage, RequestCharge, Store, WriteError, WriteMarks, WriteOp, limits,
+    Query, QueryPage, RequestCharge, Store, StoreObserver, WriteError, WriteMarks, WriteOp, limits,
 };
 use directory::Directory;
 use engine::{Engine, Space};
@@ -110,6 +110,11 @@ impl EmbeddedStore {
     #[must_use]
     pub fn blocks(&self) -> Blocks {
         self.engine.blocks()
+    }
+
+    /// Has observers hear of commits; the first ones stay.
+    pub fn tell_commits(&self, observers: Arc<[Arc<dyn StoreObserver>]>) {
+        self.counters.tell(observers);
     }
 
     /// What the writer has done since the store was opened.

@@ -2,8 +2,8 @@
 //! leave behind, and commits as many as are waiting with one fsync (group commit).
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -14,7 +14,7 @@ use super::header::{Header, Place, encode_value};
 use super::keys::{self, ContainerId};
 use super::room::Room;
 use crate::store::document::Facts;
-use crate::store::{Clock, ETag, Fault, FaultKind, Rejection, WriteError, WriteMarks};
+use crate::store::{Clock, ETag, Fault, FaultKind, Rejection, StoreObserver, WriteError, WriteMarks};
 
 /// Requests that may wait for the writer before senders wait, too.
 pub(super) const QUEUE_REQUESTS_MAX: usize = 1024;
@@ -96,15 +96,14 @@ pub struct Statistics {
     pub commits: u64,
     /// Writes and batches that were asked for, the refused ones included.
     pub requests: u64,
-    /// What the commits took together, each with its fsync.
-    pub commit_time: Duration,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Counters {
     commits: AtomicU64,
     requests: AtomicU64,
-    commit_nanos: AtomicU64,
+    /// Who hears of commits.
+    observers: OnceLock<Arc<[Arc<dyn StoreObserver>]>>,
 }
 
 impl Counters {
@@ -112,7 +111,17 @@ impl Counters {
         Statistics {
             commits: self.commits.load(Ordering::Relaxed),
             requests: self.requests.load(Ordering::Relaxed),
-            commit_time: Duration::from_nanos(self.commit_nanos.load(Ordering::Relaxed)),
+        }
+    }
+
+    /// Has them hear of commits from now on, unless others do already.
+    pub(super) fn tell(&self, observers: Arc<[Arc<dyn StoreObserver>]>) {
+        let _ = self.observers.set(observers);
+    }
+
+    fn committed(&self, duration: Duration) {
+        for observer in self.observers.get().into_iter().flat_map(|observers| observers.iter()) {
+            observer.committed(duration);
         }
     }
 }
@@ -309,8 +318,7 @@ impl Writer {
         self.counters.commits.fetch_add(1, Ordering::Relaxed);
         let start = Instant::now();
         self.engine.commit(changes)?;
-        let nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.counters.commit_nanos.fetch_add(nanos, Ordering::Relaxed);
+        self.counters.committed(start.elapsed());
         self.marks.finish(self.commits);
         Ok(())
     }
