@@ -2,11 +2,14 @@
 
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
 use axum::http::HeaderMap;
 use axum::routing::post;
+use onehop::http::server::Server as HttpServer;
+use onehop::lifecycle::Tasks;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
@@ -17,6 +20,13 @@ use prost::Message as _;
 pub struct Collector {
     pub endpoint: String,
     taken: Arc<Mutex<Vec<Bytes>>>,
+    tasks: Tasks,
+}
+
+impl Drop for Collector {
+    fn drop(&mut self) {
+        self.tasks.stop();
+    }
 }
 
 impl Collector {
@@ -27,11 +37,14 @@ impl Collector {
             assert_eq!(headers["content-type"], "application/x-protobuf");
             takes.lock().unwrap().push(body);
         };
-        let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let endpoint = format!("http://{}", listener.local_addr().unwrap());
-        let router = Router::new().route("/v1/traces", post(take));
-        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Self { endpoint, taken }
+        let server = HttpServer::bind((Ipv4Addr::LOCALHOST, 0).into()).await.unwrap();
+        let (endpoint, tasks) = (format!("http://{}", server.local_address()), Tasks::new());
+        let (router, stop) = (Router::new().route("/v1/traces", post(take)), tasks.soft_stop());
+        tasks.spawn("collector", async move {
+            server.serve(router, stop, Duration::ZERO).await;
+            Ok::<(), std::convert::Infallible>(())
+        });
+        Self { endpoint, taken, tasks }
     }
 
     /// Where it takes spans.
