@@ -18,7 +18,8 @@ use crate::blog::ids::{IdSource as _, RandomIds};
 use crate::blog::reads::{DataModel, ReadModels, Session};
 use crate::changefeed::{Position, Standing};
 use crate::graphql::{
-    Charged, Executor, GlobalId, ProjectionStatus, ProjectionStatuses, Recency, SchemaOptions, Services, sdl,
+    Charged, Executor, GlobalId, PartitionLoads, ProjectionStatus, ProjectionStatuses, Recency,
+    SchemaOptions, Services, sdl,
 };
 use crate::http::admission::Admission;
 use crate::http::graphql_http::{GraphqlEndpoint, RequestLimits};
@@ -32,7 +33,7 @@ use crate::http::router::{Exposure, HttpParts, router};
 use crate::http::static_files::StaticFiles;
 use crate::http::variables::SdlError;
 use crate::store::{ContainerName, Fault, FaultKind, Ledger, Mark, Store};
-use crate::telemetry::{Gauges, Telemetry};
+use crate::telemetry::{ContainerLoad, Gauges, Telemetry};
 
 /// How long a query waits for the position that it names, unless the configuration says otherwise.
 pub const POSITION_WAIT_DEFAULT: Duration = Duration::from_secs(2);
@@ -115,6 +116,7 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
         attempts: Arc::new(Attempts::new(options.attempts)),
         tokens: tokens.clone(),
         projections: Arc::new(Statuses(Arc::clone(app))),
+        partitions: Arc::new(Loads(Arc::clone(app))),
         recency: Arc::new(ProcessorRecency { app: Arc::clone(app), wait_max: options.position_wait }),
         clock: Arc::clone(&app.clock),
         ids: Arc::new(RandomIds),
@@ -220,6 +222,20 @@ struct Statuses(Arc<App>);
 impl ProjectionStatuses for Statuses {
     async fn statuses(&self) -> Result<Vec<ProjectionStatus>, Fault> {
         Ok(ProjectionStatus::all_of(self.0.processor.standing().await?))
+    }
+}
+
+/// What the app has counted, and what the store has now.
+struct Loads(Arc<App>);
+
+impl PartitionLoads for Loads {
+    fn loads(&self, hottest_max: usize) -> Vec<(ContainerLoad, u32)> {
+        let loads = self.0.partition_loads.containers(hottest_max);
+        let with_physical = |load: ContainerLoad| {
+            let physical_partitions = self.0.store.physical_partitions(load.container);
+            (load, physical_partitions)
+        };
+        loads.into_iter().map(with_physical).collect()
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod comparison;
 pub mod operations;
+mod partitions;
 pub mod provisioning;
 
 use std::convert::Infallible;
@@ -30,7 +31,7 @@ use crate::lifecycle::Tasks;
 use crate::store::cosmos::{Consistency, CosmosStore};
 use crate::store::embedded::EmbeddedStore;
 use crate::store::{Clock, ContainerSpec, Fault, Observed, Store, StoreObserver, SystemClock};
-use crate::telemetry::EmbeddedGauges;
+use crate::telemetry::{EmbeddedGauges, PartitionLoads};
 
 /// How long commands that are under way have when the process stops.
 const COMMANDS_STOP_MAX: Duration = Duration::from_secs(5);
@@ -147,6 +148,8 @@ pub struct App {
     /// What is written from now on, by whichever process.
     pub live: Live,
     pub processor: Arc<Processor>,
+    /// How the load of this process spreads over logical partitions.
+    pub partition_loads: Arc<PartitionLoads>,
     /// Everything that runs in the background of this process.
     pub tasks: Tasks,
     processor_stop: CancellationToken,
@@ -180,15 +183,14 @@ impl App {
     /// # Errors
     /// When the change feed processor cannot read its state.
     pub async fn over(open: &OpenStore, member: Member, options: AppOptions) -> anyhow::Result<Self> {
-        let AppOptions { hashing, clock, live_poll, observers } = options;
+        let AppOptions { hashing, clock, live_poll, mut observers } = options;
+        let partition_loads = Arc::new(PartitionLoads::new(partitions::KEYS_TOLD));
+        observers.push(Arc::clone(&partition_loads) as _);
         let observers: Arc<[_]> = observers.into();
         if let OpenStore::Embedded(store) = open {
             store.tell_commits(Arc::clone(&observers));
         }
         let observed = |store: Arc<dyn Store>| -> Arc<dyn Store> {
-            if observers.is_empty() {
-                return store;
-            }
             Arc::new(Observed::new(store, Arc::clone(&observers)))
         };
         let (store, recent) = (observed(open.store()), observed(open.recent()));
@@ -234,6 +236,7 @@ impl App {
             passwords,
             commands,
             processor: Arc::new(processor),
+            partition_loads,
             tasks,
             processor_stop,
             readers_started: AtomicBool::new(false),

@@ -9,6 +9,7 @@ use super::errors::bad_input;
 use super::ids::{GlobalId, InvalidId};
 use super::model::DataModel;
 use super::node::{self, SomeNode};
+use super::partitions::ContainerPartitions;
 use super::post::Post;
 use super::projections::ProjectionStatus;
 use super::scope;
@@ -122,6 +123,13 @@ impl Query {
         let scope = scope::of(ctx);
         scope.ledger().touch_more();
         scope.services().projections.statuses().await.map_err(|fault| scope.fault(&fault))
+    }
+
+    /// How the load of the process that answers spreads over logical partitions, for each container.
+    async fn partitions(&self, ctx: &Context<'_>) -> Vec<ContainerPartitions> {
+        let scope = scope::of(ctx);
+        scope.ledger().touch_more();
+        ContainerPartitions::all_of(&*scope.services().partitions)
     }
 }
 

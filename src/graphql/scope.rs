@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_graphql::{ContextBase, Error};
 
 use super::errors::{self, Code};
+use super::partitions::PartitionLoads;
 use super::projections::ProjectionStatuses;
 use super::recency::Recency;
 use crate::accounts::attempts::Attempts;
@@ -29,6 +30,7 @@ pub struct Services {
     /// Issues the tokens of those who sign in.
     pub tokens: Tokens,
     pub projections: Arc<dyn ProjectionStatuses>,
+    pub partitions: Arc<dyn PartitionLoads>,
     pub recency: Arc<dyn Recency>,
     pub clock: Arc<dyn Clock>,
     /// Where the ids come from under which faults are logged.

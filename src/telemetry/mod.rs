@@ -5,11 +5,14 @@
 mod families;
 mod metrics;
 mod names;
+mod partitions;
 mod process;
+mod space_saving;
 mod traces;
 mod watch;
 
 pub use metrics::{EmbeddedGauges, Gauges, Metrics};
 pub use names::OPERATION_NAMES_MAX;
+pub use partitions::{COUNTERS_MAX, ContainerLoad, HotKey, HotPartition, KeysTold, PartitionLoads};
 pub use traces::{TraceError, TraceSettings, Traces};
 pub use watch::Telemetry;

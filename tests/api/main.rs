@@ -40,6 +40,7 @@ mod live;
 mod metrics;
 mod ownership;
 mod paging;
+mod partitions;
 mod persisted;
 mod positions;
 mod posts;

@@ -27,7 +27,8 @@ use onehop::blog::projections;
 use onehop::blog::reads::ReadModels;
 use onehop::changefeed::{self, Processor, Settings};
 use onehop::graphql::{
-    Executor, GlobalId, Lease, ProjectionStatus, ProjectionStatuses, Recency, SchemaOptions, Services,
+    Executor, GlobalId, Lease, PartitionLoads, ProjectionStatus, ProjectionStatuses, Recency, SchemaOptions,
+    Services,
 };
 use onehop::http::document::{Documents, select_operation};
 use onehop::http::document_limits::DocumentLimits;
@@ -35,9 +36,10 @@ use onehop::http::graphql_service::GraphqlService as _;
 use onehop::http::graphql_service::InvalidPosition;
 use onehop::lifecycle::Tasks;
 use onehop::store::{
-    Clock, ContainerName, ContainerSpec, Fault, Ledger, ManualClock, Mark, NewItem, PartitionKey, Store,
-    WriteOp, format_timestamp,
+    Clock, ContainerName, ContainerSpec, Fault, Ledger, ManualClock, Mark, NewItem, PartitionKey,
+    RequestCharge, Store, WriteOp, format_timestamp,
 };
+use onehop::telemetry::{ContainerLoad, HotKey, HotPartition, KeysTold};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -94,6 +96,7 @@ pub async fn empty() -> Blog {
         attempts: Arc::new(Attempts::new(AttemptLimits::default())),
         tokens: tokens.clone(),
         projections: Arc::new(NoProjections),
+        partitions: Arc::new(NoProjections),
         recency: Arc::new(NoProjections),
         clock: clock.clone(),
         ids: Arc::new(RandomIds),
@@ -292,6 +295,27 @@ impl Recency for NoProjections {
 
     fn is_unwritten_since(&self, _mark: Mark, _write: u64) -> bool {
         false
+    }
+}
+
+impl PartitionLoads for NoProjections {
+    fn loads(&self, hottest_max: usize) -> Vec<(ContainerLoad, u32)> {
+        let hot = |number: u128| HotPartition {
+            key: HotKey::Id(post_id(number).0),
+            operations: 7,
+            charge_min: RequestCharge(5.0),
+            charge_max: RequestCharge(6.5),
+        };
+        let load = ContainerLoad {
+            container: POSTS,
+            operations: 40,
+            charge: RequestCharge(20.0),
+            charge_across: RequestCharge(4.0),
+            source: None,
+            keys_told: KeysTold::Ids,
+            hottest: (0..3).map(hot).take(hottest_max).collect(),
+        };
+        vec![(load, 4)]
     }
 }
 

@@ -45,13 +45,15 @@ async fn complexity_counts_a_lists_fields_as_often_as_first_says_also_by_variabl
 }
 
 #[tokio::test]
-async fn leases_count_as_often_as_they_are_asked_for() {
+async fn leases_and_logical_partitions_count_as_often_as_they_are_asked_for() {
     let blog = empty().await;
-    let of = |first: i32| {
-        let leases = format!("{{ projections {{ leases(first: {first}) {{ range owner }} }} }}");
-        blog.complexity(&leases, json!({})).unwrap()
-    };
-    assert_eq!(of(100) - of(20), 80 * 2);
+    for [list, fields] in [["projections { leases", "range owner"], ["partitions { hottest", "key share"]] {
+        let of = |first: i32| {
+            let document = format!("{{ {list}(first: {first}) {{ {fields} }} }} }}");
+            blog.complexity(&document, json!({})).unwrap()
+        };
+        assert_eq!(of(100) - of(20), 80 * 2);
+    }
 }
 
 #[tokio::test]

@@ -86,6 +86,24 @@ async fn projections_are_listed() {
 }
 
 #[tokio::test]
+async fn logical_partitions_of_a_container_are_as_many_as_asked_for() {
+    let blog = small().await;
+    let hottest = |first: i32| {
+        format!(
+            "{{ partitions {{ container hottest(first: {first}) {{ id requestCharge requestChargeMax share }} }} }}"
+        )
+    };
+    let hot = |number| json!({ "id": post_node(number), "requestCharge": 5.0, "requestChargeMax": 6.5, "share": 0.25 });
+    let data = blog.data(&hottest(2)).await;
+    assert_eq!(data["partitions"], json!([{ "container": "posts", "hottest": [hot(0), hot(1)] }]));
+    for first in [0, 101] {
+        let refused = blog.query(&hottest(first)).await;
+        let extensions = serde_json::to_value(&refused.errors[0].extensions).unwrap();
+        assert_eq!(extensions, json!({ "code": "BAD_USER_INPUT", "field": "first" }));
+    }
+}
+
+#[tokio::test]
 async fn leases_of_a_projection_are_as_many_as_asked_for() {
     let blog = small().await;
     let leases = |first: i32| {

@@ -1,0 +1,292 @@
+//! How the load of this process spreads over logical partitions: totals of each container, and the keys that take most of
+//! its request charge, in bounded memory. Keys are kept only where whoever put the parts together says that they are public.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use uuid::Uuid;
+
+use super::space_saving::SpaceSaving;
+use crate::store::{
+    ChargeSource, ContainerName, Operated, OperationPlace, OperationRecord, PartitionKey, RequestCharge,
+    StoreObserver,
+};
+
+/// Logical partitions of a container whose charges are kept apart. What is told of one is too much by at most this part of
+/// the container's charge, and every one that takes more is there.
+pub const COUNTERS_MAX: usize = 256;
+
+/// Which partition keys of a container may be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeysTold {
+    /// UUIDs; whatever is none is not kept.
+    Ids,
+    /// The only one there is.
+    One(&'static str),
+    /// None, as they are made of what somebody typed, or nobody's concern.
+    None,
+}
+
+/// What one container has borne since the start.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ContainerLoad {
+    pub container: ContainerName,
+    /// Each item of those that were read together is one.
+    pub operations: u64,
+    pub charge: RequestCharge,
+    /// Of this, what was for no single logical partition: queries of all of them, and the change feed.
+    pub charge_across: RequestCharge,
+    /// `None` before the first operation.
+    pub source: Option<ChargeSource>,
+    pub keys_told: KeysTold,
+    /// Those that surely took most first.
+    pub hottest: Vec<HotPartition>,
+}
+
+/// What one logical partition has borne. An operation on a key that is not among the hottest may be forgotten.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HotPartition {
+    pub key: HotKey,
+    /// So many at least.
+    pub operations: u64,
+    pub charge_min: RequestCharge,
+    pub charge_max: RequestCharge,
+}
+
+/// A partition key that may be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HotKey {
+    Id(Uuid),
+    One(&'static str),
+}
+
+/// Hears of every operation on the store, and keeps sums.
+#[derive(Debug)]
+pub struct PartitionLoads {
+    containers: Vec<Container>,
+}
+
+#[derive(Debug)]
+struct Container {
+    name: ContainerName,
+    keys_told: KeysTold,
+    sums: Mutex<Sums>,
+}
+
+#[derive(Debug)]
+struct Sums {
+    operations: u64,
+    charge: f64,
+    charge_across: f64,
+    source: Option<ChargeSource>,
+    sketch: SpaceSaving,
+}
+
+impl PartitionLoads {
+    /// Of these containers, and no others.
+    #[must_use]
+    pub fn new(containers: impl IntoIterator<Item = (ContainerName, KeysTold)>) -> Self {
+        let container = |(name, keys_told)| {
+            let counters_max = if keys_told == KeysTold::Ids { COUNTERS_MAX } else { 1 };
+            let sums = Mutex::new(Sums {
+                operations: 0,
+                charge: 0.0,
+                charge_across: 0.0,
+                source: None,
+                sketch: SpaceSaving::new(counters_max),
+            });
+            Container { name, keys_told, sums }
+        };
+        Self { containers: containers.into_iter().map(container).collect() }
+    }
+
+    /// What each container has borne, in the order in which they were given, with so many logical partitions at most.
+    #[must_use]
+    pub fn containers(&self, hottest_max: usize) -> Vec<ContainerLoad> {
+        self.containers.iter().map(|container| container.load(hottest_max)).collect()
+    }
+}
+
+impl StoreObserver for PartitionLoads {
+    fn operated(&self, operated: &Operated<'_>) {
+        let Some(container) = self.containers.iter().find(|known| known.name == operated.container) else {
+            return;
+        };
+        match operated.place {
+            OperationPlace::One(key) => {
+                let key = container.keys_told.fold(key);
+                container.sums().add(operated.records.iter().map(|record| (key, record)), false);
+            }
+            OperationPlace::Each(keys) => {
+                // Keys are read before the lock is taken.
+                let keys: Vec<Option<u128>> =
+                    keys.iter().map(|(key, _)| container.keys_told.fold(key)).collect();
+                let keys = keys.into_iter().chain(std::iter::repeat(None));
+                container.sums().add(keys.zip(operated.records), false);
+            }
+            OperationPlace::Across => {
+                container.sums().add(operated.records.iter().map(|record| (None, record)), true);
+            }
+        }
+    }
+}
+
+impl KeysTold {
+    /// A key as a number, if it may be told.
+    fn fold(self, key: &PartitionKey) -> Option<u128> {
+        match self {
+            Self::Ids => Uuid::try_parse(key.as_str()).ok().map(|id| id.as_u128()),
+            Self::One(only) => (only == key.as_str()).then_some(0),
+            Self::None => None,
+        }
+    }
+
+    fn unfold(self, key: u128) -> Option<HotKey> {
+        match self {
+            Self::Ids => Some(HotKey::Id(Uuid::from_u128(key))),
+            Self::One(only) => Some(HotKey::One(only)),
+            Self::None => None,
+        }
+    }
+}
+
+impl Container {
+    fn sums(&self) -> MutexGuard<'_, Sums> {
+        self.sums.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn load(&self, hottest_max: usize) -> ContainerLoad {
+        let (sums, heaviest) = {
+            let sums = self.sums();
+            (
+                (sums.operations, sums.charge, sums.charge_across, sums.source),
+                sums.sketch.heaviest(hottest_max),
+            )
+        };
+        let (operations, charge, charge_across, source) = sums;
+        let hot = |heavy: super::space_saving::Heavy| {
+            Some(HotPartition {
+                key: self.keys_told.unfold(heavy.key)?,
+                operations: heavy.times,
+                charge_min: RequestCharge(heavy.weight_min),
+                charge_max: RequestCharge(heavy.weight_max),
+            })
+        };
+        ContainerLoad {
+            container: self.name,
+            operations,
+            charge: RequestCharge(charge),
+            charge_across: RequestCharge(charge_across),
+            source,
+            keys_told: self.keys_told,
+            hottest: heaviest.into_iter().filter_map(hot).collect(),
+        }
+    }
+}
+
+impl Sums {
+    fn add<'a>(
+        &mut self,
+        operations: impl Iterator<Item = (Option<u128>, &'a OperationRecord)>,
+        is_across: bool,
+    ) {
+        for (key, record) in operations {
+            // A service that says nothing of a charge must not spoil the sums.
+            let charge = record.charge.0.max(0.0);
+            self.operations += 1;
+            self.charge += charge;
+            self.source = Some(record.source);
+            if is_across {
+                self.charge_across += charge;
+            }
+            if let Some(key) = key {
+                self.sketch.add(key, charge);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::store::OperationKind;
+
+    const POSTS: ContainerName = ContainerName("posts");
+    const ACCOUNTS: ContainerName = ContainerName("accounts");
+
+    fn loads() -> PartitionLoads {
+        PartitionLoads::new([(POSTS, KeysTold::Ids), (ACCOUNTS, KeysTold::None)])
+    }
+
+    fn id(number: u128) -> String {
+        Uuid::from_u128(number).to_string()
+    }
+
+    /// An operation with a record for each of these charges.
+    fn operate(loads: &PartitionLoads, container: ContainerName, place: OperationPlace<'_>, charges: &[f64]) {
+        let kind = OperationKind::PointRead;
+        let record = |charge: &f64| OperationRecord {
+            container,
+            kind,
+            items: 1,
+            physical_partitions: 1,
+            charge: RequestCharge(*charge),
+            source: ChargeSource::Estimated,
+        };
+        let records: Vec<OperationRecord> = charges.iter().map(record).collect();
+        let duration = Duration::ZERO;
+        let operated =
+            Operated { container, kind, duration, records: &records, place, failed: None, span: None };
+        loads.operated(&operated);
+    }
+
+    fn sums(load: &ContainerLoad) -> (u64, f64, f64) {
+        (load.operations, load.charge.0, load.charge_across.0)
+    }
+
+    fn hottest(load: &ContainerLoad) -> Vec<(u128, u64, f64)> {
+        let hot = |hot: &HotPartition| match hot.key {
+            HotKey::Id(id) => (id.as_u128(), hot.operations, hot.charge_min.0),
+            HotKey::One(key) => panic!("{key} is not an id"),
+        };
+        load.hottest.iter().map(hot).collect()
+    }
+
+    #[test]
+    fn an_operation_counts_for_the_keys_it_names_and_one_across_for_none() {
+        let loads = loads();
+        let [one, two] = [1, 2].map(|number| PartitionKey::from(&*id(number)));
+        operate(&loads, POSTS, OperationPlace::One(&one), &[4.0]);
+        let both = [(one.clone(), "a".to_owned()), (two, "b".to_owned())];
+        operate(&loads, POSTS, OperationPlace::Each(&both), &[1.0, 2.0]);
+        operate(&loads, POSTS, OperationPlace::Across, &[8.0]);
+        let load = loads.containers(9).remove(0);
+        assert_eq!(sums(&load), (4, 15.0, 8.0));
+        assert_eq!(hottest(&load), [(1, 2, 5.0), (2, 1, 2.0)]);
+        assert_eq!(hottest(&loads.containers(1)[0]), [(1, 2, 5.0)]);
+    }
+
+    #[test]
+    fn a_key_that_may_not_be_told_is_not_kept() {
+        let loads = loads();
+        let [name, id] = ["ada", &id(1)].map(PartitionKey::from);
+        for key in [&name, &id] {
+            operate(&loads, ACCOUNTS, OperationPlace::One(key), &[1.0]);
+        }
+        operate(&loads, POSTS, OperationPlace::One(&name), &[1.0]);
+        let told = loads.containers(9);
+        assert_eq!((told[0].operations, told[1].operations), (1, 2));
+        assert!(told.iter().all(|load| load.hottest.is_empty()), "{told:?}");
+        assert!(!format!("{loads:?}").contains("ada"));
+    }
+
+    #[test]
+    fn a_charge_that_is_none_spoils_no_sum() {
+        let loads = loads();
+        let key = PartitionKey::from(&*id(1));
+        operate(&loads, POSTS, OperationPlace::One(&key), &[f64::NAN, -1.0, 3.0]);
+        let load = loads.containers(9).remove(0);
+        assert_eq!((sums(&load), hottest(&load)), ((3, 3.0, 0.0), vec![(1, 3, 3.0)]));
+    }
+}
