@@ -18,6 +18,8 @@ const EMBEDDED = [
   "StoreOperation",
   "ProjectionStatus",
   "Lease",
+  "ContainerPartitions",
+  "LogicalPartition",
 ];
 
 export function cache(): Exchange {

@@ -1,8 +1,8 @@
 import { counted } from "../ui/count.js";
 import { holderInWords, holdingInWords, shortRange } from "./holders.js";
-import type { ProjectionsQuery } from "./operations.generated.js";
+import type { OperationsQuery } from "./operations.generated.js";
 
-type Projection = ProjectionsQuery["projections"][number];
+type Projection = OperationsQuery["projections"][number];
 type Lease = Projection["leases"][number];
 
 /** Who follows which part of the change feed. */

@@ -7,17 +7,18 @@ import { SkeletonLines } from "../ui/Skeleton.js";
 import { duties } from "./duties.js";
 import "./operations.css";
 import { Leases } from "./Leases.js";
-import { ProjectionsDocument, type ProjectionsQuery } from "./operations.generated.js";
+import { LogicalPartitions } from "./LogicalPartitions.js";
+import { OperationsDocument, type OperationsQuery } from "./operations.generated.js";
 
-type Projection = ProjectionsQuery["projections"][number];
+type Projection = OperationsQuery["projections"][number];
 
 /** Between two looks, in milliseconds. */
 const LOOK_MS = 2_000;
 
 /** Whether the copies keep up with what is written. */
 export default function OperationsPage() {
-  usePageTitle("Operations", "Whether the read models keep up with what is written.");
-  const [{ data, error }, look] = useQuery({ query: ProjectionsDocument, requestPolicy: "cache-and-network" });
+  usePageTitle("Operations", "Whether the read models keep up with what is written, and how load spreads over logical partitions.");
+  const [{ data, error }, look] = useQuery({ query: OperationsDocument, requestPolicy: "cache-and-network" });
   useEachLook(() => { look({ requestPolicy: "network-only" }); });
   return (
     <div className="wide operations">
@@ -33,6 +34,7 @@ export default function OperationsPage() {
           <Summary projections={data.projections} />
           <Projections projections={data.projections} />
           <Leases projections={data.projections} />
+          <LogicalPartitions containers={data.partitions} />
           <Elsewhere />
         </>
       )}
@@ -109,7 +111,7 @@ function Elsewhere() {
         <dt><code>onehop verify</code></dt>
         <dd>recomputes every count, copy and name from the write side</dd>
         <dt><code>onehop compare</code></dt>
-        <dd>how storage and load spread over logical partitions, beside the comparison of the data models</dd>
+        <dd>how storage and a given traffic spread over logical partitions, beside the comparison of the data models</dd>
       </dl>
     </section>
   );
