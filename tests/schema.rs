@@ -39,6 +39,26 @@ fn the_schema_keeps_every_name_that_clients_rely_on() {
 }
 
 #[test]
+fn only_mutations_answer_secrets_so_that_answers_of_queries_may_be_compressed() {
+    let schema = declarations(&onehop::graphql::sdl());
+    let fields = schema.iter().filter(|(name, _)| !name.contains('('));
+    let fields: Vec<_> = fields.filter_map(|(name, of)| Some((name.split_once('.')?, of))).collect();
+    let is_secret = |field: &str| {
+        ["token", "password", "secret"].iter().any(|word| field.to_ascii_lowercase().contains(word))
+    };
+    let bearers: BTreeSet<&str> = fields
+        .iter()
+        .filter(|((parent, field), _)| is_secret(field) && !parent.ends_with("Input"))
+        .map(|((parent, _), _)| *parent)
+        .collect();
+    assert!(!bearers.is_empty());
+    for ((parent, field), of) in fields {
+        let answers_secret = bearers.contains(of.trim_matches(['[', ']', '!']));
+        assert!(!answers_secret || parent == "Mutation", "{parent}.{field} answers {of}");
+    }
+}
+
+#[test]
 fn every_type_field_argument_and_value_is_described() {
     let undescribed = undescribed(&onehop::graphql::sdl());
     assert!(undescribed.is_empty(), "{undescribed:#?}");

@@ -8,6 +8,7 @@ use clap::Args;
 use super::CallerSettings;
 use crate::api::POSITION_WAIT_DEFAULT;
 use crate::http::admission::{AdmissionLimits, EXECUTING_MAX, WAITING_MAX};
+use crate::http::answer::COMPRESS_BYTES_MIN;
 use crate::http::document_limits::{
     DOCUMENT_ALIASES_MAX, DOCUMENT_BYTES_MAX, DOCUMENT_DEPTH_MAX, DOCUMENT_DIRECTIVES_MAX,
     DOCUMENT_SELECTIONS_MAX, DOCUMENT_TOKENS_MAX, DocumentLimits, MUTATION_ROOT_FIELDS_MAX,
@@ -156,6 +157,16 @@ pub struct LimitSettings {
     )]
     pub batch_max: u32,
 
+    /// Shortest answer of a query that is compressed; 0 for none, for instance behind a proxy that compresses
+    #[arg(
+        long,
+        value_name = "BYTES",
+        env = "ONEHOP_COMPRESS_BYTES_MIN",
+        default_value_t = COMPRESS_BYTES_MIN as u32,
+        value_parser = clap::value_parser!(u32).range(0..=16_777_216)
+    )]
+    pub compress_bytes_min: u32,
+
     /// Largest body of a request
     #[arg(
         long,
@@ -280,6 +291,7 @@ impl LimitSettings {
             },
             callers: callers.limits(),
             timeout: seconds(self.request_seconds),
+            compress_bytes_min: self.compress_bytes_min as usize,
         }
     }
 

@@ -3,37 +3,38 @@
 use std::sync::Arc;
 
 use async_graphql::Response as Execution;
+use async_graphql::parser::types::OperationType;
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, ETAG, VARY};
 use axum::http::{HeaderValue, Request as HttpRequest, Response, StatusCode};
 
+use super::answer::{Form, refused};
 use super::callers::Bill;
 use super::etag::{EntityTag, Fingerprint, ReadTrace, named_by};
 use super::graphql_http::{Checked, GraphqlEndpoint, Received, Sent};
 use super::graphql_request::{Asked, POSITION};
 use super::graphql_response::{ExecutedResponse, Refusal};
-use super::media_type::ResponseType;
 
 /// Whoever keeps an answer keeps it for one client, and asks each time whether it still is the same.
 const KEPT: HeaderValue = HeaderValue::from_static("private, no-cache");
 /// The headers of a request that make another answer.
-const VARIES_BY: HeaderValue = HeaderValue::from_static("accept, authorization, onehop-position");
+const VARIES_BY: HeaderValue =
+    HeaderValue::from_static("accept, accept-encoding, authorization, onehop-position");
 
 /// What came of a request that only reads.
 enum Answer {
     Same(EntityTag),
-    Executed { execution: Box<Execution>, tag: Tag },
+    /// Without a tag it is not to be kept.
+    Executed {
+        execution: Box<Execution>,
+        tag: Option<Tag>,
+    },
 }
 
 /// What an answer is tagged with.
 enum Tag {
-    /// It is not to be kept.
-    None,
     Reads(EntityTag),
-    Bytes {
-        request: Fingerprint,
-        named: Vec<EntityTag>,
-    },
+    Bytes { request: Fingerprint, named: Vec<EntityTag> },
 }
 
 impl GraphqlEndpoint {
@@ -41,26 +42,33 @@ impl GraphqlEndpoint {
     pub(super) async fn handle_read(
         &self,
         request: HttpRequest<Body>,
-        media_type: ResponseType,
+        form: Form,
         bill: &Bill,
     ) -> Response<Body> {
-        match self.in_time(self.answer_read(request, media_type, bill)).await {
+        match self.in_time(self.answer_read(request, form, bill)).await {
             Ok(Answer::Same(tag)) => not_modified(&tag),
-            Ok(Answer::Executed { execution, tag }) => match tag {
-                Tag::None => self.answer_with(Ok(Sent::One(Ok(*execution))), media_type),
-                Tag::Reads(tag) => {
-                    tagged(ExecutedResponse::of(*execution, media_type).into_response(media_type), &tag)
+            Ok(Answer::Executed { execution, tag: None }) => {
+                self.answer_with(Ok(Sent::One(OperationType::Query, Ok(*execution))), form).await
+            }
+            Ok(Answer::Executed { execution, tag: Some(tag) }) => {
+                let executed = ExecutedResponse::of(*execution, form.media_type);
+                let (tag, named) = match tag {
+                    Tag::Reads(tag) => (tag, Vec::new()),
+                    Tag::Bytes { request, named } => (EntityTag::of_bytes(request, &executed.body), named),
+                };
+                if named.contains(&tag) {
+                    return not_modified(&tag);
                 }
-                Tag::Bytes { request, named } => by_bytes(*execution, media_type, request, &named),
-            },
-            Err(refusal) => self.answer_with(Err(refusal), media_type),
+                tagged(self.coded(executed, form.coding).await.into_response(form.media_type), &tag)
+            }
+            Err(refusal) => refused(refusal, form.media_type),
         }
     }
 
     async fn answer_read(
         &self,
         request: HttpRequest<Body>,
-        media_type: ResponseType,
+        form: Form,
         bill: &Bill,
     ) -> Result<Answer, Refusal> {
         let named = named_by(request.headers());
@@ -75,9 +83,9 @@ impl GraphqlEndpoint {
         // What was waited for is part of the answer.
         if checked.request.extensions.contains_key(POSITION) {
             let execution = Box::new(self.execute(checked, bearer, bill).await?);
-            return Ok(Answer::Executed { execution, tag: Tag::None });
+            return Ok(Answer::Executed { execution, tag: None });
         }
-        let fingerprint = Fingerprint::of(&checked.request, bearer, media_type);
+        let fingerprint = Fingerprint::of(&checked.request, bearer, form);
         if let Some(tag) = named.iter().find(|tag| self.is_current(tag, fingerprint)) {
             if let Some(bearer) = bearer {
                 self.service().authenticate(bearer).await?;
@@ -86,9 +94,9 @@ impl GraphqlEndpoint {
         }
         let (execution, reads) = self.execute_traced(checked, fingerprint, bearer, bill).await?;
         let tag = match reads {
-            _ if !execution.errors.is_empty() => Tag::None,
-            Some(reads) => Tag::Reads(reads),
-            None => Tag::Bytes { request: fingerprint, named },
+            _ if !execution.errors.is_empty() => None,
+            Some(reads) => Some(Tag::Reads(reads)),
+            None => Some(Tag::Bytes { request: fingerprint, named }),
         };
         Ok(Answer::Executed { execution: Box::new(execution), tag })
     }
@@ -124,18 +132,6 @@ impl GraphqlEndpoint {
         });
         Ok((execution, tag))
     }
-}
-
-/// The answer with a tag for its bytes, or nothing but the tag where the client has them.
-fn by_bytes(
-    execution: Execution,
-    media_type: ResponseType,
-    request: Fingerprint,
-    named: &[EntityTag],
-) -> Response<Body> {
-    let encoded = ExecutedResponse::of(execution, media_type);
-    let tag = EntityTag::of_bytes(request, &encoded.body);
-    if named.contains(&tag) { not_modified(&tag) } else { tagged(encoded.into_response(media_type), &tag) }
 }
 
 fn not_modified(tag: &EntityTag) -> Response<Body> {

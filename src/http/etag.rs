@@ -13,7 +13,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 
-use super::media_type::ResponseType;
+use super::answer::Form;
 
 /// Tags of an `If-None-Match` that are looked at.
 const CANDIDATES_MAX: usize = 16;
@@ -44,7 +44,7 @@ impl ReadTrace {
 pub(super) struct Fingerprint([u8; FINGERPRINT_BYTES]);
 
 impl Fingerprint {
-    pub(super) fn of(request: &Request, bearer: Option<&str>, media_type: ResponseType) -> Self {
+    pub(super) fn of(request: &Request, bearer: Option<&str>, form: Form) -> Self {
         let json = |value: Result<Vec<u8>, serde_json::Error>| {
             value.expect("variables and extensions come from JSON, and serialise")
         };
@@ -54,7 +54,9 @@ impl Fingerprint {
             json(serde_json::to_vec(&request.variables)),
             json(serde_json::to_vec(&request.extensions.iter().collect::<BTreeMap<_, _>>())),
             bearer.unwrap_or_default().as_bytes().to_vec(),
-            media_type.header_value().as_bytes().to_vec(),
+            form.media_type.header_value().as_bytes().to_vec(),
+            // Tags are strong: another coding has other bytes.
+            form.coding.name().as_bytes().to_vec(),
         ];
         Self(digest(&parts))
     }
@@ -138,10 +140,14 @@ fn digest(parts: &[Vec<u8>]) -> [u8; FINGERPRINT_BYTES] {
 
 #[cfg(test)]
 mod tests {
+    use super::super::answer::Coding;
+    use super::super::media_type::ResponseType;
     use super::*;
 
+    const JSON: Form = Form { media_type: ResponseType::Json, coding: Coding::Identity };
+
     fn request(query: &str) -> Fingerprint {
-        Fingerprint::of(&Request::new(query), None, ResponseType::Json)
+        Fingerprint::of(&Request::new(query), None, JSON)
     }
 
     fn named(value: &str) -> Vec<EntityTag> {
@@ -177,14 +183,15 @@ mod tests {
             request.operation_name = name.map(str::to_owned);
             request
         };
-        let of = |request: &Request, bearer| Fingerprint::of(request, bearer, ResponseType::Json);
+        let of = |request: &Request, bearer| Fingerprint::of(request, bearer, JSON);
         let plain = with(None, serde_json::json!({}));
         let all = [
             of(&plain, None),
             of(&plain, Some("token")),
             of(&with(Some("A"), serde_json::json!({})), None),
             of(&with(None, serde_json::json!({"a": 1})), None),
-            Fingerprint::of(&plain, None, ResponseType::GraphqlResponse),
+            Fingerprint::of(&plain, None, Form { media_type: ResponseType::GraphqlResponse, ..JSON }),
+            Fingerprint::of(&plain, None, Form { coding: Coding::Gzip, ..JSON }),
         ];
         for (place, one) in all.iter().enumerate() {
             assert_eq!(all.iter().position(|other| other == one), Some(place));

@@ -23,6 +23,7 @@ use futures::stream::BoxStream;
 
 use super::{
     admission::{Admission, AdmissionLimits},
+    answer::COMPRESS_BYTES_MIN,
     bearer::bearer_token,
     callers::{Bill, Budgets, CallerLimits},
     client_address::Origin,
@@ -32,7 +33,7 @@ use super::{
     document_limits::DocumentLimits,
     document_size::DocumentSize,
     graphql_request::{Asked, BodyLimits, POSITION, Parameters},
-    graphql_response::{Encoded, Refusal, executed, executed_batch},
+    graphql_response::{Encoded, Refusal},
     graphql_service::{Account as _, Caller, GraphqlService, InvalidPosition, Reached, RequestRejection},
     media_type::{ResponseType, is_json_request},
     observer::{Executing, HttpObserver, Observation},
@@ -52,6 +53,8 @@ pub struct RequestLimits {
     pub admission: AdmissionLimits,
     pub callers: CallerLimits,
     pub timeout: Duration,
+    /// From how many bytes on the answers of queries are compressed; 0 for none.
+    pub compress_bytes_min: usize,
 }
 
 impl Default for RequestLimits {
@@ -62,6 +65,7 @@ impl Default for RequestLimits {
             admission: AdmissionLimits::default(),
             callers: CallerLimits::default(),
             timeout: REQUEST_TIMEOUT,
+            compress_bytes_min: COMPRESS_BYTES_MIN,
         }
     }
 }
@@ -84,7 +88,7 @@ pub struct GraphqlEndpoint {
 
 /// What is sent for one answer: one request, or several in a batch.
 pub(super) enum Sent<T> {
-    One(T),
+    One(OperationType, T),
     Batch(Vec<T>),
 }
 
@@ -160,8 +164,14 @@ impl GraphqlEndpoint {
         let bill = self.bill(request.headers(), request.extensions());
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         let mut response = match ResponseType::negotiate(request.headers()) {
-            Some(media_type) if is_read => self.handle_read(request, media_type, &bill).await,
-            Some(media_type) => self.answer_with(self.in_time(self.answer(request, &bill)).await, media_type),
+            Some(media_type) => {
+                let form = self.form(media_type, request.headers());
+                if is_read {
+                    self.handle_read(request, form, &bill).await
+                } else {
+                    self.answer_with(self.in_time(self.answer(request, &bill)).await, form).await
+                }
+            }
             None => Refusal::NotAcceptable.into_response(ResponseType::Json),
         };
         bill.tell(response.headers_mut());
@@ -177,23 +187,6 @@ impl GraphqlEndpoint {
     /// A bill for what has an origin that is known.
     pub(super) fn bill_for(&self, origin: Origin, is_anonymous: bool) -> Bill {
         Bill::new(&self.budgets, origin, is_anonymous)
-    }
-
-    /// The response to what was executed, or to a request that was not.
-    pub(super) fn answer_with(
-        &self,
-        answer: Result<Sent<Result<Execution, Refusal>>, Refusal>,
-        media_type: ResponseType,
-    ) -> Response<Body> {
-        match answer {
-            Ok(Sent::One(Ok(execution))) => executed(execution, media_type),
-            Ok(Sent::Batch(responses)) => executed_batch(responses, media_type),
-            Ok(Sent::One(Err(refusal))) | Err(refusal) => {
-                // Its text may repeat the request.
-                tracing::debug!(code = refusal.code(), "request refused");
-                refusal.into_response(media_type)
-            }
-        }
     }
 
     async fn answer(
@@ -215,7 +208,7 @@ impl GraphqlEndpoint {
         match asked {
             Asked::One(request) => {
                 let checked = self.check_for_one_answer(*request, is_read_only)?;
-                Ok(Sent::One(self.execute(checked, bearer, bill).await))
+                Ok(Sent::One(checked.kind, self.execute(checked, bearer, bill).await))
             }
             Asked::Batch(requests) => self.answer_batch(requests, bearer, bill).await.map(Sent::Batch),
         }
@@ -423,6 +416,11 @@ impl GraphqlEndpoint {
     /// What bodies may be, and what messages may that stand for one.
     pub(super) fn body_limits(&self) -> &BodyLimits {
         &self.limits.body
+    }
+
+    /// From how many bytes on the answers of queries are compressed; 0 for none.
+    pub(super) fn compress_bytes_min(&self) -> usize {
+        self.limits.compress_bytes_min
     }
 
     /// Whose pages may send what other sites may not.

@@ -248,17 +248,12 @@ impl Refusal {
     }
 }
 
-/// The response of an execution.
-pub fn executed(execution: Execution, media_type: ResponseType) -> Response<Body> {
-    ExecutedResponse::of(execution, media_type).into_response(media_type)
-}
-
 /// The response of an execution, not yet put together.
 pub(super) struct ExecutedResponse {
     status: StatusCode,
-    headers: HeaderMap,
+    pub(super) headers: HeaderMap,
     retry_after: Option<Duration>,
-    pub(super) body: Vec<u8>,
+    pub(super) body: Bytes,
 }
 
 impl ExecutedResponse {
@@ -276,7 +271,7 @@ impl ExecutedResponse {
             headers.insert(POSITION_HEADER, position);
         }
         let retry_after = retry_after_of(&execution.errors);
-        Self { status, headers, retry_after, body: body_of(execution) }
+        Self { status, headers, retry_after, body: body_of(execution).into() }
     }
 
     pub(super) fn into_response(self, media_type: ResponseType) -> Response<Body> {
@@ -437,8 +432,8 @@ fn encode(body: &ResponseBody<'_>) -> Vec<u8> {
 }
 
 /// Unless it says otherwise, no response is stored: it may hold what only its viewer may read, and its read models move on.
-fn respond(status: StatusCode, media_type: ResponseType, body: Vec<u8>) -> Response<Body> {
-    let mut response = Response::new(Body::from(body));
+fn respond(status: StatusCode, media_type: ResponseType, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, media_type.header_value());

@@ -5,6 +5,7 @@
 //! gives. Nothing here knows the domain, the schema's types or the store.
 
 pub mod admission;
+pub mod answer;
 mod bearer;
 pub mod callers;
 pub mod client_address;

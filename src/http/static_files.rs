@@ -8,12 +8,14 @@ use axum::{
     http::{
         HeaderMap, HeaderValue, Response, StatusCode,
         header::{
-            ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
-            ETAG, IF_NONE_MATCH, VARY,
+            ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
+            IF_NONE_MATCH, VARY,
         },
     },
 };
 use rust_embed::RustEmbed;
+
+use super::answer::accepts;
 
 /// Names in `/assets/` carry a hash of what is in them, so a browser never asks for one twice.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
@@ -135,16 +137,6 @@ pub(super) fn not_found() -> Response<Body> {
     text(StatusCode::NOT_FOUND, "There is nothing here.\n")
 }
 
-/// Whether a client takes an encoding that it names; one with a weight of 0 is refused.
-fn accepts(headers: &HeaderMap, encoding: &str) -> bool {
-    let listed = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-    listed.flat_map(|list| list.split(',')).any(|accepted| {
-        let (name, weight) = accepted.split_once(';').unwrap_or((accepted, ""));
-        let weight = weight.trim().strip_prefix("q=").map_or(Ok(1.0), str::parse::<f32>);
-        name.trim().eq_ignore_ascii_case(encoding) && weight.is_ok_and(|weight| weight > 0.0)
-    })
-}
-
 fn is_playground(name: &str) -> bool {
     name == "graphiql.html"
 }
@@ -236,7 +228,7 @@ fn content_type(path: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use axum::http::HeaderName;
+    use axum::http::{HeaderName, header::ACCEPT_ENCODING};
 
     use super::*;
 

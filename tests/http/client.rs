@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use flate2::read::GzDecoder;
 use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -24,7 +25,10 @@ pub struct Exchange {
 pub struct Answer {
     pub status: u16,
     headers: Vec<(String, String)>,
+    /// Without the coding in which it came.
     pub text: String,
+    /// As they came, the bytes of the body.
+    pub body_bytes: usize,
 }
 
 /// A GraphQL request by POST, with no `Accept` header yet.
@@ -141,7 +145,14 @@ pub async fn read_answer(stream: &mut TcpStream) -> Answer {
         }
         _ => while stream.read_buf(&mut bytes).await.unwrap() > 0 {},
     }
-    Answer { status, headers, text: String::from_utf8(bytes[head_length..].to_vec()).unwrap() }
+    let body = &bytes[head_length..];
+    let text = match headers.iter().find(|(name, _)| name == "content-encoding") {
+        Some((_, coding)) if coding == "gzip" && !body.is_empty() => {
+            std::io::read_to_string(GzDecoder::new(body)).unwrap()
+        }
+        _ => String::from_utf8(body.to_vec()).unwrap(),
+    };
+    Answer { status, headers, text, body_bytes: body.len() }
 }
 
 fn percent_encode(text: &str) -> String {

@@ -5,6 +5,7 @@ mod batches;
 mod browsers;
 mod budgets;
 mod client;
+mod compression;
 mod conditional;
 mod conformance;
 mod crowds;

@@ -21,6 +21,7 @@ use super::group::Heard;
 use super::groups::Member;
 use super::permits::{ConnectionPermit, SubscriptionPermit};
 use super::{LiveEndpoint, TOO_SLOW, error};
+use crate::http::answer::{Form, refused};
 use crate::http::callers::Bill;
 use crate::http::graphql_http::{Checked, Received, Sent};
 use crate::http::graphql_request::Asked;
@@ -52,37 +53,33 @@ impl LiveEndpoint {
     ) -> Response<Body> {
         let bill = self.graphql.bill(request.headers(), request.extensions());
         let bill = Arc::new(bill);
+        let single = single.map(|media_type| self.graphql.form(media_type, request.headers()));
         let mut response = self.answer(request, single, &bill).await;
         bill.tell(response.headers_mut());
         response
     }
 
-    async fn answer(
-        &self,
-        request: Request<Body>,
-        single: Option<ResponseType>,
-        bill: &Arc<Bill>,
-    ) -> Response<Body> {
+    async fn answer(&self, request: Request<Body>, single: Option<Form>, bill: &Arc<Bill>) -> Response<Body> {
         let received = self.graphql.in_time(self.graphql.receive(request)).await;
         let (checked, bearer) = match (received, single) {
-            (Ok(received @ Received { asked: Asked::Batch(_), .. }), Some(media_type)) => {
+            (Ok(received @ Received { asked: Asked::Batch(_), .. }), Some(form)) => {
                 let answer = self.graphql.in_time(self.graphql.answer_received(received, bill)).await;
-                return self.graphql.answer_with(answer, media_type);
+                return self.graphql.answer_with(answer, form).await;
             }
             (received, single) => match received.and_then(|received| self.one(received)) {
                 Ok(one) => one,
                 Err(refusal) => return self.refuse(refusal, single),
             },
         };
-        let bearer = bearer.as_deref();
-        if checked.kind == OperationType::Subscription {
+        let (bearer, kind) = (bearer.as_deref(), checked.kind);
+        if kind == OperationType::Subscription {
             let subscribed = self.subscribe(checked, bearer, bill).await;
             return subscribed.unwrap_or_else(|refusal| self.refuse(refusal, None));
         }
         match (self.graphql.in_time(self.graphql.execute(checked, bearer, bill)).await, single) {
             (Ok(execution), None) => only(&Encoded::of(execution)),
-            (Ok(execution), Some(media_type)) => {
-                self.graphql.answer_with(Ok(Sent::One(Ok(execution))), media_type)
+            (Ok(execution), Some(form)) => {
+                self.graphql.answer_with(Ok(Sent::One(kind, Ok(execution))), form).await
             }
             (Err(refusal), single) => self.refuse(refusal, single),
         }
@@ -97,11 +94,11 @@ impl LiveEndpoint {
         }
     }
 
-    fn refuse(&self, refusal: Refusal, single: Option<ResponseType>) -> Response<Body> {
+    fn refuse(&self, refusal: Refusal, single: Option<Form>) -> Response<Body> {
         if single.is_none() && refusal.is_request_error() {
             return only(&refusal.into_encoded());
         }
-        self.graphql.answer_with(Err(refusal), single.unwrap_or(ResponseType::Json))
+        refused(refusal, single.map_or(ResponseType::Json, |form| form.media_type))
     }
 
     async fn subscribe(
