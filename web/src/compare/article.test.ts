@@ -1,0 +1,35 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { describe, expect, test } from "vitest";
+import { ARTICLE_CHARGES, ESTIMATED_CHARGES, READS, WRITES } from "./article.js";
+
+const MODELS = ["V1", "V2", "V3"];
+
+/** The rows of the report on 1/100 of the article's data set: request, data model, and figures by the table's head. */
+function rows(): Record<string, string>[] {
+  const report = readFileSync(resolve(import.meta.dirname, "../../../docs/comparison.md"), "utf8");
+  const [, chapter = ""] = report.split("\n## A hundredth\n");
+  const [table = ""] = chapter.trimStart().split("\n\n");
+  const [head = [], , ...lines] = table.split("\n").map((line) => line.split("|").slice(1, -1).map((cell) => cell.trim()));
+  return lines.map((cells) => Object.fromEntries(head.map((name, column) => [name, cells[column] ?? ""])));
+}
+
+/** What a column, or several together, say of each request under each data model. */
+function charges(...columns: string[]): Record<string, number[]> {
+  const told = rows();
+  const figure = (request: string, model: string): number => {
+    const row = told.find((row) => row.request === request && row.model === model);
+    return columns.reduce((sum, column) => sum + Number(row?.[column] ?? Number.NaN), 0);
+  };
+  return Object.fromEntries([...READS, ...WRITES].map((request) => [request, MODELS.map((model) => figure(request, model))]));
+}
+
+describe("the figures of the traffic mix", () => {
+  test("are those of the report, with what its projections cost", () => {
+    expect(ESTIMATED_CHARGES).toEqual(charges("RU", "projections"));
+  });
+
+  test("stand beside the article's as the report has them", () => {
+    expect(ARTICLE_CHARGES).toEqual(charges("article"));
+  });
+});
