@@ -24,7 +24,7 @@ use super::complexity::Complexity;
 use super::errors::{self, Code};
 use super::scope::{RequestScope, Services};
 use super::validation::Validator;
-use super::{BlogSchema, SchemaOptions, live_schema, schema, subscription};
+use super::{BlogSchema, SchemaOptions, live_schema, schema, subscription, validated_schema};
 use crate::accounts::{AuthenticationError, Authenticator, ExternalIdentity, Identity, Verified};
 use crate::blog::commands::{CommandError, ExternalSubject};
 use crate::blog::containers::{POSTS, USERS};
@@ -51,6 +51,7 @@ const REQUEST_CHARGE: &str = "requestCharge";
 /// Executes the requests of this process.
 pub struct Executor {
     schema: BlogSchema,
+    validated_schema: BlogSchema,
     pub(super) live_schema: BlogSchema,
     complexity: Complexity,
     /// Made when a document is to be validated that is not executed.
@@ -77,6 +78,7 @@ impl Executor {
         let live_services = Services { reads: services.live_reads.clone(), ..services.clone() };
         Ok(Self {
             schema,
+            validated_schema: validated_schema(options),
             live_schema: live_schema(options),
             complexity,
             validator: OnceLock::new(),
@@ -118,8 +120,14 @@ impl Executor {
         let scope = Arc::new(scope);
         let charged = Charged::new(account, scope.ledger());
         request.data.insert(Arc::clone(&scope));
-        let mut response = self.schema.execute(request).await;
+        let document = data_of::<Arc<Document>>(&request).cloned();
+        let is_known = document.as_ref().is_some_and(|document| document.is_valid());
+        let schema = if is_known { &self.validated_schema } else { &self.schema };
+        let mut response = schema.execute(request).await;
         charged.finish();
+        if let Some(document) = document.filter(|_| response.errors.is_empty()) {
+            document.set_valid();
+        }
         complete(&mut response, &root);
         tell_charges(&mut response, scope.ledger(), tells_operations);
         if let Some(Reached(reached)) = reached {
@@ -210,7 +218,7 @@ impl GraphqlService for Executor {
 
     fn validate(&self, document: &Document) -> Result<(), ServerError> {
         let validator = self.validator.get_or_init(|| Validator::new(self.options));
-        validator.check(document.definitions.clone())
+        validator.check(document.definitions.clone()).inspect(|()| document.set_valid())
     }
 
     fn check_complexity(&self, complexity: usize) -> Result<(), LimitExceeded> {

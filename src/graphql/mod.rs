@@ -34,7 +34,7 @@ mod subscription_root;
 mod user;
 mod validation;
 
-use async_graphql::{SDLExportOptions, Schema, SchemaBuilder};
+use async_graphql::{SDLExportOptions, Schema, SchemaBuilder, ValidationMode};
 
 pub use charged::Charged;
 pub use executor::Executor;
@@ -73,6 +73,12 @@ impl Default for SchemaOptions {
 /// The schema. How much of it a request may ask is checked before it is reached.
 fn schema(options: SchemaOptions) -> BlogSchema {
     builder(options).finish()
+}
+
+/// The same schema for documents that are known to fit it: of all that validation looks at, only what keeps execution
+/// from harm is looked at again.
+fn validated_schema(options: SchemaOptions) -> BlogSchema {
+    builder(options).validation_mode(ValidationMode::Fast).finish()
 }
 
 /// The same schema for subscriptions: each event has a scope of its own. Queries do without, for an extension is asked

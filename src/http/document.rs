@@ -1,7 +1,13 @@
 //! Documents: bounded before they are parsed, parsed once, kept for the next request with the same text.
 //! Knows operations and their kinds, no schema.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use async_graphql::{
     Name, ServerError,
@@ -52,6 +58,21 @@ impl From<SizeError> for DocumentError {
 pub struct Document {
     pub definitions: ExecutableDocument,
     pub size: DocumentSize,
+    /// Whether it was found to fit the schema. What does not is looked at again each time.
+    is_valid: AtomicBool,
+}
+
+impl Document {
+    /// Whether it is known to fit the schema.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.is_valid.load(Ordering::Relaxed)
+    }
+
+    /// Remembers that it fits the schema.
+    pub fn set_valid(&self) {
+        self.is_valid.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Why there is no operation to execute.
@@ -89,7 +110,7 @@ impl Documents {
         let definitions =
             parse_query(text).map_err(|error| DocumentError::Syntax(syntax_error(error.into())))?;
         let size = self.limits.measure(&definitions, text.len())?;
-        let document = Arc::new(Document { definitions, size });
+        let document = Arc::new(Document { definitions, size, is_valid: AtomicBool::new(false) });
         if text.len() <= CACHED_DOCUMENT_BYTES_MAX {
             self.cache.insert(text.to_owned(), Arc::clone(&document));
         }

@@ -461,6 +461,7 @@ impl Checked {
         let Self { mut request, document, .. } = self;
         let operation_name = request.operation_name.clone();
         request.set_parsed_query(ExecutableDocument::clone(&document.definitions));
+        request.data.insert(Arc::clone(&document));
         (request, Completion { document, operation_name })
     }
 }

@@ -35,4 +35,5 @@ pub mod router;
 pub mod security_headers;
 pub mod server;
 pub mod static_files;
+pub mod surroundings;
 pub mod variables;

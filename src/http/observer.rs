@@ -9,7 +9,6 @@ use async_trait::async_trait;
 use axum::extract::Request;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderName, HeaderValue, Method};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::callers::charge_of;
@@ -123,21 +122,33 @@ impl Observation {
         });
     }
 
-    /// Passes a request on, and tells how long its answer took.
-    pub(super) async fn watch(self, mut request: Request, next: Next) -> Response {
-        let Some(observer) = self.0 else { return next.run(request).await };
-        let (method, route) = (method_of(request.method()), route_of(request.uri().path()));
-        let start = Instant::now();
+    /// A request begins.
+    pub(super) fn begin(&self, route: &'static str, request: &mut Request) -> Option<Answering> {
+        let observer = self.0.as_ref()?;
+        let (method, start) = (method_of(request.method()), Instant::now());
         let traceparent = request.headers().get(TRACEPARENT).and_then(|value| value.to_str().ok());
         let span = observer.request_span(route, traceparent);
         if let Some(RequestSpan { span, .. }) = span {
             request.extensions_mut().insert(span);
         }
-        let response = next.run(request).await;
+        Some(Answering { method, route, start, span })
+    }
+
+    /// That request has its answer.
+    pub(super) fn end(&self, answering: Option<Answering>, response: &Response) {
+        let (Some(observer), Some(answering)) = (&self.0, answering) else { return };
+        let Answering { method, route, start, span } = answering;
         let (status, duration) = (response.status().as_u16(), start.elapsed());
         observer.answered(&Answered { method, route, status, duration, span });
-        response
     }
+}
+
+/// A request that is being answered.
+pub(super) struct Answering {
+    method: &'static str,
+    route: &'static str,
+    start: Instant,
+    span: Option<RequestSpan>,
 }
 
 /// One of the codes that clients get.
@@ -169,7 +180,7 @@ fn method_of(method: &Method) -> &'static str {
 }
 
 /// The routes there are; pages and files share one.
-fn route_of(path: &str) -> &'static str {
+pub(super) fn route_of(path: &str) -> &'static str {
     match path {
         "/graphql" => "/graphql",
         "/healthz" => "/healthz",
@@ -177,4 +188,9 @@ fn route_of(path: &str) -> &'static str {
         "/metrics" => "/metrics",
         _ => "/*",
     }
+}
+
+/// Whether a route is for what watches the process, and for nobody else.
+pub(super) fn is_for_machines(route: &str) -> bool {
+    matches!(route, "/healthz" | "/readyz" | "/metrics")
 }

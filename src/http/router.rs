@@ -1,32 +1,24 @@
-//! Which path is answered by whom, and what holds for all of them: no panic ends a connection without an answer, no
-//! other origin reads an answer unless the configuration names it, the server answers to its own names only, and every
-//! answer has the headers that keep browsers from misusing it.
+//! Which path is answered by whom, and whose pages may read the answers of the API: those of no other origin, unless the
+//! configuration names it. What holds for every request is in [`surroundings`](super::surroundings).
 
-use std::{any::Any, fmt, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use axum::{
     Router,
     body::Body,
     extract::Request,
     http::{
-        HeaderName, HeaderValue, Method, Response, StatusCode,
+        HeaderName, HeaderValue, Method, Response,
         header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, IF_NONE_MATCH, RETRY_AFTER},
     },
-    middleware::{Next, from_fn, map_response},
-    response::IntoResponse,
     routing::{any, get},
 };
-use tower_http::{
-    catch_panic::CatchPanicLayer,
-    cors::{AllowOrigin, CorsLayer},
-};
-use uuid::Uuid;
+use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::{
     callers::TOLD,
     graphql_http::GraphqlEndpoint,
     graphql_request::POSITION_HEADER,
-    graphql_response::panicked,
     health::{Readiness, healthz, readyz},
     hosts::Hosts,
     live::{LiveEndpoint, LiveLimits, LiveLoad, is_websocket},
@@ -34,8 +26,9 @@ use super::{
     observer::{HttpObserver, MetricsSource, Observation, metrics},
     pages::Pages,
     security_headers::SecurityHeaders,
+    surroundings::{ErrorIds, Surroundings},
 };
-use crate::lifecycle::{Tasks, panic_message};
+use crate::lifecycle::Tasks;
 
 /// How long a browser may remember what a preflight allowed.
 const PREFLIGHT_MAX_AGE: Duration = Duration::from_secs(600);
@@ -51,9 +44,6 @@ const ALLOWED_HEADERS: [HeaderName; 8] = [
     HeaderName::from_static("graphql-require-preflight"),
     HeaderName::from_static("x-apollo-operation-name"),
 ];
-
-/// Makes the ids under which the log tells more than a client hears.
-pub type ErrorIds = Arc<dyn Fn() -> Uuid + Send + Sync>;
 
 /// What the router needs from the composition root.
 pub struct HttpParts {
@@ -108,29 +98,24 @@ pub fn router(parts: HttpParts) -> Router {
     let live = Arc::new(LiveEndpoint::new(Arc::clone(&graphql), live, live_load, tasks));
     let reads = Arc::clone(&graphql);
     let graphql = any(move |request: Request| answer(Arc::clone(&graphql), Arc::clone(&live), request));
-    let named = Router::new()
-        .route("/graphql", with_origins(graphql, allowed_origins))
-        .fallback(move |request: Request| {
+    let named = Router::new().route("/graphql", with_origins(graphql, allowed_origins)).fallback(
+        move |request: Request| {
             let (pages, reads) = (Arc::clone(&pages), Arc::clone(&reads));
             async move { pages.respond(&request.into_parts().0, &*reads).await }
-        })
-        .layer(from_fn(move |request: Request, next: Next| {
-            let is_ours = hosts.take(request.uri(), request.headers());
-            async move { if is_ours { next.run(request).await } else { not_our_name() } }
-        }));
-    let observation = Observation(observer);
-    let security_headers = SecurityHeaders::new(hsts_seconds);
-    Router::new()
+        },
+    );
+    let routes = Router::new()
         .route("/healthz", get(healthz))
         .route("/readyz", get(move || readyz(Arc::clone(&readiness))))
         .merge(metrics.map(metrics_router).unwrap_or_default())
-        .merge(named)
-        .layer(CatchPanicLayer::custom(move |panic| answer_panic(&error_ids, panic)))
-        .layer(map_response(move |response| {
-            let response = security_headers.add(response);
-            async { response }
-        }))
-        .layer(from_fn(move |request, next| observation.clone().watch(request, next)))
+        .merge(named);
+    let surroundings = Surroundings {
+        hosts,
+        security_headers: SecurityHeaders::new(hsts_seconds),
+        error_ids,
+        observation: Observation(observer),
+    };
+    surroundings.around(routes)
 }
 
 /// `/metrics` alone, for a listener of its own or beside the other routes.
@@ -150,12 +135,6 @@ async fn answer(graphql: Arc<GraphqlEndpoint>, live: Arc<LiveEndpoint>, request:
     }
 }
 
-fn not_our_name() -> Response<Body> {
-    let text =
-        "The server does not answer to the name in the Host header: --allow-host allows another one.\n";
-    (StatusCode::MISDIRECTED_REQUEST, text).into_response()
-}
-
 /// Without origins there is no CORS at all, and a preflight is refused like any method but GET and POST.
 fn with_origins(
     route: axum::routing::MethodRouter,
@@ -172,13 +151,6 @@ fn with_origins(
             .expose_headers(TOLD.into_iter().chain([ETAG, POSITION_HEADER, RETRY_AFTER]).collect::<Vec<_>>())
             .max_age(PREFLIGHT_MAX_AGE),
     )
-}
-
-/// The panic hook has logged where it happened; this line has the id that the client is told.
-fn answer_panic(error_ids: &ErrorIds, panic: Box<dyn Any + Send>) -> Response<Body> {
-    let error_id = error_ids();
-    tracing::error!(%error_id, message = panic_message(&*panic), "a request failed by a panic");
-    panicked(error_id)
 }
 
 impl fmt::Debug for HttpParts {

@@ -27,6 +27,9 @@ const ALWAYS: [(HeaderName, HeaderValue); 6] = [
     (HeaderName::from_static("permissions-policy"), HeaderValue::from_static(POWERS)),
 ];
 
+/// How many headers an answer has beside those.
+const HEADERS_EXPECTED: usize = 8;
+
 /// Which headers answers have beside those that all have.
 #[derive(Debug, Clone, Default)]
 pub struct SecurityHeaders {
@@ -43,6 +46,8 @@ impl SecurityHeaders {
     /// Adds them to an answer. Pages bring a content security policy of their own.
     pub fn add(&self, mut response: Response<Body>) -> Response<Body> {
         let headers: &mut HeaderMap = response.headers_mut();
+        // One allocation instead of three.
+        headers.reserve(ALWAYS.len() + HEADERS_EXPECTED);
         for (name, value) in ALWAYS {
             headers.insert(name, value);
         }

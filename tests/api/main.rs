@@ -55,3 +55,4 @@ mod sign_up;
 mod token_secret;
 mod tokens;
 mod traces;
+mod validation;

@@ -1,0 +1,70 @@
+//! What holds for every request, whichever route answers it: the server answers to its own names only, no panic ends a
+//! connection without an answer, every answer has the headers that keep browsers from misusing it, and whoever counts
+//! hears of it. One layer does all of it, since each costs a request some memory and moves.
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{Response, StatusCode};
+use axum::middleware::{Next, from_fn};
+use axum::response::IntoResponse;
+use futures::FutureExt;
+use uuid::Uuid;
+
+use super::graphql_response::panicked;
+use super::hosts::Hosts;
+use super::observer::{Observation, is_for_machines, route_of};
+use super::security_headers::SecurityHeaders;
+use crate::lifecycle::panic_message;
+
+/// Makes the ids under which the log tells more than a client hears.
+pub type ErrorIds = Arc<dyn Fn() -> Uuid + Send + Sync>;
+
+/// What every request passes.
+pub(super) struct Surroundings {
+    pub(super) hosts: Hosts,
+    pub(super) security_headers: SecurityHeaders,
+    pub(super) error_ids: ErrorIds,
+    pub(super) observation: Observation,
+}
+
+impl Surroundings {
+    /// The same routes, surrounded.
+    pub(super) fn around(self, routes: Router) -> Router {
+        let surroundings = Arc::new(self);
+        routes.layer(from_fn(move |request, next| Arc::clone(&surroundings).pass(request, next)))
+    }
+
+    async fn pass(self: Arc<Self>, mut request: Request, next: Next) -> Response<Body> {
+        let route = route_of(request.uri().path());
+        let watching = self.observation.begin(route, &mut request);
+        // Whoever watches the process may ask for its health under any name.
+        let is_ours = is_for_machines(route) || self.hosts.take(request.uri(), request.headers());
+        let response = if is_ours {
+            let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+            answered.unwrap_or_else(|panic| self.answer_panic(&*panic))
+        } else {
+            not_our_name()
+        };
+        let response = self.security_headers.add(response);
+        self.observation.end(watching, &response);
+        response
+    }
+
+    /// The panic hook has logged where it happened; this line has the id that the client is told.
+    fn answer_panic(&self, panic: &(dyn Any + Send)) -> Response<Body> {
+        let error_id = (self.error_ids)();
+        tracing::error!(%error_id, message = panic_message(panic), "a request failed by a panic");
+        panicked(error_id)
+    }
+}
+
+fn not_our_name() -> Response<Body> {
+    let text =
+        "The server does not answer to the name in the Host header: --allow-host allows another one.\n";
+    (StatusCode::MISDIRECTED_REQUEST, text).into_response()
+}

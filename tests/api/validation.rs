@@ -1,0 +1,101 @@
+//! A document that fits the schema is looked at once; what its variables may be is asked each time.
+
+use serde_json::{Value, json};
+
+use crate::server::Server;
+
+const POST: &str = "
+    query Post($id: ID!, $first: Int, $model: DataModel, $with: Boolean!) {
+        post(id: $id, model: $model) {
+            title
+            comments(first: $first) @include(if: $with) { nodes { content } }
+        }
+    }";
+const LIKE: &str = "mutation Like($input: LikePostInput!) { likePost(input: $input) { like { id } } }";
+
+/// The same request to a document that is new, and to one that was executed before.
+async fn both(query: &str, fitting: &Value, variables: &Value) -> [Value; 2] {
+    let server = Server::start().await;
+    let author = server.sign_up("author").await;
+    let id = author.post("asked for").await;
+    let with_id = |variables: &Value| {
+        let text = variables.to_string().replace("POST", &id);
+        serde_json::from_str::<Value>(&text).unwrap()
+    };
+    let first = author.ask(query, with_id(variables)).await.body;
+    author.data(query, with_id(fitting)).await;
+    let later = author.ask(query, with_id(variables)).await.body;
+    [first, later].map(|mut body| {
+        // What a command is charged depends on what was written before.
+        body.as_object_mut().unwrap().remove("extensions");
+        body
+    })
+}
+
+async fn assert_refused_alike(query: &str, fitting: Value, wrong: Value) {
+    let [first, later] = both(query, &fitting, &wrong).await;
+    assert!(first.get("errors").is_some(), "{wrong}: {first}");
+    assert_eq!(first, later, "{wrong}");
+}
+
+#[tokio::test]
+async fn variables_that_do_not_fit_are_refused_as_at_first() {
+    let fitting = json!({ "id": "POST", "first": 3, "model": "V2", "with": true });
+    for (name, value) in [
+        ("id", json!(null)),
+        ("id", json!({ "id": "POST" })),
+        ("id", json!(["POST", "POST"])),
+        ("id", json!(1.5)),
+        ("id", json!("nonsense")),
+        ("first", json!("3")),
+        ("first", json!(3_000_000_000_u64)),
+        ("first", json!(-1)),
+        ("first", json!(1_000_000)),
+        ("model", json!("V9")),
+        ("model", json!(2)),
+        ("with", json!("true")),
+        ("with", json!(1)),
+    ] {
+        let mut wrong = fitting.clone();
+        wrong[name] = value;
+        assert_refused_alike(POST, fitting.clone(), wrong).await;
+    }
+    assert_refused_alike(POST, fitting, json!({ "id": "POST" })).await;
+}
+
+#[tokio::test]
+async fn inputs_that_do_not_fit_are_refused_as_at_first() {
+    let fitting = json!({ "input": { "postId": "POST" } });
+    for wrong in [
+        json!({}),
+        json!({ "input": null }),
+        json!({ "input": "POST" }),
+        json!({ "input": {} }),
+        json!({ "input": { "postId": null } }),
+        json!({ "input": { "postId": "POST", "unknown": 1 } }),
+        json!({ "input": [{ "postId": "POST" }, { "postId": "POST" }] }),
+    ] {
+        assert_refused_alike(LIKE, fitting.clone(), wrong).await;
+    }
+}
+
+#[tokio::test]
+async fn a_document_that_does_not_fit_is_refused_each_time() {
+    let server = Server::start().await;
+    let ask = async || server.anonymous().refused("{ feed { nodes { titel } } }", json!({})).await;
+    let first = ask().await;
+    assert_eq!(first.code, "GRAPHQL_VALIDATION_FAILED");
+    assert_eq!(first, ask().await);
+}
+
+#[tokio::test]
+async fn what_did_not_fit_beside_what_does_is_refused_each_time() {
+    let server = Server::start().await;
+    let query = "query Good { feed { nodes { title } } } query Bad { feed { nodes { titel } } }";
+    let send = async |name: &str| {
+        server.anonymous().send(json!({ "query": query, "operationName": name })).await.refused()
+    };
+    let first = send("Good").await;
+    assert_eq!(first.code, "GRAPHQL_VALIDATION_FAILED");
+    assert_eq!([send("Good").await, send("Bad").await], [send("Bad").await, first]);
+}
