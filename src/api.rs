@@ -72,6 +72,8 @@ pub struct ApiOptions {
     pub playground: bool,
     /// Whether `/metrics` is one of the routes.
     pub metrics: bool,
+    /// Whether the API tells leases and the load of logical partitions.
+    pub operations: bool,
     /// How long a query waits for the position that it names.
     pub position_wait: Duration,
 }
@@ -88,6 +90,7 @@ impl Default for ApiOptions {
             trusted_only: false,
             playground: true,
             metrics: true,
+            operations: true,
             position_wait: POSITION_WAIT_DEFAULT,
         }
     }
@@ -115,8 +118,8 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
         live_reads: ReadModels::new(&app.recent),
         attempts: Arc::new(Attempts::new(options.attempts)),
         tokens: tokens.clone(),
-        projections: Arc::new(Statuses(Arc::clone(app))),
-        partitions: Arc::new(Loads(Arc::clone(app))),
+        projections: Arc::new(Statuses { app: Arc::clone(app), tells_leases: options.operations }),
+        partitions: Arc::new(Loads { app: Arc::clone(app), are_told: options.operations }),
         recency: Arc::new(ProcessorRecency { app: Arc::clone(app), wait_max: options.position_wait }),
         clock: Arc::clone(&app.clock),
         ids: Arc::new(RandomIds),
@@ -216,23 +219,36 @@ impl Readiness for Ready {
 }
 
 /// The processor's status in the words of the schema.
-struct Statuses(Arc<App>);
+struct Statuses {
+    app: Arc<App>,
+    tells_leases: bool,
+}
 
 #[async_trait]
 impl ProjectionStatuses for Statuses {
     async fn statuses(&self) -> Result<Vec<ProjectionStatus>, Fault> {
-        Ok(ProjectionStatus::all_of(self.0.processor.standing().await?))
+        let mut statuses = ProjectionStatus::all_of(self.app.processor.standing().await?);
+        if !self.tells_leases {
+            statuses.iter_mut().for_each(|status| status.leases.clear());
+        }
+        Ok(statuses)
     }
 }
 
 /// What the app has counted, and what the store has now.
-struct Loads(Arc<App>);
+struct Loads {
+    app: Arc<App>,
+    are_told: bool,
+}
 
 impl PartitionLoads for Loads {
     fn loads(&self, hottest_max: usize) -> Vec<(ContainerLoad, u32)> {
-        let loads = self.0.partition_loads.containers(hottest_max);
+        if !self.are_told {
+            return Vec::new();
+        }
+        let loads = self.app.partition_loads.containers(hottest_max);
         let with_physical = |load: ContainerLoad| {
-            let physical_partitions = self.0.store.physical_partitions(load.container);
+            let physical_partitions = self.app.store.physical_partitions(load.container);
             (load, physical_partitions)
         };
         loads.into_iter().map(with_physical).collect()

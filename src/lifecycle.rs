@@ -125,12 +125,6 @@ impl Tasks {
     }
 
     /// Waits for the first signal or the first failure of a task, then stops all tasks.
-    pub async fn run(&self, graceful_stop_max: Duration) -> Result<(), LifecycleError> {
-        let signals = self.listen_to_signals()?;
-        self.run_until(signals, graceful_stop_max).await
-    }
-
-    /// As [`run`](Self::run), with signals that come from elsewhere.
     pub async fn run_until(
         &self,
         mut signals: mpsc::Receiver<&'static str>,
@@ -170,7 +164,11 @@ impl Tasks {
         self.soft_stop.cancel();
     }
 
-    fn listen_to_signals(&self) -> Result<mpsc::Receiver<&'static str>, LifecycleError> {
+    /// Takes the signals that end the process from now on.
+    ///
+    /// # Errors
+    /// The system does not let it.
+    pub fn listen_to_signals(&self) -> Result<mpsc::Receiver<&'static str>, LifecycleError> {
         let mut terminate = signal(SignalKind::terminate()).map_err(LifecycleError::Signals)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(LifecycleError::Signals)?;
         let (sender, receiver) = mpsc::channel(2);

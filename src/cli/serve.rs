@@ -122,9 +122,11 @@ impl Serve {
             });
             println!("onehop metrics on http://{address}/metrics");
         }
+        // Whoever reads the line may send one at once.
+        let signals = tasks.listen_to_signals()?;
         println!("onehop listening on http://{address}");
 
-        let outcome = tasks.run(self.serve.graceful_stop_max()).await;
+        let outcome = tasks.run_until(signals, self.serve.graceful_stop_max()).await;
         app.close().await;
         stop_traces(telemetry).await;
         outcome?;
@@ -147,6 +149,7 @@ impl Serve {
             exposure: self.exposure.exposure(self.serve.listen)?,
             playground: self.exposure.playground(),
             metrics: self.exposure.metrics(),
+            operations: self.exposure.operations(),
             position_wait: self.limits.position_wait(),
         })
     }

@@ -31,6 +31,10 @@ pub struct ExposureSettings {
     #[arg(long, value_name = "ON|OFF", env = "ONEHOP_PLAYGROUND", value_parser = BoolishValueParser::new())]
     pub playground: Option<bool>,
 
+    /// Whether the API tells leases and the load of logical partitions [default: on, or off with --production]
+    #[arg(long, value_name = "ON|OFF", env = "ONEHOP_OPERATIONS", value_parser = BoolishValueParser::new())]
+    pub operations: Option<bool>,
+
     /// Whether /metrics is served beside the API [default: on, or off with --production or --metrics-listen]
     #[arg(long, value_name = "ON|OFF", env = "ONEHOP_METRICS", value_parser = BoolishValueParser::new())]
     pub metrics: Option<bool>,
@@ -70,6 +74,12 @@ impl ExposureSettings {
     #[must_use]
     pub fn playground(&self) -> bool {
         self.playground.unwrap_or(!self.production)
+    }
+
+    /// Whether the API tells leases and the load of logical partitions.
+    #[must_use]
+    pub fn operations(&self) -> bool {
+        self.operations.unwrap_or(!self.production)
     }
 
     /// Whether metrics are served beside the API.

@@ -61,7 +61,8 @@ pub struct Lease {
 
 #[ComplexObject]
 impl ProjectionStatus {
-    /// Who follows the change feed for the projection, in the order of the ranges.
+    /// Who follows the change feed for the projection, in the order of the ranges; nobody where the server keeps that to
+    /// itself.
     async fn leases(
         &self,
         #[graphql(desc = "How many leases, 1 to 100.", default = 20)] first: i32,

@@ -125,7 +125,8 @@ impl Query {
         scope.services().projections.statuses().await.map_err(|fault| scope.fault(&fault))
     }
 
-    /// How the load of the process that answers spreads over logical partitions, for each container.
+    /// How the load of the process that answers spreads over logical partitions, for each container; none where the server
+    /// keeps that to itself.
     async fn partitions(&self, ctx: &Context<'_>) -> Vec<ContainerPartitions> {
         let scope = scope::of(ctx);
         scope.ledger().touch_more();

@@ -62,6 +62,27 @@ async fn in_production_neither_schema_nor_suggestions_nor_playground_are_shown_u
     assert_eq!(shown(&["--suggestions=off"]).await, [true, false, true]);
 }
 
+/// Whether a server with these arguments tells leases, and the load of logical partitions.
+async fn operations(arguments: &[&str]) -> [bool; 2] {
+    let directory = tempfile::tempdir().unwrap();
+    let serving = Serving::start(directory.path(), arguments);
+    let query = "{ projections { name leaseCount leases { range } } partitions { container } }";
+    let data = post(&serving, query, None).await["data"].take();
+    assert_eq!(stop(serving).await.0, 0);
+    let projections = data["projections"].as_array().unwrap();
+    assert!(projections.iter().all(|projection| projection["leaseCount"].as_u64().unwrap() > 0), "{data}");
+    let tells = |list: &Value| !list.as_array().unwrap().is_empty();
+    [projections.iter().all(|projection| tells(&projection["leases"])), tells(&data["partitions"])]
+}
+
+#[tokio::test]
+async fn in_production_neither_leases_nor_loads_are_told_unless_switched_on() {
+    assert_eq!(operations(&[]).await, [true, true]);
+    assert_eq!(operations(&["--production"]).await, [false, false]);
+    assert_eq!(operations(&["--production", "--operations=on"]).await, [true, true]);
+    assert_eq!(operations(&["--operations=off"]).await, [false, false]);
+}
+
 #[tokio::test]
 async fn in_production_settings_of_a_trial_are_refused_by_name_before_anything_is_made() {
     let directory = tempfile::tempdir().unwrap();

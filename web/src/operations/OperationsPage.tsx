@@ -33,8 +33,16 @@ export default function OperationsPage() {
         <>
           <Summary projections={data.projections} />
           <Projections projections={data.projections} />
-          <Leases projections={data.projections} />
-          <LogicalPartitions containers={data.partitions} />
+          {data.partitions.length > 0 ? (
+            <>
+              <Leases projections={data.projections} />
+              <LogicalPartitions containers={data.partitions} />
+            </>
+          ) : (
+            <p className="operations-lead">
+              This server keeps its leases and the load of its logical partitions to itself; <code>--operations=on</code> shows them.
+            </p>
+          )}
           <Elsewhere />
         </>
       )}
