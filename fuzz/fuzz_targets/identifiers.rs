@@ -1,4 +1,4 @@
-//! Global ids, cursors, positions and usernames: what is taken is what would be given out.
+//! Global ids, cursors, positions, usernames and `traceparent`: what is taken is what would be given out.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -6,6 +6,7 @@ use onehop::accounts::Username;
 use onehop::blog::reads::cursor::{self, ListKind};
 use onehop::changefeed::Position;
 use onehop::graphql::GlobalId;
+use onehop::span::{RemoteParent, SpanContext};
 use uuid::Uuid;
 
 /// What an item's id may have.
@@ -23,6 +24,14 @@ fuzz_target!(|text: &str| {
     }
     if let Ok(position) = Position::parse(text) {
         assert_eq!(Position::parse(&position.encode()).as_ref(), Ok(&position));
+    }
+    if let Some(RemoteParent { span: SpanContext { trace_id, span_id }, is_sampled }) =
+        RemoteParent::parse(text)
+    {
+        let ids = format!("{trace_id:032x}-{span_id:016x}");
+        assert!(trace_id != 0 && span_id != 0 && text[3..].starts_with(&ids), "{ids}");
+        let again = RemoteParent::parse(&format!("00-{ids}-0{}", u8::from(is_sampled)));
+        assert_eq!(again, RemoteParent::parse(text));
     }
     if let Ok(username) = Username::parse(text) {
         assert_eq!(Username::parse(username.as_str()).as_ref(), Ok(&username));
