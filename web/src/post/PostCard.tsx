@@ -1,7 +1,7 @@
 import { Link } from "wouter";
 import { preloadRoute } from "../app/routes.js";
 import { counted } from "../ui/count.js";
-import { cutInWords } from "../ui/summary.js";
+import { cutInWords, withoutMarks } from "../ui/summary.js";
 import { When } from "../ui/When.js";
 import type { PostCardFragment } from "./PostCard.generated.js";
 import "./post-card.css";
@@ -16,7 +16,7 @@ export function PostCard({ post, hasAuthor = true }: { post: PostCardFragment; h
           {post.title}
         </Link>
       </h2>
-      <p className="post-card-summary">{cutInWords(post.summary)}</p>
+      <p className="post-card-summary">{cutInWords(withoutMarks(post.summary))}</p>
       <p className="post-card-meta">
         {hasAuthor && (
           <>

@@ -9,6 +9,7 @@ import { NotFoundPage } from "../not-found/NotFoundPage.js";
 import { Confirm } from "../ui/Confirm.js";
 import { Failure } from "../ui/Failure.js";
 import { SkeletonLines } from "../ui/Skeleton.js";
+import { withoutMarks } from "../ui/summary.js";
 import { When } from "../ui/When.js";
 import { COMMENTS_OF_PAGE } from "./comment-limits.js";
 import { Comments } from "./Comments.js";
@@ -31,7 +32,7 @@ export default function PostPage({ params: { id = "" } }: { params: Readonly<Rec
   };
   useOnReconnect(refresh);
   const post = data?.post;
-  usePageTitle(post?.title ?? null, post?.summary);
+  usePageTitle(post?.title ?? null, post == null ? undefined : withoutMarks(post.summary));
   if (post != null) {
     return <Post post={post} onEnded={refresh} />;
   }
