@@ -4,13 +4,12 @@ export function cutInWords(summary: string): string {
 }
 
 /**
- * What a summary says without the marks of Markdown. Its line breaks are spaces and its end may be missing, so it is not
- * parsed: only marks that are clear without that are taken away.
+ * What a summary says without the marks of Markdown. It is cut between words, so it is not parsed: only marks that are
+ * clear without that are taken away.
  */
 export function withoutMarks(summary: string): string {
   return summary
     .replace(/!?\[([^\]]*)\]\([^)\s]*(?:\)|$)/g, "$1")
-    .replace(/(^|\s)#{1,6}\s+/g, "$1")
-    .replace(/^(?:>|[-+*])\s+/, "")
+    .replace(/^\s*(?:#{1,6}|>|[-+*]|\d+\.)\s+/gm, "")
     .replace(/(^|[\s("'])(\*\*|__|\*|_|`)(?=\S)([^*_`]*[^\s*_`])\2(?=[\s.,;:!?…)"']|$)/g, "$1$3");
 }

@@ -41,15 +41,15 @@ test("a summary that was cut says so", () => {
 
 describe("a summary without marks", () => {
   test.each([
-    ["# Hello Some **bold** text, a [link](https://example.com) and `code`.", "Hello Some bold text, a link and code."],
-    ["Before ## A heading, *then* __more__ (_so_) and ![a picture](p.png)", "Before A heading, then more (so) and a picture"],
+    ["# Hello\n\nSome **bold** text, a [link](https://example.com) and `code`.", "Hello\n\nSome bold text, a link and code."],
+    ["Before\n## A heading, *then* __more__ (_so_) and ![a picture](p.png)", "Before\nA heading, then more (so) and a picture"],
     ["> Said before. See [the whole](https://example.com/a-long-", "Said before. See the whole"],
-    ["- one - two", "one - two"],
+    ["- one\n- two\n1. three", "one\ntwo\nthree"],
   ])("of %j is %j", (summary, expected) => {
     expect(withoutMarks(summary)).toBe(expected);
   });
 
-  test.each(["2 * 3 * 4 = 24", "snake_case_names and f(a)[0]", "C# and #5", "5 - 3", "an * alone, and ** too", "a_b_ c"])(
+  test.each(["2 * 3 * 4 = 24", "snake_case_names and f(a)[0]", "C# and #5, issue # 5", "5 - 3", "an * alone, and ** too", "a_b_ c"])(
     "keeps %j", (summary) => {
       expect(withoutMarks(summary)).toBe(summary);
     });
