@@ -121,7 +121,9 @@ impl Executor {
         let charged = Charged::new(account, scope.ledger());
         request.data.insert(Arc::clone(&scope));
         let document = data_of::<Arc<Document>>(&request).cloned();
-        let is_known = document.as_ref().is_some_and(|document| document.is_valid());
+        // A variable that may be null can stand where null may not.
+        let has_null = request.variables.values().any(|value| *value == Value::Null);
+        let is_known = !has_null && document.as_ref().is_some_and(|document| document.is_valid());
         let schema = if is_known { &self.validated_schema } else { &self.schema };
         let mut response = schema.execute(request).await;
         charged.finish();

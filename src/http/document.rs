@@ -58,7 +58,7 @@ impl From<SizeError> for DocumentError {
 pub struct Document {
     pub definitions: ExecutableDocument,
     pub size: DocumentSize,
-    /// Whether it was found to fit the schema. What does not is looked at again each time.
+    /// Whether it was found to fit the schema, whatever its variables are. What does not is looked at again each time.
     is_valid: AtomicBool,
 }
 
@@ -69,9 +69,12 @@ impl Document {
         self.is_valid.load(Ordering::Relaxed)
     }
 
-    /// Remembers that it fits the schema.
+    /// Remembers that it fits the schema. Of one with variables within lists or objects that is never known: whether a
+    /// variable fits its place there, validation tells by its value.
     pub fn set_valid(&self) {
-        self.is_valid.store(true, Ordering::Relaxed);
+        if !self.size.nests_variables {
+            self.is_valid.store(true, Ordering::Relaxed);
+        }
     }
 }
 

@@ -39,6 +39,8 @@ pub struct DocumentSize {
     pub mutation_root_fields: usize,
     /// Whether it asks for the schema.
     pub introspects: bool,
+    /// Whether a list or an object in it has a variable within.
+    pub nests_variables: bool,
 }
 
 impl DocumentSize {
@@ -55,6 +57,7 @@ impl DocumentSize {
             query_root_fields: self.query_root_fields.saturating_add(other.query_root_fields),
             mutation_root_fields: self.mutation_root_fields.saturating_add(other.mutation_root_fields),
             introspects: self.introspects || other.introspects,
+            nests_variables: self.nests_variables || other.nests_variables,
         }
     }
 }
@@ -65,7 +68,8 @@ impl DocumentLimits {
     /// # Errors
     /// It exceeds a limit, or a fragment of it spreads itself.
     pub fn measure(&self, document: &ExecutableDocument, bytes: usize) -> Result<DocumentSize, SizeError> {
-        let mut survey = Survey { document, fragments: HashMap::new(), introspects: false };
+        let mut survey =
+            Survey { document, fragments: HashMap::new(), introspects: false, nests_variables: false };
         let mut size = DocumentSize { bytes, ..DocumentSize::default() };
         let mut total = Part::default();
         for (_, operation) in document.operations.iter() {
@@ -89,6 +93,7 @@ impl DocumentLimits {
             aliases: total.aliases,
             directives: total.directives,
             introspects: survey.introspects,
+            nests_variables: survey.nests_variables,
             ..size
         };
         at_most(LEVELS_MAX, total.levels, LEVELS, LEVELS_UNIT)?;
@@ -183,6 +188,7 @@ struct Survey<'a> {
     /// The fragments measured so far; `None` while one is being measured.
     fragments: HashMap<&'a Name, Option<Part>>,
     introspects: bool,
+    nests_variables: bool,
 }
 
 impl<'a> Survey<'a> {
@@ -209,6 +215,7 @@ impl<'a> Survey<'a> {
             Selection::Field(field) => {
                 let field = &field.node;
                 self.introspects |= matches!(field.name.node.as_str(), "__schema" | "__type");
+                self.nests_variables |= field.arguments.iter().any(|(_, value)| nests_variables(&value.node));
                 let inner = self.selection_set(&field.selection_set.node, within)?.named(&field.directives);
                 let aliases = usize::from(field.alias.is_some());
                 Part {
@@ -257,6 +264,16 @@ fn tokens_of(value: &Value) -> usize {
             values.values().fold(1, |tokens, value| tokens.saturating_add(1 + tokens_of(value)))
         }
         _ => 1,
+    }
+}
+
+/// Whether a value is no variable and has one within.
+fn nests_variables(value: &Value) -> bool {
+    let is_or_nests = |value: &Value| matches!(value, Value::Variable(_)) || nests_variables(value);
+    match value {
+        Value::List(values) => values.iter().any(is_or_nests),
+        Value::Object(values) => values.values().any(is_or_nests),
+        _ => false,
     }
 }
 
@@ -387,6 +404,24 @@ mod tests {
             "{ a } fragment A on T { ...A }",
         ] {
             assert!(matches!(measure(document), Err(SizeError::FragmentCycle(_))), "{document}");
+        }
+    }
+
+    #[test]
+    fn variables_within_lists_and_objects_are_told_from_those_that_stand_alone() {
+        let nests =
+            |text: &str| LIMITS.measure(&parse_query(text).unwrap(), text.len()).unwrap().nests_variables;
+        for alone in ["query($a: A) { f(a: $a, b: [1], c: { d: 2 }) }", "{ f(a: [[1]]) }"] {
+            assert!(!nests(alone), "{alone}");
+        }
+        for within in [
+            "query($a: A) { f(a: [$a]) }",
+            "query($a: A) { f(a: { b: $a }) }",
+            "query($a: A) { f { g(a: { b: [{ c: $a }] }) } }",
+            "query($a: A) { f { ...F } } fragment F on T { g(a: [$a]) }",
+            "query($a: A) { f { ... on T { g(a: [$a]) } } }",
+        ] {
+            assert!(nests(within), "{within}");
         }
     }
 }

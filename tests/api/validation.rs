@@ -53,6 +53,8 @@ async fn variables_that_do_not_fit_are_refused_as_at_first() {
         ("first", json!(1_000_000)),
         ("model", json!("V9")),
         ("model", json!(2)),
+        ("first", json!(null)),
+        ("model", json!(null)),
         ("with", json!("true")),
         ("with", json!(1)),
     ] {
@@ -98,4 +100,13 @@ async fn what_did_not_fit_beside_what_does_is_refused_each_time() {
     let first = send("Good").await;
     assert_eq!(first.code, "GRAPHQL_VALIDATION_FAILED");
     assert_eq!([send("Good").await, send("Bad").await], [send("Bad").await, first]);
+}
+
+#[tokio::test]
+async fn a_variable_within_an_input_is_refused_as_at_first() {
+    let within = "mutation Like($id: ID) { likePost(input: { postId: $id }) { like { id } } }";
+    let fitting = json!({ "id": "POST" });
+    for wrong in [json!({ "id": null }), json!({}), json!({ "id": {} })] {
+        assert_refused_alike(within, fitting.clone(), wrong).await;
+    }
 }
