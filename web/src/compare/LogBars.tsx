@@ -51,7 +51,7 @@ export function LogBars({ title, bars, markName, isEstimated, format }: {
                 </span>
                 <span className="value">{format(value)}</span>
               </td>
-              {markName !== null && <td className="mark-value">{mark === undefined ? "" : format(mark)}</td>}
+              {markName !== null && <td className="unseen">{mark === undefined ? "" : format(mark)}</td>}
             </tr>
           ))}
         </tbody>
