@@ -21,6 +21,7 @@ pub mod copy;
 pub mod graphql;
 pub mod http;
 pub mod lifecycle;
+pub mod private_files;
 pub mod span;
 pub mod store;
 pub mod telemetry;

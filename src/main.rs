@@ -4,11 +4,14 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use onehop::cli::{Cli, Exit};
+use onehop::private_files::set_umask;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // Before anything makes a file or a thread.
+    set_umask();
     let cli = Cli::parse();
     if let Err(reason) = cli.log.start() {
         eprintln!("error: {reason}");

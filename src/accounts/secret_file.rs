@@ -7,6 +7,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::secret::{SECRET_BYTES_MIN, Secrets, SecretsError, SigningSecret};
+use crate::private_files::{self, SharedFile};
 
 /// The most bytes that are read: a list of the longest secrets fits.
 const FILE_BYTES_MAX: u64 = 64 * 1024;
@@ -20,7 +21,7 @@ const NEXT: &str = "next";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecretFile {
     path: PathBuf,
-    /// Whether it is ours: others may not read it, and no line break is at its end.
+    /// Whether the program has made it: then no line break is at its end.
     is_ours: bool,
 }
 
@@ -31,8 +32,7 @@ impl SecretFile {
         Self { path: data_directory.join(DIRECTORY).join(FILE), is_ours: true }
     }
 
-    /// One that the operator gives. Its mode is its owner's business: orchestrators mount secrets readable by the
-    /// container's group.
+    /// One that the operator gives.
     #[must_use]
     pub fn given(path: &Path) -> Self {
         Self { path: path.to_owned(), is_ours: false }
@@ -50,9 +50,7 @@ impl SecretFile {
     pub fn read(&self) -> Result<Secrets, SecretFault> {
         let path = &self.path;
         let file = File::open(path).map_err(SecretFault::io("open", path))?;
-        if self.is_ours {
-            refuse_open_mode(&file, path)?;
-        }
+        private_files::check_private(&file, path).map_err(SecretFault::io("look at", path))??;
         let mut bytes = Vec::with_capacity(SECRET_BYTES_MIN);
         file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).map_err(SecretFault::io("read", path))?;
         if !self.is_ours {
@@ -122,7 +120,7 @@ impl SecretFile {
         getrandom::fill(&mut suffix).map_err(SecretFault::Randomness)?;
         let temporary = directory.join(format!("{FILE}.{:016x}", u64::from_le_bytes(suffix)));
 
-        private_directory(directory).map_err(SecretFault::io("make", directory))?;
+        private_files::make_directory(directory).map_err(SecretFault::io("make", directory))?;
         write_private(&temporary, secret.as_bytes()).map_err(SecretFault::io("write", &temporary))?;
         publish(&temporary, path).map_err(SecretFault::io("make", path))?;
         self.sync_directory()
@@ -140,8 +138,8 @@ pub enum SecretFault {
     Io { action: &'static str, path: PathBuf, source: io::Error },
     #[error("{}: {source}", path.display())]
     Content { path: PathBuf, source: SecretsError },
-    #[error("{} may be read by others (mode {mode:04o}): set it to 0600, or delete it to have a new one", path.display())]
-    Open { path: PathBuf, mode: u32 },
+    #[error(transparent)]
+    Shared(#[from] SharedFile),
     #[error("another command is changing the secrets, or was ended while it did: then delete {}", next.display())]
     Changing { next: PathBuf },
     #[error("the system gave no random bytes")]
@@ -169,32 +167,8 @@ fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-#[cfg(unix)]
-fn refuse_open_mode(file: &File, path: &Path) -> Result<(), SecretFault> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let mode = file.metadata().map_err(SecretFault::io("look at", path))?.permissions().mode() & 0o7777;
-    if mode & 0o077 == 0 { Ok(()) } else { Err(SecretFault::Open { path: path.to_owned(), mode }) }
-}
-
-#[cfg(not(unix))]
-fn refuse_open_mode(_file: &File, _path: &Path) -> Result<(), SecretFault> {
-    Ok(())
-}
-
-fn private_directory(directory: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(directory)
-}
-
 fn new_private(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    private_files::file_options().write(true).create_new(true).open(path)
 }
 
 fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -213,14 +187,8 @@ fn publish(temporary: &Path, path: &Path) -> io::Result<()> {
     }
 }
 
-#[cfg(unix)]
 fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
-}
-
-#[cfg(not(unix))]
-fn sync_directory(_directory: &Path) -> io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]
@@ -257,7 +225,6 @@ mod tests {
         assert_eq!(left(&data), 1, "no temporary file is left");
     }
 
-    #[cfg(unix)]
     #[test]
     fn only_the_owner_may_read_the_file_and_its_directory() {
         use std::os::unix::fs::PermissionsExt as _;
@@ -272,7 +239,6 @@ mod tests {
         }
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_file_that_others_may_read_is_refused() {
         use std::os::unix::fs::PermissionsExt as _;
@@ -280,16 +246,19 @@ mod tests {
         read_or_create(&data).unwrap();
         let path = data.path().join(DIRECTORY).join(FILE);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-        let refused = read_or_create(&data).unwrap_err();
-        assert!(matches!(refused, SecretFault::Open { mode: 0o640, .. }));
-        assert!(refused.to_string().contains("(mode 0640): set it to 0600"), "{refused}");
+        for file in [SecretFile::in_directory(data.path()), SecretFile::given(&path)] {
+            let refused = file.read_or_create().unwrap_err();
+            assert!(matches!(&refused, SecretFault::Shared(shared) if shared.mode == 0o640), "{refused:?}");
+            let command = format!("(mode 0640): run `chmod 600 {}`", path.display());
+            assert!(refused.to_string().contains(&command), "{refused}");
+        }
     }
 
     #[test]
     fn a_file_that_is_too_short_is_refused_and_kept() {
         let data = tempfile::tempdir().unwrap();
         let directory = data.path().join(DIRECTORY);
-        private_directory(&directory).unwrap();
+        private_files::make_directory(&directory).unwrap();
         write_private(&directory.join(FILE), b"too short").unwrap();
         let refused = read_or_create(&data).unwrap_err();
         let length = SecretsError::Length(SecretLengthError { actual: 9 });

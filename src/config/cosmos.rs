@@ -2,6 +2,8 @@
 //! a file or from the environment and never from the command line, where every process of the machine could read it.
 
 use std::fmt;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,6 +12,7 @@ use clap::{ArgAction, Args, ValueEnum};
 
 use super::SettingError;
 use super::environment::Environment;
+use crate::private_files::check_private;
 use crate::store::cosmos;
 
 /// The environment variable that holds an account key.
@@ -228,10 +231,16 @@ impl fmt::Debug for AccountKey {
 }
 
 /// The kind of the error only: its text could quote the file.
-fn read_key(file: &Path) -> Result<String, SettingError> {
-    std::fs::read_to_string(file).map_err(|error| {
-        SettingError::new(format!("--cosmos-key-file {} cannot be read: {}", file.display(), error.kind()))
-    })
+fn read_key(path: &Path) -> Result<String, SettingError> {
+    let unreadable = |error: io::Error| {
+        SettingError::new(format!("--cosmos-key-file {} cannot be read: {}", path.display(), error.kind()))
+    };
+    let mut file = File::open(path).map_err(unreadable)?;
+    let checked = check_private(&file, path).map_err(unreadable)?;
+    checked.map_err(|shared| SettingError::new(format!("--cosmos-key-file: {shared}")))?;
+    let mut text = String::new();
+    file.read_to_string(&mut text).map_err(unreadable)?;
+    Ok(text)
 }
 
 /// A key or a token that travels over plain HTTP is everybody's, so that is for this machine only.

@@ -15,6 +15,20 @@ pub fn onehop(arguments: &[&str]) -> Command {
     command
 }
 
+/// The same command under another umask.
+pub fn under_umask(umask: &str, command: &Command) -> Command {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("umask {umask} && exec \"$0\" \"$@\"")]).arg(command.get_program());
+    shell.args(command.get_args()).stdin(Stdio::null());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    shell
+}
+
 /// Runs the program to its end, beside the async threads.
 pub async fn run(arguments: &[&str]) -> Output {
     let mut command = onehop(arguments);
@@ -41,7 +55,11 @@ impl Serving {
     /// Starts it on a free port and waits for its ready line.
     pub fn start(data: &Path, arguments: &[&str]) -> Self {
         let fixed = ["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap()];
-        let mut command = onehop(&[&fixed[..], arguments].concat());
+        Self::start_as(onehop(&[&fixed[..], arguments].concat()))
+    }
+
+    /// Starts it by this command, and waits for its ready line.
+    pub fn start_as(mut command: Command) -> Self {
         let mut log = tempfile::tempfile().unwrap();
         let stderr = log.try_clone().unwrap();
         let mut child = command.stdout(Stdio::piped()).stderr(stderr).spawn().unwrap();

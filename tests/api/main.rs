@@ -31,6 +31,7 @@ mod compare_account;
 mod control;
 mod entity_tags;
 mod errors;
+mod file_modes;
 mod full_disk;
 mod idempotency;
 mod introspection;

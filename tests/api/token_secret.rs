@@ -1,5 +1,6 @@
 //! Secrets of access tokens that change: who is signed in stays so, and nothing secret is printed.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use base64::Engine as _;
@@ -118,6 +119,7 @@ async fn a_file_that_was_given_is_rotated_in_its_place() {
     let data = directory.path().join("data");
     let file = directory.path().join("secret");
     std::fs::write(&file, "thirty-two bytes or more, as RFC 7518 has it\n").unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
     let given = ["--token-secret-file", file.to_str().unwrap()];
     let serving = Serving::start(&data, &given);
     let of_old = token(&serving, "createUser").await;

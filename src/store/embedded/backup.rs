@@ -12,6 +12,7 @@ use super::engine::{Space, View};
 use super::opened::{EngineSizes, Opened};
 use super::writer::META_SEQUENCE;
 use super::{EmbeddedStore, keys};
+use crate::private_files;
 use crate::store::{Fault, format_timestamp};
 
 /// Bytes of the block cache of an engine that is only written to.
@@ -162,7 +163,7 @@ pub fn restore(
 
 /// Copies a directory with what is in it, onto the disk. `false` when it was not to go on.
 fn copy_files(from: &Path, to: &Path, keep_going: &mut dyn FnMut(u64) -> bool) -> std::io::Result<bool> {
-    fs::create_dir_all(to)?;
+    private_files::make_directory(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let target = to.join(entry.file_name());

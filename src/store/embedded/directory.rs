@@ -1,12 +1,13 @@
 //! The data directory: one process at a time, and a format that this program understands.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
 use super::backup::{BackupError, BackupNote};
+use crate::private_files;
 
 /// The format of the data directory that this program reads and writes.
 pub(super) const FORMAT_VERSION: u32 = 1;
@@ -68,12 +69,12 @@ pub(super) struct Directory {
 }
 
 impl Directory {
-    /// Makes the directory where it is missing, locks it and checks its format.
+    /// Makes the directory where it is missing, locks it, checks its format, and takes other users' permissions away.
     pub(super) fn open(path: &Path) -> Result<Self, OpenError> {
         let io = |source| OpenError::Io { path: path.to_owned(), source };
-        fs::create_dir_all(path).map_err(io)?;
+        private_files::make_directory(path).map_err(io)?;
         let lock_path = path.join(LOCK_FILE);
-        let mut lock = OpenOptions::new()
+        let mut lock = private_files::file_options()
             .read(true)
             .write(true)
             .create(true)
@@ -90,6 +91,7 @@ impl Directory {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(io(error)),
             _ => {}
         }
+        mend_permissions(path).map_err(io)?;
         Ok(Self { path: path.to_owned(), _lock: lock })
     }
 
@@ -102,6 +104,19 @@ impl Directory {
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Takes other users' permissions away from what the store keeps in a data directory. The token secret is not among it: one
+/// that others can read is refused and not mended in silence.
+fn mend_permissions(path: &Path) -> std::io::Result<()> {
+    for name in [LOCK_FILE, FORMAT_FILE, BACKUP_FILE, ENGINE_DIRECTORY] {
+        private_files::mend_tree(&path.join(name))?;
+    }
+    Ok(())
+}
+
+fn new_file(path: &Path) -> std::io::Result<File> {
+    private_files::file_options().write(true).create_new(true).open(path)
 }
 
 /// Where the storage engine keeps its files in a data directory.
@@ -156,7 +171,7 @@ fn check_finished(path: &Path) -> Result<(), OpenError> {
 /// There is something in it.
 pub(super) fn make_empty(path: &Path) -> Result<(), BackupError> {
     let io = |source| BackupError::Io { path: path.to_owned(), source };
-    fs::create_dir_all(path).map_err(io)?;
+    private_files::make_directory(path).map_err(io)?;
     match fs::read_dir(path).map_err(io)?.next() {
         None => Ok(()),
         Some(_) => Err(BackupError::NotEmpty(path.to_owned())),
@@ -165,17 +180,18 @@ pub(super) fn make_empty(path: &Path) -> Result<(), BackupError> {
 
 /// Marks a directory as unfinished, on the disk, before anything else is in it.
 pub(super) fn mark_unfinished(path: &Path) -> std::io::Result<()> {
-    File::create_new(path.join(UNFINISHED_FILE))?.sync_all()?;
+    new_file(&path.join(UNFINISHED_FILE))?.sync_all()?;
     sync_directory(path)
 }
 
 /// Makes a data directory of one that holds all there has to be, and a backup where there is a note. The mark goes last.
 pub(super) fn finish(path: &Path, note: Option<&BackupNote>) -> std::io::Result<()> {
     if let Some(note) = note {
-        let mut file = File::create_new(path.join(BACKUP_FILE))?;
+        let mut file = new_file(&path.join(BACKUP_FILE))?;
         file.write_all(&serde_json::to_vec_pretty(note)?)?;
         file.sync_all()?;
     }
+    mend_permissions(path)?;
     sync_directory(&engine_path(path))?;
     write_format(path)?;
     fs::remove_file(path.join(UNFINISHED_FILE))?;
@@ -210,7 +226,7 @@ fn check_format(path: &Path) -> Result<(), OpenError> {
 /// Writes the format file under another name first: a crash leaves none, or a whole one.
 fn write_format(path: &Path) -> std::io::Result<()> {
     let unfinished = path.join(FORMAT_FILE_UNFINISHED);
-    let mut file = File::create(&unfinished)?;
+    let mut file = private_files::file_options().write(true).create(true).truncate(true).open(&unfinished)?;
     writeln!(file, "{FORMAT_VERSION}")?;
     file.sync_all()?;
     fs::rename(&unfinished, path.join(FORMAT_FILE))?;

@@ -9,6 +9,7 @@ use fjall::config::{CompressionPolicy, FilterPolicy};
 use fjall::{AbstractTree as _, CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
 use super::engine::Space;
+use crate::private_files;
 
 /// The most that journals may take before they are flushed: a short journal keeps reopening short.
 const JOURNAL_BYTES_MAX: u64 = 128 * 1024 * 1024;
@@ -57,6 +58,7 @@ pub(super) struct Opened {
 impl Opened {
     pub(super) fn open(path: &Path, sizes: EngineSizes) -> Result<Self, fjall::Error> {
         clear_unfinished(path)?;
+        private_files::make_directory(path)?;
         let database = Database::builder(path)
             .cache_size(sizes.cache_bytes)
             .max_journaling_size(JOURNAL_BYTES_MAX)
