@@ -30,7 +30,7 @@ use crate::config::{Member, StoreChoice};
 use crate::lifecycle::Tasks;
 use crate::store::cosmos::{Consistency, CosmosStore};
 use crate::store::embedded::EmbeddedStore;
-use crate::store::{Clock, ContainerSpec, Fault, Observed, Store, StoreObserver, SystemClock};
+use crate::store::{Clock, ContainerSpec, Fault, Ledger, Observed, Store, StoreObserver, SystemClock};
 use crate::telemetry::{EmbeddedGauges, PartitionLoads};
 
 /// How long commands that are under way have when the process stops.
@@ -318,7 +318,7 @@ impl App {
                     types: None,
                     limit: 1,
                 };
-                if self.recent.pending_changes(&request, 1).await?.0 > 0 {
+                if self.recent.pending_changes(&request, 1, &Ledger::new()).await?.0 > 0 {
                     return Ok(false);
                 }
             }

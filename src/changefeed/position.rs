@@ -170,7 +170,7 @@ impl Instance {
                 _ => false,
             };
             let feed = RangeFeed { runner: Arc::clone(runner), range: item.range.clone() };
-            if is_past || feed.pending(at.as_ref(), 1).await?.0 == 0 {
+            if is_past || feed.pending(at.as_ref(), 1, &Ledger::new()).await?.0 == 0 {
                 passed.insert(item.id.clone());
             } else {
                 all = false;

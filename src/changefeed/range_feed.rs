@@ -25,8 +25,9 @@ impl RangeFeed {
         &self,
         position: Option<&Continuation>,
         at_most: u64,
+        ledger: &Ledger,
     ) -> Result<(u64, Option<i64>), Fault> {
-        self.runner.host.store.pending_changes(&self.request(position), at_most).await
+        self.runner.host.store.pending_changes(&self.request(position), at_most, ledger).await
     }
 
     /// What the range was split into by now, if it was.

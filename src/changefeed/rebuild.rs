@@ -66,7 +66,7 @@ impl Processor {
             ranges.into_iter().map(|range| RangeFeed { runner: Arc::clone(runner), range }).collect();
         let mut total = 0;
         for feed in &feeds {
-            total += feed.pending(None, TOTAL_COUNT_MAX).await?.0;
+            total += feed.pending(None, TOTAL_COUNT_MAX, &Ledger::new()).await?.0;
         }
         let done = AtomicU64::new(0);
         let report = |changes: usize| {

@@ -157,7 +157,7 @@ impl Instance {
         for KnownLease { runner, item } in self.known().iter() {
             if self.held.get(&item.id).is_none() {
                 let feed = RangeFeed { runner: Arc::clone(runner), range: item.range.clone() };
-                if feed.pending(item.continuation.as_ref(), 1).await?.0 > 0 {
+                if feed.pending(item.continuation.as_ref(), 1, &Ledger::new()).await?.0 > 0 {
                     return Ok(false);
                 }
             }
@@ -178,7 +178,7 @@ impl Instance {
             return Ok(counted);
         }
         let feed = RangeFeed { runner: Arc::clone(runner), range: item.range.clone() };
-        let counted = feed.pending(position.as_ref(), PENDING_COUNT_MAX).await?;
+        let counted = feed.pending(position.as_ref(), PENDING_COUNT_MAX, &Ledger::new()).await?;
         if cached {
             let until_ms = now_ms.saturating_add(milliseconds(self.host.settings.pending_cache));
             self.pending.keep(&item.id, Counted { position, counted, until_ms });

@@ -194,8 +194,9 @@ impl Store for Metered {
         &self,
         request: &FeedRequest<'_>,
         at_most: u64,
+        ledger: &Ledger,
     ) -> Result<(u64, Option<i64>), Fault> {
-        self.store.pending_changes(request, at_most).await
+        self.store.pending_changes(request, at_most, ledger).await
     }
 
     fn change_signal(&self, container: ContainerName) -> Option<watch::Receiver<u64>> {

@@ -129,11 +129,12 @@ pub trait Store: Send + Sync + 'static {
     }
 
     /// How many changes of a range lie after a continuation, counted up to `at_most`, and when the oldest of
-    /// them was written (Unix ms).
+    /// them was written (Unix ms). Charged as a read of the change feed.
     async fn pending_changes(
         &self,
         request: &FeedRequest<'_>,
         at_most: u64,
+        ledger: &Ledger,
     ) -> Result<(u64, Option<i64>), Fault>;
 
     /// Whether what was read may have been written since; `None` where other processes write as well.

@@ -210,8 +210,9 @@ impl Store for Observed {
         &self,
         request: &FeedRequest<'_>,
         at_most: u64,
+        ledger: &Ledger,
     ) -> Result<(u64, Option<i64>), Fault> {
-        self.store.pending_changes(request, at_most).await
+        self.store.pending_changes(request, at_most, ledger).await
     }
 
     fn write_marks(&self) -> Option<&WriteMarks> {

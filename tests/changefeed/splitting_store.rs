@@ -276,6 +276,7 @@ impl Store for SplittingStore {
         &self,
         request: &FeedRequest<'_>,
         at_most: u64,
+        ledger: &Ledger,
     ) -> Result<(u64, Option<i64>), Fault> {
         self.counts.fetch_add(1, Ordering::SeqCst);
         let positions = positions(request.continuation)?;
@@ -287,7 +288,7 @@ impl Store for SplittingStore {
                 continuation: positions.get(&partition),
                 ..*request
             };
-            let (changes, oldest) = self.inner.pending_changes(&request, at_most).await?;
+            let (changes, oldest) = self.inner.pending_changes(&request, at_most, ledger).await?;
             count += changes;
             oldest_ms = oldest_ms.into_iter().chain(oldest).min();
         }

@@ -228,8 +228,9 @@ impl Store for Meddler {
         &self,
         request: &FeedRequest<'_>,
         at_most: u64,
+        ledger: &Ledger,
     ) -> Result<(u64, Option<i64>), Fault> {
-        self.inner.pending_changes(request, at_most).await
+        self.inner.pending_changes(request, at_most, ledger).await
     }
 
     fn change_signal(&self, container: ContainerName) -> Option<watch::Receiver<u64>> {

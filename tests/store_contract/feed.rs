@@ -254,7 +254,7 @@ pub async fn pending_changes_are_counted_from_a_continuation(subject: Subject) {
     let start = subject.feed_page(&range, None, 1).await.continuation;
     let pending = async |continuation: Option<&Continuation>, types: Option<&[&str]>, at_most| {
         let request = FeedRequest { container: THINGS, range: &range, continuation, types, limit: 1 };
-        subject.store.pending_changes(&request, at_most).await.expect("a count")
+        subject.store.pending_changes(&request, at_most, &subject.ledger).await.expect("a count")
     };
     assert_eq!(pending(Some(&start), None, 10).await, (0, None));
     for number in 1..=4 {

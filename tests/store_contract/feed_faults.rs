@@ -8,7 +8,7 @@ async fn assert_refused(subject: &Subject, range: &FeedRange, continuation: Opti
     let request = FeedRequest { container: THINGS, range, continuation, types: None, limit: 10 };
     let fault = subject.store.read_change_feed(&request, &subject.ledger).await.expect_err("refused");
     assert_eq!(fault.kind, FaultKind::InvalidContinuation, "{range:?} {continuation:?}");
-    let fault = subject.store.pending_changes(&request, 10).await.expect_err("refused");
+    let fault = subject.store.pending_changes(&request, 10, &subject.ledger).await.expect_err("refused");
     assert_eq!(fault.kind, FaultKind::InvalidContinuation, "{range:?} {continuation:?}");
 }
 

@@ -148,15 +148,29 @@ impl CosmosStore {
         container: &Container,
         request: &FeedRequest<'_>,
         at_most: u64,
+        ledger: &Ledger,
+    ) -> Result<(u64, Option<i64>), Fault> {
+        let mut charge = RequestCharge::default();
+        let counted = self.count_by_reading(container, request, at_most, &mut charge).await;
+        let items = counted.as_ref().map_or(0, |(pending, _)| usize::try_from(*pending).unwrap_or(usize::MAX));
+        ledger.record(container.record(OperationKind::ChangeFeed, items, charge, 1));
+        counted
+    }
+
+    async fn count_by_reading(
+        &self,
+        container: &Container,
+        request: &FeedRequest<'_>,
+        at_most: u64,
+        charge: &mut RequestCharge,
     ) -> Result<(u64, Option<i64>), Fault> {
         let (mut pending, mut oldest_ms) = (0, None);
         let mut position = request.continuation.cloned();
         let limit = usize::try_from(at_most).unwrap_or(usize::MAX).clamp(1, PENDING_PAGE_ITEMS);
         while pending < at_most {
             let request = FeedRequest { continuation: position.as_ref(), limit, ..*request };
-            let Looked { changes, continuation, drained } = self
-                .look(container, &request, ChangeFeedStartFrom::Beginning, &mut RequestCharge::default())
-                .await?;
+            let Looked { changes, continuation, drained } =
+                self.look(container, &request, ChangeFeedStartFrom::Beginning, charge).await?;
             pending += changes.len() as u64;
             let oldest_here_ms = changes.iter().map(|change| change.item.timestamp_ms).min();
             oldest_ms = [oldest_ms, oldest_here_ms].into_iter().flatten().min();

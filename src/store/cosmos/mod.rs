@@ -316,9 +316,10 @@ impl Store for CosmosStore {
         &self,
         request: &FeedRequest<'_>,
         at_most: u64,
+        ledger: &Ledger,
     ) -> Result<(u64, Option<i64>), Fault> {
         let container = self.container(request.container)?;
-        self.count_pending(container, request, at_most).await
+        self.count_pending(container, request, at_most, ledger).await
     }
 
     /// Writes of this process. Others write, too: a reader has to poll beside it.

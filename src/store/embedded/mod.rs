@@ -403,10 +403,16 @@ impl Store for EmbeddedStore {
         &self,
         request: &FeedRequest<'_>,
         at_most: u64,
+        ledger: &Ledger,
     ) -> Result<(u64, Option<i64>), Fault> {
         let id = self.container(request.container)?.id;
         let physical = feed::parse_range(request.range, self.partitions)?;
-        feed::pending(&self.engine, id, physical, request, at_most)
+        let pending = feed::pending(&self.engine, id, physical, request, at_most)?;
+        let items = usize::try_from(pending.0).unwrap_or(usize::MAX);
+        let charge = charges::change_feed(items, 0);
+        let told = u32::try_from(items).unwrap_or(u32::MAX);
+        record(ledger, request.container, OperationKind::ChangeFeed, told, 1, charge);
+        Ok(pending)
     }
 
     fn change_signal(&self, container: ContainerName) -> Option<watch::Receiver<u64>> {
