@@ -22,6 +22,7 @@ pub mod graphql;
 pub mod http;
 pub mod lifecycle;
 pub mod private_files;
+pub mod sealed;
 pub mod span;
 pub mod store;
 pub mod telemetry;

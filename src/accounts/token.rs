@@ -9,6 +9,7 @@ use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 
 use super::secret::{KeyId, Secrets, SigningSecret};
+use crate::sealed::Sealer;
 
 /// The `iss` claim of Onehop's own tokens.
 pub const ISSUER: &str = "onehop";
@@ -70,6 +71,7 @@ pub struct IssueFault(#[source] jsonwebtoken::errors::Error);
 #[derive(Clone)]
 pub struct Tokens {
     keys: Arc<RwLock<Arc<Keys>>>,
+    sealer: Sealer,
     lifetime: Duration,
 }
 
@@ -112,7 +114,14 @@ impl Tokens {
     pub fn new(secrets: impl Into<Secrets>, lifetime: Duration) -> Self {
         let secrets = secrets.into();
         let keys = Keys::of(&secrets, secrets.signing());
-        Self { keys: Arc::new(RwLock::new(Arc::new(keys))), lifetime }
+        let sealer = Sealer::of(secrets.iter().map(SigningSecret::as_bytes));
+        Self { keys: Arc::new(RwLock::new(Arc::new(keys))), sealer, lifetime }
+    }
+
+    /// Seals what clients hold for the server, under the same secrets: every process that verifies these tokens opens it.
+    #[must_use]
+    pub fn sealer(&self) -> Sealer {
+        self.sealer.clone()
     }
 
     /// Verifies with these secrets from now on, and says whether anything changed. One that was not among them before
@@ -130,6 +139,8 @@ impl Tokens {
             && keys.ids().eq(secrets.iter().map(SigningSecret::id).collect::<Vec<_>>().iter());
         if !is_same {
             *keys = Arc::new(Keys::of(secrets, signing));
+            let others = secrets.iter().filter(|secret| secret.id() != signing.id());
+            self.sealer.replace(std::iter::once(signing).chain(others).map(SigningSecret::as_bytes));
         }
         !is_same
     }
