@@ -1,12 +1,16 @@
 //! Accounts: what a person may be called, how they prove who they are, and the tokens that say so afterwards.
 //! It knows no store, no GraphQL and no HTTP server: accounts are kept by the commands of the domain.
 //!
-//! In reading order: [`username`] and [`password`] judge what people type; [`attempts`] says how often they may; [`secret`], [`secret_file`],
+//! In reading order: [`username`] and [`password`] judge what people type; [`attempts`] limits how often they may, by
+//! [`networks`] and [`known_networks`], and [`hashing_queue`] in which order passwords are hashed; [`secret`], [`secret_file`],
 //! [`rotation`] and [`token`] make and
 //! verify Onehop's own access tokens; [`oidc`] verifies those of an OpenID Connect provider; [`Authenticator`]
 //! takes whatever a request carries.
 
 pub mod attempts;
+pub mod hashing_queue;
+pub mod known_networks;
+pub mod networks;
 pub mod oidc;
 pub mod password;
 pub mod rotation;

@@ -1,6 +1,6 @@
-//! Passwords: their rules, and hashing them with Argon2id off the async threads. At most a named number of hashes
-//! is computed and awaited at once, so that a burst of sign-ins takes neither all memory nor all processors.
-//! Whose password it is, and where its hash is kept, is unknown here.
+//! Passwords: their rules, and hashing them with Argon2id off the async threads. [`hashing_queue`](super::hashing_queue)
+//! bounds how many hashes are computed and awaited at once, so that a burst of sign-ins takes neither all memory nor all
+//! processors. Whose password it is, and where its hash is kept, is unknown here.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +10,10 @@ use argon2::password_hash::phc::{Output, ParamsString, PasswordHash as PhcString
 use argon2::password_hash::{Error as PhcError, PasswordHasher as _, PasswordVerifier as _};
 use argon2::{ARGON2ID_IDENT, Algorithm, Argon2, Params, Version};
 use icu_normalizer::ComposingNormalizerBorrowed;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
+
+use super::hashing_queue::{Busy, HashingCaller, HashingQueue, Permit};
+
+pub use super::hashing_queue::HashingLimits;
 
 /// The fewest characters of a password, counted as Unicode scalar values after NFC.
 pub const PASSWORD_CHARS_MIN: usize = 10;
@@ -107,22 +110,6 @@ impl HashingCost {
     pub const CHEAP: Self = Self { memory_kib: 8, passes: 1, lanes: 1 };
 }
 
-/// How many hashes there may be at one time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HashingLimits {
-    /// Computed at once; each takes a blocking thread and the memory of its cost.
-    pub at_once: usize,
-    /// Waiting for their turn; beyond it callers get [`HashingError::Busy`].
-    pub waiting_max: usize,
-}
-
-impl Default for HashingLimits {
-    /// Two at once take 38 MiB at [`HashingCost::OWASP`]; 64 waiting take about a second.
-    fn default() -> Self {
-        Self { at_once: 2, waiting_max: 64 }
-    }
-}
-
 #[derive(Debug, thiserror::Error)]
 pub enum HashingError {
     /// Too many are waiting already; later there may be room.
@@ -142,8 +129,6 @@ pub enum HashingFault {
     Argon2(#[source] PhcError),
     #[error("the hashing task ended early")]
     Task(#[source] tokio::task::JoinError),
-    #[error("password hashing is shut down")]
-    ShutDown,
 }
 
 /// Hashes passwords and compares them. Cheap to clone; clones share the limits.
@@ -152,8 +137,7 @@ pub struct PasswordHasher {
     argon2: Argon2<'static>,
     /// Compared against when there is no such user: same cost, random output, so no password matches it.
     decoy: PasswordHash,
-    admitted: Arc<Semaphore>,
-    running: Arc<Semaphore>,
+    queue: HashingQueue,
     comparisons: Arc<AtomicU64>,
 }
 
@@ -167,17 +151,28 @@ impl PasswordHasher {
         Ok(Self {
             argon2: Argon2::new(Algorithm::Argon2id, Version::V0x13, params),
             decoy,
-            admitted: Arc::new(Semaphore::new(limits.at_once + limits.waiting_max)),
-            running: Arc::new(Semaphore::new(limits.at_once)),
+            queue: HashingQueue::new(limits),
             comparisons: Arc::default(),
         })
     }
 
+    /// Hashes a password for nobody in particular.
+    ///
     /// # Errors
-    /// [`HashingError::Busy`] at once when too many wait; a fault otherwise.
+    /// As [`hash_for`](Self::hash_for).
     pub async fn hash(&self, password: Password) -> Result<PasswordHash, HashingError> {
+        self.hash_for(HashingCaller::default(), password).await
+    }
+
+    /// # Errors
+    /// [`HashingError::Busy`] when too many wait; a fault otherwise.
+    pub async fn hash_for(
+        &self,
+        caller: HashingCaller,
+        password: Password,
+    ) -> Result<PasswordHash, HashingError> {
         let argon2 = self.argon2.clone();
-        self.off_the_async_threads(move || {
+        self.off_the_async_threads(caller, move || {
             let salt: [u8; SALT_BYTES] = random_bytes()?;
             let hash = argon2.hash_password_with_salt(password.0.as_bytes(), &salt);
             Ok(PasswordHash(hash.map_err(HashingFault::Argon2)?))
@@ -189,16 +184,29 @@ impl PasswordHasher {
     /// after the same work, so that the time taken does not tell which names exist.
     ///
     /// # Errors
-    /// [`HashingError::Busy`] at once when too many wait; a fault otherwise.
+    /// As [`verify_for`](Self::verify_for).
     pub async fn verify(
         &self,
+        password: Password,
+        stored: Option<PasswordHash>,
+    ) -> Result<bool, HashingError> {
+        self.verify_for(HashingCaller::default(), password, stored).await
+    }
+
+    /// As [`verify`](Self::verify), in the lane and the turn of this caller.
+    ///
+    /// # Errors
+    /// [`HashingError::Busy`] when too many wait; a fault otherwise.
+    pub async fn verify_for(
+        &self,
+        caller: HashingCaller,
         password: Password,
         stored: Option<PasswordHash>,
     ) -> Result<bool, HashingError> {
         let (argon2, comparisons) = (self.argon2.clone(), Arc::clone(&self.comparisons));
         let is_known = stored.is_some();
         let expected = stored.unwrap_or_else(|| self.decoy.clone());
-        self.off_the_async_threads(move || {
+        self.off_the_async_threads(caller, move || {
             comparisons.fetch_add(1, Ordering::Relaxed);
             match argon2.verify_password(password.0.as_bytes(), &expected.0) {
                 Ok(()) => Ok(is_known),
@@ -215,26 +223,22 @@ impl PasswordHasher {
         self.comparisons.load(Ordering::Relaxed)
     }
 
-    /// The permits go with the work: a caller who gives up does not make room before the work is done.
+    /// The permit goes with the work: a caller who gives up does not make room before the work is done.
     async fn off_the_async_threads<T: Send + 'static>(
         &self,
+        caller: HashingCaller,
         work: impl FnOnce() -> Result<T, HashingFault> + Send + 'static,
     ) -> Result<T, HashingError> {
-        let permits = self.permits().await?;
+        let permit = self.permit(caller).await?;
         let task = tokio::task::spawn_blocking(move || {
-            let _until_done = permits;
+            let _until_done = permit;
             work()
         });
         Ok(task.await.map_err(HashingFault::Task)??)
     }
 
-    async fn permits(&self) -> Result<[OwnedSemaphorePermit; 2], HashingError> {
-        let admitted = Arc::clone(&self.admitted).try_acquire_owned().map_err(|error| match error {
-            TryAcquireError::NoPermits => HashingError::Busy,
-            TryAcquireError::Closed => HashingFault::ShutDown.into(),
-        })?;
-        let running = Arc::clone(&self.running).acquire_owned().await.map_err(|_| HashingFault::ShutDown)?;
-        Ok([running, admitted])
+    async fn permit(&self, caller: HashingCaller) -> Result<Permit, HashingError> {
+        self.queue.acquire(caller).await.map_err(|Busy| HashingError::Busy)
     }
 }
 
@@ -356,7 +360,7 @@ mod tests {
     async fn too_many_waiting_are_turned_away_at_once() {
         let limits = HashingLimits { at_once: 1, waiting_max: 1 };
         let hasher = PasswordHasher::new(HashingCost::CHEAP, limits).unwrap();
-        let running = hasher.permits().await.unwrap();
+        let running = hasher.permit(HashingCaller::default()).await.unwrap();
         let mut waiting = Box::pin(hasher.hash(password("correct horse battery")));
         assert!(futures::poll!(&mut waiting).is_pending());
         let turned_away = hasher.hash(password("correct horse battery")).await;

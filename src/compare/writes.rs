@@ -7,6 +7,7 @@ use serde_json::json;
 use thiserror::Error;
 use uuid::Uuid;
 
+use crate::accounts::hashing_queue::HashingCaller;
 use crate::blog::commands::{CommandError, Commands, CreateComment, CreatePost, CreateUser, LikePost};
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::ids::{CommentId, IdSource, LikeId, PostId, RandomIds, UserId};
@@ -93,7 +94,12 @@ impl WritePath {
                 Ok(author)
             }
             Self::Commands(commands) => {
-                let input = CreateUser { username, password: PASSWORD.to_owned(), idempotency_key: None };
+                let input = CreateUser {
+                    username,
+                    password: PASSWORD.to_owned(),
+                    idempotency_key: None,
+                    caller: HashingCaller::default(),
+                };
                 let user = commands.create_user(input, ledger).await?;
                 Ok(Author { id: user.id, username: user.username })
             }

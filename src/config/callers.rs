@@ -61,7 +61,8 @@ pub struct CallerSettings {
     )]
     pub caller_burst_seconds: u32,
 
-    /// Attempts to sign in from one address, in a minute; 0 for any number
+    /// Attempts to sign in from one address (an IPv4 address, or a /64 of IPv6) in a minute; a /56 has four times as many,
+    /// a /48 sixteen times; 0 for any number
     #[arg(
         long,
         value_name = "NUMBER",
@@ -71,7 +72,8 @@ pub struct CallerSettings {
     )]
     pub sign_ins_per_address: u32,
 
-    /// Failed attempts at one username, in a minute; 0 for any number. Beyond them each address has one a minute
+    /// Failed attempts at one username, in a minute; 0 for any number. Beyond them each network that signed in at it
+    /// before has one a minute, and all of these together five
     #[arg(
         long,
         value_name = "NUMBER",
@@ -81,7 +83,7 @@ pub struct CallerSettings {
     )]
     pub sign_ins_per_username: u32,
 
-    /// Attempts to sign up from one address, in a minute; 0 for any number
+    /// Attempts to sign up from one address in a minute, and from wider networks as for sign-ins; 0 for any number
     #[arg(
         long,
         value_name = "NUMBER",

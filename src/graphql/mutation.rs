@@ -23,6 +23,7 @@ use super::scope::{self, RequestScope};
 use super::user::User;
 use crate::accounts::Username;
 use crate::accounts::attempts::{Attempt, Attempted};
+use crate::accounts::networks::AttemptOrigin;
 use crate::blog::commands::{
     CommandError, CommentCreated, CommentDeleted, CreateComment, CreatePost, CreateUser, DeleteComment,
     DeletePost, LikePost, PostLiked, SignIn, UnlikePost, UpdatePost, UpdateUser,
@@ -51,7 +52,8 @@ impl Mutation {
         let scope = scope::of(ctx);
         let CreateUserInput { username, password, idempotency_key } = input;
         let attempt = attempt(ctx, Attempted::SignUp, &username)?;
-        let command = CreateUser { username, password, idempotency_key };
+        let caller = attempt.hashing_caller();
+        let command = CreateUser { username, password, idempotency_key, caller };
         let created = scope.services().commands.create_user(command, scope.ledger()).await;
         let user = done(scope, unless_failed(scope, attempt, created))?;
         let access_token = issue_token(scope, user.id)?;
@@ -67,7 +69,7 @@ impl Mutation {
         let scope = scope::of(ctx);
         let SignInInput { username, password } = input;
         let attempt = attempt(ctx, Attempted::SignIn, &username)?;
-        let command = SignIn { username, password };
+        let command = SignIn { username, password, caller: attempt.hashing_caller() };
         let signed_in = scope.services().commands.sign_in(command, scope.ledger()).await;
         let user = done(scope, unless_failed(scope, attempt, signed_in))?;
         let access_token = issue_token(scope, user.id)?;
@@ -195,21 +197,28 @@ impl Mutation {
 /// Counts an attempt to be somebody, from wherever the request comes.
 fn attempt<'a>(ctx: &Context<'a>, attempted: Attempted, username: &str) -> Result<Attempt<'a>> {
     let services = scope::of(ctx).services();
-    let address = ctx.data_opt::<Network>().copied().unwrap_or(Network::Unknown).to_string();
+    let origin = match ctx.data_opt::<Network>() {
+        Some(Network::V4(address)) => AttemptOrigin::v4(address.to_bits()),
+        Some(Network::V6(prefix)) => AttemptOrigin::v6(*prefix),
+        Some(Network::Unknown) | None => AttemptOrigin::default(),
+    };
     let name = Username::parse(username).ok();
     let name = name.as_ref().map(Username::normalized);
-    let begun = services.attempts.begin(attempted, name, &address, services.clock.now_ms());
+    let begun = services.attempts.begin(attempted, name, origin, services.clock.now_ms());
     begun.map_err(|over| errors::too_many_attempts(&over))
 }
 
-/// Forgives an attempt that succeeded, or that nobody could judge.
+/// Ends an attempt that did not fail: it succeeded, or nobody could judge it.
 fn unless_failed<T>(
     scope: &RequestScope,
     attempt: Attempt<'_>,
     outcome: Result<T, CommandError>,
 ) -> Result<T, CommandError> {
-    if !matches!(outcome, Err(CommandError::Rejected(_))) {
-        attempt.forgive(scope.services().clock.now_ms());
+    let now_ms = scope.services().clock.now_ms();
+    match &outcome {
+        Ok(_) => attempt.succeed(now_ms),
+        Err(CommandError::Fault(_)) => attempt.forgive(now_ms),
+        Err(CommandError::Rejected(_)) => {}
     }
     outcome
 }

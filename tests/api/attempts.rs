@@ -80,7 +80,7 @@ async fn many_addresses_that_try_one_name_are_stopped_whether_it_exists_or_not()
     let server = start(AttemptLimits { sign_ins_per_username: 4, ..AttemptLimits::default() }).await;
     server.sign_up("ada").await;
     for username in ["ada", "nobody"] {
-        for address in ["192.0.2.1", "192.0.2.2", "192.0.2.1", "192.0.2.2", "192.0.2.1", "192.0.2.2"] {
+        for address in ["192.0.2.1", "192.0.2.2", "192.0.2.1", "192.0.2.2"] {
             let tried = attempt(&server, "signIn", address, username, WRONG).await;
             assert_eq!(tried.code.as_deref(), Some("UNAUTHENTICATED"), "{username} from {address}");
         }
@@ -96,6 +96,10 @@ async fn many_addresses_that_try_one_name_are_stopped_whether_it_exists_or_not()
 async fn strangers_who_fail_without_end_do_not_keep_the_user_out() {
     let server = start(AttemptLimits { sign_ins_per_username: 4, ..AttemptLimits::default() }).await;
     server.sign_up("ada").await;
+    for home in 0..3 {
+        let known = attempt(&server, "signIn", &format!("203.0.113.{home}"), "ada", PASSWORD).await;
+        assert_eq!(known.code, None, "{}", known.extensions);
+    }
     for round in 0..3 {
         for stranger in 0..8 {
             attempt(&server, "signIn", &format!("198.51.100.{stranger}"), "ada", WRONG).await;
@@ -104,6 +108,35 @@ async fn strangers_who_fail_without_end_do_not_keep_the_user_out() {
         assert_eq!(owner.code, None, "round {round}: {}", owner.extensions);
         let again = attempt(&server, "signIn", &format!("203.0.113.{round}"), "ada", PASSWORD).await;
         assert_eq!(again.code, None, "a success costs nothing");
+    }
+    attempt(&server, "signIn", "192.0.2.77", "ada", PASSWORD).await.assert_limit("sign-ins-per-username");
+}
+
+#[tokio::test]
+async fn one_site_of_ipv6_has_no_more_guesses_than_one_address() {
+    let server = start(AttemptLimits::default()).await;
+    server.sign_up("ada").await;
+    let compared = server.app.passwords.comparisons();
+    let all = (0..400).map(|subnet| {
+        let (server, address) = (&server, format!("2001:db8:0:{subnet:x}::1"));
+        async move { attempt(server, "signIn", &address, "ada", WRONG).await.code }
+    });
+    let codes = futures::future::join_all(all).await;
+    let limited = codes.iter().filter(|code| code.as_deref() == Some("LIMIT_EXCEEDED")).count();
+    assert_eq!((server.app.passwords.comparisons() - compared, limited), (20, 380));
+}
+
+#[tokio::test]
+async fn a_site_of_ipv6_that_tries_many_names_is_stopped() {
+    let server = start(AttemptLimits { sign_ins_per_address: 2, ..AttemptLimits::default() }).await;
+    for (site, step, max) in [("2001:db8:1", 1, 8), ("2001:db8:2", 256, 32)] {
+        let mut taken = 0;
+        for subnet in 0..40 {
+            let address = format!("{site}:{:x}::1", subnet * step);
+            let tried = attempt(&server, "signIn", &address, &format!("nobody{subnet}"), WRONG).await;
+            taken += usize::from(tried.code.as_deref() == Some("UNAUTHENTICATED"));
+        }
+        assert_eq!(taken, max, "{site}");
     }
 }
 
@@ -115,7 +148,7 @@ async fn failures_at_once_are_counted_before_they_have_failed() {
     let compared = server.app.passwords.comparisons();
     let all = (0..30).map(|_| attempt(&server, "signIn", "192.0.2.1", "ada", WRONG));
     futures::future::join_all(all).await;
-    assert_eq!(server.app.passwords.comparisons() - compared, 5, "four, and the one of the address");
+    assert_eq!(server.app.passwords.comparisons() - compared, 4, "the fifth is refused");
 }
 
 #[tokio::test]
@@ -129,7 +162,7 @@ async fn sign_ups_are_counted_by_address_and_at_names_that_are_taken() {
     attempt(&server, "createUser", "192.0.2.1", "edsger", PASSWORD)
         .await
         .assert_limit("sign-ups-per-address");
-    for address in ["192.0.2.2", "192.0.2.3", "192.0.2.2"] {
+    for address in ["192.0.2.2", "192.0.2.3"] {
         let tried = attempt(&server, "createUser", address, "ada", PASSWORD).await;
         assert_eq!(tried.code.as_deref(), Some("CONFLICT"), "{address}");
     }

@@ -1,5 +1,6 @@
 //! The process dies at every step of a sign-up and of a rename; lost answers at every step of everything.
 
+use onehop::accounts::hashing_queue::HashingCaller;
 use onehop::blog::commands::{
     CommandError, CreateComment, DeleteComment, DeletePost, ExternalSubject, LikePost, Names, RefusalCode,
     SignIn, UnlikePost, UpdatePost, UpdateUser,
@@ -15,7 +16,7 @@ async fn rename(blog: &Blog, user_id: UserId, name: &str) -> Result<UserItem, Co
 }
 
 async fn sign_in(blog: &Blog, name: &str) -> Result<UserItem, CommandError> {
-    let input = SignIn { username: name.to_owned(), password: PASSWORD.to_owned() };
+    let input = SignIn { username: name.to_owned(), password: PASSWORD.to_owned(), caller: HashingCaller::default() };
     blog.commands.sign_in(input, &Ledger::new()).await
 }
 

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
+use onehop::accounts::hashing_queue::HashingCaller;
 use onehop::accounts::password::{HashingCost, HashingLimits, PasswordHasher};
 use onehop::blog::commands::{
     CommandError, CommandLimits, CommandParts, Commands, CreatePost, CreateUser, Refusal, RefusalCode,
@@ -335,6 +336,7 @@ pub fn sign_up(name: &str, key: Option<&str>) -> CreateUser {
         username: name.to_owned(),
         password: PASSWORD.to_owned(),
         idempotency_key: key.map(str::to_owned),
+        caller: HashingCaller::default(),
     }
 }
 

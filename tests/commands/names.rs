@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use onehop::accounts::hashing_queue::HashingCaller;
 use onehop::blog::commands::{CommandError, RefusalCode, RollForward, SignIn, UpdateUser};
 use onehop::blog::containers::{ACCOUNTS, USERS};
 use onehop::blog::ids::UserId;
@@ -15,7 +16,7 @@ async fn rename(blog: &Blog, user_id: UserId, name: &str) -> Result<UserItem, Co
 }
 
 async fn can_sign_in(blog: &Blog, name: &str) -> bool {
-    let input = SignIn { username: name.to_owned(), password: PASSWORD.to_owned() };
+    let input = SignIn { username: name.to_owned(), password: PASSWORD.to_owned(), caller: HashingCaller::default() };
     blog.commands.sign_in(input, &Ledger::new()).await.is_ok()
 }
 

@@ -1,5 +1,6 @@
 //! Every refusal with its code and field.
 
+use onehop::accounts::hashing_queue::HashingCaller;
 use onehop::blog::commands::{
     CommandLimits, CreateComment, CreatePost, CreateUser, DeleteComment, DeletePost, LikePost, RefusalCode,
     SignIn, UnlikePost, UpdatePost, UpdateUser,
@@ -29,6 +30,7 @@ async fn a_sign_up_names_the_field_that_breaks_a_rule() {
         username: username.to_owned(),
         password: password.to_owned(),
         idempotency_key: key.map(str::to_owned),
+        caller: HashingCaller::default(),
     };
     let ledger = Ledger::new();
     let short_name = refusal(blog.commands.create_user(input("ab", PASSWORD, None), &ledger).await);
@@ -54,7 +56,7 @@ async fn every_failed_sign_in_has_the_same_answer() {
     let blog = Blog::new().await;
     blog.user("ada").await;
     let sign_in = async |name: &str, password: &str| {
-        let input = SignIn { username: name.to_owned(), password: password.to_owned() };
+        let input = SignIn { username: name.to_owned(), password: password.to_owned(), caller: HashingCaller::default() };
         blog.commands.sign_in(input, &Ledger::new()).await
     };
     assert_eq!(sign_in("ADA", PASSWORD).await.unwrap().username, "ada");

@@ -1,5 +1,6 @@
 //! Every kind of command, as a client sends it and sends it again when it got no answer.
 
+use onehop::accounts::hashing_queue::HashingCaller;
 use onehop::blog::commands::{
     CommandError, CreateComment, CreatePost, CreateUser, DeleteComment, DeletePost, LikePost, RefusalCode,
     UnlikePost, UpdatePost, UpdateUser,
@@ -143,7 +144,12 @@ impl Scene {
 
 fn sign_up(name: &str) -> CreateUser {
     let idempotency_key = Some(format!("sign up {name}"));
-    CreateUser { username: name.to_owned(), password: "correct horse battery".to_owned(), idempotency_key }
+    CreateUser {
+        username: name.to_owned(),
+        password: "correct horse battery".to_owned(),
+        idempotency_key,
+        caller: HashingCaller::default(),
+    }
 }
 
 fn another_sign_up(name: &str) -> CreateUser {

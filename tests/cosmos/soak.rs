@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use azure_data_cosmos::fault_injection::{
     FaultInjectionErrorType, FaultInjectionResultBuilder, FaultInjectionRule, FaultInjectionRuleBuilder,
 };
+use onehop::accounts::hashing_queue::HashingCaller;
 use onehop::blog::commands::{
     CommandError, CreateComment, CreatePost, CreateUser, DeleteComment, DeletePost, LikePost, RefusalCode,
     UnlikePost, UpdatePost, UpdateUser,
@@ -258,6 +259,7 @@ impl Episode {
             username: format!("user{}", self.keys),
             password: "correct horse battery".to_owned(),
             idempotency_key: Some(key),
+            caller: HashingCaller::default(),
         };
         let send =
             async |process: &Process| process.commands.create_user(input.clone(), &Ledger::new()).await;

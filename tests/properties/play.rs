@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use onehop::accounts::hashing_queue::HashingCaller;
 use onehop::blog::commands::{
     CommandError, Commands, CreateComment, CreatePost, CreateUser, DeleteComment, DeletePost, LikePost,
     RefusalCode, UnlikePost, UpdatePost, UpdateUser,
@@ -78,7 +79,7 @@ pub async fn play(plan: &[Phase]) -> (Blog, Model) {
 /// Signs up a user with the password of all.
 pub async fn sign_up(commands: &Commands, name: &str) -> Result<UserItem, CommandError> {
     let (username, password) = (name.to_owned(), PASSWORD.to_owned());
-    let input = CreateUser { username, password, idempotency_key: None };
+    let input = CreateUser { username, password, idempotency_key: None, caller: HashingCaller::default() };
     commands.create_user(input, &Ledger::new()).await
 }
 

@@ -1,6 +1,7 @@
 //! C1: sign up. First the name's reservation, which holds the way to sign in, then the user; see [`super::names`]
 //! for why a crash between them neither loses the name nor gives it away twice.
 
+use crate::accounts::hashing_queue::HashingCaller;
 use crate::accounts::password::{Password, PasswordHash};
 use crate::accounts::username::Username;
 use crate::blog::ids::UserId;
@@ -22,6 +23,15 @@ pub struct CreateUser {
     pub username: String,
     pub password: String,
     pub idempotency_key: Option<String>,
+    /// In whose turn the password is hashed.
+    pub caller: HashingCaller,
+}
+
+/// What a repeated sign-up has to have in common with the first.
+struct Repeat<'a> {
+    username: &'a Username,
+    password: Password,
+    key_hash: Option<&'a str>,
 }
 
 impl Commands {
@@ -37,7 +47,7 @@ impl Commands {
             Password::parse(&input.password).map_err(|rule| Refusal::bad_input("password", rule))?;
         let key = input.idempotency_key.map(IdempotencyKey::parse).transpose()?;
         let key_hash = key.map(|key| sha256_hex(&[username.normalized().as_str(), key.as_str()]));
-        let password_hash = self.passwords.hash(password.clone()).await?.to_stored();
+        let password_hash = self.passwords.hash_for(input.caller, password.clone()).await?.to_stored();
 
         for _ in 0..SIGN_UP_ATTEMPTS_MAX {
             let id = UserId(self.new_id());
@@ -47,9 +57,8 @@ impl Commands {
             };
             match self.names.claim(username.normalized(), &wanted, ledger).await? {
                 Claim::Held(holder) => {
-                    return self
-                        .first_sign_up(&username, password, key_hash.as_deref(), *holder, ledger)
-                        .await;
+                    let repeat = Repeat { username: &username, password, key_hash: key_hash.as_deref() };
+                    return self.first_sign_up(repeat, input.caller, *holder, ledger).await;
                 }
                 Claim::Granted => {}
             }
@@ -64,9 +73,8 @@ impl Commands {
     /// is taken, or about to be: then its rename is finished on the way.
     async fn first_sign_up(
         &self,
-        username: &Username,
-        password: Password,
-        key_hash: Option<&str>,
+        Repeat { username, password, key_hash }: Repeat<'_>,
+        caller: HashingCaller,
         Holder { reservation, user }: Holder,
         ledger: &Ledger,
     ) -> Result<UserItem, CommandError> {
@@ -77,7 +85,7 @@ impl Commands {
             return Err(Refusal::username_taken().into());
         }
         let stored = stored_hash(&reservation)?;
-        if self.passwords.verify(password, stored).await? && user.username == username.as_str() {
+        if self.passwords.verify_for(caller, password, stored).await? && user.username == username.as_str() {
             return Ok(user);
         }
         Err(Refusal::key_reused().into())

@@ -1,6 +1,7 @@
 //! Signing in by name and password. Every failure has one answer after the same work, so that neither words nor
 //! time tell which names exist. Making a token is left to the caller.
 
+use crate::accounts::hashing_queue::HashingCaller;
 use crate::accounts::password::Password;
 use crate::accounts::username::{NormalizedUsername, Username};
 use crate::blog::items::UserItem;
@@ -14,6 +15,8 @@ use super::{CommandError, Commands, Refusal};
 pub struct SignIn {
     pub username: String,
     pub password: String,
+    /// In whose turn the password is hashed.
+    pub caller: HashingCaller,
 }
 
 impl Commands {
@@ -28,7 +31,8 @@ impl Commands {
             None => None,
         };
         let stored = account.as_ref().map(stored_hash).transpose()?.flatten();
-        let accepted = self.passwords.verify(Password::attempt(&input.password), stored).await?;
+        let password = Password::attempt(&input.password);
+        let accepted = self.passwords.verify_for(input.caller, password, stored).await?;
         match (name, account) {
             (Some(name), Some(account)) if accepted => {
                 match self.names.find(account.user_id, ledger).await? {
