@@ -15,7 +15,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use jsonwebtoken::decode_header;
 use reqwest::Url;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use tokio::sync::Mutex;
 
 pub use self::documents::{
@@ -142,7 +142,7 @@ impl OidcVerifier {
     /// The token is refused, or the provider cannot be asked for the key.
     pub async fn verify(&self, token: &str, now_ms: i64) -> Result<Verified<ExternalIdentity>, OidcError> {
         let header = decode_header(token).map_err(|_| TokenError::Invalid)?;
-        if !keys::is_supported(header.alg) {
+        if !keys::is_supported(header.alg) || !is_bearer_type(header.typ.as_deref()) {
             return Err(TokenError::Invalid.into());
         }
         let mut read = self.current(now_ms).await?;
@@ -274,6 +274,15 @@ impl Read {
     }
 }
 
+/// The media types (`typ`) of tokens that say who their bearer is: access tokens (RFC 9068), and tokens of no particular
+/// type. Every other type has a purpose of its own: logout tokens, security events, proofs of possession, requests.
+fn is_bearer_type(typ: Option<&str>) -> bool {
+    let Some(typ) = typ else { return true };
+    let typ = typ.to_ascii_lowercase();
+    // RFC 7515, section 4.1.9: the prefix may be left out.
+    matches!(typ.strip_prefix("application/").unwrap_or(&typ), "jwt" | "at+jwt")
+}
+
 /// OpenID Connect Discovery 1.0, section 4: the well-known path follows the issuer's own path.
 fn discovery_address(issuer: &str) -> Result<Url, IssuerError> {
     let url = Url::parse(issuer).map_err(|_| IssuerError::NotUrl)?;
@@ -317,6 +326,8 @@ struct Claims {
     email: Option<String>,
     #[serde(default)]
     email_verified: serde_json::Value,
+    /// What a security event token is about (RFC 8417), a logout token among them.
+    events: Option<IgnoredAny>,
 }
 
 /// Seconds since the epoch; RFC 7519 allows a fraction.
@@ -353,7 +364,7 @@ impl Claims {
         let is_for_us = audience
             .is_none_or(|expected| self.aud.as_ref().is_some_and(|audience| audience.contains(expected)));
         let has_subject = (1..=SUBJECT_CHARS_MAX).contains(&self.sub.chars().count());
-        if self.iss != issuer || is_early || !is_for_us || !has_subject {
+        if self.iss != issuer || is_early || !is_for_us || !has_subject || self.events.is_some() {
             return Err(TokenError::Invalid);
         }
         if is_past(self.exp.0, now_ms) { Err(TokenError::Expired) } else { Ok(()) }

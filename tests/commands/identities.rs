@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use onehop::blog::commands::ExternalSubject;
 use onehop::store::Ledger;
+use sha2::{Digest as _, Sha256};
 
 use super::harness::Blog;
 
@@ -34,6 +35,25 @@ async fn two_subjects_of_one_name_get_two_names() {
     assert!(one.username.starts_with("Ada-") && two.username.starts_with("Ada-"));
     assert!(nameless.username.starts_with("user-"));
     assert_ne!(one.username, two.username);
+}
+
+#[tokio::test]
+async fn a_subject_whose_names_were_all_registered_gets_a_random_one() {
+    let blog = Blog::new().await;
+    let ledger = Ledger::new();
+    let digest = Sha256::digest("https://issuer.example\0victim");
+    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    blog.user("victim").await;
+    for prefix in ["victim", "user"] {
+        for index in 0..10 {
+            blog.user(&format!("{prefix}-{}", &digest[index * 6..(index + 1) * 6])).await;
+        }
+    }
+    let victim = subject("victim", Some("victim"));
+    let user = blog.commands.user_for_subject(&victim, &ledger).await.unwrap();
+    let suffix = user.username.strip_prefix("user-").unwrap();
+    assert!(suffix.len() == 12 && !digest.contains(suffix), "{suffix}");
+    assert_eq!(blog.commands.user_for_subject(&victim, &ledger).await.unwrap(), user);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -238,6 +238,36 @@ async fn claims_that_do_not_hold_are_refused() {
 }
 
 #[tokio::test]
+async fn a_token_of_another_type_is_refused() {
+    let verifier = verifier(&Provider::with_keys(json!([ed25519_jwk()])));
+    let typed = |typ: &str| token_with(&json!({ "alg": "EdDSA", "kid": "ed", "typ": typ }), &claims());
+    for typ in ["JWT", "jwt", "at+jwt", "AT+JWT", "application/at+jwt", "application/JWT"] {
+        assert!(verifier.verify(&typed(typ), NOW_MS).await.is_ok(), "{typ}");
+    }
+    for typ in ["logout+jwt", "application/logout+jwt", "secevent+jwt", "dpop+jwt", "client-authentication+jwt", ""] {
+        assert_invalid(verifier.verify(&typed(typ), NOW_MS).await, typ);
+    }
+}
+
+#[tokio::test]
+async fn a_token_about_events_is_refused_whatever_its_type() {
+    let logout = json!({ "http://schemas.openid.net/event/backchannel-logout": {} });
+    for events in [logout, json!({}), json!([]), json!("logout")] {
+        assert_invalid(judged(&changed(|claims| claims["events"] = events.clone())).await, &events.to_string());
+    }
+}
+
+#[tokio::test]
+async fn an_id_token_for_our_audience_is_accepted() {
+    let id_token = changed(|claims| {
+        claims["nonce"] = json!("n-0S6_WzA2Mj");
+        claims["at_hash"] = json!("77QmUPtjPfzWtF2AnpK9RQ");
+        claims["auth_time"] = json!(NOW_S);
+    });
+    assert!(judged(&id_token).await.is_ok());
+}
+
+#[tokio::test]
 async fn times_are_judged_by_the_time_passed_in() {
     assert!(judged(&changed(|claims| claims["exp"] = json!(NOW_S - 29))).await.is_ok());
     assert!(judged(&changed(|claims| claims["exp"] = json!(NOW_S as f64 + 0.5))).await.is_ok());

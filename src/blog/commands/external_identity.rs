@@ -5,6 +5,10 @@
 //! id, the user. Whoever comes after a crash reads the id from the subject and goes on; the names it tries are
 //! derived from the subject, so it finds the reservation made before. Should a sign-up have taken that reservation
 //! over, the user id is blocked, and the subject gets a new one with If-Match.
+//!
+//! Derived names can be foreseen, and registered by somebody who wants to keep the subject out. When all of them are
+//! taken, the subject gets a name with a random suffix. After a crash at that point its reservation stays behind, which
+//! the next claim of that name takes over.
 
 use crate::accounts::username::{USERNAME_CHARS_MAX, Username};
 use crate::blog::containers::ACCOUNTS;
@@ -23,6 +27,10 @@ const ATTEMPTS_MAX: u32 = 8;
 const SUFFIX_DIGITS: usize = 6;
 /// Suffixes that a subject's hash of 64 digits gives.
 const SUFFIXES_MAX: usize = 10;
+/// Hexadecimal digits of a random suffix: 48 bits.
+const RANDOM_DIGITS: usize = 12;
+/// Random suffixes that are tried when all derived names are taken.
+const RANDOM_SUFFIXES_MAX: usize = 4;
 /// The name of those whose provider names none that can be used.
 const NAMELESS: &str = "user";
 
@@ -93,13 +101,20 @@ impl Commands {
         candidates: &[Username],
         ledger: &Ledger,
     ) -> Result<Option<UserItem>, CommandError> {
-        for name in candidates {
+        let last_resort = std::iter::repeat_with(|| self.random_name()).take(RANDOM_SUFFIXES_MAX).flatten();
+        for name in candidates.iter().cloned().chain(last_resort) {
             let wanted = names::account(name.normalized(), id, None);
             if let Claim::Granted = self.names.claim(name.normalized(), &wanted, ledger).await? {
-                return Ok(self.names.create_user(id, name, ledger).await?);
+                return Ok(self.names.create_user(id, &name, ledger).await?);
             }
         }
         Err(contended("every name for an external subject").into())
+    }
+
+    /// A name that nobody can foresee. The last digits of an id are random.
+    fn random_name(&self) -> Option<Username> {
+        let id = self.new_id().simple().to_string();
+        Username::parse(&format!("{NAMELESS}-{}", &id[id.len() - RANDOM_DIGITS..])).ok()
     }
 }
 
