@@ -20,6 +20,9 @@ use crate::http::graphql_service::COMPLEXITY_MAX;
 use crate::http::json_size::{
     VARIABLES_BYTES_MAX, VARIABLES_DEPTH_MAX, VARIABLES_VALUES_MAX, VariableLimits,
 };
+use crate::http::response_budget::{
+    RESPONSE_BYTES_MAX, RESPONSE_RU_PER_KIB, RESPONSES_IN_FLIGHT_BYTES_MAX, ResponseLimits,
+};
 use crate::http::server::{
     CONNECTIONS_MAX, ConnectionLimits, HEADER_BYTES_MAX, HEADER_TIMEOUT, WRITE_TIMEOUT,
 };
@@ -167,6 +170,36 @@ pub struct LimitSettings {
     )]
     pub compress_bytes_min: u32,
 
+    /// Largest response, in bytes of its body before compression
+    #[arg(
+        long,
+        value_name = "BYTES",
+        env = "ONEHOP_RESPONSE_BYTES_MAX",
+        default_value_t = RESPONSE_BYTES_MAX as u32,
+        value_parser = clap::value_parser!(u32).range(16_384..=1_073_741_824)
+    )]
+    pub response_bytes_max: u32,
+
+    /// Bytes of all responses that are built or sent at once; more are answered with 503 and Retry-After
+    #[arg(
+        long,
+        value_name = "BYTES",
+        env = "ONEHOP_RESPONSES_IN_FLIGHT_BYTES_MAX",
+        default_value_t = RESPONSES_IN_FLIGHT_BYTES_MAX as u64,
+        value_parser = clap::value_parser!(u64).range(1_048_576..=1_099_511_627_776)
+    )]
+    pub responses_in_flight_bytes_max: u64,
+
+    /// Request units that a caller's quota is charged for each KiB of a response beyond the first 64 KiB
+    #[arg(
+        long,
+        value_name = "RU",
+        env = "ONEHOP_RESPONSE_RU_PER_KIB",
+        default_value_t = RESPONSE_RU_PER_KIB,
+        value_parser = clap::value_parser!(u32).range(0..=1_000)
+    )]
+    pub response_ru_per_kib: u32,
+
     /// Largest body of a request
     #[arg(
         long,
@@ -292,6 +325,12 @@ impl LimitSettings {
             callers: callers.limits(),
             timeout: seconds(self.request_seconds),
             compress_bytes_min: self.compress_bytes_min as usize,
+            responses: ResponseLimits {
+                bytes_max: self.response_bytes_max as usize,
+                in_flight_bytes_max: usize::try_from(self.responses_in_flight_bytes_max)
+                    .unwrap_or(usize::MAX),
+                ru_per_kib: self.response_ru_per_kib,
+            },
         }
     }
 

@@ -6,8 +6,8 @@ use clap::Args;
 
 use crate::app::LIVE_POLL_DEFAULT;
 use crate::http::live::{
-    CONNECTIONS_MAX_DEFAULT, LiveLimits, OPERATIONS_PER_CONNECTION_MAX_DEFAULT, SUBSCRIPTIONS_MAX_DEFAULT,
-    SUBSCRIPTIONS_PER_USER_MAX_DEFAULT,
+    CONNECTIONS_MAX_DEFAULT, LiveLimits, OPERATIONS_PER_CONNECTION_MAX_DEFAULT, RESULTS_WAITING_BYTES_MAX,
+    SUBSCRIPTIONS_MAX_DEFAULT, SUBSCRIPTIONS_PER_USER_MAX_DEFAULT,
 };
 
 /// Settings of subscriptions.
@@ -53,6 +53,16 @@ pub struct LiveSettings {
     )]
     pub operations_per_connection: u32,
 
+    /// Bytes of the results of a subscription that wait for clients who have not taken them yet
+    #[arg(
+        long = "live-results-bytes-max",
+        value_name = "BYTES",
+        env = "ONEHOP_LIVE_RESULTS_BYTES_MAX",
+        default_value_t = RESULTS_WAITING_BYTES_MAX as u32,
+        value_parser = clap::value_parser!(u32).range(16_384..=1_073_741_824)
+    )]
+    pub results_bytes_max: u32,
+
     /// Milliseconds between two looks at what other processes have written, while somebody subscribes
     #[arg(
         long = "live-poll-ms",
@@ -73,6 +83,7 @@ impl LiveSettings {
             subscriptions_max: self.subscriptions as usize,
             subscriptions_per_user_max: self.subscriptions_per_user as usize,
             operations_per_connection_max: self.operations_per_connection as usize,
+            results_waiting_bytes_max: self.results_bytes_max as usize,
             ..LiveLimits::default()
         }
     }

@@ -4,6 +4,9 @@
 //! for each field of each object) is most of a list's cost, so an object first answers its whole selection without
 //! futures, and takes the general way only when a selected field needs the store. Either way fields stand in the
 //! order of the selection, and an error of a field that cannot be null makes its object null, not incomplete.
+//!
+//! Either way each field takes its bytes from the response budget of the request, so that a response that grows too
+//! large is not built to its end.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,10 +16,13 @@ use async_graphql::indexmap::map::Entry;
 use async_graphql::parser::types::{Field, Selection, SelectionSet};
 use async_graphql::registry::Registry;
 use async_graphql::resolver_utils::ContainerType;
-use async_graphql::{ContextSelectionSet, Name, OutputType, Positioned, ServerResult, Value};
+use async_graphql::{
+    ContextBase, ContextSelectionSet, Name, OutputType, Positioned, ServerError, ServerResult, Value,
+};
 use futures::future::{BoxFuture, try_join_all};
 
 use super::scope::RequestScope;
+use crate::http::response_budget::{ResponseRefused, key_length, leaf_length};
 
 /// The interface that every object of this trait implements, unless it says otherwise.
 const NODE: &str = "Node";
@@ -54,12 +60,22 @@ impl<T: AtHand> AtHand for &T {
 #[derive(Clone, Copy)]
 pub(super) struct Scope<'a> {
     context: &'a ContextSelectionSet<'a>,
+    request: &'a RequestScope,
 }
 
 impl<'a> Scope<'a> {
+    fn new(context: &'a ContextSelectionSet<'a>) -> Self {
+        Self { context, request: super::scope::of(context) }
+    }
+
     /// The request that is answered.
     pub(super) fn request(self) -> &'a RequestScope {
-        super::scope::of(self.context)
+        self.request
+    }
+
+    /// Takes the bytes of a field from the response budget.
+    fn take(self, key: &str, value: &Value) -> Result<(), ResponseRefused> {
+        self.request().budget().take(key_length(key) + leaf_length(value))
     }
 
     /// An object within, if all that is selected of it is at hand.
@@ -106,7 +122,9 @@ impl<'a> Scope<'a> {
                     } else {
                         field_value(field)?
                     };
-                    merge(values, field.response_key().node.clone(), value);
+                    let key = &field.response_key().node;
+                    self.take(key, &value).ok()?;
+                    merge(values, key.clone(), value);
                 }
                 fragment => {
                     if let Some(selections) = self.applicable::<T>(fragment) {
@@ -207,8 +225,9 @@ pub(super) async fn resolve<T: AtHand + ContainerType>(
     ctx: &ContextSelectionSet<'_>,
     object: &T,
 ) -> ServerResult<Value> {
-    let scope = Scope { context: ctx };
-    if let Some(value) = scope.fields::<T>(&ctx.item.node, |field| object.at_hand(field, scope)) {
+    let scope = Scope::new(ctx);
+    let at_hand = || scope.fields::<T>(&ctx.item.node, |field| object.at_hand(field, scope));
+    if let Some(value) = within_budget(scope, at_hand).map_err(|refused| over_budget(ctx, refused))? {
         return Ok(value);
     }
     let mut fields = Vec::with_capacity(ctx.item.node.items.len());
@@ -227,15 +246,40 @@ fn resolve_field<'a, T: AtHand + ContainerType>(
     field: &'a Positioned<Field>,
 ) -> BoxFuture<'a, ServerResult<Value>> {
     Box::pin(async move {
-        if field.node.name.node == "__typename" {
-            return Ok(Value::String(T::TYPE.to_owned()));
-        }
-        if let Some(value) = object.at_hand(&field.node, Scope { context: ctx }) {
-            return Ok(value);
-        }
-        let value = object.resolve_field(&ctx.with_field(field)).await?;
-        Ok(value.unwrap_or_default())
+        let scope = Scope::new(ctx);
+        let refuse = |refused| over_budget(&ctx.with_field(field), refused);
+        let at_hand = if field.node.name.node == "__typename" {
+            Some(Value::String(T::TYPE.to_owned()))
+        } else {
+            within_budget(scope, || object.at_hand(&field.node, scope)).map_err(refuse)?
+        };
+        let value = match at_hand {
+            Some(value) => value,
+            None => object.resolve_field(&ctx.with_field(field)).await?.unwrap_or_default(),
+        };
+        scope.take(&field.node.response_key().node, &value).map_err(refuse)?;
+        Ok(value)
     })
+}
+
+/// What is at hand within the response budget. What was taken for something that is not gives its bytes back.
+fn within_budget<T>(
+    scope: Scope<'_>,
+    at_hand: impl FnOnce() -> Option<T>,
+) -> Result<Option<T>, ResponseRefused> {
+    let budget = scope.request().budget();
+    let used = budget.used();
+    let value = at_hand();
+    if value.is_none() {
+        budget.check()?;
+        budget.rewind(used);
+    }
+    Ok(value)
+}
+
+/// The error of a response that is over its budget, at the field that was resolved.
+fn over_budget<T>(ctx: &ContextBase<'_, T>, refused: ResponseRefused) -> ServerError {
+    ctx.set_error_path(refused.into())
 }
 
 /// Adds a value under its response key. The same key selected twice is the same field, with its selections together.

@@ -37,6 +37,7 @@ use crate::http::graphql_service::{
     Account, Caller, Free, GraphqlService, InvalidPosition, Reached, RequestRejection,
 };
 use crate::http::limit_exceeded::LimitExceeded;
+use crate::http::response_budget::ResponseBudget;
 use crate::http::variables::SdlError;
 use crate::span::SpanContext;
 use crate::store::{Ledger, Mark};
@@ -109,7 +110,7 @@ impl Executor {
         let reached = data_of::<Reached>(&request).copied();
         // Where other processes write, what they have projected shows in the latest commit and not before.
         let services = if reached.is_some() { &self.live_services } else { &self.services };
-        let scope = RequestScope::new(Arc::clone(services), viewer, ledger);
+        let scope = RequestScope::new(Arc::clone(services), viewer, ledger).within(budget_of(&request));
         let trace = data_of::<Arc<ReadTrace>>(&request).cloned();
         let tells_operations = tells_operations(&request);
         let root = match prepare(&mut request) {
@@ -292,6 +293,11 @@ impl std::fmt::Debug for Executor {
 /// What travels with a request, if it does.
 fn data_of<T: Send + Sync + 'static>(request: &Request) -> Option<&T> {
     request.data.get(&TypeId::of::<T>())?.downcast_ref()
+}
+
+/// The budget within which the response to a request is built.
+pub(super) fn budget_of(request: &Request) -> Arc<ResponseBudget> {
+    data_of::<Arc<ResponseBudget>>(request).cloned().unwrap_or_default()
 }
 
 /// A ledger that remembers what is read, if the request wants to know, and under whose span the store is asked.

@@ -49,7 +49,7 @@ impl Mutation {
         ctx: &Context<'_>,
         #[graphql(desc = "Who signs up.")] input: CreateUserInput,
     ) -> Result<One<CreateUserPayload>> {
-        let scope = scope::of(ctx);
+        let scope = scope::for_write(ctx)?;
         let CreateUserInput { username, password, idempotency_key } = input;
         let attempt = attempt(ctx, Attempted::SignUp, &username)?;
         let caller = attempt.hashing_caller();
@@ -66,7 +66,7 @@ impl Mutation {
         ctx: &Context<'_>,
         #[graphql(desc = "Who signs in.")] input: SignInInput,
     ) -> Result<One<SignInPayload>> {
-        let scope = scope::of(ctx);
+        let scope = scope::for_write(ctx)?;
         let SignInInput { username, password } = input;
         let attempt = attempt(ctx, Attempted::SignIn, &username)?;
         let command = SignIn { username, password, caller: attempt.hashing_caller() };
@@ -82,7 +82,7 @@ impl Mutation {
         ctx: &Context<'_>,
         #[graphql(desc = "The new name.")] input: UpdateUserInput,
     ) -> Result<One<UpdateUserPayload>> {
-        let scope = scope::of(ctx);
+        let scope = scope::for_write(ctx)?;
         let command = UpdateUser { user_id: scope.signed_in()?, username: input.username };
         let user = done(scope, scope.services().commands.update_user(command, scope.ledger()).await)?;
         Ok(One(UpdateUserPayload { user: One(user_of(user)) }))
@@ -94,7 +94,7 @@ impl Mutation {
         ctx: &Context<'_>,
         #[graphql(desc = "The post.")] input: CreatePostInput,
     ) -> Result<One<CreatePostPayload>> {
-        let scope = scope::of(ctx);
+        let scope = scope::for_write(ctx)?;
         let CreatePostInput { title, content, idempotency_key } = input;
         let command = CreatePost { user_id: scope.signed_in()?, title, content, idempotency_key };
         let post = done(scope, scope.services().commands.create_post(command, scope.ledger()).await)?;
@@ -107,7 +107,7 @@ impl Mutation {
         ctx: &Context<'_>,
         #[graphql(desc = "The changes.")] input: UpdatePostInput,
     ) -> Result<One<UpdatePostPayload>> {
-        let scope = scope::of(ctx);
+        let scope = scope::for_write(ctx)?;
         let UpdatePostInput { post_id, title, content } = input;
         let user_id = scope.signed_in()?;
         let command = UpdatePost { user_id, post_id: parse_post_id(&post_id)?, title, content };
@@ -121,7 +121,7 @@ impl Mutation {
         ctx: &Context<'_>,
         #[graphql(desc = "Which post.")] input: DeletePostInput,
     ) -> Result<One<DeletePostPayload>> {
-        let scope = scope::of(ctx);
+        let scope = scope::for_write(ctx)?;
         let user_id = scope.signed_in()?;
         let command = DeletePost { user_id, post_id: parse_post_id(&input.post_id)? };
         let post = done(scope, scope.services().commands.delete_post(command, scope.ledger()).await)?;
@@ -134,7 +134,7 @@ impl Mutation {
         ctx: &Context<'_>,
         #[graphql(desc = "The comment.")] input: CreateCommentInput,
     ) -> Result<One<CreateCommentPayload>> {
-        let scope = scope::of(ctx);
+        let scope = scope::for_write(ctx)?;
         let CreateCommentInput { post_id, content, idempotency_key } = input;
         let user_id = scope.signed_in()?;
         let post_id = parse_post_id(&post_id)?;
@@ -152,7 +152,7 @@ impl Mutation {
         ctx: &Context<'_>,
         #[graphql(desc = "Which comment.")] input: DeleteCommentInput,
     ) -> Result<One<DeleteCommentPayload>> {
-        let scope = scope::of(ctx);
+        let scope = scope::for_write(ctx)?;
         let user_id = scope.signed_in()?;
         let (post_id, comment_id) = parse_comment_id(&input.comment_id)?;
         let command = DeleteComment { user_id, post_id, comment_id };
@@ -170,7 +170,7 @@ impl Mutation {
         ctx: &Context<'_>,
         #[graphql(desc = "Which post.")] input: LikePostInput,
     ) -> Result<One<LikePostPayload>> {
-        let scope = scope::of(ctx);
+        let scope = scope::for_write(ctx)?;
         let user_id = scope.signed_in()?;
         let command = LikePost { user_id, post_id: parse_post_id(&input.post_id)? };
         let PostLiked { like, post } =
@@ -186,7 +186,7 @@ impl Mutation {
         ctx: &Context<'_>,
         #[graphql(desc = "Which post.")] input: UnlikePostInput,
     ) -> Result<One<UnlikePostPayload>> {
-        let scope = scope::of(ctx);
+        let scope = scope::for_write(ctx)?;
         let user_id = scope.signed_in()?;
         let command = UnlikePost { user_id, post_id: parse_post_id(&input.post_id)? };
         let post = done(scope, scope.services().commands.unlike_post(command, scope.ledger()).await)?;

@@ -14,6 +14,7 @@ use crate::blog::commands::Commands;
 use crate::blog::ids::{IdSource, UserId};
 use crate::blog::live::Live;
 use crate::blog::reads::{DataModel, ReadModels, Reads, Session};
+use crate::http::response_budget::{ResponseBudget, ResponseRefused};
 use crate::store::{Clock, Fault, Ledger};
 
 /// What the schema needs of the process.
@@ -42,19 +43,28 @@ pub struct RequestScope {
     services: Arc<Services>,
     session: Session,
     viewer: Option<UserId>,
+    budget: Arc<ResponseBudget>,
 }
 
 impl RequestScope {
     /// A request of this viewer, `None` for an anonymous one; the ledger has what was done to find out who it is.
     #[must_use]
     pub fn new(services: Arc<Services>, viewer: Option<UserId>, ledger: Ledger) -> Self {
-        Self { services, session: Session::new(Arc::new(ledger)), viewer }
+        Self { services, session: Session::new(Arc::new(ledger)), viewer, budget: Arc::default() }
+    }
+
+    /// The same, whose response is built within this budget.
+    #[must_use]
+    pub fn within(self, budget: Arc<ResponseBudget>) -> Self {
+        Self { budget, ..self }
     }
 
     /// Another request of the same viewer, which has read nothing yet.
     #[must_use]
     pub fn afresh(&self) -> Self {
-        Self::new(Arc::clone(&self.services), self.viewer, Ledger::new().under(self.ledger().span()))
+        let budget = Arc::new(self.budget.memory().begin_or_refuse());
+        let ledger = Ledger::new().under(self.ledger().span());
+        Self::new(Arc::clone(&self.services), self.viewer, ledger).within(budget)
     }
 
     /// The signed-in user.
@@ -81,6 +91,12 @@ impl RequestScope {
     #[must_use]
     pub fn ledger(&self) -> &Ledger {
         self.session.ledger()
+    }
+
+    /// The response size limit, and what it has left.
+    #[must_use]
+    pub fn budget(&self) -> &ResponseBudget {
+        &self.budget
     }
 
     /// The services of the process.
@@ -111,4 +127,14 @@ impl std::fmt::Debug for RequestScope {
 /// The request that a resolver works for. The executor puts it into every request.
 pub(super) fn of<'a, T>(context: &ContextBase<'a, T>) -> &'a Arc<RequestScope> {
     context.data_unchecked::<Arc<RequestScope>>()
+}
+
+/// As [`of`], for what writes: nothing is written for a response that cannot say so any more.
+///
+/// # Errors
+/// The response is over its budget.
+pub(super) fn for_write<'a, T>(context: &ContextBase<'a, T>) -> Result<&'a Arc<RequestScope>, Error> {
+    let scope = of(context);
+    scope.budget().check().map_err(ResponseRefused::into_error)?;
+    Ok(scope)
 }

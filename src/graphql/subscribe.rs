@@ -7,7 +7,7 @@ use futures::future::{Either, select};
 use futures::stream::{BoxStream, StreamExt, once};
 
 use super::event_scope::TellsOperations;
-use super::executor::{Executor, complete, prepare, refused, tell_charges, tells_operations};
+use super::executor::{Executor, budget_of, complete, prepare, refused, tell_charges, tells_operations};
 use super::scope::RequestScope;
 use super::subscription::Begun;
 use super::subscription_root;
@@ -25,7 +25,8 @@ impl Executor {
         viewer: Option<UserId>,
     ) -> Result<BoxStream<'static, Response>, Response> {
         let tells_operations = tells_operations(&request);
-        let scope = Arc::new(RequestScope::new(Arc::clone(&self.live_services), viewer, Ledger::new()));
+        let scope = RequestScope::new(Arc::clone(&self.live_services), viewer, Ledger::new());
+        let scope = Arc::new(scope.within(budget_of(&request)));
         let root =
             prepare_subscription(&mut request).map_err(|error| refused(error, &scope, tells_operations))?;
         let (begun, begins) = Begun::new();

@@ -6,11 +6,10 @@
 
 use std::io::Write as _;
 
-use async_graphql::{Response as Execution, parser::types::OperationType};
+use async_graphql::parser::types::OperationType;
 use axum::body::Body;
 use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, VARY};
 use axum::http::{HeaderMap, HeaderValue, Response};
-use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 
 use super::graphql_http::{GraphqlEndpoint, Sent};
@@ -57,22 +56,19 @@ impl GraphqlEndpoint {
     /// The response to what was executed, or to a request that was not.
     pub(super) async fn answer_with(
         &self,
-        answer: Result<Sent<Result<Execution, Refusal>>, Refusal>,
+        answer: Result<Sent<Result<ExecutedResponse, Refusal>>, Refusal>,
         form: Form,
     ) -> Response<Body> {
         match answer {
-            Ok(Sent::One(OperationType::Query, Ok(execution))) => {
-                let executed = ExecutedResponse::of(execution, form.media_type);
+            Ok(Sent::One(OperationType::Query, Ok(executed))) => {
                 let mut response = self.coded(executed, form.coding).await.into_response(form.media_type);
                 if self.compress_bytes_min() > 0 {
                     response.headers_mut().append(VARY, HeaderValue::from_static("accept-encoding"));
                 }
                 response
             }
-            Ok(Sent::One(_, Ok(execution))) => {
-                ExecutedResponse::of(execution, form.media_type).into_response(form.media_type)
-            }
-            Ok(Sent::Batch(responses)) => executed_batch(responses, form.media_type),
+            Ok(Sent::One(_, Ok(executed))) => executed.into_response(form.media_type),
+            Ok(Sent::Batch(responses)) => executed_batch(responses, form.media_type, self.responses()),
             Ok(Sent::One(_, Err(refusal))) | Err(refusal) => refused(refusal, form.media_type),
         }
     }
@@ -92,7 +88,7 @@ impl GraphqlEndpoint {
                 Err(_) => return executed,
             }
         };
-        executed.body = compressed;
+        executed.body = self.responses().hold(compressed);
         executed.headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
         executed
     }
@@ -116,8 +112,8 @@ pub(super) fn accepts(headers: &HeaderMap, coding: &str) -> bool {
 }
 
 /// The fastest level: the next ones take more than twice as long for a fifth less.
-fn gzip(body: &[u8]) -> Bytes {
+fn gzip(body: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 2), Compression::fast());
     let compressed = encoder.write_all(body).and_then(|()| encoder.finish());
-    compressed.expect("a vector takes every write").into()
+    compressed.expect("a vector takes every write")
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_graphql::Response as Execution;
 use async_graphql::parser::types::OperationType;
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, ETAG, VARY};
@@ -26,7 +25,7 @@ enum Answer {
     Same(EntityTag),
     /// Without a tag it is not to be kept.
     Executed {
-        execution: Box<Execution>,
+        executed: ExecutedResponse,
         tag: Option<Tag>,
     },
 }
@@ -47,11 +46,10 @@ impl GraphqlEndpoint {
     ) -> Response<Body> {
         match self.in_time(self.answer_read(request, form, bill)).await {
             Ok(Answer::Same(tag)) => not_modified(&tag),
-            Ok(Answer::Executed { execution, tag: None }) => {
-                self.answer_with(Ok(Sent::One(OperationType::Query, Ok(*execution))), form).await
+            Ok(Answer::Executed { executed, tag: None }) => {
+                self.answer_with(Ok(Sent::One(OperationType::Query, Ok(executed))), form).await
             }
-            Ok(Answer::Executed { execution, tag: Some(tag) }) => {
-                let executed = ExecutedResponse::of(*execution, form.media_type);
+            Ok(Answer::Executed { executed, tag: Some(tag) }) => {
                 let (tag, named) = match tag {
                     Tag::Reads(tag) => (tag, Vec::new()),
                     Tag::Bytes { request, named } => (EntityTag::of_bytes(request, &executed.body), named),
@@ -82,8 +80,8 @@ impl GraphqlEndpoint {
         let checked = self.check_for_one_answer(request, true)?;
         // What was waited for is part of the answer.
         if checked.request.extensions.contains_key(POSITION) {
-            let execution = Box::new(self.execute(checked, bearer, bill).await?);
-            return Ok(Answer::Executed { execution, tag: None });
+            let executed = self.execute(checked, bearer, bill).await?;
+            return Ok(Answer::Executed { executed, tag: None });
         }
         let fingerprint = Fingerprint::of(&checked.request, bearer, form);
         if let Some(tag) = named.iter().find(|tag| self.is_current(tag, fingerprint)) {
@@ -92,13 +90,13 @@ impl GraphqlEndpoint {
             }
             return Ok(Answer::Same(tag.clone()));
         }
-        let (execution, reads) = self.execute_traced(checked, fingerprint, bearer, bill).await?;
+        let (executed, reads) = self.execute_traced(checked, fingerprint, bearer, bill).await?;
         let tag = match reads {
-            _ if !execution.errors.is_empty() => None,
+            _ if executed.has_errors => None,
             Some(reads) => Some(Tag::Reads(reads)),
             None => Some(Tag::Bytes { request: fingerprint, named }),
         };
-        Ok(Answer::Executed { execution: Box::new(execution), tag })
+        Ok(Answer::Executed { executed, tag })
     }
 
     /// Whether an answer with this tag is that of this request, and nothing was written since that it depends on.
@@ -118,19 +116,19 @@ impl GraphqlEndpoint {
         request: Fingerprint,
         bearer: Option<&str>,
         bill: &Bill,
-    ) -> Result<(Execution, Option<EntityTag>), Refusal> {
+    ) -> Result<(ExecutedResponse, Option<EntityTag>), Refusal> {
         let trace = Arc::new(ReadTrace::default());
         let write = self.service().last_write();
         checked.request.data.insert(Arc::clone(&trace));
-        let execution = self.execute(checked, bearer, bill).await?;
-        let (Some(write), Some(marks)) = (write, trace.take()) else { return Ok((execution, None)) };
+        let executed = self.execute(checked, bearer, bill).await?;
+        let (Some(write), Some(marks)) = (write, trace.take()) else { return Ok((executed, None)) };
         let tag = self.is_unwritten_since(&marks, write).then(|| EntityTag::Reads {
             process: self.process(),
             request,
             write,
             marks,
         });
-        Ok((execution, tag))
+        Ok((executed, tag))
     }
 }
 

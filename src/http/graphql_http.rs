@@ -33,11 +33,12 @@ use super::{
     document_limits::DocumentLimits,
     document_size::DocumentSize,
     graphql_request::{Asked, BodyLimits, POSITION, Parameters},
-    graphql_response::{Encoded, Refusal},
+    graphql_response::{Encoded, ExecutedResponse, Refusal},
     graphql_service::{Account as _, Caller, GraphqlService, InvalidPosition, Reached, RequestRejection},
     media_type::{ResponseType, is_json_request},
     observer::{Executing, HttpObserver, Observation},
     persisted::{Found, PersistedDocuments, TrustError, TrustedDocuments},
+    response_budget::{ResponseBudget, ResponseLimits, ResponseMemory},
     variables::{InputTypes, SdlError},
 };
 use crate::store::{Clock, SystemClock};
@@ -55,6 +56,7 @@ pub struct RequestLimits {
     pub timeout: Duration,
     /// From how many bytes on the answers of queries are compressed; 0 for none.
     pub compress_bytes_min: usize,
+    pub responses: ResponseLimits,
 }
 
 impl Default for RequestLimits {
@@ -66,6 +68,7 @@ impl Default for RequestLimits {
             callers: CallerLimits::default(),
             timeout: REQUEST_TIMEOUT,
             compress_bytes_min: COMPRESS_BYTES_MIN,
+            responses: ResponseLimits::default(),
         }
     }
 }
@@ -80,6 +83,7 @@ pub struct GraphqlEndpoint {
     limits: RequestLimits,
     admission: Admission,
     budgets: Arc<Budgets>,
+    responses: ResponseMemory,
     allowed_origins: Vec<HeaderValue>,
     /// Tells the tags of this process from those of others.
     process: u64,
@@ -112,6 +116,7 @@ impl GraphqlEndpoint {
             limits,
             admission: Admission::new(limits.admission),
             budgets: Arc::new(Budgets::new(limits.callers, Arc::new(SystemClock))),
+            responses: ResponseMemory::new(limits.responses),
             allowed_origins: Vec::new(),
             process: RandomState::new().hash_one("process"),
             observation: Observation::default(),
@@ -193,7 +198,7 @@ impl GraphqlEndpoint {
         &self,
         request: HttpRequest<Body>,
         bill: &Bill,
-    ) -> Result<Sent<Result<Execution, Refusal>>, Refusal> {
+    ) -> Result<Sent<Result<ExecutedResponse, Refusal>>, Refusal> {
         self.answer_received(self.receive(request).await?, bill).await
     }
 
@@ -202,7 +207,7 @@ impl GraphqlEndpoint {
         &self,
         received: Received,
         bill: &Bill,
-    ) -> Result<Sent<Result<Execution, Refusal>>, Refusal> {
+    ) -> Result<Sent<Result<ExecutedResponse, Refusal>>, Refusal> {
         let Received { asked, is_read_only, bearer } = received;
         let bearer = bearer.as_deref();
         match asked {
@@ -255,7 +260,7 @@ impl GraphqlEndpoint {
         requests: Vec<Parameters>,
         bearer: Option<&str>,
         bill: &Bill,
-    ) -> Result<Vec<Result<Execution, Refusal>>, Refusal> {
+    ) -> Result<Vec<Result<ExecutedResponse, Refusal>>, Refusal> {
         let mut checked: Vec<_> = Vec::with_capacity(requests.len());
         for request in requests {
             checked.push(match self.check_for_one_answer(request, false) {
@@ -272,15 +277,22 @@ impl GraphqlEndpoint {
         open_anonymous(bill, bearer)?;
         let _admitted = self.admission.admit(complexity).await?;
         let mut responses = Vec::with_capacity(checked.len());
+        let mut bytes_left = self.limits.responses.bytes_max;
         for checked in checked {
-            responses.push(match checked {
-                Ok(checked) => match self.execute_admitted(checked, bearer, bill).await {
-                    // Who asks is the same for all of them.
-                    Err(refusal @ Refusal::Rejected(_)) => return Err(refusal),
-                    answer => answer,
-                },
+            let response = match checked {
+                Ok(checked) => {
+                    let budget = Arc::new(self.responses.begin_within(bytes_left)?);
+                    match self.execute_admitted(checked, bearer, bill, budget).await {
+                        // Who asks is the same for all of them.
+                        Err(refusal @ Refusal::Rejected(_)) => return Err(refusal),
+                        answer => answer,
+                    }
+                }
                 Err(refusal) => Err(refusal),
-            });
+            };
+            let bytes = response.as_ref().map_or(0, |response| response.body.len());
+            bytes_left = bytes_left.saturating_sub(bytes);
+            responses.push(response);
         }
         Ok(responses)
     }
@@ -321,11 +333,12 @@ impl GraphqlEndpoint {
         checked: Checked,
         bearer: Option<&str>,
         bill: &Bill,
-    ) -> Result<Execution, Refusal> {
+    ) -> Result<ExecutedResponse, Refusal> {
         open_anonymous(bill, bearer)?;
         let checked = self.at_position(checked).await?;
         let _admitted = self.admission.admit(checked.complexity).await?;
-        self.execute_admitted(checked, bearer, bill).await
+        let budget = Arc::new(self.responses.begin()?);
+        self.execute_admitted(checked, bearer, bill, budget).await
     }
 
     /// Has a query wait for the position that it names.
@@ -345,13 +358,15 @@ impl GraphqlEndpoint {
         checked: Checked,
         bearer: Option<&str>,
         bill: &Bill,
-    ) -> Result<Execution, Refusal> {
+        budget: Arc<ResponseBudget>,
+    ) -> Result<ExecutedResponse, Refusal> {
         let (kind, executing) = (checked.kind, self.observation.executing(bill.origin().span));
         let (request, completion) = checked.into_parts();
-        let request = told(request, bill, &executing);
+        let request = told(request, bill, &executing).data(Arc::clone(&budget));
+        let mut charge = SizeCharge { bill, budget: &budget, bytes_written: 0 };
         let execution = self.service.execute(request, bearer, bill).await?;
         self.observation.executed(kind, completion.operation_name(), &executing, &execution);
-        Ok(self.complete(&completion, execution))
+        Ok(charge.written(self.write(&completion, execution, &budget)))
     }
 
     /// As [`execute`](Self::execute), for somebody who is known already.
@@ -360,16 +375,28 @@ impl GraphqlEndpoint {
         checked: Checked,
         caller: Option<&Caller>,
         bill: &Bill,
-    ) -> Result<Execution, Refusal> {
+    ) -> Result<ExecutedResponse, Refusal> {
         bill.open(caller.map(|caller| caller.id.as_str()))?;
         let checked = self.at_position(checked).await?;
         let _admitted = self.admission.admit(checked.complexity).await?;
+        let budget = Arc::new(self.responses.begin()?);
         let (kind, executing) = (checked.kind, self.observation.executing(bill.origin().span));
         let (request, completion) = checked.into_parts();
-        let request = told(request, bill, &executing);
+        let request = told(request, bill, &executing).data(Arc::clone(&budget));
+        let mut charge = SizeCharge { bill, budget: &budget, bytes_written: 0 };
         let execution = self.service.execute_for(request, caller, bill).await;
         self.observation.executed(kind, completion.operation_name(), &executing, &execution);
-        Ok(self.complete(&completion, execution))
+        Ok(charge.written(self.write(&completion, execution, &budget)))
+    }
+
+    /// Writes what was executed, with nulls where something has failed.
+    pub(super) fn write(
+        &self,
+        completion: &Completion,
+        execution: Execution,
+        budget: &ResponseBudget,
+    ) -> ExecutedResponse {
+        ExecutedResponse::of(self.complete(completion, execution), budget)
     }
 
     /// Starts a subscription when it is its turn. What is written after this returns is in the stream.
@@ -381,6 +408,7 @@ impl GraphqlEndpoint {
         let admitted = self.admission.admit(checked.complexity).await;
         let _admitted = admitted.map_err(|overloaded| Refusal::from(overloaded).into_encoded())?;
         let (request, completion) = checked.into_parts();
+        let request = request.data(Arc::new(self.responses.idle()));
         match self.service.subscribe(request, caller).await {
             Ok(executions) => Ok((executions, completion)),
             Err(refusal) => Err(Encoded::refusal(refusal)),
@@ -393,7 +421,7 @@ impl GraphqlEndpoint {
     }
 
     /// Nulls what has failed in an execution.
-    pub(super) fn complete(&self, completion: &Completion, mut execution: Execution) -> Execution {
+    fn complete(&self, completion: &Completion, mut execution: Execution) -> Execution {
         let Completion { document, operation_name } = completion;
         if !execution.errors.is_empty()
             && let Ok(operation) = select_operation(&document.definitions, operation_name.as_deref())
@@ -406,6 +434,11 @@ impl GraphqlEndpoint {
     /// Tells the entity tags of this process from those of others.
     pub(super) fn process(&self) -> u64 {
         self.process
+    }
+
+    /// The memory of all responses.
+    pub fn responses(&self) -> &ResponseMemory {
+        &self.responses
     }
 
     /// Who executes.
@@ -435,6 +468,28 @@ pub(super) struct Received {
     /// It came by GET.
     pub(super) is_read_only: bool,
     pub(super) bearer: Option<String>,
+}
+
+/// Charges a caller's quota for the size of a response when this is dropped, also of one that is given up.
+struct SizeCharge<'a> {
+    bill: &'a Bill,
+    budget: &'a ResponseBudget,
+    bytes_written: usize,
+}
+
+impl SizeCharge<'_> {
+    /// The response as it was written.
+    fn written(&mut self, response: ExecutedResponse) -> ExecutedResponse {
+        self.bytes_written = response.body.len();
+        response
+    }
+}
+
+impl Drop for SizeCharge<'_> {
+    fn drop(&mut self) {
+        let bytes = self.bytes_written.max(self.budget.used());
+        self.bill.charge(self.budget.memory().limits().size_charge(bytes));
+    }
 }
 
 /// What it takes to complete an execution.

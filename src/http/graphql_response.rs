@@ -1,4 +1,5 @@
-//! Responses of the GraphQL endpoint: status, headers and body under either media type.
+//! Responses of the GraphQL endpoint: status, headers and body under either media type, written within the response
+//! budget.
 //! Knows async-graphql's response and the error codes clients rely on, nothing of the domain.
 
 use std::{borrow::Cow, collections::BTreeMap, time::Duration};
@@ -24,6 +25,9 @@ use super::{
     limit_exceeded::LimitExceeded,
     media_type::ResponseType,
     persisted::{NoDocument, PersistedError},
+    response_budget::{
+        RETRY_AFTER as SHED_RETRY_AFTER, ResponseBudget, ResponseBuffer, ResponseMemory, ResponseRefused,
+    },
 };
 
 /// What a response usually takes, in bytes; the buffer grows when it takes more.
@@ -71,6 +75,9 @@ pub enum Refusal {
     Schema(ServerError),
     #[error(transparent)]
     Overloaded(#[from] Overloaded),
+    /// There is no room for the response.
+    #[error(transparent)]
+    Response(#[from] ResponseRefused),
     #[error(transparent)]
     Rejected(#[from] RequestRejection),
     #[error("A batch has no event stream: send its requests one by one.")]
@@ -143,6 +150,7 @@ impl Refusal {
             Self::Rejected(RequestRejection::Unavailable { retry_after }) => *retry_after,
             Self::Rejected(RequestRejection::OverBudget { retry_after, .. }) => Some(*retry_after),
             Self::Overloaded(Overloaded) => Some(OVERLOADED_RETRY_AFTER),
+            Self::Response(ResponseRefused::Overloaded) => Some(SHED_RETRY_AFTER),
             Self::ConnectionsFull => Some(CONNECTIONS_FULL_RETRY_AFTER),
             _ => None,
         }
@@ -196,9 +204,9 @@ impl Refusal {
                 (Kind::Http(Status::BAD_REQUEST), error.code())
             }
             Self::Persisted(error) => (Kind::RequestError, error.code()),
-            Self::Document(DocumentError::OverLimit(_)) | Self::OverLimit(_) => {
-                (Kind::RequestError, LimitExceeded::CODE)
-            }
+            Self::Document(DocumentError::OverLimit(_))
+            | Self::OverLimit(_)
+            | Self::Response(ResponseRefused::OverLimit(_)) => (Kind::RequestError, LimitExceeded::CODE),
             Self::Document(DocumentError::FragmentCycle(_)) => {
                 (Kind::RequestError, "GRAPHQL_VALIDATION_FAILED")
             }
@@ -215,6 +223,7 @@ impl Refusal {
             }
             Self::Rejected(RequestRejection::Unavailable { .. })
             | Self::Overloaded(_)
+            | Self::Response(ResponseRefused::Overloaded)
             | Self::TimedOut(_) => (Kind::Http(Status::SERVICE_UNAVAILABLE), "UNAVAILABLE"),
         }
     }
@@ -232,6 +241,7 @@ impl Refusal {
                 | MalformedRequest::BodyTooSlow(exceeded),
             ) => return exceeded.into(),
             Self::Rejected(RequestRejection::OverBudget { exceeded, .. }) => exceeded.into(),
+            Self::Response(refused) => return refused.into(),
             other => ServerError::new(other.to_string(), None),
         };
         let extensions = error.extensions.get_or_insert_default();
@@ -248,56 +258,85 @@ impl Refusal {
     }
 }
 
-/// The response of an execution, not yet put together.
+/// The response of an execution, written and not yet put together.
 pub(super) struct ExecutedResponse {
-    status: StatusCode,
     pub(super) headers: HeaderMap,
     retry_after: Option<Duration>,
     pub(super) body: Bytes,
+    /// For a request that was not executed after all.
+    request_error: Option<RequestError>,
+    pub(super) has_errors: bool,
+}
+
+struct RequestError {
+    status: StatusCode,
+    /// The errors alone, as JSON.
+    errors: Bytes,
 }
 
 impl ExecutedResponse {
-    pub(super) fn of(execution: Execution, media_type: ResponseType) -> Self {
-        let status = match media_type {
-            ResponseType::GraphqlResponse if is_request_error(&execution) => {
-                request_error_status(&execution.errors)
+    /// Writes a response within its budget; one that does not fit becomes an error of the request.
+    pub(super) fn of(mut execution: Execution, budget: &ResponseBudget) -> Self {
+        let body = match body_of(&mut execution, budget) {
+            Ok(body) => body,
+            Err(refused) => {
+                execution.errors = vec![refused.into()];
+                execution.data = Value::Null;
+                budget.memory().hold(encode_execution(&execution, None))
             }
-            _ => StatusCode::OK,
         };
-        let mut headers = execution.http_headers.clone();
+        let request_error = is_request_error(&execution).then(|| RequestError {
+            status: request_error_status(&execution.errors),
+            errors: errors_of(&execution),
+        });
+        let retry_after = retry_after_of(&execution.errors);
+        let has_errors = !execution.errors.is_empty();
+        let mut headers = execution.http_headers;
         if let Some(Value::String(position)) = execution.extensions.get(POSITION)
             && let Ok(position) = HeaderValue::from_str(position)
         {
             headers.insert(POSITION_HEADER, position);
         }
-        let retry_after = retry_after_of(&execution.errors);
-        Self { status, headers, retry_after, body: body_of(execution).into() }
+        Self { headers, retry_after, body, request_error, has_errors }
     }
 
     pub(super) fn into_response(self, media_type: ResponseType) -> Response<Body> {
-        let mut response = respond(self.status, media_type, self.body);
+        let status = match (media_type, self.request_error) {
+            (ResponseType::GraphqlResponse, Some(error)) => error.status,
+            _ => StatusCode::OK,
+        };
+        let mut response = respond(status, media_type, self.body);
         response.headers_mut().extend(self.headers);
         tell_retry_after(&mut response, self.retry_after);
         response
     }
+
+    /// The response for transports on which a request has no status.
+    pub(super) fn into_encoded(self) -> Encoded {
+        Encoded { response: self.body, request_errors: self.request_error.map(|error| error.errors) }
+    }
 }
 
 /// The response of a batch, in the order of its requests. Each says for itself what became of it.
-pub fn executed_batch(
-    responses: Vec<Result<Execution, Refusal>>,
+pub(super) fn executed_batch(
+    responses: Vec<Result<ExecutedResponse, Refusal>>,
     media_type: ResponseType,
+    memory: &ResponseMemory,
 ) -> Response<Body> {
     let executed = responses.iter().filter_map(|response| response.as_ref().ok());
-    let retry_after = executed.filter_map(|execution| retry_after_of(&execution.errors)).max();
+    let retry_after = executed.filter_map(|executed| executed.retry_after).max();
     let mut body = vec![b'['];
     for (index, response) in responses.into_iter().enumerate() {
         if index > 0 {
             body.push(b',');
         }
-        body.extend(response.map_or_else(Refusal::into_body, body_of));
+        match response {
+            Ok(executed) => body.extend_from_slice(&executed.body),
+            Err(refusal) => body.extend(refusal.into_body()),
+        }
     }
     body.push(b']');
-    let mut response = respond(StatusCode::OK, media_type, body);
+    let mut response = respond(StatusCode::OK, media_type, memory.hold(body));
     tell_retry_after(&mut response, retry_after);
     response
 }
@@ -327,14 +366,6 @@ pub(super) struct Encoded {
 }
 
 impl Encoded {
-    /// What was executed, or could not be.
-    pub(super) fn of(execution: Execution) -> Self {
-        if is_request_error(&execution) {
-            return Self::refusal(execution);
-        }
-        Self { response: body_of(execution).into(), request_errors: None }
-    }
-
     /// A request that was not executed because of this.
     pub(super) fn refused(error: ServerError) -> Self {
         let mut execution = Execution::from_errors(vec![error]);
@@ -345,10 +376,14 @@ impl Encoded {
     /// What was not executed, whatever its errors are about.
     pub(super) fn refusal(mut execution: Execution) -> Self {
         name_codes(&mut execution);
-        let errors = serde_json::to_vec(&execution.errors);
-        let errors = errors.expect("errors have string keys only, and a vector takes every write");
-        Self { response: encode_execution(&execution, None).into(), request_errors: Some(errors.into()) }
+        let request_errors = Some(errors_of(&execution));
+        Self { response: encode_execution(&execution, None).into(), request_errors }
     }
+}
+
+fn errors_of(execution: &Execution) -> Bytes {
+    let errors = serde_json::to_vec(&execution.errors);
+    errors.expect("errors have string keys only, and a vector takes every write").into()
 }
 
 /// Whether an execution never began.
@@ -361,12 +396,24 @@ fn is_request_error(execution: &Execution) -> bool {
         && execution.errors.iter().all(|error| error.path.is_empty())
 }
 
-fn body_of(mut execution: Execution) -> Vec<u8> {
-    if is_request_error(&execution) {
-        name_codes(&mut execution);
-        return encode_execution(&execution, None);
+/// # Errors
+/// The response does not fit into its budget.
+fn body_of(execution: &mut Execution, budget: &ResponseBudget) -> Result<Bytes, ResponseRefused> {
+    let is_request_error = is_request_error(execution);
+    if is_request_error {
+        name_codes(execution);
     }
-    encode_execution(&execution, Some(&execution.data))
+    let execution = &*execution;
+    let mut buffer = ResponseBuffer::new(budget, RESPONSE_BYTES_EXPECTED);
+    let written =
+        serde_json::to_writer(&mut buffer, &body(execution, (!is_request_error).then_some(&execution.data)));
+    match buffer.refused() {
+        Some(refused) => Err(refused),
+        None => {
+            written.expect("a GraphQL response has string keys only, and the buffer took every write");
+            Ok(buffer.into_bytes())
+        }
+    }
 }
 
 /// Gives a code to errors of a request that have none.
@@ -381,8 +428,12 @@ fn name_codes(execution: &mut Execution) {
 }
 
 fn encode_execution(execution: &Execution, data: Option<&Value>) -> Vec<u8> {
+    encode(&body(execution, data))
+}
+
+fn body<'a>(execution: &'a Execution, data: Option<&'a Value>) -> ResponseBody<'a> {
     let extensions = (!execution.extensions.is_empty()).then_some(&execution.extensions);
-    encode(&ResponseBody { data, errors: &execution.errors, extensions })
+    ResponseBody { data, errors: &execution.errors, extensions }
 }
 
 /// Clients find the request charge in every response. What was not executed read and wrote nothing.

@@ -31,6 +31,7 @@ pub mod observer;
 mod page_reads;
 pub mod pages;
 pub mod persisted;
+pub mod response_budget;
 pub mod router;
 pub mod security_headers;
 pub mod server;

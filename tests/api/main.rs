@@ -51,6 +51,7 @@ mod readme;
 mod reads;
 mod rename;
 mod repair;
+mod response_size;
 mod sign_in;
 mod sign_up;
 mod token_secret;

@@ -2,7 +2,11 @@
 
 use std::net::SocketAddr;
 
-use onehop::http::{admission::AdmissionLimits, graphql_http::RequestLimits};
+use onehop::http::{
+    admission::AdmissionLimits,
+    graphql_http::RequestLimits,
+    response_budget::{RESPONSE_BYTES_RESERVED, ResponseLimits},
+};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
@@ -97,4 +101,27 @@ async fn what_is_refused_takes_no_place() {
     }
     toy.state.released.notify_one();
     assert_eq!(occupied.await.unwrap().status, 200);
+}
+
+#[tokio::test]
+async fn without_memory_for_its_response_a_request_gets_503() {
+    let responses = ResponseLimits {
+        in_flight_bytes_max: 2 * RESPONSE_BYTES_RESERVED + RESPONSE_BYTES_RESERVED / 2,
+        bytes_max: 1024 * 1024,
+        ..ResponseLimits::default()
+    };
+    let limits = RequestLimits { responses, ..RequestLimits::default() };
+    let toy = Toy::start_with(Options { limits, ..Options::default() }).await;
+    let first = occupy(&toy).await;
+    let answer = post(json!({ "query": "{ viewer }" })).send(toy.address).await;
+    assert_eq!(answer.status, 200, "there is room for two");
+    let second = occupy(&toy).await;
+    let answer = post(json!({ "query": "mutation { count }" })).send(toy.address).await;
+    assert_eq!((answer.status, answer.code().as_str()), (503, "UNAVAILABLE"));
+    assert_eq!(answer.header("retry-after"), Some("1"));
+    assert_eq!(toy.state.mutations.load(std::sync::atomic::Ordering::SeqCst), 0);
+    toy.state.released.notify_waiters();
+    for occupied in [first, second] {
+        assert_eq!(occupied.await.unwrap().status, 200);
+    }
 }

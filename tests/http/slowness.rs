@@ -110,3 +110,22 @@ async fn a_connection_that_takes_nothing_is_broken_off() {
     // What is in the buffers is read, and then there is no orderly end.
     while socket.raw_frame().await.is_some() {}
 }
+
+#[tokio::test]
+async fn results_that_wait_are_bounded_by_their_bytes() {
+    let live = LiveLimits {
+        results_waiting_bytes_max: 3_500_000,
+        patience: Duration::ZERO,
+        ..LiveLimits::default()
+    };
+    let toy = Toy::start_with(Options { live, ..Options::default() }).await;
+    let (mut quick, mut slow) = (subscribed(&toy).await, subscribed(&toy).await);
+    for number in 1..=RESULTS {
+        toy.state.tell(number);
+        assert_eq!(value(&quick.hear_of("next", "1").await), number);
+        // At most three wait, one is sent with its two copies to each socket, and one is written.
+        assert!(toy.responses.reserved() < 12_000_000, "{}", toy.responses.reserved());
+    }
+    let (code, reason) = slow.closed().await;
+    assert!(code == 1013 && reason.contains("slow"), "{code} {reason}");
+}

@@ -34,6 +34,7 @@ use onehop::{
         live::LiveLimits,
         pages::{Known, PageHead, PageHeads, Pages, Subject},
         persisted::TrustedDocuments,
+        response_budget::ResponseMemory,
         router::{Exposure, HttpParts, router},
         server::{ConnectionLimits, Server},
         static_files::{StaticFiles, WebFile},
@@ -55,6 +56,7 @@ pub struct Toy {
     pub state: Arc<State>,
     pub tasks: Tasks,
     pub admission: Admission,
+    pub responses: ResponseMemory,
 }
 
 /// What the resolvers and the tests share.
@@ -133,6 +135,7 @@ impl Toy {
         let state = Arc::new(State::default());
         let graphql = toy_endpoint(&state, &options);
         let admission = graphql.admission().clone();
+        let responses = graphql.responses().clone();
         let tasks = Tasks::new();
         let router = toy_router(graphql, &options, &tasks);
         let server = Server::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
@@ -143,7 +146,7 @@ impl Toy {
             server.serve(router, stop, deadline).await;
             Ok::<_, Infallible>(())
         });
-        Self { address, state, tasks, admission }
+        Self { address, state, tasks, admission, responses }
     }
 }
 

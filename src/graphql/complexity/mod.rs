@@ -24,6 +24,9 @@ const LIST_READ: usize = 10;
 /// What each operation of a comparison adds to its fields. All six requests with their largest pages fit into one
 /// document.
 const COMPARED_OPERATION: usize = 5;
+/// The fields of texts, and as how many fields each counts: by the length that a text may have, so that a request cannot
+/// repeat long texts as cheaply as counts and dates.
+const TEXTS: [(&str, &str, usize); 2] = [("Post", "content", 20), ("Comment", "content", 2)];
 /// How many fields of introspection count as one: no store is asked for them.
 const INTROSPECTED_FIELDS: usize = 2;
 
@@ -46,6 +49,8 @@ struct Counted {
 enum By {
     /// Once, and what is selected of it.
     Itself,
+    /// As so many fields.
+    Text(usize),
     /// What is selected of it for each item of a page, of this size unless `first` says otherwise.
     Page { items_default: usize },
     /// What is selected of it for each plan, and what the plans read.
@@ -64,8 +69,9 @@ impl Complexity {
                 TypeKind::Interface(interface) => interface.fields,
                 _ => continue,
             };
-            let fields = fields.into_iter().map(|field| counted(field.node)).collect();
-            types.insert(definition.node.name.node.to_string(), fields);
+            let name = definition.node.name.node.to_string();
+            let fields = fields.into_iter().map(|field| counted(&name, field.node)).collect();
+            types.insert(name, fields);
         }
         Ok(Self { types, introspected: Introspected::of_schema(schema), max })
     }
@@ -139,6 +145,7 @@ impl Complexity {
         let within = self.selections(asked, &field.selection_set.node, returns)?;
         Ok(match *by {
             By::Itself => within.saturating_add(1),
+            By::Text(fields) => fields,
             By::Page { items_default } => page(asked.items(field, items_default)?, within),
             By::Comparison { items_default } => {
                 let request = asked.argument(field, "request");
@@ -194,7 +201,7 @@ impl Asked<'_> {
     }
 }
 
-fn counted(field: FieldDefinition) -> (String, Counted) {
+fn counted(on: &str, field: FieldDefinition) -> (String, Counted) {
     let items_default = field.arguments.iter().find(|argument| argument.node.name.node == FIRST).map(
         |argument| match argument.node.default_value.as_ref().map(|default| &default.node) {
             Some(Value::Number(number)) => {
@@ -204,8 +211,9 @@ fn counted(field: FieldDefinition) -> (String, Counted) {
         },
     );
     let is_compared = field.arguments.iter().any(|argument| argument.node.name.node == "request");
+    let text = TEXTS.iter().find(|(parent, name, _)| *parent == on && *name == field.name.node.as_str());
     let by = match items_default {
-        None => By::Itself,
+        None => text.map_or(By::Itself, |(_, _, fields)| By::Text(*fields)),
         Some(items_default) if is_compared => By::Comparison { items_default },
         Some(items_default) => By::Page { items_default },
     };
@@ -250,6 +258,13 @@ mod tests {
         assert_eq!(complexity("{ feed { nodes { id } } }"), 20 * 2 + LIST_READ);
         let nested = "{ feed(first: 3) { nodes { comments(first: 5) { nodes { id } } } } }";
         assert_eq!(complexity(nested), 3 * (1 + 5 * 2 + LIST_READ) + LIST_READ);
+    }
+
+    #[test]
+    fn a_text_counts_as_several_fields() {
+        assert_eq!(complexity("{ feed(first: 7) { nodes { id content } } }"), 7 * 22 + LIST_READ);
+        let comments = "{ post(id: \"x\") { content a: content comments(first: 3) { nodes { content } } } }";
+        assert_eq!(complexity(comments), 1 + 2 * 20 + 3 * 3 + LIST_READ);
     }
 
     #[test]

@@ -7,13 +7,14 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use async_graphql::ServerError;
 use async_graphql::parser::types::OperationType;
-use async_graphql::{Response as Execution, ServerError};
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderName, HeaderValue, Request, Response};
 use bytes::{BufMut, Bytes, BytesMut};
-use futures::stream::unfold;
+use futures::StreamExt;
+use futures::stream::{iter, unfold};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -33,6 +34,14 @@ use crate::http::media_type::ResponseType;
 const KEEP_ALIVE: Bytes = Bytes::from_static(b":\n\n");
 /// The data is empty and not missing, or browsers would pass the event over.
 const COMPLETE: Bytes = Bytes::from_static(b"event: complete\ndata: \n\n");
+
+const BEFORE_RESULT: &[u8] = b"event: next\ndata: ";
+const AFTER_RESULT: &[u8] = b"\n\n";
+/// The longest result that is copied into its event.
+const COPIED_BYTES_MAX: usize = 16 * 1024;
+
+/// The parts of what is sent, of which some may be empty.
+type Event = [Bytes; 3];
 
 /// A subscription as it is sent.
 struct Sending {
@@ -77,9 +86,9 @@ impl LiveEndpoint {
             return subscribed.unwrap_or_else(|refusal| self.refuse(refusal, None));
         }
         match (self.graphql.in_time(self.graphql.execute(checked, bearer, bill)).await, single) {
-            (Ok(execution), None) => only(&Encoded::of(execution)),
-            (Ok(execution), Some(form)) => {
-                self.graphql.answer_with(Ok(Sent::One(kind, Ok(execution))), form).await
+            (Ok(executed), None) => only(&executed.into_encoded()),
+            (Ok(executed), Some(form)) => {
+                self.graphql.answer_with(Ok(Sent::One(kind, Ok(executed))), form).await
             }
             (Err(refusal), single) => self.refuse(refusal, single),
         }
@@ -134,26 +143,27 @@ impl LiveEndpoint {
         };
         let events = unfold(Some(sending), async |sending| {
             let (events, sending) = sending?.next().await;
-            Some((Ok::<_, Infallible>(events), sending))
+            let parts = events.into_iter().filter(|part| !part.is_empty());
+            Some((iter(parts.map(Ok::<_, Infallible>)), sending))
         });
-        Ok(respond(Body::from_stream(events)))
+        Ok(respond(Body::from_stream(events.flatten())))
     }
 }
 
 impl Sending {
     /// The next events, and the rest unless they were the last.
-    async fn next(mut self) -> (Bytes, Option<Self>) {
+    async fn next(mut self) -> (Event, Option<Self>) {
         let events = tokio::select! {
             biased;
-            () = self.stop.cancelled() => return (COMPLETE, None),
+            () = self.stop.cancelled() => return (whole(COMPLETE), None),
             () = until(self.expires_at) => {
                 return (last_words(error("UNAUTHENTICATED", "The access token has expired: sign in again.")), None);
             }
             // The first tick comes at once.
-            _ = self.keep_alive.tick() => KEEP_ALIVE,
+            _ = self.keep_alive.tick() => whole(KEEP_ALIVE),
             heard = self.member.next() => match heard {
                 Heard::Result(response) => next(&response),
-                Heard::End => return (COMPLETE, None),
+                Heard::End => return (whole(COMPLETE), None),
                 Heard::Lagged => return (last_words(error("LIMIT_EXCEEDED", TOO_SLOW)), None),
             },
         };
@@ -163,28 +173,43 @@ impl Sending {
 
 /// A stream with a single result.
 fn only(encoded: &Encoded) -> Response<Body> {
-    respond(Body::from(with_end(&encoded.response)))
+    if encoded.response.len() <= COPIED_BYTES_MAX {
+        return respond(Body::from(with_end(&encoded.response)));
+    }
+    let events = next(&encoded.response).into_iter().chain([COMPLETE]);
+    respond(Body::from_stream(iter(events.map(Ok::<_, Infallible>))))
 }
 
 /// An error after which nothing more comes.
-fn last_words(error: ServerError) -> Bytes {
-    with_end(&Encoded::of(Execution::from_errors(vec![error])).response)
+fn last_words(error: ServerError) -> Event {
+    whole(with_end(&Encoded::refused(error).response))
 }
 
 fn with_end(response: &[u8]) -> Bytes {
-    let mut events = BytesMut::from(next(response));
+    let mut events = copied(response);
     events.put(COMPLETE);
     events.freeze()
 }
 
+/// A result, and what is sent before and after it. A large one is shared by all who get it and not copied.
+fn next(response: &Bytes) -> Event {
+    if response.len() <= COPIED_BYTES_MAX {
+        return whole(copied(response).freeze());
+    }
+    [Bytes::from_static(BEFORE_RESULT), response.clone(), Bytes::from_static(AFTER_RESULT)]
+}
+
+fn whole(event: Bytes) -> Event {
+    [event, Bytes::new(), Bytes::new()]
+}
+
 /// Responses are written without line breaks, so each is one line of data.
-fn next(response: &[u8]) -> Bytes {
-    let (before, after) = (&b"event: next\ndata: "[..], &b"\n\n"[..]);
-    let mut event = BytesMut::with_capacity(before.len() + response.len() + after.len());
-    for part in [before, response, after] {
+fn copied(response: &[u8]) -> BytesMut {
+    let mut event = BytesMut::with_capacity(BEFORE_RESULT.len() + response.len() + AFTER_RESULT.len());
+    for part in [BEFORE_RESULT, response, AFTER_RESULT] {
         event.put(part);
     }
-    event.freeze()
+    event
 }
 
 fn respond(body: Body) -> Response<Body> {

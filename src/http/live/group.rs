@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::LiveLimits;
 use super::patience::Patience;
+use super::waiting::{WaitingResult, WaitingResults};
 use crate::http::callers::charge_of;
 use crate::http::graphql_http::{Checked, GraphqlEndpoint};
 use crate::http::graphql_response::Encoded;
@@ -36,8 +37,8 @@ pub(super) struct Shared {
 /// A result for all members.
 #[derive(Debug, Clone)]
 pub(super) struct Told {
-    pub(super) response: Bytes,
-    /// What each member is charged, in request units: all pay for a result together.
+    pub(super) result: Arc<WaitingResult>,
+    /// What each member is charged, in request units: all pay for the reads together, and each for the bytes.
     pub(super) share: f64,
 }
 
@@ -76,16 +77,25 @@ impl Group {
         };
         self.begin.send_replace(Begun::Yes);
         let mut patience = Patience::new(self.limits.patience, Instant::now());
+        let mut waiting = WaitingResults::new(self.limits.results_waiting_bytes_max);
         while let Some(execution) = results.next().await {
-            let execution = self.graphql.complete(&completion, execution);
             let share = charge_of(&execution) / self.results.receiver_count().max(1) as f64;
-            self.publish(Told { response: Encoded::of(execution).response, share }, &mut patience).await;
+            let memory = self.graphql.responses();
+            let response = self.graphql.write(&completion, execution, &memory.begin_or_refuse()).body;
+            let share = share + memory.limits().size_charge(response.len());
+            self.publish(response, share, &mut patience, &mut waiting).await;
         }
     }
 
     /// Hands a result to all, and waits before that a while for those who are behind.
-    async fn publish(&self, result: Told, patience: &mut Patience) {
-        while self.results.len() >= self.limits.results_waiting_max {
+    async fn publish(
+        &self,
+        response: Bytes,
+        share: f64,
+        patience: &mut Patience,
+        waiting: &mut WaitingResults,
+    ) {
+        while self.results.len() >= self.limits.results_waiting_max || !waiting.has_room_for(response.len()) {
             let now = Instant::now();
             let left = patience.left(now);
             if left.is_zero() {
@@ -95,7 +105,9 @@ impl Group {
             let _ = timeout(left, self.shared.taken.notified()).await;
             patience.spend(now.elapsed(), Instant::now());
         }
+        let result = Arc::new(WaitingResult::new(response));
+        waiting.push(&result);
         // Without anybody to hear it, the group is about to be abandoned.
-        let _ = self.results.send(result);
+        let _ = self.results.send(Told { result, share });
     }
 }

@@ -186,9 +186,9 @@ impl Member {
     /// The next result.
     pub(super) async fn next(&mut self) -> Heard {
         let heard = match self.results.recv().await {
-            Ok(Told { response, share }) => {
+            Ok(Told { result, share }) => {
                 self.bill.charge(share);
-                Heard::Result(response)
+                result.response().map_or(Heard::Lagged, Heard::Result)
             }
             Err(broadcast::error::RecvError::Closed) => Heard::End,
             Err(broadcast::error::RecvError::Lagged(_)) => Heard::Lagged,

@@ -192,6 +192,11 @@ impl Closing {
         Self::new(1013, "Not available right now: try again later")
     }
 
+    /// Load shedding: the responses of the process take all the memory that they may.
+    pub(super) fn overloaded() -> Self {
+        Self::new(1013, "The server holds as many bytes of responses as it may: try again later")
+    }
+
     pub(super) fn invalid(invalid: &InvalidMessage) -> Self {
         Self::new(4400, invalid.to_string())
     }

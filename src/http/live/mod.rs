@@ -12,6 +12,7 @@ mod operations;
 mod patience;
 mod permits;
 mod session;
+mod waiting;
 mod websocket;
 
 use std::sync::Arc;
@@ -37,6 +38,10 @@ pub const SUBSCRIPTIONS_PER_USER_MAX_DEFAULT: usize = 200;
 /// Operations of one WebSocket that run at once, unless the configuration says otherwise.
 pub const OPERATIONS_PER_CONNECTION_MAX_DEFAULT: usize = 100;
 
+/// Bytes of the results of a subscription that are kept for those who have not taken them yet, unless the configuration
+/// says otherwise.
+pub const RESULTS_WAITING_BYTES_MAX: usize = 4 * 1024 * 1024;
+
 /// How much connections that stay open may take.
 #[derive(Debug, Clone, Copy)]
 pub struct LiveLimits {
@@ -52,6 +57,8 @@ pub struct LiveLimits {
     pub different_bytes_max: usize,
     /// Results of a subscription that are kept for those who have not taken them yet.
     pub results_waiting_max: usize,
+    /// Bytes of those results. The newest result waits however large it is.
+    pub results_waiting_bytes_max: usize,
     /// For how long results may be held back for those who are slow, before they lose the connection.
     pub patience: Duration,
     /// How long a client may take to send `connection_init`.
@@ -72,6 +79,7 @@ impl Default for LiveLimits {
             subscription_bytes_max: 8 * 1024,
             different_bytes_max: 16 * 1024 * 1024,
             results_waiting_max: 64,
+            results_waiting_bytes_max: RESULTS_WAITING_BYTES_MAX,
             patience: Duration::from_secs(2),
             // That of the protocol's own implementation.
             init_timeout: Duration::from_secs(3),

@@ -24,9 +24,12 @@ use crate::http::callers::Bill;
 use crate::http::client_address::Origin;
 use crate::http::graphql_http::Checked;
 use crate::http::graphql_request::{Asked, MalformedRequest, Parameters};
-use crate::http::graphql_response::{Encoded, Refusal};
+use crate::http::graphql_response::{Encoded, ExecutedResponse, Refusal};
 use crate::http::graphql_service::{Account as _, Caller, RequestRejection};
 use crate::http::limit_exceeded::LimitExceeded;
+
+/// How often a result is in memory while it is sent: in the message, and in the write buffer of the socket.
+const MESSAGE_COPIES: usize = 2;
 
 /// One WebSocket.
 pub(super) struct Session {
@@ -290,17 +293,26 @@ impl Session {
 
     async fn say(&mut self, socket: &mut WebSocket, id: &str, said: Said) -> Result<(), Ended> {
         match said {
-            Said::Result(response) => self.send(socket, text(messages::next(id, &response))).await,
+            Said::Result(response) => self.send_result(socket, id, &response).await,
             Said::Single(Encoded { request_errors: Some(errors), .. }) => {
                 self.send(socket, text(messages::error(id, &errors))).await
             }
             Said::Single(Encoded { response, .. }) => {
-                self.send(socket, text(messages::next(id, &response))).await?;
+                self.send_result(socket, id, &response).await?;
+                drop(response);
                 self.send(socket, text(messages::complete(id))).await
             }
             Said::End => self.send(socket, text(messages::complete(id))).await,
             Said::Lagged => Err(Closing::too_slow().into()),
         }
+    }
+
+    /// Sends a result. Its copies in the message and in the write buffer are response memory, too; without that the
+    /// client has to come again later.
+    async fn send_result(&mut self, socket: &mut WebSocket, id: &str, response: &[u8]) -> Result<(), Ended> {
+        let copies = self.live.graphql.responses().reserve(response.len().saturating_mul(MESSAGE_COPIES));
+        let Some(_copies) = copies else { return Err(Closing::overloaded().into()) };
+        self.send(socket, text(messages::next(id, response))).await
     }
 
     /// Sends a message; a client that takes none does not hold up the stop.
@@ -315,7 +327,7 @@ impl Session {
 
 async fn execute(live: &LiveEndpoint, checked: Checked, caller: Option<&Caller>, bill: &Bill) -> Encoded {
     let execution = live.graphql.in_time(live.graphql.execute_for(checked, caller, bill)).await;
-    execution.map_or_else(Refusal::into_encoded, Encoded::of)
+    execution.map_or_else(Refusal::into_encoded, ExecutedResponse::into_encoded)
 }
 
 fn refused(id: &str, refusal: &Encoded) -> String {
