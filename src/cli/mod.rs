@@ -5,6 +5,7 @@ mod check;
 mod compare;
 mod copy;
 mod dead_letters;
+pub mod demo_users;
 mod documents;
 mod progress;
 mod provision;
@@ -55,6 +56,8 @@ pub enum Command {
     Check(check::Check),
     /// List, rotate and drop the secrets that sign access tokens, while a server runs
     TokenSecret(token_secret::TokenSecret),
+    /// Take the published password from the demo users, so that their data can be served with --production
+    LockDemoUsers(demo_users::LockDemoUsers),
     /// Make the database and the containers of an account on Azure Cosmos DB
     Provision(provision::Provision),
     /// Copy a blog from one store to another, and verify it there
@@ -92,6 +95,7 @@ impl Cli {
             Command::Restore(command) => command.run().await,
             Command::Check(command) => command.run().await,
             Command::TokenSecret(command) => command.run(),
+            Command::LockDemoUsers(command) => command.run().await,
             Command::Provision(command) => command.run().await,
             Command::Copy(command) => command.run().await,
             Command::Schema(command) => command.run(),

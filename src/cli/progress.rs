@@ -118,7 +118,7 @@ async fn perform_here(choice: &StoreChoice, work: Work) -> anyhow::Result<serde_
 
 /// Has an open app do the work, with a bar.
 pub async fn perform_on(app: &Arc<App>, work: Work) -> anyhow::Result<serde_json::Value> {
-    let worker = AppWorker(Arc::clone(app));
+    let worker = AppWorker { app: Arc::clone(app), allows_demo: true };
     let (sender, mut steps) = mpsc::channel(PROGRESS_WAITING_MAX);
     let mut bar = Bar::new();
     let performing = worker.perform(work, sender);

@@ -8,6 +8,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::Exit;
+use super::demo_users::refuse_demo_accounts;
 use super::progress::perform_on;
 use super::work::{DEMO_PASSWORD, serve_control};
 use crate::accounts::oidc::{HttpDocuments, OidcVerifier};
@@ -79,6 +80,9 @@ impl Serve {
             ..AppOptions::default()
         };
         let app = Arc::new(App::open_with(&choice, app_options).await?);
+        if self.exposure.production {
+            refuse_demo_accounts(&app).await?;
+        }
         // The address is taken before a long seeding, so that one that is taken is told at once.
         let server = Server::bind(self.serve.listen).await.context("--listen")?;
         let server = server.with_limits(self.limits.connections().beside(self.live.connections as usize));
@@ -102,7 +106,7 @@ impl Serve {
             ApiParts { tokens, provider: provider.clone(), options, telemetry: Some(Arc::clone(&telemetry)) };
         let Api { router, metrics } = api_of(&app, parts)?;
         app.start(provider);
-        serve_control(&app).context("the control socket cannot be made")?;
+        serve_control(&app, !self.exposure.production).context("the control socket cannot be made")?;
 
         let tasks = app.tasks.clone();
         let address = server.local_address();

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use super::demo_users::lock_demo_accounts;
 use crate::accounts::password::Password;
 use crate::app::operations::KeepGoing;
 use crate::app::{App, Drained};
@@ -27,17 +28,21 @@ const PROGRESS_STEP: u64 = 997;
 const DRIFTS_NAMED_MAX: usize = 1000;
 
 /// Does work with the parts of an app.
-pub struct AppWorker(pub Arc<App>);
+pub struct AppWorker {
+    pub app: Arc<App>,
+    /// Whether the data set of the demo may be written: it has users with a published password.
+    pub allows_demo: bool,
+}
 
 /// Does the work of those who ask at the socket in the data directory, until the app stops. Where processes share the
 /// data there is no such directory, and whoever wants work done does it.
 ///
 /// # Errors
 /// When the socket cannot be made.
-pub fn serve_control(app: &Arc<App>) -> io::Result<()> {
+pub fn serve_control(app: &Arc<App>, allows_demo: bool) -> io::Result<()> {
     let Some(directory) = app.data_directory() else { return Ok(()) };
     let control = ControlServer::bind(directory)?;
-    let worker = Arc::new(AppWorker(Arc::clone(app)));
+    let worker = Arc::new(AppWorker { app: Arc::clone(app), allows_demo });
     let (tasks, stop) = (app.tasks.clone(), app.tasks.soft_stop());
     app.tasks.spawn("control", async move { control.serve(worker, tasks, stop).await });
     Ok(())
@@ -55,6 +60,10 @@ impl Worker for AppWorker {
             Work::ReplayDeadLetter { id } => self.replay_dead_letter(&id).await,
             Work::Backup { directory } => self.backup(&directory, progress).await,
             Work::Check => self.check(progress).await,
+            Work::LockDemoUsers => self.lock_demo_users().await,
+            Work::Seed { .. } if !self.allows_demo => Err(anyhow::anyhow!(
+                "the server runs with --production: seeding would make users with a published password"
+            )),
             Work::Seed { users, rng_seed, texts } => {
                 let dataset = Dataset::new(users, rng_seed, DEFAULT_END_MS).with_texts(texts);
                 self.seed(dataset, progress).await
@@ -66,7 +75,7 @@ impl Worker for AppWorker {
 
 impl AppWorker {
     async fn verify(&self, repair: bool, progress: mpsc::Sender<Progress>) -> anyhow::Result<Value> {
-        let app = &self.0;
+        let app = &self.app;
         let verifier = Verifier::new(Arc::clone(&app.recent), Arc::new(Drained(Arc::clone(&app.processor))));
         let report = |VerifyProgress { done }| tell(&progress, "verifying", done, None);
         let mut report: Report =
@@ -88,9 +97,9 @@ impl AppWorker {
         for name in self.projections(read_model).await? {
             let step = format!("rebuilding {name}");
             let report = |RebuildProgress { done, total }| tell(&progress, &step, done, Some(total));
-            changes += self.0.processor.rebuild(&name, &report).await?.done;
+            changes += self.app.processor.rebuild(&name, &report).await?.done;
         }
-        self.0.processor.drain().await?;
+        self.app.processor.drain().await?;
         Ok(json!({"changes": changes, "parked": self.parked().await?}))
     }
 
@@ -98,36 +107,40 @@ impl AppWorker {
         if read_model.is_some() {
             self.projections(read_model.clone()).await?;
         }
-        let report = self.0.processor.replay(read_model.as_deref()).await?;
+        let report = self.app.processor.replay(read_model.as_deref()).await?;
         Ok(json!({"changes": report.items_replayed, "parked": report.partitions_parked}))
     }
 
     async fn dead_letters(&self) -> anyhow::Result<Value> {
-        Ok(serde_json::to_value(self.0.processor.dead_letters().await?)?)
+        Ok(serde_json::to_value(self.app.processor.dead_letters().await?)?)
     }
 
     async fn dead_letter(&self, id: &str) -> anyhow::Result<Value> {
-        Ok(serde_json::to_value(self.0.processor.dead_letter(id).await?)?)
+        Ok(serde_json::to_value(self.app.processor.dead_letter(id).await?)?)
     }
 
     async fn replay_dead_letter(&self, id: &str) -> anyhow::Result<Value> {
-        let report = self.0.processor.replay_dead_letter(id).await?;
+        let report = self.app.processor.replay_dead_letter(id).await?;
         Ok(json!({"changes": report.items_replayed, "parked": report.partitions_parked}))
     }
 
     async fn backup(&self, directory: &Path, progress: mpsc::Sender<Progress>) -> anyhow::Result<Value> {
-        let note = self.0.backup(directory, while_listened_to("copying entries", progress)).await?;
+        let note = self.app.backup(directory, while_listened_to("copying entries", progress)).await?;
         Ok(serde_json::to_value(note)?)
     }
 
     async fn check(&self, progress: mpsc::Sender<Progress>) -> anyhow::Result<Value> {
-        let found = self.0.check(while_listened_to("checking", progress)).await?;
+        let found = self.app.check(while_listened_to("checking", progress)).await?;
         Ok(serde_json::to_value(found)?)
+    }
+
+    async fn lock_demo_users(&self) -> anyhow::Result<Value> {
+        Ok(json!({ "usernames": lock_demo_accounts(&self.app).await? }))
     }
 
     /// The named projection, or all of them.
     async fn projections(&self, wanted: Option<String>) -> anyhow::Result<Vec<String>> {
-        let known = self.0.processor.status().await?;
+        let known = self.app.processor.status().await?;
         let known: Vec<String> = known.into_iter().map(|status| status.projection.to_owned()).collect();
         match wanted {
             None => Ok(known),
@@ -139,11 +152,11 @@ impl AppWorker {
     }
 
     async fn parked(&self) -> anyhow::Result<u64> {
-        Ok(self.0.processor.status().await?.iter().map(|status| status.dead_letters).sum())
+        Ok(self.app.processor.status().await?.iter().map(|status| status.dead_letters).sum())
     }
 
     async fn seed(&self, dataset: Dataset, progress: mpsc::Sender<Progress>) -> anyhow::Result<Value> {
-        let app = &self.0;
+        let app = &self.app;
         let start = Instant::now();
         let hash = app.passwords.hash(Password::parse(DEMO_PASSWORD)?).await?;
         let seeder = Seeder { store: Arc::clone(&app.store), dataset, demo_password_hash: hash.to_stored() };

@@ -40,6 +40,7 @@ pub enum Work {
     ReplayDeadLetter { id: String },
     Backup { directory: PathBuf },
     Check,
+    LockDemoUsers,
     Seed { users: u32, rng_seed: u64, texts: Texts },
 }
 

@@ -31,7 +31,7 @@ fn account() -> Emulator {
 
 async fn work(process: &Process, work: Work) -> Value {
     let (progress, _) = mpsc::channel(1);
-    AppWorker(process.app.clone()).perform(work, progress).await.unwrap()
+    AppWorker { app: process.app.clone(), allows_demo: true }.perform(work, progress).await.unwrap()
 }
 
 async fn assert_clean(process: &Process) {

@@ -34,7 +34,7 @@ impl Process {
     pub async fn start(account: &Emulator, name: &str) -> Self {
         let process = Self::quiet(account, name).await;
         process.app.start(None);
-        serve_control(&process.app).expect("there is no socket to be made");
+        serve_control(&process.app, true).expect("there is no socket to be made");
         process
     }
 

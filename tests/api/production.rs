@@ -3,6 +3,8 @@
 use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
 
+use onehop::cli::work::DEMO_PASSWORD;
+
 use crate::binary::{Serving, run_on};
 use crate::caller::mutation_of;
 
@@ -227,4 +229,45 @@ async fn neither_passwords_nor_tokens_are_logged_by_any_command_at_the_finest_le
         let line = log.lines().find(|line| line.contains(secret));
         assert_eq!(line, None, "{secret:?} in the log");
     }
+}
+
+async fn sign_in(serving: &Serving, username: &str) -> Value {
+    let input = json!({ "username": username, "password": DEMO_PASSWORD });
+    let (query, variables) = mutation_of("signIn", input);
+    let body = json!({ "query": query, "variables": variables });
+    let request = client().post(format!("{}/graphql", serving.address));
+    answer(request.header("content-type", "application/json").body(body.to_string())).await
+}
+
+#[tokio::test]
+async fn production_refuses_users_with_the_demo_password_until_they_are_locked() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path();
+    assert_eq!(run_on(data, &["seed", "--users", "2"]).await.0, 0);
+    let serving = Serving::start(data, &[]);
+    let token = sign_in(&serving, "ada").await["data"]["signIn"]["accessToken"].as_str().unwrap().to_owned();
+    let renamed = "mutation { updateUser(input: { username: \"countess\" }) { user { username } } }";
+    assert_eq!(post(&serving, renamed, Some(&token)).await["errors"], Value::Null);
+    assert_eq!(stop(serving).await.0, 0);
+
+    let (status, printed) = run_on(data, &["serve", "--listen", "127.0.0.1:0", "--production"]).await;
+    assert_eq!(status, 2, "{printed}");
+    assert!(
+        printed.contains("--production refuses this: countess, grace have the published password"),
+        "{printed}"
+    );
+    assert!(printed.contains("`onehop lock-demo-users`"), "{printed}");
+
+    let (status, printed) = run_on(data, &["lock-demo-users"]).await;
+    assert_eq!((status, printed.trim()), (0, "2 accounts locked: countess, grace"));
+    let serving = Serving::start(data, &["--production"]);
+    for username in ["countess", "grace"] {
+        assert_ne!(sign_in(&serving, username).await["errors"], Value::Null);
+    }
+    let (status, printed) = run_on(data, &["seed", "--users", "3"]).await;
+    assert_eq!(status, 2, "{printed}");
+    assert!(printed.contains("the server runs with --production"), "{printed}");
+    let (status, printed) = run_on(data, &["lock-demo-users"]).await;
+    assert_eq!((status, printed.trim()), (0, "no account has the demo password"));
+    assert_eq!(stop(serving).await.0, 0);
 }

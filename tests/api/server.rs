@@ -104,7 +104,7 @@ impl Server {
         let router = api_of(&app, parts).unwrap().router;
         if setup.in_background {
             app.start(None);
-            serve_control(&app).unwrap();
+            serve_control(&app, true).unwrap();
         }
         let listening = HttpServer::bind((Ipv4Addr::LOCALHOST, 0).into()).await.unwrap();
         let (address, stop) = (listening.local_address(), app.tasks.soft_stop());

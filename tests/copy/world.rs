@@ -53,7 +53,7 @@ impl Blog {
         let blog = Self::empty(3).await;
         let (progress, _) = tokio::sync::mpsc::channel(1);
         let seed = Work::Seed { users, rng_seed: 1, texts: Texts::Short };
-        AppWorker(Arc::clone(&blog.app)).perform(seed, progress).await.unwrap();
+        AppWorker { app: Arc::clone(&blog.app), allows_demo: true }.perform(seed, progress).await.unwrap();
         blog
     }
 
@@ -87,7 +87,9 @@ impl Blog {
     /// Has the read models made, and everything looked at.
     pub async fn assert_verified(&self) {
         let (progress, _) = tokio::sync::mpsc::channel(1);
-        let report = AppWorker(Arc::clone(&self.app)).perform(Work::Verify { repair: false }, progress).await;
+        let report = AppWorker { app: Arc::clone(&self.app), allows_demo: true }
+            .perform(Work::Verify { repair: false }, progress)
+            .await;
         let report = report.unwrap();
         assert_eq!(report["drifts"], serde_json::json!([]), "{report}");
         assert!(report["posts"].as_u64().unwrap() > 0 && report["copies"].as_u64().unwrap() > 0, "{report}");

@@ -152,7 +152,8 @@ impl CosmosStore {
     ) -> Result<(u64, Option<i64>), Fault> {
         let mut charge = RequestCharge::default();
         let counted = self.count_by_reading(container, request, at_most, &mut charge).await;
-        let items = counted.as_ref().map_or(0, |(pending, _)| usize::try_from(*pending).unwrap_or(usize::MAX));
+        let items =
+            counted.as_ref().map_or(0, |(pending, _)| usize::try_from(*pending).unwrap_or(usize::MAX));
         ledger.record(container.record(OperationKind::ChangeFeed, items, charge, 1));
         counted
     }
