@@ -345,8 +345,8 @@ fn live_settings(member: &Member, poll: Duration) -> LiveSettings {
     LiveSettings { tail: TailSettings { poll, ..TailSettings::default() }, ..LiveSettings::default() }
 }
 
-/// Deletes expired items now and then, until `stop` fires.
-async fn purge_until(stop: CancellationToken, store: &EmbeddedStore) -> Result<(), Fault> {
+/// Deletes expired items and writes the high-water mark now and then, until `stop` fires.
+async fn purge_until(stop: CancellationToken, store: &Arc<EmbeddedStore>) -> Result<(), Fault> {
     loop {
         loop {
             match store.purge_expired(PURGE_ITEMS_MAX).await {
@@ -359,6 +359,11 @@ async fn purge_until(stop: CancellationToken, store: &EmbeddedStore) -> Result<(
                 }
                 Err(fault) => return Err(fault),
             }
+        }
+        let marked = Arc::clone(store);
+        let marking = tokio::task::spawn_blocking(move || marked.write_high_water()).await;
+        if let Ok(Err(error)) = marking {
+            tracing::debug!(%error, "the high-water mark stays behind");
         }
         if stop.run_until_cancelled(tokio::time::sleep(PURGE_INTERVAL)).await.is_none() {
             return Ok(());

@@ -328,7 +328,8 @@ mod tests {
         };
         assert_eq!(try_all(0x2001_0db8_0001_0000, 1), 12, "a /56 has four times an address's");
         assert_eq!(try_all(0x2001_0db8_0002_0000, 0x100), 48, "a /48 has sixteen times an address's");
-        let refused = attempts.begin(Attempted::SignUp, None, AttemptOrigin::v6(0x2001_0db8_0002_ffff), NOW_MS);
+        let refused =
+            attempts.begin(Attempted::SignUp, None, AttemptOrigin::v6(0x2001_0db8_0002_ffff), NOW_MS);
         assert_eq!(refused.unwrap_err().max, 48);
     }
 

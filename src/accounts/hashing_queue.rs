@@ -206,13 +206,16 @@ impl FairQueue {
         if self.waiting >= waiting_max && !self.displace_for(origin) {
             return false;
         }
-        let site = find_or_add(&mut self.sites, |site| site.network == origin.site(), || Site {
-            network: origin.site(),
-            addresses: VecDeque::new(),
-        });
-        let address = find_or_add(&mut site.addresses, |address| address.network == origin.address(), || {
-            Address { network: origin.address(), waiters: VecDeque::new() }
-        });
+        let site = find_or_add(
+            &mut self.sites,
+            |site| site.network == origin.site(),
+            || Site { network: origin.site(), addresses: VecDeque::new() },
+        );
+        let address = find_or_add(
+            &mut site.addresses,
+            |address| address.network == origin.address(),
+            || Address { network: origin.address(), waiters: VecDeque::new() },
+        );
         address.waiters.push_back(waiter);
         self.waiting += 1;
         true
@@ -237,12 +240,15 @@ impl FairQueue {
     fn displace_for(&mut self, origin: AttemptOrigin) -> bool {
         let own_site = self.sites.iter().find(|site| site.network == origin.site());
         let of_site = own_site.map_or(0, Site::waiting);
-        let own_address = own_site.and_then(|site| {
-            site.addresses.iter().find(|address| address.network == origin.address())
-        });
+        let own_address = own_site
+            .and_then(|site| site.addresses.iter().find(|address| address.network == origin.address()));
         let of_address = own_address.map_or(0, |address| address.waiters.len());
-        let Some((largest, most)) =
-            self.sites.iter().enumerate().map(|(at, site)| (at, site.waiting())).max_by_key(|(_, most)| *most)
+        let Some((largest, most)) = self
+            .sites
+            .iter()
+            .enumerate()
+            .map(|(at, site)| (at, site.waiting()))
+            .max_by_key(|(_, most)| *most)
         else {
             return false;
         };
@@ -301,7 +307,8 @@ mod tests {
     /// A caller that has begun to wait.
     fn begin(queue: &HashingQueue, lane: Lane, origin: AttemptOrigin) -> Acquiring {
         let queue = queue.clone();
-        let mut acquiring: Acquiring = Box::pin(async move { queue.acquire(HashingCaller { lane, origin }).await });
+        let mut acquiring: Acquiring =
+            Box::pin(async move { queue.acquire(HashingCaller { lane, origin }).await });
         assert!(acquiring.as_mut().now_or_never().is_none_or(|turned| turned.is_err()), "nobody is ahead");
         acquiring
     }

@@ -57,9 +57,8 @@ impl Book {
     fn forget_beyond(&mut self, name: &Arc<str>) {
         let of_name = self.last_use.range((Arc::clone(name), Prefix::V4(0))..);
         let of_name = of_name.take_while(|((other, _), _)| other == name);
-        let (count, oldest) = of_name.fold((0, u64::MAX), |(count, oldest), (_, last_use)| {
-            (count + 1, oldest.min(*last_use))
-        });
+        let (count, oldest) =
+            of_name.fold((0, u64::MAX), |(count, oldest), (_, last_use)| (count + 1, oldest.min(*last_use)));
         if count > KNOWN_NETWORKS_PER_NAME_MAX {
             self.forget(oldest);
         }

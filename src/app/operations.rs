@@ -1,4 +1,4 @@
-//! What an operator does with a data directory: back it up, restore it, and find out whether it is sound.
+//! What an operator does with a data directory: back it up, restore it, find out whether it is sound, and recover it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Context;
 
 use super::{App, container_specs};
-use crate::store::embedded::{self, BackupNote, EmbeddedConfig, Soundness};
+use crate::store::embedded::{self, BackupNote, EmbeddedConfig, Recovery, Soundness};
 
 /// Is told how far the work has got, and says whether to go on.
 pub type KeepGoing = Box<dyn FnMut(u64) -> bool + Send>;
@@ -50,4 +50,17 @@ pub async fn check_directory(config: EmbeddedConfig, mut keep_going: KeepGoing) 
 pub async fn restore(from: &Path, to: &Path, mut keep_going: KeepGoing) -> anyhow::Result<BackupNote> {
     let (from, to) = (from.to_owned(), to.to_owned());
     Ok(tokio::task::spawn_blocking(move || embedded::restore(&from, &to, &mut keep_going)).await??)
+}
+
+/// Makes a data directory that has lost writes sound again, from what is left.
+///
+/// # Errors
+/// Somebody has it open, or it cannot be written.
+pub async fn recover(config: EmbeddedConfig, mut keep_going: KeepGoing) -> anyhow::Result<Recovery> {
+    let recover = move || {
+        embedded::recover(&config, &container_specs(), &mut |done| {
+            keep_going(done);
+        })
+    };
+    Ok(tokio::task::spawn_blocking(recover).await??)
 }

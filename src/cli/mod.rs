@@ -10,6 +10,7 @@ mod documents;
 mod progress;
 mod provision;
 mod rebuild;
+mod recover;
 mod schema;
 mod seed;
 mod serve;
@@ -54,6 +55,8 @@ pub enum Command {
     Restore(backup::Restore),
     /// Say whether the data directory is sound
     Check(check::Check),
+    /// Go on with a data directory that has lost writes, and say what was dropped
+    Recover(recover::Recover),
     /// List, rotate and drop the secrets that sign access tokens, while a server runs
     TokenSecret(token_secret::TokenSecret),
     /// Take the published password from the demo users, so that their data can be served with --production
@@ -94,6 +97,7 @@ impl Cli {
             Command::Backup(command) => command.run().await,
             Command::Restore(command) => command.run().await,
             Command::Check(command) => command.run().await,
+            Command::Recover(command) => command.run().await,
             Command::TokenSecret(command) => command.run(),
             Command::LockDemoUsers(command) => command.run().await,
             Command::Provision(command) => command.run().await,

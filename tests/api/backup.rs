@@ -83,3 +83,40 @@ async fn without_a_server_the_command_backs_up_and_checks_by_itself() {
     let (status, printed) = run_on(data.path(), &account).await;
     assert_eq!((status, printed.contains("backups of its own")), (2, true), "{printed}");
 }
+
+/// What the journal of a small blog is cut to: behind its first posts.
+const JOURNAL_BYTES_LEFT: u64 = 100_000;
+
+#[tokio::test]
+async fn lost_writes_are_named_by_every_command_until_recovery() {
+    let (data, copies) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    assert_eq!(run_on(data.path(), &["seed", "--users", "2"]).await.0, 0);
+    let (status, printed) = run_on(data.path(), &["recover"]).await;
+    assert_eq!((status, printed.trim()), (0, "nothing is missing"));
+    let journal = data.path().join("engine/0.jnl");
+    std::fs::File::options().write(true).open(&journal).unwrap().set_len(JOURNAL_BYTES_LEFT).unwrap();
+    let backup = copies.path().join("backup");
+    for command in [&["serve"][..], &["verify"], &["rebuild"], &["backup", backup.to_str().unwrap()]] {
+        let (status, printed) = run_on(data.path(), command).await;
+        assert_eq!(
+            (status, printed.contains("engine/0.jnl has 100000 bytes of")),
+            (2, true),
+            "{command:?}: {printed}"
+        );
+        assert!(printed.contains("onehop recover --data"), "{command:?}: {printed}");
+    }
+    let (status, printed) = run_on(data.path(), &["check"]).await;
+    assert_eq!((status, printed.contains("problem: lost: engine/0.jnl has")), (1, true), "{printed}");
+    let (status, printed) = run_on(data.path(), &["recover"]).await;
+    assert_eq!((status, printed.contains("dropped: the commits")), (0, true), "{printed}");
+    assert!(printed.contains("next: onehop verify --repair"), "{printed}");
+    for command in [&["check"][..], &["verify", "--repair"], &["verify"]] {
+        let (status, printed) = run_on(data.path(), command).await;
+        assert_eq!(status, 0, "{command:?}: {printed}");
+    }
+    std::fs::remove_file(data.path().join("format")).unwrap();
+    for (command, expected) in [("serve", 2), ("verify", 2), ("recover", 2), ("check", 1)] {
+        let (status, printed) = run_on(data.path(), &[command]).await;
+        assert_eq!((status, printed.contains("format is missing")), (expected, true), "{command}: {printed}");
+    }
+}

@@ -135,7 +135,10 @@ async fn a_token_that_the_provider_did_not_make_for_this_api_is_refused() {
         ("expired", changed("exp", json!(START_MS / 1000 - 60))),
         ("not yet", changed("iat", json!(START_MS / 1000 + 600))),
         ("no subject", changed("sub", json!(""))),
-        ("a logout token", changed("events", json!({ "http://schemas.openid.net/event/backchannel-logout": {} }))),
+        (
+            "a logout token",
+            changed("events", json!({ "http://schemas.openid.net/event/backchannel-logout": {} })),
+        ),
         (
             "the type of a logout token",
             provider.token_with(

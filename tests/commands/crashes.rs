@@ -16,7 +16,8 @@ async fn rename(blog: &Blog, user_id: UserId, name: &str) -> Result<UserItem, Co
 }
 
 async fn sign_in(blog: &Blog, name: &str) -> Result<UserItem, CommandError> {
-    let input = SignIn { username: name.to_owned(), password: PASSWORD.to_owned(), caller: HashingCaller::default() };
+    let input =
+        SignIn { username: name.to_owned(), password: PASSWORD.to_owned(), caller: HashingCaller::default() };
     blog.commands.sign_in(input, &Ledger::new()).await
 }
 

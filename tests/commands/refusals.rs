@@ -56,7 +56,11 @@ async fn every_failed_sign_in_has_the_same_answer() {
     let blog = Blog::new().await;
     blog.user("ada").await;
     let sign_in = async |name: &str, password: &str| {
-        let input = SignIn { username: name.to_owned(), password: password.to_owned(), caller: HashingCaller::default() };
+        let input = SignIn {
+            username: name.to_owned(),
+            password: password.to_owned(),
+            caller: HashingCaller::default(),
+        };
         blog.commands.sign_in(input, &Ledger::new()).await
     };
     assert_eq!(sign_in("ADA", PASSWORD).await.unwrap().username, "ada");

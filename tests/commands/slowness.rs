@@ -134,7 +134,11 @@ impl<'a> Scene<'a> {
             let user: UserItem = item.unwrap().expect("a user who was created").decode().unwrap();
             let other = holders.insert(user.username.to_lowercase(), *id);
             assert!(other.is_none_or(|other| other == *id), "{context}: {} is taken twice", user.username);
-            let input = SignIn { username: user.username.clone(), password: PASSWORD.to_owned(), caller: HashingCaller::default() };
+            let input = SignIn {
+                username: user.username.clone(),
+                password: PASSWORD.to_owned(),
+                caller: HashingCaller::default(),
+            };
             let signed_in = self.blog.commands.sign_in(input, &ledger).await;
             assert_eq!(signed_in.map(|user| user.id).ok(), Some(*id), "{context}: {} is lost", user.username);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use onehop::store::embedded::{
-    EmbeddedStore, OpenError, PHYSICAL_PARTITIONS_DEFAULT, PHYSICAL_PARTITIONS_MAX,
+    EmbeddedStore, OpenError, PHYSICAL_PARTITIONS_DEFAULT, PHYSICAL_PARTITIONS_MAX, check_directory, recover,
 };
 use onehop::store::{
     ContainerName, ContainerSpec, Direction, Ledger, ManualClock, NewItem, Query, Store, WriteOp,
@@ -79,6 +79,21 @@ fn a_format_file_that_holds_no_number_is_refused() {
         let error = refused(open_with(&config(directory.path())));
         assert!(matches!(error, OpenError::NotADataDirectory { .. }), "{text:?}: {error:?}");
     }
+}
+
+#[test]
+fn a_format_file_that_is_missing_beside_data_is_an_error() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    drop(open(directory.path()));
+    fs::remove_file(directory.path().join("format")).expect("removed");
+    let error = refused(open_with(&config(directory.path())));
+    assert!(matches!(error, OpenError::FormatMissing { .. }), "{error:?}");
+    assert!(error.to_string().contains("put it back"), "{error}");
+    let error = recover(&config(directory.path()), &[SPEC], &mut |_| {}).expect_err("refused");
+    assert!(matches!(error, OpenError::FormatMissing { .. }), "{error:?}");
+    let found = check_directory(&config(directory.path()), &[SPEC], &mut |_| true).expect("found out");
+    assert!(found.expect("not stopped").problems[0].contains("put it back"));
+    assert!(!directory.path().join("format").exists(), "no command writes it");
 }
 
 #[test]

@@ -10,5 +10,6 @@ mod flushes;
 mod full;
 mod group_commit;
 mod harness;
+mod lost;
 #[path = "../support/small_disk.rs"]
 mod small_disk;

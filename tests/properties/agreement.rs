@@ -102,7 +102,11 @@ async fn assert_names(blog: &Blog, usernames: &BTreeMap<UserId, String>) {
             assert_eq!(asker.holder(&normalised).await.map(|user| user.id), Some(*id), "{username}");
         }
         assert!(taken.insert(normalised), "{username} is taken twice");
-        let sign_in = SignIn { username: username.clone(), password: PASSWORD.to_owned(), caller: HashingCaller::default() };
+        let sign_in = SignIn {
+            username: username.clone(),
+            password: PASSWORD.to_owned(),
+            caller: HashingCaller::default(),
+        };
         let signed_in = blog.commands.sign_in(sign_in, &Ledger::new()).await.expect("a sign-in");
         assert_eq!(signed_in.id, *id, "{username}");
     }

@@ -244,7 +244,9 @@ async fn a_token_of_another_type_is_refused() {
     for typ in ["JWT", "jwt", "at+jwt", "AT+JWT", "application/at+jwt", "application/JWT"] {
         assert!(verifier.verify(&typed(typ), NOW_MS).await.is_ok(), "{typ}");
     }
-    for typ in ["logout+jwt", "application/logout+jwt", "secevent+jwt", "dpop+jwt", "client-authentication+jwt", ""] {
+    for typ in
+        ["logout+jwt", "application/logout+jwt", "secevent+jwt", "dpop+jwt", "client-authentication+jwt", ""]
+    {
         assert_invalid(verifier.verify(&typed(typ), NOW_MS).await, typ);
     }
 }
@@ -253,7 +255,10 @@ async fn a_token_of_another_type_is_refused() {
 async fn a_token_about_events_is_refused_whatever_its_type() {
     let logout = json!({ "http://schemas.openid.net/event/backchannel-logout": {} });
     for events in [logout, json!({}), json!([]), json!("logout")] {
-        assert_invalid(judged(&changed(|claims| claims["events"] = events.clone())).await, &events.to_string());
+        assert_invalid(
+            judged(&changed(|claims| claims["events"] = events.clone())).await,
+            &events.to_string(),
+        );
     }
 }
 

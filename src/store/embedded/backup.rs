@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::directory::{self, OpenError};
-use super::engine::{Space, View};
+use super::engine::{Durability, Engine, Space, View};
+use super::high_water::{self, Counts, Losses, Mark};
 use super::opened::{EngineSizes, Opened};
-use super::writer::META_SEQUENCE;
+use super::writer::{META_COMMIT, META_SEQUENCE};
 use super::{EmbeddedStore, keys};
 use crate::private_files;
 use crate::store::{Fault, format_timestamp};
@@ -40,6 +41,8 @@ pub enum BackupError {
     Inside(PathBuf),
     #[error("{} holds no finished backup", .0.display())]
     NotFinished(PathBuf),
+    #[error("the backup {} is not whole: {losses}", path.display())]
+    Lost { path: PathBuf, losses: Losses },
     #[error("it was stopped before it was done; delete {}", .0.display())]
     Stopped(PathBuf),
     #[error("cannot write {}: {source}", path.display())]
@@ -74,19 +77,19 @@ impl EmbeddedStore {
             return Err(BackupError::Inside(target.to_owned()));
         }
         directory::mark_unfinished(target).map_err(io)?;
-        let items = self.copy_engine(target, keep_going)?;
-        let last_write = items.1;
-        let note = BackupNote { items: items.0, last_write, begun_at };
-        directory::finish(target, Some(&note)).map_err(io)?;
+        let (items, counts) = self.copy_engine(target, keep_going)?;
+        let note = BackupNote { items, last_write: counts.last_write, begun_at };
+        let mark = Mark { counts, ..self.high_water.made_with() };
+        directory::finish(target, Some(&note), mark).map_err(io)?;
         Ok(note)
     }
 
-    /// Copies every entry of one view; returns how many items there are and the number of the last write.
+    /// Copies every entry of one view; returns how many items there are and the numbers of the last commit and write.
     fn copy_engine(
         &self,
         target: &Path,
         keep_going: &mut dyn FnMut(u64) -> bool,
-    ) -> Result<(u64, u64), BackupError> {
+    ) -> Result<(u64, Counts), BackupError> {
         let path = directory::engine_path(target);
         let fail = |source| BackupError::Engine { path: path.clone(), source: Box::new(source) };
         let view = self.engine.view()?;
@@ -100,12 +103,20 @@ impl EmbeddedStore {
                 items = copied - before;
             }
         }
-        let last_write = view.get(Space::Meta, META_SEQUENCE)?;
-        let last_write = last_write.and_then(|bytes| bytes.as_ref().try_into().map(u64::from_be_bytes).ok());
+        let counts = counts_in(&view)?;
         copy.persist().map_err(fail)?;
         keep_going(copied);
-        Ok((items, last_write.unwrap_or(0)))
+        Ok((items, counts))
     }
+}
+
+/// The numbers of the last commit and write of a view.
+fn counts_in(view: &View) -> Result<Counts, Fault> {
+    let number = |name: &[u8]| -> Result<u64, Fault> {
+        let bytes = view.get(Space::Meta, name)?;
+        Ok(bytes.and_then(|bytes| bytes.as_ref().try_into().map(u64::from_be_bytes).ok()).unwrap_or(0))
+    };
+    Ok(Counts { last_commit: number(META_COMMIT)?, last_write: number(META_SEQUENCE)? })
 }
 
 /// Copies one key space in the order of its keys, straight into tables.
@@ -146,6 +157,8 @@ pub fn restore(
     let note = directory::read_backup_note(from).ok_or_else(|| BackupError::NotFinished(from.to_owned()))?;
     // Whoever opens a backup as a data directory changes it.
     let _lock = directory::lock_without_a_trace(from)?;
+    let (mark, losses) = high_water::look(from)?;
+    refuse(from, losses)?;
     directory::make_empty(to)?;
     let io = |source| BackupError::Io { path: to.to_owned(), source };
     directory::mark_unfinished(to).map_err(io)?;
@@ -157,8 +170,27 @@ pub fn restore(
     if !done.map_err(io)? {
         return Err(BackupError::Stopped(to.to_owned()));
     }
-    directory::finish(to, None).map_err(io)?;
+    let copied = counts_of_copy(to)?;
+    let mut expected = mark.unwrap_or_default();
+    expected.counts.last_write = expected.counts.last_write.max(note.last_write);
+    refuse(from, high_water::missing_commits(Some(&expected), copied).into_iter().collect())?;
+    directory::finish(to, None, Mark { counts: copied, ..expected }).map_err(io)?;
     Ok(note)
+}
+
+fn refuse(from: &Path, losses: Vec<String>) -> Result<(), BackupError> {
+    if losses.is_empty() {
+        return Ok(());
+    }
+    Err(BackupError::Lost { path: from.to_owned(), losses: Losses(losses) })
+}
+
+/// The numbers of the last commit and write in a copy of a backup: opening it finds out whether all files are there.
+fn counts_of_copy(path: &Path) -> Result<Counts, BackupError> {
+    let path = directory::engine_path(path);
+    let sizes = EngineSizes { cache_bytes: CACHE_BYTES, memtable_bytes: CACHE_BYTES };
+    let engine = Engine::open(&path, sizes, Durability::Sync)?;
+    Ok(counts_in(&engine.view()?)?)
 }
 
 /// Copies a directory with what is in it, onto the disk. `false` when it was not to go on.

@@ -11,7 +11,8 @@ use std::path::Path;
 
 use super::directory::{self, OpenError};
 use super::engine::{Durability, Engine};
-use super::open::{damaged, stored_containers, stored_partitions};
+use super::high_water;
+use super::open::{damaged, losses_within, stored_containers, stored_counts, stored_partitions};
 use super::opened::EngineSizes;
 use super::soundness::{Examination, Soundness};
 use super::{EmbeddedConfig, EmbeddedStore};
@@ -50,6 +51,7 @@ pub fn check_directory(
         Err(
             error @ (OpenError::Unfinished { .. }
             | OpenError::NotADataDirectory { .. }
+            | OpenError::FormatMissing { .. }
             | OpenError::Damaged { .. }
             | OpenError::Engine { .. }),
         ) => {
@@ -73,7 +75,9 @@ fn examine(
     if !directory::engine_path(&config.path).is_dir() {
         return Err(damaged(config, "the directory of the storage engine"));
     }
+    let (mark, mut losses) = high_water::look(&config.path)?;
     cast_shadow(&directory::engine_path(&config.path), &path).map_err(io)?;
+    high_water::ensure_journal(&path).map_err(io)?;
     let sizes = EngineSizes { cache_bytes: config.cache_bytes, memtable_bytes: config.memtable_bytes };
     let opening = || Engine::open(&path, sizes, Durability::Relaxed);
     let engine = catch_unwind(opening)
@@ -85,9 +89,13 @@ fn examine(
             }
             other => other,
         })?;
+    let counts = stored_counts(&engine, config)?;
+    losses.extend(losses_within(&engine, mark.as_ref(), counts, config)?);
+    let mut lost = Soundness::default();
+    losses.into_iter().for_each(|loss| lost.note(format!("lost: {loss}")));
     let Some(partitions) = stored_partitions(&engine, config)? else {
-        // Nothing was ever written.
-        return Ok(Some(Soundness::default()));
+        // Nothing was ever written, or what it was made with is lost.
+        return Ok(Some(lost));
     };
     let stored = stored_containers(&engine, config)?;
     let number = |spec: &ContainerSpec| {
@@ -96,7 +104,8 @@ fn examine(
     };
     let containers: Vec<_> = specs.iter().filter_map(number).collect();
     let view = engine.view().map_err(|fault| io(std::io::Error::other(fault.to_string())))?;
-    Ok(Examination { view: &view, containers: &containers, partitions }.run(keep_going))
+    let found = Examination { view: &view, containers: &containers, partitions }.run(keep_going);
+    Ok(found.map(|found| found.behind(lost)))
 }
 
 /// Copies what the engine changes, and links what it does not.

@@ -3,10 +3,12 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use thiserror::Error;
 
 use super::backup::{BackupError, BackupNote};
+use super::high_water::{HighWater, Losses, MARK_FILE, Mark};
 use crate::private_files;
 
 /// The format of the data directory that this program reads and writes.
@@ -37,6 +39,16 @@ pub enum OpenError {
     #[error("the file {} does not hold a format number: this is not a data directory of onehop", path.display())]
     NotADataDirectory { path: PathBuf },
     #[error(
+        "the file {} is missing, though the directory holds data: put it back (it holds the number {FORMAT_VERSION}), or \
+         restore a backup", path.display()
+    )]
+    FormatMissing { path: PathBuf },
+    #[error(
+        "the data directory {} has lost writes: {losses}. Put back what is missing, or restore a backup; \
+         `onehop recover --data {}` goes on without it and says what was dropped", path.display(), path.display()
+    )]
+    Lost { path: PathBuf, losses: Losses },
+    #[error(
         "the data directory {} was made with {stored} physical partitions, and the setting asks for {wanted}: \
          the number is fixed when a directory is made", path.display()
     )]
@@ -62,9 +74,10 @@ pub enum OpenError {
 }
 
 /// A data directory that is locked as long as this lives.
-#[derive(Debug)]
 pub(super) struct Directory {
     path: PathBuf,
+    /// Written when the directory is closed; absent until it was opened to the end.
+    high_water: OnceLock<Arc<HighWater>>,
     _lock: File,
 }
 
@@ -92,7 +105,7 @@ impl Directory {
             _ => {}
         }
         mend_permissions(path).map_err(io)?;
-        Ok(Self { path: path.to_owned(), _lock: lock })
+        Ok(Self { path: path.to_owned(), high_water: OnceLock::new(), _lock: lock })
     }
 
     /// Where the storage engine keeps its files.
@@ -104,12 +117,25 @@ impl Directory {
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
+
+    /// Has this mark closed when the directory is: the engine has to be closed before.
+    pub(super) fn close_with(&self, high_water: Arc<HighWater>) {
+        let _ = self.high_water.set(high_water);
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        if let Some(high_water) = self.high_water.get() {
+            high_water.close();
+        }
+    }
 }
 
 /// Takes other users' permissions away from what the store keeps in a data directory. The token secret is not among it: one
 /// that others can read is refused and not mended in silence.
 fn mend_permissions(path: &Path) -> std::io::Result<()> {
-    for name in [LOCK_FILE, FORMAT_FILE, BACKUP_FILE, ENGINE_DIRECTORY] {
+    for name in [LOCK_FILE, FORMAT_FILE, MARK_FILE, BACKUP_FILE, ENGINE_DIRECTORY] {
         private_files::mend_tree(&path.join(name))?;
     }
     Ok(())
@@ -151,7 +177,7 @@ pub(super) fn lock_without_a_trace(path: &Path) -> Result<Option<File>, OpenErro
 pub(super) fn check_without_a_trace(path: &Path) -> Result<(), OpenError> {
     check_finished(path)?;
     let format_path = path.join(FORMAT_FILE);
-    if format_path.exists() {
+    if format_path.exists() || engine_path(path).exists() {
         check_format(path)
     } else {
         Err(OpenError::NotADataDirectory { path: format_path })
@@ -185,7 +211,7 @@ pub(super) fn mark_unfinished(path: &Path) -> std::io::Result<()> {
 }
 
 /// Makes a data directory of one that holds all there has to be, and a backup where there is a note. The mark goes last.
-pub(super) fn finish(path: &Path, note: Option<&BackupNote>) -> std::io::Result<()> {
+pub(super) fn finish(path: &Path, note: Option<&BackupNote>, mark: Mark) -> std::io::Result<()> {
     if let Some(note) = note {
         let mut file = new_file(&path.join(BACKUP_FILE))?;
         file.write_all(&serde_json::to_vec_pretty(note)?)?;
@@ -193,6 +219,7 @@ pub(super) fn finish(path: &Path, note: Option<&BackupNote>) -> std::io::Result<
     }
     mend_permissions(path)?;
     sync_directory(&engine_path(path))?;
+    mark.closed(path)?.write(path)?;
     write_format(path)?;
     fs::remove_file(path.join(UNFINISHED_FILE))?;
     sync_directory(path)
@@ -218,7 +245,11 @@ fn check_format(path: &Path) -> Result<(), OpenError> {
             }
             Ok(())
         }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => write_format(path).map_err(io),
+        // The format is written before anything else is made.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => match engine_path(path).exists() {
+            true => Err(OpenError::FormatMissing { path: format_path }),
+            false => write_format(path).map_err(io),
+        },
         Err(source) => Err(io(source)),
     }
 }

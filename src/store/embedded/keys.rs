@@ -176,6 +176,24 @@ pub(super) fn expiry_entry(
     key
 }
 
+/// What a key of `index` says: container, partition key, id.
+pub(super) fn parse_index_key(key: &[u8]) -> Option<(ContainerId, String, String)> {
+    let segments = match *key.first()? {
+        // Behind the kind: container, physical partition and path.
+        EQUALITY => take_text(key.get(5..)?)?.1,
+        NEWEST => key.get(4..)?,
+        _ => return parse_expiry_entry(key),
+    };
+    let (_, rest) = take_text(segments)?;
+    let (_, id, partition_key) = parse_index_entry(rest)?;
+    Some((*key.get(1)?, partition_key, id))
+}
+
+/// The partition key in a key of `items`.
+pub(super) fn partition_key_of_item(key: &[u8]) -> Option<String> {
+    Some(take_text(key.get(1..)?)?.0)
+}
+
 /// The bounds of the expiry index up to an instant.
 pub(super) fn expiry_range(until_ms: i64) -> (Vec<u8>, Vec<u8>) {
     let mut end = vec![EXPIRY];

@@ -13,12 +13,14 @@ mod ends;
 mod engine;
 mod feed;
 mod header;
+mod high_water;
 mod keys;
 mod open;
 mod opened;
 mod prepare;
 mod properties;
 mod reader;
+mod recover;
 mod room;
 mod soundness;
 mod writer;
@@ -33,9 +35,11 @@ pub use backup::{BackupError, BackupNote, restore};
 pub use check::check_directory;
 pub use directory::OpenError;
 pub use engine::{Blocks, Durability};
+pub use high_water::Losses;
 pub use open::{
     DISK_RESERVE_BYTES_DEFAULT, EmbeddedConfig, PHYSICAL_PARTITIONS_DEFAULT, PHYSICAL_PARTITIONS_MAX,
 };
+pub use recover::{Recovery, recover};
 pub use soundness::Soundness;
 pub use writer::Statistics;
 
@@ -47,6 +51,7 @@ use super::{
 };
 use directory::Directory;
 use engine::{Engine, Space};
+use high_water::HighWater;
 use prepare::{kind_of, prepare, written_before};
 use reader::FannedOut;
 use writer::{Counters, Intent, Operation, Request};
@@ -74,6 +79,7 @@ pub struct EmbeddedStore {
     writer: Option<std::thread::JoinHandle<()>>,
     counters: Arc<Counters>,
     marks: Arc<WriteMarks>,
+    high_water: Arc<HighWater>,
     /// The last field, dropped last: the directory is unlocked when the engine has let go of it.
     directory: Directory,
 }
@@ -110,6 +116,14 @@ impl EmbeddedStore {
     #[must_use]
     pub fn blocks(&self) -> Blocks {
         self.engine.blocks()
+    }
+
+    /// Writes the high-water mark, by which a journal that goes missing later is noticed. Blocks for two fsyncs.
+    ///
+    /// # Errors
+    /// It cannot be written; the mark before stays.
+    pub fn write_high_water(&self) -> Result<(), Fault> {
+        self.high_water.write(&self.engine).map(drop)
     }
 
     /// Has observers hear of commits; the first ones stay.

@@ -10,9 +10,11 @@ use tokio::sync::{mpsc, watch};
 use super::directory::Directory;
 use super::engine::{Change, Engine, Space, prefix_end};
 use super::header::VALUE_PREFIX_BYTES;
+use super::high_water::{self, Counts, HighWater, Losses, Mark};
+use super::keys::BEHIND_ALL;
 use super::opened::EngineSizes;
 use super::room::Room;
-use super::writer::{Counters, META_SEQUENCE, QUEUE_REQUESTS_MAX, Writer, WriterContainer};
+use super::writer::{Counters, META_COMMIT, META_SEQUENCE, QUEUE_REQUESTS_MAX, Writer, WriterContainer};
 use super::{Container, Durability, EmbeddedStore, OpenError};
 use crate::store::document::read_document;
 use crate::store::{Clock, ContainerSpec, Fault, FaultKind, Indexing, WriteMarks};
@@ -26,8 +28,8 @@ pub const PHYSICAL_PARTITIONS_MAX: u16 = 1000;
 /// the next journal fit in.
 pub const DISK_RESERVE_BYTES_DEFAULT: u64 = 256 * 1024 * 1024;
 
-const META_PARTITIONS: &[u8] = b"physical-partitions";
-const META_CONTAINERS: &[u8] = b"containers";
+pub(super) const META_PARTITIONS: &[u8] = b"physical-partitions";
+pub(super) const META_CONTAINERS: &[u8] = b"containers";
 
 /// How a data directory is opened.
 #[derive(Debug, Clone)]
@@ -79,10 +81,17 @@ impl EmbeddedStore {
             return Err(OpenError::PhysicalPartitionsLimit { wanted, max: PHYSICAL_PARTITIONS_MAX });
         }
         let directory = Directory::open(&config.path)?;
+        let (mark, losses) = high_water::look(&config.path)?;
+        refuse(config, losses)?;
+        let mark = high_water::mark_open(&config.path, mark)?;
         let engine = Arc::new(open_engine(&directory, config)?);
+        let counts = stored_counts(&engine, config)?;
+        refuse(config, losses_within(&engine, mark.as_ref(), counts, config)?)?;
         let partitions = partitions_of(&engine, config)?;
         let ids = stored_container_ids(&engine, specs, config)?;
-        let sequence = stored_sequence(&engine, config)?;
+        let high_water = Arc::new(high_water_of(&engine, config, counts, mark)?);
+        high_water.begin(&engine);
+        directory.close_with(Arc::clone(&high_water));
 
         let mut containers = Vec::with_capacity(specs.len());
         let mut writer_containers: Vec<Option<WriterContainer>> = Vec::new();
@@ -108,7 +117,9 @@ impl EmbeddedStore {
             room: Room::new(&config.path, config.disk_reserve_bytes),
             containers: Arc::new(writer_containers.collect()),
             clock: Arc::clone(&clock),
-            sequence,
+            sequence: counts.last_write,
+            commit_number: counts.last_commit,
+            high_water: Arc::clone(&high_water),
             counters: Arc::clone(&counters),
             marks: Arc::clone(&marks),
             commits: 0,
@@ -129,20 +140,21 @@ impl EmbeddedStore {
             writer: Some(writer),
             counters,
             marks,
+            high_water,
         })
     }
 }
 
 /// Opens the engine. It checks what it reads by checksums, but takes some lengths in a damaged journal on trust: what
 /// panics there is an error here.
-fn open_engine(directory: &Directory, config: &EmbeddedConfig) -> Result<Engine, OpenError> {
+pub(super) fn open_engine(directory: &Directory, config: &EmbeddedConfig) -> Result<Engine, OpenError> {
     let path = directory.engine_path();
     let sizes = EngineSizes { cache_bytes: config.cache_bytes, memtable_bytes: config.memtable_bytes };
     let opening = || Engine::open(&path, sizes, config.durability);
     catch_unwind(opening).unwrap_or_else(|_| Err(damaged(config, "the journal of the storage engine")))
 }
 
-fn io(config: &EmbeddedConfig) -> impl Fn(Fault) -> OpenError {
+pub(super) fn io(config: &EmbeddedConfig) -> impl Fn(Fault) -> OpenError {
     |fault| OpenError::Io { path: config.path.clone(), source: std::io::Error::other(fault.to_string()) }
 }
 
@@ -163,7 +175,8 @@ pub(super) fn stored_partitions(engine: &Engine, config: &EmbeddedConfig) -> Res
     }
 }
 
-fn partitions_of(engine: &Engine, config: &EmbeddedConfig) -> Result<u16, OpenError> {
+/// The number that the directory was made with; a new one gets it now.
+pub(super) fn partitions_of(engine: &Engine, config: &EmbeddedConfig) -> Result<u16, OpenError> {
     if let Some(stored) = stored_partitions(engine, config)? {
         return Ok(stored);
     }
@@ -174,7 +187,7 @@ fn partitions_of(engine: &Engine, config: &EmbeddedConfig) -> Result<u16, OpenEr
 }
 
 /// What is remembered of a container: all that its keys and index entries depend on.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StoredContainer {
     pub name: String,
@@ -209,7 +222,7 @@ pub(super) fn stored_containers(
 }
 
 /// The number of each container: those seen before keep theirs, new ones get the next.
-fn stored_container_ids(
+pub(super) fn stored_container_ids(
     engine: &Engine,
     specs: &[ContainerSpec],
     config: &EmbeddedConfig,
@@ -274,10 +287,56 @@ fn only_adds_paths(
     Ok(true)
 }
 
-/// The number of the last write that was committed. A number is never given out twice: continuations of the change
-/// feed and ETags depend on it.
-fn stored_sequence(engine: &Engine, config: &EmbeddedConfig) -> Result<u64, OpenError> {
-    let Some(bytes) = engine.get(Space::Meta, META_SEQUENCE).map_err(io(config))? else { return Ok(0) };
-    let sequence = bytes.as_ref().try_into().map(u64::from_be_bytes);
-    sequence.map_err(|_| damaged(config, "the number of the last write"))
+/// The numbers of the last commit and the last write. A number is never given out twice: continuations of the change feed and
+/// ETags depend on it. In a directory of an earlier version commits have no numbers yet.
+pub(super) fn stored_counts(engine: &Engine, config: &EmbeddedConfig) -> Result<Counts, OpenError> {
+    let number = |name: &[u8], what| {
+        let Some(bytes) = engine.get(Space::Meta, name).map_err(io(config))? else { return Ok(0) };
+        bytes.as_ref().try_into().map(u64::from_be_bytes).map_err(|_| damaged(config, what))
+    };
+    Ok(Counts {
+        last_commit: number(META_COMMIT, "the number of the last commit")?,
+        last_write: number(META_SEQUENCE, "the number of the last write")?,
+    })
+}
+
+/// What an engine that is open lacks, by the mark or by itself.
+pub(super) fn losses_within(
+    engine: &Engine,
+    mark: Option<&Mark>,
+    found: Counts,
+    config: &EmbeddedConfig,
+) -> Result<Vec<String>, OpenError> {
+    let mut losses: Vec<String> = high_water::missing_commits(mark, found).into_iter().collect();
+    // What a directory is made with is written before the first item.
+    if losses.is_empty() && stored_partitions(engine, config)?.is_none() {
+        let view = engine.view().map_err(io(config))?;
+        if view.range(Space::Items, &[], BEHIND_ALL).next().is_some() {
+            losses.push("there are items, and nothing of what the directory was made with".to_owned());
+        }
+    }
+    Ok(losses)
+}
+
+fn refuse(config: &EmbeddedConfig, losses: Vec<String>) -> Result<(), OpenError> {
+    if losses.is_empty() {
+        return Ok(());
+    }
+    Err(OpenError::Lost { path: config.path.clone(), losses: Losses(losses) })
+}
+
+/// The mark of a directory that is open, with what it was made with.
+pub(super) fn high_water_of(
+    engine: &Engine,
+    config: &EmbeddedConfig,
+    counts: Counts,
+    before: Option<Mark>,
+) -> Result<HighWater, OpenError> {
+    let mark = Mark {
+        counts,
+        physical_partitions: stored_partitions(engine, config)?.unwrap_or(PHYSICAL_PARTITIONS_DEFAULT),
+        containers: stored_containers(engine, config)?,
+        ..Mark::default()
+    };
+    Ok(HighWater::new(&config.path, config.durability, mark, before))
 }

@@ -134,19 +134,28 @@ impl Opened {
 /// not make it again over its own files, and takes it for its own only by the version file. A directory that holds any
 /// key space is left as it is, whatever else it lacks.
 fn clear_unfinished(path: &Path) -> io::Result<()> {
-    let version = path.join(VERSION_FILE);
-    let is_finished = found(version.metadata())?.is_some_and(|file| file.len() >= VERSION_BYTES_MIN);
-    if is_finished {
+    if has_version(path)? || has_spaces(path)? {
         return Ok(());
     }
-    let spaces = found(std::fs::read_dir(path.join(SPACES_DIRECTORY)))?;
-    if spaces.is_some_and(|mut entries| entries.next().is_some()) {
-        return Ok(());
-    }
-    for file in [path.join(FIRST_JOURNAL), version] {
-        found(std::fs::remove_file(file))?;
+    for file in [FIRST_JOURNAL, VERSION_FILE] {
+        found(std::fs::remove_file(path.join(file)))?;
     }
     Ok(())
+}
+
+/// Whether an engine was made here to the end, and holds key spaces. From then on there is a journal at all times.
+pub(super) fn is_made(path: &Path) -> io::Result<bool> {
+    Ok(has_version(path)? && has_spaces(path)?)
+}
+
+fn has_version(path: &Path) -> io::Result<bool> {
+    let version = found(path.join(VERSION_FILE).metadata())?;
+    Ok(version.is_some_and(|file| file.len() >= VERSION_BYTES_MIN))
+}
+
+fn has_spaces(path: &Path) -> io::Result<bool> {
+    let spaces = found(std::fs::read_dir(path.join(SPACES_DIRECTORY)))?;
+    Ok(spaces.is_some_and(|mut entries| entries.next().is_some()))
 }
 
 /// What was found, if it was there.

@@ -35,6 +35,13 @@ impl Soundness {
         self.problems.is_empty()
     }
 
+    /// This, with the problems of another examination before its own.
+    pub(super) fn behind(self, mut other: Self) -> Self {
+        let (problems, unnamed) = (self.problems, self.unnamed);
+        problems.into_iter().for_each(|problem| other.note(problem));
+        Self { items: self.items, entries: self.entries, unnamed: other.unnamed + unnamed, ..other }
+    }
+
     /// Notes a problem.
     pub(super) fn note(&mut self, problem: impl Into<String>) {
         if self.problems.len() < PROBLEMS_NAMED_MAX {

@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use super::engine::{Change, Engine, Space};
 use super::header::{Header, Place, encode_value};
+use super::high_water::{COMMITS_BETWEEN_MARKS, Counts, HighWater};
 use super::keys::{self, ContainerId};
 use super::room::Room;
 use crate::store::document::Facts;
@@ -25,6 +26,8 @@ const GROUP_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// The name under which the last sequence number is kept.
 pub(super) const META_SEQUENCE: &[u8] = b"sequence";
+/// The name under which the number of the last commit is kept. A deletion has no sequence number; a commit always has one.
+pub(super) const META_COMMIT: &[u8] = b"commit";
 
 /// What one operation wants, with its JSON already read.
 #[derive(Debug)]
@@ -132,6 +135,9 @@ pub(super) struct Writer {
     pub containers: Arc<Vec<WriterContainer>>,
     pub clock: Arc<dyn Clock>,
     pub sequence: u64,
+    /// The number of the last commit that was tried. It is never given out twice.
+    pub commit_number: u64,
+    pub high_water: Arc<HighWater>,
     pub counters: Arc<Counters>,
     pub marks: Arc<WriteMarks>,
     /// Commits since the store was opened, those that failed included.
@@ -151,8 +157,9 @@ impl Writer {
             }
             self.commit_group(group, bytes);
         }
-        if let Err(fault) = self.engine.persist() {
-            tracing::error!(error = %fault, "the last writes could not be brought to the disk");
+        match self.engine.persist() {
+            Ok(()) => self.high_water.finish(),
+            Err(fault) => tracing::error!(error = %fault, "the last writes could not be brought to the disk"),
         }
     }
 
@@ -314,12 +321,20 @@ impl Writer {
         if changes.is_empty() {
             return Ok(());
         }
-        changes.push((Space::Meta, META_SEQUENCE.to_vec(), Some(self.sequence.to_be_bytes().to_vec())));
+        self.commit_number += 1;
+        let counts = Counts { last_commit: self.commit_number, last_write: self.sequence };
+        changes.extend(counted(counts));
         self.counters.commits.fetch_add(1, Ordering::Relaxed);
         let start = Instant::now();
         self.engine.commit(changes)?;
         self.counters.committed(start.elapsed());
         self.marks.finish(self.commits);
+        self.high_water.acknowledge(counts);
+        if self.commit_number.is_multiple_of(COMMITS_BETWEEN_MARKS)
+            && let Err(fault) = self.high_water.write(&self.engine)
+        {
+            tracing::debug!(error = %fault, "the high-water mark stays behind");
+        }
         Ok(())
     }
 
@@ -328,6 +343,12 @@ impl Writer {
         let Touched { container, partition_key, physical, id, .. } = item;
         entries(newest_types, *container, *physical, partition_key, id, header, value)
     }
+}
+
+/// What keeps the numbers of the last commit and of the last write in it.
+pub(super) fn counted(counts: Counts) -> [Change; 2] {
+    let number = |name: &[u8], number: u64| (Space::Meta, name.to_vec(), Some(number.to_be_bytes().to_vec()));
+    [number(META_SEQUENCE, counts.last_write), number(META_COMMIT, counts.last_commit)]
 }
 
 /// Every entry that an item has outside `ids`.
@@ -402,17 +423,21 @@ mod tests {
     use super::*;
     use crate::store::ManualClock;
     use crate::store::embedded::Durability;
+    use crate::store::embedded::high_water::Mark;
     use crate::store::embedded::opened::EngineSizes;
 
     fn writer(directory: &tempfile::TempDir) -> Writer {
         let sizes = EngineSizes { cache_bytes: 8 << 20, memtable_bytes: 16 << 20 };
         let engine = Engine::open(directory.path(), sizes, Durability::Sync).expect("the engine opens");
+        let high_water = HighWater::new(directory.path(), Durability::Sync, Mark::default(), None);
         Writer {
             engine: Arc::new(engine),
             room: Room::new(directory.path(), 0),
             containers: Arc::new(vec![WriterContainer { newest_types: &[], signal: watch::channel(0).0 }]),
             clock: Arc::new(ManualClock::new(0)),
             sequence: 0,
+            commit_number: 0,
+            high_water: Arc::new(high_water),
             counters: Arc::default(),
             marks: Arc::default(),
             commits: 0,

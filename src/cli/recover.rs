@@ -1,0 +1,63 @@
+//! `onehop recover`: goes on with a data directory that has lost writes.
+
+use clap::Args;
+use clap::builder::BoolishValueParser;
+
+use super::Exit;
+use super::progress::with_bar;
+use crate::app::operations;
+use crate::config::DataSettings;
+use crate::store::embedded::Recovery;
+
+/// Makes the directory sound again from the items that are left, and says what was dropped. First put back what is missing, or
+/// restore a backup, if that can be done; otherwise keep a copy of the directory. Changes nothing where nothing is missing.
+#[derive(Debug, Args)]
+pub struct Recover {
+    #[command(flatten)]
+    data: DataSettings,
+
+    /// Print what was done as JSON
+    #[arg(long, env = "ONEHOP_JSON", value_parser = BoolishValueParser::new())]
+    json: bool,
+}
+
+impl Recover {
+    pub async fn run(self) -> anyhow::Result<Exit> {
+        self.data.require_directory()?;
+        let config = self.data.embedded();
+        let recovery = with_bar("recovering", |keep_going| operations::recover(config, keep_going)).await?;
+        if self.json {
+            println!("{}", serde_json::to_string_pretty(&recovery)?);
+        } else {
+            print(&recovery);
+        }
+        Ok(Exit::Success)
+    }
+}
+
+fn print(recovery: &Recovery) {
+    let Recovery {
+        losses,
+        last_commit,
+        expected_commit,
+        items,
+        items_dropped,
+        entries_made,
+        entries_dropped,
+    } = recovery;
+    if losses.is_empty() {
+        println!("nothing is missing");
+        return;
+    }
+    for loss in losses {
+        println!("lost: {loss}");
+    }
+    if expected_commit > last_commit {
+        println!("dropped: the commits {} to {expected_commit}, with every write in them", last_commit + 1);
+    }
+    println!("{items} items are left, {items_dropped} were older versions or could not be read");
+    println!(
+        "{entries_made} entries of ids, indexes and the change log were made again, {entries_dropped} dropped"
+    );
+    println!("next: onehop verify --repair");
+}
