@@ -3,13 +3,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use async_trait::async_trait;
-use tokio::sync::watch;
-
 use crate::changefeed::LEASES;
 use crate::store::{
-    Batch, ContainerName, Continuation, ETag, Fault, FeedPage, FeedRange, FeedRequest, Item, Ledger,
-    OperationKind, PartitionKey, Query, QueryPage, RequestCharge, Store, WriteError, WriteOp,
+    Change, ContainerName, Ledger, OperationKind, OperationPlace, PartitionKey, RequestCharge, Store,
+    StoreCall, StoreDecorator,
 };
 
 /// A store and its meter.
@@ -92,123 +89,26 @@ fn shares(
     across.into_iter().chain(within).map(move |partition_key| Touch { container, partition_key, charge })
 }
 
-#[async_trait]
-impl Store for Metered {
-    async fn read(
-        &self,
-        container: ContainerName,
-        partition_key: &PartitionKey,
-        id: &str,
-        ledger: &Ledger,
-    ) -> Result<Option<Item>, Fault> {
-        let own = Ledger::new();
-        let answer = self.store.read(container, partition_key, id, &own).await;
-        self.tell(&own, &[partition_key], ledger);
-        answer
+impl StoreDecorator for Metered {
+    fn inner(&self) -> &dyn Store {
+        &*self.store
     }
 
-    async fn read_many(
-        &self,
-        container: ContainerName,
-        keys: &[(PartitionKey, String)],
-        ledger: &Ledger,
-    ) -> Result<Vec<Option<Item>>, Fault> {
-        let own = Ledger::new();
-        let answer = self.store.read_many(container, keys, &own).await;
-        let keys: Vec<&PartitionKey> = keys.iter().map(|(key, _)| key).collect();
-        self.tell(&own, &keys, ledger);
-        answer
+    async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Answer, C::Error> {
+        let (own, place) = (Ledger::new(), call.place());
+        let outcome = call.run(&*self.store, &own).await;
+        let changes = outcome.as_ref().map_or(&[][..], C::changes);
+        self.tell(&own, &partition_keys(place, changes), ledger);
+        outcome
     }
+}
 
-    async fn write(
-        &self,
-        container: ContainerName,
-        partition_key: &PartitionKey,
-        operation: WriteOp,
-        ledger: &Ledger,
-    ) -> Result<Option<ETag>, WriteError> {
-        let own = Ledger::new();
-        let answer = self.store.write(container, partition_key, operation, &own).await;
-        self.tell(&own, &[partition_key], ledger);
-        answer
-    }
-
-    async fn batch(&self, batch: Batch, ledger: &Ledger) -> Result<Vec<Option<ETag>>, WriteError> {
-        let own = Ledger::new();
-        let partition_key = batch.partition_key.clone();
-        let answer = self.store.batch(batch, &own).await;
-        self.tell(&own, &[&partition_key], ledger);
-        answer
-    }
-
-    async fn query(&self, query: &Query<'_>, ledger: &Ledger) -> Result<QueryPage, Fault> {
-        let own = Ledger::new();
-        let answer = self.store.query(query, &own).await;
-        match query {
-            Query::Partition { partition_key, .. } => self.tell(&own, &[*partition_key], ledger),
-            Query::Equality { .. } | Query::Newest { .. } => self.tell(&own, &[], ledger),
-        }
-        answer
-    }
-
-    async fn count(
-        &self,
-        container: ContainerName,
-        partition_key: &PartitionKey,
-        item_type: &str,
-        ledger: &Ledger,
-    ) -> Result<u64, Fault> {
-        let own = Ledger::new();
-        let answer = self.store.count(container, partition_key, item_type, &own).await;
-        self.tell(&own, &[partition_key], ledger);
-        answer
-    }
-
-    async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault> {
-        let own = Ledger::new();
-        let answer = self.store.read_change_feed(request, &own).await;
-        let changes = answer.iter().flat_map(|page| &page.changes);
-        let keys: Vec<&PartitionKey> = changes.map(|change| &change.partition_key).collect();
-        self.tell(&own, &keys, ledger);
-        answer
-    }
-
-    async fn feed_ranges(&self, container: ContainerName) -> Result<Vec<FeedRange>, Fault> {
-        self.store.feed_ranges(container).await
-    }
-
-    fn parts_of(&self, whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>> {
-        self.store.parts_of(whole, present)
-    }
-
-    async fn change_feed_end(
-        &self,
-        container: ContainerName,
-        range: &FeedRange,
-        ledger: &Ledger,
-    ) -> Result<Continuation, Fault> {
-        self.store.change_feed_end(container, range, ledger).await
-    }
-
-    async fn pending_changes(
-        &self,
-        request: &FeedRequest<'_>,
-        at_most: u64,
-        ledger: &Ledger,
-    ) -> Result<(u64, Option<i64>), Fault> {
-        self.store.pending_changes(request, at_most, ledger).await
-    }
-
-    fn change_signal(&self, container: ContainerName) -> Option<watch::Receiver<u64>> {
-        self.store.change_signal(container)
-    }
-
-    fn physical_partitions(&self, container: ContainerName) -> u32 {
-        self.store.physical_partitions(container)
-    }
-
-    async fn ready(&self) -> Result<(), Fault> {
-        self.store.ready().await
+/// The logical partitions of an operation; of a page of the change feed those of its changes.
+fn partition_keys<'k>(place: OperationPlace<'k>, changes: &'k [Change]) -> Vec<&'k PartitionKey> {
+    match place {
+        OperationPlace::One(partition_key) => vec![partition_key],
+        OperationPlace::Each(keys) => keys.iter().map(|(partition_key, _)| partition_key).collect(),
+        OperationPlace::Across => changes.iter().map(|change| &change.partition_key).collect(),
     }
 }
 
@@ -216,7 +116,7 @@ impl Store for Metered {
 mod tests {
     use super::*;
     use crate::store::embedded::{EmbeddedConfig, EmbeddedStore};
-    use crate::store::{ContainerSpec, Direction, ManualClock, NewItem};
+    use crate::store::{Batch, ContainerSpec, Direction, FeedRequest, ManualClock, NewItem, Query, WriteOp};
 
     #[test]
     fn a_charge_is_shared_by_the_logical_partitions_it_is_for_and_kept_where_there_is_none() {

@@ -119,6 +119,17 @@ pub enum WriteError {
 }
 
 impl WriteError {
+    /// The fault, unless the write was refused.
+    #[must_use]
+    pub fn fault(&self) -> Option<&Fault> {
+        match self {
+            Self::Fault(fault) => Some(fault),
+            Self::Rejected { .. } => None,
+        }
+    }
+}
+
+impl WriteError {
     /// The refusal, if it was one.
     #[must_use]
     pub fn rejection(&self) -> Option<&Rejection> {

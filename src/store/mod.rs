@@ -6,10 +6,12 @@
 //! for where one machine is not enough.
 
 mod batch;
+mod call;
 mod charge;
 mod clock;
 mod container;
 pub mod cosmos;
+mod decorator;
 mod document;
 pub mod embedded;
 mod error;
@@ -21,9 +23,11 @@ mod query;
 mod shape;
 
 pub use batch::{Batch, WriteOp, limits};
+pub use call::StoreCall;
 pub use charge::{ChargeSource, FoldedOperation, Ledger, OperationKind, OperationRecord, RequestCharge};
 pub use clock::{Clock, ManualClock, SystemClock, format_timestamp, parse_timestamp};
 pub use container::{ContainerName, ContainerSpec, Indexing};
+pub use decorator::StoreDecorator;
 pub use error::{Fault, FaultKind, Rejection, WriteError};
 pub use feed::{Change, Continuation, FeedPage, FeedRange, FeedRequest};
 pub use item::{ETag, Item, NewItem, PartitionKey};
@@ -38,7 +42,8 @@ use tokio::sync::watch;
 /// A partitioned document store.
 ///
 /// Absence is `Option`, a refused write is a [`Rejection`], everything else is a [`Fault`]. Every operation
-/// writes what it did and what it was charged into the [`Ledger`] it is given.
+/// writes what it did and what it was charged into the [`Ledger`] it is given. No method has a default: an adapter
+/// says what it cannot do, and a [`StoreDecorator`] forwards everything.
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
     /// Reads one item by partition key and id: the cheapest operation there is.
@@ -57,13 +62,7 @@ pub trait Store: Send + Sync + 'static {
         container: ContainerName,
         keys: &[(PartitionKey, String)],
         ledger: &Ledger,
-    ) -> Result<Vec<Option<Item>>, Fault> {
-        let mut items = Vec::with_capacity(keys.len());
-        for (partition_key, id) in keys {
-            items.push(self.read(container, partition_key, id, ledger).await?);
-        }
-        Ok(items)
-    }
+    ) -> Result<Vec<Option<Item>>, Fault>;
 
     /// Writes one item. Returns its new ETag, or `None` after a delete.
     async fn write(
@@ -96,10 +95,7 @@ pub trait Store: Send + Sync + 'static {
     /// The parts into which a range was split: those of the `present` ranges of its container that lie within it, if
     /// they are at least two and make up all of it. `None` otherwise, also where ranges were merged: a range that was
     /// once handed out can be read for ever. A continuation of the whole serves each of its parts.
-    fn parts_of(&self, whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>> {
-        let (_, _) = (whole, present);
-        None
-    }
+    fn parts_of(&self, whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>>;
 
     /// Reads a page of the change feed: latest versions, in order within a logical partition, at least once.
     async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault>;
@@ -117,16 +113,10 @@ pub trait Store: Send + Sync + 'static {
     ///
     /// # Errors
     /// A fault of the store.
-    fn feed_end_at_hand(&self, container: ContainerName) -> Result<Option<Continuation>, Fault> {
-        let _ = container;
-        Ok(None)
-    }
+    fn feed_end_at_hand(&self, container: ContainerName) -> Result<Option<Continuation>, Fault>;
 
     /// Whether a reader at a continuation has read all that lies before an end; `false` where the store cannot tell.
-    fn is_past(&self, at: &Continuation, end: &Continuation) -> bool {
-        let (_, _) = (at, end);
-        false
-    }
+    fn is_past(&self, at: &Continuation, end: &Continuation) -> bool;
 
     /// How many changes of a range lie after a continuation, counted up to `at_most`, and when the oldest of
     /// them was written (Unix ms). Charged as a read of the change feed.
@@ -138,9 +128,7 @@ pub trait Store: Send + Sync + 'static {
     ) -> Result<(u64, Option<i64>), Fault>;
 
     /// Whether what was read may have been written since; `None` where other processes write as well.
-    fn write_marks(&self) -> Option<&WriteMarks> {
-        None
-    }
+    fn write_marks(&self) -> Option<&WriteMarks>;
 
     /// A signal that changes whenever something was written to the container by this process; `None` where
     /// the adapter has no such signal and its reader has to poll.

@@ -3,13 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use async_trait::async_trait;
-use tokio::sync::watch;
-
 use super::{
-    Batch, ContainerName, Continuation, ETag, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, Item,
-    Ledger, OperationKind, OperationRecord, PartitionKey, Query, QueryPage, Store, WriteError, WriteMarks,
-    WriteOp,
+    ContainerName, FaultKind, Ledger, OperationKind, OperationRecord, PartitionKey, Store, StoreCall,
+    StoreDecorator,
 };
 use crate::span::SpanContext;
 
@@ -80,154 +76,17 @@ impl Observed {
     }
 }
 
-fn fault_of<T>(outcome: &Result<T, Fault>) -> Option<FaultKind> {
-    outcome.as_ref().err().map(|fault| fault.kind)
-}
-
-fn failure_of<T>(outcome: &Result<T, WriteError>) -> Option<FaultKind> {
-    match outcome {
-        Err(WriteError::Fault(fault)) => Some(fault.kind),
-        Ok(_) | Err(WriteError::Rejected { .. }) => None,
+impl StoreDecorator for Observed {
+    fn inner(&self) -> &dyn Store {
+        &*self.store
     }
-}
 
-fn place_of<'a>(query: &Query<'a>) -> (ContainerName, OperationPlace<'a>) {
-    match *query {
-        Query::Partition { container, partition_key, .. } => (container, OperationPlace::One(partition_key)),
-        Query::Equality { container, .. } | Query::Newest { container, .. } => {
-            (container, OperationPlace::Across)
-        }
-    }
-}
-
-#[async_trait]
-impl Store for Observed {
-    async fn read(
-        &self,
-        container: ContainerName,
-        partition_key: &PartitionKey,
-        id: &str,
-        ledger: &Ledger,
-    ) -> Result<Option<Item>, Fault> {
+    async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Answer, C::Error> {
         let (start, own) = (Instant::now(), ledger.part());
-        let outcome = self.store.read(container, partition_key, id, &own).await;
-        let place = (container, OperationPlace::One(partition_key));
-        self.tell(place, OperationKind::PointRead, start, (&own, ledger), fault_of(&outcome));
+        let (at, kind) = ((call.container(), call.place()), call.kind());
+        let outcome = call.run(&*self.store, &own).await;
+        let failed = outcome.as_ref().err().and_then(C::fault).map(|fault| fault.kind);
+        self.tell(at, kind, start, (&own, ledger), failed);
         outcome
-    }
-
-    async fn read_many(
-        &self,
-        container: ContainerName,
-        keys: &[(PartitionKey, String)],
-        ledger: &Ledger,
-    ) -> Result<Vec<Option<Item>>, Fault> {
-        let (start, own) = (Instant::now(), ledger.part());
-        let outcome = self.store.read_many(container, keys, &own).await;
-        let place = (container, OperationPlace::Each(keys));
-        self.tell(place, OperationKind::PointRead, start, (&own, ledger), fault_of(&outcome));
-        outcome
-    }
-
-    async fn write(
-        &self,
-        container: ContainerName,
-        partition_key: &PartitionKey,
-        operation: WriteOp,
-        ledger: &Ledger,
-    ) -> Result<Option<ETag>, WriteError> {
-        let (start, own) = (Instant::now(), ledger.part());
-        let outcome = self.store.write(container, partition_key, operation, &own).await;
-        let place = (container, OperationPlace::One(partition_key));
-        self.tell(place, OperationKind::Batch, start, (&own, ledger), failure_of(&outcome));
-        outcome
-    }
-
-    async fn batch(&self, batch: Batch, ledger: &Ledger) -> Result<Vec<Option<ETag>>, WriteError> {
-        let (start, own, container) = (Instant::now(), ledger.part(), batch.container);
-        let partition_key = batch.partition_key.clone();
-        let outcome = self.store.batch(batch, &own).await;
-        let place = (container, OperationPlace::One(&partition_key));
-        self.tell(place, OperationKind::Batch, start, (&own, ledger), failure_of(&outcome));
-        outcome
-    }
-
-    async fn query(&self, query: &Query<'_>, ledger: &Ledger) -> Result<QueryPage, Fault> {
-        let (start, own) = (Instant::now(), ledger.part());
-        let outcome = self.store.query(query, &own).await;
-        self.tell(place_of(query), OperationKind::Query, start, (&own, ledger), fault_of(&outcome));
-        outcome
-    }
-
-    async fn count(
-        &self,
-        container: ContainerName,
-        partition_key: &PartitionKey,
-        item_type: &str,
-        ledger: &Ledger,
-    ) -> Result<u64, Fault> {
-        let (start, own) = (Instant::now(), ledger.part());
-        let outcome = self.store.count(container, partition_key, item_type, &own).await;
-        let place = (container, OperationPlace::One(partition_key));
-        self.tell(place, OperationKind::Count, start, (&own, ledger), fault_of(&outcome));
-        outcome
-    }
-
-    async fn feed_ranges(&self, container: ContainerName) -> Result<Vec<FeedRange>, Fault> {
-        self.store.feed_ranges(container).await
-    }
-
-    fn parts_of(&self, whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>> {
-        self.store.parts_of(whole, present)
-    }
-
-    async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault> {
-        let (start, own) = (Instant::now(), ledger.part());
-        let outcome = self.store.read_change_feed(request, &own).await;
-        let place = (request.container, OperationPlace::Across);
-        self.tell(place, OperationKind::ChangeFeed, start, (&own, ledger), fault_of(&outcome));
-        outcome
-    }
-
-    async fn change_feed_end(
-        &self,
-        container: ContainerName,
-        range: &FeedRange,
-        ledger: &Ledger,
-    ) -> Result<Continuation, Fault> {
-        self.store.change_feed_end(container, range, ledger).await
-    }
-
-    fn feed_end_at_hand(&self, container: ContainerName) -> Result<Option<Continuation>, Fault> {
-        self.store.feed_end_at_hand(container)
-    }
-
-    fn is_past(&self, at: &Continuation, end: &Continuation) -> bool {
-        self.store.is_past(at, end)
-    }
-
-    async fn pending_changes(
-        &self,
-        request: &FeedRequest<'_>,
-        at_most: u64,
-        ledger: &Ledger,
-    ) -> Result<(u64, Option<i64>), Fault> {
-        self.store.pending_changes(request, at_most, ledger).await
-    }
-
-    fn write_marks(&self) -> Option<&WriteMarks> {
-        self.store.write_marks()
-    }
-
-    fn change_signal(&self, container: ContainerName) -> Option<watch::Receiver<u64>> {
-        self.store.change_signal(container)
-    }
-
-    fn physical_partitions(&self, container: ContainerName) -> u32 {
-        self.store.physical_partitions(container)
-    }
-
-    async fn ready(&self) -> Result<(), Fault> {
-        self.store.ready().await
     }
 }

@@ -5,12 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use onehop::store::{
-    Batch, ContainerName, Continuation, ETag, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, Item,
-    Ledger, PartitionKey, Query, QueryPage, Store, WriteError, WriteOp,
+    ContainerName, Fault, FaultKind, Ledger, OperationKind, OperationPlace, PartitionKey, Store, StoreCall,
+    StoreDecorator,
 };
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 
 /// What a read touched.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,120 +53,36 @@ impl Recording {
         self.holds.store(true, Ordering::SeqCst);
     }
 
-    fn touch(&self, touched: Touched) {
-        self.touched.lock().unwrap().insert(touched);
+    fn touch_all(&self, container: ContainerName, place: OperationPlace<'_>) {
+        let within = |key: &PartitionKey| Touched::LogicalPartition(container, key.clone());
+        let mut touched = self.touched.lock().unwrap();
+        match place {
+            OperationPlace::One(key) => drop(touched.insert(within(key))),
+            OperationPlace::Each(keys) => touched.extend(keys.iter().map(|(key, _)| within(key))),
+            OperationPlace::Across => drop(touched.insert(Touched::EveryPartition(container))),
+        }
     }
 }
 
-#[async_trait]
-impl Store for Recording {
-    async fn read(
-        &self,
-        container: ContainerName,
-        partition_key: &PartitionKey,
-        id: &str,
-        ledger: &Ledger,
-    ) -> Result<Option<Item>, Fault> {
-        self.touch(Touched::LogicalPartition(container, partition_key.clone()));
-        self.store.read(container, partition_key, id, ledger).await
+impl StoreDecorator for Recording {
+    fn inner(&self) -> &dyn Store {
+        &*self.store
     }
 
-    async fn read_many(
-        &self,
-        container: ContainerName,
-        keys: &[(PartitionKey, String)],
-        ledger: &Ledger,
-    ) -> Result<Vec<Option<Item>>, Fault> {
-        for (partition_key, _) in keys {
-            self.touch(Touched::LogicalPartition(container, partition_key.clone()));
-        }
-        self.store.read_many(container, keys, ledger).await
-    }
-
-    async fn write(
-        &self,
-        container: ContainerName,
-        partition_key: &PartitionKey,
-        operation: WriteOp,
-        ledger: &Ledger,
-    ) -> Result<Option<ETag>, WriteError> {
-        self.store.write(container, partition_key, operation, ledger).await
-    }
-
-    async fn batch(&self, batch: Batch, ledger: &Ledger) -> Result<Vec<Option<ETag>>, WriteError> {
-        self.store.batch(batch, ledger).await
-    }
-
-    async fn query(&self, query: &Query<'_>, ledger: &Ledger) -> Result<QueryPage, Fault> {
-        if self.holds.load(Ordering::SeqCst) {
-            self.held.notify_one();
-            return std::future::pending().await;
-        }
-        if self.fails.load(Ordering::SeqCst) {
-            let fault = Fault::new(FaultKind::Throttled, "secret: too many requests at 10.0.0.7");
-            return Err(fault.with_retry_after(Duration::from_millis(40)));
-        }
-        self.touch(match query {
-            Query::Partition { container, partition_key, .. } => {
-                Touched::LogicalPartition(*container, (*partition_key).clone())
+    async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Answer, C::Error> {
+        if call.kind() == OperationKind::Query {
+            if self.holds.load(Ordering::SeqCst) {
+                self.held.notify_one();
+                return std::future::pending().await;
             }
-            Query::Equality { container, .. } | Query::Newest { container, .. } => {
-                Touched::EveryPartition(*container)
+            if self.fails.load(Ordering::SeqCst) {
+                let fault = Fault::new(FaultKind::Throttled, "secret: too many requests at 10.0.0.7");
+                return Err(fault.with_retry_after(Duration::from_millis(40)).into());
             }
-        });
-        self.store.query(query, ledger).await
-    }
-
-    async fn count(
-        &self,
-        container: ContainerName,
-        partition_key: &PartitionKey,
-        item_type: &str,
-        ledger: &Ledger,
-    ) -> Result<u64, Fault> {
-        self.touch(Touched::LogicalPartition(container, partition_key.clone()));
-        self.store.count(container, partition_key, item_type, ledger).await
-    }
-
-    async fn feed_ranges(&self, container: ContainerName) -> Result<Vec<FeedRange>, Fault> {
-        self.store.feed_ranges(container).await
-    }
-
-    fn parts_of(&self, whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>> {
-        self.store.parts_of(whole, present)
-    }
-
-    async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault> {
-        self.store.read_change_feed(request, ledger).await
-    }
-
-    async fn change_feed_end(
-        &self,
-        container: ContainerName,
-        range: &FeedRange,
-        ledger: &Ledger,
-    ) -> Result<Continuation, Fault> {
-        self.store.change_feed_end(container, range, ledger).await
-    }
-
-    async fn pending_changes(
-        &self,
-        request: &FeedRequest<'_>,
-        at_most: u64,
-        ledger: &Ledger,
-    ) -> Result<(u64, Option<i64>), Fault> {
-        self.store.pending_changes(request, at_most, ledger).await
-    }
-
-    fn change_signal(&self, container: ContainerName) -> Option<watch::Receiver<u64>> {
-        self.store.change_signal(container)
-    }
-
-    fn physical_partitions(&self, container: ContainerName) -> u32 {
-        self.store.physical_partitions(container)
-    }
-
-    async fn ready(&self) -> Result<(), Fault> {
-        self.store.ready().await
+        }
+        if !call.kind().writes() && call.kind() != OperationKind::ChangeFeed {
+            self.touch_all(call.container(), call.place());
+        }
+        call.run(&*self.store, ledger).await
     }
 }

@@ -11,7 +11,7 @@ use onehop::changefeed::LEASES;
 use onehop::store::embedded::EmbeddedStore;
 use onehop::store::{
     Batch, ContainerName, Continuation, ETag, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, Item,
-    Ledger, PartitionKey, Query, QueryPage, Store, WriteError, WriteOp,
+    Ledger, PartitionKey, Query, QueryPage, Store, WriteError, WriteMarks, WriteOp,
 };
 use tokio::sync::watch;
 
@@ -173,6 +173,16 @@ impl Store for SplittingStore {
         self.inner.read(container, partition_key, id, ledger).await
     }
 
+    async fn read_many(
+        &self,
+        container: ContainerName,
+        keys: &[(PartitionKey, String)],
+        ledger: &Ledger,
+    ) -> Result<Vec<Option<Item>>, Fault> {
+        self.count_request(container);
+        self.inner.read_many(container, keys, ledger).await
+    }
+
     async fn write(
         &self,
         container: ContainerName,
@@ -270,6 +280,20 @@ impl Store for SplittingStore {
             positions.insert(partition, end);
         }
         Ok(Continuation(serde_json::to_string(&positions).expect("plain positions")))
+    }
+
+    /// Its ends have a place for each physical partition, and the store's one place for all.
+    fn feed_end_at_hand(&self, _container: ContainerName) -> Result<Option<Continuation>, Fault> {
+        Ok(None)
+    }
+
+    fn is_past(&self, at: &Continuation, end: &Continuation) -> bool {
+        let (Ok(at), Ok(end)) = (positions(Some(at)), positions(Some(end))) else { return false };
+        end.iter().all(|(partition, end)| at.get(partition).is_some_and(|at| self.inner.is_past(at, end)))
+    }
+
+    fn write_marks(&self) -> Option<&WriteMarks> {
+        self.inner.write_marks()
     }
 
     async fn pending_changes(

@@ -4,8 +4,6 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use async_trait::async_trait;
-use onehop::accounts::hashing_queue::HashingCaller;
 use onehop::accounts::password::{HashingCost, HashingLimits, PasswordHasher};
 use onehop::blog::commands::{
     CommandError, CommandLimits, CommandParts, Commands, CreatePost, CreateUser, Refusal, RefusalCode,
@@ -14,11 +12,8 @@ use onehop::blog::containers::{POSTS, SPECS};
 use onehop::blog::ids::{PostId, RandomIds};
 use onehop::blog::items::{PostItem, UserItem};
 use onehop::lifecycle::Tasks;
-use onehop::store::{
-    Batch, ContainerName, Continuation, ETag, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, Item,
-    Ledger, ManualClock, PartitionKey, Query, QueryPage, RequestCharge, Store, WriteError, WriteOp,
-};
-use tokio::sync::{Semaphore, SemaphorePermit, watch};
+use onehop::store::{Fault, FaultKind, Ledger, ManualClock, RequestCharge, Store, StoreCall, StoreDecorator};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::store::Keeper;
 
@@ -114,10 +109,26 @@ impl Meddler {
         }
     }
 
-    fn account<T>(&self, ledger: &Ledger, own: &Ledger, result: T) -> T {
-        ledger.absorb(own);
-        self.spent.absorb(own);
-        result
+    async fn meddle<'a, C: StoreCall<'a>>(&self, call: C, own: &Ledger) -> Result<C::Answer, C::Error> {
+        if call.container() == POSTS {
+            self.pass_gate().await;
+        }
+        match self.fate() {
+            Fate::Die => Err(dead().into()),
+            Fate::Pass => call.run(&*self.inner, own).await,
+            Fate::Pause => {
+                self.pass_gate().await;
+                call.run(&*self.inner, own).await
+            }
+            Fate::Repeat => {
+                call.clone().run(&*self.inner, own).await?;
+                call.run(&*self.inner, own).await
+            }
+            Fate::Lose => {
+                call.run(&*self.inner, own).await?;
+                Err(lost().into())
+            }
+        }
     }
 }
 
@@ -125,125 +136,26 @@ fn dead() -> Fault {
     Fault::new(FaultKind::Unavailable, "the process died")
 }
 
-fn lost() -> WriteError {
-    Fault::new(FaultKind::Ambiguous, "the answer was lost").into()
+fn lost() -> Fault {
+    Fault::new(FaultKind::Ambiguous, "the answer was lost")
 }
 
-#[async_trait]
-impl Store for Meddler {
-    async fn read(
-        &self,
-        container: ContainerName,
-        partition_key: &PartitionKey,
-        id: &str,
-        ledger: &Ledger,
-    ) -> Result<Option<Item>, Fault> {
-        self.check_alive()?;
-        let own = Ledger::new();
-        let result = self.inner.read(container, partition_key, id, &own).await;
-        self.account(ledger, &own, result)
+impl StoreDecorator for Meddler {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
     }
 
-    async fn write(
-        &self,
-        container: ContainerName,
-        partition_key: &PartitionKey,
-        operation: WriteOp,
-        ledger: &Ledger,
-    ) -> Result<Option<ETag>, WriteError> {
-        if container == POSTS {
-            self.pass_gate().await;
-        }
+    async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Answer, C::Error> {
         let own = Ledger::new();
-        let result = match self.fate() {
-            Fate::Die => Err(dead().into()),
-            Fate::Pass => self.inner.write(container, partition_key, operation, &own).await,
-            Fate::Pause => {
-                self.pass_gate().await;
-                self.inner.write(container, partition_key, operation, &own).await
-            }
-            fate => {
-                self.inner.write(container, partition_key, operation.clone(), &own).await?;
-                match fate {
-                    Fate::Repeat => self.inner.write(container, partition_key, operation, &own).await,
-                    _ => Err(lost()),
-                }
-            }
+        let result = if call.writes().is_empty() {
+            self.check_alive()?;
+            call.run(&*self.inner, &own).await
+        } else {
+            self.meddle(call, &own).await
         };
-        self.account(ledger, &own, result)
-    }
-
-    async fn batch(&self, batch: Batch, ledger: &Ledger) -> Result<Vec<Option<ETag>>, WriteError> {
-        self.pass_gate().await;
-        let own = Ledger::new();
-        let result = match self.fate() {
-            Fate::Die => Err(dead().into()),
-            Fate::Pass | Fate::Pause => self.inner.batch(batch, &own).await,
-            fate => {
-                self.inner.batch(batch.clone(), &own).await?;
-                match fate {
-                    Fate::Repeat => self.inner.batch(batch, &own).await,
-                    _ => Err(lost()),
-                }
-            }
-        };
-        self.account(ledger, &own, result)
-    }
-
-    async fn query(&self, query: &Query<'_>, ledger: &Ledger) -> Result<QueryPage, Fault> {
-        self.inner.query(query, ledger).await
-    }
-
-    async fn count(
-        &self,
-        container: ContainerName,
-        partition_key: &PartitionKey,
-        item_type: &str,
-        ledger: &Ledger,
-    ) -> Result<u64, Fault> {
-        self.inner.count(container, partition_key, item_type, ledger).await
-    }
-
-    async fn feed_ranges(&self, container: ContainerName) -> Result<Vec<FeedRange>, Fault> {
-        self.inner.feed_ranges(container).await
-    }
-
-    fn parts_of(&self, whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>> {
-        self.inner.parts_of(whole, present)
-    }
-
-    async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault> {
-        self.inner.read_change_feed(request, ledger).await
-    }
-
-    async fn change_feed_end(
-        &self,
-        container: ContainerName,
-        range: &FeedRange,
-        ledger: &Ledger,
-    ) -> Result<Continuation, Fault> {
-        self.inner.change_feed_end(container, range, ledger).await
-    }
-
-    async fn pending_changes(
-        &self,
-        request: &FeedRequest<'_>,
-        at_most: u64,
-        ledger: &Ledger,
-    ) -> Result<(u64, Option<i64>), Fault> {
-        self.inner.pending_changes(request, at_most, ledger).await
-    }
-
-    fn change_signal(&self, container: ContainerName) -> Option<watch::Receiver<u64>> {
-        self.inner.change_signal(container)
-    }
-
-    fn physical_partitions(&self, container: ContainerName) -> u32 {
-        self.inner.physical_partitions(container)
-    }
-
-    async fn ready(&self) -> Result<(), Fault> {
-        self.inner.ready().await
+        ledger.absorb(&own);
+        self.spent.absorb(&own);
+        result
     }
 }
 
@@ -336,7 +248,6 @@ pub fn sign_up(name: &str, key: Option<&str>) -> CreateUser {
         username: name.to_owned(),
         password: PASSWORD.to_owned(),
         idempotency_key: key.map(str::to_owned),
-        caller: HashingCaller::default(),
     }
 }
 

@@ -41,7 +41,7 @@ use super::document::{can_exist, check_keyset, check_text, check_write, is_index
 use super::{
     Batch, ChargeSource, ContainerName, ContainerSpec, Continuation, Direction, ETag, Fault, FaultKind,
     FeedPage, FeedRange, FeedRequest, Item, Ledger, OperationKind, OperationRecord, PartitionKey, Query,
-    QueryPage, RequestCharge, Store, WriteError, WriteOp, limits,
+    QueryPage, RequestCharge, Store, WriteError, WriteMarks, WriteOp, limits,
 };
 use client::read_options;
 use faults::{Doing, fault_of};
@@ -312,6 +312,16 @@ impl Store for CosmosStore {
         self.feed_end(self.container(container)?, range, ledger).await
     }
 
+    /// Only the service knows where its feeds end.
+    fn feed_end_at_hand(&self, _container: ContainerName) -> Result<Option<Continuation>, Fault> {
+        Ok(None)
+    }
+
+    /// Continuations are the service's own: they cannot be compared.
+    fn is_past(&self, _at: &Continuation, _end: &Continuation) -> bool {
+        false
+    }
+
     async fn pending_changes(
         &self,
         request: &FeedRequest<'_>,
@@ -320,6 +330,11 @@ impl Store for CosmosStore {
     ) -> Result<(u64, Option<i64>), Fault> {
         let container = self.container(request.container)?;
         self.count_pending(container, request, at_most, ledger).await
+    }
+
+    /// Other processes write as well.
+    fn write_marks(&self) -> Option<&WriteMarks> {
+        None
     }
 
     /// Writes of this process. Others write, too: a reader has to poll beside it.

@@ -376,6 +376,11 @@ impl Store for EmbeddedStore {
         Ok((0..self.partitions).map(feed::range_of).collect())
     }
 
+    /// Physical partitions are fixed when the directory is made.
+    fn parts_of(&self, _whole: &FeedRange, _present: &[FeedRange]) -> Option<Vec<FeedRange>> {
+        None
+    }
+
     async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault> {
         let id = self.container(request.container)?.id;
         let physical = feed::parse_range(request.range, self.partitions)?;

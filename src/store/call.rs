@@ -1,0 +1,341 @@
+//! Store calls: the operations of the store port as values, for decorators to look at and to run.
+
+use futures::future::BoxFuture;
+
+use super::{
+    Batch, Change, ContainerName, Continuation, ETag, Fault, FeedPage, FeedRange, FeedRequest, Item, Ledger,
+    OperationKind, OperationPlace, PartitionKey, Query, QueryPage, Store, WriteError, WriteOp,
+};
+
+/// One operation on a store, not yet run. A clone runs it once more.
+pub trait StoreCall<'a>: Clone + Send + Sync {
+    type Answer: Send;
+    type Error: From<Fault> + Send;
+
+    fn container(&self) -> ContainerName;
+
+    /// What is done, as far as it can be said before it is done: [`OperationKind::Batch`] for each write.
+    fn kind(&self) -> OperationKind;
+
+    /// The logical partitions that are concerned.
+    fn place(&self) -> OperationPlace<'a>;
+
+    /// The writes in it; none of a read.
+    fn writes(&self) -> &[WriteOp] {
+        &[]
+    }
+
+    /// The changes in an answer, if it is a page of the change feed.
+    fn changes(answer: &Self::Answer) -> &[Change] {
+        let _ = answer;
+        &[]
+    }
+
+    /// The fault behind an error; `None` of a refused write.
+    fn fault(error: &Self::Error) -> Option<&Fault>;
+
+    /// Runs it on this store.
+    fn run<'r>(
+        self,
+        store: &'r dyn Store,
+        ledger: &'r Ledger,
+    ) -> BoxFuture<'r, Result<Self::Answer, Self::Error>>
+    where
+        Self: 'r;
+}
+
+#[derive(Clone)]
+pub(super) struct Read<'a> {
+    pub(super) container: ContainerName,
+    pub(super) partition_key: &'a PartitionKey,
+    pub(super) id: &'a str,
+}
+
+impl<'a> StoreCall<'a> for Read<'a> {
+    type Answer = Option<Item>;
+    type Error = Fault;
+
+    fn container(&self) -> ContainerName {
+        self.container
+    }
+
+    fn kind(&self) -> OperationKind {
+        OperationKind::PointRead
+    }
+
+    fn place(&self) -> OperationPlace<'a> {
+        OperationPlace::One(self.partition_key)
+    }
+
+    fn fault(error: &Fault) -> Option<&Fault> {
+        Some(error)
+    }
+
+    fn run<'r>(self, store: &'r dyn Store, ledger: &'r Ledger) -> BoxFuture<'r, Result<Self::Answer, Fault>>
+    where
+        Self: 'r,
+    {
+        store.read(self.container, self.partition_key, self.id, ledger)
+    }
+}
+
+#[derive(Clone)]
+pub(super) struct ReadMany<'a> {
+    pub(super) container: ContainerName,
+    pub(super) keys: &'a [(PartitionKey, String)],
+}
+
+impl<'a> StoreCall<'a> for ReadMany<'a> {
+    type Answer = Vec<Option<Item>>;
+    type Error = Fault;
+
+    fn container(&self) -> ContainerName {
+        self.container
+    }
+
+    fn kind(&self) -> OperationKind {
+        OperationKind::PointRead
+    }
+
+    fn place(&self) -> OperationPlace<'a> {
+        OperationPlace::Each(self.keys)
+    }
+
+    fn fault(error: &Fault) -> Option<&Fault> {
+        Some(error)
+    }
+
+    fn run<'r>(self, store: &'r dyn Store, ledger: &'r Ledger) -> BoxFuture<'r, Result<Self::Answer, Fault>>
+    where
+        Self: 'r,
+    {
+        store.read_many(self.container, self.keys, ledger)
+    }
+}
+
+#[derive(Clone)]
+pub(super) struct Write<'a> {
+    pub(super) container: ContainerName,
+    pub(super) partition_key: &'a PartitionKey,
+    pub(super) operation: WriteOp,
+}
+
+impl<'a> StoreCall<'a> for Write<'a> {
+    type Answer = Option<ETag>;
+    type Error = WriteError;
+
+    fn container(&self) -> ContainerName {
+        self.container
+    }
+
+    fn kind(&self) -> OperationKind {
+        OperationKind::Batch
+    }
+
+    fn place(&self) -> OperationPlace<'a> {
+        OperationPlace::One(self.partition_key)
+    }
+
+    fn writes(&self) -> &[WriteOp] {
+        std::slice::from_ref(&self.operation)
+    }
+
+    fn fault(error: &WriteError) -> Option<&Fault> {
+        error.fault()
+    }
+
+    fn run<'r>(
+        self,
+        store: &'r dyn Store,
+        ledger: &'r Ledger,
+    ) -> BoxFuture<'r, Result<Self::Answer, WriteError>>
+    where
+        Self: 'r,
+    {
+        store.write(self.container, self.partition_key, self.operation, ledger)
+    }
+}
+
+#[derive(Clone)]
+pub(super) struct RunBatch<'a> {
+    pub(super) batch: Batch,
+    pub(super) partition_key: &'a PartitionKey,
+}
+
+impl<'a> StoreCall<'a> for RunBatch<'a> {
+    type Answer = Vec<Option<ETag>>;
+    type Error = WriteError;
+
+    fn container(&self) -> ContainerName {
+        self.batch.container
+    }
+
+    fn kind(&self) -> OperationKind {
+        OperationKind::Batch
+    }
+
+    fn place(&self) -> OperationPlace<'a> {
+        OperationPlace::One(self.partition_key)
+    }
+
+    fn writes(&self) -> &[WriteOp] {
+        &self.batch.operations
+    }
+
+    fn fault(error: &WriteError) -> Option<&Fault> {
+        error.fault()
+    }
+
+    fn run<'r>(
+        self,
+        store: &'r dyn Store,
+        ledger: &'r Ledger,
+    ) -> BoxFuture<'r, Result<Self::Answer, WriteError>>
+    where
+        Self: 'r,
+    {
+        store.batch(self.batch, ledger)
+    }
+}
+
+#[derive(Clone)]
+pub(super) struct RunQuery<'a>(pub(super) &'a Query<'a>);
+
+impl<'a> StoreCall<'a> for RunQuery<'a> {
+    type Answer = QueryPage;
+    type Error = Fault;
+
+    fn container(&self) -> ContainerName {
+        match self.0 {
+            Query::Partition { container, .. }
+            | Query::Equality { container, .. }
+            | Query::Newest { container, .. } => *container,
+        }
+    }
+
+    fn kind(&self) -> OperationKind {
+        OperationKind::Query
+    }
+
+    fn place(&self) -> OperationPlace<'a> {
+        match *self.0 {
+            Query::Partition { partition_key, .. } => OperationPlace::One(partition_key),
+            Query::Equality { .. } | Query::Newest { .. } => OperationPlace::Across,
+        }
+    }
+
+    fn fault(error: &Fault) -> Option<&Fault> {
+        Some(error)
+    }
+
+    fn run<'r>(self, store: &'r dyn Store, ledger: &'r Ledger) -> BoxFuture<'r, Result<Self::Answer, Fault>>
+    where
+        Self: 'r,
+    {
+        store.query(self.0, ledger)
+    }
+}
+
+#[derive(Clone)]
+pub(super) struct Count<'a> {
+    pub(super) container: ContainerName,
+    pub(super) partition_key: &'a PartitionKey,
+    pub(super) item_type: &'a str,
+}
+
+impl<'a> StoreCall<'a> for Count<'a> {
+    type Answer = u64;
+    type Error = Fault;
+
+    fn container(&self) -> ContainerName {
+        self.container
+    }
+
+    fn kind(&self) -> OperationKind {
+        OperationKind::Count
+    }
+
+    fn place(&self) -> OperationPlace<'a> {
+        OperationPlace::One(self.partition_key)
+    }
+
+    fn fault(error: &Fault) -> Option<&Fault> {
+        Some(error)
+    }
+
+    fn run<'r>(self, store: &'r dyn Store, ledger: &'r Ledger) -> BoxFuture<'r, Result<Self::Answer, Fault>>
+    where
+        Self: 'r,
+    {
+        store.count(self.container, self.partition_key, self.item_type, ledger)
+    }
+}
+
+#[derive(Clone)]
+pub(super) struct ReadChangeFeed<'a>(pub(super) &'a FeedRequest<'a>);
+
+impl<'a> StoreCall<'a> for ReadChangeFeed<'a> {
+    type Answer = FeedPage;
+    type Error = Fault;
+
+    fn container(&self) -> ContainerName {
+        self.0.container
+    }
+
+    fn kind(&self) -> OperationKind {
+        OperationKind::ChangeFeed
+    }
+
+    fn place(&self) -> OperationPlace<'a> {
+        OperationPlace::Across
+    }
+
+    fn changes(answer: &FeedPage) -> &[Change] {
+        &answer.changes
+    }
+
+    fn fault(error: &Fault) -> Option<&Fault> {
+        Some(error)
+    }
+
+    fn run<'r>(self, store: &'r dyn Store, ledger: &'r Ledger) -> BoxFuture<'r, Result<Self::Answer, Fault>>
+    where
+        Self: 'r,
+    {
+        store.read_change_feed(self.0, ledger)
+    }
+}
+
+#[derive(Clone)]
+pub(super) struct ChangeFeedEnd<'a> {
+    pub(super) container: ContainerName,
+    pub(super) range: &'a FeedRange,
+}
+
+impl<'a> StoreCall<'a> for ChangeFeedEnd<'a> {
+    type Answer = Continuation;
+    type Error = Fault;
+
+    fn container(&self) -> ContainerName {
+        self.container
+    }
+
+    fn kind(&self) -> OperationKind {
+        OperationKind::ChangeFeed
+    }
+
+    fn place(&self) -> OperationPlace<'a> {
+        OperationPlace::Across
+    }
+
+    fn fault(error: &Fault) -> Option<&Fault> {
+        Some(error)
+    }
+
+    fn run<'r>(self, store: &'r dyn Store, ledger: &'r Ledger) -> BoxFuture<'r, Result<Self::Answer, Fault>>
+    where
+        Self: 'r,
+    {
+        store.change_feed_end(self.container, self.range, ledger)
+    }
+}

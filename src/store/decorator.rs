@@ -1,0 +1,134 @@
+//! Store decorators: one hook around every operation of a store, and a [`Store`] made of it.
+//!
+//! A decorator says which store it wraps and what happens around an operation. The rest of the port is forwarded here,
+//! in one place. So no decorator loses a capability of the store that it wraps: [`Store`] has no default methods, and
+//! what is added to it has to be forwarded here before anything compiles.
+
+use async_trait::async_trait;
+use tokio::sync::watch;
+
+use super::call::{
+    ChangeFeedEnd, Count, Read, ReadChangeFeed, ReadMany, RunBatch, RunQuery, StoreCall, Write,
+};
+use super::{
+    Batch, ContainerName, Continuation, ETag, Fault, FeedPage, FeedRange, FeedRequest, Item, Ledger,
+    PartitionKey, Query, QueryPage, Store, WriteError, WriteMarks, WriteOp,
+};
+
+/// A decorator of a store. It is a [`Store`] by itself.
+pub trait StoreDecorator: Send + Sync + 'static {
+    /// The store that it wraps. Feed ranges, counts of pending changes, signals and readiness are asked there directly.
+    fn inner(&self) -> &dyn Store;
+
+    /// Runs one operation that writes to a ledger, with [`StoreCall::run`].
+    fn around<'a, C: StoreCall<'a>>(
+        &self,
+        call: C,
+        ledger: &Ledger,
+    ) -> impl Future<Output = Result<C::Answer, C::Error>> + Send;
+}
+
+#[async_trait]
+impl<D: StoreDecorator> Store for D {
+    async fn read(
+        &self,
+        container: ContainerName,
+        partition_key: &PartitionKey,
+        id: &str,
+        ledger: &Ledger,
+    ) -> Result<Option<Item>, Fault> {
+        self.around(Read { container, partition_key, id }, ledger).await
+    }
+
+    async fn read_many(
+        &self,
+        container: ContainerName,
+        keys: &[(PartitionKey, String)],
+        ledger: &Ledger,
+    ) -> Result<Vec<Option<Item>>, Fault> {
+        self.around(ReadMany { container, keys }, ledger).await
+    }
+
+    async fn write(
+        &self,
+        container: ContainerName,
+        partition_key: &PartitionKey,
+        operation: WriteOp,
+        ledger: &Ledger,
+    ) -> Result<Option<ETag>, WriteError> {
+        self.around(Write { container, partition_key, operation }, ledger).await
+    }
+
+    async fn batch(&self, batch: Batch, ledger: &Ledger) -> Result<Vec<Option<ETag>>, WriteError> {
+        let partition_key = &batch.partition_key.clone();
+        self.around(RunBatch { batch, partition_key }, ledger).await
+    }
+
+    async fn query(&self, query: &Query<'_>, ledger: &Ledger) -> Result<QueryPage, Fault> {
+        self.around(RunQuery(query), ledger).await
+    }
+
+    async fn count(
+        &self,
+        container: ContainerName,
+        partition_key: &PartitionKey,
+        item_type: &str,
+        ledger: &Ledger,
+    ) -> Result<u64, Fault> {
+        self.around(Count { container, partition_key, item_type }, ledger).await
+    }
+
+    async fn feed_ranges(&self, container: ContainerName) -> Result<Vec<FeedRange>, Fault> {
+        self.inner().feed_ranges(container).await
+    }
+
+    fn parts_of(&self, whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>> {
+        self.inner().parts_of(whole, present)
+    }
+
+    async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault> {
+        self.around(ReadChangeFeed(request), ledger).await
+    }
+
+    async fn change_feed_end(
+        &self,
+        container: ContainerName,
+        range: &FeedRange,
+        ledger: &Ledger,
+    ) -> Result<Continuation, Fault> {
+        self.around(ChangeFeedEnd { container, range }, ledger).await
+    }
+
+    fn feed_end_at_hand(&self, container: ContainerName) -> Result<Option<Continuation>, Fault> {
+        self.inner().feed_end_at_hand(container)
+    }
+
+    fn is_past(&self, at: &Continuation, end: &Continuation) -> bool {
+        self.inner().is_past(at, end)
+    }
+
+    async fn pending_changes(
+        &self,
+        request: &FeedRequest<'_>,
+        at_most: u64,
+        ledger: &Ledger,
+    ) -> Result<(u64, Option<i64>), Fault> {
+        self.inner().pending_changes(request, at_most, ledger).await
+    }
+
+    fn write_marks(&self) -> Option<&WriteMarks> {
+        self.inner().write_marks()
+    }
+
+    fn change_signal(&self, container: ContainerName) -> Option<watch::Receiver<u64>> {
+        self.inner().change_signal(container)
+    }
+
+    fn physical_partitions(&self, container: ContainerName) -> u32 {
+        self.inner().physical_partitions(container)
+    }
+
+    async fn ready(&self) -> Result<(), Fault> {
+        self.inner().ready().await
+    }
+}
