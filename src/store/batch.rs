@@ -10,6 +10,9 @@ pub mod limits {
     pub const ITEM_BYTES_MAX: usize = 2 * 1024 * 1024;
     /// Bytes of all items of a batch.
     pub const BATCH_BYTES_MAX: usize = 2 * 1024 * 1024;
+    /// Bytes that a client leaves free in a batch for what an adapter adds around its operations. The service limits the
+    /// whole request to [`BATCH_BYTES_MAX`].
+    pub const BATCH_ENVELOPE_BYTES: usize = 64 * 1024;
     /// Bytes of an id.
     pub const ID_BYTES_MAX: usize = 1023;
     /// Bytes of a partition key's value.

@@ -48,6 +48,9 @@ pub fn all() -> Vec<Arc<dyn Projection>> {
     ]
 }
 
+/// Bytes of the items of one batch.
+const BATCH_ITEMS_BYTES_MAX: usize = limits::BATCH_BYTES_MAX - limits::BATCH_ENVELOPE_BYTES;
+
 /// Writes of one logical partition as batches that keep the store's limits.
 fn in_batches(
     container: ContainerName,
@@ -61,7 +64,7 @@ fn in_batches(
         match batches.last_mut() {
             Some(batch)
                 if batch.operations.len() < limits::BATCH_OPERATIONS_MAX
-                    && bytes + size <= limits::BATCH_BYTES_MAX =>
+                    && bytes + size <= BATCH_ITEMS_BYTES_MAX =>
             {
                 batch.operations.push(operation);
                 bytes += size;
@@ -79,6 +82,50 @@ fn in_batches(
 mod tests {
     use super::*;
     use crate::blog::containers::POSTS;
+    use crate::store::{ETag, NewItem};
+
+    /// The bytes of a batch as it is sent to the service: a JSON array with an object for each operation.
+    fn encoded_bytes(operations: &[WriteOp]) -> usize {
+        let envelope = |operation: &WriteOp| {
+            let if_match = match operation {
+                WriteOp::Replace { if_match, .. } | WriteOp::Delete { if_match, .. } => if_match.as_ref(),
+                WriteOp::Create(_) | WriteOp::Upsert(_) => None,
+            };
+            let envelope = serde_json::json!({
+                "operationType": "Replace",
+                "id": operation.id(),
+                "ifMatch": if_match.map(ToString::to_string),
+                "resourceBody": "",
+            });
+            envelope.to_string().len() + ",".len() + operation.body_bytes()
+        };
+        operations.iter().map(envelope).sum::<usize>() + "[]".len()
+    }
+
+    #[test]
+    fn a_batch_fits_into_a_request_with_its_envelopes() {
+        let body = serde_json::json!({ "content": "語".repeat(10_000) });
+        let etag = || Some(ETag::from_text("\"0000d826-0000-0700-0000-60e4a8a80000\""));
+        let replace = |number: u32| WriteOp::Replace {
+            item: NewItem::encode(format!("0189c7f4-7a00-7000-8000-{number:012}"), &body),
+            if_match: etag(),
+        };
+        let batches = in_batches(POSTS, &PartitionKey::from("post"), (0..200).map(replace));
+        assert!(batches.len() > 2);
+        for batch in &batches {
+            let bytes = encoded_bytes(&batch.operations);
+            assert!(bytes <= limits::BATCH_BYTES_MAX, "{bytes}");
+        }
+        let sent: usize = batches.iter().map(|batch| batch.operations.len()).sum();
+        assert_eq!(sent, 200);
+    }
+
+    #[test]
+    fn the_envelopes_of_the_largest_batch_have_room() {
+        let delete = |number: usize| WriteOp::Delete { id: format!("{number:036}"), if_match: None };
+        let operations: Vec<_> = (0..limits::BATCH_OPERATIONS_MAX).map(delete).collect();
+        assert!(2 * encoded_bytes(&operations) < limits::BATCH_ENVELOPE_BYTES);
+    }
 
     #[test]
     fn batches_keep_the_limit_of_operations() {

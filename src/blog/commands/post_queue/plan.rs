@@ -15,10 +15,8 @@ use super::change::{Intent, PostChange};
 /// Bytes kept free in a batch for the post: 100,200 characters of content and title at no more than 6 bytes each
 /// (`\u0000`), and its other fields.
 const POST_BYTES_MAX: usize = 640 * 1024;
-/// Bytes kept free for what a store adds around each operation.
-const ENVELOPE_BYTES_MAX: usize = 64 * 1024;
 /// Bytes of the comments and likes of one batch.
-const ITEMS_BYTES_MAX: usize = limits::BATCH_BYTES_MAX - POST_BYTES_MAX - ENVELOPE_BYTES_MAX;
+const ITEMS_BYTES_MAX: usize = limits::BATCH_BYTES_MAX - POST_BYTES_MAX - limits::BATCH_ENVELOPE_BYTES;
 
 /// What is known of a post.
 #[derive(Debug, Clone)]
