@@ -15,6 +15,8 @@ mod provider;
 mod server;
 #[path = "../support/small_disk.rs"]
 mod small_disk;
+#[path = "../support/stepped_store.rs"]
+mod stepped_store;
 #[path = "../support/store.rs"]
 mod store;
 #[path = "../support/websocket.rs"]

@@ -1,6 +1,7 @@
 //! `verify` and `--repair`: every kind of drift once, made behind the back of commands and projections.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use onehop::app::Drained;
@@ -8,12 +9,13 @@ use onehop::blog::containers::{ACCOUNTS, FEED, FEED_PARTITION, POSTS, USERS};
 use onehop::blog::ids::{CommentId, PostId, UserId};
 use onehop::blog::verify::{Drift, Report, Settle, Verifier};
 use onehop::graphql::GlobalId;
-use onehop::store::{ContainerName, Fault, Ledger, NewItem, PartitionKey, WriteOp};
+use onehop::store::{ContainerName, Fault, Ledger, NewItem, OperationKind, PartitionKey, WriteOp};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::caller::Caller;
 use crate::server::Server;
+use crate::stepped_store::{Operation, SteppedStore};
 
 const ABSENT: PostId = PostId(Uuid::from_u128(0x0189_c7f4_7a00_7000_8000_0000_0000_0000));
 
@@ -237,4 +239,120 @@ async fn what_cannot_be_mended_stays_in_the_report() {
     let [Drift::Reservation { problem, .. }] = &report.drifts[..] else { panic!("{report:?}") };
     assert!(problem.contains("another user"), "{problem}");
     assert_eq!(report.repaired, 0);
+}
+
+/// Repairs through a store on which the post is deleted, and the deletion projected, just before the first write to a
+/// container.
+async fn repair_beside_a_deletion(blog: &Blog<'_>, container: ContainerName) -> Report {
+    let stopped = AtomicBool::new(false);
+    let first_write = move |operation: Operation<'_>| {
+        operation.container == container && operation.kind.writes() && !stopped.swap(true, Ordering::SeqCst)
+    };
+    let store = SteppedStore::new(Arc::clone(&blog.server.app.store), first_write);
+    let settle = Arc::new(Drained(Arc::clone(&blog.server.app.processor)));
+    let verifier = Verifier::new(Arc::clone(&store) as _, settle);
+    let deletion = async {
+        store.until_stopped().await;
+        blog.ada.mutate("deletePost", json!({ "postId": blog.post })).await;
+        blog.server.settle().await;
+        store.resume();
+    };
+    let (report, ()) = tokio::join!(verifier.repair(|_| {}), deletion);
+    report.unwrap()
+}
+
+async fn assert_no_post_is_listed(blog: &Blog<'_>) {
+    let query = "query($id: ID!) { user(id: $id) { posts { nodes { id } } } feed { nodes { id } } }";
+    let data = blog.ada.data(query, json!({ "id": blog.ada.id })).await;
+    let none = json!({ "nodes": [] });
+    assert_eq!(data, json!({ "user": { "posts": none }, "feed": none }));
+    assert_eq!(blog.server.verify().await.drifts, []);
+}
+
+#[tokio::test]
+async fn a_post_deleted_during_a_repair_stays_out_of_its_authors_list() {
+    let server = Server::start().await;
+    let blog = blog(&server).await;
+    let id = blog.post_id.to_string();
+    blog.change(USERS, &blog.user_id.partition_key(), &id, "title", json!("another title")).await;
+    assert_eq!(repair_beside_a_deletion(&blog, USERS).await.drifts, []);
+    assert_no_post_is_listed(&blog).await;
+}
+
+#[tokio::test]
+async fn a_post_deleted_during_a_repair_stays_out_of_the_feed() {
+    let server = Server::start().await;
+    let blog = blog(&server).await;
+    // The deletion of a post that the feed does not hold leaves nothing there that would refuse a late copy.
+    blog.delete(FEED, &PartitionKey::from(FEED_PARTITION), &blog.post_id.to_string()).await;
+    assert_eq!(repair_beside_a_deletion(&blog, FEED).await.drifts, []);
+    assert_no_post_is_listed(&blog).await;
+}
+
+#[tokio::test]
+async fn a_repair_never_replaces_a_newer_copy() {
+    let server = Server::start().await;
+    let blog = blog(&server).await;
+    let (key, id) = (blog.user_id.partition_key(), blog.post_id.to_string());
+    blog.change(USERS, &key, &id, "title", json!("another title")).await;
+    let stopped = AtomicBool::new(false);
+    let first_write = move |operation: Operation<'_>| {
+        operation.container == USERS && operation.kind.writes() && !stopped.swap(true, Ordering::SeqCst)
+    };
+    let store = SteppedStore::new(Arc::clone(&server.app.store), first_write);
+    // Nothing is projected after the repair, which would hide what it did.
+    let verifier = Verifier::new(Arc::clone(&store) as _, Arc::new(AsItIs));
+    let like = async {
+        store.until_stopped().await;
+        blog.ada.mutate("unlikePost", json!({ "postId": blog.post })).await;
+        server.settle().await;
+        store.resume();
+    };
+    let (report, ()) = tokio::join!(verifier.repair(|_| {}), like);
+    assert_eq!(report.unwrap().drifts, []);
+    assert_eq!(blog.body(USERS, &key, &id).await["likeCount"], 0);
+}
+
+#[tokio::test]
+async fn a_copy_with_a_version_that_no_post_had_is_mended() {
+    let server = Server::start().await;
+    let blog = blog(&server).await;
+    let (key, id) = (blog.user_id.partition_key(), blog.post_id.to_string());
+    blog.change(USERS, &key, &id, "version", json!(1_000)).await;
+    blog.assert_mended("copy", "differs in version").await;
+    blog.change(FEED, &PartitionKey::from(FEED_PARTITION), &id, "version", json!(2_000)).await;
+    blog.assert_mended("feed", "differs in version").await;
+}
+
+#[tokio::test]
+async fn a_post_that_is_liked_all_the_time_is_no_drift() {
+    let server = Server::start().await;
+    let blog = blog(&server).await;
+    let (author, feed) = (blog.user_id.partition_key(), PartitionKey::from(FEED_PARTITION));
+    let reads_a_copy = move |operation: Operation<'_>| {
+        let reads = matches!(operation.kind, OperationKind::PointRead | OperationKind::Query);
+        reads && (operation.is_in(USERS, &author) || operation.is_in(FEED, &feed))
+    };
+    let store = SteppedStore::new(Arc::clone(&server.app.store), reads_a_copy);
+    let verifier = Verifier::new(Arc::clone(&store) as _, Arc::new(AsItIs));
+    let mut likes = 0;
+    let liking = async {
+        loop {
+            store.until_stopped().await;
+            if likes % 2 == 0 {
+                blog.ada.mutate("unlikePost", json!({ "postId": blog.post })).await;
+            } else {
+                blog.ada.like(&blog.post).await;
+            }
+            likes += 1;
+            server.settle().await;
+            store.resume();
+        }
+    };
+    let report = tokio::select! {
+        report = verifier.verify(|_| {}) => report.unwrap(),
+        () = liking => unreachable!("it likes for ever"),
+    };
+    assert_eq!(report.drifts, []);
+    assert!(likes > 1, "{likes}");
 }

@@ -1,16 +1,14 @@
 //! A short copy of a post beside the one that is there: which write, if any, brings it up to date.
 
-use std::sync::Arc;
-
 use crate::blog::items::PostCopyItem;
 use crate::changefeed::ProjectionError;
 use crate::store::{Item, NewItem, WriteOp};
 
 /// The write that puts `copy` where `existing` is, `None` when that is as new. A copy never goes back in time; one of
 /// the same version that differs was damaged, and is mended.
-pub(super) fn update(
+pub(in crate::blog) fn update(
     copy: &PostCopyItem,
-    existing: Option<&Arc<Item>>,
+    existing: Option<&Item>,
 ) -> Result<Option<WriteOp>, ProjectionError> {
     let item = || NewItem::encode(copy.id.to_string(), copy);
     let Some(existing) = existing else { return Ok(Some(WriteOp::Create(item()))) };

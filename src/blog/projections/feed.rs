@@ -28,7 +28,7 @@ use crate::store::{
 };
 
 /// Items of the feed that are looked at: those that belong there, and far more than concurrent inserts can be over.
-const LISTING_ITEMS_MAX: usize = 3 * FEED_POSTS_MAX;
+pub(in crate::blog) const LISTING_ITEMS_MAX: usize = 3 * FEED_POSTS_MAX;
 
 /// Keeps the newest posts.
 #[derive(Debug, Clone, Copy)]
@@ -126,7 +126,7 @@ fn place(change: &Change, page: &QueryPage, turn: Turn<'_>) -> Result<Step, Proj
     if enters && listing.has_no_place_for(&post) {
         return Ok(ask_settle(Vec::new()));
     }
-    let Some(operation) = copies::update(&PostCopyItem::of(&post), existing)? else {
+    let Some(operation) = copies::update(&PostCopyItem::of(&post), existing.map(|item| &**item))? else {
         return Ok(ask_settle(Vec::new()));
     };
     if was_live && !post.deleted {
@@ -137,10 +137,7 @@ fn place(change: &Change, page: &QueryPage, turn: Turn<'_>) -> Result<Step, Proj
     let mut operations = vec![operation];
     let mut entered = Vec::new();
     if enters {
-        operations.extend(listing.overflow(FEED_POSTS_MAX - 1));
-        if operations.len() == 1 {
-            operations.extend(listing.rewrite_oldest());
-        }
+        operations.extend(listing.room_for_one());
         entered.push(post.id.to_string());
     }
     Ok(ask_settle(entered).after_writing(in_batches(FEED, &partition(), operations)).forget_memos())
@@ -230,7 +227,7 @@ fn creation_date(item: &Item) -> String {
 }
 
 /// The live copies of the feed, newest first.
-struct Listing(Vec<Listed>);
+pub(in crate::blog) struct Listing(Vec<Listed>);
 
 struct Listed {
     copy: PostCopyItem,
@@ -238,14 +235,23 @@ struct Listed {
 }
 
 impl Listing {
-    fn of(page: &QueryPage) -> Result<Self, ProjectionError> {
+    pub(in crate::blog) fn of(page: &QueryPage) -> Result<Self, ProjectionError> {
         let listed = |item: &Item| Ok(Listed { copy: item.decode()?, item: item.clone() });
         page.items.iter().map(listed).collect::<Result<_, ProjectionError>>().map(Self)
     }
 
     /// Deletes all but the first `keep` copies.
-    fn overflow(&self, keep: usize) -> impl Iterator<Item = WriteOp> {
+    pub(in crate::blog) fn overflow(&self, keep: usize) -> impl Iterator<Item = WriteOp> {
         self.0.iter().skip(keep).map(Listed::delete)
+    }
+
+    /// What is written together with a copy that enters: deletes what has to make room for it, or rewrites the oldest.
+    pub(in crate::blog) fn room_for_one(&self) -> Vec<WriteOp> {
+        let mut operations: Vec<_> = self.overflow(FEED_POSTS_MAX - 1).collect();
+        if operations.is_empty() {
+            operations.extend(self.rewrite_oldest());
+        }
+        operations
     }
 
     /// Where the listing ends.
@@ -262,7 +268,7 @@ impl Listing {
     }
 
     /// Whether the feed is full with newer posts.
-    fn has_no_place_for(&self, post: &PostItem) -> bool {
+    pub(in crate::blog) fn has_no_place_for(&self, post: &PostItem) -> bool {
         let id = post.id.to_string();
         let newer = |listed: &&Listed| {
             (&listed.copy.creation_date, listed.copy.id.to_string()) > (&post.creation_date, id.clone())

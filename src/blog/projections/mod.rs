@@ -22,8 +22,10 @@ mod usernames;
 use std::sync::Arc;
 
 pub use catch_up::UsernamesCatchUp;
+pub(in crate::blog) use copies::update as copy_update;
 pub use deletions::Deletions;
 pub use feed::FeedPosts;
+pub(in crate::blog) use feed::{LISTING_ITEMS_MAX as FEED_LISTING_ITEMS_MAX, Listing as FeedListing};
 pub use user_posts::UserPosts;
 pub use usernames::Usernames;
 

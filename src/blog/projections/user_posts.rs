@@ -30,7 +30,7 @@ impl Projection for UserPosts {
         if turn.is_first() {
             return Ok(Step::ask(vec![ReadRequest::item(USERS, author, post.id.to_string())]));
         }
-        let write = copies::update(&PostCopyItem::of(&post), turn.item(0)?)?
+        let write = copies::update(&PostCopyItem::of(&post), turn.item(0)?.map(|item| &**item))?
             .map(|operation| IntendedWrite::one(USERS, author, operation));
         Ok(Step::done().after_writing(write.into_iter().collect()))
     }

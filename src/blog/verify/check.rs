@@ -1,4 +1,8 @@
-//! Looks at each suspect again and tells drifts from changes under way.
+//! Verification: finds suspects, and confirms as drifts those that are the same after the read models have caught up.
+//!
+//! A suspect carries the ETags of the items that were compared. A difference is a drift only if it is seen twice with
+//! the same ETags and a settling in between: then source and copy were unchanged while the read models caught up. What
+//! is written all the time is never confirmed, whatever one look at it shows.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,10 +15,30 @@ use crate::accounts::username::Username;
 use crate::blog::containers::{ACCOUNTS, FEED, FEED_PARTITION, FEED_POSTS_MAX, POSTS, USERS};
 use crate::blog::ids::{PostId, UserId};
 use crate::blog::items::{AccountItem, PostCopyItem, PostItem, UserItem, types};
-use crate::store::{ContainerName, Direction, Fault, Item, Ledger, PartitionKey, Query, Store};
+use crate::store::{ContainerName, Direction, ETag, Fault, Item, Ledger, PartitionKey, Query, Store};
 
-/// How often a suspect is looked at before it counts as a drift.
+/// How often a suspect is looked at; one that was never the same twice is no drift.
 const LOOKS_MAX: u32 = 4;
+
+/// A difference that may be a change under way.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Suspect {
+    drift: Drift,
+    /// Of the items that were compared, source first; `None` where there was no item.
+    seen: Vec<Option<ETag>>,
+}
+
+impl Suspect {
+    fn new<const N: usize>(drift: Drift, seen: [Option<&Item>; N]) -> Self {
+        Self { drift, seen: seen.iter().map(|item| item.map(|item| item.etag.clone())).collect() }
+    }
+
+    /// Whether it is a drift, if these were seen before the read models caught up. Counts move together with the items
+    /// that they count: one look is enough.
+    fn is_confirmed(&self, earlier: &HashSet<Suspect>) -> bool {
+        matches!(self.drift, Drift::Counts { .. }) || earlier.contains(self)
+    }
+}
 
 /// Verifies, and repairs, the blog in a store.
 pub struct Verifier {
@@ -31,82 +55,87 @@ impl Verifier {
         self.settle.settle().await?;
         let mut report = Report::default();
         let findings = scan::scan(&*self.store, &mut report, &mut progress).await?;
-        let mut drifts = self.differences(&findings).await?;
+        let mut suspects = self.suspects(&findings).await?;
         for _ in 1..LOOKS_MAX {
-            if drifts.is_empty() {
+            if suspects.is_empty() {
                 break;
             }
             self.settle.settle().await?;
-            drifts = self.look_again(drifts).await?;
+            let seen_again = self.look_again(&suspects).await?;
+            let earlier: HashSet<Suspect> = suspects.into_iter().collect();
+            let (confirmed, unsure): (Vec<_>, Vec<_>) =
+                seen_again.into_iter().partition(|suspect| suspect.is_confirmed(&earlier));
+            report.drifts.extend(confirmed.into_iter().map(|suspect| suspect.drift));
+            suspects = unsure;
         }
-        report.drifts = drifts;
         Ok(report)
     }
 
     /// Everything that looked wrong at the first look.
-    async fn differences(&self, findings: &Findings) -> Result<Vec<Drift>, Fault> {
-        let mut drifts = Vec::new();
+    async fn suspects(&self, findings: &Findings) -> Result<Vec<Suspect>, Fault> {
+        let mut suspects = Vec::new();
         for (post_id, tally) in &findings.posts {
             let post_id = PostId(*post_id);
             if tally.present {
                 if tally.comment_count != tally.comments || tally.like_count != tally.likes {
-                    drifts.extend(self.count_drift(post_id).await?);
+                    suspects.extend(self.count_drift(post_id).await?);
                 }
-                drifts.extend(self.copy_drift(post_id).await?);
+                suspects.extend(self.copy_drift(post_id).await?);
             }
         }
         for (post_id, ids) in &findings.reactions_of_absent {
             for id in ids {
-                drifts.extend(self.orphaned_reaction(PostId(*post_id), id).await?);
+                suspects.extend(self.orphaned_reaction(PostId(*post_id), id).await?);
             }
         }
         for (post_id, id) in &findings.stale_names {
-            drifts.extend(self.name_drift(PostId(*post_id), id).await?);
+            suspects.extend(self.name_drift(PostId(*post_id), id).await?);
         }
         for (post_id, user_id) in &findings.copies {
             let owned =
                 findings.posts.get(post_id).is_some_and(|post| post.present && post.user_id == *user_id);
             if !owned {
-                drifts.extend(
+                suspects.extend(
                     self.orphaned_copy(USERS, PostId(*post_id), UserId(*user_id).partition_key()).await?,
                 );
             }
         }
         for user_id in findings.usernames.keys() {
-            drifts.extend(self.reservation_drift(UserId(*user_id)).await?);
+            suspects.extend(self.reservation_drift(UserId(*user_id)).await?);
         }
-        drifts.extend(self.feed_drifts().await?);
-        Ok(drifts)
+        suspects.extend(self.feed_drifts().await?);
+        Ok(suspects)
     }
 
-    async fn look_again(&self, suspects: Vec<Drift>) -> Result<Vec<Drift>, Fault> {
-        let mut drifts = Vec::new();
-        let mut feed = false;
+    async fn look_again(&self, suspects: &[Suspect]) -> Result<Vec<Suspect>, Fault> {
+        let mut found = Vec::new();
+        let mut feed = HashSet::new();
         for suspect in suspects {
-            match &suspect {
-                Drift::Counts { post_id, .. } => drifts.extend(self.count_drift(post(post_id)).await?),
+            match &suspect.drift {
+                Drift::Counts { post_id, .. } => found.extend(self.count_drift(post(post_id)).await?),
                 Drift::Username { post_id, id, .. } => {
-                    drifts.extend(self.name_drift(post(post_id), id).await?)
+                    found.extend(self.name_drift(post(post_id), id).await?)
                 }
-                Drift::Copy { post_id, .. } => drifts.extend(self.copy_drift(post(post_id)).await?),
+                Drift::Copy { post_id, .. } => found.extend(self.copy_drift(post(post_id)).await?),
                 Drift::OrphanedCopy { container, post_id, partition_key } => {
                     let container = if container == FEED.as_str() { FEED } else { USERS };
                     let key = PartitionKey::from(partition_key.as_str());
-                    drifts.extend(self.orphaned_copy(container, post(post_id), key).await?);
+                    found.extend(self.orphaned_copy(container, post(post_id), key).await?);
                 }
                 Drift::OrphanedReaction { post_id, id } => {
-                    drifts.extend(self.orphaned_reaction(post(post_id), id).await?);
+                    found.extend(self.orphaned_reaction(post(post_id), id).await?);
                 }
                 Drift::Reservation { user_id, .. } => {
-                    drifts.extend(self.reservation_drift(UserId(uuid(user_id))).await?);
+                    found.extend(self.reservation_drift(UserId(uuid(user_id))).await?);
                 }
-                Drift::Feed { .. } => feed = true,
+                Drift::Feed { post_id, .. } => drop(feed.insert(post_id.as_str())),
             }
         }
-        if feed {
-            drifts.extend(self.feed_drifts().await?);
+        if !feed.is_empty() {
+            let in_feed = |suspect: &Suspect| matches!(&suspect.drift, Drift::Feed { post_id, .. } if feed.contains(post_id.as_str()));
+            found.extend(self.feed_drifts().await?.into_iter().filter(in_feed));
         }
-        Ok(drifts)
+        Ok(found)
     }
 
     pub(super) async fn read_item(
@@ -118,37 +147,42 @@ impl Verifier {
         self.store.read(container, key, id, &Ledger::new()).await
     }
 
-    /// The post, unless it is missing or deleted.
-    pub(super) async fn live_post(&self, id: PostId) -> Result<Option<PostItem>, Fault> {
+    /// The post as it is stored, also a deleted one.
+    pub(super) async fn post_item(&self, id: PostId) -> Result<Option<(PostItem, Item)>, Fault> {
         let item = self.read_item(POSTS, &id.partition_key(), &id.to_string()).await?;
-        let post = item.map(|item| item.decode::<PostItem>()).transpose()?;
-        Ok(post.filter(|post| !post.deleted))
+        item.map(|item| Ok((item.decode()?, item))).transpose()
     }
 
-    async fn count_drift(&self, id: PostId) -> Result<Option<Drift>, Fault> {
+    /// The post, unless it is missing or deleted.
+    pub(super) async fn live_post(&self, id: PostId) -> Result<Option<(PostItem, Item)>, Fault> {
+        Ok(self.post_item(id).await?.filter(|(post, _)| !post.deleted))
+    }
+
+    async fn count_drift(&self, id: PostId) -> Result<Option<Suspect>, Fault> {
         for _ in 0..LOOKS_MAX {
-            let Some(before) = self.live_post(id).await? else { return Ok(None) };
+            let Some((before, item)) = self.live_post(id).await? else { return Ok(None) };
             let key = id.partition_key();
             let comments = self.store.count(POSTS, &key, types::COMMENT, &Ledger::new()).await?;
             let likes = self.store.count(POSTS, &key, types::LIKE, &Ledger::new()).await?;
             if u64::from(before.comment_count) == comments && u64::from(before.like_count) == likes {
                 return Ok(None);
             }
-            let Some(after) = self.live_post(id).await? else { return Ok(None) };
-            if after.version == before.version {
-                return Ok(Some(Drift::Counts {
+            let Some((_, after)) = self.live_post(id).await? else { return Ok(None) };
+            if after.etag == item.etag {
+                let drift = Drift::Counts {
                     post_id: id.to_string(),
                     comment_count: before.comment_count,
                     comments,
                     like_count: before.like_count,
                     likes,
-                }));
+                };
+                return Ok(Some(Suspect::new(drift, [Some(&item)])));
             }
         }
         Ok(None)
     }
 
-    async fn name_drift(&self, post_id: PostId, id: &str) -> Result<Option<Drift>, Fault> {
+    async fn name_drift(&self, post_id: PostId, id: &str) -> Result<Option<Suspect>, Fault> {
         #[derive(serde::Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Named {
@@ -163,32 +197,37 @@ impl Verifier {
             return Ok(None);
         }
         let user = self.user(named.user_id).await?;
-        let current = user.map_or_else(|| "(no such user)".to_owned(), |user| user.username);
+        let (current, user) = match user {
+            Some((user, item)) => (user.username, Some(item)),
+            None => ("(no such user)".to_owned(), None),
+        };
         let drift = Drift::Username {
             post_id: post_id.to_string(),
             id: id.to_owned(),
             stored: named.user_username.clone(),
             current: current.clone(),
         };
-        Ok((current != named.user_username).then_some(drift))
+        let differs = current != named.user_username;
+        Ok(differs.then(|| Suspect::new(drift, [user.as_ref(), Some(&item)])))
     }
 
-    pub(super) async fn user(&self, id: UserId) -> Result<Option<UserItem>, Fault> {
+    pub(super) async fn user(&self, id: UserId) -> Result<Option<(UserItem, Item)>, Fault> {
         let item = self.read_item(USERS, &id.partition_key(), &id.to_string()).await?;
-        item.map(|item| item.decode()).transpose()
+        item.map(|item| Ok((item.decode()?, item))).transpose()
     }
 
-    async fn copy_drift(&self, id: PostId) -> Result<Option<Drift>, Fault> {
-        let Some(post) = self.live_post(id).await? else { return Ok(None) };
-        let copy = self.read_item(USERS, &post.user_id.partition_key(), &id.to_string()).await?;
-        let copy = copy.map(|item| item.decode::<PostCopyItem>()).transpose()?;
-        let problem = copy_problem(copy.as_ref(), &post);
-        Ok(problem.map(|problem| Drift::Copy {
+    async fn copy_drift(&self, id: PostId) -> Result<Option<Suspect>, Fault> {
+        let Some((post, source)) = self.live_post(id).await? else { return Ok(None) };
+        let item = self.read_item(USERS, &post.user_id.partition_key(), &id.to_string()).await?;
+        let copy = item.as_ref().map(Item::decode::<PostCopyItem>).transpose()?;
+        let Some(problem) = copy_problem(copy.as_ref(), &post) else { return Ok(None) };
+        let drift = Drift::Copy {
             container: USERS.to_string(),
             post_id: id.to_string(),
             user_id: post.user_id.to_string(),
             problem,
-        }))
+        };
+        Ok(Some(Suspect::new(drift, [Some(&source), item.as_ref()])))
     }
 
     async fn orphaned_copy(
@@ -196,47 +235,57 @@ impl Verifier {
         container: ContainerName,
         post_id: PostId,
         key: PartitionKey,
-    ) -> Result<Option<Drift>, Fault> {
+    ) -> Result<Option<Suspect>, Fault> {
         let Some(item) = self.read_item(container, &key, &post_id.to_string()).await? else {
             return Ok(None);
         };
         let copy: PostCopyItem = item.decode()?;
-        let owned = self.live_post(post_id).await?.is_some_and(|post| post.user_id == copy.user_id);
+        let post = self.post_item(post_id).await?;
+        let owns = |post: &PostItem| !post.deleted && post.user_id == copy.user_id;
+        let owned = post.as_ref().is_some_and(|(post, _)| owns(post));
         let drift = Drift::OrphanedCopy {
             container: container.to_string(),
             post_id: post_id.to_string(),
             partition_key: key.to_string(),
         };
-        Ok((!owned && !copy.deleted).then_some(drift))
+        let source = post.as_ref().map(|(_, item)| item);
+        Ok((!owned && !copy.deleted).then(|| Suspect::new(drift, [source, Some(&item)])))
     }
 
-    async fn orphaned_reaction(&self, post_id: PostId, id: &str) -> Result<Option<Drift>, Fault> {
-        let there = self.read_item(POSTS, &post_id.partition_key(), id).await?.is_some();
-        let orphaned = there && self.live_post(post_id).await?.is_none();
-        Ok(orphaned.then(|| Drift::OrphanedReaction { post_id: post_id.to_string(), id: id.to_owned() }))
+    async fn orphaned_reaction(&self, post_id: PostId, id: &str) -> Result<Option<Suspect>, Fault> {
+        let reaction = self.read_item(POSTS, &post_id.partition_key(), id).await?;
+        let Some(reaction) = reaction else { return Ok(None) };
+        let post = self.post_item(post_id).await?;
+        if post.as_ref().is_some_and(|(post, _)| !post.deleted) {
+            return Ok(None);
+        }
+        let drift = Drift::OrphanedReaction { post_id: post_id.to_string(), id: id.to_owned() };
+        Ok(Some(Suspect::new(drift, [post.as_ref().map(|(_, item)| item), Some(&reaction)])))
     }
 
-    async fn reservation_drift(&self, id: UserId) -> Result<Option<Drift>, Fault> {
-        let Some(user) = self.user(id).await? else { return Ok(None) };
-        let drift = |problem: &str| {
-            Some(Drift::Reservation {
+    async fn reservation_drift(&self, id: UserId) -> Result<Option<Suspect>, Fault> {
+        let Some((user, source)) = self.user(id).await? else { return Ok(None) };
+        let suspect = |problem: &str, reservation: Option<&Item>| {
+            let drift = Drift::Reservation {
                 user_id: id.to_string(),
                 username: user.username.clone(),
                 problem: problem.to_owned(),
-            })
+            };
+            Some(Suspect::new(drift, [Some(&source), reservation]))
         };
         let Ok(username) = Username::parse(&user.username) else {
-            return Ok(drift("the name does not keep the rules"));
+            return Ok(suspect("the name does not keep the rules", None));
         };
         let name = username.normalized().as_str().to_owned();
-        let account = self.read_item(ACCOUNTS, &PartitionKey::from(name.as_str()), &name).await?;
-        let Some(account) = account else { return Ok(drift("the name is not reserved")) };
-        let account: AccountItem = account.decode()?;
-        Ok(if account.user_id == id { None } else { drift("the name is reserved for another user") })
+        let item = self.read_item(ACCOUNTS, &PartitionKey::from(name.as_str()), &name).await?;
+        let Some(item) = item else { return Ok(suspect("the name is not reserved", None)) };
+        let account: AccountItem = item.decode()?;
+        let is_own = account.user_id == id;
+        Ok(if is_own { None } else { suspect("the name is reserved for another user", Some(&item)) })
     }
 
     /// Compares the feed with the newest posts.
-    async fn feed_drifts(&self) -> Result<Vec<Drift>, Fault> {
+    async fn feed_drifts(&self) -> Result<Vec<Suspect>, Fault> {
         let ledger = Ledger::new();
         let newest =
             Query::Newest { container: POSTS, item_type: types::POST, after: None, limit: FEED_POSTS_MAX };
@@ -251,22 +300,26 @@ impl Verifier {
             limit: FEED_POSTS_MAX * 2,
         };
         let feed = self.store.query(&feed, &ledger).await?.items;
-        let feed = feed.iter().map(|item| item.decode()).collect::<Result<Vec<PostCopyItem>, _>>()?;
-        let mut drifts = Vec::new();
+        let copies = feed.iter().map(|item| Ok((item.decode()?, item)));
+        let copies = copies.collect::<Result<Vec<(PostCopyItem, &Item)>, Fault>>()?;
+        let suspect = |post_id: PostId, problem: String, seen| {
+            Suspect::new(Drift::Feed { post_id: post_id.to_string(), problem }, seen)
+        };
+        let mut suspects = Vec::new();
         let mut expected = HashSet::new();
-        for item in &newest {
-            let post: PostItem = item.decode()?;
+        for source in &newest {
+            let post: PostItem = source.decode()?;
             expected.insert(post.id);
-            let copy = feed.iter().find(|copy| copy.id == post.id);
-            if let Some(problem) = copy_problem(copy, &post) {
-                drifts.push(Drift::Feed { post_id: post.id.to_string(), problem });
+            let listed = copies.iter().find(|(copy, _)| copy.id == post.id);
+            if let Some(problem) = copy_problem(listed.map(|(copy, _)| copy), &post) {
+                suspects.push(suspect(post.id, problem, [Some(source), listed.map(|(_, item)| *item)]));
             }
         }
-        for copy in feed.iter().filter(|copy| !expected.contains(&copy.id)) {
+        for (copy, item) in copies.iter().filter(|(copy, _)| !expected.contains(&copy.id)) {
             let problem = "it is not among the newest posts".to_owned();
-            drifts.push(Drift::Feed { post_id: copy.id.to_string(), problem });
+            suspects.push(suspect(copy.id, problem, [None, Some(item)]));
         }
-        Ok(drifts)
+        Ok(suspects)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Recomputes every count, name, copy and reservation from the write side and reports each drift with its item.
 //!
 //! One pass over the change feed of `users` and one over that of `posts` find suspects. As the store may be in use
-//! meanwhile, each suspect is looked at again after the read models have caught up; what still differs then, with the
-//! item unchanged, is a drift. Memory: some 200 bytes for each user and post.
+//! meanwhile, each suspect is looked at again after the read models have caught up; what still differs then, with source
+//! and copy unchanged, is a drift. A repair writes by the rules of every other writer: it compares versions, and each of
+//! its writes is refused if somebody else has written since. Memory: some 200 bytes for each user and post.
 
 mod check;
 mod repair;
@@ -19,7 +20,7 @@ pub(crate) use scan::for_each_change;
 use crate::store::{Fault, Store};
 
 /// What is wrong with an item.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
 pub enum Drift {
     /// A post's stored counts are not the numbers of its live comments and likes.
