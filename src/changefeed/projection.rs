@@ -117,6 +117,7 @@ impl<'a> Turn<'a> {
 pub struct Step {
     pub(super) writes: Vec<IntendedWrite>,
     pub(super) forgets_memos: bool,
+    pub(super) yields: bool,
     pub(super) then: Then,
 }
 
@@ -172,6 +173,13 @@ impl Step {
     /// Says that the writes change what this projection's memos say.
     pub fn forget_memos(mut self) -> Self {
         self.forgets_memos = true;
+        self
+    }
+
+    /// Lets the writes of this step lose for good. Each of them is conditional, and whoever wins has made a change that a
+    /// projection follows which compares the same again, so a write that keeps losing is left to that change.
+    pub fn yield_to_newer_changes(mut self) -> Self {
+        self.yields = true;
         self
     }
 

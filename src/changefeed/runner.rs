@@ -98,6 +98,15 @@ impl From<WriteError> for Halt {
     }
 }
 
+/// What becomes of a change whose item is not there when it is to be run again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IfGone {
+    /// Nothing: an item that is gone has no changes.
+    Done,
+    /// It is run as it is: its item has expired, and this was its last version.
+    RunAsItIs,
+}
+
 /// A change in its runs: where to begin again, and how often it was tried since it last got on.
 struct Run {
     note: Value,
@@ -115,12 +124,40 @@ impl Runner {
         notes: Notes<'_>,
         ledger: &Ledger,
     ) -> Result<(), Failure> {
+        self.run(change, first, shared, notes, IfGone::Done, ledger).await
+    }
+
+    /// Projects the last version of an item that has expired.
+    pub(super) async fn run_expired(
+        &self,
+        change: &Change,
+        shared: &SharedItems,
+        ledger: &Ledger,
+    ) -> Result<(), Failure> {
+        self.run(change, None, shared, Notes::Nowhere, IfGone::RunAsItIs, ledger).await
+    }
+
+    async fn run(
+        &self,
+        change: &Change,
+        first: Option<Step>,
+        shared: &SharedItems,
+        notes: Notes<'_>,
+        if_gone: IfGone,
+        ledger: &Ledger,
+    ) -> Result<(), Failure> {
         let mut run = Run { note: notes.get(change).await, faults: 0, stale: 0 };
         let mut outcome = self.attempt(change, first, &mut run, Some(shared), notes, ledger).await;
         let mut etag = change.item.etag.clone();
         while let Err(halt) = outcome {
+            if self.is_superseded(&run, &halt) && etag != change.item.etag {
+                return Ok(());
+            }
             self.pause_before_retry(&mut run, halt).await?;
             outcome = match self.read_again(change, ledger).await {
+                Ok(None) if if_gone == IfGone::RunAsItIs => {
+                    self.attempt(change, None, &mut run, None, notes, ledger).await
+                }
                 Ok(None) => Ok(()),
                 Ok(Some(present)) => {
                     // A note says nothing about another version.
@@ -134,6 +171,12 @@ impl Runner {
             };
         }
         Ok(())
+    }
+
+    /// Whether a change that lost all its races need not be projected if its item has changed since: losing races is
+    /// contention and no defect, and the feed has a change of the newer version behind this one.
+    fn is_superseded(&self, run: &Run, halt: &Halt) -> bool {
+        matches!(halt, Halt::Stale(_)) && run.stale >= self.host.settings.stale_attempts_max
     }
 
     /// Counts the failure and waits; or says that this was one too many.
@@ -201,7 +244,10 @@ impl Runner {
             if notes.are_lost() {
                 return Err(Halt::Page(PageError::LeaseLost));
             }
-            self.write_all(step.writes, step.forgets_memos, ledger).await?;
+            match self.write_all(step.writes, step.forgets_memos, ledger).await {
+                Err(Halt::Stale(_)) if step.yields && self.may_yield(run) => {}
+                outcome => outcome?,
+            }
             let Then::Ask { reads, note, saved } = step.then else { return Ok(()) };
             if saved {
                 notes
@@ -221,6 +267,10 @@ impl Runner {
             let answers = self.read_all(&reads, shared, ledger).await?;
             step = self.projection.step(change, Turn { note: &note, answers: &answers })?;
         }
+    }
+
+    fn may_yield(&self, run: &Run) -> bool {
+        run.stale >= self.host.settings.yielding_attempts_max
     }
 
     async fn write_all(

@@ -25,8 +25,11 @@ pub struct Settings {
     pub fault_attempts_max: u32,
     pub fault_backoff: Backoff,
     /// How often a change is run again because what it read was stale before it is parked. It is high, because a
-    /// busy item makes its readers lose many races.
+    /// busy item makes its readers lose many races. A change whose item has changed meanwhile is not parked: the newer
+    /// version comes later in the feed.
     pub stale_attempts_max: u32,
+    /// How often a change is run again so before a step that yields to newer changes does.
+    pub yielding_attempts_max: u32,
     pub stale_backoff: Backoff,
     /// The delays between polls of a store without a signal on write, and after a page that failed.
     pub poll: Backoff,
@@ -138,6 +141,7 @@ impl Settings {
             fault_attempts_max: 8,
             fault_backoff: Backoff::new(Duration::from_millis(20), Duration::from_secs(5)),
             stale_attempts_max: 64,
+            yielding_attempts_max: 8,
             stale_backoff: Backoff::new(Duration::from_millis(1), Duration::from_millis(250)),
             poll: Backoff::new(Duration::from_millis(100), Duration::from_secs(5)),
             gather: Duration::from_millis(2),

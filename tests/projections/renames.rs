@@ -1,8 +1,12 @@
 //! After a rename and a quiet moment nothing carries the old name.
 
-use onehop::blog::containers::{ACCOUNTS, USERS};
-use onehop::blog::items::{AccountItem, UserItem};
-use onehop::store::{FaultKind, PartitionKey};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures::FutureExt;
+use onehop::blog::containers::{ACCOUNTS, POSTS, USERS};
+use onehop::blog::items::{AccountItem, PostItem, UserItem};
+use onehop::store::{Batch, FaultKind, Ledger, NewItem, PartitionKey, Store, WriteOp};
 
 use crate::failing_store::Verdict;
 use crate::world::{World, account, comment, like, post, user};
@@ -198,4 +202,90 @@ async fn a_former_name_that_was_taken_back_is_not_released() {
     assert_eq!(stored_user(&world, &ada).await.username, "ada");
     assert!(stored_account(&world, "ada").await.is_some());
     world.assert_clean(&processor).await;
+}
+
+/// Likes a post as the command does, in one batch with its count.
+async fn commit_like(store: Arc<dyn Store>, id: onehop::blog::ids::PostId, number: u128) {
+    let (key, ledger) = (id.partition_key(), Ledger::new());
+    let item = store.read(POSTS, &key, &id.to_string(), &ledger).await.expect("a read").expect("a post");
+    let mut liked: PostItem = item.decode().expect("a post");
+    let like = like(&liked, &user(100, "grace"));
+    let like = onehop::blog::items::LikeItem {
+        id: onehop::blog::ids::LikeId(uuid::Uuid::from_u128(number)),
+        ..like
+    };
+    liked.like_count += 1;
+    liked.version += 1;
+    let if_match = Some(item.etag);
+    let operations = vec![
+        WriteOp::Create(NewItem::encode(like.id.to_string(), &like)),
+        WriteOp::Replace { item: NewItem::encode(id.to_string(), &liked), if_match },
+    ];
+    store.batch(Batch { container: POSTS, partition_key: key, operations }, &ledger).await.expect("a like");
+}
+
+/// Has a like committed before each of the next replaces of a post; returns the count of those.
+fn like_before_replaces(world: &World, post: &PostItem, times: usize) -> Arc<AtomicUsize> {
+    let (store, id) = (world.store.unfailing(), post.id);
+    let (likes, counted) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let counter = Arc::clone(&counted);
+    world.store.contend(move |container, _, operations| {
+        let replaces = |operation: &WriteOp| {
+            matches!(operation, WriteOp::Replace { .. }) && operation.id() == id.to_string()
+        };
+        if container != POSTS || !operations.iter().any(replaces) {
+            return None;
+        }
+        counter.fetch_add(1, Ordering::SeqCst);
+        let number = likes.fetch_add(1, Ordering::SeqCst);
+        (number < times).then(|| commit_like(Arc::clone(&store), id, number as u128).boxed())
+    });
+    counted
+}
+
+#[tokio::test]
+async fn a_rename_of_the_author_of_a_hot_post_is_contention() {
+    let world = World::new().await;
+    let mut ada = world.sign_up(1, "ada").await;
+    world.sign_up(100, "grace").await;
+    let (hot, quiet) = (post(1, &ada), post(2, &ada));
+    world.put_post(&hot).await;
+    world.put_post(&quiet).await;
+    let processor = world.processor().await;
+    processor.drain().await.expect("drained");
+    let replaces = like_before_replaces(&world, &hot, 65);
+    world.rename(&mut ada, "Hedy").await;
+    processor.drain().await.expect("drained");
+    assert!(replaces.load(Ordering::SeqCst) > 65, "{replaces:?}");
+    for status in processor.status().await.expect("a status") {
+        assert_eq!((status.dead_letters, status.pending_changes), (0, 0), "{status:?}");
+    }
+    assert_eq!(world.post(hot.id).await.like_count, 65);
+    assert_eq!(world.post(hot.id).await.user_username, "Hedy");
+    world.assert_clean(&processor).await;
+}
+
+#[tokio::test]
+async fn a_hot_post_holds_up_no_rename_of_others() {
+    let world = World::new().await;
+    let mut ada = world.sign_up(1, "ada").await;
+    let mut bob = world.sign_up(2, "bob").await;
+    world.sign_up(100, "grace").await;
+    let (hot, quiet) = (post(1, &ada), post(2, &bob));
+    world.put_post(&hot).await;
+    world.put_post(&quiet).await;
+    let processor = world.processor().await;
+    processor.drain().await.expect("drained");
+    let replaces = like_before_replaces(&world, &hot, usize::MAX);
+    world.rename(&mut ada, "Hedy").await;
+    world.rename(&mut bob, "Radia").await;
+    for _ in 0..4 {
+        processor.run_once().await.expect("a turn");
+    }
+    assert!(replaces.load(Ordering::SeqCst) > 0);
+    assert_eq!(world.post(hot.id).await.user_username, "ada");
+    assert_eq!(world.post(quiet.id).await.user_username, "Radia");
+    for status in processor.status().await.expect("a status") {
+        assert_eq!(status.dead_letters, 0, "{status:?}");
+    }
 }

@@ -41,7 +41,8 @@ impl Projection for UsernamesCatchUp {
             Some(name) if name != written.user_username => {
                 let operation = rename(&change.item, written.item_type, &name)?;
                 let write = IntendedWrite::one(POSTS, change.partition_key.clone(), operation);
-                Ok(Step::done().after_writing(vec![write]))
+                // Whoever changes the item meanwhile makes a change that comes here again.
+                Ok(Step::done().after_writing(vec![write]).yield_to_newer_changes())
             }
             _ => Ok(Step::done()),
         }

@@ -2,7 +2,8 @@
 //!
 //! A change of a user goes through three stages. A rename that is only announced is rolled forward, and the change
 //! that this makes comes back later. Otherwise all that the user has written gets the name, newest first; the place is
-//! saved after each page, so that a crash costs one page. At last the reservation of the former name is deleted.
+//! saved after each page, so that a crash costs one page. An item that others write without pause is left to
+//! `usernames-catch-up`, which sees each of their changes. At last the reservation of the former name is deleted.
 
 mod propagate;
 mod release;

@@ -64,7 +64,8 @@ pub(super) fn step(user: &UserItem, place: Place, turn: Turn<'_>) -> Result<Step
         _ => Place { named: place.named + 1, after: None },
     };
     let wrote = !writes.is_empty();
-    let step = ask(user, next).after_writing(writes);
+    // Who writes an item while it is renamed makes a change that `usernames-catch-up` compares with the new name.
+    let step = ask(user, next).after_writing(writes).yield_to_newer_changes();
     Ok(if wrote { step.save_note() } else { step })
 }
 
