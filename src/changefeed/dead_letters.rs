@@ -2,25 +2,29 @@
 //! change behind them, in order. They outlive the process.
 //!
 //! Only ids are kept: the change feed promises the latest version of an item and no older one, so a replay reads
-//! the item from its container. A letter holds up to [`PARKED_ITEMS_MAX`] items; further ones go to a next letter.
+//! the item from its container. The exception is an item that expires, as a tombstone does: it may be gone by the time of
+//! the replay, so its body is kept. A letter holds up to [`PARKED_ITEMS_MAX`] items; further ones go to a next letter.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::containers::{DEAD_LETTERS, digest, types};
 use super::host::Host;
 use super::settings::Sharing;
 use crate::store::{
-    ContainerName, Direction, ETag, Fault, FaultKind, Keyset, Ledger, NewItem, PartitionKey, Query,
-    WriteError, WriteOp, format_timestamp, limits,
+    Change, ContainerName, Direction, ETag, Fault, FaultKind, Item, Keyset, Ledger, NewItem, PartitionKey,
+    Query, WriteError, WriteOp, format_timestamp, limits,
 };
 
 /// Items in one dead letter.
 pub const PARKED_ITEMS_MAX: usize = 2_000;
 /// Characters of an error that are kept.
 const ERROR_CHARACTERS_MAX: usize = 500;
+/// Bytes of the body of an expiring item that are kept; a longer one is not. A letter full of them is still an item.
+const EXPIRING_BODY_BYTES_MAX: usize = 640;
 /// How often a write of a letter is tried against concurrent writers of other processes.
 const WRITE_ATTEMPTS_MAX: usize = 16;
 
@@ -55,6 +59,18 @@ pub struct ParkedItem {
     pub attempts: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The latest version of an item with a time to live: what is projected once the item has expired.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expiring: Option<Value>,
+}
+
+impl ParkedItem {
+    /// The change of an item that has expired since it was parked, if its body was kept.
+    pub(super) fn expired_change(&self, partition_key: &PartitionKey, now_ms: i64) -> Option<Change> {
+        let body = serde_json::to_vec(self.expiring.as_ref()?).ok()?;
+        let item = Item { body: body.into(), etag: ETag::from_text("expired"), timestamp_ms: now_ms };
+        Some(Change { partition_key: partition_key.clone(), id: self.id.clone(), item })
+    }
 }
 
 /// A change to be parked.
@@ -63,19 +79,35 @@ pub(super) struct ToPark {
     pub(super) id: String,
     pub(super) attempts: u32,
     pub(super) error: Option<String>,
+    expiring: Option<Value>,
 }
 
 impl ToPark {
     /// A change that failed.
-    pub(super) fn failed(id: &str, attempts: u32, error: &str) -> Self {
+    pub(super) fn failed(change: &Change, attempts: u32, error: &str) -> Self {
+        Self { expiring: expiring(&change.item), ..Self::failed_again(&change.id, attempts, error) }
+    }
+
+    /// A change that was parked before and failed again.
+    pub(super) fn failed_again(id: &str, attempts: u32, error: &str) -> Self {
         let error = error.chars().take(ERROR_CHARACTERS_MAX).collect();
-        Self { id: id.to_owned(), attempts, error: Some(error) }
+        Self { id: id.to_owned(), attempts, error: Some(error), expiring: None }
     }
 
     /// A change that waits behind one that failed.
-    pub(super) fn behind(id: &str) -> Self {
-        Self { id: id.to_owned(), attempts: 0, error: None }
+    pub(super) fn behind(change: &Change) -> Self {
+        Self { id: change.id.clone(), attempts: 0, error: None, expiring: expiring(&change.item) }
     }
+}
+
+/// The body of an item with a time to live.
+fn expiring(item: &Item) -> Option<Value> {
+    if item.body.len() > EXPIRING_BODY_BYTES_MAX {
+        return None;
+    }
+    let body: Value = serde_json::from_slice(&item.body).ok()?;
+    let expires = body.get("ttl").and_then(Value::as_i64).is_some_and(|ttl| ttl > 0);
+    expires.then_some(body)
 }
 
 /// The first and the last letter of a logical partition.
@@ -357,6 +389,7 @@ impl DeadLetterItem {
             if let Some(known) = self.items.iter_mut().find(|item| item.id == change.id) {
                 known.sequence = sequence;
                 known.attempts = known.attempts.saturating_add(change.attempts);
+                known.expiring.clone_from(&change.expiring);
                 if change.error.is_some() {
                     known.error.clone_from(&change.error);
                 }
@@ -366,6 +399,7 @@ impl DeadLetterItem {
                     sequence,
                     attempts: change.attempts,
                     error: change.error.clone(),
+                    expiring: change.expiring.clone(),
                 });
             }
         }

@@ -124,7 +124,7 @@ impl Runner {
             return Ok(());
         };
         if self.dead_letters.holds(&partition_key) {
-            let waiting: Vec<_> = group.iter().map(|prepared| ToPark::behind(&prepared.change.id)).collect();
+            let waiting: Vec<_> = group.iter().map(|prepared| ToPark::behind(&prepared.change)).collect();
             if self.dead_letters.park_behind(&partition_key, &waiting, ledger).await? {
                 return Ok(());
             }
@@ -145,8 +145,8 @@ impl Runner {
                 Err(Failure::Page(error)) => return Err(error),
                 Err(Failure::Change { attempts, error }) => {
                     self.note_parked(&change, &error);
-                    let mut parked = vec![ToPark::failed(&change.id, attempts, &error)];
-                    parked.extend(group.map(|prepared| ToPark::behind(&prepared.change.id)));
+                    let mut parked = vec![ToPark::failed(&change, attempts, &error)];
+                    parked.extend(group.map(|prepared| ToPark::behind(&prepared.change)));
                     return Ok(self.dead_letters.park(&partition_key, &parked, ledger).await?);
                 }
             }

@@ -175,7 +175,7 @@ impl Runner {
                     Err(Failure::Page(error)) => return Err(error),
                     Err(Failure::Change { attempts, error }) => {
                         self.counters.note_error(&error);
-                        failed = Some(ToPark::failed(&parked.id, attempts, &error));
+                        failed = Some(ToPark::failed_again(&parked.id, attempts, &error));
                         break;
                     }
                 }
@@ -200,10 +200,17 @@ impl Runner {
             .with_retries(|| self.host.store.read(source, partition_key, &parked.id, ledger))
             .await
             .map_err(Failure::Page)?;
-        let Some(item) = item else { return Ok(()) };
-        let change = Change { partition_key: partition_key.clone(), id: parked.id.clone(), item };
-        self.run_change(&change, None, &SharedItems::default(), Notes::Nowhere, ledger).await
+        let shared = SharedItems::default();
+        if let Some(item) = item {
+            let change = Change { partition_key: partition_key.clone(), id: parked.id.clone(), item };
+            return self.run_change(&change, None, &shared, Notes::Nowhere, ledger).await;
+        }
+        match parked.expired_change(partition_key, self.host.clock.now_ms()) {
+            Some(change) => self.run_expired(&change, &shared, ledger).await,
+            None => Ok(()),
+        }
     }
+
     async fn with_retries<T, F: Future<Output = Result<T, Fault>>>(
         &self,
         attempt: impl Fn() -> F,

@@ -1,14 +1,15 @@
 //! Changes that cannot be projected: parked with their error, later ones behind them, the rest flows on.
 
-use onehop::blog::containers::POSTS;
-use onehop::blog::items::{PostCopyItem, PostItem};
-use onehop::blog::projections::USER_POSTS;
+use futures::FutureExt;
+use onehop::blog::containers::{POSTS, USERS};
+use onehop::blog::items::{PostCopyItem, PostItem, types};
+use onehop::blog::projections::{DELETIONS, FEED_POSTS, USER_POSTS};
 use onehop::changefeed::{DeadLetterSummary, Processor};
-use onehop::store::FaultKind;
+use onehop::store::{FaultKind, Ledger, NewItem, Store, WriteOp};
 use serde_json::json;
 
 use crate::failing_store::Verdict;
-use crate::world::{World, comment, post};
+use crate::world::{World, comment, deleted, like, post};
 
 async fn dead_letters(processor: &Processor, projection: &str) -> u64 {
     let status = processor.status().await.expect("a status");
@@ -219,4 +220,75 @@ async fn a_replay_of_one_dead_letter_leaves_the_others_parked() {
     assert_eq!(dead_letters(&processor, USER_POSTS).await, 1);
     processor.replay(None).await.expect("a replay of all");
     world.assert_clean(&processor).await;
+}
+
+/// Has every write that a projection makes of these items fail.
+fn fail_writes_of(world: &World, ids: &[String]) {
+    let ids = ids.to_vec();
+    world.store.judge(move |container, _, operations| {
+        let touches = operations.iter().any(|operation| ids.iter().any(|id| operation.id() == id));
+        let of_the_blog = !matches!(container.as_str(), "leases" | "dead-letters");
+        if touches && of_the_blog { Verdict::Fail(FaultKind::Unavailable) } else { Verdict::Pass }
+    });
+}
+
+#[tokio::test]
+async fn a_parked_deletion_is_replayed_after_its_tombstone_expired() {
+    let world = World::new().await;
+    let ada = world.sign_up(1, "ada").await;
+    let written = post(1, &ada);
+    let (comment, like) = (comment(1, &written, &ada), like(&written, &ada));
+    world.put_post(&written).await;
+    world.put_comment(&comment).await;
+    world.put_like(&like).await;
+    let processor = world.processor().await;
+    processor.drain().await.expect("drained");
+    world.put_post(&deleted(&written)).await;
+    fail_writes_of(&world, &[written.id.to_string(), comment.id.to_string(), like.id.to_string()]);
+    processor.drain().await.expect("drained");
+    for projection in [USER_POSTS, FEED_POSTS, DELETIONS] {
+        assert_eq!(dead_letters(&processor, projection).await, 1, "{projection}");
+    }
+    assert_eq!(world.user_copy(&written).await, Some(PostCopyItem::of(&written)));
+
+    world.store.mend();
+    let purge = WriteOp::Delete { id: written.id.to_string(), if_match: None };
+    let purged = world.store.write(POSTS, &written.id.partition_key(), purge, &Ledger::new()).await;
+    purged.expect("the tombstone is there");
+    let report = processor.replay(None).await.expect("a replay");
+    assert_eq!((report.items_replayed, report.partitions_parked), (3, 0));
+    assert!(world.user_copy(&written).await.is_none_or(|copy| copy.deleted));
+    assert_eq!(world.feed().await, []);
+    assert_eq!(world.count(written.id, types::COMMENT).await, 0);
+    assert_eq!(world.count(written.id, types::LIKE).await, 0);
+    world.assert_clean(&processor).await;
+}
+
+#[tokio::test]
+async fn a_replay_of_an_expired_deletion_that_loses_a_race_is_run_again() {
+    let world = World::new().await;
+    let ada = world.sign_up(1, "ada").await;
+    let written = post(1, &ada);
+    world.put_post(&written).await;
+    let processor = world.processor().await;
+    processor.drain().await.expect("drained");
+    world.put_post(&deleted(&written)).await;
+    fail_writes_of(&world, &[written.id.to_string()]);
+    processor.drain().await.expect("drained");
+    world.store.mend();
+    let purge = WriteOp::Delete { id: written.id.to_string(), if_match: None };
+    world.store.write(POSTS, &written.id.partition_key(), purge, &Ledger::new()).await.expect("a delete");
+
+    // The copy is written by somebody else before the replay's own write of it.
+    let (store, copy) = (world.store.unfailing(), PostCopyItem::of(&written));
+    let mut once = Some(async move {
+        let write = WriteOp::Upsert(NewItem::encode(copy.id.to_string(), &copy));
+        store.write(USERS, &copy.user_id.partition_key(), write, &Ledger::new()).await.expect("a write");
+    });
+    world.store.contend(move |container, _, _| match container {
+        USERS => once.take().map(FutureExt::boxed),
+        _ => None,
+    });
+    processor.replay(Some(USER_POSTS)).await.expect("a replay");
+    assert!(world.user_copy(&written).await.is_none_or(|copy| copy.deleted));
 }
