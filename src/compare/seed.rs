@@ -1,6 +1,9 @@
-//! Writes a data set through the store port: one transactional batch for a post and what belongs to it, many
-//! batches on the way at once. What is already there is passed over, so an interrupted seeding is resumed by running
-//! it again with the same parameters.
+//! Seeding: writes a data set through the store port, also into a blog that is in use.
+//!
+//! A post is created in one transactional batch with the first of its comments and likes; each further batch replaces the
+//! post with its new counts (If-Match), so counts are exact at any time. What is already there is passed over, item by
+//! item, so an interrupted seeding is resumed by running it again with the same parameters. Nothing is written to a
+//! deleted post.
 
 use std::sync::Arc;
 
@@ -12,10 +15,14 @@ use crate::blog::containers::{ACCOUNTS, POSTS, USERS};
 use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
 use crate::blog::items::{AccountItem, CommentItem, LikeItem, PostItem, UserItem, types};
 use crate::store::{
-    Batch, Fault, Ledger, NewItem, PartitionKey, Rejection, Store, WriteError, WriteOp, format_timestamp,
-    limits,
+    Batch, ETag, Fault, Ledger, NewItem, PartitionKey, Rejection, Store, WriteError, WriteOp,
+    format_timestamp, limits,
 };
 
+/// Comments and likes in one batch, beside the post.
+const REACTIONS_MAX: usize = limits::BATCH_OPERATIONS_MAX - 1;
+/// How often a post that others write at the same time is tried.
+const TRIES_MAX: u32 = 64;
 /// Batches that are on the way to the store at once.
 const BATCHES_IN_FLIGHT_MAX: usize = 128;
 
@@ -29,6 +36,8 @@ pub enum SeedError {
     Refused(Rejection),
     #[error(transparent)]
     Store(#[from] Fault),
+    #[error("the post {0} is written to without pause: seed again when it is quieter")]
+    PostContended(PostId),
     #[error("the username {0} belongs to somebody else: seed an empty data directory")]
     UsernameTaken(String),
 }
@@ -118,28 +127,142 @@ impl Seeder {
     }
 
     /// Writes a post with its comments and likes; returns how many items that were.
-    async fn write_post(&self, user: u32, post: SeedPost) -> Result<u64, SeedError> {
+    async fn write_post(&self, user: u32, seed: SeedPost) -> Result<u64, SeedError> {
+        let mut post = self.post_item(user, &seed);
+        let reactions = self.reactions_of(&seed);
+        let written = 1 + reactions.len() as u64;
+        let (first, rest) = reactions.split_at(reactions.len().min(REACTIONS_MAX));
+        count(&mut post, first);
+        let create = |post: &PostItem| WriteOp::Create(NewItem::encode(post.id.to_string(), post));
+        let Some(mut etag) = self.write_batch(&post, create, first).await? else {
+            self.complete_post(post.id, &seed, &reactions).await?;
+            return Ok(written);
+        };
+        for chunk in rest.chunks(REACTIONS_MAX) {
+            match self.add_reactions(&mut post, &etag, chunk).await? {
+                Some(newer) => etag = newer,
+                None => {
+                    self.complete_post(post.id, &seed, &reactions).await?;
+                    break;
+                }
+            }
+        }
+        Ok(written)
+    }
+
+    /// Adds to a post that is there what it lacks of the data set.
+    async fn complete_post(
+        &self,
+        id: PostId,
+        seed: &SeedPost,
+        reactions: &[Reaction],
+    ) -> Result<(), SeedError> {
+        let (key, ledger) = (id.partition_key(), Ledger::new());
+        for _ in 0..TRIES_MAX {
+            let item = self.store.read(POSTS, &key, &id.to_string(), &ledger).await?;
+            let Some(item) = item else { return Err(SeedError::Refused(Rejection::Conflict)) };
+            let mut post: PostItem = item.decode()?;
+            let has_counts = (post.comment_count, post.like_count) == (seed.comment_count, seed.like_count);
+            if post.deleted || has_counts {
+                return Ok(());
+            }
+            let mut etag = item.etag;
+            let missing = self.missing_of(&key, reactions).await?;
+            let mut is_refused = false;
+            for chunk in missing.chunks(REACTIONS_MAX) {
+                match self.add_reactions(&mut post, &etag, chunk).await? {
+                    Some(newer) => etag = newer,
+                    None => {
+                        is_refused = true;
+                        break;
+                    }
+                }
+            }
+            if !is_refused {
+                return Ok(());
+            }
+        }
+        Err(SeedError::PostContended(id))
+    }
+
+    /// Those that are not there; a soft-deleted comment is there.
+    async fn missing_of(
+        &self,
+        key: &PartitionKey,
+        reactions: &[Reaction],
+    ) -> Result<Vec<Reaction>, SeedError> {
+        let keys: Vec<_> = reactions.iter().map(|reaction| (key.clone(), reaction.item.id.clone())).collect();
+        let mut missing = Vec::new();
+        for (keys, reactions) in keys.chunks(REACTIONS_MAX).zip(reactions.chunks(REACTIONS_MAX)) {
+            let found = self.store.read_many(POSTS, keys, &Ledger::new()).await?;
+            let absent = reactions.iter().zip(found).filter(|(_, found)| found.is_none());
+            missing.extend(absent.map(|(reaction, _)| reaction.clone()));
+        }
+        Ok(missing)
+    }
+
+    /// Adds comments and likes to an unchanged post; `None` when something was there or the post has changed.
+    async fn add_reactions(
+        &self,
+        post: &mut PostItem,
+        etag: &ETag,
+        reactions: &[Reaction],
+    ) -> Result<Option<ETag>, SeedError> {
+        count(post, reactions);
+        post.version += 1;
+        let replace = |post: &PostItem| WriteOp::Replace {
+            item: NewItem::encode(post.id.to_string(), post),
+            if_match: Some(etag.clone()),
+        };
+        self.write_batch(post, replace, reactions).await
+    }
+
+    /// Writes a post and what is new with it. The post's ETag, or `None` when the batch was refused.
+    async fn write_batch(
+        &self,
+        post: &PostItem,
+        write: impl Fn(&PostItem) -> WriteOp,
+        reactions: &[Reaction],
+    ) -> Result<Option<ETag>, SeedError> {
+        let creates = reactions.iter().map(|reaction| WriteOp::Create(reaction.item.clone()));
+        let operations = std::iter::once(write(post)).chain(creates).collect();
+        let batch = Batch { container: POSTS, partition_key: post.id.partition_key(), operations };
+        match self.store.batch(batch, &Ledger::new()).await {
+            Ok(etags) => Ok(etags.into_iter().next().flatten()),
+            Err(WriteError::Rejected {
+                reason: Rejection::Conflict | Rejection::PreconditionFailed | Rejection::NotFound,
+                ..
+            }) => Ok(None),
+            Err(error) => Err(seed_error(error)),
+        }
+    }
+
+    /// The post, still without comments and likes.
+    fn post_item(&self, user: u32, post: &SeedPost) -> PostItem {
         let post_id = PostId(post.id);
         let mut username = String::new();
         self.dataset.write_username(user, &mut username);
-        let item = PostItem {
+        PostItem {
             id: post_id,
             item_type: types::POST.to_owned(),
             post_id,
             user_id: UserId(self.dataset.user_id(user)),
             user_username: username,
-            comment_count: post.comment_count,
-            like_count: post.like_count,
+            comment_count: 0,
+            like_count: 0,
             creation_date: format_timestamp(post.creation_ms),
             version: 1,
             title: post.title.clone(),
             content: post.content.clone(),
             deleted: false,
             ttl: None,
-        };
-        let mut operations = Vec::with_capacity(1 + post.comment_count as usize + post.like_count as usize);
-        operations.push(WriteOp::Create(NewItem::encode(post_id.to_string(), &item)));
-        operations.extend(self.dataset.comments_of(&post).map(|comment| {
+        }
+    }
+
+    /// The comments of a post, and then its likes.
+    fn reactions_of(&self, post: &SeedPost) -> Vec<Reaction> {
+        let post_id = PostId(post.id);
+        let comments = self.dataset.comments_of(post).map(|comment| {
             let id = CommentId(comment.id);
             let item = CommentItem {
                 id,
@@ -153,9 +276,9 @@ impl Seeder {
                 deleted: false,
                 ttl: None,
             };
-            WriteOp::Create(NewItem::encode(id.to_string(), &item))
-        }));
-        operations.extend(self.dataset.likes_of(&post).map(|like| {
+            Reaction { is_like: false, item: NewItem::encode(id.to_string(), &item) }
+        });
+        let likes = self.dataset.likes_of(post).map(|like| {
             let user_id = UserId(self.dataset.user_id(like.user));
             let id = LikeId::derive(post_id, user_id);
             let item = LikeItem {
@@ -167,17 +290,27 @@ impl Seeder {
                 creation_date: format_timestamp(like.creation_ms),
                 version: 1,
             };
-            WriteOp::Create(NewItem::encode(id.to_string(), &item))
-        }));
-        let written = operations.len() as u64;
-        let key = post_id.partition_key();
-        while !operations.is_empty() {
-            let rest = operations.split_off(operations.len().min(limits::BATCH_OPERATIONS_MAX));
-            let batch = Batch { container: POSTS, partition_key: key.clone(), operations };
-            passed_over_if_there(self.store.batch(batch, &Ledger::new()).await.map(|_| ()))?;
-            operations = rest;
+            Reaction { is_like: true, item: NewItem::encode(id.to_string(), &item) }
+        });
+        comments.chain(likes).collect()
+    }
+}
+
+/// A comment or a like of the data set.
+#[derive(Clone)]
+struct Reaction {
+    is_like: bool,
+    item: NewItem,
+}
+
+/// Counts comments and likes that are new with a post.
+fn count(post: &mut PostItem, reactions: &[Reaction]) {
+    for reaction in reactions {
+        if reaction.is_like {
+            post.like_count += 1;
+        } else {
+            post.comment_count += 1;
         }
-        Ok(written)
     }
 }
 
@@ -192,5 +325,192 @@ fn seed_error(error: WriteError) -> SeedError {
     match error {
         WriteError::Rejected { reason, .. } => SeedError::Refused(reason),
         WriteError::Fault(fault) => SeedError::Store(fault),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use futures::FutureExt;
+    use futures::future::BoxFuture;
+
+    use super::*;
+    use crate::blog::containers::SPECS;
+    use crate::blog::items::TOMBSTONE_TTL_S;
+    use crate::compare::dataset::{DEFAULT_END_MS, DEFAULT_RNG_SEED};
+    use crate::store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
+    use crate::store::{ManualClock, StoreCall, StoreDecorator};
+
+    /// A store on which something happens before the write with a certain number.
+    struct Interrupted {
+        inner: Arc<dyn Store>,
+        after_writes: Mutex<usize>,
+        interruption: Mutex<Option<BoxFuture<'static, Result<(), Fault>>>>,
+    }
+
+    impl StoreDecorator for Interrupted {
+        fn inner(&self) -> &dyn Store {
+            &*self.inner
+        }
+
+        async fn around<'a, C: StoreCall<'a>>(
+            &self,
+            call: C,
+            ledger: &Ledger,
+        ) -> Result<C::Answer, C::Error> {
+            if !call.writes().is_empty() {
+                let is_its_turn = {
+                    let mut left = self.after_writes.lock().unwrap();
+                    let is_its_turn = *left == 0;
+                    *left = left.wrapping_sub(1);
+                    is_its_turn
+                };
+                let interruption = self.interruption.lock().unwrap().take_if(|_| is_its_turn);
+                if let Some(interruption) = interruption {
+                    interruption.await?;
+                }
+            }
+            call.run(&*self.inner, ledger).await
+        }
+    }
+
+    struct Blog {
+        store: Arc<dyn Store>,
+        seeder: Seeder,
+        seed: SeedPost,
+        _directory: tempfile::TempDir,
+    }
+
+    impl Blog {
+        /// With a post of the data set that takes two batches.
+        fn new() -> Self {
+            let directory = tempfile::tempdir().unwrap();
+            let config =
+                EmbeddedConfig { durability: Durability::Relaxed, ..EmbeddedConfig::new(directory.path()) };
+            let store = EmbeddedStore::open(&config, SPECS, Arc::new(ManualClock::new(0))).unwrap();
+            let store: Arc<dyn Store> = Arc::new(store);
+            let dataset = Dataset::new(100, DEFAULT_RNG_SEED, DEFAULT_END_MS);
+            let is_large = |post: &SeedPost| post.comment_count + post.like_count > 110;
+            let seed = (0..100).flat_map(|user| dataset.posts_of(user)).find(is_large).unwrap();
+            let seeder = Seeder { store: Arc::clone(&store), dataset, demo_password_hash: String::new() };
+            Self { store, seeder, seed, _directory: directory }
+        }
+
+        async fn seed(&self) {
+            self.seeder.write_post(self.seed.author, self.seed.clone()).await.unwrap();
+        }
+
+        /// Seeds, and has something happen before the write after so many.
+        async fn seed_with(
+            &self,
+            after_writes: usize,
+            interruption: impl Future<Output = Result<(), Fault>> + Send + 'static,
+        ) -> Result<u64, SeedError> {
+            let store = Arc::new(Interrupted {
+                inner: Arc::clone(&self.store),
+                after_writes: Mutex::new(after_writes),
+                interruption: Mutex::new(Some(interruption.boxed())),
+            });
+            let seeder = Seeder { store, dataset: self.seeder.dataset, demo_password_hash: String::new() };
+            seeder.write_post(self.seed.author, self.seed.clone()).await
+        }
+
+        fn key(&self) -> PartitionKey {
+            PostId(self.seed.id).partition_key()
+        }
+
+        async fn post(&self) -> (PostItem, ETag) {
+            let id = self.seed.id.to_string();
+            let item = self.store.read(POSTS, &self.key(), &id, &Ledger::new()).await.unwrap().unwrap();
+            (item.decode().unwrap(), item.etag)
+        }
+
+        /// Comments and likes that there are, after a look whether the post says the same.
+        async fn exact_counts(&self) -> (u64, u64) {
+            let count = |item_type: &'static str| async move {
+                self.store.count(POSTS, &self.key(), item_type, &Ledger::new()).await.unwrap()
+            };
+            let counts = (count(types::COMMENT).await, count(types::LIKE).await);
+            let (post, _) = self.post().await;
+            assert_eq!((u64::from(post.comment_count), u64::from(post.like_count)), counts);
+            counts
+        }
+
+        fn whole(&self) -> (u64, u64) {
+            (u64::from(self.seed.comment_count), u64::from(self.seed.like_count))
+        }
+
+        /// The like of the last user who likes the post, as the command writes it.
+        fn last_like(&self) -> impl Future<Output = Result<(), Fault>> + Send + 'static {
+            let (store, id) = (Arc::clone(&self.store), PostId(self.seed.id));
+            let reaction = self.seeder.reactions_of(&self.seed).pop().unwrap();
+            async move {
+                let ledger = Ledger::new();
+                let item = store.read(POSTS, &id.partition_key(), &id.to_string(), &ledger).await?.unwrap();
+                let mut post: PostItem = item.decode()?;
+                post.like_count += 1;
+                post.version += 1;
+                let replace = WriteOp::Replace {
+                    item: NewItem::encode(id.to_string(), &post),
+                    if_match: Some(item.etag),
+                };
+                let operations = vec![WriteOp::Create(reaction.item), replace];
+                let batch = Batch { container: POSTS, partition_key: id.partition_key(), operations };
+                store.batch(batch, &ledger).await.unwrap();
+                Ok(())
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_post_of_several_batches_is_seeded_once() {
+        let blog = Blog::new();
+        blog.seed().await;
+        assert_eq!(blog.exact_counts().await, blog.whole());
+        let (_, etag) = blog.post().await;
+        blog.seed().await;
+        assert_eq!(blog.post().await.1, etag, "nothing was written");
+    }
+
+    #[tokio::test]
+    async fn a_post_is_counted_exactly_also_after_an_interruption() {
+        let blog = Blog::new();
+        let died = async { Err(Fault::new(crate::store::FaultKind::Unavailable, "it died")) };
+        assert!(blog.seed_with(1, died).await.is_err());
+        assert_eq!(blog.exact_counts().await.0 + blog.exact_counts().await.1, REACTIONS_MAX as u64);
+        blog.seed().await;
+        assert_eq!(blog.exact_counts().await, blog.whole());
+    }
+
+    #[tokio::test]
+    async fn a_like_given_while_a_post_is_seeded_drops_no_others() {
+        let blog = Blog::new();
+        blog.seed_with(1, blog.last_like()).await.unwrap();
+        assert_eq!(blog.exact_counts().await, blog.whole());
+    }
+
+    #[tokio::test]
+    async fn a_deleted_post_gets_no_comments_and_likes_again() {
+        let blog = Blog::new();
+        blog.seed().await;
+        let (post, etag) = blog.post().await;
+        let deleted = PostItem {
+            deleted: true,
+            ttl: Some(TOMBSTONE_TTL_S),
+            comment_count: 0,
+            like_count: 0,
+            version: post.version + 1,
+            ..post
+        };
+        let item = NewItem::encode(deleted.id.to_string(), &deleted);
+        let replace = WriteOp::Replace { item, if_match: Some(etag) };
+        blog.store.write(POSTS, &blog.key(), replace, &Ledger::new()).await.unwrap();
+        for reaction in blog.seeder.reactions_of(&blog.seed) {
+            let delete = WriteOp::Delete { id: reaction.item.id, if_match: None };
+            blog.store.write(POSTS, &blog.key(), delete, &Ledger::new()).await.unwrap();
+        }
+        blog.seed().await;
+        assert_eq!(blog.exact_counts().await, (0, 0));
     }
 }
