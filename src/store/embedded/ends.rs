@@ -97,6 +97,17 @@ impl ListEnds {
         }
     }
 
+    /// Forgets where all lists end, also what is being read at this moment. To be told when the engine was opened again:
+    /// a commit whose outcome was unknown may be in it.
+    pub(super) fn forget(&self) {
+        let mut lists = self.lock();
+        let Lists { lists, events, .. } = &mut *lists;
+        for list in lists.values_mut() {
+            *events += 1;
+            *list = List { last_event: *events, is_changing: false, oldest: None, ..*list };
+        }
+    }
+
     /// What is known of a list; to be asked before the view is taken.
     pub(super) fn known(&self, prefix: &[u8]) -> Option<KnownEnd> {
         let lists = self.lock();
@@ -260,6 +271,16 @@ mod tests {
         ends.settle();
         ends.remember(&prefix(), &known, key("5"));
         assert_eq!(oldest(&ends), None, "the commit ended after the question");
+    }
+
+    #[test]
+    fn a_page_read_before_everything_was_forgotten_is_not_remembered() {
+        let ends = ends();
+        let known = ends.known(&prefix()).expect("the list is known");
+        ends.forget();
+        assert_eq!(oldest(&ends), None);
+        ends.remember(&prefix(), &known, key("5"));
+        assert_eq!(oldest(&ends), None);
     }
 
     #[test]

@@ -171,6 +171,8 @@ impl Engine {
         }
         let opened = Opened::open(&self.path, self.sizes);
         let opened = opened.map_err(|error| no_writes(format!("it cannot be opened again: {error}")))?;
+        // The journal may hold a commit that had failed: a list may end elsewhere than any view showed.
+        self.ends.forget();
         *published = Some(Arc::new(Published::of(Arc::new(opened))));
         Ok(())
     }
@@ -312,7 +314,36 @@ fn is_damage(error: &fjall::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Durability, PersistMode, prefix_end};
+    use super::*;
+    use crate::store::Direction;
+    use crate::store::embedded::header::encode_value;
+    use crate::store::embedded::keys::{live_prefix, with_keyset};
+    use crate::store::embedded::reader::partition_page;
+
+    #[test]
+    fn a_list_is_read_to_its_end_after_a_commit_of_unknown_outcome() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let sizes = EngineSizes { cache_bytes: 1 << 20, memtable_bytes: 1 << 20 };
+        let engine = Engine::open(directory.path(), sizes, Durability::Sync).expect("the engine opens");
+        let prefix = live_prefix(1, "partition", "post");
+        let key = |order_value: &str| with_keyset(prefix.clone(), order_value, "id");
+        let put = |order_value: &str| (Space::Items, key(order_value), Some(encode_value(1, 0, 0, b"{}")));
+        let page = || {
+            let read = partition_page(&engine, &prefix, Direction::NewestFirst, None, 10, 0);
+            read.expect("a page").0.len()
+        };
+        engine.commit(vec![put("1"), put("5")]).expect("a commit");
+        engine.commit(vec![(Space::Items, key("1"), None)]).expect("a commit");
+        // A commit that fails after it was written to the journal: what readers see lacks it.
+        assert_eq!(engine.ends().expect(&[put("4")]), None);
+        engine.ends().settle();
+        assert_eq!(page(), 1);
+        let opened = engine.opened().expect("the engine is open");
+        opened.space(Space::Items).insert(key("4"), encode_value(2, 0, 0, b"{}")).expect("a write");
+        drop(opened);
+        engine.reopen().expect("the engine opens again");
+        assert_eq!(page(), 2);
+    }
 
     #[test]
     fn a_commit_asks_for_an_fsync_unless_it_is_relaxed() {
