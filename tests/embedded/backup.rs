@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use onehop::store::embedded::{BackupError, EmbeddedStore, OpenError, restore};
+use onehop::store::embedded::{BackupError, EmbeddedConfig, EmbeddedStore, OpenError, restore};
 use onehop::store::{Ledger, Store};
 
 use crate::harness::{THINGS, config, create_batch, open, open_with};
@@ -108,4 +108,21 @@ fn a_backup_goes_over_nothing_and_not_into_the_data_directory() {
     store.backup(&backup, &mut |_| true).expect("a backup");
     let error = restore(&backup, other.path(), &mut |_| true).expect_err("refused");
     assert!(matches!(error, BackupError::NotEmpty(_)), "{error}");
+}
+
+#[tokio::test]
+async fn a_failed_attempt_to_open_a_backup_leaves_it_one() {
+    let (data, copies) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (backup, restored) = (copies.path().join("backup"), copies.path().join("restored"));
+    let store = open(data.path());
+    create_batch(&store, "h1", 1, ITEMS_PER_BATCH).await.expect("written");
+    store.backup(&backup, &mut |_| true).expect("a backup");
+    let other_partitions = EmbeddedConfig { physical_partitions: Some(7), ..config(&backup) };
+    let error = open_with(&other_partitions).err().expect("refused");
+    assert!(matches!(error, OpenError::PhysicalPartitions { .. }), "{error}");
+    restore(&backup, &restored, &mut |_| true).expect("it is a backup still");
+    assert_eq!(count(&open(&restored)).await, ITEMS_PER_BATCH);
+    drop(open(&backup));
+    let error = restore(&backup, &copies.path().join("again"), &mut |_| true).expect_err("it was opened");
+    assert!(matches!(error, BackupError::NotFinished(_)), "{error}");
 }

@@ -99,13 +99,19 @@ impl Directory {
         writeln!(lock, "{}", std::process::id()).map_err(io)?;
         check_finished(path)?;
         check_format(path)?;
-        // What is written from now on is not in the backup that it was.
-        match fs::remove_file(path.join(BACKUP_FILE)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(io(error)),
-            _ => {}
-        }
         mend_permissions(path).map_err(io)?;
         Ok(Self { path: path.to_owned(), high_water: OnceLock::new(), _lock: lock })
+    }
+
+    /// Makes a data directory of what was a backup, when all of it was opened: what is written from now on is not in the
+    /// backup that it was.
+    pub(super) fn end_backup(&self) -> Result<(), OpenError> {
+        match fs::remove_file(self.path.join(BACKUP_FILE)) {
+            Ok(()) => sync_directory(&self.path),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+        }
+        .map_err(|source| OpenError::Io { path: self.path.clone(), source })
     }
 
     /// Where the storage engine keeps its files.

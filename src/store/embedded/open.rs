@@ -90,6 +90,7 @@ impl EmbeddedStore {
         let partitions = partitions_of(&engine, config)?;
         let ids = stored_container_ids(&engine, specs, config)?;
         let high_water = Arc::new(high_water_of(&engine, config, counts, mark)?);
+        directory.end_backup()?;
         high_water.begin(&engine);
         directory.close_with(Arc::clone(&high_water));
 
