@@ -7,6 +7,7 @@ NPM ?= npm
 CHROMIUM ?= /usr/bin/chromium
 BENCH_USERS ?= 200
 FUZZ_SECONDS ?= 60
+FUZZ_SEED ?= 1
 FUZZ_TARGETS ?= request document variables identifiers
 LIVE_FILES ?= 20000
 LIVE_SUBSCRIBERS ?= 10000
@@ -21,7 +22,7 @@ SOAK_SEED ?= 1
 # directory and its control socket, or chooses its store itself.
 BOTH_STORES := (binary(api) - test(/^(backup|compare|compare_account|control|cli|full_disk|readme)::/)) + binary(projections) + binary(commands) + binary(graphql) + binary(models_agree) + binary(operations)
 
-.PHONY: audit scale soak soak-http schemathesis fuzz cargo-fuzz cosmos-test run build test bench fmt web web-test rust-test browser-test chromium nextest deny screenshots lighthouse clean
+.PHONY: audit scale soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench fmt web web-test rust-test browser-test chromium nextest deny screenshots lighthouse clean
 
 # Serves a demo blog at http://127.0.0.1:8080 out of ./data, which the first start fills.
 run: web
@@ -64,11 +65,15 @@ schemathesis: target/schemathesis/bin/schemathesis web
 	target/schemathesis/bin/python tests/schemathesis/run.py target/debug/onehop $(SCHEMATHESIS_EXAMPLES) $(SCHEMATHESIS_SEED)
 
 # Whatever parses bytes from outside, FUZZ_SECONDS for each target. Without a sanitizer, for which Rust would have to be a nightly.
-fuzz: cargo-fuzz
+fuzz: fuzz-markdown cargo-fuzz
 	for target in $(FUZZ_TARGETS); do \
 		mkdir -p fuzz/corpus/$$target; \
 		$(CARGO) fuzz run --dev --sanitizer none $$target fuzz/corpus/$$target fuzz/seeds/$$target -- -max_total_time=$(FUZZ_SECONDS) -timeout=5 -rss_limit_mb=1024; \
 	done
+
+# The page's Markdown, on texts made up from the seed FUZZ_SEED on, for FUZZ_SECONDS.
+fuzz-markdown: web/node_modules
+	cd web && FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_SEED=$(FUZZ_SEED) $(NPM) run test:fuzz
 
 # The store contract over an account or an emulator: ONEHOP_TEST_COSMOS_ENDPOINT and ONEHOP_TEST_COSMOS_KEY say which.
 cosmos-test: nextest

@@ -146,7 +146,7 @@ impl Mutation {
         Ok(One(CreateCommentPayload { comment: One(comment), post: One(post) }))
     }
 
-    /// Deletes a comment of one's own.
+    /// Deletes a comment of one's own, or a comment on a post of one's own.
     async fn delete_comment(
         &self,
         ctx: &Context<'_>,

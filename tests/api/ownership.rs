@@ -30,12 +30,27 @@ async fn nobody_changes_what_is_not_theirs() {
         let refused = eve.refused_mutation(mutation, input).await;
         assert_eq!(refused.code, "FORBIDDEN", "{mutation}");
     }
-    let of_a_guest = ada.refused_mutation("deleteComment", json!({ "commentId": comment })).await;
-    assert_eq!(of_a_guest.code, "FORBIDDEN", "a post's author has no say over its comments");
+    let elsewhere = eve.post("Elsewhere").await;
+    eve.comment(&elsewhere, "mine").await;
+    let of_another_author = eve.refused_mutation("deleteComment", json!({ "commentId": comment })).await;
+    assert_eq!(of_another_author.code, "FORBIDDEN", "an author moderates their own posts alone");
     let query = "query($id: ID!) { post(id: $id) { title commentCount comments { nodes { id } } } }";
     let data = eve.data(query, json!({ "id": post })).await;
     let comments = json!({ "nodes": [{ "id": comment }] });
     assert_eq!(data["post"], json!({ "title": "Engines", "commentCount": 1, "comments": comments }));
+}
+
+#[tokio::test]
+async fn a_posts_author_deletes_any_comment_below_it() {
+    let server = Server::start().await;
+    let (ada, bob) = (server.sign_up("ada").await, server.sign_up("bob").await);
+    let post = ada.post("Engines").await;
+    let comment = bob.comment(&post, "a poisoned text").await;
+    let deleted = ada.mutate("deleteComment", json!({ "commentId": comment })).await;
+    assert_eq!(deleted["deletedCommentId"], json!(comment));
+    assert_eq!(ada.counts(&post).await, [0, 0]);
+    let again = bob.refused_mutation("deleteComment", json!({ "commentId": comment })).await;
+    assert_eq!(again.of(), ("NOT_FOUND", Some("commentId")));
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! C3 undone: delete a comment. Its author only; the author of the post has no say.
+//! C3 undone: delete a comment. Its author may, and the author of the post, who moderates what stands below it.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::store::Ledger;
 use super::post_queue::PostChange;
 use super::{CommandError, Commands, Refusal};
 
-/// Which comment its author deletes, and from which post.
+/// Which comment a user deletes, and from which post.
 pub struct DeleteComment {
     pub user_id: UserId,
     pub post_id: PostId,
@@ -28,7 +28,8 @@ impl Commands {
     /// Deletes the comment.
     ///
     /// # Errors
-    /// `NOT_FOUND` on `commentId` (or `postId`, when the post is gone); `FORBIDDEN` to all but the comment's author.
+    /// `NOT_FOUND` on `commentId` (or `postId`, when the post is gone); `FORBIDDEN` to all but the authors of the
+    /// comment and of its post.
     pub async fn delete_comment(
         &self,
         input: DeleteComment,
@@ -44,9 +45,6 @@ impl Commands {
         };
         if comment.deleted || comment.item_type != types::COMMENT {
             return Err(Refusal::comment_not_found().into());
-        }
-        if comment.user_id != input.user_id {
-            return Err(Refusal::forbidden("only its author may delete a comment").into());
         }
         let change = PostChange::DeleteComment { comment, etag: item.etag };
         let settled = self.change_post(input.post_id, input.user_id, change, ledger).await?;

@@ -1,6 +1,9 @@
+import { act } from "react";
+import { createRoot } from "react-dom/client";
 import { renderToStaticMarkup } from "react-dom/server";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { Markdown } from "./Markdown.js";
+import * as links from "./safe-link.js";
 import { safeLink } from "./safe-link.js";
 
 function rendered(text: string): string {
@@ -55,5 +58,48 @@ describe("Markdown", () => {
 
   test("quotes within quotes end somewhere", () => {
     expect(rendered(`${">".repeat(200)} deep`).match(/<blockquote>/g)?.length).toBeLessThan(20);
+  });
+});
+
+describe("a text that is too much to parse", () => {
+  test("a table of too many cells is shown as it was typed", () => {
+    const text = `${"a|".repeat(1_700)}\n${"-|".repeat(1_700)}\n${"x\n".repeat(1_599)}`;
+    const html = rendered(text);
+    expect(html).not.toContain("<table");
+    expect(html.length).toBeLessThan(2 * text.length);
+  });
+
+  test("a text over a limit is shown as it was typed", () => {
+    const text = "a*".repeat(50_000);
+    expect(rendered(text)).toBe(`<p class="markdown-plain">${text}</p>`);
+  });
+});
+
+describe("a text whose rendering throws", () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  test("is shown as it was typed, and the next text as it is meant", () => {
+    (globalThis as { IS_REACT_ACT_ENVIRONMENT?: boolean }).IS_REACT_ACT_ENVIRONMENT = true;
+    vi.spyOn(console, "error").mockImplementation(() => undefined);
+    const broken = vi.spyOn(links, "safeLink").mockImplementation(() => {
+      throw new Error("broken");
+    });
+    const container = document.createElement("div");
+    const root = createRoot(container, { onCaughtError: () => undefined });
+    const show = (text: string): void => {
+      act(() => {
+        root.render(<Markdown text={text} />);
+      });
+    };
+    show("[x](https://example.com)");
+    expect(container.textContent).toBe("[x](https://example.com)");
+    broken.mockRestore();
+    show("[y](https://example.com)");
+    expect(container.querySelector("a")?.textContent).toBe("y");
+    act(() => {
+      root.unmount();
+    });
   });
 });

@@ -15,7 +15,7 @@ import { CommentForm } from "./CommentForm.js";
 import { CommentsDocument, DeleteCommentDocument, type CommentItemFragment } from "./comments.generated.js";
 
 /** A post's comments, oldest first, and the place to write one. */
-export function Comments({ post }: { post: { id: string; commentCount: number } }) {
+export function Comments({ post }: { post: { id: string; commentCount: number; author: { id: string } } }) {
   const [pages, showMore] = useShownPages(`comments of ${post.id}`);
   return (
     <section className="comments" aria-labelledby="comments-title">
@@ -23,22 +23,22 @@ export function Comments({ post }: { post: { id: string; commentCount: number } 
         {post.commentCount === 0 ? "No comments yet" : counted(post.commentCount, "comment")}
       </h2>
       <ol className="comment-list">
-        <CommentPage postId={post.id} pages={pages} onMore={showMore} />
+        <CommentPage post={post} pages={pages} onMore={showMore} />
       </ol>
       <CommentForm postId={post.id} />
     </section>
   );
 }
 
-function CommentPage({ postId, after, pages, onMore }: {
-  postId: string;
+function CommentPage({ post, after, pages, onMore }: {
+  post: { id: string; author: { id: string } };
   after?: string;
   pages: number;
   onMore: () => void;
 }) {
   const [{ data, error }, readAgain] = useQuery({
     query: CommentsDocument,
-    variables: { id: postId, first: COMMENTS_OF_PAGE, ...(after === undefined ? {} : { after }) },
+    variables: { id: post.id, first: COMMENTS_OF_PAGE, ...(after === undefined ? {} : { after }) },
   });
   const comments = data?.post?.comments;
   if (comments === undefined) {
@@ -57,12 +57,12 @@ function CommentPage({ postId, after, pages, onMore }: {
     <>
       {nodes.map((comment) => (
         <li key={comment.id}>
-          <Comment comment={comment} />
+          <Comment comment={comment} postAuthorId={post.author.id} />
         </li>
       ))}
       {pageInfo.hasNextPage && pageInfo.endCursor !== null && (
         pages > 1 ? (
-          <CommentPage postId={postId} after={pageInfo.endCursor} pages={pages - 1} onMore={onMore} />
+          <CommentPage post={post} after={pageInfo.endCursor} pages={pages - 1} onMore={onMore} />
         ) : (
           <li>
             <More label="Show more comments" onMore={onMore} isEndless={false} />
@@ -73,8 +73,13 @@ function CommentPage({ postId, after, pages, onMore }: {
   );
 }
 
-function Comment({ comment: { id, content, creationDate, author } }: { comment: CommentItemFragment }) {
-  const isMine = useSession()?.user.id === author.id;
+/** A comment. Its author and the author of the post may delete it. */
+function Comment({ comment: { id, content, creationDate, author }, postAuthorId }: {
+  comment: CommentItemFragment;
+  postAuthorId: string;
+}) {
+  const userId = useSession()?.user.id;
+  const mayDelete = userId === author.id || userId === postAuthorId;
   const [{ fetching, error }, deleteComment] = useMutation(DeleteCommentDocument);
   return (
     <article className="comment">
@@ -84,7 +89,7 @@ function Comment({ comment: { id, content, creationDate, author } }: { comment: 
         <When date={creationDate} />
       </p>
       <Markdown text={content} />
-      {isMine && (
+      {mayDelete && (
         <Confirm
           label="Delete"
           question="Delete this comment?"

@@ -106,9 +106,8 @@ impl<'a> Draft<'a> {
     }
 
     fn add(&mut self, intent: &Intent) -> Place {
-        let own = matches!(intent.change, PostChange::Edit { .. } | PostChange::Delete);
-        if own && self.post.user_id != intent.user {
-            return Place::Refused(Refusal::forbidden("only its author may change or delete a post"));
+        if let Some(refusal) = self.forbidden(intent) {
+            return Place::Refused(refusal);
         }
         let operation = operation(intent);
         let bytes = operation.as_ref().map_or(0, WriteOp::body_bytes);
@@ -121,6 +120,20 @@ impl<'a> Draft<'a> {
         self.operations.extend(operation);
         self.change_post(intent);
         Place::Included
+    }
+
+    /// Authorization: what the user may not change.
+    fn forbidden(&self, intent: &Intent) -> Option<Refusal> {
+        let is_author = self.post.user_id == intent.user;
+        match &intent.change {
+            PostChange::Edit { .. } | PostChange::Delete if !is_author => {
+                Some(Refusal::forbidden("only its author may change or delete a post"))
+            }
+            PostChange::DeleteComment { comment, .. } if !is_author && comment.user_id != intent.user => Some(
+                Refusal::forbidden("only its author and the author of its post may delete a comment"),
+            ),
+            _ => None,
+        }
     }
 
     fn change_post(&mut self, intent: &Intent) {

@@ -1,0 +1,175 @@
+/**
+ * Resource limits for parsing untrusted Markdown: nesting, table cells, tokens and total work. `marked` has no limits of its
+ * own: its recursion overflows the stack, its tables are padded to their header, and its inline rules take quadratic time.
+ * Work is counted and not timed, so the same text has the same result on every machine.
+ */
+import { Lexer, Tokenizer, type Token, type Tokens } from "marked";
+
+/** Lists, quotes and inline marks nest this deep. What is deeper is plain text. */
+export const NESTING_MAX = 12;
+/** The most columns of a table. A wider one is plain text. */
+export const TABLE_COLUMNS_MAX = 50;
+/** The most cells of a table. A larger one is plain text. */
+export const TABLE_CELLS_MAX = 5_000;
+/** Cells that a small table may have, beside one for every character. */
+const TABLE_CELLS_MIN = 100;
+/** The most characters of one pass of the inline rules. They take quadratic time, so a longer paragraph is read in parts. */
+export const INLINE_CHARS_MAX = 2_000;
+/** The most tokens of a text, table cells among them. Each becomes about one element of the page. */
+export const TOKENS_MAX = 20_000;
+/** Tokens that a short text may have, beside one for every character. */
+const TOKENS_MIN = 1_000;
+/** How many times each character may be read, on average. Text without nesting is read three times. */
+export const WORK_PER_CHAR_MAX = 40;
+/** Work that a text of any length may take, in characters. */
+const WORK_MIN = 10_000;
+
+/** A token for text that is shown as it was typed. `marked` has none that its other rules leave alone. */
+export const PLAIN = "plain";
+
+/** A text that takes more work than its length allows. */
+export class MarkdownLimitExceeded extends Error {
+  override readonly name = "MarkdownLimitExceeded";
+}
+
+/** The lexer of GitHub's Markdown with limits. Throws `MarkdownLimitExceeded`. Good for one text. */
+export class BoundedLexer extends Lexer {
+  /** Characters that were handed to the rules. */
+  work = 0;
+  /** Tokens that were made. */
+  tokenCount = 0;
+  #depth = 0;
+  #workMax = WORK_MIN;
+  #tokensMax = TOKENS_MIN;
+
+  constructor() {
+    const tokenizer = new BoundedTokenizer();
+    super({ gfm: true, tokenizer });
+    tokenizer.onTable = (cells) => {
+      this.#count(0, cells);
+    };
+  }
+
+  override lex(src: string) {
+    this.#workMax = WORK_MIN + WORK_PER_CHAR_MAX * src.length;
+    this.#tokensMax = Math.min(TOKENS_MAX, TOKENS_MIN + src.length);
+    return super.lex(src);
+  }
+
+  override blockTokens<List extends Token[]>(src: string, tokens = [] as unknown as List, isClipped = false): List {
+    return this.#within(src, tokens, () => {
+      super.blockTokens(src, tokens, isClipped);
+      return tokens;
+    });
+  }
+
+  override inlineTokens(src: string, tokens: Token[] = []): Token[] {
+    return this.#within(src, tokens, () => {
+      for (const part of parts(src, INLINE_CHARS_MAX)) {
+        super.inlineTokens(part, tokens);
+      }
+      return tokens;
+    });
+  }
+
+  /** Counts the work of a nested level, which is plain text when it is too deep. */
+  #within<List extends Token[]>(src: string, tokens: List, lex: () => List): List {
+    this.#count(src.length, 0);
+    const before = tokens.length;
+    if (this.#depth >= NESTING_MAX) {
+      tokens.push(plain(src));
+      this.state.top = true;
+    } else {
+      this.#depth += 1;
+      try {
+        lex();
+      } finally {
+        this.#depth -= 1;
+      }
+    }
+    this.#count(0, tokens.length - before);
+    return tokens;
+  }
+
+  /** Adds to the work and to the tokens of the text. */
+  #count(chars: number, tokens: number): void {
+    this.work += chars;
+    this.tokenCount += tokens;
+    if (this.work > this.#workMax) {
+      throw new MarkdownLimitExceeded(`The text takes more than ${this.#workMax} steps.`);
+    }
+    if (this.tokenCount > this.#tokensMax) {
+      throw new MarkdownLimitExceeded(`The text has more than ${this.#tokensMax} tokens.`);
+    }
+  }
+}
+
+/** The rules of `marked`, with tables measured before a cell is made. */
+class BoundedTokenizer extends Tokenizer {
+  /** Called with the number of cells of each table. */
+  onTable: (cells: number) => void = () => undefined;
+
+  override table(src: string): Tokens.Table | undefined {
+    const raw = tableAt(src);
+    if (raw === null) {
+      return undefined;
+    }
+    const columns = occurrences(raw.slice(0, raw.indexOf("\n")), "|") + 1;
+    const cells = columns * (occurrences(raw, "\n") + 1);
+    // A short row is padded to the header. A table with more cells than characters would be padding.
+    if (columns > TABLE_COLUMNS_MAX || cells > Math.min(TABLE_CELLS_MAX, TABLE_CELLS_MIN + raw.length)) {
+      return plain(raw) as unknown as Tokens.Table;
+    }
+    const table = super.table(src);
+    if (table !== undefined) {
+      this.onTable(cells);
+    }
+    return table;
+  }
+}
+
+/** What a table that begins here may take at most: a header, a line of dashes, and what follows up to a blank line. */
+function tableAt(src: string): string | null {
+  const header = src.indexOf("\n");
+  const end = src.indexOf("\n", header + 1);
+  const delimiter = src.slice(header + 1, end === -1 ? undefined : end);
+  if (header === -1 || !src.slice(0, header).includes("|") && !delimiter.includes("|") || !/^[ \t|:-]+$/.test(delimiter)) {
+    return null;
+  }
+  const blank = src.slice(header + 1).search(/\n[ \t]*(?:\n|$)/);
+  return blank === -1 ? src : src.slice(0, header + 1 + blank);
+}
+
+function plain(raw: string): Tokens.Generic {
+  return { type: PLAIN, raw };
+}
+
+function occurrences(text: string, character: string): number {
+  return text.split(character).length - 1;
+}
+
+/** A long text in parts of at most so many characters, cut behind white space where there is any. */
+function* parts(text: string, charsMax: number): Generator<string> {
+  let begin = 0;
+  while (text.length - begin > charsMax) {
+    const end = cut(text, begin, begin + charsMax);
+    yield text.slice(begin, end);
+    begin = end;
+  }
+  yield text.slice(begin);
+}
+
+function cut(text: string, begin: number, limit: number): number {
+  for (let end = limit; end > begin + charsKept(begin, limit); end -= 1) {
+    if (/\s/.test(text.charAt(end - 1))) {
+      return end;
+    }
+  }
+  // Both halves of a surrogate pair stay together.
+  return /[\uD800-\uDBFF]/.test(text.charAt(limit - 1)) ? limit - 1 : limit;
+}
+
+/** Of a part without white space near its end at least half is kept, so that parts are few. */
+function charsKept(begin: number, limit: number): number {
+  return Math.floor((limit - begin) / 2);
+}
