@@ -9,6 +9,13 @@ test.each([
   ["//evil.example/", "/"],
   ["/\\evil.example", "/"],
   ["javascript:alert(1)", "/"],
+  ["/.//evil.example", "/"],
+  ["/posts/..//evil.example", "/"],
+  ["/\t/evil.example", "/"],
+  ["//[", "/"],
+  ["/[", "/["],
+  ["", "/"],
+  ["https://onehop.invalid/write", "/"],
 ])("after signing in, %j leads to %j", (next, expected) => {
   expect(nextPath(next)).toBe(expected);
 });
