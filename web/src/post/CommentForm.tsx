@@ -11,7 +11,7 @@ import { CreateCommentDocument } from "./comments.generated.js";
 /** Where one comments on a post. What is typed is kept until the server has taken it. */
 export function CommentForm({ postId }: { postId: string }) {
   const session = useSession();
-  const { draft, change, forget } = useDraft(`comment on ${postId}`, { content: "" });
+  const { draft, change, forget } = useDraft(session?.user.id ?? null, `comment on ${postId}`, { content: "" });
   const [{ fetching, error }, createComment] = useMutation(CreateCommentDocument);
   const [pathname] = useLocation();
   const { content } = draft.fields;

@@ -1,8 +1,13 @@
-/** What is being typed, kept on this device until it is sent: across reloads, sign-ins and closed tabs. */
+/**
+ * Drafts: what a user is typing, kept on this device until it is sent, across reloads, sign-ins and closed tabs. A draft belongs
+ * to its user: it stays after signing out, and is shown to nobody else who signs in here.
+ */
 import { useState } from "react";
 import { randomKey } from "./random-key.js";
 
-const PREFIX = "onehop:draft:";
+const PREFIX = "onehop:drafts:";
+/** Where an earlier version kept drafts without their user. */
+const FORMER_PREFIX = "onehop:draft:";
 
 export interface Draft<Fields> {
   fields: Fields;
@@ -10,33 +15,74 @@ export interface Draft<Fields> {
   idempotencyKey: string;
 }
 
-/** A draft under a name, or a fresh one with these fields. */
+interface Shown<Fields> {
+  key: string | null;
+  draft: Draft<Fields>;
+  isKept: boolean;
+}
+
+/** A user's draft under a name, or a fresh one with these fields. Without a user nothing is kept. */
 export function useDraft<Fields extends Record<string, string>>(
+  userId: string | null,
   name: string,
   empty: Fields,
 ): { draft: Draft<Fields>; change: (fields: Partial<Fields>) => void; forget: () => void; isKept: boolean } {
-  const [draft, setDraft] = useState<Draft<Fields>>(() => keptDraft(name, empty) ?? fresh(empty));
-  const [isKept, setIsKept] = useState(() => keptDraft(name, empty) !== null);
+  const key = userId === null ? null : storageKey(userId, name);
+  const [shown, setShown] = useState(() => opened(key, empty));
+  let current = shown;
+  if (shown.key !== key) {
+    // Another user has signed in, perhaps in another tab.
+    current = opened(key, empty);
+    setShown(current);
+  }
+  const { draft, isKept } = current;
   return {
     draft,
     isKept,
     change(fields) {
       const changed = fresh({ ...draft.fields, ...fields });
-      keep(name, changed);
-      setDraft(changed);
-      setIsKept(true);
+      keep(key, changed);
+      setShown({ key, draft: changed, isKept: true });
     },
     forget() {
-      localStorage.removeItem(PREFIX + name);
-      setDraft(fresh(empty));
-      setIsKept(false);
+      if (key !== null) {
+        localStorage.removeItem(key);
+      }
+      setShown({ key, draft: fresh(empty), isKept: false });
     },
   };
 }
 
-export function keptDraft<Fields extends Record<string, string>>(name: string, empty: Fields): Draft<Fields> | null {
+/** The draft that is kept, or null. */
+export function keptDraft<Fields extends Record<string, string>>(
+  userId: string,
+  name: string,
+  empty: Fields,
+): Draft<Fields> | null {
+  return read(storageKey(userId, name), empty);
+}
+
+/** Removes drafts of which nobody knows whose they are. */
+export function removeFormerDrafts(): void {
+  for (const key of Object.keys(localStorage)) {
+    if (key.startsWith(FORMER_PREFIX)) {
+      localStorage.removeItem(key);
+    }
+  }
+}
+
+function storageKey(userId: string, name: string): string {
+  return `${PREFIX}${userId}:${name}`;
+}
+
+function opened<Fields extends Record<string, string>>(key: string | null, empty: Fields): Shown<Fields> {
+  const kept = key === null ? null : read(key, empty);
+  return { key, draft: kept ?? fresh(empty), isKept: kept !== null };
+}
+
+function read<Fields extends Record<string, string>>(key: string, empty: Fields): Draft<Fields> | null {
   try {
-    const { fields, idempotencyKey } = JSON.parse(localStorage.getItem(PREFIX + name) ?? "null") as Draft<Fields>;
+    const { fields, idempotencyKey } = JSON.parse(localStorage.getItem(key) ?? "null") as Draft<Fields>;
     const isDraft = Object.keys(empty).every((field) => typeof fields[field] === "string");
     return isDraft && typeof idempotencyKey === "string" ? { fields, idempotencyKey } : null;
   } catch {
@@ -44,9 +90,12 @@ export function keptDraft<Fields extends Record<string, string>>(name: string, e
   }
 }
 
-function keep<Fields>(name: string, draft: Draft<Fields>): void {
+function keep<Fields>(key: string | null, draft: Draft<Fields>): void {
+  if (key === null) {
+    return;
+  }
   try {
-    localStorage.setItem(PREFIX + name, JSON.stringify(draft));
+    localStorage.setItem(key, JSON.stringify(draft));
   } catch {
     // A full storage keeps no draft; what is typed stays in the page.
   }

@@ -18,7 +18,7 @@ export default function EditPage({ params: { id = "" } }: { params: Readonly<Rec
   const post = data?.post;
   if (post != null) {
     return post.author.id === session?.user.id ? (
-      <Edit post={post} />
+      <Edit post={post} userId={session.user.id} />
     ) : (
       <Notice heading="h1" title="This post is somebody else’s">
         <Link className="button" href={`/posts/${id}`}>Read it</Link>
@@ -31,8 +31,11 @@ export default function EditPage({ params: { id = "" } }: { params: Readonly<Rec
   return data === undefined && error === undefined ? <SkeletonLines lines={10} /> : <NotFoundPage what="post" />;
 }
 
-function Edit({ post: { id, title, content } }: { post: { id: string; title: string; content: string } }) {
-  const { draft, change, forget, isKept } = useDraft(`edit of ${id}`, { title, content });
+function Edit({ post: { id, title, content }, userId }: {
+  post: { id: string; title: string; content: string };
+  userId: string;
+}) {
+  const { draft, change, forget, isKept } = useDraft(userId, `edit of ${id}`, { title, content });
   const [{ fetching, error }, updatePost] = useMutation(UpdatePostDocument);
   const [, navigate] = useLocation();
   return (

@@ -11,7 +11,7 @@ import { CreatePostDocument } from "./write.generated.js";
 export default function WritePage() {
   usePageTitle("Write");
   const session = useSession();
-  const { draft, change, forget, isKept } = useDraft("post", { title: "", content: "" });
+  const { draft, change, forget, isKept } = useDraft(session?.user.id ?? null, "post", { title: "", content: "" });
   const [{ fetching, error }, createPost] = useMutation(CreatePostDocument);
   const [, navigate] = useLocation();
   if (session === null) {
