@@ -266,9 +266,10 @@ impl PageHeads for Heads {
         let charged = Charged::new(account, session.ledger());
         let head = match subject {
             Subject::Post(id) => match GlobalId::decode(id) {
-                Ok(GlobalId::Post(id)) => reads.post(id, &session).await.map(|post| {
-                    post.map(|post| PageHead { description: post.summary().to_owned(), title: post.title })
-                }),
+                Ok(GlobalId::Post(id)) => reads
+                    .post(id, &session)
+                    .await
+                    .map(|post| post.map(|post| PageHead { description: post.summary(), title: post.title })),
                 _ => Ok(None),
             },
             Subject::User(id) => match GlobalId::decode(id) {

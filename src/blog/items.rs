@@ -144,7 +144,7 @@ impl PostCopyItem {
             user_id: post.user_id,
             user_username: post.user_username.clone(),
             title: post.title.clone(),
-            summary: super::summary::summarise(&post.content).to_owned(),
+            summary: super::summary::summarise(&post.content),
             comment_count: post.comment_count,
             like_count: post.like_count,
             creation_date: post.creation_date.clone(),

@@ -5,6 +5,7 @@ pub mod containers;
 pub mod ids;
 pub mod items;
 pub mod live;
+pub mod plain_text;
 pub mod projections;
 pub mod reads;
 pub mod summary;

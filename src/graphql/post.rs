@@ -59,7 +59,7 @@ impl AtHand for Post {
             }
             "title" => Some(Value::String(view.title.clone())),
             "content" => view.content().map(|content| Value::String(content.to_owned())),
-            "summary" => Some(Value::String(view.summary().to_owned())),
+            "summary" => Some(Value::String(view.summary())),
             "creationDate" => Some(Value::String(view.creation_date.clone())),
             "commentCount" => Some(Value::Number(view.comment_count.into())),
             "likeCount" => Some(Value::Number(view.like_count.into())),
@@ -109,11 +109,12 @@ impl Post {
                 PostPage::new(scope::of(ctx), self.model, vec![self.view.id]).content(self.view.id).await?
             }
         };
-        Ok(content.unwrap_or_else(|| self.view.summary().to_owned()))
+        Ok(content.unwrap_or_else(|| self.view.summary()))
     }
 
-    /// The start of the text, cut at a word boundary. Free of charge in every list.
-    async fn summary(&self) -> &str {
+    /// The start of the text as plain text, without the marks of Markdown, cut at a word boundary. An ellipsis ends it where
+    /// the text goes on. Reading it costs nothing more in any list.
+    async fn summary(&self) -> String {
         self.view.summary()
     }
 

@@ -120,14 +120,50 @@ async fn a_summary_is_cut_at_a_word_boundary() {
     let content = "seven77 ".repeat(40);
     let post = ada.mutate("createPost", json!({ "title": "t", "content": content })).await["post"].take();
     let summary = post["summary"].as_str().unwrap();
-    assert!(
-        content.starts_with(summary) && summary.ends_with("seven77") && summary.len() <= 160,
-        "{summary}"
-    );
+    let start = summary.strip_suffix(" …").unwrap();
+    assert!(content.starts_with(start) && start.ends_with("seven77") && start.len() <= 160, "{summary}");
     server.settle().await;
     for model in MODELS {
         for listed in listed_in(&server, model, &ada.id, post["id"].as_str().unwrap()).await {
             assert_eq!(listed["summary"], summary, "{model}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_summary_is_plain_text_in_every_data_model() {
+    let server = Server::start().await;
+    let ada = server.sign_up("ada").await;
+    let content = "```rust\nfn main() {}\n```\n# Then\n~~struck~~ and a [link](https://example.com \"t\")";
+    let post = ada.mutate("createPost", json!({ "title": "t", "content": content })).await["post"].take();
+    let expected = "fn main() {} Then struck and a link";
+    assert_eq!(post["summary"], expected);
+    let id = post["id"].as_str().unwrap();
+    server.settle().await;
+    for model in MODELS {
+        assert_eq!(post_in(&server, model, id).await["summary"], expected, "{model}");
+        for listed in listed_in(&server, model, &ada.id, id).await {
+            assert_eq!(listed["summary"], expected, "{model}");
+        }
+    }
+    assert_eq!(server.verify().await.drifts, []);
+}
+
+#[tokio::test]
+async fn a_text_that_shows_nothing_is_refused() {
+    let server = Server::start().await;
+    let ada = server.sign_up("ada").await;
+    let post = ada.post("Engines").await;
+    for invisible in ["\u{200b}", "\u{202e} \u{2069}", "\u{feff}\n\u{ad}", "\u{3164}"] {
+        for (mutation, input, field) in [
+            ("createPost", json!({ "title": invisible, "content": "c" }), "title"),
+            ("createPost", json!({ "title": "t", "content": invisible }), "content"),
+            ("updatePost", json!({ "postId": post, "title": invisible }), "title"),
+            ("updatePost", json!({ "postId": post, "content": invisible }), "content"),
+            ("createComment", json!({ "postId": post, "content": invisible }), "content"),
+        ] {
+            let refused = ada.refused_mutation(mutation, input).await;
+            assert_eq!(refused.of(), ("BAD_USER_INPUT", Some(field)), "{mutation} {invisible:?}");
         }
     }
 }

@@ -122,6 +122,21 @@ async fn wrong_counts_are_found_and_mended() {
 }
 
 #[tokio::test]
+async fn a_summary_of_an_earlier_version_is_no_drift() {
+    let server = Server::start().await;
+    let blog = blog(&server).await;
+    let content = "word ".repeat(100);
+    blog.ada.mutate("updatePost", json!({ "postId": blog.post, "content": content })).await;
+    server.settle().await;
+    let id = blog.post_id.to_string();
+    let before = "word ".repeat(32).trim_end().to_owned();
+    blog.change(FEED, &PartitionKey::from(FEED_PARTITION), &id, "summary", json!(before)).await;
+    assert_eq!(server.verify().await.drifts, []);
+    blog.change(FEED, &PartitionKey::from(FEED_PARTITION), &id, "summary", json!("word")).await;
+    blog.assert_mended("feed", "the copy differs in summary").await;
+}
+
+#[tokio::test]
 async fn a_name_that_is_not_the_users_is_found_and_mended() {
     let server = Server::start().await;
     let blog = blog(&server).await;

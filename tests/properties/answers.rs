@@ -43,7 +43,7 @@ pub struct Asker<'a> {
 
 impl From<PostView> for Listed {
     fn from(post: PostView) -> Self {
-        let summary = post.summary().to_owned();
+        let summary = post.summary();
         let PostView { id, author, title, comment_count, like_count, creation_date, .. } = post;
         Self { id, author, title, summary, comment_count, like_count, creation_date }
     }

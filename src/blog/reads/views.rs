@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::cursor;
 use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
 use crate::blog::items::{CommentItem, LikeItem, PostItem, UserItem};
-use crate::blog::summary::summarise;
+use crate::blog::summary::{shown, summarise};
 use crate::store::{Fault, Item, Keyset};
 
 /// A user.
@@ -59,12 +59,12 @@ pub struct LikeView {
 }
 
 impl PostView {
-    /// The start of the text, cut at a word boundary.
+    /// The start of the text without the marks of Markdown, cut at a word boundary.
     #[must_use]
-    pub fn summary(&self) -> &str {
+    pub fn summary(&self) -> String {
         match &self.text {
-            PostText::Whole(content) => summarise(content),
-            PostText::Summary(summary) => summary,
+            PostText::Whole(content) => shown(&summarise(content)),
+            PostText::Summary(summary) => shown(summary),
         }
     }
 

@@ -1,7 +1,6 @@
 import { Link } from "wouter";
 import { preloadRoute } from "../app/routes.js";
 import { counted } from "../ui/count.js";
-import { cutInWords, withoutMarks } from "../ui/summary.js";
 import { When } from "../ui/When.js";
 import type { PostCardFragment } from "./PostCard.generated.js";
 import "./post-card.css";
@@ -13,14 +12,14 @@ export function PostCard({ post, hasAuthor = true }: { post: PostCardFragment; h
     <article className="post-card">
       <h2>
         <Link href={path} onPointerEnter={() => { preloadRoute(path); }} onFocus={() => { preloadRoute(path); }}>
-          {post.title}
+          <bdi>{post.title}</bdi>
         </Link>
       </h2>
-      <p className="post-card-summary">{cutInWords(withoutMarks(post.summary))}</p>
+      <p className="post-card-summary" dir="auto">{post.summary}</p>
       <p className="post-card-meta">
         {hasAuthor && (
           <>
-            <Link href={`/users/${post.author.id}`}>{post.author.username}</Link>
+            <Link href={`/users/${post.author.id}`}><bdi>{post.author.username}</bdi></Link>
             <span aria-hidden="true"> · </span>
           </>
         )}

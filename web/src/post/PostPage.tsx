@@ -9,7 +9,6 @@ import { NotFoundPage } from "../not-found/NotFoundPage.js";
 import { Confirm } from "../ui/Confirm.js";
 import { Failure } from "../ui/Failure.js";
 import { SkeletonLines } from "../ui/Skeleton.js";
-import { withoutMarks } from "../ui/summary.js";
 import { When } from "../ui/When.js";
 import { COMMENTS_OF_PAGE } from "./comment-limits.js";
 import { Comments } from "./Comments.js";
@@ -32,7 +31,7 @@ export default function PostPage({ params: { id = "" } }: { params: Readonly<Rec
   };
   useOnReconnect(refresh);
   const post = data?.post;
-  usePageTitle(post?.title ?? null, post == null ? undefined : withoutMarks(post.summary));
+  usePageTitle(post?.title ?? null, post == null ? undefined : post.summary);
   if (post != null) {
     return <Post post={post} onEnded={refresh} />;
   }
@@ -57,9 +56,9 @@ function Post({ post, onEnded }: { post: ShownPost; onEnded: () => void }) {
     <>
       <article className="post">
         <header>
-          <h1>{post.title}</h1>
+          <h1 dir="auto">{post.title}</h1>
           <p className="post-meta">
-            <Link href={`/users/${author.id}`}>{author.username}</Link>
+            <Link href={`/users/${author.id}`}><bdi>{author.username}</bdi></Link>
             <span aria-hidden="true"> · </span>
             <When date={post.creationDate} />
           </p>
