@@ -9,12 +9,18 @@ use axum::{
     http::{Extensions, HeaderMap, Method, Response, StatusCode, request::Parts},
 };
 
+use icu_properties::props::BidiControl;
+use icu_properties::{CodePointSetData, CodePointSetDataBorrowed};
+
 use super::graphql_service::Account;
 use super::static_files::{StaticFiles, not_found, only_read, written_page};
 
 /// Between these the build has the title and the description that hold for all pages.
 const HEAD_BEGINS: &str = "<!-- page -->";
 const HEAD_ENDS: &str = "<!-- /page -->";
+
+/// Marks, embeddings, overrides and isolates of the bidirectional algorithm (UAX 9).
+const BIDIRECTIONAL: CodePointSetDataBorrowed<'static> = CodePointSetData::new::<BidiControl>();
 
 /// What a page is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,7 +167,8 @@ fn with_head(html: &str, head: &PageHead) -> Option<String> {
     ))
 }
 
-/// Text that means itself, in elements and in quoted attributes. Lines and other control characters become spaces.
+/// Text that means itself, in elements and in quoted attributes. Lines and other control characters become spaces. Bidirectional
+/// controls are left out: a title has no element that could isolate them, and one of them would reverse what follows.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -171,6 +178,7 @@ fn escaped(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
+            character if BIDIRECTIONAL.contains(character) => {}
             character if character.is_control() => escaped.push(' '),
             character => escaped.push(character),
         }
@@ -277,6 +285,15 @@ mod tests {
             "&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;&quot; onload=&#39;x&#39; &amp;lt;"
         ));
         assert!(!body.contains('\0'));
+    }
+
+    #[tokio::test]
+    async fn bidirectional_controls_are_not_in_the_head() {
+        let hostile = "Pay \u{202e}lave\u{2066} \u{200f}סוף\u{2069}\u{61c}";
+        let (_, _, body) = answer("/posts/p1", about(hostile, hostile)).await;
+        assert!(body.contains("<title>Pay lave סוף · Onehop</title>"), "{body}");
+        assert!(body.contains("content=\"Pay lave סוף\""), "{body}");
+        assert!(!body.contains(['\u{202e}', '\u{2066}', '\u{200f}', '\u{2069}', '\u{61c}']), "{body}");
     }
 
     #[tokio::test]

@@ -1,7 +1,18 @@
 //! The texts that people write, checked once: titles, contents and idempotency keys. Lengths count Unicode scalar
 //! values. What is accepted is stored as it was typed.
 
+use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
+use icu_properties::{
+    CodePointMapData, CodePointMapDataBorrowed, CodePointSetData, CodePointSetDataBorrowed,
+};
+
 use super::error::Refusal;
+
+const CATEGORY: CodePointMapDataBorrowed<'static, GeneralCategory> = CodePointMapData::new();
+const IGNORABLE: CodePointSetDataBorrowed<'static> = CodePointSetData::new::<DefaultIgnorableCodePoint>();
+
+/// A symbol without a dot: no white space by its category, and nothing to see.
+const BRAILLE_BLANK: char = '\u{2800}';
 
 /// The most characters of a title.
 pub const TITLE_CHARS_MAX: usize = 200;
@@ -65,7 +76,7 @@ text!(
 );
 
 fn check_length(field: &'static str, typed: &str, max: usize) -> Result<(), Refusal> {
-    if typed.trim().is_empty() {
+    if typed.chars().all(is_invisible) {
         return Err(Refusal::bad_input(
             field,
             format_args!("must have 1 to {max} characters and not be blank"),
@@ -76,6 +87,14 @@ fn check_length(field: &'static str, typed: &str, max: usize) -> Result<(), Refu
         return Err(Refusal::bad_input(field, format_args!("must have 1 to {max} characters, has {actual}")));
     }
     Ok(())
+}
+
+/// Whether a character shows nothing by itself: white space, format characters such as U+200B, fillers.
+fn is_invisible(character: char) -> bool {
+    character.is_whitespace()
+        || character == BRAILLE_BLANK
+        || IGNORABLE.contains(character)
+        || CATEGORY.get(character) == GeneralCategory::Format
 }
 
 fn check_controls(field: &'static str, typed: &str) -> Result<(), Refusal> {
@@ -121,6 +140,24 @@ mod tests {
         for blank in ["", " ", "\n\t", "\u{3000}"] {
             let refusal = CommentContent::parse(blank.to_owned()).unwrap_err();
             assert_eq!(refusal.message, "content must have 1 to 10000 characters and not be blank");
+        }
+    }
+
+    #[test]
+    fn format_characters_alone_are_no_text() {
+        for invisible in
+            ["\u{200b}", "\u{202e} \u{2069}", "\u{ad}\n\u{feff}", "\u{e0041}", "\u{3164}", "\u{2800}\u{fe0f}"]
+        {
+            let refusal = Title::parse(invisible.to_owned()).unwrap_err();
+            assert_eq!(
+                refusal.message, "title must have 1 to 200 characters and not be blank",
+                "{invisible:?}"
+            );
+            assert!(PostContent::parse(invisible.to_owned()).is_err(), "{invisible:?}");
+            assert!(CommentContent::parse(invisible.to_owned()).is_err(), "{invisible:?}");
+        }
+        for visible in ["\u{200b}a", "\u{1f468}\u{200d}\u{1f469}", "می\u{200c}خواهم"] {
+            assert!(Title::parse(visible.to_owned()).is_ok(), "{visible:?}");
         }
     }
 

@@ -69,7 +69,7 @@ function Account() {
   return (
     <div className="account">
       <Link className="button" href="/write">Write</Link>
-      <Link className="account-name" href={`/users/${id}`}>{username}</Link>
+      <Link className="account-name" href={`/users/${id}`}><bdi>{username}</bdi></Link>
       <button type="button" className="quiet" onClick={endSession}>Sign out</button>
     </div>
   );

@@ -2,10 +2,13 @@ import { useEffect } from "react";
 
 const SITE = "Onehop";
 
+/** A title has no element that could isolate them, and one of them would reverse what follows. The server leaves them out, too. */
+const BIDIRECTIONAL_CONTROLS = /\p{Bidi_Control}/gu;
+
 /** Names the page in the browser's title, and describes it. */
 export function usePageTitle(title: string | null, description?: string): void {
   useEffect(() => {
-    document.title = title === null ? SITE : `${title} · ${SITE}`;
+    document.title = title === null ? SITE : `${title.replace(BIDIRECTIONAL_CONTROLS, "")} · ${SITE}`;
   }, [title]);
   useEffect(() => {
     if (description !== undefined) {

@@ -1,5 +1,6 @@
 import { useQuery } from "urql";
 import { Link } from "wouter";
+import { useOnReconnect } from "../api/connection.js";
 import { useSession } from "../api/session.js";
 import { usePageTitle } from "../app/page-title.js";
 import { NotFoundPage } from "../not-found/NotFoundPage.js";
@@ -23,24 +24,28 @@ export default function ProfilePage({ params: { id = "" } }: { params: Readonly<
     variables: { id, first: PAGE_POSTS },
     requestPolicy: "cache-and-network",
   });
+  const refresh = (): void => {
+    readAgain({ requestPolicy: "network-only" });
+  };
+  useOnReconnect(refresh);
   const isMe = useSession()?.user.id === id;
   const [pages, showMore] = useShownPages(`posts of ${id}`);
   const user = data?.user;
   usePageTitle(user?.username ?? null, user == null ? undefined : `What ${user.username} wrote.`);
   if (user == null) {
     if (error?.networkError !== undefined) {
-      return <Failure error={error} onRetry={() => { readAgain({ requestPolicy: "network-only" }); }} />;
+      return <Failure error={error} onRetry={refresh} />;
     }
     return data === undefined && error === undefined ? <SkeletonCards cards={4} /> : <NotFoundPage what="user" />;
   }
   return (
     <>
       <header className="profile">
-        <h1>{user.username}</h1>
+        <h1 dir="auto">{user.username}</h1>
         {isMe && <Rename userId={id} />}
       </header>
       {user.posts.nodes.length === 0 ? (
-        <Notice title={isMe ? "You have not written anything yet" : `${user.username} has not written anything yet`}>
+        <Notice title={isMe ? "You have not written anything yet" : <><bdi>{user.username}</bdi> has not written anything yet</>}>
           {isMe && <Link className="button" href="/write">Write a post</Link>}
         </Notice>
       ) : (

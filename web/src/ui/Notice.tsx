@@ -3,7 +3,7 @@ import "./notice.css";
 
 /** Says what is there in place of what was looked for: nothing yet, nothing any more, or a failure. */
 export function Notice({ title, heading: Heading = "h2", kind = "plain", children }: {
-  title: string;
+  title: ReactNode;
   /** `h1` where the notice is the whole page. */
   heading?: "h1" | "h2";
   kind?: "plain" | "failure";
