@@ -6,7 +6,7 @@ import { CredentialsForm } from "./CredentialsForm.js";
 import { nextPath } from "./next-path.js";
 import "./account.css";
 
-/** Signs in, or up, and goes on to where one was going. */
+/** Signs in, or up, and goes on to where one was going, with what one was doing there. */
 export default function SignInPage() {
   const [isNew, setIsNew] = useState(false);
   const [search] = useSearchParams();
@@ -16,11 +16,10 @@ export default function SignInPage() {
   return (
     <section className="account-page">
       <h1>{isNew ? "Sign up" : "Sign in"}</h1>
-      {session?.accessToken != null && <p>You are signed in as {session.user.username}.</p>}
+      {session?.accessToken != null && <p>You are signed in as <bdi>{session.user.username}</bdi>.</p>}
       <CredentialsForm
-        key={String(isNew)}
         isNew={isNew}
-        onDone={() => { navigate(nextPath(search.get("next")), { replace: true }); }}
+        onDone={() => { navigate(nextPath(search.get("next")), { replace: true, state: history.state as unknown }); }}
       />
       <p>
         {isNew ? "You have an account?" : "You are new here?"}{" "}

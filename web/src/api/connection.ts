@@ -52,6 +52,11 @@ function useOn(happening: "again" | "end", call: (event: Event) => void): void {
   }, [happening]);
 }
 
+// A short break leaves the live connection as it is, but what was asked meanwhile has failed.
+addEventListener("online", () => {
+  happenings.dispatchEvent(new Event("again"));
+});
+
 function set(lost: boolean): void {
   if (isLost !== lost) {
     isLost = lost;

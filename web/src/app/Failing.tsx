@@ -1,7 +1,8 @@
 import { Component, type ReactNode } from "react";
+import { useOnReconnect } from "../api/connection.js";
 import { Notice } from "../ui/Notice.js";
 
-/** Stands for a page whose code fails, or did not arrive. */
+/** Error boundary of a page: stands for one whose code fails, or did not arrive. It loads again when the connection is back. */
 export class Failing extends Component<{ children: ReactNode }, { hasFailed: boolean }> {
   override state = { hasFailed: false };
 
@@ -16,10 +17,20 @@ export class Failing extends Component<{ children: ReactNode }, { hasFailed: boo
     return (
       <Notice title="This page could not be shown" kind="failure">
         <p>Either the server is out of reach, or something is wrong with the page itself.</p>
-        <button type="button" className="button" onClick={() => { location.reload(); }}>
+        <button type="button" className="button" onClick={reload}>
           Load it again
         </button>
+        <ReloadOnReconnect />
       </Notice>
     );
   }
+}
+
+function ReloadOnReconnect(): ReactNode {
+  useOnReconnect(reload);
+  return null;
+}
+
+function reload(): void {
+  location.reload();
 }

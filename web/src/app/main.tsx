@@ -1,5 +1,6 @@
 import "./tokens.css";
 import "./base.css";
+import "./print.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./App.js";

@@ -1,4 +1,4 @@
-import { useId } from "react";
+import { useId, useState } from "react";
 import { formatRequestCharge } from "../api/request-charge.js";
 
 export interface LastRequest {
@@ -17,6 +17,7 @@ export interface AccessTokenBarProps {
 /** Above the editor: whose requests these are, and what the last one was charged. */
 export function AccessTokenBar({ accessToken, issuedToken, lastRequest, onChange }: AccessTokenBarProps) {
   const inputId = useId();
+  const [isShown, setIsShown] = useState(false);
   return (
     <header className="bar">
       <a className="bar-brand" href="/">
@@ -26,14 +27,21 @@ export function AccessTokenBar({ accessToken, issuedToken, lastRequest, onChange
         <label htmlFor={inputId}>Access token</label>
         <input
           id={inputId}
-          type="text"
+          type={isShown ? "text" : "password"}
           value={accessToken ?? ""}
           placeholder="none: sign up or in with C1"
           title="Sent as Authorization: Bearer. The headers editor goes before it. Forgotten with this tab."
           autoComplete="off"
+          data-1p-ignore
+          data-lpignore="true"
           spellCheck={false}
           onChange={(event) => { onChange(event.target.value); }}
         />
+        {accessToken !== null && (
+          <button type="button" aria-pressed={isShown} aria-controls={inputId} onClick={() => { setIsShown(!isShown); }}>
+            Show
+          </button>
+        )}
         {issuedToken !== null && (
           <button type="button" className="bar-primary" onClick={() => { onChange(issuedToken); }}>
             Use the new token

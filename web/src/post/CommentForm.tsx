@@ -1,3 +1,4 @@
+import { useRef } from "react";
 import { useMutation } from "urql";
 import { Link, useLocation } from "wouter";
 import { codeOf, messageOf } from "../api/errors.js";
@@ -14,6 +15,7 @@ export function CommentForm({ postId }: { postId: string }) {
   const { draft, change, forget } = useDraft(session?.user.id ?? null, `comment on ${postId}`, { content: "" });
   const [{ fetching, error }, createComment] = useMutation(CreateCommentDocument);
   const [pathname] = useLocation();
+  const form = useRef<HTMLFormElement>(null);
   const { content } = draft.fields;
   if (session === null) {
     return (
@@ -22,16 +24,18 @@ export function CommentForm({ postId }: { postId: string }) {
       </p>
     );
   }
-  const isEmpty = content.trim() === "";
-  const canSend = !isEmpty && !fetching && lengthOf(content) <= COMMENT_CHARS_MAX;
+  const fits = content.trim() !== "" && lengthOf(content) <= COMMENT_CHARS_MAX;
   return (
     <form
+      ref={form}
       className="comment-form"
       onSubmit={(event) => {
         event.preventDefault();
-        if (canSend) {
+        if (fits && !fetching) {
           void createComment({ input: { postId, content, idempotencyKey: draft.idempotencyKey } }).then((result) => {
             if (result.error === undefined) {
+              // The button is disabled now, and would lose the focus to the page.
+              form.current?.querySelector("textarea")?.focus();
               forget();
             }
           });
@@ -47,7 +51,7 @@ export function CommentForm({ postId }: { postId: string }) {
         hint="Markdown, without HTML."
         onText={(text) => { change({ content: text }); }}
       />
-      <button type="submit" className="button" disabled={!canSend}>
+      <button type="submit" className="button" disabled={!fits}>
         {fetching ? "Sending…" : "Comment"}
       </button>
     </form>

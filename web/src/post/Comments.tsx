@@ -14,12 +14,15 @@ import { COMMENTS_OF_PAGE } from "./comment-limits.js";
 import { CommentForm } from "./CommentForm.js";
 import { CommentsDocument, DeleteCommentDocument, type CommentItemFragment } from "./comments.generated.js";
 
+/** The heading, which has the focus after a comment was deleted. */
+const TITLE_ID = "comments-title";
+
 /** A post's comments, oldest first, and the place to write one. */
 export function Comments({ post }: { post: { id: string; commentCount: number; author: { id: string } } }) {
   const [pages, showMore] = useShownPages(`comments of ${post.id}`);
   return (
-    <section className="comments" aria-labelledby="comments-title">
-      <h2 id="comments-title" aria-live="polite">
+    <section className="comments" aria-labelledby={TITLE_ID}>
+      <h2 id={TITLE_ID} tabIndex={-1} aria-live="polite">
         {post.commentCount === 0 ? "No comments yet" : counted(post.commentCount, "comment")}
       </h2>
       <ol className="comment-list">
@@ -84,7 +87,7 @@ function Comment({ comment: { id, content, creationDate, author }, postAuthorId 
   return (
     <article className="comment">
       <p className="comment-meta">
-        <Link href={`/users/${author.id}`}>{author.username}</Link>
+        <Link href={`/users/${author.id}`}><bdi>{author.username}</bdi></Link>
         <span aria-hidden="true"> · </span>
         <When date={creationDate} />
       </p>
@@ -95,7 +98,13 @@ function Comment({ comment: { id, content, creationDate, author }, postAuthorId 
           question="Delete this comment?"
           className="quiet"
           isBusy={fetching}
-          onConfirm={() => void deleteComment({ input: { commentId: id } })}
+          onConfirm={() => {
+            void deleteComment({ input: { commentId: id } }).then((result) => {
+              if (result.error === undefined) {
+                document.getElementById(TITLE_ID)?.focus();
+              }
+            });
+          }}
         />
       )}
       {error !== undefined && <p role="alert" className="field-error">{messageOf(error)}</p>}

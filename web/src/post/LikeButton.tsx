@@ -1,11 +1,18 @@
+import { useEffect, useEffectEvent } from "react";
 import { useMutation } from "urql";
 import { useLocation } from "wouter";
+import { useHistoryState } from "wouter/use-browser-location";
 import { codeOf, messageOf } from "../api/errors.js";
 import { useSession } from "../api/session.js";
 import { counted } from "../ui/count.js";
 import { LikePostDocument, UnlikePostDocument } from "./like.generated.js";
 
-/** Likes at once, and takes it back if the server refuses. */
+/** State of the history entry: the post to like once its reader has signed in. A link cannot set it. */
+interface LikeIntent {
+  like?: string;
+}
+
+/** Likes at once, and takes it back if the server refuses. A like that led to signing in is given afterwards. */
 export function LikeButton({ post }: { post: { id: string; likeCount: number; viewerHasLiked: boolean } }) {
   const session = useSession();
   const [liking, like] = useMutation(LikePostDocument);
@@ -13,9 +20,25 @@ export function LikeButton({ post }: { post: { id: string; likeCount: number; vi
   const [pathname, navigate] = useLocation();
   const error = liking.error ?? unliking.error;
   const isBusy = liking.fetching || unliking.fetching;
+  const intent = useHistoryState<LikeIntent | null>();
+  const isIntended = session !== null && intent?.like === post.id;
+  const likeAsIntended = useEffectEvent(() => {
+    if ((history.state as LikeIntent | null)?.like !== post.id) {
+      return;
+    }
+    navigate(pathname, { replace: true, state: null });
+    if (!post.viewerHasLiked) {
+      void like({ input: { postId: post.id } });
+    }
+  });
+  useEffect(() => {
+    if (isIntended) {
+      likeAsIntended();
+    }
+  }, [isIntended]);
   const toggle = (): void => {
     if (session === null) {
-      navigate(`/signin?next=${encodeURIComponent(pathname)}`);
+      navigate(`/signin?next=${encodeURIComponent(pathname)}`, { state: { like: post.id } satisfies LikeIntent });
     } else if (!isBusy) {
       const input = { postId: post.id };
       void (post.viewerHasLiked ? unlike({ input }) : like({ input }));

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 
-/** A button that asks before it does what cannot be undone. */
+/** A button that asks before it does what cannot be undone. Escape keeps what is there, and the focus returns to the button. */
 export function Confirm({ label, question, isBusy, onConfirm, className = "button button-plain" }: {
   label: string;
   question: string;
@@ -9,26 +9,40 @@ export function Confirm({ label, question, isBusy, onConfirm, className = "butto
   className?: string;
 }) {
   const [isAsking, setIsAsking] = useState(false);
-  const no = useRef<HTMLButtonElement>(null);
+  const ask = useRef<HTMLButtonElement>(null);
+  const keep = useRef<HTMLButtonElement>(null);
+  const hasAsked = useRef(false);
   useEffect(() => {
     if (isAsking) {
-      no.current?.focus();
+      hasAsked.current = true;
+      keep.current?.focus();
+    } else if (hasAsked.current) {
+      ask.current?.focus();
     }
   }, [isAsking]);
   if (!isAsking) {
     return (
-      <button type="button" className={className} disabled={isBusy} onClick={() => { setIsAsking(true); }}>
+      <button ref={ask} type="button" className={className} aria-disabled={isBusy} onClick={() => { setIsAsking(!isBusy); }}>
         {label}
       </button>
     );
   }
   return (
-    <span className="confirm" role="group" aria-label={question}>
+    <span
+      className="confirm"
+      role="group"
+      aria-label={question}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") {
+          setIsAsking(false);
+        }
+      }}
+    >
       <span>{question}</span>
       <button type="button" className="button button-danger" onClick={() => { setIsAsking(false); onConfirm(); }}>
         {label}
       </button>
-      <button ref={no} type="button" className="button button-plain" onClick={() => { setIsAsking(false); }}>
+      <button ref={keep} type="button" className="button button-plain" onClick={() => { setIsAsking(false); }}>
         Keep
       </button>
     </span>

@@ -65,6 +65,10 @@ describe("the playground", () => {
     const { accessToken } = signUp.data?.createUser as { accessToken: string };
     await page.getByRole("button", { name: "Use the new token" }).click();
     expect(await page.getByLabel("Access token").inputValue()).toBe(accessToken);
+    expect(await page.getByLabel("Access token").getAttribute("type")).toBe("password");
+    await page.getByRole("button", { name: "Show" }).click();
+    expect(await page.getByLabel("Access token").getAttribute("type")).toBe("text");
+    await page.getByRole("button", { name: "Show" }).click();
 
     await openExample("C2");
     const written = await execute("C2CreatePost", { chosen: true });

@@ -59,6 +59,38 @@ describe("two browsers", () => {
   });
 });
 
+test("new posts are announced within the window, also below the top", async () => {
+  const { page, conduct } = await openLive(browsers[0], "/");
+  const somebody = await author();
+  await somebody.post("Announced");
+  const news = page.getByRole("button", { name: /new post/ });
+  await news.waitFor();
+  const title = page.locator(".post-card").first();
+  const [pill, card] = [await news.boundingBox(), await title.boundingBox()];
+  expect((pill?.y ?? 0) + (pill?.height ?? 0)).toBeLessThanOrEqual((card?.y ?? 0) + 1);
+  await page.evaluate(() => { scrollTo(0, 1_500); });
+  await page.waitForFunction(() => scrollY > 1_000);
+  expect((await news.boundingBox())?.y).toBeGreaterThanOrEqual(0);
+  expect(conduct.errors).toEqual([]);
+  await page.context().close();
+});
+
+test("a page that is opened offline is shown when the connection is back", async () => {
+  const postId = await (await author()).post("Opened offline");
+  const { page } = await openLive(browsers[0], "/");
+  for (const [path, name] of [[`/posts/${postId}`, "Opened offline"], ["/compare", /./]] as const) {
+    await page.context().setOffline(true);
+    await page.getByText("No connection.").waitFor();
+    await page.evaluate((to) => { history.pushState(null, "", to); }, path);
+    await page.locator(".notice-failure").first().waitFor();
+    await page.context().setOffline(false);
+    await page.getByText("No connection.").waitFor({ state: "detached" });
+    await page.getByRole("heading", { level: 1, name }).waitFor();
+    await page.locator(".notice-failure").waitFor({ state: "detached" });
+  }
+  await page.context().close();
+});
+
 const binary = process.env.ONEHOP_BIN ?? "";
 
 describe.skipIf(binary === "")("a server that is started again", () => {

@@ -2,6 +2,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { baseUrl, launchBrowser, openPage, type Conduct } from "./browser.js";
+import { author } from "./people.js";
 
 const FEED_POSTS_MAX = 100;
 
@@ -90,7 +91,39 @@ describe("a reader", () => {
   });
 });
 
+test("a title with controls of direction reverses nothing beside it", async () => {
+  const somebody = await author();
+  const postId = await somebody.post("Pay \u202Elave\u2066", "Text.");
+  await open(`/posts/${postId}`);
+  await page.getByRole("heading", { level: 1, name: /^Pay/ }).waitFor();
+  await page.waitForFunction(() => document.title === "Pay lave · Onehop");
+  const html = await (await fetch(`${baseUrl}/posts/${postId}`)).text();
+  expect(html).toContain("<title>Pay lave · Onehop</title>");
+  await page.getByRole("link", { name: somebody.username }).click();
+  await page.locator(".post-card h2 bdi").waitFor();
+});
+
+test("a printed post is the post, its comments, and nothing to click", async () => {
+  const somebody = await author();
+  const postId = await somebody.post("On paper", "With a [link](https://example.com/).");
+  await somebody.comment(postId, "Printed, too.");
+  await open(`/posts/${postId}`);
+  await page.locator(".comment").waitFor();
+  await page.emulateMedia({ media: "print" });
+  expect(await page.locator("button:visible, textarea:visible, nav:visible, .cost:visible").count()).toBe(0);
+  expect(await page.locator("h1:visible, .post .markdown:visible, .comment:visible").count()).toBe(3);
+  const after = await page.locator(".post .markdown a").evaluate((link) => getComputedStyle(link, "::after").content);
+  expect(after).toContain("https://example.com/");
+});
+
 describe("what previews a link", () => {
+  test("finds a description without the marks of Markdown", async () => {
+    const postId = await (await author()).post("Marked", "# A *heading*\n\nSee [this](https://example.com).");
+    ({ page, conduct } = await openPage(browser, `/posts/${postId}`));
+    const html = await (await fetch(`${baseUrl}/posts/${postId}`)).text();
+    expect(html).toContain('<meta property="og:description" content="A heading See this." />');
+  });
+
   test("finds title and description of a post", async () => {
     await open("/");
     const path = await page.locator(".post-card h2 a").first().getAttribute("href");

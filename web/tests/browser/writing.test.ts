@@ -144,6 +144,76 @@ describe("somebody with an account", () => {
     await page.locator(".comment").filter({ hasText: "Typed before the token expired." }).waitFor();
   });
 
+  test("gives the like that led to signing in, once", async () => {
+    const postId = await (await author()).post("Liked by a stranger");
+    await open(`/posts/${postId}`);
+    await page.getByRole("button", { name: "Like" }).click();
+    await page.getByRole("button", { name: "Sign up" }).click();
+    await page.getByLabel("Username").fill(freshName());
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByRole("button", { name: "Sign up", exact: true }).click();
+    await page.getByRole("button", { name: "Liked", pressed: true }).waitFor();
+    await page.getByText("1 like", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Liked" }).click();
+    await page.getByText("0 likes", { exact: true }).waitFor();
+    await page.reload();
+    await page.getByRole("button", { name: "Like", pressed: false }).waitFor();
+    await page.getByText("0 likes", { exact: true }).waitFor();
+  });
+
+  test("keeps what was typed between signing in and signing up", async () => {
+    await open("/signin");
+    await page.getByLabel("Username").fill("typed.once");
+    await page.getByRole("button", { name: "Sign up" }).click();
+    expect(await page.getByLabel("Username").inputValue()).toBe("typed.once");
+  });
+
+  test("has drafts that the next user of the browser does not see", async () => {
+    await open("/");
+    const username = await signUp(page);
+    await page.getByRole("link", { name: "Write" }).click();
+    await page.getByLabel("Text").fill("A secret diary.");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await signUp(page);
+    await page.getByRole("link", { name: "Write" }).click();
+    await page.getByLabel("Text").waitFor();
+    expect(await page.getByLabel("Text").inputValue()).toBe("");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("link", { name: "Sign in" }).first().click();
+    await page.getByLabel("Username").fill(username);
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.getByRole("link", { name: "Write" }).click();
+    await page.getByLabel("Text").waitFor();
+    expect(await page.getByLabel("Text").inputValue()).toBe("A secret diary.");
+  });
+
+  test("keeps the focus where she is after a comment, a question and a deletion", async () => {
+    const postId = await (await author()).post("By keyboard alone");
+    await open(`/posts/${postId}`);
+    await signUp(page);
+    const focused = (): Promise<string> =>
+      page.evaluate(() => {
+        const element = document.activeElement;
+        return element instanceof HTMLTextAreaElement ? "textarea" : (element?.textContent ?? "");
+      });
+    await page.getByLabel("Your comment").fill("Said by keyboard.");
+    await page.getByRole("button", { name: "Comment", exact: true }).press("Enter");
+    const comment = page.locator(".comment").filter({ hasText: "Said by keyboard." });
+    await comment.waitFor();
+    await expect.poll(focused).toBe("textarea");
+    await comment.getByRole("button", { name: "Delete" }).press("Enter");
+    await comment.getByRole("group").waitFor();
+    expect(await focused()).toBe("Keep");
+    await page.keyboard.press("Escape");
+    await comment.getByRole("group").waitFor({ state: "detached" });
+    expect(await focused()).toBe("Delete");
+    await page.keyboard.press("Enter");
+    await comment.getByRole("group").getByRole("button", { name: "Delete" }).press("Enter");
+    await comment.waitFor({ state: "detached" });
+    await expect.poll(focused).toBe("No comments yet");
+  });
+
   test("signs out, and in again, in every tab", async () => {
     await open("/");
     const username = await signUp(page);

@@ -129,9 +129,9 @@ impl<'a> Draft<'a> {
             PostChange::Edit { .. } | PostChange::Delete if !is_author => {
                 Some(Refusal::forbidden("only its author may change or delete a post"))
             }
-            PostChange::DeleteComment { comment, .. } if !is_author && comment.user_id != intent.user => Some(
-                Refusal::forbidden("only its author and the author of its post may delete a comment"),
-            ),
+            PostChange::DeleteComment { comment, .. } if !is_author && comment.user_id != intent.user => {
+                Some(Refusal::forbidden("only its author and the author of its post may delete a comment"))
+            }
             _ => None,
         }
     }
