@@ -1,23 +1,55 @@
 import { useEffect, useRef } from "react";
 import { endSession, useSession } from "../api/session.js";
+import { needSignIn, useSignInNeed } from "../api/sign-in-need.js";
 import { CredentialsForm } from "./CredentialsForm.js";
 import "./account.css";
 
-/** Asks whoever's token has expired to sign in again, over the page, so that what was typed stays where it is. */
-export function SignInAgain() {
+/** The session of a user whose token the server has refused; null while it is good, and where there is none. */
+function useEndedSession() {
   const session = useSession();
+  return session !== null && session.accessToken === null ? session : null;
+}
+
+/** Says that the session has ended, beside the page: reading goes on without it. */
+export function SessionEnded() {
+  const session = useEndedSession();
+  return (
+    <div className="session-ended" role="status">
+      {session !== null && (
+        <p>
+          Your session has ended.{" "}
+          <button type="button" className="link" onClick={() => { needSignIn(true); }}>Sign in again</button>{" "}
+          <button type="button" className="link" onClick={endSession}>Go on without an account</button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Dialog over the page for a user whose session has ended and who needs it now, so that what was typed stays where it is. */
+export function SignInAgain() {
+  const session = useEndedSession();
+  const isNeeded = useSignInNeed();
   const dialog = useRef<HTMLDialogElement>(null);
-  const isExpired = session !== null && session.accessToken === null;
+  const isOpen = session !== null && isNeeded;
+  const hasEnded = session !== null;
   useEffect(() => {
-    if (isExpired) {
-      dialog.current?.showModal();
+    if (!hasEnded) {
+      needSignIn(false);
     }
-  }, [isExpired]);
-  if (!isExpired) {
+  }, [hasEnded]);
+  useEffect(() => {
+    if (isOpen) {
+      dialog.current?.showModal();
+      // The username cannot be changed, so there is nothing to type before the password.
+      dialog.current?.querySelector<HTMLInputElement>("input[type=password]")?.focus();
+    }
+  }, [isOpen]);
+  if (!isOpen) {
     return null;
   }
   return (
-    <dialog ref={dialog} className="sign-in-again" aria-labelledby="sign-in-again-title" onCancel={endSession}>
+    <dialog ref={dialog} className="sign-in-again" aria-labelledby="sign-in-again-title" onCancel={() => { needSignIn(false); }}>
       <h2 id="sign-in-again-title">Sign in again</h2>
       <p>Your session has ended. What you typed is still there.</p>
       <CredentialsForm isNew={false} username={session.user.username} />

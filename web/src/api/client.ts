@@ -15,9 +15,11 @@ import { createClient as createLiveClient } from "graphql-ws";
 import { enterCharge } from "../charges/ledger.js";
 import { cache } from "./cache.js";
 import { connectionLost, connectionMade, subscriptionEnded } from "./connection.js";
+import { codeOf } from "./errors.js";
 import { forgetPosition, lastPosition, rememberPosition } from "./position.js";
 import { authorization, ENDPOINT } from "./request.js";
 import { accessToken, expireSession } from "./session.js";
+import { needSignIn } from "./sign-in-need.js";
 
 /** The longest wait between two attempts at the live connection, in milliseconds. */
 const RETRY_MS_MAX = 10_000;
@@ -52,10 +54,13 @@ export function createClient(): Client {
       cache(),
       mapExchange({
         onOperation: withExtensions,
-        onResult({ operation, extensions }) {
+        onResult({ operation, extensions, error }) {
           enterCharge(nameOf(operation), extensions);
           if (operation.kind === "mutation") {
             rememberPosition(extensions);
+            if (codeOf(error) === "UNAUTHENTICATED") {
+              needSignIn(true);
+            }
           } else if (extensions?.reached === true) {
             forgetPosition(String(operation.extensions?.position));
           }

@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { Link, useLocation } from "wouter";
+import { SessionEnded } from "../account/SignInAgain.js";
 import { useIsOffline } from "../api/connection.js";
 import { endSession, useSession } from "../api/session.js";
 import { CostLine } from "../charges/CostLine.js";
@@ -34,6 +35,7 @@ export function Layout({ children }: { children: ReactNode }) {
       <div className="offline" role="status">
         {isOffline && <p>No connection. What you see may be older than it looks; it will catch up by itself.</p>}
       </div>
+      <SessionEnded />
       <main id="page" className="page" tabIndex={-1}>{children}</main>
       <CostLine />
     </>

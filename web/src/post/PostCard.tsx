@@ -10,7 +10,7 @@ export function PostCard({ post, hasAuthor = true }: { post: PostCardFragment; h
   const path = `/posts/${post.id}`;
   return (
     <article className="post-card">
-      <h2>
+      <h2 dir="auto">
         <Link href={path} onPointerEnter={() => { preloadRoute(path); }} onFocus={() => { preloadRoute(path); }}>
           <bdi>{post.title}</bdi>
         </Link>

@@ -144,6 +144,33 @@ describe("somebody with an account", () => {
     await page.locator(".comment").filter({ hasText: "Typed before the token expired." }).waitFor();
   });
 
+  test("goes on reading when the token has expired, and signs in again on demand", async () => {
+    await author().then((somebody) => somebody.post("Still to be read"));
+    await open("/", { expectedStatuses: [401] });
+    const username = await signUp(page);
+    await page.evaluate(() => {
+      const session = JSON.parse(localStorage.getItem("onehop:session") ?? "{}") as object;
+      localStorage.setItem("onehop:session", JSON.stringify({ ...session, accessToken: "expired" }));
+    });
+    await page.reload();
+    await page.getByText("Your session has ended.").waitFor();
+    await page.locator(".post-card").first().waitFor();
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    await page.getByRole("link", { name: "Still to be read" }).first().click();
+    await page.getByRole("heading", { level: 1, name: "Still to be read" }).waitFor();
+    await page.getByRole("button", { name: "Sign in again" }).click();
+    await page.getByRole("dialog", { name: "Sign in again" }).waitFor();
+    expect(await page.evaluate(() => (document.activeElement as HTMLInputElement).type)).toBe("password");
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Like" }).click();
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.getByText("Your session has ended.").waitFor({ state: "detached" });
+    await page.getByRole("link", { name: username, exact: true }).waitFor();
+  });
+
   test("gives the like that led to signing in, once", async () => {
     const postId = await (await author()).post("Liked by a stranger");
     await open(`/posts/${postId}`);
