@@ -1,5 +1,6 @@
 import { useMutation, useQuery } from "urql";
 import { Link, useLocation } from "wouter";
+import { codeOf } from "../api/errors.js";
 import { useSession } from "../api/session.js";
 import { usePageTitle } from "../app/page-title.js";
 import { NotFoundPage } from "../not-found/NotFoundPage.js";
@@ -7,18 +8,30 @@ import { useDraft } from "../ui/draft.js";
 import { Failure } from "../ui/Failure.js";
 import { Notice } from "../ui/Notice.js";
 import { SkeletonLines } from "../ui/Skeleton.js";
+import { Conflicts } from "./Conflicts.js";
+import { changesOf, editOf, keptMine, merged, takenSaved, type EditDraft } from "./merge.js";
 import { PostForm } from "./PostForm.js";
-import { PostToEditDocument, UpdatePostDocument } from "./write.generated.js";
+import { PostToEditDocument, UpdatePostDocument, type PostToEditQuery } from "./write.generated.js";
 
-/** Changes a post of one's own. */
+type PostToEdit = NonNullable<PostToEditQuery["post"]>;
+
+/** Changes a post of one's own. What was changed elsewhere meanwhile is shown, and never overwritten unseen. */
 export default function EditPage({ params: { id = "" } }: { params: Readonly<Record<string, string | undefined>> }) {
   usePageTitle("Edit");
   const session = useSession();
-  const [{ data, error }, readAgain] = useQuery({ query: PostToEditDocument, variables: { id } });
+  // What the cache has may be older than what the server has, and would be overwritten.
+  const [{ data, error }, execute] = useQuery({
+    query: PostToEditDocument,
+    variables: { id },
+    requestPolicy: "cache-and-network",
+  });
+  const readAgain = (): void => {
+    execute({ requestPolicy: "network-only" });
+  };
   const post = data?.post;
   if (post != null) {
     return post.author.id === session?.user.id ? (
-      <Edit post={post} userId={session.user.id} />
+      <Edit post={post} userId={session.user.id} readAgain={readAgain} />
     ) : (
       <Notice heading="h1" title="This post is somebody else’s">
         <Link className="button" href={`/posts/${id}`}>Read it</Link>
@@ -26,35 +39,55 @@ export default function EditPage({ params: { id = "" } }: { params: Readonly<Rec
     );
   }
   if (error?.networkError !== undefined) {
-    return <Failure error={error} onRetry={() => { readAgain({ requestPolicy: "network-only" }); }} />;
+    return <Failure error={error} onRetry={readAgain} />;
   }
   return data === undefined && error === undefined ? <SkeletonLines lines={10} /> : <NotFoundPage what="post" />;
 }
 
-function Edit({ post: { id, title, content }, userId }: {
-  post: { id: string; title: string; content: string };
-  userId: string;
-}) {
-  const { draft, change, forget, isKept } = useDraft(userId, `edit of ${id}`, { title, content });
+function Edit({ post, userId, readAgain }: { post: PostToEdit; userId: string; readAgain: () => void }) {
+  const { id } = post;
+  const { draft, change, forget, isKept } = useDraft(userId, `edit of ${id}`, editOf(post));
   const [{ fetching, error }, updatePost] = useMutation(UpdatePostDocument);
   const [, navigate] = useLocation();
+  const edit = isKept ? draft.fields : editOf(post);
+  const merge = merged(edit, post);
+  const changeEdit = (fields: Partial<EditDraft>): void => {
+    change({ ...edit, ...fields });
+  };
+  const leave = (): void => {
+    forget();
+    navigate(`/posts/${id}`);
+  };
+  const save = async (): Promise<void> => {
+    const changes = changesOf(merge.texts, post);
+    if (Object.keys(changes).length === 0) {
+      leave();
+      return;
+    }
+    const result = await updatePost({ input: { postId: id, ...changes } });
+    if (result.data !== undefined) {
+      leave();
+    } else if (codeOf(result.error) === "CONFLICT") {
+      readAgain();
+    }
+  };
   return (
     <>
       <h1>Edit</h1>
+      <Conflicts
+        merge={merge}
+        saved={post}
+        onKeep={(field) => { changeEdit(keptMine(field, post)); }}
+        onTake={(field) => { changeEdit(takenSaved(field, post)); }}
+      />
       <PostForm
-        {...draft.fields}
+        {...merge.texts}
         error={error}
         isSending={fetching}
+        isBlocked={merge.conflicts.length > 0}
         label="Save"
-        onChange={change}
-        onSend={() => {
-          void updatePost({ input: { postId: id, ...draft.fields } }).then((result) => {
-            if (result.data !== undefined) {
-              forget();
-              navigate(`/posts/${id}`);
-            }
-          });
-        }}
+        onChange={changeEdit}
+        onSend={() => void save()}
       >
         <Link className="button button-plain" href={`/posts/${id}`}>Back to the post</Link>
         {isKept && (

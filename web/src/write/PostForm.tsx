@@ -9,18 +9,20 @@ const TITLE_CHARS_MAX = 200;
 const CONTENT_CHARS_MAX = 100_000;
 
 /** A post's title and text, as they are typed. */
-export function PostForm({ title, content, error, isSending, label, onChange, onSend, children }: {
+export function PostForm({ title, content, error, isSending, label, isBlocked = false, onChange, onSend, children }: {
   title: string;
   content: string;
   error: CombinedError | undefined;
   isSending: boolean;
   label: string;
+  /** Whether the writer has to decide something before this can be sent. */
+  isBlocked?: boolean;
   onChange: (fields: { title?: string; content?: string }) => void;
   onSend: () => void;
   children?: ReactNode;
 }) {
   const fits = lengthOf(title) <= TITLE_CHARS_MAX && lengthOf(content) <= CONTENT_CHARS_MAX;
-  const canSend = fits && title.trim() !== "" && content.trim() !== "" && !isSending;
+  const canSend = fits && title.trim() !== "" && content.trim() !== "" && !isSending && !isBlocked;
   const field = fieldOf(error);
   const errorAt = (name: string) => (error !== undefined && field === name ? messageOf(error) : undefined);
   return (

@@ -57,6 +57,38 @@ describe("somebody with an account", () => {
     expect(await page.locator(".post-card h2").filter({ hasText: "Edited" }).count()).toBe(0);
   });
 
+  test("sees what was changed elsewhere while she edits, and chooses", async () => {
+    await open("/");
+    await signUp(page);
+    await page.getByRole("link", { name: "Write" }).click();
+    await page.getByLabel("Title").fill("Edited in two tabs");
+    await page.getByLabel("Text").fill("The first text.");
+    await page.getByRole("button", { name: "Publish" }).click();
+    await page.getByRole("link", { name: "Edit" }).click();
+    await page.getByLabel("Text").fill("Typed here.");
+
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await other.getByRole("button", { name: "Discard changes" }).click();
+    await other.getByLabel("Title").fill("Renamed elsewhere");
+    await other.getByLabel("Text").fill("Written elsewhere.");
+    await other.getByRole("button", { name: "Save" }).click();
+    await other.getByRole("heading", { level: 1, name: "Renamed elsewhere" }).waitFor();
+    await other.close();
+
+    await page.getByLabel("Text").fill("Typed here, on and on.");
+    await page.reload();
+    await page.getByRole("heading", { name: "The text was changed elsewhere" }).waitFor();
+    expect(await page.locator(".edit-saved").innerText()).toBe("Written elsewhere.");
+    expect(await page.getByLabel("Text", { exact: true }).inputValue()).toBe("Typed here, on and on.");
+    expect(await page.getByLabel("Title", { exact: true }).inputValue()).toBe("Renamed elsewhere");
+    expect(await page.getByRole("button", { name: "Save", exact: true }).isDisabled()).toBe(true);
+    await page.getByRole("button", { name: "Keep what I typed" }).click();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("heading", { level: 1, name: "Renamed elsewhere" }).waitFor();
+    await page.locator(".post .markdown").filter({ hasText: "Typed here, on and on." }).waitFor();
+  });
+
   test("likes, comments and deletes the comment, and pages through many comments", async () => {
     const somebody = await author();
     const postId = await somebody.post("To be talked about");

@@ -1,0 +1,54 @@
+/** Three-way merge of an edit: what the writer began with, what they typed, and what the server has now. */
+
+/** What can be edited of a post. */
+export const FIELDS = ["title", "content"] as const;
+export type Field = (typeof FIELDS)[number];
+export type Texts = Record<Field, string>;
+
+/** A draft of an edit: what is typed, beside the text that it began with. */
+export type EditDraft = Record<Field | "baseTitle" | "baseContent", string>;
+
+const BASES = { title: "baseTitle", content: "baseContent" } as const;
+
+/** An edit that nothing was typed in. */
+export function editOf(saved: Texts): EditDraft {
+  return { title: saved.title, content: saved.content, baseTitle: saved.title, baseContent: saved.content };
+}
+
+export interface Merge {
+  /** What the form shows: what was typed, and the server's text where nothing was. */
+  texts: Texts;
+  /** Fields that were changed here and elsewhere, and that the writer has to choose for. */
+  conflicts: readonly Field[];
+  /** Fields that were changed elsewhere alone. */
+  taken: readonly Field[];
+}
+
+export function merged(draft: EditDraft, saved: Texts): Merge {
+  const isTyped = (field: Field): boolean => draft[field] !== draft[BASES[field]];
+  const isElsewhere = (field: Field): boolean => saved[field] !== draft[BASES[field]] && saved[field] !== draft[field];
+  const texts = { title: "", content: "" };
+  FIELDS.forEach((field) => {
+    texts[field] = isTyped(field) ? draft[field] : saved[field];
+  });
+  return {
+    texts,
+    conflicts: FIELDS.filter((field) => isTyped(field) && isElsewhere(field)),
+    taken: FIELDS.filter((field) => !isTyped(field) && isElsewhere(field)),
+  };
+}
+
+/** The fields that differ from what the server has, which are all that is sent. */
+export function changesOf(texts: Texts, saved: Texts): Partial<Texts> {
+  return Object.fromEntries(FIELDS.filter((field) => texts[field] !== saved[field]).map((field) => [field, texts[field]]));
+}
+
+/** The writer has seen the server's text of a field, and keeps their own. */
+export function keptMine(field: Field, saved: Texts): Partial<EditDraft> {
+  return { [BASES[field]]: saved[field] };
+}
+
+/** The writer takes the server's text of a field. */
+export function takenSaved(field: Field, saved: Texts): Partial<EditDraft> {
+  return { [field]: saved[field], [BASES[field]]: saved[field] };
+}
