@@ -292,3 +292,62 @@ async fn a_replay_of_an_expired_deletion_that_loses_a_race_is_run_again() {
     processor.replay(Some(USER_POSTS)).await.expect("a replay");
     assert!(world.user_copy(&written).await.is_none_or(|copy| copy.deleted));
 }
+
+/// Has the copy of a post written anew, as it is, before each of the next writes of it; and the post, too, if it is hot.
+fn contend_for_copies(world: &World, post: &PostItem, times: usize, is_hot: bool) {
+    let (store, post) = (world.store.unfailing(), post.clone());
+    let mut left = times;
+    world.store.contend(move |container, _, operations| {
+        let touches = operations.iter().any(|operation| operation.id() == post.id.to_string());
+        if container != USERS || !touches || left == 0 {
+            return None;
+        }
+        left -= 1;
+        let (store, post) = (std::sync::Arc::clone(&store), post.clone());
+        Some(Box::pin(async move {
+            let (id, ledger) = (post.id.to_string(), Ledger::new());
+            let copy = WriteOp::Upsert(NewItem::encode(id.clone(), &PostCopyItem::of(&post)));
+            store.write(USERS, &post.user_id.partition_key(), copy, &ledger).await.expect("a write");
+            if is_hot {
+                let key = post.id.partition_key();
+                let item = store.read(POSTS, &key, &id, &ledger).await.expect("a read").expect("a post");
+                let mut newer: PostItem = item.decode().expect("a post");
+                newer.version += 1;
+                let write = WriteOp::Upsert(NewItem::encode(id, &newer));
+                store.write(POSTS, &key, write, &ledger).await.expect("a write");
+            }
+        }))
+    });
+}
+
+#[tokio::test]
+async fn a_change_that_lost_all_its_races_is_left_to_a_newer_one() {
+    let world = World::new().await;
+    let ada = world.sign_up(1, "ada").await;
+    let mut written = post(1, &ada);
+    world.put_post(&written).await;
+    let processor = world.processor().await;
+    processor.drain().await.expect("drained");
+    contend_for_copies(&world, &written, 100, true);
+    written.version = 2;
+    world.put_post(&written).await;
+    processor.drain().await.expect("drained");
+    assert_eq!(dead_letters(&processor, USER_POSTS).await, 0);
+    assert_eq!(world.post(written.id).await.version, 102);
+    world.assert_clean(&processor).await;
+}
+
+#[tokio::test]
+async fn a_change_that_loses_all_its_races_to_nothing_newer_is_parked() {
+    let world = World::new().await;
+    let ada = world.sign_up(1, "ada").await;
+    let mut written = post(1, &ada);
+    world.put_post(&written).await;
+    let processor = world.processor().await;
+    processor.drain().await.expect("drained");
+    contend_for_copies(&world, &written, 100, false);
+    written.version = 2;
+    world.put_post(&written).await;
+    processor.drain().await.expect("drained");
+    assert_eq!(dead_letters(&processor, USER_POSTS).await, 1);
+}
