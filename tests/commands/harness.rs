@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use onehop::accounts::hashing_queue::HashingCaller;
 use onehop::accounts::password::{HashingCost, HashingLimits, PasswordHasher};
 use onehop::blog::commands::{
     CommandError, CommandLimits, CommandParts, Commands, CreatePost, CreateUser, Refusal, RefusalCode,
@@ -248,6 +249,7 @@ pub fn sign_up(name: &str, key: Option<&str>) -> CreateUser {
         username: name.to_owned(),
         password: PASSWORD.to_owned(),
         idempotency_key: key.map(str::to_owned),
+        caller: HashingCaller::default(),
     }
 }
 
