@@ -16,7 +16,7 @@ import { enterCharge } from "../charges/ledger.js";
 import { cache } from "./cache.js";
 import { connectionLost, connectionMade, subscriptionEnded } from "./connection.js";
 import { codeOf } from "./errors.js";
-import { forgetPosition, lastPosition, rememberPosition } from "./position.js";
+import { bodyWithoutRefusedPosition, forgetPosition, lastPosition, rememberPosition } from "./position.js";
 import { authorization, ENDPOINT } from "./request.js";
 import { accessToken, expireSession } from "./session.js";
 import { needSignIn } from "./sign-in-need.js";
@@ -48,7 +48,7 @@ export function createClient(): Client {
   return new Client({
     url: ENDPOINT,
     preferGetMethod: false,
-    fetch: fetchAsWhoeverIsSignedIn,
+    fetch: fetchWithPosition,
     fetchOptions: { headers: { accept: "application/graphql-response+json" } },
     exchanges: [
       cache(),
@@ -111,6 +111,13 @@ function withExtensions(operation: Operation): Operation {
   const position = operation.kind === "query" ? lastPosition() : undefined;
   const extensions = { ...operation.extensions, operations: true, ...(position === undefined ? {} : { position }) };
   return makeOperation(operation.kind, { ...operation, extensions }, operation.context);
+}
+
+/** Asks again without the position when the server does not know it any more. */
+async function fetchWithPosition(url: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
+  const response = await fetchAsWhoeverIsSignedIn(url, init);
+  const body = await bodyWithoutRefusedPosition(init.body, response);
+  return body === undefined ? response : fetchAsWhoeverIsSignedIn(url, { ...init, body });
 }
 
 /**

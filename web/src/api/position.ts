@@ -23,3 +23,27 @@ export function forgetPosition(reached: string): void {
     sessionStorage.removeItem(STORAGE_KEY);
   }
 }
+
+/**
+ * The request to send again where a response refuses its position, without it: the server's data may have been restored
+ * from a backup. Undefined for any other response.
+ */
+export async function bodyWithoutRefusedPosition(body: unknown, response: Response): Promise<string | undefined> {
+  if (response.status !== 400 || typeof body !== "string") {
+    return undefined;
+  }
+  const { errors } = (await response.clone().json().catch(() => ({}))) as Refusal;
+  if (!errors?.some(({ extensions }) => extensions?.field === "extensions.position")) {
+    return undefined;
+  }
+  const request = JSON.parse(body) as { extensions?: { position?: string } };
+  const { position, ...extensions } = request.extensions ?? {};
+  if (position !== undefined) {
+    forgetPosition(position);
+  }
+  return JSON.stringify({ ...request, extensions });
+}
+
+interface Refusal {
+  errors?: { extensions?: { field?: string } }[];
+}
