@@ -16,14 +16,14 @@ use crate::accounts::token::Tokens;
 use crate::app::App;
 use crate::blog::ids::{IdSource as _, RandomIds};
 use crate::blog::reads::{DataModel, ReadModels, Session};
-use crate::changefeed::{Position, Standing};
+use crate::changefeed::{self, Position, PositionError, Standing, Written};
 use crate::graphql::{
     Charged, Executor, GlobalId, PartitionLoads, ProjectionStatus, ProjectionStatuses, Recency,
     SchemaOptions, Services, sdl,
 };
 use crate::http::admission::Admission;
 use crate::http::graphql_http::{GraphqlEndpoint, RequestLimits};
-use crate::http::graphql_service::{Account, InvalidPosition};
+use crate::http::graphql_service::{Account, InvalidPosition, NotReached, Reach};
 use crate::http::health::{Readiness, UnreadyPart};
 use crate::http::live::{LiveLimits, LiveLoad};
 use crate::http::observer::MetricsSource;
@@ -32,11 +32,14 @@ use crate::http::persisted::{TrustError, TrustedDocuments};
 use crate::http::router::{Exposure, HttpParts, router};
 use crate::http::static_files::StaticFiles;
 use crate::http::variables::SdlError;
-use crate::store::{ContainerName, Fault, FaultKind, Ledger, Mark, Store};
+use crate::sealed::Sealer;
+use crate::store::{Fault, FaultKind, Ledger, Mark, Store};
 use crate::telemetry::{ContainerLoad, Gauges, Telemetry};
 
-/// How long a query waits for the position that it names, unless the configuration says otherwise.
-pub const POSITION_WAIT_DEFAULT: Duration = Duration::from_secs(2);
+/// What positions are sealed for.
+const POSITION_PURPOSE: &[u8] = b"position\0";
+/// The longest position that is read, in characters.
+const POSITION_CHARS_MAX: usize = 512;
 
 /// What the API needs beside the app.
 pub struct ApiParts {
@@ -74,8 +77,6 @@ pub struct ApiOptions {
     pub metrics: bool,
     /// Whether the API tells leases and the load of logical partitions.
     pub operations: bool,
-    /// How long a query waits for the position that it names.
-    pub position_wait: Duration,
 }
 
 impl Default for ApiOptions {
@@ -91,7 +92,6 @@ impl Default for ApiOptions {
             playground: true,
             metrics: true,
             operations: true,
-            position_wait: POSITION_WAIT_DEFAULT,
         }
     }
 }
@@ -120,13 +120,15 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
         tokens: tokens.clone(),
         projections: Arc::new(Statuses { app: Arc::clone(app), tells_leases: options.operations }),
         partitions: Arc::new(Loads { app: Arc::clone(app), are_told: options.operations }),
-        recency: Arc::new(ProcessorRecency { app: Arc::clone(app), wait_max: options.position_wait }),
+        recency: Arc::new(ProcessorRecency { app: Arc::clone(app), sealer: tokens.sealer() }),
         clock: Arc::clone(&app.clock),
         ids: Arc::new(RandomIds),
     };
+    let sealer = tokens.sealer();
     let executor = Executor::new(services, Authenticator::new(tokens, provider), options.schema)?;
     let graphql = GraphqlEndpoint::new(Arc::new(executor), &sdl(), options.limits)?
         .with_clock(Arc::clone(&app.clock))
+        .with_sealer(sealer)
         .with_allowed_origins(options.exposure.allowed_origins.clone())
         .with_observer(telemetry.clone().map(|telemetry| telemetry as _))
         .with_trusted(&options.trusted, options.trusted_only)?;
@@ -296,7 +298,8 @@ impl PageHeads for Heads {
 /// What the processor and the store know of how recent the read models are.
 struct ProcessorRecency {
     app: Arc<App>,
-    wait_max: Duration,
+    /// Clients hold positions without reading them.
+    sealer: Sealer,
 }
 
 impl ProcessorRecency {
@@ -307,9 +310,9 @@ impl ProcessorRecency {
 
 #[async_trait]
 impl Recency for ProcessorRecency {
-    async fn position_after(&self, written: &[ContainerName]) -> Option<String> {
+    async fn position_after(&self, written: &Written) -> Option<String> {
         match self.app.processor.position_of(written).await {
-            Ok(position) => position.map(|position| position.encode()),
+            Ok(position) => position.map(|position| self.sealer.seal(POSITION_PURPOSE, &position.encode())),
             Err(fault) => {
                 tracing::warn!(error = %fault, "the position of a write cannot be said");
                 None
@@ -317,13 +320,23 @@ impl Recency for ProcessorRecency {
         }
     }
 
-    async fn reach(&self, position: &str) -> Result<bool, InvalidPosition> {
-        let position = Position::parse(position).map_err(|_| InvalidPosition)?;
-        match self.app.processor.reach(&position, self.wait_max).await {
-            Ok(reached) => Ok(reached),
-            Err(fault) => {
+    async fn reach(
+        &self,
+        position: &str,
+        wait_max: Duration,
+        ledger: &Ledger,
+    ) -> Result<Reach, InvalidPosition> {
+        let bytes = (position.len() <= POSITION_CHARS_MAX).then(|| self.sealer.open(POSITION_PURPOSE, position));
+        let bytes = bytes.flatten().ok_or(InvalidPosition)?;
+        let position = Position::parse(&bytes).map_err(|_| InvalidPosition)?;
+        match self.app.processor.reach(&position, wait_max, ledger).await {
+            Ok(changefeed::Reach::Reached) => Ok(Reach::Reached),
+            Ok(changefeed::Reach::TimedOut) => Ok(Reach::NotReached(NotReached::TimedOut)),
+            Ok(changefeed::Reach::Parked) => Ok(Reach::NotReached(NotReached::Parked)),
+            Err(PositionError::Invalid(_)) => Err(InvalidPosition),
+            Err(PositionError::Fault(fault)) => {
                 tracing::warn!(error = %fault, "a position cannot be waited for");
-                Ok(false)
+                Ok(Reach::NotReached(NotReached::Unavailable))
             }
         }
     }

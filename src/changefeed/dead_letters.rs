@@ -15,8 +15,8 @@ use super::containers::{DEAD_LETTERS, digest, types};
 use super::host::Host;
 use super::settings::Sharing;
 use crate::store::{
-    Change, ContainerName, Direction, ETag, Fault, FaultKind, Item, Keyset, Ledger, NewItem, PartitionKey,
-    Query, WriteError, WriteOp, format_timestamp, limits,
+    Change, ContainerName, Direction, ETag, Fault, FaultKind, Item, Keyset, Ledger, NewItem, PartitionHash,
+    PartitionKey, Query, WriteError, WriteOp, format_timestamp, limits, parse_timestamp,
 };
 
 /// Items in one dead letter.
@@ -115,6 +115,8 @@ fn expiring(item: &Item) -> Option<Value> {
 pub(super) struct Letters {
     pub(super) first: u32,
     pub(super) last: u32,
+    /// When a change was parked last (Unix ms).
+    parked_at_ms: i64,
 }
 
 /// The dead letters of one projection.
@@ -145,10 +147,12 @@ impl DeadLetters {
         let _gate = self.gate.lock().await;
         let mut parked: HashMap<PartitionKey, Letters> = HashMap::new();
         self.for_each(ledger, |letter| {
-            let letters = Letters { first: letter.number, last: letter.number };
+            let parked_at_ms = parse_timestamp(&letter.last_parked_at).unwrap_or(0);
+            let letters = Letters { first: letter.number, last: letter.number, parked_at_ms };
             let known = parked.entry(letter.partition_key).or_insert(letters);
             known.first = known.first.min(letter.number);
             known.last = known.last.max(letter.number);
+            known.parked_at_ms = known.parked_at_ms.max(parked_at_ms);
         })
         .await?;
         *self.parked.write().unwrap_or_else(PoisonError::into_inner) = parked;
@@ -187,6 +191,18 @@ impl DeadLetters {
     /// Whether changes of this logical partition have to wait.
     pub(super) fn holds(&self, partition_key: &PartitionKey) -> bool {
         self.parked.read().unwrap_or_else(PoisonError::into_inner).contains_key(partition_key)
+    }
+
+    /// Whether changes of one of these logical partitions wait.
+    pub(super) fn holds_any(&self, partitions: &[PartitionHash]) -> bool {
+        let parked = self.parked.read().unwrap_or_else(PoisonError::into_inner);
+        parked.keys().any(|key| partitions.contains(&PartitionHash::of(self.container, key)))
+    }
+
+    /// Whether changes wait that were parked at this time or later (Unix ms).
+    pub(super) fn parked_since(&self, since_ms: i64) -> bool {
+        let parked = self.parked.read().unwrap_or_else(PoisonError::into_inner);
+        parked.values().any(|letters| letters.parked_at_ms >= since_ms)
     }
 
     /// The letters of a logical partition that waits.
@@ -311,7 +327,8 @@ impl DeadLetters {
     ) -> Result<(), Fault> {
         let mut number = self.letters(partition_key).map_or(0, |letters| letters.last);
         for _ in 0..WRITE_ATTEMPTS_MAX {
-            let now = format_timestamp(self.host.clock.now_ms());
+            let parked_at_ms = self.host.clock.now_ms();
+            let now = format_timestamp(parked_at_ms);
             let operation = match self.read(partition_key, number, ledger).await? {
                 None => {
                     let mut letter = self.empty_letter(partition_key, number, &now);
@@ -331,9 +348,13 @@ impl DeadLetters {
             };
             if self.write(operation, ledger).await? {
                 let mut parked = self.parked.write().unwrap_or_else(PoisonError::into_inner);
-                let letters =
-                    parked.entry(partition_key.clone()).or_insert(Letters { first: number, last: number });
+                let letters = parked.entry(partition_key.clone()).or_insert(Letters {
+                    first: number,
+                    last: number,
+                    parked_at_ms,
+                });
                 letters.last = letters.last.max(number);
+                letters.parked_at_ms = parked_at_ms;
                 return Ok(());
             }
         }

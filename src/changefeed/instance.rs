@@ -12,7 +12,6 @@ use super::held::Held;
 use super::host::Host;
 use super::lease::{Lease, LeaseItem};
 use super::memo::Memos;
-use super::position::POSITION_WAITS_MAX;
 use super::projection::Projection;
 use super::reader::{RangeReader, Turned};
 use super::runner::{PageError, Runner};
@@ -28,8 +27,6 @@ pub(super) struct Instance {
     pub(super) ticked: tokio::sync::Mutex<Option<i64>>,
     /// Changes whenever a reader has worked on a page.
     pub(super) progress: watch::Sender<u64>,
-    /// Held by those who wait for a position.
-    pub(super) position_waits: Semaphore,
     known: Mutex<Arc<Vec<KnownLease>>>,
 }
 
@@ -60,7 +57,6 @@ impl Instance {
             pending: PendingCache::default(),
             ticked: tokio::sync::Mutex::default(),
             progress: watch::Sender::default(),
-            position_waits: Semaphore::new(POSITION_WAITS_MAX),
             known: Mutex::new(Arc::new(known.concat())),
             host,
         })

@@ -88,7 +88,7 @@ pub use containers::{DEAD_LETTERS, LEASES, SPECS};
 pub use dead_letters::{DeadLetterItem, PARKED_ITEMS_MAX, ParkedItem};
 pub use lease::{LeaseItem, SavedNote};
 pub use parked::{DEAD_LETTERS_LISTED_MAX, DeadLetterList, DeadLetterSummary};
-pub use position::{InvalidPosition, POSITION_BYTES_MAX, POSITION_WAITS_MAX, Position};
+pub use position::{InvalidPosition, Position, PositionError, Reach, Written};
 pub use processor::{Processor, ProcessorError};
 pub use projection::{IntendedWrite, Projection, ProjectionError, Step, Turn};
 pub use rebuild::{RebuildProgress, ReplayReport};

@@ -43,6 +43,8 @@ pub(super) struct Seen {
     pub(super) followed: AtomicBool,
     pub(super) running: AtomicBool,
     pub(super) changes: AtomicU64,
+    /// Pages it has worked on, with or without changes.
+    pub(super) pages: AtomicU64,
     pub(super) errors: AtomicU64,
     pub(super) last_error: SyncMutex<Option<String>>,
 }
@@ -102,6 +104,7 @@ impl RangeReader {
             _ => {}
         }
         *self.position.lock().unwrap_or_else(PoisonError::into_inner) = state.position.clone();
+        self.seen.pages.fetch_add(1, Ordering::Release);
         self.runner().counters.add_charge(&ledger);
         turned
     }

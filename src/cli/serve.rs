@@ -154,7 +154,6 @@ impl Serve {
             playground: self.exposure.playground(),
             metrics: self.exposure.metrics(),
             operations: self.exposure.operations(),
-            position_wait: self.limits.position_wait(),
         })
     }
 

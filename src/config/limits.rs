@@ -6,7 +6,6 @@ use std::time::Duration;
 use clap::Args;
 
 use super::CallerSettings;
-use crate::api::POSITION_WAIT_DEFAULT;
 use crate::http::admission::{AdmissionLimits, EXECUTING_MAX, WAITING_MAX};
 use crate::http::answer::COMPRESS_BYTES_MIN;
 use crate::http::document_limits::{
@@ -20,9 +19,11 @@ use crate::http::graphql_service::COMPLEXITY_MAX;
 use crate::http::json_size::{
     VARIABLES_BYTES_MAX, VARIABLES_DEPTH_MAX, VARIABLES_VALUES_MAX, VariableLimits,
 };
+use crate::http::position_waits::{POSITION_WAIT, PositionLimits};
 use crate::http::response_budget::{
     RESPONSE_BYTES_MAX, RESPONSE_RU_PER_KIB, RESPONSES_IN_FLIGHT_BYTES_MAX, ResponseLimits,
 };
+use crate::http::session_positions::SESSION_POSITIONS_MAX;
 use crate::http::server::{
     CONNECTIONS_MAX, ConnectionLimits, HEADER_BYTES_MAX, HEADER_TIMEOUT, WRITE_TIMEOUT,
 };
@@ -265,10 +266,20 @@ pub struct LimitSettings {
         long,
         value_name = "MILLISECONDS",
         env = "ONEHOP_POSITION_WAIT_MS",
-        default_value_t = POSITION_WAIT_DEFAULT.as_millis() as u32,
+        default_value_t = POSITION_WAIT.as_millis() as u32,
         value_parser = clap::value_parser!(u32).range(0..=30_000)
     )]
     pub position_wait_ms: u32,
+
+    /// Session consistency: signed-in users whose last write is remembered, so that their queries wait for it; 0 for none
+    #[arg(
+        long,
+        value_name = "USERS",
+        env = "ONEHOP_SESSION_POSITIONS_MAX",
+        default_value_t = SESSION_POSITIONS_MAX as u32,
+        value_parser = clap::value_parser!(u32).range(0..=1_000_000)
+    )]
+    pub session_positions_max: u32,
 
     /// Connections that are served at once, beside those that stay open
     #[arg(
@@ -323,6 +334,10 @@ impl LimitSettings {
                 complexity_max: self.complexity_max as usize,
             },
             callers: callers.limits(),
+            positions: PositionLimits {
+                wait_max: Duration::from_millis(u64::from(self.position_wait_ms)),
+                sessions_max: self.session_positions_max as usize,
+            },
             timeout: seconds(self.request_seconds),
             compress_bytes_min: self.compress_bytes_min as usize,
             responses: ResponseLimits {
@@ -332,12 +347,6 @@ impl LimitSettings {
                 ru_per_kib: self.response_ru_per_kib,
             },
         }
-    }
-
-    /// How long a query waits for the position that it names.
-    #[must_use]
-    pub fn position_wait(&self) -> Duration {
-        Duration::from_millis(u64::from(self.position_wait_ms))
     }
 
     fn documents(&self) -> DocumentLimits {

@@ -3,7 +3,7 @@
 //! A client that sends `"extensions": {"operations": true}` beside its query is told each kind of operation on the
 //! store in `extensions.operations`; `extensions.requestCharge` is in every response. A mutation's has the position that read
 //! models reach with its writes in `extensions.position`, and a query that sends one is told in `extensions.reached` whether
-//! they had.
+//! they had, and in `extensions.notReached` why they had not.
 
 use std::any::TypeId;
 use std::sync::{Arc, OnceLock};
@@ -29,12 +29,13 @@ use crate::accounts::{AuthenticationError, Authenticator, ExternalIdentity, Iden
 use crate::blog::commands::{CommandError, ExternalSubject};
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::ids::UserId;
+use crate::changefeed::Written;
 use crate::http::document::Document;
 use crate::http::document_limits::LEVELS_MAX;
 use crate::http::etag::ReadTrace;
 use crate::http::graphql_request::POSITION;
 use crate::http::graphql_service::{
-    Account, Caller, Free, GraphqlService, InvalidPosition, Reached, RequestRejection,
+    Account, Caller, Free, GraphqlService, InvalidPosition, Reach, RequestRejection, SpentBefore, Waited,
 };
 use crate::http::limit_exceeded::LimitExceeded;
 use crate::http::response_budget::ResponseBudget;
@@ -46,6 +47,8 @@ use crate::store::{Ledger, Mark};
 const OPERATIONS: &str = "operations";
 /// Whether what was read had reached the position that the request named.
 const REACHED: &str = "reached";
+/// Why it had not.
+const NOT_REACHED: &str = "notReached";
 /// What a response's reads and writes were charged, in request units.
 const REQUEST_CHARGE: &str = "requestCharge";
 
@@ -107,9 +110,10 @@ impl Executor {
         viewer: Option<UserId>,
         ledger: Ledger,
     ) -> Response {
-        let reached = data_of::<Reached>(&request).copied();
+        let waited = data_of::<Waited>(&request).copied();
+        let before = data_of::<SpentBefore>(&request).cloned();
         // Where other processes write, what they have projected shows in the latest commit and not before.
-        let services = if reached.is_some() { &self.live_services } else { &self.services };
+        let services = if waited.is_some() { &self.live_services } else { &self.services };
         let scope = RequestScope::new(Arc::clone(services), viewer, ledger).within(budget_of(&request));
         let trace = data_of::<Arc<ReadTrace>>(&request).cloned();
         let tells_operations = tells_operations(&request);
@@ -117,7 +121,7 @@ impl Executor {
             Ok(root) => root,
             Err(error) => return refused(error, &scope, tells_operations),
         };
-        let writes = is_mutation(&mut request);
+        let begun_ms = is_mutation(&mut request).then(|| self.services.clock.now_ms());
         let scope = Arc::new(scope);
         let charged = Charged::new(account, scope.ledger());
         request.data.insert(Arc::clone(&scope));
@@ -132,12 +136,14 @@ impl Executor {
             document.set_valid();
         }
         complete(&mut response, &root);
-        tell_charges(&mut response, scope.ledger(), tells_operations);
-        if let Some(Reached(reached)) = reached {
-            response.extensions.insert(REACHED.to_owned(), Value::from(reached));
+        let spent = before.map(|SpentBefore(before)| before);
+        let spent = sum(spent.iter().map(|before| &**before).chain([scope.ledger()]));
+        tell_charges(&mut response, &spent, tells_operations);
+        if let Some(waited) = waited {
+            tell_reach(&mut response, waited);
         }
-        if writes {
-            self.tell_position(&mut response, scope.ledger()).await;
+        if let Some(begun_ms) = begun_ms {
+            self.tell_position(&mut response, &spent, begun_ms).await;
         }
         if let (Some(trace), Some(marks)) = (trace, scope.ledger().touched()) {
             trace.set(marks.into_iter().map(|mark| mark.0).collect());
@@ -146,11 +152,15 @@ impl Executor {
     }
 
     /// Says when the read models hold what a mutation wrote.
-    async fn tell_position(&self, response: &mut Response, ledger: &Ledger) {
+    async fn tell_position(&self, response: &mut Response, ledger: &Ledger, since_ms: i64) {
         let recency = &self.services.recency;
-        let position = match recency.position_after(&ledger.written()).await {
+        let (containers, partitions) = (ledger.written(), ledger.written_partitions());
+        let position = match recency.position_after(&Written { containers, partitions, since_ms }).await {
             // A repeated command may have written nothing that matters, and its first run everything.
-            None => recency.position_after(&[POSTS, USERS]).await,
+            None => {
+                let containers = vec![POSTS, USERS];
+                recency.position_after(&Written { containers, partitions: None, since_ms }).await
+            }
             some => some,
         };
         if let Some(position) = position {
@@ -228,23 +238,8 @@ impl GraphqlService for Executor {
         self.complexity.check(complexity)
     }
 
-    async fn execute(
-        &self,
-        request: Request,
-        bearer: Option<&str>,
-        account: &dyn Account,
-    ) -> Result<Response, RequestRejection> {
-        let ledger = ledger_for(&request);
-        let viewer = match bearer {
-            Some(bearer) => Some(self.viewer(bearer, &ledger).await?.bearer),
-            None => None,
-        };
-        account.open(viewer.map(|viewer| viewer.to_string()).as_deref())?;
-        Ok(self.run(account, request, viewer, ledger).await)
-    }
-
-    async fn authenticate(&self, bearer: &str) -> Result<Caller, RequestRejection> {
-        let Verified { bearer: user, valid_until_ms } = self.viewer(bearer, &Ledger::new()).await?;
+    async fn authenticate(&self, bearer: &str, ledger: &Ledger) -> Result<Caller, RequestRejection> {
+        let Verified { bearer: user, valid_until_ms } = self.viewer(bearer, ledger).await?;
         let valid_for_ms = valid_until_ms.saturating_sub(self.services.clock.now_ms());
         let valid_for = Duration::from_millis(u64::try_from(valid_for_ms).unwrap_or(0));
         Ok(Caller { id: user.to_string(), valid_for })
@@ -267,8 +262,13 @@ impl GraphqlService for Executor {
         self.subscribe_as(request, caller.and_then(|caller| user_id(&caller.id))).await
     }
 
-    async fn reach(&self, position: &str) -> Result<bool, InvalidPosition> {
-        self.services.recency.reach(position).await
+    async fn reach(
+        &self,
+        position: &str,
+        wait_max: Duration,
+        ledger: &Ledger,
+    ) -> Result<Reach, InvalidPosition> {
+        self.services.recency.reach(position, wait_max, ledger).await
     }
 
     fn last_write(&self) -> Option<u64> {
@@ -407,6 +407,24 @@ pub(super) fn complete(response: &mut Response, root: &[Name]) {
 /// Whether an error stopped the field with this key at the root.
 fn is_about(error: &ServerError, response_key: &Name) -> bool {
     matches!(error.path.first(), Some(PathSegment::Field(name)) if name == response_key.as_str())
+}
+
+/// What all of these ledgers have.
+fn sum<'a>(ledgers: impl IntoIterator<Item = &'a Ledger>) -> Ledger {
+    let sum = Ledger::new();
+    ledgers.into_iter().for_each(|ledger| sum.absorb(ledger));
+    sum
+}
+
+fn tell_reach(response: &mut Response, waited: Waited) {
+    if !waited.is_told {
+        return;
+    }
+    let is_reached = waited.reach == Reach::Reached;
+    response.extensions.insert(REACHED.to_owned(), Value::from(is_reached));
+    if let Reach::NotReached(reason) = waited.reach {
+        response.extensions.insert(NOT_REACHED.to_owned(), Value::from(reason.name()));
+    }
 }
 
 pub(super) fn tell_charges(response: &mut Response, ledger: &Ledger, tells_operations: bool) {

@@ -3,18 +3,26 @@
 
 use async_trait::async_trait;
 
-use crate::http::graphql_service::InvalidPosition;
-use crate::store::{ContainerName, Mark};
+use std::time::Duration;
+
+use crate::changefeed::Written;
+use crate::http::graphql_service::{InvalidPosition, Reach};
+use crate::store::{Ledger, Mark};
 
 /// Who knows how far the read models are, and what was written.
 #[async_trait]
 pub trait Recency: Send + Sync + 'static {
     /// A position that the read models have reached when they hold all that was written to these containers until now;
     /// `None` where no read model depends on them, or it cannot be said.
-    async fn position_after(&self, written: &[ContainerName]) -> Option<String>;
+    async fn position_after(&self, written: &Written) -> Option<String>;
 
-    /// Waits, up to a limit, until the read models have reached a position, and says whether they have.
-    async fn reach(&self, position: &str) -> Result<bool, InvalidPosition>;
+    /// Waits, up to a limit, until the read models have reached a position. What is read for that is in the ledger.
+    async fn reach(
+        &self,
+        position: &str,
+        wait_max: Duration,
+        ledger: &Ledger,
+    ) -> Result<Reach, InvalidPosition>;
 
     /// The number of the last write that every read sees from now on; `None` where other processes write as well.
     fn last_write(&self) -> Option<u64>;

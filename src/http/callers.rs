@@ -68,11 +68,17 @@ pub(super) struct Budgets {
 
 /// Who pays.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Payer {
+pub(super) enum Payer {
     /// A user, wherever the requests come from.
     User(Arc<str>),
     /// Whoever is anonymous.
     Network(Network),
+}
+
+impl Payer {
+    pub(super) fn is_anonymous(&self) -> bool {
+        matches!(self, Self::Network(_))
+    }
 }
 
 /// The bill of one HTTP request, or of one operation on a connection that stays open.
@@ -146,6 +152,11 @@ impl Bill {
     /// Where it came from.
     pub(super) fn origin(&self) -> Origin {
         self.origin
+    }
+
+    /// Who pays, once it is known who asks.
+    pub(super) fn payer(&self) -> Option<&Payer> {
+        self.opened.get().map(|(payer, _)| payer)
     }
 
     /// Tells what is left.

@@ -9,10 +9,13 @@ use axum::http::{HeaderValue, Request as HttpRequest, Response, StatusCode};
 
 use super::answer::{Form, refused};
 use super::callers::Bill;
-use super::etag::{EntityTag, Fingerprint, ReadTrace, named_by};
-use super::graphql_http::{Checked, GraphqlEndpoint, Received, Sent};
+use super::etag::{EntityTag, Fingerprint, ReadTrace, Reads, named_by};
+use super::graphql_http::{Checked, GraphqlEndpoint, Received, Sent, open};
 use super::graphql_request::{Asked, POSITION};
 use super::graphql_response::{ExecutedResponse, Refusal};
+use super::graphql_service::Caller;
+use super::position_waits::WaitDeadline;
+use super::spent::Spent;
 
 /// Whoever keeps an answer keeps it for one client, and asks each time whether it still is the same.
 const KEPT: HeaderValue = HeaderValue::from_static("private, no-cache");
@@ -52,7 +55,7 @@ impl GraphqlEndpoint {
             Ok(Answer::Executed { executed, tag: Some(tag) }) => {
                 let (tag, named) = match tag {
                     Tag::Reads(tag) => (tag, Vec::new()),
-                    Tag::Bytes { request, named } => (EntityTag::of_bytes(request, &executed.body), named),
+                    Tag::Bytes { request, named } => (self.tags().of_bytes(request, &executed.body), named),
                 };
                 if named.contains(&tag) {
                     return not_modified(&tag);
@@ -76,21 +79,28 @@ impl GraphqlEndpoint {
             // No URL holds one.
             Asked::Batch(_) => return Err(Refusal::BatchOfStreams),
         };
-        let bearer = bearer.as_deref();
-        let checked = self.check_for_one_answer(request, true)?;
+        let mut checked = self.check_for_one_answer(request, true)?;
+        let spent = Spent::on(bill);
+        let caller = self.caller(bearer.as_deref(), &spent).await?;
+        let caller = caller.as_ref();
         // What was waited for is part of the answer.
         if checked.request.extensions.contains_key(POSITION) {
-            let executed = self.execute(checked, bearer, bill).await?;
+            let executed = self.execute_spent(checked, caller, bill, &spent).await?;
             return Ok(Answer::Executed { executed, tag: None });
         }
-        let fingerprint = Fingerprint::of(&checked.request, bearer, form);
-        if let Some(tag) = named.iter().find(|tag| self.is_current(tag, fingerprint)) {
-            if let Some(bearer) = bearer {
-                self.service().authenticate(bearer).await?;
+        if self.last_write_of(caller).is_some() {
+            open(bill, caller)?;
+            self.at_last_write(&mut checked, caller, &spent, &mut WaitDeadline::default()).await;
+            if checked.waited.is_some_and(|waited| waited.is_told) {
+                let executed = self.execute_waited(checked, caller, bill, &spent).await?;
+                return Ok(Answer::Executed { executed, tag: None });
             }
+        }
+        let fingerprint = Fingerprint::of(&checked.request, bearer.as_deref(), form);
+        if let Some(tag) = named.iter().find(|tag| self.is_current(tag, fingerprint)) {
             return Ok(Answer::Same(tag.clone()));
         }
-        let (executed, reads) = self.execute_traced(checked, fingerprint, bearer, bill).await?;
+        let (executed, reads) = self.execute_traced(checked, fingerprint, caller, bill, &spent).await?;
         let tag = match reads {
             _ if executed.has_errors => None,
             Some(reads) => Some(Tag::Reads(reads)),
@@ -101,12 +111,12 @@ impl GraphqlEndpoint {
 
     /// Whether an answer with this tag is that of this request, and nothing was written since that it depends on.
     fn is_current(&self, tag: &EntityTag, fingerprint: Fingerprint) -> bool {
-        let EntityTag::Reads { process, request, write, marks } = tag else { return false };
-        *process == self.process() && *request == fingerprint && self.is_unwritten_since(marks, *write)
+        let reads = self.tags().reads(fingerprint, tag);
+        reads.is_some_and(|reads| self.is_unwritten_since(&reads))
     }
 
-    fn is_unwritten_since(&self, marks: &[u32], write: u64) -> bool {
-        marks.iter().all(|mark| self.service().is_unwritten_since(*mark, write))
+    fn is_unwritten_since(&self, reads: &Reads) -> bool {
+        reads.marks.iter().all(|mark| self.service().is_unwritten_since(*mark, reads.write))
     }
 
     /// Executes, and says what the answer depends on; `None` where that is not known or has changed meanwhile.
@@ -114,20 +124,17 @@ impl GraphqlEndpoint {
         &self,
         mut checked: Checked,
         request: Fingerprint,
-        bearer: Option<&str>,
+        caller: Option<&Caller>,
         bill: &Bill,
+        spent: &Spent<'_>,
     ) -> Result<(ExecutedResponse, Option<EntityTag>), Refusal> {
         let trace = Arc::new(ReadTrace::default());
         let write = self.service().last_write();
         checked.request.data.insert(Arc::clone(&trace));
-        let executed = self.execute(checked, bearer, bill).await?;
+        let executed = self.execute_spent(checked, caller, bill, spent).await?;
         let (Some(write), Some(marks)) = (write, trace.take()) else { return Ok((executed, None)) };
-        let tag = self.is_unwritten_since(&marks, write).then(|| EntityTag::Reads {
-            process: self.process(),
-            request,
-            write,
-            marks,
-        });
+        let reads = Reads { write, marks };
+        let tag = self.is_unwritten_since(&reads).then(|| self.tags().of_reads(request, &reads));
         Ok((executed, tag))
     }
 }

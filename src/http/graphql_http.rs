@@ -1,11 +1,11 @@
 //! `GET` and `POST /graphql` as the GraphQL over HTTP specification (draft of 2025) has it.
 //!
 //! A request passes content negotiation, the question of where it comes from, its parameters, its document, its
-//! operation, its variables and its complexity, in that order; then it waits for its turn, and only then reaches the
-//! service. What the fields mean is the service's affair. The media types are in [`media_type`](super::media_type), the
+//! operation, its variables and its complexity, in that order. Then its caller is authenticated and its bill opened, a query
+//! waits for the position that it names, the request waits for its turn, and only then it reaches the service. What the fields mean is the service's affair. The media types are in [`media_type`](super::media_type), the
 //! statuses in [`graphql_response`](super::graphql_response).
 
-use std::{collections::hash_map::RandomState, hash::BuildHasher, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use async_graphql::{
     Request, Response as Execution, ServerError, Value, Variables,
@@ -32,16 +32,21 @@ use super::{
     document::{Document, Documents, select_operation},
     document_limits::DocumentLimits,
     document_size::DocumentSize,
+    etag::Tags,
     graphql_request::{Asked, BodyLimits, POSITION, Parameters},
     graphql_response::{Encoded, ExecutedResponse, Refusal},
-    graphql_service::{Account as _, Caller, GraphqlService, InvalidPosition, Reached, RequestRejection},
+    graphql_service::{Account as _, Caller, GraphqlService, Waited},
     media_type::{ResponseType, is_json_request},
     observer::{Executing, HttpObserver, Observation},
     persisted::{Found, PersistedDocuments, TrustError, TrustedDocuments},
+    position_waits::{PositionLimits, PositionWaits, WaitDeadline},
     response_budget::{ResponseBudget, ResponseLimits, ResponseMemory},
+    session_positions::SessionPositions,
+    spent::Spent,
     variables::{InputTypes, SdlError},
 };
-use crate::store::{Clock, SystemClock};
+use crate::sealed::Sealer;
+use crate::store::{Clock, Ledger, SystemClock};
 
 /// How long a request may take from its head to its answer.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -53,6 +58,7 @@ pub struct RequestLimits {
     pub documents: DocumentLimits,
     pub admission: AdmissionLimits,
     pub callers: CallerLimits,
+    pub positions: PositionLimits,
     pub timeout: Duration,
     /// From how many bytes on the answers of queries are compressed; 0 for none.
     pub compress_bytes_min: usize,
@@ -66,6 +72,7 @@ impl Default for RequestLimits {
             documents: DocumentLimits::default(),
             admission: AdmissionLimits::default(),
             callers: CallerLimits::default(),
+            positions: PositionLimits::default(),
             timeout: REQUEST_TIMEOUT,
             compress_bytes_min: COMPRESS_BYTES_MIN,
             responses: ResponseLimits::default(),
@@ -85,8 +92,10 @@ pub struct GraphqlEndpoint {
     budgets: Arc<Budgets>,
     responses: ResponseMemory,
     allowed_origins: Vec<HeaderValue>,
-    /// Tells the tags of this process from those of others.
-    process: u64,
+    /// Makes and reads entity tags.
+    tags: Tags,
+    position_waits: Arc<PositionWaits>,
+    session_positions: SessionPositions,
     observation: Observation,
 }
 
@@ -102,6 +111,8 @@ pub(super) struct Checked {
     pub(super) document: Arc<Document>,
     pub(super) kind: OperationType,
     pub(super) complexity: usize,
+    /// What came of waiting for a position, once it has.
+    pub(super) waited: Option<Waited>,
 }
 
 impl GraphqlEndpoint {
@@ -118,7 +129,9 @@ impl GraphqlEndpoint {
             budgets: Arc::new(Budgets::new(limits.callers, Arc::new(SystemClock))),
             responses: ResponseMemory::new(limits.responses),
             allowed_origins: Vec::new(),
-            process: RandomState::new().hash_one("process"),
+            tags: Tags::new(Sealer::random().expect("the system gives random bytes")),
+            position_waits: Arc::default(),
+            session_positions: SessionPositions::new(limits.positions.sessions_max, Arc::new(SystemClock)),
             observation: Observation::default(),
         })
     }
@@ -129,10 +142,18 @@ impl GraphqlEndpoint {
         Self { allowed_origins, ..self }
     }
 
+    /// The same, whose entity tags this seals.
+    #[must_use]
+    pub fn with_sealer(self, sealer: Sealer) -> Self {
+        Self { tags: Tags::new(sealer), ..self }
+    }
+
     /// The same, with budgets that fill by this clock.
     #[must_use]
     pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
-        Self { budgets: Arc::new(Budgets::new(self.limits.callers, clock)), ..self }
+        let budgets = Arc::new(Budgets::new(self.limits.callers, Arc::clone(&clock)));
+        let session_positions = SessionPositions::new(self.limits.positions.sessions_max, clock);
+        Self { budgets, session_positions, ..self }
     }
 
     /// The same, which tells of executions.
@@ -261,40 +282,61 @@ impl GraphqlEndpoint {
         bearer: Option<&str>,
         bill: &Bill,
     ) -> Result<Vec<Result<ExecutedResponse, Refusal>>, Refusal> {
-        let mut checked: Vec<_> = Vec::with_capacity(requests.len());
-        for request in requests {
-            checked.push(match self.check_for_one_answer(request, false) {
-                Ok(one) => self.at_position(one).await,
-                Err(refusal) => Err(refusal),
-            });
+        let check = |request| self.check_for_one_answer(request, false);
+        let mut checked: Vec<_> = requests.into_iter().map(check).collect();
+        let complexity = self.check_together(&checked)?;
+        let spent = Spent::on(bill);
+        let caller = self.caller(bearer, &spent).await?;
+        open(bill, caller.as_ref())?;
+        let mut deadline = WaitDeadline::default();
+        for one in &mut checked {
+            if let Ok(query) = one
+                && let Err(refusal) = self.at_position(query, caller.as_ref(), &spent, &mut deadline).await
+            {
+                *one = Err(refusal);
+            }
         }
+        let mut admitted = Some(self.admission.admit(complexity).await?);
+        let mut responses = Vec::with_capacity(checked.len());
+        let mut bytes_left = self.limits.responses.bytes_max;
+        for checked in checked {
+            let mut checked = match checked {
+                Ok(checked) => checked,
+                Err(refusal) => {
+                    responses.push(Err(refusal));
+                    continue;
+                }
+            };
+            if checked.kind == OperationType::Query && self.last_write_of(caller.as_ref()).is_some() {
+                // A mutation of this batch has written. A query that waits for a projection takes no other's turn.
+                admitted = None;
+                self.at_last_write(&mut checked, caller.as_ref(), &spent, &mut deadline).await;
+            }
+            if admitted.is_none() {
+                match self.admission.admit(complexity).await {
+                    Ok(again) => admitted = Some(again),
+                    Err(overloaded) => {
+                        responses.push(Err(overloaded.into()));
+                        continue;
+                    }
+                }
+            }
+            let budget = Arc::new(self.responses.begin_within(bytes_left)?);
+            let response = self.execute_admitted(checked, caller.as_ref(), bill, &spent, budget).await;
+            bytes_left = bytes_left.saturating_sub(response.body.len());
+            responses.push(Ok(response));
+        }
+        Ok(responses)
+    }
+
+    /// How complex the requests of a batch are, which keep the limits of one together.
+    fn check_together(&self, checked: &[Result<Checked, Refusal>]) -> Result<usize, Refusal> {
         let fitting = || checked.iter().filter_map(|checked| checked.as_ref().ok());
         let size = fitting().fold(DocumentSize::default(), |size, checked| size.and(checked.document.size));
         self.documents.limits().check(&size)?;
         let complexity = fitting().fold(0_usize, |sum, checked| sum.saturating_add(checked.complexity));
         self.service.check_complexity(complexity)?;
-
-        open_anonymous(bill, bearer)?;
-        let _admitted = self.admission.admit(complexity).await?;
-        let mut responses = Vec::with_capacity(checked.len());
-        let mut bytes_left = self.limits.responses.bytes_max;
-        for checked in checked {
-            let response = match checked {
-                Ok(checked) => {
-                    let budget = Arc::new(self.responses.begin_within(bytes_left)?);
-                    match self.execute_admitted(checked, bearer, bill, budget).await {
-                        // Who asks is the same for all of them.
-                        Err(refusal @ Refusal::Rejected(_)) => return Err(refusal),
-                        answer => answer,
-                    }
-                }
-                Err(refusal) => Err(refusal),
-            };
-            let bytes = response.as_ref().map_or(0, |response| response.body.len());
-            bytes_left = bytes_left.saturating_sub(bytes);
-            responses.push(response);
-        }
-        Ok(responses)
+        Ok(complexity)
     }
 
     pub(super) fn check_for_one_answer(
@@ -324,69 +366,77 @@ impl GraphqlEndpoint {
             self.persisted.register(hash, &text);
         }
         request.query = text;
-        Ok(Checked { request, document, kind, complexity })
+        Ok(Checked { request, document, kind, complexity, waited: None })
     }
 
-    /// Executes a query or a mutation when it is its turn.
+    /// Executes a query or a mutation for the bearer of a token, when it is its turn.
     pub(super) async fn execute(
         &self,
         checked: Checked,
         bearer: Option<&str>,
         bill: &Bill,
     ) -> Result<ExecutedResponse, Refusal> {
-        open_anonymous(bill, bearer)?;
-        let checked = self.at_position(checked).await?;
-        let _admitted = self.admission.admit(checked.complexity).await?;
-        let budget = Arc::new(self.responses.begin()?);
-        self.execute_admitted(checked, bearer, bill, budget).await
+        let spent = Spent::on(bill);
+        let caller = self.caller(bearer, &spent).await?;
+        self.execute_spent(checked, caller.as_ref(), bill, &spent).await
     }
 
-    /// Has a query wait for the position that it names.
-    async fn at_position(&self, mut checked: Checked) -> Result<Checked, Refusal> {
-        if checked.kind == OperationType::Query
-            && let Some(position) = checked.request.extensions.get(POSITION)
-        {
-            let Value::String(position) = position else { return Err(InvalidPosition.into()) };
-            let reached = self.service.reach(position).await?;
-            checked.request.data.insert(Reached(reached));
-        }
-        Ok(checked)
-    }
-
-    async fn execute_admitted(
-        &self,
-        checked: Checked,
-        bearer: Option<&str>,
-        bill: &Bill,
-        budget: Arc<ResponseBudget>,
-    ) -> Result<ExecutedResponse, Refusal> {
-        let (kind, executing) = (checked.kind, self.observation.executing(bill.origin().span));
-        let (request, completion) = checked.into_parts();
-        let request = told(request, bill, &executing).data(Arc::clone(&budget));
-        let mut charge = SizeCharge { bill, budget: &budget, bytes_written: 0 };
-        let execution = self.service.execute(request, bearer, bill).await?;
-        self.observation.executed(kind, completion.operation_name(), &executing, &execution);
-        Ok(charge.written(self.write(&completion, execution, &budget)))
-    }
-
-    /// As [`execute`](Self::execute), for somebody who is known already.
+    /// Executes a query or a mutation for a caller who is known already, when it is its turn.
     pub(super) async fn execute_for(
         &self,
         checked: Checked,
         caller: Option<&Caller>,
         bill: &Bill,
     ) -> Result<ExecutedResponse, Refusal> {
-        bill.open(caller.map(|caller| caller.id.as_str()))?;
-        let checked = self.at_position(checked).await?;
+        self.execute_spent(checked, caller, bill, &Spent::on(bill)).await
+    }
+
+    /// As [`execute_for`](Self::execute_for), where something was spent before.
+    pub(super) async fn execute_spent(
+        &self,
+        mut checked: Checked,
+        caller: Option<&Caller>,
+        bill: &Bill,
+        spent: &Spent<'_>,
+    ) -> Result<ExecutedResponse, Refusal> {
+        open(bill, caller)?;
+        self.at_position(&mut checked, caller, spent, &mut WaitDeadline::default()).await?;
+        self.execute_waited(checked, caller, bill, spent).await
+    }
+
+    /// As [`execute_spent`](Self::execute_spent), where the bill is open and the position was waited for.
+    pub(super) async fn execute_waited(
+        &self,
+        checked: Checked,
+        caller: Option<&Caller>,
+        bill: &Bill,
+        spent: &Spent<'_>,
+    ) -> Result<ExecutedResponse, Refusal> {
         let _admitted = self.admission.admit(checked.complexity).await?;
         let budget = Arc::new(self.responses.begin()?);
+        Ok(self.execute_admitted(checked, caller, bill, spent, budget).await)
+    }
+
+    async fn execute_admitted(
+        &self,
+        checked: Checked,
+        caller: Option<&Caller>,
+        bill: &Bill,
+        spent: &Spent<'_>,
+        budget: Arc<ResponseBudget>,
+    ) -> ExecutedResponse {
         let (kind, executing) = (checked.kind, self.observation.executing(bill.origin().span));
         let (request, completion) = checked.into_parts();
-        let request = told(request, bill, &executing).data(Arc::clone(&budget));
+        let request = told(request, bill, &executing).data(spent.charge()).data(Arc::clone(&budget));
         let mut charge = SizeCharge { bill, budget: &budget, bytes_written: 0 };
         let execution = self.service.execute_for(request, caller, bill).await;
         self.observation.executed(kind, completion.operation_name(), &executing, &execution);
-        Ok(charge.written(self.write(&completion, execution, &budget)))
+        if let (OperationType::Mutation, Some(caller)) = (kind, caller)
+            && let Some(Value::String(position)) = execution.extensions.get(POSITION)
+        {
+            self.session_positions.remember(&caller.id, position);
+        }
+        charge.written(self.write(&completion, execution, &budget))
     }
 
     /// Writes what was executed, with nulls where something has failed.
@@ -415,9 +465,19 @@ impl GraphqlEndpoint {
         }
     }
 
-    /// Who bears a token.
+    /// Who bears a token, for a connection that outlives a request.
     pub(super) async fn authenticate(&self, bearer: &str) -> Result<Caller, Refusal> {
-        self.in_time(async { Ok(self.service.authenticate(bearer).await?) }).await
+        self.in_time(async { Ok(self.service.authenticate(bearer, &Ledger::new()).await?) }).await
+    }
+
+    /// Authentication: the caller who bears a token; `None` is an anonymous one, who names no token.
+    pub(super) async fn caller(
+        &self,
+        bearer: Option<&str>,
+        spent: &Spent<'_>,
+    ) -> Result<Option<Caller>, Refusal> {
+        let Some(bearer) = bearer else { return Ok(None) };
+        Ok(Some(self.service.authenticate(bearer, &spent.ledger()).await?))
     }
 
     /// Nulls what has failed in an execution.
@@ -431,9 +491,24 @@ impl GraphqlEndpoint {
         execution
     }
 
-    /// Tells the entity tags of this process from those of others.
-    pub(super) fn process(&self) -> u64 {
-        self.process
+    /// What makes and reads entity tags.
+    pub(super) fn tags(&self) -> &Tags {
+        &self.tags
+    }
+
+    /// The queries that wait for a position.
+    pub(super) fn position_waits(&self) -> &Arc<PositionWaits> {
+        &self.position_waits
+    }
+
+    /// The last writes of users.
+    pub(super) fn session_positions(&self) -> &SessionPositions {
+        &self.session_positions
+    }
+
+    /// How long queries wait for a position.
+    pub(super) fn position_limits(&self) -> PositionLimits {
+        self.limits.positions
     }
 
     /// The memory of all responses.
@@ -513,10 +588,13 @@ impl Completion {
 impl Checked {
     /// The request as it is executed, and what completes its executions.
     pub(super) fn into_parts(self) -> (Request, Completion) {
-        let Self { mut request, document, .. } = self;
+        let Self { mut request, document, waited, .. } = self;
         let operation_name = request.operation_name.clone();
         request.set_parsed_query(ExecutableDocument::clone(&document.definitions));
         request.data.insert(Arc::clone(&document));
+        if let Some(waited) = waited {
+            request.data.insert(waited);
+        }
         (request, Completion { document, operation_name })
     }
 }
@@ -538,7 +616,7 @@ fn error_text(error: &ServerError) -> String {
     }
 }
 
-/// Somebody anonymous is known at once, and does not have to wait in line to hear that the budget is spent.
-fn open_anonymous(bill: &Bill, bearer: Option<&str>) -> Result<(), RequestRejection> {
-    if bearer.is_none() { bill.open(None) } else { Ok(()) }
+/// Opens the bill of a caller; `None` is an anonymous one.
+pub(super) fn open(bill: &Bill, caller: Option<&Caller>) -> Result<(), Refusal> {
+    Ok(bill.open(caller.map(|caller| caller.id.as_str()))?)
 }

@@ -1,5 +1,6 @@
 //! What the GraphQL endpoint asks of the one who executes: the port between HTTP and the schema.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_graphql::{
@@ -10,6 +11,7 @@ use async_trait::async_trait;
 use futures::stream::BoxStream;
 
 use super::{document::Document, limit_exceeded::LimitExceeded};
+use crate::store::Ledger;
 
 /// The largest complexity of a request.
 pub const COMPLEXITY_MAX: usize = 10_000;
@@ -42,23 +44,12 @@ pub trait GraphqlService: Send + Sync + 'static {
     /// It is more than one request may be.
     fn check_complexity(&self, complexity: usize) -> Result<(), LimitExceeded>;
 
-    /// Executes a query or a mutation that is not too complex, for one caller.
-    ///
-    /// `bearer` is the token of the `Authorization` header; `None` means that there was no such header, and
-    /// nothing else: a token that is expired or forged is a rejection, never an anonymous request. The account is
-    /// opened once the caller is known, before anything is executed, and charged in the end.
-    async fn execute(
-        &self,
-        request: Request,
-        bearer: Option<&str>,
-        account: &dyn Account,
-    ) -> Result<Response, RequestRejection>;
+    /// Authentication: the caller who bears a token. What is read for that is in the ledger. A token that is expired or
+    /// forged is a rejection, never an anonymous caller.
+    async fn authenticate(&self, bearer: &str, ledger: &Ledger) -> Result<Caller, RequestRejection>;
 
-    /// Who bears a token, for a connection that outlives a request.
-    async fn authenticate(&self, bearer: &str) -> Result<Caller, RequestRejection>;
-
-    /// Executes a query or a mutation for somebody who is known already, and whose account is open; `None` is an
-    /// anonymous caller.
+    /// Executes a query or a mutation that is not too complex, for a caller whose account is open; `None` is an anonymous
+    /// caller. The account is charged in the end. The request may carry [`SpentBefore`] and [`Waited`].
     async fn execute_for(&self, request: Request, caller: Option<&Caller>, account: &dyn Account)
     -> Response;
 
@@ -71,9 +62,17 @@ pub trait GraphqlService: Send + Sync + 'static {
         caller: Option<&Caller>,
     ) -> Result<BoxStream<'static, Response>, Response>;
 
-    /// Waits, up to a limit, until what is read has reached a position that a mutation's response gave, and says whether
-    /// it has. Asked before it is the request's turn to be executed, which then carries [`Reached`].
-    async fn reach(&self, position: &str) -> Result<bool, InvalidPosition>;
+    /// Waits, up to a limit, until what is read has reached a position that a mutation's response gave. What is read for
+    /// that is in the ledger. Asked before it is the request's turn to be executed, which then carries [`Waited`].
+    ///
+    /// # Errors
+    /// No mutation's response gave this position, or it lies beyond the last write.
+    async fn reach(
+        &self,
+        position: &str,
+        wait_max: Duration,
+        ledger: &Ledger,
+    ) -> Result<Reach, InvalidPosition>;
 
     /// The number of the last write that every execution sees which begins now; `None` where that is not known. A request
     /// that carries an `Arc` of a [`ReadTrace`](super::etag::ReadTrace) is told what its answer depends on.
@@ -110,11 +109,52 @@ impl Account for Free {
     fn charge(&self, _request_charge: f64) {}
 }
 
-/// Whether what is read has reached the position that the request named. In the data of a request that named one.
+/// Whether what is read has reached a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reached(pub bool);
+pub enum Reach {
+    Reached,
+    NotReached(NotReached),
+}
 
-/// A text that is no position.
+/// Why what is read has not reached a position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotReached {
+    /// It takes longer than a query may wait.
+    TimedOut,
+    /// A change up to the position cannot be projected: it waits among the dead letters.
+    Parked,
+    /// Too many queries wait, of this caller or of all.
+    TooManyWaiting,
+    /// The store does not answer.
+    Unavailable,
+}
+
+impl NotReached {
+    /// Its name in a response.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TimedOut => "TIMED_OUT",
+            Self::Parked => "PARKED",
+            Self::TooManyWaiting => "TOO_MANY_WAITING",
+            Self::Unavailable => "UNAVAILABLE",
+        }
+    }
+}
+
+/// What came of waiting for a position. In the data of a request that has waited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waited {
+    pub reach: Reach,
+    /// Whether the response says so.
+    pub is_told: bool,
+}
+
+/// What was spent for a request before its execution, and is charged already. In the data of a request.
+#[derive(Debug, Clone)]
+pub struct SpentBefore(pub Arc<Ledger>);
+
+/// A text that is no position of this server, or one that lies beyond its last write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("is no position that this server gave out")]
 pub struct InvalidPosition;

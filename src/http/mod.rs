@@ -2,7 +2,8 @@
 //!
 //! A request enters at [`server`], is dispatched by [`router`], and when it is GraphQL is taken through
 //! [`graphql_http`], or [`live`] where it stays open, to the [`GraphqlService`](graphql_service::GraphqlService) that the composition root
-//! gives. Nothing here knows the domain, the schema's types or the store.
+//! gives. Nothing here knows the domain, the schema's types or the store, save the
+//! ledger of what a request was charged.
 
 pub mod admission;
 pub mod answer;
@@ -31,10 +32,13 @@ pub mod observer;
 mod page_reads;
 pub mod pages;
 pub mod persisted;
+pub mod position_waits;
 pub mod response_budget;
 pub mod router;
 pub mod security_headers;
 pub mod server;
+pub mod session_positions;
+mod spent;
 pub mod static_files;
 pub mod surroundings;
 pub mod variables;

@@ -2,13 +2,35 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
-use super::{ContainerName, Mark};
+use super::{ContainerName, Mark, PartitionKey};
 use crate::span::SpanContext;
 
 /// Logical partitions and containers that a ledger remembers as read.
 const TOUCHED_MAX: usize = 16;
+
+/// Logical partitions that a ledger remembers as written.
+const WRITTEN_MAX: usize = 16;
+
+/// A short hash of a logical partition, the same in every process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PartitionHash(u32);
+
+impl PartitionHash {
+    /// The hash of a logical partition of a container.
+    #[must_use]
+    pub fn of(container: ContainerName, partition_key: &PartitionKey) -> Self {
+        let hash = Sha256::new()
+            .chain_update(container.as_str())
+            .chain_update([0])
+            .chain_update(partition_key.as_str())
+            .finalize();
+        Self(u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]]))
+    }
+}
 
 /// A request charge in request units (RU).
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize)]
@@ -104,6 +126,8 @@ pub struct FoldedOperation {
 #[derive(Debug, Default)]
 pub struct Ledger {
     operations: Mutex<Vec<OperationRecord>>,
+    /// Logical partitions that were written to, one more than [`WRITTEN_MAX`] at most.
+    written: Mutex<Vec<PartitionHash>>,
     /// What was read, where somebody wants to know; `None` inside when that cannot be said. The parts of a ledger share it.
     touched: Option<Arc<Mutex<Option<Vec<Mark>>>>>,
     /// Under which the operations are traced, if they are.
@@ -138,7 +162,7 @@ impl Ledger {
     /// An empty ledger for a part of the same request, to be absorbed: what is read there is remembered here.
     #[must_use]
     pub fn part(&self) -> Self {
-        Self { operations: Mutex::default(), touched: self.touched.clone(), span: self.span }
+        Self { touched: self.touched.clone(), span: self.span, ..Self::default() }
     }
 
     /// Remembers that this was read, if that is wanted.
@@ -180,6 +204,25 @@ impl Ledger {
         written
     }
 
+    /// Remembers that a logical partition was written to.
+    pub fn wrote(&self, container: ContainerName, partition_key: &PartitionKey) {
+        self.remember_written(PartitionHash::of(container, partition_key));
+    }
+
+    fn remember_written(&self, hash: PartitionHash) {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        if written.len() <= WRITTEN_MAX && !written.contains(&hash) {
+            written.push(hash);
+        }
+    }
+
+    /// The logical partitions that were written to; `None` when they were more than are remembered.
+    #[must_use]
+    pub fn written_partitions(&self) -> Option<Vec<PartitionHash>> {
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        (written.len() <= WRITTEN_MAX).then(|| written.clone())
+    }
+
     /// Adds an operation.
     pub fn record(&self, record: OperationRecord) {
         self.lock().push(record);
@@ -189,6 +232,8 @@ impl Ledger {
     pub fn absorb(&self, other: &Ledger) {
         let records = other.operations();
         self.lock().extend(records);
+        let written = other.written.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        written.into_iter().for_each(|hash| self.remember_written(hash));
     }
 
     /// The sum of all charges.

@@ -24,7 +24,9 @@ mod shape;
 
 pub use batch::{Batch, WriteOp, limits};
 pub use call::StoreCall;
-pub use charge::{ChargeSource, FoldedOperation, Ledger, OperationKind, OperationRecord, RequestCharge};
+pub use charge::{
+    ChargeSource, FoldedOperation, Ledger, OperationKind, OperationRecord, PartitionHash, RequestCharge,
+};
 pub use clock::{Clock, ManualClock, SystemClock, format_timestamp, parse_timestamp};
 pub use container::{ContainerName, ContainerSpec, Indexing};
 pub use decorator::StoreDecorator;

@@ -15,7 +15,7 @@ async fn serving() -> Server {
     Server::start_with(Setup { in_background: true, ..Setup::default() }).await
 }
 
-fn post_id(global: &str) -> PostId {
+pub fn post_id(global: &str) -> PostId {
     let Ok(GlobalId::Post(id)) = GlobalId::decode(global) else { panic!("{global}") };
     id
 }

@@ -54,6 +54,7 @@ mod reads;
 mod rename;
 mod repair;
 mod response_size;
+mod sessions;
 mod sign_in;
 mod sign_up;
 mod token_secret;

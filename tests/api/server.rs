@@ -55,6 +55,9 @@ pub struct Setup {
     pub traces: Option<TraceSettings>,
     /// Whether the readers of the change feed run, and the control socket listens.
     pub in_background: bool,
+    /// Whether queries of signed-in users wait for their last write, as in production. Without readers in the background
+    /// each would wait for as long as it may.
+    pub waits_for_last_write: bool,
 }
 
 pub struct Server {
@@ -72,8 +75,11 @@ impl Server {
         Self::start_with(Setup::default()).await
     }
 
-    pub async fn start_with(setup: Setup) -> Self {
+    pub async fn start_with(mut setup: Setup) -> Self {
         logs::capture();
+        if !setup.in_background && !setup.waits_for_last_write {
+            setup.options.limits.positions.sessions_max = 0;
+        }
         let keeper = store::keep(&container_specs());
         let clock = Arc::new(TickingClock(AtomicI64::new(START_MS)));
         let ticking: Arc<dyn Clock> = Arc::clone(&clock) as _;

@@ -10,6 +10,7 @@ pub mod recording;
 pub mod store;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_graphql::{Request, Response, ServerError, Variables};
 use async_trait::async_trait;
@@ -25,15 +26,16 @@ use onehop::blog::items::{AccountItem, CommentItem, LikeItem, PostItem, UserItem
 use onehop::blog::live::{Live, LiveParts, LiveSettings};
 use onehop::blog::projections;
 use onehop::blog::reads::ReadModels;
-use onehop::changefeed::{self, Processor, Settings};
+use onehop::changefeed::{self, Processor, Settings, Written};
 use onehop::graphql::{
     Executor, GlobalId, Lease, PartitionLoads, ProjectionStatus, ProjectionStatuses, Recency, SchemaOptions,
     Services,
 };
 use onehop::http::document::{Documents, select_operation};
 use onehop::http::document_limits::DocumentLimits;
-use onehop::http::graphql_service::GraphqlService as _;
-use onehop::http::graphql_service::InvalidPosition;
+use onehop::http::graphql_service::{
+    Account, GraphqlService as _, InvalidPosition, Reach, RequestRejection,
+};
 use onehop::lifecycle::Tasks;
 use onehop::store::{
     Clock, ContainerName, ContainerSpec, Fault, Ledger, ManualClock, Mark, NewItem, PartitionKey,
@@ -276,17 +278,37 @@ pub fn post_node(number: u128) -> String {
     GlobalId::Post(post_id(number)).encode()
 }
 
+/// Executes a request for the bearer of a token, as the HTTP side does.
+pub async fn execute(
+    executor: &Executor,
+    request: Request,
+    bearer: Option<&str>,
+    account: &dyn Account,
+) -> Result<Response, RequestRejection> {
+    let caller = match bearer {
+        Some(bearer) => Some(executor.authenticate(bearer, &Ledger::new()).await?),
+        None => None,
+    };
+    account.open(caller.as_ref().map(|caller| &*caller.id))?;
+    Ok(executor.execute_for(request, caller.as_ref(), account).await)
+}
+
 struct NoProjections;
 
 /// Nothing projects here, so every position is reached.
 #[async_trait]
 impl Recency for NoProjections {
-    async fn position_after(&self, _written: &[ContainerName]) -> Option<String> {
+    async fn position_after(&self, _written: &Written) -> Option<String> {
         None
     }
 
-    async fn reach(&self, _position: &str) -> Result<bool, InvalidPosition> {
-        Ok(true)
+    async fn reach(
+        &self,
+        _position: &str,
+        _wait_max: Duration,
+        _ledger: &Ledger,
+    ) -> Result<Reach, InvalidPosition> {
+        Ok(Reach::Reached)
     }
 
     fn last_write(&self) -> Option<u64> {

@@ -3,10 +3,10 @@
 use std::sync::Mutex;
 
 use async_graphql::Request;
-use onehop::http::graphql_service::{Account, GraphqlService as _, RequestRejection};
+use onehop::http::graphql_service::{Account, RequestRejection};
 use serde_json::{Value, json};
 
-use crate::blog::{NOW_MS, small, user_id, user_node};
+use crate::blog::{NOW_MS, execute, small, user_id, user_node};
 
 #[tokio::test]
 async fn every_response_says_what_it_was_charged() {
@@ -70,7 +70,7 @@ async fn an_account_is_opened_for_the_tokens_user_and_charged_what_the_response_
     for bearer in [Some(token.as_str()), None] {
         let account = Remembering::default();
         let query = format!("{{ user(id: \"{}\") {{ posts {{ nodes {{ id }} }} }} }}", user_node(0));
-        let response = blog.executor.execute(Request::new(query), bearer, &account).await.unwrap();
+        let response = execute(&blog.executor, Request::new(query), bearer, &account).await.unwrap();
         let caller = bearer.map(|_| user_id(0).to_string());
         assert_eq!(*account.opened.lock().unwrap(), [caller]);
         let told = serde_json::to_value(&response.extensions).unwrap()["requestCharge"].as_f64().unwrap();
@@ -86,7 +86,7 @@ async fn whoever_hangs_up_is_charged_for_what_was_done_and_for_what_was_under_wa
     let account = Remembering::default();
     let query = format!("{{ user(id: \"{}\", model: V1) {{ posts {{ nodes {{ id }} }} }} }}", user_node(0));
     tokio::select! {
-        _ = blog.executor.execute(Request::new(query), None, &account) => panic!("it was answered"),
+        _ = execute(&blog.executor, Request::new(query), None, &account) => panic!("it was answered"),
         () = blog.store.held.notified() => {}
     }
     // A point read, and what nobody knows.

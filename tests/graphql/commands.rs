@@ -30,7 +30,7 @@ async fn whoever_signs_up_is_signed_in_and_reads_what_was_written() {
     let token = made["accessToken"].as_str().unwrap();
     let query = "mutation { createPost(input: { title: \"T\", content: \"C\" }) { post { id title content summary \
                  commentCount viewerHasLiked author { id username } comments { nodes { id } } } } }";
-    let response = onehop::http::graphql_service::GraphqlService::execute(
+    let response = crate::blog::execute(
         &blog.executor,
         Request::new(query),
         Some(token),

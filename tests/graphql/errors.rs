@@ -1,7 +1,7 @@
 //! What clients hear when something is wrong.
 
 use async_graphql::Request;
-use onehop::http::graphql_service::{Free, GraphqlService as _, RequestRejection};
+use onehop::http::graphql_service::{Free, RequestRejection};
 use serde_json::json;
 
 use crate::blog::{NOW_MS, post_node, small, user_id, user_node};
@@ -92,7 +92,9 @@ async fn a_token_that_is_forged_or_expired_is_refused_and_never_anonymous() {
     let blog = small().await;
     let execute = |token: String| {
         let executor = &blog.executor;
-        async move { executor.execute(Request::new("{ viewer { username } }"), Some(&token), &Free).await }
+        async move {
+            crate::blog::execute(executor, Request::new("{ viewer { username } }"), Some(&token), &Free).await
+        }
     };
     let expired = blog.tokens.issue(&user_id(0).to_string(), NOW_MS - 10 * 86_400_000).unwrap();
     for token in ["", "forged", expired.as_str()] {
@@ -102,6 +104,6 @@ async fn a_token_that_is_forged_or_expired_is_refused_and_never_anonymous() {
     let good = blog.tokens.issue(&user_id(0).to_string(), NOW_MS).unwrap();
     let response = execute(good.into_string()).await.unwrap();
     assert_eq!(response.data.into_json().unwrap(), json!({ "viewer": { "username": "Ada" } }));
-    let anonymous = blog.executor.execute(Request::new("{ viewer { id } }"), None, &Free).await.unwrap();
+    let anonymous = crate::blog::execute(&blog.executor, Request::new("{ viewer { id } }"), None, &Free).await.unwrap();
     assert_eq!(anonymous.data.into_json().unwrap(), json!({ "viewer": null }));
 }

@@ -2,11 +2,12 @@
 
 use std::sync::atomic::Ordering;
 
+use onehop::http::{callers::CallerLimits, graphql_http::RequestLimits, graphql_request::BodyLimits};
 use serde_json::json;
 
 use crate::{
-    client::{Exchange, get, post, request},
-    toy::Toy,
+    client::{Exchange, GRAPHQL_RESPONSE, get, post, request},
+    toy::{Options, Toy},
 };
 
 fn executed(toy: &Toy) -> usize {
@@ -119,6 +120,8 @@ async fn the_position_of_a_write_is_told_by_a_header_and_read_from_one() {
         for asked in [by_header, by_extension, by_get] {
             let answer = asked.send(toy.address).await;
             assert_eq!(answer.json()["extensions"]["reached"], reached, "{answer:?}");
+            let why = if reached { json!(null) } else { json!("TIMED_OUT") };
+            assert_eq!(answer.json()["extensions"]["notReached"], why, "{answer:?}");
             assert_eq!(answer.header("etag"), None);
         }
     }
@@ -143,4 +146,76 @@ async fn what_is_no_position_is_refused_by_its_name() {
         assert_eq!(answer.json()["errors"][0]["extensions"]["field"], "extensions.position");
     }
     assert_eq!(executed(&toy), 0);
+}
+
+#[tokio::test]
+async fn who_is_not_known_or_over_budget_waits_for_nothing() {
+    let callers = CallerLimits { ru_per_second: 1, burst_seconds: 1, ..CallerLimits::default() };
+    let body = BodyLimits { batch_max: 2, ..BodyLimits::default() };
+    let limits = RequestLimits { callers, body, ..RequestLimits::default() };
+    let toy = Toy::start_with(Options { limits, ..Options::default() }).await;
+    for bearer in ["Bearer ada", ""] {
+        let spend = post(json!({ "query": "{ viewer }" })).header("Authorization", bearer);
+        let spend = if bearer.is_empty() { post(json!({ "query": "{ viewer }" })) } else { spend };
+        assert_eq!(spend.send(toy.address).await.status, 200);
+    }
+    let query = json!({ "query": "{ viewer }", "extensions": { "position": "7" } });
+    for body in [query.clone(), json!([query.clone(), query])] {
+        for (bearer, status) in [(Some("Bearer forged"), 401), (Some("Bearer ada"), 429), (None, 429)] {
+            let mut request = post(body.clone()).accept(GRAPHQL_RESPONSE);
+            if let Some(bearer) = bearer {
+                request = request.header("Authorization", bearer);
+            }
+            assert_eq!(request.send(toy.address).await.status, status, "{bearer:?} {body}");
+        }
+    }
+    assert_eq!(toy.state.waited.load(Ordering::SeqCst), 0);
+}
+
+fn of_ada(request: Exchange) -> Exchange {
+    request.header("Authorization", "Bearer ada")
+}
+
+async fn write_as_ada(toy: &Toy) {
+    let mutation = post(json!({ "query": "mutation { count }" }));
+    assert_eq!(of_ada(mutation).send(toy.address).await.status, 200);
+}
+
+#[tokio::test]
+async fn the_last_write_of_a_user_is_waited_for_until_reached() {
+    let toy = Toy::start().await;
+    let waited = || toy.state.waited.load(Ordering::SeqCst);
+    let plain = || post(json!({ "query": "{ viewer }" }));
+    write_as_ada(&toy).await;
+    plain().send(toy.address).await;
+    plain().header("Authorization", "Bearer grace").send(toy.address).await;
+    assert_eq!(waited(), 0);
+    toy.state.lags.store(true, Ordering::SeqCst);
+    for times in 1..=2 {
+        let answer = of_ada(plain()).send(toy.address).await.json();
+        assert_eq!((&answer["extensions"]["reached"], waited()), (&json!(false), times), "{answer}");
+    }
+    toy.state.lags.store(false, Ordering::SeqCst);
+    for _ in 0..2 {
+        let answer = of_ada(plain()).send(toy.address).await.json();
+        assert_eq!((answer["extensions"].get("reached"), waited()), (None, 3), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_the_last_write_is_not_in_has_no_tag() {
+    let toy = Toy::start().await;
+    write_as_ada(&toy).await;
+    let tag = of_ada(query()).send(toy.address).await.header("etag").expect("a tag").to_owned();
+    let again = || of_ada(query()).header("If-None-Match", &tag).send(toy.address);
+    assert_eq!(again().await.status, 304);
+    write_as_ada(&toy).await;
+    toy.state.lags.store(true, Ordering::SeqCst);
+    let early = again().await;
+    assert_eq!((early.status, early.header("etag")), (200, None));
+    assert_eq!(early.json()["extensions"]["notReached"], "TIMED_OUT");
+    toy.state.lags.store(false, Ordering::SeqCst);
+    let late = again().await;
+    assert!(late.status == 200 && late.header("etag").is_some_and(|late| late != tag), "{late:?}");
+    assert_eq!(late.json()["extensions"].get("reached"), None);
 }

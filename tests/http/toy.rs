@@ -6,7 +6,7 @@ use std::{
     net::SocketAddr,
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -28,7 +28,9 @@ use onehop::{
         document::Document,
         etag::ReadTrace,
         graphql_http::{GraphqlEndpoint, RequestLimits},
-        graphql_service::{Account, Caller, GraphqlService, InvalidPosition, Reached, RequestRejection},
+        graphql_service::{
+            Account, Caller, GraphqlService, InvalidPosition, NotReached, Reach, RequestRejection, Waited,
+        },
         health::{Readiness, UnreadyPart},
         limit_exceeded::LimitExceeded,
         live::LiveLimits,
@@ -40,7 +42,7 @@ use onehop::{
         static_files::{StaticFiles, WebFile},
     },
     lifecycle::Tasks,
-    store::ManualClock,
+    store::{Ledger, ManualClock},
 };
 use tokio::sync::{Notify, broadcast};
 use uuid::Uuid;
@@ -66,6 +68,8 @@ pub struct State {
     /// Queries and mutations that were executed, and positions that were waited for.
     pub executed: AtomicUsize,
     pub waited: AtomicUsize,
+    /// Whether no position is reached.
+    pub lags: AtomicBool,
     /// Told when the field `waits` has begun; awaited by it before it answers.
     pub begun: Notify,
     pub released: Notify,
@@ -229,46 +233,12 @@ impl GraphqlService for Service {
             .unless(complexity <= COMPLEXITY_MAX)
     }
 
-    async fn execute(
-        &self,
-        request: Request,
-        bearer: Option<&str>,
-        account: &dyn Account,
-    ) -> Result<Response, RequestRejection> {
-        match bearer {
-            Some("forged") => Err(RequestRejection::InvalidToken),
-            Some("overloaded") => {
-                Err(RequestRejection::Unavailable { retry_after: Some(Duration::from_millis(1500)) })
-            }
-            bearer => {
-                account.open(bearer)?;
-                self.state.executed.fetch_add(1, Ordering::SeqCst);
-                let reached = data_of::<Reached>(&request).copied();
-                let trace = data_of::<Arc<ReadTrace>>(&request).cloned();
-                let (has_trace, is_mutation) =
-                    (!request.query.contains("untraced"), request.query.contains("mutation"));
-                let request = request.data(Viewer(bearer.map(str::to_owned)));
-                let mut response = self.schema.execute(request).await;
-                account.charge(1.0);
-                if let Some(trace) = trace.filter(|_| has_trace) {
-                    trace.set(vec![1]);
-                }
-                if let Some(Reached(reached)) = reached {
-                    response = response.extension("reached", Value::from(reached));
-                }
-                if is_mutation {
-                    let position = self.state.mutations.load(Ordering::SeqCst).to_string();
-                    response = response.extension("position", Value::from(position));
-                }
-                Ok(response.extension("requestCharge", Value::from(1)))
-            }
-        }
-    }
-
-    async fn authenticate(&self, bearer: &str) -> Result<Caller, RequestRejection> {
+    async fn authenticate(&self, bearer: &str, _ledger: &Ledger) -> Result<Caller, RequestRejection> {
         match bearer {
             "forged" => Err(RequestRejection::InvalidToken),
-            "overloaded" => Err(RequestRejection::Unavailable { retry_after: None }),
+            "overloaded" => {
+                Err(RequestRejection::Unavailable { retry_after: Some(Duration::from_millis(1500)) })
+            }
             bearer => {
                 let valid_for_ms = bearer.strip_prefix(BRIEF).map(|ms| ms.parse().unwrap());
                 let valid_for = valid_for_ms.map_or(LONG, Duration::from_millis);
@@ -283,7 +253,28 @@ impl GraphqlService for Service {
         caller: Option<&Caller>,
         account: &dyn Account,
     ) -> Response {
-        self.execute(request, caller.map(|caller| caller.id.as_str()), account).await.unwrap()
+        self.state.executed.fetch_add(1, Ordering::SeqCst);
+        let waited = data_of::<Waited>(&request).copied();
+        let trace = data_of::<Arc<ReadTrace>>(&request).cloned();
+        let (has_trace, is_mutation) =
+            (!request.query.contains("untraced"), request.query.contains("mutation"));
+        let request = request.data(Viewer(caller.map(|caller| caller.id.clone())));
+        let mut response = self.schema.execute(request).await;
+        account.charge(1.0);
+        if let Some(trace) = trace.filter(|_| has_trace) {
+            trace.set(vec![1]);
+        }
+        if let Some(Waited { reach, is_told: true }) = waited {
+            response = response.extension("reached", Value::from(reach == Reach::Reached));
+            if let Reach::NotReached(reason) = reach {
+                response = response.extension("notReached", Value::from(reason.name()));
+            }
+        }
+        if is_mutation {
+            let position = self.state.mutations.load(Ordering::SeqCst).to_string();
+            response = response.extension("position", Value::from(position));
+        }
+        response.extension("requestCharge", Value::from(1))
     }
 
     async fn subscribe(
@@ -312,11 +303,20 @@ impl GraphqlService for Service {
         }
     }
 
-    async fn reach(&self, position: &str) -> Result<bool, InvalidPosition> {
-        position.parse::<usize>().map_err(|_| InvalidPosition).map(|position| {
-            self.state.waited.fetch_add(1, Ordering::SeqCst);
-            position <= self.state.mutations.load(Ordering::SeqCst)
-        })
+    async fn reach(
+        &self,
+        position: &str,
+        _wait_max: Duration,
+        _ledger: &Ledger,
+    ) -> Result<Reach, InvalidPosition> {
+        let position = position.parse::<usize>().map_err(|_| InvalidPosition)?;
+        self.state.waited.fetch_add(1, Ordering::SeqCst);
+        let lags = self.state.lags.load(Ordering::SeqCst);
+        if !lags && position <= self.state.mutations.load(Ordering::SeqCst) {
+            Ok(Reach::Reached)
+        } else {
+            Ok(Reach::NotReached(NotReached::TimedOut))
+        }
     }
 
     fn last_write(&self) -> Option<u64> {

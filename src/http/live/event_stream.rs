@@ -24,11 +24,11 @@ use super::permits::{ConnectionPermit, SubscriptionPermit};
 use super::{LiveEndpoint, TOO_SLOW, error};
 use crate::http::answer::{Form, refused};
 use crate::http::callers::Bill;
-use crate::http::graphql_http::{Checked, Received, Sent};
+use crate::http::graphql_http::{Checked, Received, Sent, open};
 use crate::http::graphql_request::Asked;
 use crate::http::graphql_response::{Encoded, Refusal};
-use crate::http::graphql_service::Account as _;
 use crate::http::media_type::ResponseType;
+use crate::http::spent::Spent;
 
 /// A comment: it keeps proxies from taking the connection for dead, and makes browsers see the head of the answer.
 const KEEP_ALIVE: Bytes = Bytes::from_static(b":\n\n");
@@ -116,11 +116,10 @@ impl LiveEndpoint {
         bearer: Option<&str>,
         bill: &Arc<Bill>,
     ) -> Result<Response<Body>, Refusal> {
-        let caller = match bearer {
-            Some(bearer) => Some(self.graphql.authenticate(bearer).await?),
-            None => None,
-        };
-        bill.open(caller.as_ref().map(|caller| caller.id.as_str()))?;
+        let spent = Spent::on(bill);
+        let caller = self.graphql.in_time(self.graphql.caller(bearer, &spent)).await?;
+        open(bill, caller.as_ref())?;
+        drop(spent);
         let connection = self.permits.connection().ok_or(Refusal::ConnectionsFull)?;
         let permit = match self.permits.subscription(caller.as_ref().map(|caller| caller.id.as_str())) {
             Ok(permit) => permit,

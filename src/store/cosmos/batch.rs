@@ -55,6 +55,7 @@ impl CosmosStore {
         };
         let items = if outcome.is_ok() { batch.operations.len() } else { 0 };
         ledger.record(container.record(OperationKind::Batch, items, retries.charge + charge, 1));
+        ledger.wrote(batch.container, &batch.partition_key);
         if outcome.is_ok() {
             container.announce();
         }

@@ -64,6 +64,7 @@ impl CosmosStore {
         };
         let written = usize::from(outcome.is_ok());
         ledger.record(container.record(kind_of(operation), written, charge, 1));
+        ledger.wrote(container.spec.name, partition_key);
         let response = outcome.map_err(|error| write_error_of(error, retries.may_have_happened))?;
         container.announce();
         if matches!(operation, WriteOp::Delete { .. }) {

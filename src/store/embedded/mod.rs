@@ -208,6 +208,7 @@ impl EmbeddedStore {
         let outcome = self.submit(container.id, partition_key.to_owned(), physical, operations).await;
         let refused = outcome.is_err();
         record(ledger, batch.container, kind, if refused { 0 } else { items }, 1, RequestCharge(charge));
+        ledger.wrote(batch.container, &batch.partition_key);
         outcome
     }
 }

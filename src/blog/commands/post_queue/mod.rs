@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
+use crate::blog::containers::POSTS;
 use crate::blog::ids::{PostId, UserId};
 use crate::lifecycle::Tasks;
 use crate::span::SpanContext;
@@ -98,10 +99,12 @@ impl PostQueues {
         if !self.combine {
             return self.run_alone(intent, ledger).await;
         }
+        let post = intent.post;
         let answer = self.enqueue(intent, ledger.span())?.await.map_err(|_| ended_early())?;
         for operation in answer.operations {
             ledger.record(operation);
         }
+        ledger.wrote(POSTS, &post.partition_key());
         answer.result
     }
 
