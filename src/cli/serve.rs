@@ -25,7 +25,7 @@ use crate::config::{
 };
 use crate::control::Work;
 use crate::graphql::SchemaOptions;
-use crate::http::router::metrics_router;
+use crate::http::router::metrics_alone;
 use crate::http::server::{Server, Stopped};
 use crate::lifecycle::log_panics;
 use crate::telemetry::{Telemetry, Traces};
@@ -120,8 +120,9 @@ impl Serve {
         });
         if let (Some(server), Some(metrics)) = (metrics_server, metrics) {
             let (stop, address) = (tasks.soft_stop(), server.local_address());
+            let hosts = self.exposure.exposure(address)?.hosts;
             tasks.spawn("metrics", async move {
-                server.serve(metrics_router(metrics), stop, deadline).await;
+                server.serve(metrics_alone(metrics, hosts), stop, deadline).await;
                 Ok::<(), std::io::Error>(())
             });
             println!("onehop metrics on http://{address}/metrics");

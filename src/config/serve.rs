@@ -6,6 +6,8 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::BoolishValueParser;
 
+use crate::lifecycle::GRACEFUL_STOP_MAX;
+
 /// Settings of the server.
 #[derive(Debug, Clone, Args)]
 pub struct ServeSettings {
@@ -32,7 +34,7 @@ pub struct ServeSettings {
         long,
         value_name = "SECONDS",
         env = "ONEHOP_STOP_SECONDS",
-        default_value_t = 20,
+        default_value_t = GRACEFUL_STOP_MAX.as_secs(),
         value_parser = clap::value_parser!(u64).range(1..=3600)
     )]
     pub stop_seconds: u64,

@@ -37,25 +37,36 @@ impl Hosts {
             Self::OfThisMachineAnd(names) => (names, true),
             Self::Only(names) => (names, false),
         };
-        let mut values = headers.get_all(HOST).iter();
-        let (Some(value), None) = (values.next(), values.next()) else { return false };
-        let Some(host) =
-            value.to_str().ok().and_then(|value| value.parse::<axum::http::uri::Authority>().ok())
-        else {
-            return false;
-        };
-        // The target of a request may name a host, too.
-        if uri.host().is_some_and(|other| !other.eq_ignore_ascii_case(host.host())) {
-            return false;
-        }
-        let host = host.host().to_ascii_lowercase();
+        let Some(host) = host_of(uri, headers) else { return false };
         names.contains(&host) || (is_machine && is_of_this_machine(&host))
+    }
+
+    /// As [`take`](Self::take), or under an IP address: scrapers and probes have no other name for a container, and no page
+    /// reaches an address by a name of its own (DNS rebinding) without sending that name.
+    pub fn take_name_or_address(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+        self.take(uri, headers) || host_of(uri, headers).is_some_and(|host| address_of(&host).is_some())
     }
 }
 
+/// The host that a request names, without its port and in lower case; `None` where it names none, several or different ones.
+fn host_of(uri: &Uri, headers: &HeaderMap) -> Option<String> {
+    let mut values = headers.get_all(HOST).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    let host = value.to_str().ok()?.parse::<axum::http::uri::Authority>().ok()?;
+    // The target of a request may name a host, too.
+    if uri.host().is_some_and(|other| !other.eq_ignore_ascii_case(host.host())) {
+        return None;
+    }
+    Some(host.host().to_ascii_lowercase())
+}
+
+fn address_of(host: &str) -> Option<IpAddr> {
+    host.trim_start_matches('[').trim_end_matches(']').parse().ok()
+}
+
 fn is_of_this_machine(host: &str) -> bool {
-    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    host == "localhost" || host.ends_with(".localhost") || address.is_ok_and(|address| address.is_loopback())
+    let address = address_of(host);
+    host == "localhost" || host.ends_with(".localhost") || address.is_some_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]
@@ -98,6 +109,22 @@ mod tests {
         let hosts = hosts(&["blog.example"], "0.0.0.0:8080");
         assert!(takes(&hosts, "blog.example:443"));
         assert!(!takes(&hosts, "localhost") && !takes(&hosts, "evil.example"));
+    }
+
+    #[test]
+    fn what_watches_a_server_may_name_it_by_any_address_and_by_no_other_name() {
+        let uri = Uri::from_static("/metrics");
+        for hosts in [hosts(&[], "127.0.0.1:8080"), hosts(&["blog.example"], "0.0.0.0:8080")] {
+            for (host, is_taken) in [
+                ("10.1.2.3:9464", true),
+                ("[fd00::1]:9464", true),
+                ("evil.example", false),
+                ("10.1.2.3.evil.example", false),
+            ] {
+                let headers = HeaderMap::from_iter([(HOST, HeaderValue::from_str(host).unwrap())]);
+                assert_eq!(hosts.take_name_or_address(&uri, &headers), is_taken, "{host}");
+            }
+        }
     }
 
     #[test]

@@ -18,6 +18,12 @@ use crate::span::SpanContext;
 const OPEN_METRICS: HeaderValue =
     HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
 
+/// Where the metrics are.
+pub(super) const METRICS_ROUTE: &str = "/metrics";
+
+/// The kinds of operations, as they are told.
+pub const OPERATION_TYPES: [&str; 3] = ["query", "mutation", "subscription"];
+
 /// The trace that a request is part of.
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
@@ -108,9 +114,9 @@ impl Observation {
         let Executing { start, parent, span } = *executing;
         observer.executed(&Executed {
             operation_type: match kind {
-                OperationType::Query => "query",
-                OperationType::Mutation => "mutation",
-                OperationType::Subscription => "subscription",
+                OperationType::Query => OPERATION_TYPES[0],
+                OperationType::Mutation => OPERATION_TYPES[1],
+                OperationType::Subscription => OPERATION_TYPES[2],
             },
             operation_name,
             duration: start.elapsed(),
@@ -185,12 +191,12 @@ pub(super) fn route_of(path: &str) -> &'static str {
         "/graphql" => "/graphql",
         "/healthz" => "/healthz",
         "/readyz" => "/readyz",
-        "/metrics" => "/metrics",
+        METRICS_ROUTE => METRICS_ROUTE,
         _ => "/*",
     }
 }
 
-/// Whether a route is for what watches the process, and for nobody else.
-pub(super) fn is_for_machines(route: &str) -> bool {
-    matches!(route, "/healthz" | "/readyz" | "/metrics")
+/// Whether a route tells the health of the process.
+pub(super) fn is_health(route: &str) -> bool {
+    matches!(route, "/healthz" | "/readyz")
 }

@@ -11,6 +11,7 @@ use axum::{
         HeaderName, HeaderValue, Method, Response,
         header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, IF_NONE_MATCH, RETRY_AFTER},
     },
+    middleware::{Next, from_fn},
     routing::{any, get},
 };
 use tower_http::cors::{AllowOrigin, CorsLayer};
@@ -23,10 +24,10 @@ use super::{
     hosts::Hosts,
     live::{LiveEndpoint, LiveLimits, LiveLoad, is_websocket},
     media_type::Delivery,
-    observer::{HttpObserver, MetricsSource, Observation, metrics},
+    observer::{HttpObserver, METRICS_ROUTE, MetricsSource, Observation, metrics},
     pages::Pages,
     security_headers::SecurityHeaders,
-    surroundings::{ErrorIds, Surroundings},
+    surroundings::{ErrorIds, Surroundings, not_our_name},
 };
 use crate::lifecycle::Tasks;
 
@@ -79,7 +80,7 @@ impl Default for Exposure {
     }
 }
 
-/// All routes of the process. Whoever watches the process may ask for its health under any name.
+/// All routes of the process. Under a name that is not the server's, health checks answer their status alone.
 pub fn router(parts: HttpParts) -> Router {
     let HttpParts {
         graphql,
@@ -118,9 +119,18 @@ pub fn router(parts: HttpParts) -> Router {
     surroundings.around(routes)
 }
 
-/// `/metrics` alone, for a listener of its own or beside the other routes.
-pub fn metrics_router(source: Arc<dyn MetricsSource>) -> Router {
-    Router::new().route("/metrics", get(move || metrics(Arc::clone(&source))))
+/// `/metrics` beside the other routes.
+fn metrics_router(source: Arc<dyn MetricsSource>) -> Router {
+    Router::new().route(METRICS_ROUTE, get(move || metrics(Arc::clone(&source))))
+}
+
+/// `/metrics` alone, for a listener of its own, which answers to these names and to IP addresses.
+pub fn metrics_alone(source: Arc<dyn MetricsSource>, hosts: Hosts) -> Router {
+    let check = move |request: Request, next: Next| {
+        let is_ours = hosts.take_name_or_address(request.uri(), request.headers());
+        async move { if is_ours { next.run(request).await } else { not_our_name() } }
+    };
+    metrics_router(source).layer(from_fn(check))
 }
 
 /// Answers a GraphQL request in the way that it asks for.

@@ -1,4 +1,4 @@
-//! What holds for every request, whichever route answers it: the server answers to its own names only, no panic ends a
+//! What holds for every request, whichever route answers it: the host allowlist (DNS rebinding), no panic ends a
 //! connection without an answer, every answer has the headers that keep browsers from misusing it, and whoever counts
 //! hears of it. One layer does all of it, since each costs a request some memory and moves.
 
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{Response, StatusCode};
+use axum::http::{HeaderValue, Response, StatusCode, header::CACHE_CONTROL};
 use axum::middleware::{Next, from_fn};
 use axum::response::IntoResponse;
 use futures::FutureExt;
@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::graphql_response::panicked;
 use super::hosts::Hosts;
-use super::observer::{Observation, is_for_machines, route_of};
+use super::observer::{METRICS_ROUTE, Observation, is_health, route_of};
 use super::security_headers::SecurityHeaders;
 use crate::lifecycle::panic_message;
 
@@ -42,14 +42,18 @@ impl Surroundings {
     async fn pass(self: Arc<Self>, mut request: Request, next: Next) -> Response<Body> {
         let route = route_of(request.uri().path());
         let watching = self.observation.begin(route, &mut request);
-        // Whoever watches the process may ask for its health under any name.
-        let is_ours = is_for_machines(route) || self.hosts.take(request.uri(), request.headers());
-        let response = if is_ours {
+        let is_ours = match route {
+            METRICS_ROUTE => self.hosts.take_name_or_address(request.uri(), request.headers()),
+            _ => self.hosts.take(request.uri(), request.headers()),
+        };
+        let response = if is_ours || is_health(route) {
             let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
             answered.unwrap_or_else(|panic| self.answer_panic(&*panic))
         } else {
             not_our_name()
         };
+        // Probes ask under the address of the container. Another name learns the status and no reasons.
+        let response = if is_ours { response } else { without_reasons(response) };
         let response = self.security_headers.add(response);
         self.observation.end(watching, &response);
         response
@@ -63,7 +67,15 @@ impl Surroundings {
     }
 }
 
-fn not_our_name() -> Response<Body> {
+/// The status of a health check alone.
+fn without_reasons(response: Response<Body>) -> Response<Body> {
+    if response.status() == StatusCode::MISDIRECTED_REQUEST {
+        return response;
+    }
+    (response.status(), [(CACHE_CONTROL, HeaderValue::from_static("no-store"))]).into_response()
+}
+
+pub(super) fn not_our_name() -> Response<Body> {
     let text =
         "The server does not answer to the name in the Host header: --allow-host allows another one.\n";
     (StatusCode::MISDIRECTED_REQUEST, text).into_response()

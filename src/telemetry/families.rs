@@ -9,12 +9,17 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::http::observer::OPERATION_TYPES;
+
 /// Seconds: requests take from tens of microseconds to the limit of a request.
 const DURATION_BUCKETS: [f64; 14] =
     [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
 /// Request units: from a point read to a query across all physical partitions.
 const CHARGE_BUCKETS: [f64; 12] =
     [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0];
+
+/// Whether a response has errors.
+pub(super) const OUTCOMES: [&str; 2] = ["ok", "error"];
 
 type Seconds = Gauge<f64, AtomicU64>;
 type SecondsSum = Counter<f64, AtomicU64>;
@@ -97,6 +102,19 @@ fn charges() -> Histogram {
 }
 
 impl Families {
+    /// Drops every series of the operations with this name.
+    pub(super) fn drop_operation(&self, name: &str) {
+        for graphql_operation_type in OPERATION_TYPES {
+            let graphql_operation_name = name.to_owned();
+            self.graphql_charge.remove(&ChargeLabels { graphql_operation_type, graphql_operation_name });
+            for outcome in OUTCOMES {
+                let graphql_operation_name = name.to_owned();
+                let labels = GraphqlLabels { graphql_operation_type, graphql_operation_name, outcome };
+                self.graphql_duration.remove(&labels);
+            }
+        }
+    }
+
     pub(super) fn register(registry: &mut Registry) -> Self {
         let families = Self {
             http_duration: Family::new_with_constructor(durations),

@@ -8,7 +8,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 
 use super::families::{
-    ChargeLabels, ContainerLabels, Families, GraphqlLabels, HttpLabels, ProjectionLabels, StoreLabels,
+    ChargeLabels, ContainerLabels, Families, GraphqlLabels, HttpLabels, OUTCOMES, ProjectionLabels, StoreLabels,
 };
 use super::names::OperationNames;
 use super::process::Process;
@@ -128,14 +128,16 @@ impl Metrics {
     }
 
     pub(super) fn executed(&self, executed: &Executed<'_>) {
-        let name = self.names.label(executed.operation_name);
-        let operation_type = executed.operation_type;
-        let labels =
-            ChargeLabels { graphql_operation_type: operation_type, graphql_operation_name: name.clone() };
+        let record = |name: &str| self.record_execution(executed, name);
+        self.names.record(executed.operation_name, |name| self.families.drop_operation(name), record);
+    }
+
+    fn record_execution(&self, executed: &Executed<'_>, name: &str) {
+        let (graphql_operation_type, name) = (executed.operation_type, name.to_owned());
+        let labels = ChargeLabels { graphql_operation_type, graphql_operation_name: name.clone() };
         self.families.graphql_charge.get_or_create(&labels).inc_by(executed.request_charge.max(0.0));
-        let outcome = if executed.has_errors { "error" } else { "ok" };
-        let labels =
-            GraphqlLabels { graphql_operation_type: operation_type, graphql_operation_name: name, outcome };
+        let outcome = outcome_of(executed);
+        let labels = GraphqlLabels { graphql_operation_type, graphql_operation_name: name, outcome };
         self.families.graphql_duration.get_or_create(&labels).observe(executed.duration.as_secs_f64());
     }
 
@@ -155,6 +157,11 @@ impl Metrics {
             charges.observe(record.charge.0);
         }
     }
+}
+
+/// Whether a response has errors, as a label.
+fn outcome_of(executed: &Executed<'_>) -> &'static str {
+    if executed.has_errors { OUTCOMES[1] } else { OUTCOMES[0] }
 }
 
 /// What a fault is called in metrics and traces.

@@ -16,7 +16,7 @@ use opentelemetry_sdk::trace::{
     SpanData, SpanEvents, SpanLinks, SpanProcessor as _,
 };
 
-use super::names::OperationNames;
+use super::names::traced;
 use crate::http::observer::{Answered, Executed, RequestSpan};
 use crate::span::{RemoteParent, SpanContext};
 use crate::store::{ChargeSource, Operated};
@@ -56,7 +56,6 @@ pub struct Traces {
     sampler: Sampler,
     ids: RandomIdGenerator,
     scope: InstrumentationScope,
-    names: OperationNames,
     store_system: &'static str,
 }
 
@@ -95,7 +94,6 @@ impl Traces {
             scope: InstrumentationScope::builder(SERVICE_NAME)
                 .with_version(env!("CARGO_PKG_VERSION"))
                 .build(),
-            names: OperationNames::default(),
             store_system: settings.store_system,
         })
     }
@@ -161,7 +159,7 @@ impl Traces {
         let Some(span) = executed.span else { return };
         let mut attributes = vec![
             KeyValue::new("graphql.operation.type", executed.operation_type),
-            KeyValue::new("graphql.operation.name", self.names.label(executed.operation_name)),
+            KeyValue::new("graphql.operation.name", traced(executed.operation_name).to_owned()),
             KeyValue::new("onehop.request_charge", executed.request_charge),
         ];
         if executed.has_errors {

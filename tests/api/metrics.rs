@@ -3,6 +3,8 @@
 use serde_json::json;
 
 use crate::binary::Serving;
+use onehop::http::hosts::Hosts;
+
 use crate::server::{PASSWORD, Server, Setup};
 
 async fn metrics(server: &Server) -> String {
@@ -103,6 +105,43 @@ async fn nothing_that_a_client_wrote_is_a_label_but_names_of_operations() {
 }
 
 #[tokio::test]
+async fn a_name_in_use_has_a_series_whatever_names_are_made_up() {
+    let server = Server::start().await;
+    let anonymous = server.anonymous();
+    for number in 0..250 {
+        anonymous.ask(&format!("query Evil{number} {{ __typename }}"), json!({})).await;
+    }
+    for _ in 0..2 {
+        anonymous.ask("query LegitFeed { __typename }", json!({})).await;
+    }
+    anonymous.ask("query OneMoreEvil { __typename }", json!({})).await;
+    let metrics = metrics(&server).await;
+    assert!(metrics.contains("graphql_operation_name=\"LegitFeed\""));
+    let series = metrics.lines().filter(|line| line.starts_with("onehop_graphql_request_charge") || line.contains("_count{"));
+    let named = series.filter(|line| line.contains("graphql_operation_name=\"")).count();
+    assert!(named <= 2 * onehop::telemetry::OPERATION_NAMES_MAX, "{named}");
+}
+
+#[tokio::test]
+async fn metrics_under_a_name_that_is_not_ours_are_refused() {
+    let mut setup = Setup::default();
+    setup.options.exposure.hosts = Hosts::OfThisMachineAnd(Vec::new());
+    let server = Server::start_with(setup).await;
+    let ask = async |path: &str, host: &str| {
+        let response = server.http.get(server.url(path)).header("host", host).send().await.unwrap();
+        (response.status().as_u16(), response.text().await.unwrap())
+    };
+    assert_eq!(ask("/metrics", "evil.example").await.0, 421);
+    assert_eq!(ask("/metrics", "10.1.2.3:8080").await.0, 200);
+    assert_eq!(ask("/metrics", "localhost").await.0, 200);
+    for path in ["/healthz", "/readyz"] {
+        let (status, text) = ask(path, "evil.example").await;
+        assert_eq!((status == 200 || status == 503, text.as_str()), (true, ""), "{path}");
+        assert!(!ask(path, "127.0.0.1").await.1.is_empty());
+    }
+}
+
+#[tokio::test]
 async fn the_api_serves_no_metrics_where_they_are_switched_off() {
     let mut setup = Setup::default();
     setup.options.metrics = false;
@@ -118,6 +157,8 @@ async fn metrics_may_have_an_address_of_their_own_and_in_production_only_that() 
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     let text = async |url: String| http.get(url).send().await.unwrap().text().await.unwrap();
     let own = serving.metrics.clone().expect("a line that says where");
+    let foreign = http.get(&own).header("host", "evil.example").send().await.unwrap();
+    assert_eq!(foreign.status(), 421);
     assert!(text(own).await.ends_with("# EOF\n"));
     assert!(!text(format!("{}/metrics", serving.address)).await.contains("# EOF"));
     assert_eq!(tokio::task::spawn_blocking(move || serving.stop()).await.unwrap().0, 0);

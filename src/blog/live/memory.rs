@@ -179,6 +179,13 @@ mod tests {
     }
 
     #[test]
+    fn the_decision_record_says_how_many_comments_are_remembered() {
+        let record = include_str!("../../../docs/adr/0012-live.md");
+        let thousands = format!("{},{:03} of them", ADDED_COMMENTS_MAX / 1_000, ADDED_COMMENTS_MAX % 1_000);
+        assert!(record.contains(&thousands), "{thousands}");
+    }
+
+    #[test]
     fn a_copy_that_is_written_as_it_was_is_no_news() {
         let mut feed = feed_of(&[post(1, 3)]);
         assert!(!is_news(&mut feed, &post(1, 3)));
