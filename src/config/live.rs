@@ -6,8 +6,9 @@ use clap::Args;
 
 use crate::app::LIVE_POLL_DEFAULT;
 use crate::http::live::{
-    CONNECTIONS_MAX_DEFAULT, LiveLimits, OPERATIONS_PER_CONNECTION_MAX_DEFAULT, RESULTS_WAITING_BYTES_MAX,
-    SUBSCRIPTIONS_MAX_DEFAULT, SUBSCRIPTIONS_PER_USER_MAX_DEFAULT,
+    CONNECTIONS_MAX_DEFAULT, CONNECTIONS_PER_NETWORK_MAX_DEFAULT, CONTROL_FRAMES_PER_SECOND_MAX_DEFAULT,
+    LiveLimits, OPERATIONS_PER_CONNECTION_MAX_DEFAULT, RESULTS_WAITING_BYTES_MAX, SUBSCRIPTIONS_MAX_DEFAULT,
+    SUBSCRIPTIONS_PER_USER_MAX_DEFAULT, UNFINISHED_BYTES_MAX_DEFAULT,
 };
 
 /// Settings of subscriptions.
@@ -22,6 +23,37 @@ pub struct LiveSettings {
         value_parser = clap::value_parser!(u32).range(1..=1_000_000)
     )]
     pub connections: u32,
+
+    /// Those of one network, which is an IPv4 address or a /64 of IPv6; 0 for any number
+    #[arg(
+        long = "live-connections-per-network",
+        value_name = "NUMBER",
+        env = "ONEHOP_LIVE_CONNECTIONS_PER_NETWORK",
+        default_value_t = CONNECTIONS_PER_NETWORK_MAX_DEFAULT as u32,
+        value_parser = clap::value_parser!(u32).range(0..=1_000_000)
+    )]
+    pub connections_per_network: u32,
+
+    /// Pings and pongs that one WebSocket may send in a second; more close it
+    #[arg(
+        long = "live-control-frames-per-second",
+        value_name = "NUMBER",
+        env = "ONEHOP_LIVE_CONTROL_FRAMES_PER_SECOND",
+        default_value_t = CONTROL_FRAMES_PER_SECOND_MAX_DEFAULT,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000)
+    )]
+    pub control_frames_per_second: u32,
+
+    /// Bytes of the messages of all WebSockets that are not complete, beyond 8 KiB of each; one network may have an
+    /// eighth of them
+    #[arg(
+        long = "live-unfinished-bytes",
+        value_name = "BYTES",
+        env = "ONEHOP_LIVE_UNFINISHED_BYTES",
+        default_value_t = UNFINISHED_BYTES_MAX_DEFAULT as u64,
+        value_parser = clap::value_parser!(u64).range(1_048_576..=1_099_511_627_776)
+    )]
+    pub unfinished_bytes: u64,
 
     /// Subscriptions at once
     #[arg(
@@ -80,6 +112,9 @@ impl LiveSettings {
     pub fn limits(&self) -> LiveLimits {
         LiveLimits {
             connections_max: self.connections as usize,
+            connections_per_network_max: self.connections_per_network as usize,
+            control_frames_per_second_max: self.control_frames_per_second,
+            unfinished_bytes_max: usize::try_from(self.unfinished_bytes).unwrap_or(usize::MAX),
             subscriptions_max: self.subscriptions as usize,
             subscriptions_per_user_max: self.subscriptions_per_user as usize,
             operations_per_connection_max: self.operations_per_connection as usize,

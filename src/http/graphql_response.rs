@@ -9,7 +9,10 @@ use axum::{
     body::Body,
     http::{
         HeaderMap, HeaderValue, Response, StatusCode,
-        header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
+        header::{
+            ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER, SEC_WEBSOCKET_VERSION,
+            WWW_AUTHENTICATE,
+        },
     },
 };
 use bytes::Bytes;
@@ -89,6 +92,13 @@ pub enum Refusal {
     Position(#[from] InvalidPosition),
     #[error("This server has as many open connections as it can serve: try again later.")]
     ConnectionsFull,
+    /// So has the network of the client.
+    #[error(transparent)]
+    NetworkFull(LimitExceeded),
+    #[error("This is no WebSocket handshake: {0}.")]
+    Handshake(&'static str),
+    #[error("The version of a WebSocket must be 13.")]
+    WebSocketVersion,
     #[error("The request took longer than {0:?}.")]
     TimedOut(Duration),
 }
@@ -124,6 +134,7 @@ impl Refusal {
             Self::MutationOverGet => Some("POST"),
             _ => None,
         };
+        let is_other_version = matches!(self, Self::WebSocketVersion);
         let challenged = matches!(self, Self::Rejected(RequestRejection::InvalidToken));
         let retry_after = self.retry_after();
         // What is left of such a body is not waited for.
@@ -133,6 +144,9 @@ impl Refusal {
         let headers = response.headers_mut();
         if let Some(methods) = allowed {
             headers.insert(ALLOW, HeaderValue::from_static(methods));
+        }
+        if is_other_version {
+            headers.insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
         }
         if challenged {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer error=\"invalid_token\""));
@@ -151,7 +165,7 @@ impl Refusal {
             Self::Rejected(RequestRejection::OverBudget { retry_after, .. }) => Some(*retry_after),
             Self::Overloaded(Overloaded) => Some(OVERLOADED_RETRY_AFTER),
             Self::Response(ResponseRefused::Overloaded) => Some(SHED_RETRY_AFTER),
-            Self::ConnectionsFull => Some(CONNECTIONS_FULL_RETRY_AFTER),
+            Self::ConnectionsFull | Self::NetworkFull(_) => Some(CONNECTIONS_FULL_RETRY_AFTER),
             _ => None,
         }
     }
@@ -188,7 +202,9 @@ impl Refusal {
                 (Kind::Http(Status::METHOD_NOT_ALLOWED), "BAD_USER_INPUT")
             }
             Self::Forged | Self::ForeignOrigin => (Kind::Http(Status::FORBIDDEN), "FORBIDDEN"),
-            Self::BatchOfStreams => (Kind::Http(Status::BAD_REQUEST), "BAD_USER_INPUT"),
+            Self::BatchOfStreams | Self::Handshake(_) => (Kind::Http(Status::BAD_REQUEST), "BAD_USER_INPUT"),
+            Self::WebSocketVersion => (Kind::Http(Status::UPGRADE_REQUIRED), "BAD_USER_INPUT"),
+            Self::NetworkFull(_) => (Kind::Http(Status::TOO_MANY_REQUESTS), LimitExceeded::CODE),
             Self::ConnectionsFull => (Kind::Http(Status::SERVICE_UNAVAILABLE), LimitExceeded::CODE),
             Self::Malformed(MalformedRequest::BodyTooLarge(_)) => {
                 (Kind::Http(Status::PAYLOAD_TOO_LARGE), LimitExceeded::CODE)
@@ -240,7 +256,9 @@ impl Refusal {
                 | MalformedRequest::BodyTooLarge(exceeded)
                 | MalformedRequest::BodyTooSlow(exceeded),
             ) => return exceeded.into(),
-            Self::Rejected(RequestRejection::OverBudget { exceeded, .. }) => exceeded.into(),
+            Self::Rejected(RequestRejection::OverBudget { exceeded, .. }) | Self::NetworkFull(exceeded) => {
+                exceeded.into()
+            }
             Self::Response(refused) => return refused.into(),
             other => ServerError::new(other.to_string(), None),
         };

@@ -12,6 +12,7 @@ mod crowds;
 #[path = "../support/event_stream.rs"]
 mod event_stream;
 mod events;
+mod floods;
 mod page_heads;
 mod persisted;
 mod routing;

@@ -120,7 +120,7 @@ impl LiveEndpoint {
         let caller = self.graphql.in_time(self.graphql.caller(bearer, &spent)).await?;
         open(bill, caller.as_ref())?;
         drop(spent);
-        let connection = self.permits.connection().ok_or(Refusal::ConnectionsFull)?;
+        let connection = self.permits.connection(bill.origin().network)?;
         let permit = match self.permits.subscription(caller.as_ref().map(|caller| caller.id.as_str())) {
             Ok(permit) => permit,
             Err(exceeded) => return Ok(only(&Encoded::refused(exceeded.into()))),

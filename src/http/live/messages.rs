@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -178,6 +179,21 @@ impl Closing {
         Self::new(1009, format!("A message may have {limit_bytes} bytes"))
     }
 
+    /// The client sent pings and pongs faster than it may.
+    pub(super) fn control_frames(per_second_max: u32) -> Self {
+        Self::new(1008, format!("A client may send {per_second_max} control frames a second"))
+    }
+
+    /// The client did not finish a message.
+    pub(super) fn message_timeout(limit: Duration) -> Self {
+        Self::new(1008, format!("A message may take {} seconds", limit.as_secs()))
+    }
+
+    /// Too many bytes of unfinished messages are kept, of all clients or of one network.
+    pub(super) fn no_room_for_messages() -> Self {
+        Self::new(1013, "Too many unfinished messages: try again later")
+    }
+
     pub(super) fn not_websocket() -> Self {
         Self::new(1002, "Protocol error")
     }
@@ -324,7 +340,13 @@ mod tests {
         let long = "x".repeat(OPERATION_ID_BYTES_MAX);
         assert_eq!(Closing::exists("1").reason, "Subscriber for 1 already exists");
         let invalid = ClientMessage::parse(&format!(r#"{{"id":"{long}x","type":"complete"}}"#)).unwrap_err();
-        for closing in [Closing::exists(&long), Closing::invalid(&invalid), Closing::too_big(usize::MAX)] {
+        for closing in [
+            Closing::exists(&long),
+            Closing::invalid(&invalid),
+            Closing::too_big(usize::MAX),
+            Closing::control_frames(u32::MAX),
+            Closing::message_timeout(Duration::MAX),
+        ] {
             assert!(closing.reason.len() <= REASON_BYTES_MAX, "{closing:?}");
         }
     }

@@ -1,17 +1,19 @@
 //! GraphQL on connections that stay open: over WebSocket (`graphql-transport-ws`) and over server-sent events.
 //!
 //! Both take any operation, through the checks of a POST. Equal subscriptions share one execution, which is a `group`;
-//! `permits` says how much of all this there may be. A WebSocket is taken over in `websocket` and served by a `session`,
-//! which speaks in `messages`; `event_stream` is the other transport. What the fields mean is unknown here.
+//! `permits` says how much of all this there may be. A WebSocket is taken over in `websocket`, read and written by a
+//! `socket` and served by a `session`, which speaks in `messages`; `event_stream` is the other transport. What the fields mean is unknown here.
 
 mod event_stream;
 mod group;
 mod groups;
 mod messages;
+mod metered;
 mod operations;
 mod patience;
 mod permits;
 mod session;
+mod socket;
 mod waiting;
 mod websocket;
 
@@ -24,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 use self::groups::Groups;
 pub use self::permits::LiveLoad;
 use self::permits::Permits;
+pub use self::socket::read_client;
 pub(crate) use self::websocket::is_websocket;
 use super::graphql_http::GraphqlEndpoint;
 use super::limit_exceeded::LimitExceeded;
@@ -31,6 +34,12 @@ use crate::lifecycle::Tasks;
 
 /// Connections that are open at once, unless the configuration says otherwise.
 pub const CONNECTIONS_MAX_DEFAULT: usize = 20_000;
+/// Connections of one network that are open at once, unless the configuration says otherwise.
+pub const CONNECTIONS_PER_NETWORK_MAX_DEFAULT: usize = 1_000;
+/// Control frames that one client may send in a second, unless the configuration says otherwise.
+pub const CONTROL_FRAMES_PER_SECOND_MAX_DEFAULT: u32 = 20;
+/// Bytes of unfinished messages of all sockets, unless the configuration says otherwise.
+pub const UNFINISHED_BYTES_MAX_DEFAULT: usize = 64 * 1024 * 1024;
 /// Subscriptions of the whole process, unless the configuration says otherwise.
 pub const SUBSCRIPTIONS_MAX_DEFAULT: usize = 50_000;
 /// Subscriptions of one user, unless the configuration says otherwise.
@@ -47,6 +56,13 @@ pub const RESULTS_WAITING_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub struct LiveLimits {
     /// WebSockets and event streams that are open at once.
     pub connections_max: usize,
+    /// Those of one network; 0 for any number.
+    pub connections_per_network_max: usize,
+    /// Pings and pongs of one WebSocket in a second.
+    pub control_frames_per_second_max: u32,
+    /// Bytes of the messages of all WebSockets that are not complete, beyond the first 8 KiB of each; an eighth of them for
+    /// one network.
+    pub unfinished_bytes_max: usize,
     pub subscriptions_max: usize,
     pub subscriptions_per_user_max: usize,
     /// Operations of one WebSocket that run at once, subscriptions among them.
@@ -73,6 +89,9 @@ impl Default for LiveLimits {
     fn default() -> Self {
         Self {
             connections_max: CONNECTIONS_MAX_DEFAULT,
+            connections_per_network_max: CONNECTIONS_PER_NETWORK_MAX_DEFAULT,
+            control_frames_per_second_max: CONTROL_FRAMES_PER_SECOND_MAX_DEFAULT,
+            unfinished_bytes_max: UNFINISHED_BYTES_MAX_DEFAULT,
             subscriptions_max: SUBSCRIPTIONS_MAX_DEFAULT,
             subscriptions_per_user_max: SUBSCRIPTIONS_PER_USER_MAX_DEFAULT,
             operations_per_connection_max: OPERATIONS_PER_CONNECTION_MAX_DEFAULT,
@@ -119,6 +138,11 @@ impl LiveLimits {
     fn subscriptions(&self) -> LimitExceeded {
         let what = "The server does not take more than";
         LimitExceeded::new("live-subscriptions", self.subscriptions_max, what, "subscriptions at once")
+    }
+
+    fn connections_per_network(&self) -> LimitExceeded {
+        let (max, what) = (self.connections_per_network_max, "A network may not have more than");
+        LimitExceeded::new("live-connections-per-network", max, what, "open connections at once")
     }
 
     fn subscriptions_per_user(&self) -> LimitExceeded {

@@ -6,19 +6,17 @@
 use std::sync::Arc;
 
 use async_graphql::parser::types::OperationType;
-use axum::Error;
-use axum::extract::ws::{CloseFrame, Message, WebSocket};
-use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until, timeout};
-use tokio_tungstenite::tungstenite;
 
 use super::LiveEndpoint;
 use super::groups::Member;
-use super::messages::{self, ClientMessage, Closing, InvalidMessage, SUBPROTOCOL};
+use super::messages::{self, ClientMessage, Closing, InvalidMessage};
 use super::operations::{OperationId, Operations, Said};
 use super::permits::{ConnectionPermit, SubscriptionPermit};
+use super::socket::{Broken, Received, Socket};
 use crate::http::bearer::bearer_of;
 use crate::http::callers::Bill;
 use crate::http::client_address::Origin;
@@ -62,23 +60,9 @@ enum Started {
 
 enum Happened {
     Started(Started),
-    Frame(Option<Result<Message, Error>>),
+    Received(Result<Received, Broken>),
     Said(OperationId, Said),
     KeepAlive,
-}
-
-/// How a socket ends.
-enum Ended {
-    /// It is to be closed for this reason.
-    Closing(Closing),
-    /// Its client has closed it, or is gone.
-    Gone,
-}
-
-impl From<Closing> for Ended {
-    fn from(closing: Closing) -> Self {
-        Self::Closing(closing)
-    }
 }
 
 impl Session {
@@ -101,32 +85,33 @@ impl Session {
         }
     }
 
-    /// Serves the socket to its end.
-    pub(super) async fn serve(mut self, mut socket: WebSocket) {
-        let speaks = socket.protocol().is_some_and(|protocol| protocol == SUBPROTOCOL);
-        let Err(ended) =
-            (if speaks { self.exchange(&mut socket).await } else { Err(Closing::subprotocol().into()) })
-        else {
-            return;
-        };
+    /// Serves the socket to its end. One that does not speak the protocol is closed.
+    pub(super) async fn serve<S>(mut self, mut socket: Socket<S>, speaks: bool)
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let exchanged =
+            if speaks { self.exchange(&mut socket).await } else { Err(Closing::subprotocol().into()) };
+        let Err(ended) = exchanged else { return };
         // Nothing is executed for a socket that is closing.
         self.operations = Operations::default();
         let close = async {
-            if let Ended::Closing(Closing { code, reason }) = ended {
-                tracing::debug!(code, reason, "a WebSocket is closed");
-                let frame = CloseFrame { code, reason: reason.into() };
-                if socket.send(Message::Close(Some(frame))).await.is_err() {
+            if let Broken::Closing(closing) = ended {
+                tracing::debug!(code = closing.code, reason = closing.reason, "a WebSocket is closed");
+                if socket.close(closing).await.is_err() {
                     return;
                 }
             }
-            // Until the client has answered, or read that its own closing was answered.
-            while let Some(Ok(_)) = socket.recv().await {}
+            socket.drain().await;
         };
         let _ = timeout(self.live.limits.close_timeout, close).await;
     }
 
     /// Exchanges messages until there is a reason to end.
-    async fn exchange(&mut self, socket: &mut WebSocket) -> Result<(), Ended> {
+    async fn exchange<S>(&mut self, socket: &mut Socket<S>) -> Result<(), Broken>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
         let stop = self.live.stop.clone();
         let limits = self.live.limits;
         let init_by = Instant::now() + limits.init_timeout;
@@ -142,57 +127,45 @@ impl Session {
                     return Err(Closing::init_timeout().into());
                 }
                 started = started(self.starting.as_mut()) => Happened::Started(started),
-                frame = socket.recv(), if self.starting.is_none() => Happened::Frame(frame),
+                received = socket.recv(), if self.starting.is_none() => Happened::Received(received),
                 (id, said) = self.operations.next() => Happened::Said(id, said),
                 _ = keep_alive.tick() => Happened::KeepAlive,
             };
             match happened {
                 Happened::Started(started) => {
                     self.starting = None;
-                    if let Some(reply) = self.on_started(started)? {
-                        self.send(socket, text(reply)).await?;
+                    let reply = self.on_started(started)?;
+                    if self.stage == Stage::Acknowledged {
+                        socket.acknowledge();
+                    }
+                    if let Some(reply) = reply {
+                        self.send(socket, reply).await?;
                     }
                 }
-                Happened::Frame(frame) => {
+                Happened::Received(received) => {
                     has_spoken = true;
-                    if let Some(reply) = self.on_frame(frame)? {
-                        self.send(socket, text(reply)).await?;
+                    if let Some(reply) = self.on_received(received?)? {
+                        self.send(socket, reply).await?;
                     }
                 }
                 Happened::Said(id, said) => self.say(socket, &id, said).await?,
                 Happened::KeepAlive if has_spoken || self.starting.is_some() => {
                     has_spoken = false;
-                    self.send(socket, Message::Ping(Bytes::new())).await?;
+                    self.unless_stopped(socket.ping()).await?;
                 }
-                Happened::KeepAlive => return Err(Ended::Gone),
+                Happened::KeepAlive => return Err(Broken::Gone),
             }
         }
     }
 
-    fn on_frame(&mut self, frame: Option<Result<Message, Error>>) -> Result<Option<String>, Ended> {
-        let limit_bytes = self.live.message_bytes_max();
-        match frame {
-            Some(Ok(Message::Text(text))) if text.len() > limit_bytes => {
-                Err(Closing::too_big(limit_bytes).into())
-            }
-            Some(Ok(Message::Text(text))) => {
+    fn on_received(&mut self, received: Received) -> Result<Option<String>, Broken> {
+        match received {
+            Received::Text(text) => {
                 let message = ClientMessage::parse(&text).map_err(|invalid| Closing::invalid(&invalid))?;
                 Ok(self.on_message(message)?)
             }
-            Some(Ok(Message::Binary(_))) => Err(Closing::invalid(&InvalidMessage::binary()).into()),
-            Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(None),
-            Some(Ok(Message::Close(_))) | None => Err(Ended::Gone),
-            Some(Err(error)) => Err(self.on_broken_frame(error)),
-        }
-    }
-
-    fn on_broken_frame(&self, error: Error) -> Ended {
-        match error.into_inner().downcast_ref() {
-            Some(tungstenite::Error::Capacity(_)) => Closing::too_big(self.live.message_bytes_max()).into(),
-            Some(tungstenite::Error::Protocol(_) | tungstenite::Error::Utf8(_)) => {
-                Closing::not_websocket().into()
-            }
-            _ => Ended::Gone,
+            Received::Binary => Err(Closing::invalid(&InvalidMessage::binary()).into()),
+            Received::Control => Ok(None),
         }
     }
 
@@ -291,37 +264,50 @@ impl Session {
         }
     }
 
-    async fn say(&mut self, socket: &mut WebSocket, id: &str, said: Said) -> Result<(), Ended> {
+    async fn say<S>(&mut self, socket: &mut Socket<S>, id: &str, said: Said) -> Result<(), Broken>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
         match said {
             Said::Result(response) => self.send_result(socket, id, &response).await,
             Said::Single(Encoded { request_errors: Some(errors), .. }) => {
-                self.send(socket, text(messages::error(id, &errors))).await
+                self.send(socket, messages::error(id, &errors)).await
             }
             Said::Single(Encoded { response, .. }) => {
                 self.send_result(socket, id, &response).await?;
                 drop(response);
-                self.send(socket, text(messages::complete(id))).await
+                self.send(socket, messages::complete(id)).await
             }
-            Said::End => self.send(socket, text(messages::complete(id))).await,
+            Said::End => self.send(socket, messages::complete(id)).await,
             Said::Lagged => Err(Closing::too_slow().into()),
         }
     }
 
     /// Sends a result. Its copies in the message and in the write buffer are response memory, too; without that the
     /// client has to come again later.
-    async fn send_result(&mut self, socket: &mut WebSocket, id: &str, response: &[u8]) -> Result<(), Ended> {
+    async fn send_result<S>(&mut self, socket: &mut Socket<S>, id: &str, response: &[u8]) -> Result<(), Broken>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
         let copies = self.live.graphql.responses().reserve(response.len().saturating_mul(MESSAGE_COPIES));
         let Some(_copies) = copies else { return Err(Closing::overloaded().into()) };
-        self.send(socket, text(messages::next(id, response))).await
+        self.send(socket, messages::next(id, response)).await
     }
 
-    /// Sends a message; a client that takes none does not hold up the stop.
-    async fn send(&mut self, socket: &mut WebSocket, message: Message) -> Result<(), Ended> {
-        match self.live.stop.run_until_cancelled(socket.send(message)).await {
-            Some(Ok(())) => Ok(()),
-            Some(Err(_)) => Err(Ended::Gone),
-            None => Err(Closing::going_away().into()),
-        }
+    async fn send<S>(&mut self, socket: &mut Socket<S>, text: String) -> Result<(), Broken>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        self.unless_stopped(socket.send(text)).await
+    }
+
+    /// Waits for a write. A client that takes nothing does not delay the stop of the process.
+    async fn unless_stopped(
+        &mut self,
+        write: impl Future<Output = Result<(), Broken>>,
+    ) -> Result<(), Broken> {
+        let written = self.live.stop.run_until_cancelled(write).await;
+        written.unwrap_or_else(|| Err(Closing::going_away().into()))
     }
 }
 
@@ -332,10 +318,6 @@ async fn execute(live: &LiveEndpoint, checked: Checked, caller: Option<&Caller>,
 
 fn refused(id: &str, refusal: &Encoded) -> String {
     messages::error(id, refusal.request_errors.as_deref().unwrap_or(b"[]"))
-}
-
-fn text(message: String) -> Message {
-    Message::Text(message.into())
 }
 
 async fn until(instant: Option<Instant>) {
