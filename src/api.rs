@@ -326,7 +326,8 @@ impl Recency for ProcessorRecency {
         wait_max: Duration,
         ledger: &Ledger,
     ) -> Result<Reach, InvalidPosition> {
-        let bytes = (position.len() <= POSITION_CHARS_MAX).then(|| self.sealer.open(POSITION_PURPOSE, position));
+        let bytes =
+            (position.len() <= POSITION_CHARS_MAX).then(|| self.sealer.open(POSITION_PURPOSE, position));
         let bytes = bytes.flatten().ok_or(InvalidPosition)?;
         let position = Position::parse(&bytes).map_err(|_| InvalidPosition)?;
         match self.app.processor.reach(&position, wait_max, ledger).await {

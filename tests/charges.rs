@@ -56,15 +56,25 @@ fn every_cell_is_within_its_bound() {
 fn the_readme_says_how_many_cells_are_within_a_tenth() {
     let readme = include_str!("../README.md");
     let by_model = cells().filter(|cell| deviation(cell).abs() <= DEVIATION_MAX).count();
-    assert!(readme.contains(&format!("The model meets {by_model} of the article's 30 figures within 10 %")), "{by_model}");
+    assert!(
+        readme.contains(&format!("The model meets {by_model} of the article's 30 figures within 10 %")),
+        "{by_model}"
+    );
     let (_, table) = include_str!("../docs/comparison.md").split_once("## A hundredth").expect("the section");
     let (table, _) = table.split_once("Request charges are estimates.").expect("the end of the table");
-    let deviations: Vec<f64> = table.lines().filter_map(|row| row.split('|').nth(7)?.trim().strip_suffix(" %")?.parse().ok()).collect();
+    let deviations: Vec<f64> = table
+        .lines()
+        .filter_map(|row| row.split('|').nth(7)?.trim().strip_suffix(" %")?.parse().ok())
+        .collect();
     assert_eq!(deviations.len(), 30);
     let by_program = deviations.iter().filter(|deviation| deviation.abs() <= 100.0 * DEVIATION_MAX).count();
     for (name, text, said) in [
         ("README.md", readme, format!("with them {by_program} of the 30 are within 10 %")),
-        ("docs/comparison.md", include_str!("../docs/comparison.md"), format!("Of the thirty cells {by_program} are within 10 %")),
+        (
+            "docs/comparison.md",
+            include_str!("../docs/comparison.md"),
+            format!("Of the thirty cells {by_program} are within 10 %"),
+        ),
     ] {
         assert!(text.contains(&said), "{name} does not say {said:?}");
     }

@@ -155,10 +155,7 @@ impl Looks {
 }
 
 impl Instance {
-    fn ends_of(
-        &self,
-        containers: &[ContainerName],
-    ) -> Result<BTreeMap<String, Option<Continuation>>, Fault> {
+    fn ends_of(&self, containers: &[ContainerName]) -> Result<BTreeMap<String, Option<Continuation>>, Fault> {
         let mut ends = BTreeMap::new();
         for container in containers {
             if self.runners.iter().any(|runner| runner.projection.source() == *container) {

@@ -23,10 +23,10 @@ use crate::http::position_waits::{POSITION_WAIT, PositionLimits};
 use crate::http::response_budget::{
     RESPONSE_BYTES_MAX, RESPONSE_RU_PER_KIB, RESPONSES_IN_FLIGHT_BYTES_MAX, ResponseLimits,
 };
-use crate::http::session_positions::SESSION_POSITIONS_MAX;
 use crate::http::server::{
     CONNECTIONS_MAX, ConnectionLimits, HEADER_BYTES_MAX, HEADER_TIMEOUT, WRITE_TIMEOUT,
 };
+use crate::http::session_positions::SESSION_POSITIONS_MAX;
 
 /// Settings of limits.
 #[derive(Debug, Clone, Args)]

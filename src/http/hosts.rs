@@ -66,7 +66,9 @@ fn address_of(host: &str) -> Option<IpAddr> {
 
 fn is_of_this_machine(host: &str) -> bool {
     let address = address_of(host);
-    host == "localhost" || host.ends_with(".localhost") || address.is_some_and(|address| address.is_loopback())
+    host == "localhost"
+        || host.ends_with(".localhost")
+        || address.is_some_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]

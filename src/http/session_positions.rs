@@ -55,7 +55,8 @@ impl SessionPositions {
         state.writes += 1;
         let (write, user) = (state.writes, Arc::<str>::from(user));
         state.users.insert(write, Arc::clone(&user));
-        let remembered = Remembered { write, position: position.into(), until_ms: now_ms.saturating_add(kept_ms) };
+        let remembered =
+            Remembered { write, position: position.into(), until_ms: now_ms.saturating_add(kept_ms) };
         state.by_user.insert(user, remembered);
     }
 

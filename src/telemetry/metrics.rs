@@ -8,7 +8,8 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 
 use super::families::{
-    ChargeLabels, ContainerLabels, Families, GraphqlLabels, HttpLabels, OUTCOMES, ProjectionLabels, StoreLabels,
+    ChargeLabels, ContainerLabels, Families, GraphqlLabels, HttpLabels, OUTCOMES, ProjectionLabels,
+    StoreLabels,
 };
 use super::names::OperationNames;
 use super::process::Process;

@@ -46,7 +46,12 @@ struct Uses {
 
 impl OperationNames {
     /// Records something under the label of a name. Drops the series of the name that has to make room first.
-    pub(super) fn record(&self, name: Option<&str>, drop_series: impl FnOnce(&str), record: impl FnOnce(&str)) {
+    pub(super) fn record(
+        &self,
+        name: Option<&str>,
+        drop_series: impl FnOnce(&str),
+        record: impl FnOnce(&str),
+    ) {
         let label = traced(name);
         if label == NAMELESS || label == OTHERS {
             return record(label);

@@ -117,7 +117,9 @@ async fn a_name_in_use_has_a_series_whatever_names_are_made_up() {
     anonymous.ask("query OneMoreEvil { __typename }", json!({})).await;
     let metrics = metrics(&server).await;
     assert!(metrics.contains("graphql_operation_name=\"LegitFeed\""));
-    let series = metrics.lines().filter(|line| line.starts_with("onehop_graphql_request_charge") || line.contains("_count{"));
+    let series = metrics
+        .lines()
+        .filter(|line| line.starts_with("onehop_graphql_request_charge") || line.contains("_count{"));
     let named = series.filter(|line| line.contains("graphql_operation_name=\"")).count();
     assert!(named <= 2 * onehop::telemetry::OPERATION_NAMES_MAX, "{named}");
 }

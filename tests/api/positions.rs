@@ -173,7 +173,8 @@ async fn a_wait_is_charged_for_what_it_reads() {
     let nothing = server.anonymous().ask("{ __typename }", json!({})).await;
     assert_eq!(nothing.body["extensions"]["requestCharge"], 0.0);
     if server.has_end_at_hand() {
-        let request = json!({ "query": "{ __typename }", "extensions": { "position": position, "operations": true } });
+        let request =
+            json!({ "query": "{ __typename }", "extensions": { "position": position, "operations": true } });
         let waited = server.anonymous().send(request).await;
         let extensions = &waited.body["extensions"];
         assert!(extensions["requestCharge"].as_f64().unwrap() >= 1.0, "{extensions}");

@@ -81,7 +81,8 @@ async fn a_query_by_any_transport_waits_for_the_last_write() {
 async fn a_query_behind_a_mutation_in_its_batch_waits_for_it() {
     let server = start(LONG, true).await;
     let author = server.sign_up("author").await;
-    let mutation = "mutation { createPost(input: { title: \"in a batch\", content: \"Text.\" }) { post { id } } }";
+    let mutation =
+        "mutation { createPost(input: { title: \"in a batch\", content: \"Text.\" }) { post { id } } }";
     let batch = json!([{ "query": FEED }, { "query": mutation }, { "query": FEED }, { "query": FEED }]);
     let answers = author.send(batch).await.body;
     assert_eq!(titles(&answers[0]["data"]), Vec::<&str>::new());

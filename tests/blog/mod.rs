@@ -33,9 +33,7 @@ use onehop::graphql::{
 };
 use onehop::http::document::{Documents, select_operation};
 use onehop::http::document_limits::DocumentLimits;
-use onehop::http::graphql_service::{
-    Account, GraphqlService as _, InvalidPosition, Reach, RequestRejection,
-};
+use onehop::http::graphql_service::{Account, GraphqlService as _, InvalidPosition, Reach, RequestRejection};
 use onehop::lifecycle::Tasks;
 use onehop::store::{
     Clock, ContainerName, ContainerSpec, Fault, Ledger, ManualClock, Mark, NewItem, PartitionKey,

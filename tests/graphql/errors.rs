@@ -104,6 +104,7 @@ async fn a_token_that_is_forged_or_expired_is_refused_and_never_anonymous() {
     let good = blog.tokens.issue(&user_id(0).to_string(), NOW_MS).unwrap();
     let response = execute(good.into_string()).await.unwrap();
     assert_eq!(response.data.into_json().unwrap(), json!({ "viewer": { "username": "Ada" } }));
-    let anonymous = crate::blog::execute(&blog.executor, Request::new("{ viewer { id } }"), None, &Free).await.unwrap();
+    let anonymous =
+        crate::blog::execute(&blog.executor, Request::new("{ viewer { id } }"), None, &Free).await.unwrap();
     assert_eq!(anonymous.data.into_json().unwrap(), json!({ "viewer": null }));
 }
