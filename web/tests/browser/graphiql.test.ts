@@ -66,9 +66,9 @@ describe("the playground", () => {
     await page.getByRole("button", { name: "Use the new token" }).click();
     expect(await page.getByLabel("Access token").inputValue()).toBe(accessToken);
     expect(await page.getByLabel("Access token").getAttribute("type")).toBe("password");
-    await page.getByRole("button", { name: "Show" }).click();
+    await page.getByRole("button", { name: "Show", exact: true }).click();
     expect(await page.getByLabel("Access token").getAttribute("type")).toBe("text");
-    await page.getByRole("button", { name: "Show" }).click();
+    await page.getByRole("button", { name: "Show", exact: true }).click();
 
     await openExample("C2");
     const written = await execute("C2CreatePost", { chosen: true });
