@@ -12,7 +12,7 @@ export function PostCard({ post, hasAuthor = true }: { post: PostCardFragment; h
     <article className="post-card">
       <h2 dir="auto">
         <Link href={path} onPointerEnter={() => { preloadRoute(path); }} onFocus={() => { preloadRoute(path); }}>
-          <bdi>{post.title}</bdi>
+          {post.title}
         </Link>
       </h2>
       <p className="post-card-summary" dir="auto">{post.summary}</p>
