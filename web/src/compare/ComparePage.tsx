@@ -61,7 +61,7 @@ export default function ComparePage() {
             onChange={(event) => { setChosen(event.target.value); }}
           >
             {needsItem(request) ? (
-              items.map(({ id, name }) => <option key={id} value={id}>{name}</option>)
+              items.map(({ id, name }) => <option key={id} value={id} dir="auto">{name}</option>)
             ) : (
               <option value="">all users</option>
             )}
