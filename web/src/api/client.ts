@@ -14,11 +14,12 @@ import {
 import { createClient as createLiveClient } from "graphql-ws";
 import { enterCharge } from "../charges/ledger.js";
 import { cache } from "./cache.js";
-import { connectionLost, connectionMade, subscriptionEnded } from "./connection.js";
+import { connectionLost, connectionMade, onReconnect, subscriptionEnded } from "./connection.js";
 import { codeOf } from "./errors.js";
 import { bodyWithoutRefusedPosition, forgetPosition, lastPosition, rememberPosition } from "./position.js";
 import { authorization, ENDPOINT } from "./request.js";
 import { accessToken, expireSession } from "./session.js";
+import { ShownQueries } from "./shown-queries.js";
 import { needSignIn } from "./sign-in-need.js";
 
 /** The longest wait between two attempts at the live connection, in milliseconds. */
@@ -45,12 +46,14 @@ const live = createLiveClient({
 
 /** A client with an empty cache. Answers depend on who asks, so each user has one of their own. */
 export function createClient(): Client {
-  return new Client({
+  const shown = new ShownQueries();
+  const client = new Client({
     url: ENDPOINT,
     preferGetMethod: false,
     fetch: fetchWithPosition,
     fetchOptions: { headers: { accept: "application/graphql-response+json" } },
     exchanges: [
+      mapExchange({ onOperation: (operation) => { shown.note(operation); } }),
       cache(),
       mapExchange({
         onOperation: withExtensions,
@@ -74,6 +77,10 @@ export function createClient(): Client {
       }),
     ],
   });
+  onReconnect(() => {
+    shown.refetch(client);
+  });
+  return client;
 }
 
 /** Hands on what is heard until the page has enough, or there is nothing more to come. */

@@ -27,6 +27,11 @@ export function subscriptionEnded(variables: unknown): void {
   happenings.dispatchEvent(new CustomEvent("end", { detail: variables }));
 }
 
+/** Calls each time the connection is there again. */
+export function onReconnect(call: () => void): void {
+  happenings.addEventListener("again", call);
+}
+
 /** Calls when the connection is there again, to ask for what was missed. */
 export function useOnReconnect(call: () => void): void {
   useOn("again", call);

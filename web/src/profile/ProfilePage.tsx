@@ -1,6 +1,5 @@
 import { useQuery } from "urql";
 import { Link } from "wouter";
-import { useOnReconnect } from "../api/connection.js";
 import { useSession } from "../api/session.js";
 import { usePageTitle } from "../app/page-title.js";
 import { NotFoundPage } from "../not-found/NotFoundPage.js";
@@ -27,7 +26,6 @@ export default function ProfilePage({ params: { id = "" } }: { params: Readonly<
   const refresh = (): void => {
     readAgain({ requestPolicy: "network-only" });
   };
-  useOnReconnect(refresh);
   const isMe = useSession()?.user.id === id;
   const [pages, showMore] = useShownPages(`posts of ${id}`);
   const user = data?.user;

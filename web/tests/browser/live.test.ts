@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { launchBrowser, openPage, type Conduct } from "./browser.js";
+import { baseUrl, launchBrowser, openPage, type Conduct } from "./browser.js";
 import { author, signUp } from "./people.js";
 import { projectionsDrained, startServer, type Server } from "../server.js";
 
@@ -88,6 +88,21 @@ test("a page that is opened offline is shown when the connection is back", async
     await page.getByRole("heading", { level: 1, name }).waitFor();
     await page.locator(".notice-failure").waitFor({ state: "detached" });
   }
+  await page.context().close();
+});
+
+test("a page catches up with what was written while the connection was gone", async () => {
+  const somebody = await author();
+  await somebody.post("Before the break");
+  const { page } = await openLive(browsers[0], "/");
+  await page.getByRole("link", { name: somebody.username }).first().click();
+  await page.locator(".profile").waitFor();
+  await page.context().setOffline(true);
+  await page.getByText("No connection.").waitFor();
+  await somebody.post("During the break");
+  await projectionsDrained(baseUrl);
+  await page.context().setOffline(false);
+  await page.locator(".post-card h2").filter({ hasText: "During the break" }).waitFor();
   await page.context().close();
 });
 
