@@ -51,7 +51,7 @@ export function SignInAgain() {
   return (
     <dialog ref={dialog} className="sign-in-again" aria-labelledby="sign-in-again-title" onCancel={() => { needSignIn(false); }}>
       <h2 id="sign-in-again-title">Sign in again</h2>
-      <p>Your session has ended. What you typed is still there.</p>
+      <p>Your session has ended. This page stays as it is.</p>
       <CredentialsForm isNew={false} username={session.user.username} />
       <button type="button" className="link" onClick={endSession}>Go on without an account</button>
     </dialog>
