@@ -16,6 +16,7 @@ use crate::accounts::token::Tokens;
 use crate::app::App;
 use crate::blog::ids::{IdSource as _, RandomIds};
 use crate::blog::reads::{DataModel, ReadModels, Session};
+use crate::blog::write_limits::{UserWrites, WriteLimits};
 use crate::changefeed::{self, Position, PositionError, Standing, Written};
 use crate::graphql::{
     Charged, Executor, GlobalId, PartitionLoads, ProjectionStatus, ProjectionStatuses, Recency,
@@ -64,6 +65,8 @@ pub struct Api {
 pub struct ApiOptions {
     pub limits: RequestLimits,
     pub attempts: AttemptLimits,
+    /// None by default: the program has settings with defaults of their own.
+    pub writes: WriteLimits,
     pub live: LiveLimits,
     pub schema: SchemaOptions,
     pub exposure: Exposure,
@@ -84,6 +87,7 @@ impl Default for ApiOptions {
         Self {
             limits: RequestLimits::default(),
             attempts: AttemptLimits::default(),
+            writes: WriteLimits::NONE,
             live: LiveLimits::default(),
             schema: SchemaOptions::default(),
             exposure: Exposure::default(),
@@ -117,6 +121,7 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
         live: app.live.clone(),
         live_reads: ReadModels::new(&app.recent),
         attempts: Arc::new(Attempts::new(options.attempts)),
+        writes: Arc::new(UserWrites::new(options.writes)),
         tokens: tokens.clone(),
         projections: Arc::new(Statuses { app: Arc::clone(app), tells_leases: options.operations }),
         partitions: Arc::new(Loads { app: Arc::clone(app), are_told: options.operations }),

@@ -8,7 +8,9 @@
 //! takes whatever a request carries.
 
 pub mod attempts;
+mod common_passwords;
 pub mod hashing_queue;
+mod imitation;
 pub mod known_networks;
 pub mod networks;
 pub mod oidc;

@@ -11,6 +11,7 @@ use argon2::password_hash::{Error as PhcError, PasswordHasher as _, PasswordVeri
 use argon2::{ARGON2ID_IDENT, Algorithm, Argon2, Params, Version};
 use icu_normalizer::ComposingNormalizerBorrowed;
 
+use super::common_passwords::is_common;
 use super::hashing_queue::{Busy, HashingCaller, HashingQueue, Permit};
 
 pub use super::hashing_queue::HashingLimits;
@@ -47,6 +48,15 @@ impl Password {
         Ok(password)
     }
 
+    /// A password that somebody with this username wants to have.
+    ///
+    /// # Errors
+    /// The rule it breaks; beside those of [`parse`](Self::parse), a common password is refused.
+    pub fn choose(typed: &str, username: &str) -> Result<Self, PasswordError> {
+        let password = Self::parse(typed)?;
+        if is_common(&password.0, username) { Err(PasswordError::Common) } else { Ok(password) }
+    }
+
     /// A password to be compared. One that breaks the rules is merely wrong: telling would answer faster than
     /// comparing does. Input over the byte limit becomes the empty password, which nobody has.
     pub fn attempt(typed: &str) -> Self {
@@ -71,6 +81,8 @@ pub enum PasswordError {
     Length { min: usize, max: usize, actual: usize },
     #[error("must have at most {max} bytes, has {actual}")]
     Bytes { max: usize, actual: usize },
+    #[error("must not be a common password, nor made of the username")]
+    Common,
 }
 
 /// A password's hash with its salt and cost, stored as a PHC string.

@@ -1,11 +1,15 @@
 //! Usernames: what a person may be called, and when two names are one name. A name is checked once, here;
-//! it keeps the form its owner typed beside the key under which it is reserved. Who holds a name is unknown here.
+//! it keeps the form its owner typed beside the keys under which it is reserved. Who holds a name is unknown here.
+//!
+//! [`Username::parse`] takes every name that anybody may have. [`Username::choose`] takes a name that somebody wants to
+//! have from now on, and has stricter rules against imitation ([`imitation`](super::imitation)).
 //!
 //! The rules are those of PRECIS UsernameCaseMapped (RFC 8265, section 3.3) on current Unicode tables, narrowed
 //! to letters, marks, decimal digits, `_`, `-` and `.`, and with full case folding in place of lower-casing.
 
 use std::fmt;
 
+use super::imitation;
 use icu_normalizer::ComposingNormalizerBorrowed;
 use icu_properties::props::{BidiClass, DefaultIgnorableCodePoint, GeneralCategory};
 use icu_properties::{
@@ -58,6 +62,30 @@ impl Username {
         Ok(Self { display, normalized })
     }
 
+    /// Checks what somebody typed who wants to be called so from now on.
+    ///
+    /// # Errors
+    /// The first rule that is broken: those of [`parse`](Self::parse), then those against imitation.
+    pub fn choose(typed: &str) -> Result<Self, UsernameError> {
+        let name = Self::parse(typed)?;
+        imitation::check(&name)?;
+        Ok(name)
+    }
+
+    /// The keys under which the name is reserved: first its normalised form, then its skeletons where they differ. Two
+    /// names look alike if they share a key.
+    #[must_use]
+    pub fn keys(&self) -> Vec<NameKey> {
+        let mut keys = vec![NameKey(self.normalized.0.clone())];
+        for form in [&self.display, &self.normalized.0] {
+            let skeleton = NameKey(imitation::skeleton(form));
+            if !keys.contains(&skeleton) {
+                keys.push(skeleton);
+            }
+        }
+        keys
+    }
+
     /// The display form.
     pub fn as_str(&self) -> &str {
         &self.display
@@ -95,6 +123,29 @@ impl fmt::Display for NormalizedUsername {
     }
 }
 
+/// A key under which a name is reserved in the store: a normalised name, or a skeleton.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct NameKey(String);
+
+impl NameKey {
+    /// A key as it is stored. It keeps none of the rules of a name: folding and skeletons change the number of characters.
+    #[must_use]
+    pub fn from_stored(key: &str) -> Self {
+        Self(key.to_owned())
+    }
+
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<NormalizedUsername> for NameKey {
+    fn from(name: NormalizedUsername) -> Self {
+        Self(name.0)
+    }
+}
+
 /// The rule a name breaks. The message names no field: the caller puts one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UsernameError {
@@ -111,6 +162,15 @@ pub enum UsernameError {
     /// The Bidi Rule (RFC 5893, section 2), which keeps a name readable in one order only.
     #[error("must not mix left-to-right and right-to-left characters")]
     Direction,
+    #[error("must have a letter or a digit")]
+    NoLetter,
+    #[error("must have at most {max} combining marks in a row, and not more than other characters")]
+    Marks { max: usize },
+    /// UTS 39, highly restrictive.
+    #[error("must be written in one script, with the characters that are in common use")]
+    Script,
+    #[error("is reserved")]
+    Reserved,
 }
 
 impl UsernameError {
@@ -166,7 +226,11 @@ fn is_letter_mark_or_digit(found: char) -> bool {
     )
 }
 
-fn is_mark(found: char) -> bool {
+pub(super) fn is_letter_or_digit(found: char) -> bool {
+    is_letter_mark_or_digit(found) && !is_mark(found)
+}
+
+pub(super) fn is_mark(found: char) -> bool {
     matches!(CATEGORY.get(found), GeneralCategory::NonspacingMark | GeneralCategory::SpacingMark)
 }
 
@@ -205,7 +269,7 @@ fn keeps_bidi_rule(display: &str) -> bool {
 /// Full case folding, built from the case mappings: lower, upper and lower again bring every case variant of a
 /// text to one, also where a letter's upper case is two letters (ß) or its lower case depends on its place (ς).
 /// All four Turkish i are one letter here, as either upper or lower case of some language makes them so.
-fn fold(display: &str) -> String {
+pub(super) fn fold(display: &str) -> String {
     let mut folded = String::with_capacity(display.len());
     let cased = display.chars().flat_map(char::to_lowercase).flat_map(char::to_uppercase);
     for found in cased.flat_map(char::to_lowercase) {

@@ -49,6 +49,16 @@ pub struct UserItem {
     /// The normalised name held before the last rename, whose reservation has to be released.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub former_username: Option<String>,
+    /// The other keys of that name, whose reservations have to be released, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub former_keys: Vec<String>,
+}
+
+impl UserItem {
+    /// The ids of the reservations that the last rename left.
+    pub fn former_reservations(&self) -> impl Iterator<Item = &str> {
+        self.former_username.iter().chain(&self.former_keys).map(String::as_str)
+    }
 }
 
 /// A post, in `posts` under its own id.
@@ -155,11 +165,12 @@ impl PostCopyItem {
     }
 }
 
-/// The reservation of a username and the way to sign in, in `accounts` under the normalised username.
+/// The reservation of a key of a username, in `accounts` under that key. The first key is the normalised username; its
+/// reservation has the way to sign in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AccountItem {
-    /// The normalised username.
+    /// The key.
     pub id: String,
     #[serde(rename = "type")]
     pub item_type: String,

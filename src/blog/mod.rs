@@ -10,3 +10,4 @@ pub mod projections;
 pub mod reads;
 pub mod summary;
 pub mod verify;
+pub mod write_limits;

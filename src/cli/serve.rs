@@ -143,6 +143,7 @@ impl Serve {
         Ok(ApiOptions {
             limits: self.limits.requests(&self.callers),
             attempts: self.callers.attempts(),
+            writes: self.callers.writes(),
             live: self.live.limits(),
             schema: SchemaOptions {
                 complexity_max: self.limits.complexity_max as usize,

@@ -10,7 +10,7 @@ use super::metered::Metered;
 use super::plan::{Question, ReadPlan};
 use super::report::{Row, Sample};
 use super::subjects::{COMMENTS_FIRST, FEED_FIRST, LIKES_FIRST, Subjects, USER_POSTS_FIRST};
-use super::writes::{Author, Command, CompareError, WritePath};
+use super::writes::{Author, Command, CompareError, WritePath, numbered_name};
 use crate::blog::ids::PostId;
 use crate::blog::reads::{DataModel, PageRequest, ReadModels};
 use crate::changefeed::{PageError, Processor, ProcessorError};
@@ -99,7 +99,7 @@ impl Workload {
         for number in 0..self.samples {
             let ledger = Arc::new(Ledger::new());
             let start = Instant::now();
-            authors.push(database.writes.create_user(format!("newcomer{number:06}"), &ledger).await?);
+            authors.push(database.writes.create_user(numbered_name("newcomer", number), &ledger).await?);
             let duration = start.elapsed();
             samples.push(Sample { ledger, duration, projection_charge: database.follow().await? });
             done();

@@ -11,6 +11,7 @@ use futures::stream::{self, StreamExt};
 use thiserror::Error;
 
 use super::dataset::{Dataset, SeedPost, SeedUser};
+use crate::accounts::username::Username;
 use crate::blog::containers::{ACCOUNTS, POSTS, USERS};
 use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
 use crate::blog::items::{AccountItem, CommentItem, LikeItem, PostItem, UserItem, types};
@@ -90,26 +91,18 @@ impl Seeder {
         let SeedUser { id, username, .. } = self.dataset.user(index);
         let user_id = UserId(id);
         let ledger = Ledger::new();
-        // The names of the data set are lower-case ASCII: they are their own normal form.
-        let account = AccountItem {
-            id: username.clone(),
-            item_type: types::ACCOUNT.to_owned(),
-            user_id,
-            password_hash: (index < DEMO_USERS).then(|| self.demo_password_hash.clone()),
-            idempotency_key_hash: None,
-        };
-        let key = PartitionKey::from(username.as_str());
-        let item = NewItem::encode(username.clone(), &account);
-        match self.store.write(ACCOUNTS, &key, WriteOp::Create(item), &ledger).await {
-            Err(WriteError::Rejected { reason: Rejection::Conflict, .. }) => {
-                let existing = self.store.read(ACCOUNTS, &key, &username, &ledger).await?;
-                let existing = existing.map(|item| item.decode::<AccountItem>()).transpose()?;
-                if existing.is_none_or(|existing| existing.user_id != user_id) {
-                    return Err(SeedError::UsernameTaken(username));
-                }
-            }
-            outcome => {
-                outcome.map_err(seed_error)?;
+        let name = Username::parse(&username).map_err(|_| SeedError::UsernameTaken(username.clone()))?;
+        for (place, key) in name.keys().iter().enumerate() {
+            let has_password = place == 0 && index < DEMO_USERS;
+            let account = AccountItem {
+                id: key.as_str().to_owned(),
+                item_type: types::ACCOUNT.to_owned(),
+                user_id,
+                password_hash: has_password.then(|| self.demo_password_hash.clone()),
+                idempotency_key_hash: None,
+            };
+            if !self.reserve(&account, &ledger).await? {
+                return Err(SeedError::UsernameTaken(username));
             }
         }
         let user = UserItem {
@@ -120,10 +113,25 @@ impl Seeder {
             version: 1,
             pending_username: None,
             former_username: None,
+            former_keys: Vec::new(),
         };
         let item = NewItem::encode(user_id.to_string(), &user);
         let created = self.store.write(USERS, &user_id.partition_key(), WriteOp::Create(item), &ledger).await;
         passed_over_if_there(created.map(|_| ()))
+    }
+
+    /// Writes a reservation; `false` when the key is reserved for another user.
+    async fn reserve(&self, account: &AccountItem, ledger: &Ledger) -> Result<bool, SeedError> {
+        let key = PartitionKey::from(account.id.as_str());
+        let item = NewItem::encode(account.id.clone(), account);
+        match self.store.write(ACCOUNTS, &key, WriteOp::Create(item), ledger).await {
+            Err(WriteError::Rejected { reason: Rejection::Conflict, .. }) => {
+                let existing = self.store.read(ACCOUNTS, &key, &account.id, ledger).await?;
+                let existing = existing.map(|item| item.decode::<AccountItem>()).transpose()?;
+                Ok(existing.is_some_and(|existing| existing.user_id == account.user_id))
+            }
+            outcome => outcome.map(|_| true).map_err(seed_error),
+        }
     }
 
     /// Writes a post with its comments and likes; returns how many items that were.

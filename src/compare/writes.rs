@@ -65,6 +65,13 @@ pub struct Plain {
     pub clock: Arc<dyn Clock>,
 }
 
+/// A username with a number in letters. As most names it has one key: digits that look like letters would bring another.
+pub(in crate::compare) fn numbered_name(word: &str, number: usize) -> String {
+    let digits = format!("{number:06}");
+    let letters = digits.bytes().map(|digit| char::from(digit - b'0' + b'a'));
+    word.chars().chain(letters).collect()
+}
+
 impl WritePath {
     /// C1: creates a user.
     ///
@@ -89,6 +96,7 @@ impl WritePath {
                     version: 1,
                     pending_username: None,
                     former_username: None,
+                    former_keys: Vec::new(),
                 };
                 plain.create(USERS, author.id.partition_key(), author.id.0, &item, ledger).await?;
                 Ok(author)

@@ -5,6 +5,10 @@ use clap::{Args, ValueEnum};
 use crate::accounts::attempts::{
     AttemptLimits, SIGN_INS_PER_ADDRESS, SIGN_INS_PER_USERNAME, SIGN_UPS_PER_ADDRESS,
 };
+use crate::blog::write_limits::{
+    COMMENTS_PER_USER, DELETIONS_PER_USER, EDITS_PER_USER, LIKES_PER_USER, POSTS_PER_USER, RENAMES_PER_USER,
+    WriteLimits,
+};
 use crate::http::callers::{CALLER_BURST_SECONDS, CALLER_RU_PER_SECOND, CallerLimits};
 use crate::http::client_address::{ForwardingHeader, Proxies};
 
@@ -92,6 +96,66 @@ pub struct CallerSettings {
         value_parser = clap::value_parser!(u32).range(0..=1_000_000)
     )]
     pub sign_ups_per_address: u32,
+
+    /// New posts of one user, in a minute; 0 for any number
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "ONEHOP_POSTS_PER_USER",
+        default_value_t = POSTS_PER_USER,
+        value_parser = clap::value_parser!(u32).range(0..=1_000_000)
+    )]
+    pub posts_per_user: u32,
+
+    /// Edits of posts of one user, in a minute; 0 for any number
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "ONEHOP_EDITS_PER_USER",
+        default_value_t = EDITS_PER_USER,
+        value_parser = clap::value_parser!(u32).range(0..=1_000_000)
+    )]
+    pub edits_per_user: u32,
+
+    /// New comments of one user, in a minute; 0 for any number
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "ONEHOP_COMMENTS_PER_USER",
+        default_value_t = COMMENTS_PER_USER,
+        value_parser = clap::value_parser!(u32).range(0..=1_000_000)
+    )]
+    pub comments_per_user: u32,
+
+    /// Likes of one user, given and taken back, in a minute; 0 for any number
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "ONEHOP_LIKES_PER_USER",
+        default_value_t = LIKES_PER_USER,
+        value_parser = clap::value_parser!(u32).range(0..=1_000_000)
+    )]
+    pub likes_per_user: u32,
+
+    /// Deletions of posts and comments by one user, in a minute; 0 for any number
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "ONEHOP_DELETIONS_PER_USER",
+        default_value_t = DELETIONS_PER_USER,
+        value_parser = clap::value_parser!(u32).range(0..=1_000_000)
+    )]
+    pub deletions_per_user: u32,
+
+    /// Renames of one user, in an hour; 0 for any number
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "ONEHOP_RENAMES_PER_USER",
+        default_value_t = RENAMES_PER_USER,
+        value_parser = clap::value_parser!(u32).range(0..=1_000_000)
+    )]
+    pub renames_per_user: u32,
 }
 
 impl CallerSettings {
@@ -102,6 +166,19 @@ impl CallerSettings {
             sign_ins_per_address: self.sign_ins_per_address,
             sign_ins_per_username: self.sign_ins_per_username,
             sign_ups_per_address: self.sign_ups_per_address,
+        }
+    }
+
+    /// How many writes of each kind a user may make.
+    #[must_use]
+    pub fn writes(&self) -> WriteLimits {
+        WriteLimits {
+            posts_per_user: self.posts_per_user,
+            edits_per_user: self.edits_per_user,
+            comments_per_user: self.comments_per_user,
+            likes_per_user: self.likes_per_user,
+            deletions_per_user: self.deletions_per_user,
+            renames_per_user: self.renames_per_user,
         }
     }
 

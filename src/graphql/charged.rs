@@ -1,7 +1,9 @@
-//! What is read is paid for, however the reading ends.
+//! What is read is paid for, however the reading ends, and so is what a write makes others do afterwards.
+
+use std::sync::{Mutex, PoisonError};
 
 use crate::http::graphql_service::Account;
-use crate::store::Ledger;
+use crate::store::{Ledger, RequestCharge};
 
 /// What is charged, in request units, for an operation under way when a request is given up: a charge is known only
 /// when the operation has ended, and otherwise whoever hangs up early would read for nothing.
@@ -11,13 +13,37 @@ const GIVEN_UP_CHARGE: f64 = 10.0;
 pub struct Charged<'a> {
     account: &'a dyn Account,
     ledger: &'a Ledger,
+    follow_up: Option<&'a FollowUp>,
     is_finished: bool,
+}
+
+/// Follow-up charges of a request: for what background work does because of it. They count for the caller's quota, and
+/// are no part of what the response was charged.
+#[derive(Debug, Default)]
+pub struct FollowUp(Mutex<f64>);
+
+impl FollowUp {
+    /// Adds a charge.
+    pub fn add(&self, charge: RequestCharge) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) += charge.0;
+    }
+
+    fn total(&self) -> f64 {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl<'a> Charged<'a> {
     #[must_use = "it is charged when this is dropped"]
     pub fn new(account: &'a dyn Account, ledger: &'a Ledger) -> Self {
-        Self { account, ledger, is_finished: false }
+        Self { account, ledger, follow_up: None, is_finished: false }
+    }
+
+    /// Charges the follow-up, too.
+    #[must_use = "it is charged when this is dropped"]
+    pub fn with_follow_up(mut self, follow_up: &'a FollowUp) -> Self {
+        self.follow_up = Some(follow_up);
+        self
     }
 
     /// Nothing is under way any more.
@@ -29,6 +55,7 @@ impl<'a> Charged<'a> {
 impl Drop for Charged<'_> {
     fn drop(&mut self) {
         let under_way = if self.is_finished { 0.0 } else { GIVEN_UP_CHARGE };
-        self.account.charge(self.ledger.total().0 + under_way);
+        let follow_up = self.follow_up.map_or(0.0, FollowUp::total);
+        self.account.charge(self.ledger.total().0 + under_way + follow_up);
     }
 }

@@ -3,12 +3,13 @@
 
 use std::time::Duration;
 
-use async_graphql::{Error, ErrorExtensionValues, ErrorExtensions as _, ServerError};
+use async_graphql::{Error, ErrorExtensionValues, ErrorExtensions as _, Name, ServerError, Value};
 use tracing::{error, warn};
 use uuid::Uuid;
 
 use crate::accounts::attempts::TooManyAttempts;
-use crate::blog::commands::Refusal;
+use crate::blog::commands::{InvalidField, Refusal};
+use crate::blog::write_limits::TooManyWrites;
 use crate::http::limit_exceeded::LimitExceeded;
 use crate::store::Fault;
 
@@ -44,6 +45,8 @@ impl Code {
 
 const CODE: &str = "code";
 const FIELD: &str = "field";
+/// All fields that are invalid, with what is wrong with each.
+const FIELDS: &str = "fields";
 /// When to try again, in milliseconds.
 const RETRY_AFTER: &str = "retryAfterMs";
 /// Under which id the log tells more.
@@ -55,9 +58,25 @@ pub(super) fn error(code: Code, message: impl Into<String>) -> Error {
 }
 
 /// An argument that cannot be taken as it is. The message says what the field must be.
-pub(super) fn bad_input(field: &str, rule: impl std::fmt::Display) -> Error {
-    error(Code::BadUserInput, format!("{field} {rule}"))
-        .extend_with(|_, extensions| extensions.set(FIELD, field))
+pub(super) fn bad_input(field: &'static str, rule: impl std::fmt::Display) -> Error {
+    invalid(&[InvalidField::new(field, rule)])
+}
+
+/// Fields of an input that cannot be taken as they are, at least one. The message has all of theirs.
+pub(super) fn invalid(fields: &[InvalidField]) -> Error {
+    let messages: Vec<&str> = fields.iter().map(|invalid| invalid.message.as_str()).collect();
+    error(Code::BadUserInput, messages.join("; ")).extend_with(|_, extensions| set_fields(extensions, fields))
+}
+
+/// `field` is the first of them, `fields` are all.
+fn set_fields(extensions: &mut ErrorExtensionValues, fields: &[InvalidField]) {
+    let Some(first) = fields.first() else { return };
+    extensions.set(FIELD, first.field);
+    let all = fields.iter().map(|InvalidField { field, message }| {
+        let entry = [(FIELD, *field), ("message", message.as_str())];
+        Value::Object(entry.into_iter().map(|(name, text)| (Name::new(name), text.into())).collect())
+    });
+    extensions.set(FIELDS, Value::List(all.collect()));
 }
 
 /// An error of the document as a whole.
@@ -74,11 +93,22 @@ pub(super) fn refusal(refusal: &Refusal) -> Error {
         if let Some(field) = refusal.field {
             extensions.set(FIELD, field);
         }
+        set_fields(extensions, &refusal.invalid_fields);
     })
 }
 
 /// Too many attempts to be somebody.
 pub(super) fn too_many_attempts(over: &TooManyAttempts) -> Error {
+    Error::new(over.to_string()).extend_with(|_, extensions| {
+        extensions.set(CODE, LimitExceeded::CODE);
+        extensions.set("limit", over.limit);
+        extensions.set("max", over.max);
+        extensions.set(RETRY_AFTER, whole_ms(over.retry_after));
+    })
+}
+
+/// Too many writes of one kind.
+pub(super) fn too_many_writes(over: &TooManyWrites) -> Error {
     Error::new(over.to_string()).extend_with(|_, extensions| {
         extensions.set(CODE, LimitExceeded::CODE);
         extensions.set("limit", over.limit);
@@ -157,5 +187,6 @@ mod tests {
         let shown = json(bad_input("first", "must be 1 to 100"));
         assert_eq!(shown["message"], "first must be 1 to 100");
         assert_eq!(shown["extensions"]["field"], "first");
+        assert_eq!(shown["extensions"]["fields"][0]["message"], "first must be 1 to 100");
     }
 }

@@ -123,7 +123,7 @@ impl Executor {
         };
         let begun_ms = is_mutation(&mut request).then(|| self.services.clock.now_ms());
         let scope = Arc::new(scope);
-        let charged = Charged::new(account, scope.ledger());
+        let charged = Charged::new(account, scope.ledger()).with_follow_up(scope.follow_up());
         request.data.insert(Arc::clone(&scope));
         let document = data_of::<Arc<Document>>(&request).cloned();
         // A variable that may be null can stand where null may not.

@@ -5,9 +5,9 @@ use async_graphql::{ID, InputObject};
 /// Who signs up.
 #[derive(InputObject)]
 pub struct CreateUserInput {
-    /// 3 to 30 letters, digits, `_`, `-` and `.`; unique whatever its case.
+    /// 3 to 30 letters, digits, `_`, `-` and `.` of one script; unique whatever its case, and unlike others.
     pub username: String,
-    /// 10 to 200 characters.
+    /// 10 to 200 characters; no common password.
     pub password: String,
     /// A repeat with the same key returns the first outcome; the same key with other input is a `CONFLICT`.
     pub idempotency_key: Option<String>,
@@ -25,7 +25,7 @@ pub struct SignInInput {
 /// How the signed-in user changes.
 #[derive(InputObject)]
 pub struct UpdateUserInput {
-    /// The new name: 3 to 30 letters, digits, `_`, `-` and `.`; unique whatever its case.
+    /// The new name: 3 to 30 letters, digits, `_`, `-` and `.` of one script; unique whatever its case.
     pub username: String,
 }
 

@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use async_graphql::{Context, Error, Object, Result};
+use uuid::Uuid;
 
 use super::at_hand::One;
 use super::comment::Comment;
-use super::errors::{self, bad_input};
+use super::errors;
 use super::ids::GlobalId;
 use super::inputs::{
     CreateCommentInput, CreatePostInput, CreateUserInput, DeleteCommentInput, DeletePostInput, LikePostInput,
@@ -19,18 +20,19 @@ use super::payloads::{
     LikePostPayload, SignInPayload, UnlikePostPayload, UpdatePostPayload, UpdateUserPayload,
 };
 use super::post::Post;
-use super::scope::{self, RequestScope};
+use super::scope::{self, RequestScope, Services};
 use super::user::User;
 use crate::accounts::Username;
 use crate::accounts::attempts::{Attempt, Attempted};
 use crate::accounts::networks::AttemptOrigin;
 use crate::blog::commands::{
     CommandError, CommentCreated, CommentDeleted, CreateComment, CreatePost, CreateUser, DeleteComment,
-    DeletePost, LikePost, PostLiked, SignIn, UnlikePost, UpdatePost, UpdateUser,
+    DeletePost, InvalidField, LikePost, PostLiked, SignIn, UnlikePost, UpdatePost, UpdateUser,
 };
 use crate::blog::ids::{CommentId, PostId, UserId};
 use crate::blog::items::{PostItem, UserItem};
 use crate::blog::reads::DataModel;
+use crate::blog::write_limits::WriteKind;
 use crate::http::client_address::Network;
 use crate::store::{Fault, FaultKind};
 
@@ -60,7 +62,7 @@ impl Mutation {
         Ok(One(CreateUserPayload { user: One(user_of(user)), access_token }))
     }
 
-    /// Signs in with a username and a password.
+    /// Signs in with a username and a password. A wrong one is `INVALID_CREDENTIALS`.
     async fn sign_in(
         &self,
         ctx: &Context<'_>,
@@ -83,8 +85,11 @@ impl Mutation {
         #[graphql(desc = "The new name.")] input: UpdateUserInput,
     ) -> Result<One<UpdateUserPayload>> {
         let scope = scope::for_write(ctx)?;
-        let command = UpdateUser { user_id: scope.signed_in()?, username: input.username };
-        let user = done(scope, scope.services().commands.update_user(command, scope.ledger()).await)?;
+        let user_id = scope.signed_in()?;
+        let command = UpdateUser { user_id, username: input.username };
+        let renaming = scope.services().commands.update_user(command, scope.ledger());
+        let user = within_limit(scope, WriteKind::Rename, user_id, renaming).await?;
+        charge_follow_up(scope, user_id).await;
         Ok(One(UpdateUserPayload { user: One(user_of(user)) }))
     }
 
@@ -96,8 +101,10 @@ impl Mutation {
     ) -> Result<One<CreatePostPayload>> {
         let scope = scope::for_write(ctx)?;
         let CreatePostInput { title, content, idempotency_key } = input;
-        let command = CreatePost { user_id: scope.signed_in()?, title, content, idempotency_key };
-        let post = done(scope, scope.services().commands.create_post(command, scope.ledger()).await)?;
+        let user_id = scope.signed_in()?;
+        let command = CreatePost { user_id, title, content, idempotency_key };
+        let creating = scope.services().commands.create_post(command, scope.ledger());
+        let post = within_limit(scope, WriteKind::Post, user_id, creating).await?;
         Ok(One(CreatePostPayload { post: One(post_of(post)) }))
     }
 
@@ -110,8 +117,13 @@ impl Mutation {
         let scope = scope::for_write(ctx)?;
         let UpdatePostInput { post_id, title, content } = input;
         let user_id = scope.signed_in()?;
-        let command = UpdatePost { user_id, post_id: parse_post_id(&post_id)?, title, content };
-        let post = done(scope, scope.services().commands.update_post(command, scope.ledger()).await)?;
+        let (post_id, invalid) = parsed_or_nil(parse_post_id(&post_id));
+        let command = UpdatePost { user_id, post_id, title, content };
+        if let Some(invalid) = invalid {
+            return Err(errors::invalid(&[vec![invalid], command.invalid_fields()].concat()));
+        }
+        let editing = scope.services().commands.update_post(command, scope.ledger());
+        let post = within_limit(scope, WriteKind::Edit, user_id, editing).await?;
         Ok(One(UpdatePostPayload { post: One(post_of(post)) }))
     }
 
@@ -123,8 +135,9 @@ impl Mutation {
     ) -> Result<One<DeletePostPayload>> {
         let scope = scope::for_write(ctx)?;
         let user_id = scope.signed_in()?;
-        let command = DeletePost { user_id, post_id: parse_post_id(&input.post_id)? };
-        let post = done(scope, scope.services().commands.delete_post(command, scope.ledger()).await)?;
+        let command = DeletePost { user_id, post_id: parse_post_id(&input.post_id).map_err(refused)? };
+        let deleting = scope.services().commands.delete_post(command, scope.ledger());
+        let post = within_limit(scope, WriteKind::Deletion, user_id, deleting).await?;
         Ok(One(DeletePostPayload { deleted_post_id: GlobalId::Post(post.id).encode().into() }))
     }
 
@@ -137,10 +150,14 @@ impl Mutation {
         let scope = scope::for_write(ctx)?;
         let CreateCommentInput { post_id, content, idempotency_key } = input;
         let user_id = scope.signed_in()?;
-        let post_id = parse_post_id(&post_id)?;
+        let (post_id, invalid) = parsed_or_nil(parse_post_id(&post_id));
         let command = CreateComment { user_id, post_id, content, idempotency_key };
-        let created = scope.services().commands.create_comment(command, scope.ledger()).await;
-        let CommentCreated { comment, post } = done(scope, created)?;
+        if let Some(invalid) = invalid {
+            return Err(errors::invalid(&[vec![invalid], command.invalid_fields()].concat()));
+        }
+        let creating = scope.services().commands.create_comment(command, scope.ledger());
+        let CommentCreated { comment, post } =
+            within_limit(scope, WriteKind::Comment, user_id, creating).await?;
         let post = Arc::new(post_of(post));
         let comment = Comment::new(comment.into(), MODEL, Some(Arc::clone(&post)));
         Ok(One(CreateCommentPayload { comment: One(comment), post: One(post) }))
@@ -154,10 +171,11 @@ impl Mutation {
     ) -> Result<One<DeleteCommentPayload>> {
         let scope = scope::for_write(ctx)?;
         let user_id = scope.signed_in()?;
-        let (post_id, comment_id) = parse_comment_id(&input.comment_id)?;
+        let (post_id, comment_id) = parse_comment_id(&input.comment_id).map_err(refused)?;
         let command = DeleteComment { user_id, post_id, comment_id };
-        let deleted = scope.services().commands.delete_comment(command, scope.ledger()).await;
-        let CommentDeleted { comment_id, post } = done(scope, deleted)?;
+        let deleting = scope.services().commands.delete_comment(command, scope.ledger());
+        let CommentDeleted { comment_id, post } =
+            within_limit(scope, WriteKind::Deletion, user_id, deleting).await?;
         Ok(One(DeleteCommentPayload {
             deleted_comment_id: GlobalId::Comment(post_id, comment_id).encode().into(),
             post: One(post_of(post)),
@@ -172,9 +190,9 @@ impl Mutation {
     ) -> Result<One<LikePostPayload>> {
         let scope = scope::for_write(ctx)?;
         let user_id = scope.signed_in()?;
-        let command = LikePost { user_id, post_id: parse_post_id(&input.post_id)? };
-        let PostLiked { like, post } =
-            done(scope, scope.services().commands.like_post(command, scope.ledger()).await)?;
+        let command = LikePost { user_id, post_id: parse_post_id(&input.post_id).map_err(refused)? };
+        let liking = scope.services().commands.like_post(command, scope.ledger());
+        let PostLiked { like, post } = within_limit(scope, WriteKind::Like, user_id, liking).await?;
         let post = Arc::new(post_of(post));
         let like = Like::new(like.into(), MODEL, Some(Arc::clone(&post)));
         Ok(One(LikePostPayload { like: One(like), post: One(post) }))
@@ -188,8 +206,9 @@ impl Mutation {
     ) -> Result<One<UnlikePostPayload>> {
         let scope = scope::for_write(ctx)?;
         let user_id = scope.signed_in()?;
-        let command = UnlikePost { user_id, post_id: parse_post_id(&input.post_id)? };
-        let post = done(scope, scope.services().commands.unlike_post(command, scope.ledger()).await)?;
+        let command = UnlikePost { user_id, post_id: parse_post_id(&input.post_id).map_err(refused)? };
+        let unliking = scope.services().commands.unlike_post(command, scope.ledger());
+        let post = within_limit(scope, WriteKind::Like, user_id, unliking).await?;
         Ok(One(UnlikePostPayload { post: One(post_of(post)) }))
     }
 }
@@ -223,6 +242,30 @@ fn unless_failed<T>(
     outcome
 }
 
+/// Runs a command within the user's limit on its kind. One that does not succeed does not count.
+async fn within_limit<T>(
+    scope: &RequestScope,
+    kind: WriteKind,
+    user: UserId,
+    command: impl Future<Output = Result<T, CommandError>> + Send,
+) -> Result<T> {
+    let Services { writes, clock, .. } = scope.services();
+    writes.take(kind, user, clock.now_ms()).map_err(|over| errors::too_many_writes(&over))?;
+    let outcome = command.await;
+    if outcome.is_err() {
+        writes.give_back(kind, user, clock.now_ms());
+    }
+    done(scope, outcome)
+}
+
+/// Charges what a rename makes the projections do. The rename is done, so a fault is only logged.
+async fn charge_follow_up(scope: &RequestScope, user: UserId) {
+    match scope.services().commands.rename_follow_up(user, scope.ledger()).await {
+        Ok(charge) => scope.follow_up().add(charge),
+        Err(fault) => tracing::warn!(%fault, "the follow-up charge of a rename is not known"),
+    }
+}
+
 fn done<T>(scope: &RequestScope, outcome: Result<T, CommandError>) -> Result<T> {
     outcome.map_err(|failure| match failure {
         CommandError::Rejected(refusal) => errors::refusal(&refusal),
@@ -246,18 +289,30 @@ fn post_of(item: Arc<PostItem>) -> Post {
     Post::new(Arc::unwrap_or_clone(item).into(), MODEL)
 }
 
-fn parse_post_id(id: &str) -> Result<PostId, Error> {
+fn parse_post_id(id: &str) -> Result<PostId, InvalidField> {
     match GlobalId::decode(id) {
         Ok(GlobalId::Post(id)) => Ok(id),
-        Ok(_) => Err(bad_input("postId", "is not the id of a post")),
-        Err(invalid) => Err(bad_input("postId", invalid)),
+        Ok(_) => Err(InvalidField::new("postId", "is not the id of a post")),
+        Err(invalid) => Err(InvalidField::new("postId", invalid)),
     }
 }
 
-fn parse_comment_id(id: &str) -> Result<(PostId, CommentId), Error> {
+fn parse_comment_id(id: &str) -> Result<(PostId, CommentId), InvalidField> {
     match GlobalId::decode(id) {
         Ok(GlobalId::Comment(post, id)) => Ok((post, id)),
-        Ok(_) => Err(bad_input("commentId", "is not the id of a comment")),
-        Err(invalid) => Err(bad_input("commentId", invalid)),
+        Ok(_) => Err(InvalidField::new("commentId", "is not the id of a comment")),
+        Err(invalid) => Err(InvalidField::new("commentId", invalid)),
     }
+}
+
+/// The parsed id, or one of no post beside what is wrong, so that the other fields can be checked, too.
+fn parsed_or_nil(parsed: Result<PostId, InvalidField>) -> (PostId, Option<InvalidField>) {
+    match parsed {
+        Ok(id) => (id, None),
+        Err(invalid) => (PostId(Uuid::nil()), Some(invalid)),
+    }
+}
+
+fn refused(invalid: InvalidField) -> Error {
+    errors::invalid(&[invalid])
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_graphql::{ContextBase, Error};
 
+use super::charged::FollowUp;
 use super::errors::{self, Code};
 use super::partitions::PartitionLoads;
 use super::projections::ProjectionStatuses;
@@ -14,6 +15,7 @@ use crate::blog::commands::Commands;
 use crate::blog::ids::{IdSource, UserId};
 use crate::blog::live::Live;
 use crate::blog::reads::{DataModel, ReadModels, Reads, Session};
+use crate::blog::write_limits::UserWrites;
 use crate::http::response_budget::{ResponseBudget, ResponseRefused};
 use crate::store::{Clock, Fault, Ledger};
 
@@ -28,6 +30,8 @@ pub struct Services {
     pub live_reads: ReadModels,
     /// How often somebody may try to sign in or up.
     pub attempts: Arc<Attempts>,
+    /// How many writes of each kind a user may make.
+    pub writes: Arc<UserWrites>,
     /// Issues the tokens of those who sign in.
     pub tokens: Tokens,
     pub projections: Arc<dyn ProjectionStatuses>,
@@ -44,13 +48,15 @@ pub struct RequestScope {
     session: Session,
     viewer: Option<UserId>,
     budget: Arc<ResponseBudget>,
+    follow_up: FollowUp,
 }
 
 impl RequestScope {
     /// A request of this viewer, `None` for an anonymous one; the ledger has what was done to find out who it is.
     #[must_use]
     pub fn new(services: Arc<Services>, viewer: Option<UserId>, ledger: Ledger) -> Self {
-        Self { services, session: Session::new(Arc::new(ledger)), viewer, budget: Arc::default() }
+        let session = Session::new(Arc::new(ledger));
+        Self { services, session, viewer, budget: Arc::default(), follow_up: FollowUp::default() }
     }
 
     /// The same, whose response is built within this budget.
@@ -97,6 +103,12 @@ impl RequestScope {
     #[must_use]
     pub fn budget(&self) -> &ResponseBudget {
         &self.budget
+    }
+
+    /// What background work will be charged because of this request.
+    #[must_use]
+    pub fn follow_up(&self) -> &FollowUp {
+        &self.follow_up
     }
 
     /// The services of the process.

@@ -121,7 +121,7 @@ fn overrun_of(overrun: Overrun) -> async_graphql::Error {
         .extend_with(|_, extensions| extensions.set("code", LimitExceeded::CODE))
 }
 
-fn post_id(id: &str, argument: &str) -> Result<PostId> {
+fn post_id(id: &str, argument: &'static str) -> Result<PostId> {
     match GlobalId::decode(id) {
         Ok(GlobalId::Post(id)) => Ok(id),
         Ok(_) => Err(bad_input(argument, "is not the id of a post")),

@@ -63,7 +63,7 @@ async fn an_address_that_tries_many_names_is_stopped_before_a_password_is_compar
     let compared = server.app.passwords.comparisons();
     for number in 0..5 {
         let tried = attempt(&server, "signIn", "192.0.2.1", &format!("nobody{number}"), WRONG).await;
-        assert_eq!(tried.code.as_deref(), Some("UNAUTHENTICATED"));
+        assert_eq!(tried.code.as_deref(), Some("INVALID_CREDENTIALS"));
     }
     for (username, password) in [("nobody6", WRONG), ("ada", WRONG), ("ada", PASSWORD), ("!", WRONG)] {
         let tried = attempt(&server, "signIn", "192.0.2.1", username, password).await;
@@ -82,7 +82,7 @@ async fn many_addresses_that_try_one_name_are_stopped_whether_it_exists_or_not()
     for username in ["ada", "nobody"] {
         for address in ["192.0.2.1", "192.0.2.2", "192.0.2.1", "192.0.2.2"] {
             let tried = attempt(&server, "signIn", address, username, WRONG).await;
-            assert_eq!(tried.code.as_deref(), Some("UNAUTHENTICATED"), "{username} from {address}");
+            assert_eq!(tried.code.as_deref(), Some("INVALID_CREDENTIALS"), "{username} from {address}");
         }
         for (address, written) in [("192.0.2.1", username.to_owned()), ("192.0.2.2", username.to_uppercase())]
         {
@@ -134,7 +134,7 @@ async fn a_site_of_ipv6_that_tries_many_names_is_stopped() {
         for subnet in 0..40 {
             let address = format!("{site}:{:x}::1", subnet * step);
             let tried = attempt(&server, "signIn", &address, &format!("nobody{subnet}"), WRONG).await;
-            taken += usize::from(tried.code.as_deref() == Some("UNAUTHENTICATED"));
+            taken += usize::from(tried.code.as_deref() == Some("INVALID_CREDENTIALS"));
         }
         assert_eq!(taken, max, "{site}");
     }

@@ -15,7 +15,7 @@ async fn every_response_says_what_its_reads_and_writes_were_charged() {
     let server = Server::start().await;
     let (ada, anonymous) = (server.sign_up("ada").await, server.anonymous());
     let post = ada.post("Engines").await;
-    let user = json!({ "username": "bob", "password": "a password" });
+    let user = json!({ "username": "bob", "password": "correct horse" });
     for (mutation, input) in [
         ("createUser", user.clone()),
         ("signIn", user),

@@ -61,3 +61,4 @@ mod token_secret;
 mod tokens;
 mod traces;
 mod validation;
+mod write_limits;

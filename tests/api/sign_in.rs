@@ -45,7 +45,7 @@ async fn a_wrong_name_and_a_wrong_password_are_refused_alike() {
         let input = json!({ "username": username, "password": password });
         answers.push(server.anonymous().refused_mutation("signIn", input).await);
     }
-    assert_eq!(answers[0].of(), ("UNAUTHENTICATED", None));
+    assert_eq!(answers[0].of(), ("INVALID_CREDENTIALS", None));
     assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
 }
 
@@ -59,7 +59,7 @@ async fn after_a_rename_the_new_name_signs_in_and_the_old_one_does_not() {
         assert_eq!(server.anonymous().mutate("signIn", input).await["user"]["id"], ada.id.as_str());
         let input = json!({ "username": "ada", "password": PASSWORD });
         let refused = server.anonymous().refused_mutation("signIn", input).await;
-        assert_eq!(refused.code, "UNAUTHENTICATED", "settled: {settled}");
+        assert_eq!(refused.code, "INVALID_CREDENTIALS", "settled: {settled}");
         server.settle().await;
     }
 }

@@ -41,6 +41,38 @@ async fn a_name_is_taken_whatever_its_case_or_width() {
 }
 
 #[tokio::test]
+async fn common_passwords_are_refused() {
+    let server = Server::start().await;
+    for password in ["1111111111", "qwertyuiop", "Password123!", "ada.lovelace", "ada.lovelace1"] {
+        let input = json!({ "username": "ada.lovelace", "password": password });
+        let refused = server.anonymous().refused_mutation("createUser", input).await;
+        assert_eq!(refused.of(), ("BAD_USER_INPUT", Some("password")), "{password}");
+    }
+    server.anonymous().sign_up("ada.lovelace", "correct horse").await;
+}
+
+#[tokio::test]
+async fn names_that_imitate_are_refused() {
+    let server = Server::start().await;
+    server.sign_up("lena").await;
+    let marks = format!("a{}", "\u{316}".repeat(28));
+    for (name, code) in [
+        ("\u{430}d\u{430}", "BAD_USER_INPUT"),
+        ("gr\u{430}ce", "BAD_USER_INPUT"),
+        ("...", "BAD_USER_INPUT"),
+        ("admin", "BAD_USER_INPUT"),
+        (&marks, "BAD_USER_INPUT"),
+        ("Iena", "CONFLICT"),
+    ] {
+        let input = json!({ "username": name, "password": PASSWORD });
+        let refused = server.anonymous().refused_mutation("createUser", input).await;
+        assert_eq!(refused.of(), (code, Some("username")), "{name}");
+    }
+    server.settle().await;
+    assert_eq!(server.verify().await.drifts, []);
+}
+
+#[tokio::test]
 async fn of_many_who_want_one_name_at_once_one_gets_it() {
     let server = Server::start().await;
     let signing_up = (0..12).map(|number| {

@@ -112,7 +112,7 @@ async fn a_user_of_the_provider_cannot_sign_in_with_a_password() {
     server.bearing(&provider.token("subject-1", "ada")).data(VIEWER, json!({})).await;
     for password in ["", "subject-1", "anything at all"] {
         let input = json!({ "username": "ada", "password": password });
-        assert_eq!(server.anonymous().refused_mutation("signIn", input).await.code, "UNAUTHENTICATED");
+        assert_eq!(server.anonymous().refused_mutation("signIn", input).await.code, "INVALID_CREDENTIALS");
     }
     let input = json!({ "username": "Ada", "password": "anything at all" });
     assert_eq!(server.anonymous().refused_mutation("createUser", input).await.code, "CONFLICT");

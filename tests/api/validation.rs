@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::caller::mutation_of;
 use crate::server::Server;
 
 const POST: &str = "
@@ -78,6 +79,37 @@ async fn inputs_that_do_not_fit_are_refused_as_at_first() {
         json!({ "input": [{ "postId": "POST" }, { "postId": "POST" }] }),
     ] {
         assert_refused_alike(LIKE, fitting.clone(), wrong).await;
+    }
+}
+
+#[tokio::test]
+async fn all_invalid_fields_of_an_input_are_reported() {
+    let server = Server::start().await;
+    let ada = server.sign_up("ada").await;
+    let (long_key, post) = ("k".repeat(201), ada.post("engines").await);
+    for (mutation, input, expected) in [
+        (
+            "createUser",
+            json!({ "username": "x", "password": "1111111111", "idempotencyKey": long_key }),
+            &["username", "password", "idempotencyKey"][..],
+        ),
+        ("createPost", json!({ "title": "", "content": " " }), &["title", "content"]),
+        ("createComment", json!({ "postId": "x", "content": "" }), &["postId", "content"]),
+        ("updatePost", json!({ "postId": "x", "title": "", "content": "" }), &["postId", "title", "content"]),
+        ("updatePost", json!({ "postId": post, "title": "", "content": "c" }), &["title"]),
+        ("likePost", json!({ "postId": "x" }), &["postId"]),
+    ] {
+        let (query, variables) = mutation_of(mutation, input);
+        let answer = ada.ask(&query, variables).await;
+        let refused = answer.refused();
+        assert_eq!(refused.of(), ("BAD_USER_INPUT", Some(expected[0])), "{mutation}");
+        let fields = answer.body["errors"][0]["extensions"]["fields"].as_array().unwrap();
+        let names: Vec<&str> = fields.iter().map(|field| field["field"].as_str().unwrap()).collect();
+        assert_eq!(names, expected, "{mutation}");
+        for field in fields {
+            let (name, message) = (field["field"].as_str().unwrap(), field["message"].as_str().unwrap());
+            assert!(message.starts_with(name) && refused.message.contains(message), "{message}");
+        }
     }
 }
 

@@ -26,6 +26,7 @@ use onehop::blog::items::{AccountItem, CommentItem, LikeItem, PostItem, UserItem
 use onehop::blog::live::{Live, LiveParts, LiveSettings};
 use onehop::blog::projections;
 use onehop::blog::reads::ReadModels;
+use onehop::blog::write_limits::{UserWrites, WriteLimits};
 use onehop::changefeed::{self, Processor, Settings, Written};
 use onehop::graphql::{
     Executor, GlobalId, Lease, PartitionLoads, ProjectionStatus, ProjectionStatuses, Recency, SchemaOptions,
@@ -94,6 +95,7 @@ pub async fn empty() -> Blog {
             limits: CommandLimits::default(),
         }),
         attempts: Arc::new(Attempts::new(AttemptLimits::default())),
+        writes: Arc::new(UserWrites::new(WriteLimits::NONE)),
         tokens: tokens.clone(),
         projections: Arc::new(NoProjections),
         partitions: Arc::new(NoProjections),
@@ -143,6 +145,7 @@ impl Blog {
             version: 1,
             pending_username: None,
             former_username: None,
+            former_keys: Vec::new(),
         };
         self.put(USERS, &id.partition_key(), &id.to_string(), &user).await;
         let name = onehop::accounts::Username::parse(USERNAMES[number]).expect("a username");

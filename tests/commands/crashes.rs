@@ -26,29 +26,41 @@ const SIGN_UP_WRITES: usize = 2;
 /// Writes of a rename: announcement, reservation, user, release.
 const RENAME_WRITES: usize = 4;
 
+/// Names of so many keys, for a rename from the first to the second, and one more.
+const NAMES_BY_KEYS: [[&str; 3]; 2] = [["ada", "countess", "sand"], ["arne", "verne", "berne"]];
+
+/// A number in letters: digits that look like letters would bring another key.
+fn in_letters(number: usize) -> String {
+    number.to_string().bytes().map(|digit| char::from(digit - b'0' + b'a')).collect()
+}
+
 #[tokio::test]
 async fn the_steps_counted_here_are_all_there_are() {
     let blog = Blog::new().await;
-    blog.store.next(Meddling::Nothing);
-    let ada = blog.user("ada").await;
-    assert_eq!(blog.store.writes(), SIGN_UP_WRITES);
-    blog.store.next(Meddling::Nothing);
-    rename(&blog, ada.id, "countess").await.unwrap();
-    assert_eq!(blog.store.writes(), RENAME_WRITES);
+    for (more, [old, new, _]) in NAMES_BY_KEYS.into_iter().enumerate() {
+        blog.store.next(Meddling::Nothing);
+        let user = blog.user(old).await;
+        assert_eq!(blog.store.writes(), SIGN_UP_WRITES + more);
+        blog.store.next(Meddling::Nothing);
+        rename(&blog, user.id, new).await.unwrap();
+        assert_eq!(blog.store.writes(), RENAME_WRITES + 2 * more);
+    }
 }
 
 #[tokio::test]
 async fn a_sign_up_that_died_at_any_step_loses_no_name() {
     let blog = Blog::new().await;
-    for step in 0..SIGN_UP_WRITES {
-        let name = format!("ada{step}");
-        blog.store.next(Meddling::CrashBefore(step));
-        assert!(matches!(blog.sign_up(&name).await, Err(CommandError::Fault(_))));
-        blog.store.next(Meddling::Nothing);
-        assert!(sign_in(&blog, &name).await.is_err());
-        let ada = blog.user(&name.to_uppercase()).await;
-        assert_eq!(sign_in(&blog, &name).await.unwrap(), ada);
-        assert_eq!(code_and_field(blog.sign_up(&name).await), (RefusalCode::Conflict, Some("username")));
+    for (more, [word, ..]) in NAMES_BY_KEYS.into_iter().enumerate() {
+        for step in 0..SIGN_UP_WRITES + more {
+            let name = format!("{word}{}", in_letters(step));
+            blog.store.next(Meddling::CrashBefore(step));
+            assert!(matches!(blog.sign_up(&name).await, Err(CommandError::Fault(_))));
+            blog.store.next(Meddling::Nothing);
+            assert!(sign_in(&blog, &name).await.is_err());
+            let ada = blog.user(&name.to_uppercase()).await;
+            assert_eq!(sign_in(&blog, &name).await.unwrap(), ada);
+            assert_eq!(code_and_field(blog.sign_up(&name).await), (RefusalCode::Conflict, Some("username")));
+        }
     }
 }
 
@@ -97,22 +109,25 @@ enum Rescuer {
 async fn a_rename_that_died_at_any_step_is_finished_by_whoever_comes_next() {
     use Rescuer::{AnotherRename, RollForward, SignUpForTheNewName, TheSameRename};
     let blog = Blog::new().await;
-    for step in 0..RENAME_WRITES {
-        for rescuer in [TheSameRename, AnotherRename, RollForward, SignUpForTheNewName] {
-            rescue(&blog, step, rescuer).await;
+    for keys in 1..=NAMES_BY_KEYS.len() {
+        for step in 0..RENAME_WRITES + 2 * (keys - 1) {
+            for rescuer in [TheSameRename, AnotherRename, RollForward, SignUpForTheNewName] {
+                rescue(&blog, keys, step, rescuer).await;
+            }
         }
     }
 }
 
-async fn rescue(blog: &Blog, step: usize, rescuer: Rescuer) {
-    let context = format!("step {step}, {rescuer:?}");
-    let suffix = step * 10 + rescuer as usize;
-    let [old, new, third] = ["ada", "countess", "lovelace"].map(|name| format!("{name}{suffix}"));
+async fn rescue(blog: &Blog, keys: usize, step: usize, rescuer: Rescuer) {
+    let context = format!("{keys} keys, step {step}, {rescuer:?}");
+    let suffix = in_letters(step * 10 + rescuer as usize);
+    let [old, new, third] = NAMES_BY_KEYS[keys - 1].map(|name| format!("{name}{suffix}"));
     let ada = blog.user(&old).await.id;
     blog.store.next(Meddling::CrashBefore(step));
     assert!(matches!(rename(blog, ada, &new).await, Err(CommandError::Fault(_))), "{context}");
     blog.store.next(Meddling::Nothing);
-    let before = if step <= 2 { &old } else { &new };
+    // The user is written after the announcement and the reservations.
+    let before = if step <= 1 + keys { &old } else { &new };
     assert_eq!(sign_in(blog, before).await.unwrap().id, ada, "{context}");
 
     let names = Names::new(blog.store.clone());

@@ -69,6 +69,100 @@ async fn renames_and_sign_ups_racing_for_a_name_leave_it_to_one() {
 }
 
 #[tokio::test]
+async fn a_name_that_looks_like_another_is_taken() {
+    let blog = Blog::new().await;
+    let (lena, _) = (blog.user("lena").await, blog.user("arne").await);
+    for name in ["Iena", "1ena", "ame", "aRNe"] {
+        let refused = code_and_field(blog.sign_up(name).await);
+        assert_eq!(refused, (RefusalCode::Conflict, Some("username")), "{name}");
+    }
+    assert!(reservation(&blog, "iena").await.is_none(), "a refused claim leaves nothing");
+    let iena = blog.user("iena").await;
+    let refused = code_and_field(rename(&blog, iena.id, "Iena").await);
+    assert_eq!(refused, (RefusalCode::Conflict, Some("username")), "a change of case imitates, too");
+    rename(&blog, lena.id, "helena").await.unwrap();
+    assert_eq!(rename(&blog, iena.id, "Iena").await.unwrap().username, "Iena");
+    assert_eq!(code_and_field(blog.sign_up("lena").await).0, RefusalCode::Conflict);
+    assert!(can_sign_in(&blog, "iena").await && !can_sign_in(&blog, "lena").await);
+}
+
+#[tokio::test]
+async fn a_rename_releases_all_keys_of_the_name() {
+    let blog = Blog::new().await;
+    let arne = blog.user("arne").await;
+    assert_eq!(reservation(&blog, "ame").await.unwrap().password_hash, None);
+    let renamed = rename(&blog, arne.id, "bjarne").await.unwrap();
+    assert_eq!(renamed.former_keys, ["ame"]);
+    assert!(reservation(&blog, "ame").await.is_none() && reservation(&blog, "bjame").await.is_some());
+    assert_eq!(rename(&blog, arne.id, "Arne").await.unwrap().former_keys, ["bjame"]);
+    assert!(can_sign_in(&blog, "arne").await);
+    blog.user("bjame").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_those_who_race_for_names_that_look_alike_one_gets_it() {
+    let blog = Arc::new(Blog::new().await);
+    for round in ["a", "b", "c", "d", "e"] {
+        let spellings = [format!("verne-{round}"), format!("veme-{round}")];
+        let attempts = (0..8).map(|index| {
+            let (blog, name) = (Arc::clone(&blog), spellings[index % spellings.len()].clone());
+            async move { blog.sign_up(&name).await }
+        });
+        let results = futures::future::join_all(attempts).await;
+        let winners: Vec<_> = results.into_iter().filter_map(Result::ok).collect();
+        assert_eq!(winners.len(), 1, "{winners:?}");
+        assert_eq!(reservation(&blog, &spellings[1]).await.unwrap().user_id, winners[0].id);
+    }
+}
+
+#[tokio::test]
+async fn a_name_from_before_these_rules_signs_in_and_is_changed() {
+    let blog = Blog::new().await;
+    let user = blog.user("someone").await;
+    // As an older version of the program wrote it.
+    let name = "gr\u{430}ce";
+    let old = UserItem { username: name.to_owned(), ..user.clone() };
+    let account = AccountItem { id: name.to_owned(), ..reservation(&blog, "someone").await.unwrap() };
+    let replace = WriteOp::Replace { item: NewItem::encode(user.id.to_string(), &old), if_match: None };
+    blog.store.write(USERS, &user.id.partition_key(), replace, &Ledger::new()).await.unwrap();
+    let create = WriteOp::Create(NewItem::encode(name, &account));
+    blog.store.write(ACCOUNTS, &PartitionKey::from(name), create, &Ledger::new()).await.unwrap();
+    assert!(can_sign_in(&blog, name).await);
+    assert_eq!(code_and_field(blog.sign_up(name).await), (RefusalCode::BadUserInput, Some("username")));
+    let names = onehop::blog::commands::Names::new(blog.store.clone());
+    assert!(names.reserve_again(user.id, &Ledger::new()).await.unwrap());
+    assert!(!names.reserve_again(user.id, &Ledger::new()).await.unwrap());
+    assert_eq!(code_and_field(blog.sign_up("grace").await), (RefusalCode::Conflict, Some("username")));
+    assert_eq!(rename(&blog, user.id, "hopper").await.unwrap().former_keys, ["grace"]);
+    blog.user("grace").await;
+}
+
+#[tokio::test]
+async fn the_reservation_of_a_former_name_is_a_key_and_no_name() {
+    let blog = Blog::new().await;
+    let names = onehop::blog::commands::Names::new(blog.store.clone());
+    for (name, key) in [("ßßßßßßßßßßßßßßßß", "s".repeat(32)), ("i\u{307}l", "il".to_owned())]
+    {
+        // Another process has finished the rename, and not yet released the name.
+        let user = blog.user("somebody").await;
+        let left = AccountItem { id: key.clone(), ..reservation(&blog, "somebody").await.unwrap() };
+        let create = WriteOp::Create(NewItem::encode(key.as_str(), &left));
+        blog.store.write(ACCOUNTS, &PartitionKey::from(key.as_str()), create, &Ledger::new()).await.unwrap();
+        let renamed = UserItem { version: 2, former_username: Some(key.clone()), ..user.clone() };
+        let replace =
+            WriteOp::Replace { item: NewItem::encode(user.id.to_string(), &renamed), if_match: None };
+        blog.store.write(USERS, &user.id.partition_key(), replace, &Ledger::new()).await.unwrap();
+        assert_eq!(
+            names.roll_forward(user.id, &Ledger::new()).await.unwrap(),
+            RollForward::Settled(renamed),
+            "{name}"
+        );
+        assert!(reservation(&blog, &key).await.is_none(), "{name}");
+        rename(&blog, user.id, &format!("another-{}", key.len())).await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn a_rename_moves_the_sign_in_and_gives_the_old_name_free() {
     let blog = Blog::new().await;
     let ada = blog.user("Ada").await;

@@ -99,7 +99,7 @@ async fn logical_partitions_of_a_container_are_as_many_as_asked_for() {
     for first in [0, 101] {
         let refused = blog.query(&hottest(first)).await;
         let extensions = serde_json::to_value(&refused.errors[0].extensions).unwrap();
-        assert_eq!(extensions, json!({ "code": "BAD_USER_INPUT", "field": "first" }));
+        assert_eq!((&extensions["code"], &extensions["field"]), (&json!("BAD_USER_INPUT"), &json!("first")));
     }
 }
 
@@ -118,6 +118,6 @@ async fn leases_of_a_projection_are_as_many_as_asked_for() {
     for first in [0, 101] {
         let refused = blog.query(&leases(first)).await;
         let extensions = serde_json::to_value(&refused.errors[0].extensions).unwrap();
-        assert_eq!(extensions, json!({ "code": "BAD_USER_INPUT", "field": "first" }));
+        assert_eq!((&extensions["code"], &extensions["field"]), (&json!("BAD_USER_INPUT"), &json!("first")));
     }
 }

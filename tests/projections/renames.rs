@@ -130,6 +130,39 @@ async fn a_rename_that_was_only_announced_is_rolled_forward() {
 }
 
 #[tokio::test]
+async fn a_rename_to_a_name_of_several_keys_reserves_and_releases_all() {
+    let world = World::new().await;
+    let mut ada = world.sign_up(1, "arne").await;
+    let processor = world.processor().await;
+    ada.pending_username = Some("Verne".to_owned());
+    world.put_user(&ada).await;
+    processor.drain().await.expect("drained");
+    let renamed = stored_user(&world, &ada).await;
+    assert_eq!((renamed.username.as_str(), &renamed.former_keys[..]), ("Verne", &["ame".to_owned()][..]));
+    let guard = stored_account(&world, "veme").await.expect("reserved against names that look like it");
+    assert_eq!((guard.user_id, guard.password_hash), (ada.id, None));
+    for left in ["arne", "ame"] {
+        assert_eq!(stored_account(&world, left).await, None, "{left}");
+    }
+    world.assert_clean(&processor).await;
+}
+
+#[tokio::test]
+async fn an_announced_name_that_looks_like_another_is_withdrawn() {
+    let world = World::new().await;
+    let mut ada = world.sign_up(1, "ada").await;
+    let lena = world.sign_up(2, "lena").await;
+    ada.pending_username = Some("Iena".to_owned());
+    world.put_user(&ada).await;
+    let processor = world.processor().await;
+    processor.drain().await.expect("drained");
+    let kept = stored_user(&world, &ada).await;
+    assert_eq!((kept.username.as_str(), kept.pending_username), ("ada", None));
+    assert_eq!(stored_account(&world, "lena").await.map(|account| account.user_id), Some(lena.id));
+    world.assert_clean(&processor).await;
+}
+
+#[tokio::test]
 async fn a_rename_that_crashed_after_its_reservation_keeps_the_password() {
     let world = World::new().await;
     let mut ada = world.sign_up(1, "ada").await;

@@ -90,7 +90,7 @@ impl World {
     /// A user with the reservation of the name.
     pub async fn sign_up(&self, number: u128, username: &str) -> UserItem {
         let user = user(number, username);
-        self.put_account(&account(user.id, username)).await;
+        self.reserve(&user, username).await;
         self.put_user(&user).await;
         user
     }
@@ -98,14 +98,28 @@ impl World {
     /// A rename as the command leaves it when it is done.
     pub async fn rename(&self, user: &mut UserItem, username: &str) {
         let former = normalized(&user.username);
-        self.put_account(&account(user.id, username)).await;
-        user.former_username = Some(former.clone());
+        let left = keys(&user.username).into_iter().filter(|key| !keys(username).contains(key));
+        let left: Vec<String> = left.collect();
+        self.reserve(user, username).await;
+        user.former_keys = left.iter().filter(|key| **key != former).cloned().collect();
+        user.former_username = Some(former);
         username.clone_into(&mut user.username);
         user.version += 1;
         self.put_user(user).await;
-        let delete = WriteOp::Delete { id: former.clone(), if_match: None };
-        let partition_key = PartitionKey::from(former.as_str());
-        self.store.write(ACCOUNTS, &partition_key, delete, &Ledger::new()).await.expect("a delete");
+        for key in left {
+            let delete = WriteOp::Delete { id: key.clone(), if_match: None };
+            let partition_key = PartitionKey::from(key.as_str());
+            self.store.write(ACCOUNTS, &partition_key, delete, &Ledger::new()).await.expect("a delete");
+        }
+    }
+
+    /// Reserves all keys of a name.
+    async fn reserve(&self, user: &UserItem, username: &str) {
+        let named = account(user.id, username);
+        for key in keys(username) {
+            let password_hash = named.password_hash.clone().filter(|_| key == named.id);
+            self.put_account(&AccountItem { id: key, password_hash, ..named.clone() }).await;
+        }
     }
 
     pub async fn read(
@@ -198,6 +212,12 @@ pub fn normalized(username: &str) -> String {
     Username::parse(username).expect("a username").normalized().as_str().to_owned()
 }
 
+/// The ids of the reservations of a name.
+pub fn keys(username: &str) -> Vec<String> {
+    let name = Username::parse(username).expect("a username");
+    name.keys().iter().map(|key| key.as_str().to_owned()).collect()
+}
+
 pub fn user(number: u128, username: &str) -> UserItem {
     let id = UserId(Uuid::from_u128(0x1000_0000 + number));
     UserItem {
@@ -208,6 +228,7 @@ pub fn user(number: u128, username: &str) -> UserItem {
         version: 1,
         pending_username: None,
         former_username: None,
+        former_keys: Vec::new(),
     }
 }
 

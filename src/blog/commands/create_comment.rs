@@ -7,6 +7,7 @@ use crate::blog::items::{CommentItem, PostItem, types};
 use crate::store::Ledger;
 
 use super::digest::sha256_hex;
+use super::error::{InvalidField, InvalidFields};
 use super::idempotency::KeyUse;
 use super::post_queue::PostChange;
 use super::text::{CommentContent, IdempotencyKey};
@@ -28,6 +29,17 @@ pub struct CommentCreated {
     pub post: Arc<PostItem>,
 }
 
+impl CreateComment {
+    /// The invalid fields, for an input that is refused for another one anyway.
+    #[must_use]
+    pub fn invalid_fields(self) -> Vec<InvalidField> {
+        let mut invalid = InvalidFields::default();
+        invalid.check(CommentContent::parse(self.content));
+        invalid.check(self.idempotency_key.map(IdempotencyKey::parse).transpose());
+        invalid.into_vec()
+    }
+}
+
 impl Commands {
     /// Comments on a post; with an idempotency key used before, returns the comment made then.
     ///
@@ -39,8 +51,10 @@ impl Commands {
         input: CreateComment,
         ledger: &Ledger,
     ) -> Result<CommentCreated, CommandError> {
-        let content = CommentContent::parse(input.content)?;
-        let key = input.idempotency_key.map(IdempotencyKey::parse).transpose()?;
+        let mut invalid = InvalidFields::default();
+        let content = invalid.check(CommentContent::parse(input.content));
+        let key = invalid.check(input.idempotency_key.map(IdempotencyKey::parse).transpose());
+        let (Some(content), Some(key)) = (content, key) else { return Err(invalid.refusal().into()) };
         let user_username = self.username(input.user_id, ledger).await?;
 
         let (user, post_id) = (input.user_id, input.post_id);

@@ -8,7 +8,7 @@ use crate::blog::items::{PostItem, types};
 use crate::store::{Ledger, NewItem, WriteOp};
 
 use super::digest::sha256_hex;
-use super::error::contended;
+use super::error::{InvalidFields, contended};
 use super::idempotency::KeyUse;
 use super::names::Attempt;
 use super::text::{IdempotencyKey, PostContent, Title};
@@ -37,9 +37,13 @@ impl Commands {
         input: CreatePost,
         ledger: &Ledger,
     ) -> Result<Arc<PostItem>, CommandError> {
-        let title = Title::parse(input.title)?;
-        let content = PostContent::parse(input.content)?;
-        let key = input.idempotency_key.map(IdempotencyKey::parse).transpose()?;
+        let mut invalid = InvalidFields::default();
+        let title = invalid.check(Title::parse(input.title));
+        let content = invalid.check(PostContent::parse(input.content));
+        let key = invalid.check(input.idempotency_key.map(IdempotencyKey::parse).transpose());
+        let (Some(title), Some(content), Some(key)) = (title, content, key) else {
+            return Err(invalid.refusal().into());
+        };
         let user_username = self.username(input.user_id, ledger).await?;
 
         let mut post_id = PostId(self.new_id());

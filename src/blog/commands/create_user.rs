@@ -9,7 +9,7 @@ use crate::blog::items::{AccountItem, UserItem};
 use crate::store::{Fault, FaultKind, Ledger};
 
 use super::digest::sha256_hex;
-use super::error::contended;
+use super::error::{InvalidFields, contended};
 use super::names::{self, Claim, Holder};
 use super::text::IdempotencyKey;
 use super::{CommandError, Commands, Refusal};
@@ -41,11 +41,15 @@ impl Commands {
     /// `BAD_USER_INPUT` on `username`, `password` or `idempotencyKey`; `CONFLICT` on `username` when it is taken, on
     /// `idempotencyKey` when a sign-up with this key had another password or spelling.
     pub async fn create_user(&self, input: CreateUser, ledger: &Ledger) -> Result<UserItem, CommandError> {
-        let username =
-            Username::parse(&input.username).map_err(|rule| Refusal::bad_input("username", rule))?;
-        let password =
-            Password::parse(&input.password).map_err(|rule| Refusal::bad_input("password", rule))?;
-        let key = input.idempotency_key.map(IdempotencyKey::parse).transpose()?;
+        let mut invalid = InvalidFields::default();
+        let username = Username::choose(&input.username);
+        let username = invalid.check(username.map_err(|rule| Refusal::bad_input("username", rule)));
+        let password = Password::choose(&input.password, &input.username);
+        let password = invalid.check(password.map_err(|rule| Refusal::bad_input("password", rule)));
+        let key = invalid.check(input.idempotency_key.map(IdempotencyKey::parse).transpose());
+        let (Some(username), Some(password), Some(key)) = (username, password, key) else {
+            return Err(invalid.refusal().into());
+        };
         let key_hash = key.map(|key| sha256_hex(&[username.normalized().as_str(), key.as_str()]));
         let password_hash = self.passwords.hash_for(input.caller, password.clone()).await?.to_stored();
 
@@ -53,13 +57,14 @@ impl Commands {
             let id = UserId(self.new_id());
             let wanted = AccountItem {
                 idempotency_key_hash: key_hash.clone(),
-                ..names::account(username.normalized(), id, Some(password_hash.clone()))
+                ..names::account(&username.normalized().clone().into(), id, Some(password_hash.clone()))
             };
-            match self.names.claim(username.normalized(), &wanted, ledger).await? {
+            match self.names.claim_name(&username, &wanted, ledger).await? {
                 Claim::Held(holder) => {
                     let repeat = Repeat { username: &username, password, key_hash: key_hash.as_deref() };
                     return self.first_sign_up(repeat, input.caller, *holder, ledger).await;
                 }
+                Claim::Imitates => return Err(Refusal::username_taken().into()),
                 Claim::Granted => {}
             }
             if let Some(user) = self.names.create_user(id, &username, ledger).await? {

@@ -31,16 +31,57 @@ impl CommandError {
 #[error("{message}")]
 pub struct Refusal {
     pub code: RefusalCode,
-    /// The input field it is about, in camelCase as clients write it.
+    /// The input field it is about, in camelCase as clients write it; the first where there are several.
     pub field: Option<&'static str>,
     /// For the client; it names the field's limit where there is one.
     pub message: String,
+    /// All input fields that are invalid.
+    pub invalid_fields: Vec<InvalidField>,
+}
+
+/// An input field that is invalid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidField {
+    /// In camelCase as clients write it.
+    pub field: &'static str,
+    /// For the client: the field and the rule that it breaks.
+    pub message: String,
+}
+
+impl InvalidField {
+    /// The message begins with the field: `title must have 1 to 200 characters, has 0`.
+    pub fn new(field: &'static str, rule: impl std::fmt::Display) -> Self {
+        Self { field, message: format!("{field} {rule}") }
+    }
+}
+
+/// Collects the invalid fields of an input, so that a client is told all of them at once.
+#[derive(Debug, Default)]
+pub(super) struct InvalidFields(Vec<InvalidField>);
+
+impl InvalidFields {
+    /// The parsed field; `None` where it is invalid.
+    pub(super) fn check<T>(&mut self, parsed: Result<T, Refusal>) -> Option<T> {
+        parsed.map_err(|refusal| self.0.extend(refusal.invalid_fields)).ok()
+    }
+
+    /// All of them.
+    pub(super) fn into_vec(self) -> Vec<InvalidField> {
+        self.0
+    }
+
+    /// The refusal of an input that has some.
+    pub(super) fn refusal(self) -> Refusal {
+        Refusal::invalid(self.0)
+    }
 }
 
 /// The kinds of refusals, each with a stable code for clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalCode {
     Unauthenticated,
+    /// A wrong username or password. An expired token is `Unauthenticated`.
+    InvalidCredentials,
     Forbidden,
     NotFound,
     BadUserInput,
@@ -54,6 +95,7 @@ impl RefusalCode {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unauthenticated => "UNAUTHENTICATED",
+            Self::InvalidCredentials => "INVALID_CREDENTIALS",
             Self::Forbidden => "FORBIDDEN",
             Self::NotFound => "NOT_FOUND",
             Self::BadUserInput => "BAD_USER_INPUT",
@@ -65,11 +107,26 @@ impl RefusalCode {
 
 impl Refusal {
     fn new(code: RefusalCode, field: Option<&'static str>, message: impl Into<String>) -> Self {
-        Self { code, field, message: message.into() }
+        Self { code, field, message: message.into(), invalid_fields: Vec::new() }
+    }
+
+    /// Invalid fields, at least one. The message has all of theirs.
+    fn invalid(invalid_fields: Vec<InvalidField>) -> Self {
+        let messages: Vec<&str> = invalid_fields.iter().map(|invalid| invalid.message.as_str()).collect();
+        Self {
+            code: RefusalCode::BadUserInput,
+            field: invalid_fields.first().map(|invalid| invalid.field),
+            message: messages.join("; "),
+            invalid_fields,
+        }
     }
 
     pub(super) fn unauthenticated(message: &str) -> Self {
         Self::new(RefusalCode::Unauthenticated, None, message)
+    }
+
+    pub(super) fn invalid_credentials(message: &str) -> Self {
+        Self::new(RefusalCode::InvalidCredentials, None, message)
     }
 
     pub(super) fn forbidden(message: &str) -> Self {
@@ -90,7 +147,7 @@ impl Refusal {
 
     /// The message begins with the field: `title must have 1 to 200 characters, has 0`.
     pub(super) fn bad_input(field: &'static str, rule: impl std::fmt::Display) -> Self {
-        Self::new(RefusalCode::BadUserInput, Some(field), format!("{field} {rule}"))
+        Self::invalid(vec![InvalidField::new(field, rule)])
     }
 
     pub(super) fn conflict(field: &'static str, message: &str) -> Self {
@@ -98,7 +155,7 @@ impl Refusal {
     }
 
     pub(super) fn username_taken() -> Self {
-        Self::conflict("username", "this username is taken")
+        Self::conflict("username", "this username, or one that looks like it, is taken")
     }
 
     pub(super) fn key_reused() -> Self {

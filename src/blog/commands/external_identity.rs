@@ -103,8 +103,8 @@ impl Commands {
     ) -> Result<Option<UserItem>, CommandError> {
         let last_resort = std::iter::repeat_with(|| self.random_name()).take(RANDOM_SUFFIXES_MAX).flatten();
         for name in candidates.iter().cloned().chain(last_resort) {
-            let wanted = names::account(name.normalized(), id, None);
-            if let Claim::Granted = self.names.claim(name.normalized(), &wanted, ledger).await? {
+            let wanted = names::account(&name.normalized().clone().into(), id, None);
+            if let Claim::Granted = self.names.claim_name(&name, &wanted, ledger).await? {
                 return Ok(self.names.create_user(id, &name, ledger).await?);
             }
         }
@@ -114,7 +114,7 @@ impl Commands {
     /// A name that nobody can foresee. The last digits of an id are random.
     fn random_name(&self) -> Option<Username> {
         let id = self.new_id().simple().to_string();
-        Username::parse(&format!("{NAMELESS}-{}", &id[id.len() - RANDOM_DIGITS..])).ok()
+        Username::choose(&format!("{NAMELESS}-{}", &id[id.len() - RANDOM_DIGITS..])).ok()
     }
 }
 
@@ -125,7 +125,7 @@ fn candidates(preferred: Option<&str>, digest: &str) -> Vec<Username> {
     let suffixes = (0..SUFFIXES_MAX).map(|index| &digest[index * SUFFIX_DIGITS..(index + 1) * SUFFIX_DIGITS]);
     let with_suffix: Vec<String> = suffixes.map(|suffix| format!("{start}-{suffix}")).collect();
     let plain = (base != NAMELESS).then_some(base);
-    let parsed = |name: String| Username::parse(&name).ok();
+    let parsed = |name: String| Username::choose(&name).ok();
     let mut names: Vec<Username> = plain.into_iter().chain(with_suffix).filter_map(parsed).collect();
     // A right-to-left name may take no suffix of Latin letters.
     let nameless = (0..SUFFIXES_MAX).map(|index| &digest[index * SUFFIX_DIGITS..(index + 1) * SUFFIX_DIGITS]);
@@ -138,7 +138,7 @@ fn usable(preferred: &str) -> Option<String> {
     let local = preferred.split('@').next().unwrap_or(preferred);
     let allowed = local.chars().filter(|found| found.is_alphanumeric() || "_-.".contains(*found));
     let name: String = allowed.take(USERNAME_CHARS_MAX).collect();
-    Username::parse(&name).ok().map(|name| name.to_string())
+    Username::choose(&name).ok().map(|name| name.to_string())
 }
 
 #[cfg(test)]

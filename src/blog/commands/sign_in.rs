@@ -23,7 +23,7 @@ impl Commands {
     /// The user with this name and password.
     ///
     /// # Errors
-    /// `UNAUTHENTICATED`.
+    /// `INVALID_CREDENTIALS`.
     pub async fn sign_in(&self, input: SignIn, ledger: &Ledger) -> Result<UserItem, CommandError> {
         let name = Username::parse(&input.username).ok().map(|name| name.normalized().clone());
         let account = match &name {
@@ -51,5 +51,5 @@ fn is_called(user: &UserItem, name: &NormalizedUsername) -> Result<bool, Command
 }
 
 fn refused() -> Refusal {
-    Refusal::unauthenticated("username or password is wrong")
+    Refusal::invalid_credentials("username or password is wrong")
 }

@@ -6,6 +6,7 @@ use crate::blog::ids::{PostId, UserId};
 use crate::blog::items::PostItem;
 use crate::store::Ledger;
 
+use super::error::{InvalidField, InvalidFields};
 use super::post_queue::PostChange;
 use super::text::{PostContent, Title};
 use super::{CommandError, Commands, Refusal};
@@ -16,6 +17,17 @@ pub struct UpdatePost {
     pub post_id: PostId,
     pub title: Option<String>,
     pub content: Option<String>,
+}
+
+impl UpdatePost {
+    /// The invalid fields, for an input that is refused for another one anyway.
+    #[must_use]
+    pub fn invalid_fields(self) -> Vec<InvalidField> {
+        let mut invalid = InvalidFields::default();
+        invalid.check(self.title.map(Title::parse).transpose());
+        invalid.check(self.content.map(PostContent::parse).transpose());
+        invalid.into_vec()
+    }
 }
 
 impl Commands {
@@ -32,8 +44,10 @@ impl Commands {
         if input.title.is_none() && input.content.is_none() {
             return Err(Refusal::bad_input("title", "or content must be given").into());
         }
-        let title = input.title.map(Title::parse).transpose()?;
-        let content = input.content.map(PostContent::parse).transpose()?;
+        let mut invalid = InvalidFields::default();
+        let title = invalid.check(input.title.map(Title::parse).transpose());
+        let content = invalid.check(input.content.map(PostContent::parse).transpose());
+        let (Some(title), Some(content)) = (title, content) else { return Err(invalid.refusal().into()) };
         let change = PostChange::Edit { title: title.map(Into::into), content: content.map(Into::into) };
         let settled = self.change_post(input.post_id, input.user_id, change, ledger).await?;
         Ok(settled.post)

@@ -7,7 +7,7 @@ use crate::blog::items::UserItem;
 use crate::store::Ledger;
 
 use super::error::contended;
-use super::names::{Attempt, Found, RollForward, StoredUser, normalized};
+use super::names::{Attempt, Found, RollForward, StoredUser, parsed};
 use super::{CommandError, Commands, Refusal, no_such_user};
 
 /// How often a rename starts again after somebody else changed the user.
@@ -20,13 +20,14 @@ pub struct UpdateUser {
 }
 
 impl Commands {
-    /// Renames the user. A name that differs in case only is the same name, and replaces just the user item.
+    /// Renames the user. A name that differs in case only, and has no other keys, is the same name: it replaces just the
+    /// user item.
     ///
     /// # Errors
     /// `BAD_USER_INPUT` and `CONFLICT` on `username`; `UNAUTHENTICATED` when the user does not exist.
     pub async fn update_user(&self, input: UpdateUser, ledger: &Ledger) -> Result<UserItem, CommandError> {
         let username =
-            Username::parse(&input.username).map_err(|rule| Refusal::bad_input("username", rule))?;
+            Username::choose(&input.username).map_err(|rule| Refusal::bad_input("username", rule))?;
         for _ in 0..RENAME_ATTEMPTS_MAX {
             let Found::User(stored) = self.names.find(input.user_id, ledger).await? else {
                 return Err(no_such_user().into());
@@ -53,12 +54,14 @@ impl Commands {
             self.names.roll_forward(user.id, ledger).await?;
             return Ok(None);
         }
-        if normalized(&user.username)? == *username.normalized() {
+        let old = parsed(&user.username)?;
+        let keys = old.keys();
+        if old.normalized() == username.normalized() && username.keys().iter().all(|key| keys.contains(key)) {
             let user = UserItem { username: username.to_string(), version: user.version + 1, ..user };
             let attempt = self.names.replace_user(&user, &etag, ledger).await?;
             return Ok((attempt == Attempt::Written).then_some(user));
         }
-        if self.names.is_held_by_another(username.normalized(), user.id, ledger).await? {
+        if self.names.is_held_by_another(username, user.id, ledger).await? {
             return Err(Refusal::username_taken().into());
         }
         let announced = UserItem { pending_username: Some(username.to_string()), ..user };

@@ -70,6 +70,7 @@ pub(super) fn user(number: u128, username: &str, version: u64) -> UserItem {
         version,
         pending_username: None,
         former_username: None,
+        former_keys: Vec::new(),
     }
 }
 

@@ -5,14 +5,16 @@
 //! before its post, is never replaced by an older version, and is compared with the post once more after it was
 //! written: so no copy goes back in time, and none stays of a post that was deleted meanwhile.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use super::check::{Verifier, post};
 use super::{Drift, Report, VerifyProgress};
-use crate::accounts::username::Username;
-use crate::blog::containers::{ACCOUNTS, FEED, FEED_PARTITION, FEED_POSTS_MAX, POSTS, USERS};
+use crate::blog::commands::Names;
+use crate::blog::containers::{FEED, FEED_PARTITION, FEED_POSTS_MAX, POSTS, USERS};
 use crate::blog::ids::{PostId, UserId};
-use crate::blog::items::{AccountItem, PostCopyItem, PostItem, types};
+use crate::blog::items::{PostCopyItem, PostItem, types};
 use crate::blog::projections::{FEED_LISTING_ITEMS_MAX, FeedListing, copy_update};
 use crate::changefeed::ProjectionError;
 use crate::store::{
@@ -227,18 +229,7 @@ impl Verifier {
 
     async fn mend_reservation(&self, user_id: &str) -> Result<bool, Fault> {
         let Ok(id) = user_id.parse() else { return Ok(false) };
-        let Some((user, _)) = self.user(UserId(id)).await? else { return Ok(false) };
-        let Ok(username) = Username::parse(&user.username) else { return Ok(false) };
-        let name = username.normalized().as_str().to_owned();
-        let account = AccountItem {
-            id: name.clone(),
-            item_type: types::ACCOUNT.to_owned(),
-            user_id: user.id,
-            password_hash: None,
-            idempotency_key_hash: None,
-        };
-        let key = PartitionKey::from(name.as_str());
-        self.write(ACCOUNTS, &key, WriteOp::Create(NewItem::encode(name, &account))).await
+        Names::new(Arc::clone(&self.store)).reserve_again(UserId(id), &Ledger::new()).await
     }
 
     /// Writes; `false` when the write was refused because of a concurrent one.

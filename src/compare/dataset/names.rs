@@ -87,6 +87,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+    use crate::accounts::Username;
 
     fn username(index: u32) -> String {
         let mut output = String::new();
@@ -104,6 +105,15 @@ mod tests {
     fn usernames_are_unique_among_fifty_thousand_users() {
         let names: HashSet<String> = (0..50_000).map(username).collect();
         assert_eq!(names.len(), 50_000);
+    }
+
+    #[test]
+    fn usernames_can_be_chosen_and_none_looks_like_another() {
+        let mut keys = HashSet::new();
+        for index in 0..50_000 {
+            let name = Username::choose(&username(index)).unwrap();
+            assert!(name.keys().into_iter().all(|key| keys.insert(key)), "{name}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::compare::article::ArticleRequest;
 use crate::compare::measure::{Database, Workload};
 use crate::compare::metered::{Metered, Touch};
 use crate::compare::plan::{Question, ReadPlan};
-use crate::compare::writes::{Author, Command, CompareError};
+use crate::compare::writes::{Author, Command, CompareError, numbered_name};
 use crate::store::{ContainerName, Ledger, PartitionKey};
 
 /// How often each request is run, unless fewer samples are wanted. The charges of one request hardly differ.
@@ -126,7 +126,7 @@ impl Prober<'_> {
         let mut writers = Vec::with_capacity(self.runs);
         for number in 0..self.runs {
             drop(self.take_touches());
-            let name = format!("visitor{number:06}");
+            let name = numbered_name("visitor", number);
             writers.push(self.database.writes.create_user(name, &Ledger::new()).await?);
             self.database.follow().await?;
             signing_up.add(self.survey, &Subject::default(), &self.take_touches());

@@ -1,6 +1,6 @@
 import { useRef, useState } from "react";
 import { useMutation } from "urql";
-import { fieldOf, messageOf } from "../api/errors.js";
+import { fieldOf, messageAt, messageOf } from "../api/errors.js";
 import { startSession } from "../api/session.js";
 import { TextField } from "../ui/Field.js";
 import { randomKey } from "../ui/random-key.js";
@@ -40,7 +40,7 @@ export function CredentialsForm({ isNew, username: known, onDone }: {
   };
 
   const field = fieldOf(error);
-  const errorAt = (name: string) => (error !== undefined && field === name ? messageOf(error) : undefined);
+  const errorAt = (name: string) => messageAt(error, name);
   return (
     <form
       className="credentials"
@@ -70,7 +70,7 @@ export function CredentialsForm({ isNew, username: known, onDone }: {
         error={errorAt("password")}
         autoComplete={isNew ? "new-password" : "current-password"}
         required
-        {...(isNew ? { hint: "10 to 200 characters." } : {})}
+        {...(isNew ? { hint: "10 to 200 characters, and not a common password." } : {})}
         onText={setPassword}
       />
       {error !== undefined && field !== "username" && field !== "password" && (

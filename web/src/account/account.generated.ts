@@ -6,9 +6,9 @@ export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' |
 import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-node/core';
 /** Who signs up. */
 export type CreateUserInput = {
-  /** 3 to 30 letters, digits, `_`, `-` and `.`; unique whatever its case. */
+  /** 3 to 30 letters, digits, `_`, `-` and `.` of one script; unique whatever its case, and unlike others. */
   username: string;
-  /** 10 to 200 characters. */
+  /** 10 to 200 characters; no common password. */
   password: string;
   /** A repeat with the same key returns the first outcome; the same key with other input is a `CONFLICT`. */
   idempotencyKey?: string | null | undefined;

@@ -4,16 +4,31 @@ import type { CombinedError } from "@urql/core";
 interface Extensions {
   code?: string;
   field?: string;
+  fields?: { field: string; message: string }[];
+}
+
+function extensionsOf(error: CombinedError | undefined): Extensions | undefined {
+  return error?.graphQLErrors[0]?.extensions;
 }
 
 /** `errors[0].extensions.code`; undefined where nothing came back. */
 export function codeOf(error: CombinedError | undefined): string | undefined {
-  return (error?.graphQLErrors[0]?.extensions as Extensions | undefined)?.code;
+  return extensionsOf(error)?.code;
 }
 
-/** The input field that the refusal is about. */
+/** The first input field that the refusal is about. */
 export function fieldOf(error: CombinedError | undefined): string | undefined {
-  return (error?.graphQLErrors[0]?.extensions as Extensions | undefined)?.field;
+  return extensionsOf(error)?.field;
+}
+
+/** What is wrong with one input field; undefined where the refusal is not about it. */
+export function messageAt(error: CombinedError | undefined, field: string): string | undefined {
+  const extensions = extensionsOf(error);
+  const message = extensions?.fields?.find((invalid) => invalid.field === field)?.message;
+  if (message !== undefined) {
+    return sentence(message);
+  }
+  return error !== undefined && extensions?.field === field ? messageOf(error) : undefined;
 }
 
 /** The server's own words, which say what is wrong; or that there were none. */

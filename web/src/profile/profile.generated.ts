@@ -6,7 +6,7 @@ export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' |
 import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-node/core';
 /** How the signed-in user changes. */
 export type UpdateUserInput = {
-  /** The new name: 3 to 30 letters, digits, `_`, `-` and `.`; unique whatever its case. */
+  /** The new name: 3 to 30 letters, digits, `_`, `-` and `.` of one script; unique whatever its case. */
   username: string;
 };
 

@@ -1,6 +1,6 @@
 import type { CombinedError } from "@urql/core";
 import type { ReactNode } from "react";
-import { codeOf, fieldOf, messageOf } from "../api/errors.js";
+import { codeOf, fieldOf, messageAt, messageOf } from "../api/errors.js";
 import { TextArea, TextField } from "../ui/Field.js";
 import { lengthOf } from "../ui/limits.js";
 import "./write.css";
@@ -24,7 +24,7 @@ export function PostForm({ title, content, error, isSending, label, isBlocked = 
   const fits = lengthOf(title) <= TITLE_CHARS_MAX && lengthOf(content) <= CONTENT_CHARS_MAX;
   const canSend = fits && title.trim() !== "" && content.trim() !== "" && !isSending && !isBlocked;
   const field = fieldOf(error);
-  const errorAt = (name: string) => (error !== undefined && field === name ? messageOf(error) : undefined);
+  const errorAt = (name: string) => messageAt(error, name);
   return (
     <form
       className="post-form"

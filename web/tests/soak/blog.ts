@@ -3,7 +3,7 @@ import type { Dice } from "./dice.js";
 import type { Wire } from "./wire.js";
 
 /** What a client may be told that asks for something in the right way. */
-const REFUSALS = new Set(["CONFLICT", "FORBIDDEN", "LIMIT_EXCEEDED", "NOT_FOUND", "UNAUTHENTICATED"]);
+const REFUSALS = new Set(["CONFLICT", "FORBIDDEN", "INVALID_CREDENTIALS", "LIMIT_EXCEEDED", "NOT_FOUND", "UNAUTHENTICATED"]);
 const MODELS = ["V1", "V2", "V3"];
 const POSTS_REMEMBERED_MAX = 500;
 

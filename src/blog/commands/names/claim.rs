@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use crate::accounts::username::NormalizedUsername;
+use crate::accounts::username::{NameKey, Username};
 use crate::blog::containers::{ACCOUNTS, USERS};
 use crate::blog::ids::UserId;
 use crate::blog::items::{ABANDONED_TTL_S, AbandonedItem, AccountItem, UserItem, types};
-use crate::store::{Fault, Ledger, NewItem, PartitionKey, WriteOp};
+use crate::store::{ETag, Fault, Ledger, NewItem, PartitionKey, WriteOp};
 
 use super::super::error::contended;
-use super::{ATTEMPTS_MAX, Attempt, Found, Names, StoredUser, has_name, normalized};
+use super::{ATTEMPTS_MAX, Attempt, Found, Names, StoredUser, account, has_key, parsed};
 
 /// How long a claim waits, step by step, for the user of a sign-up that may only be slow: together 310 ms, many
 /// times what its one write takes.
@@ -28,6 +28,8 @@ pub(in crate::blog::commands) enum Claim {
     Granted,
     /// Another user has the name, or is about to take it.
     Held(Box<Holder>),
+    /// Another user has a name that looks like it, or is about to take one.
+    Imitates,
 }
 
 /// Who has a name, or is about to take it.
@@ -47,24 +49,73 @@ enum Standing {
 }
 
 impl Names {
-    /// Points the reservation of a name to the user of `wanted`. Safe to repeat: where it points there already, it
-    /// is written again, so that those who judge it look again.
-    pub(in crate::blog::commands) async fn claim(
+    /// Claims a name under all of its keys, for the user of `wanted`, which is the reservation of the first key. When one is
+    /// held by another user, the claims made before are given up.
+    pub(in crate::blog::commands) async fn claim_name(
         &self,
-        name: &NormalizedUsername,
+        name: &Username,
         wanted: &AccountItem,
         ledger: &Ledger,
     ) -> Result<Claim, Fault> {
-        let partition_key = PartitionKey::from(name.as_str());
-        let item = NewItem::encode(name.as_str(), wanted);
+        let keys = name.keys();
+        for (index, key) in keys.iter().enumerate() {
+            let claim = match index {
+                0 => self.claim(key, wanted, ledger).await?,
+                _ => self.claim(key, &account(key, wanted.user_id, None), ledger).await?,
+            };
+            match claim {
+                Claim::Granted => {}
+                held if index == 0 => return Ok(held),
+                Claim::Held(_) | Claim::Imitates => {
+                    for claimed in &keys[..index] {
+                        self.release(claimed, wanted.user_id, ledger).await?;
+                    }
+                    return Ok(Claim::Imitates);
+                }
+            }
+        }
+        Ok(Claim::Granted)
+    }
+
+    /// Reserves again what is missing of a user's name; says whether something was written. A reservation that was lost
+    /// took the password with it.
+    ///
+    /// # Errors
+    /// A fault of the store, or `Unavailable` when others kept changing the same items.
+    pub async fn reserve_again(&self, user_id: UserId, ledger: &Ledger) -> Result<bool, Fault> {
+        let Found::User(stored) = self.find(user_id, ledger).await? else { return Ok(false) };
+        let mut written = false;
+        for (index, key) in parsed(&stored.user.username)?.keys().into_iter().enumerate() {
+            match self.reservation(key.as_str(), ledger).await? {
+                Some((reservation, _)) if reservation.user_id == user_id => continue,
+                // It may have another user's password.
+                Some(_) if index == 0 => continue,
+                Some(_) | None => {}
+            }
+            let claim = self.claim(&key, &account(&key, user_id, None), ledger).await?;
+            written |= matches!(claim, Claim::Granted);
+        }
+        Ok(written)
+    }
+
+    /// Points the reservation of a key to the user of `wanted`. Safe to repeat: where it points there already, it
+    /// is written again, so that those who judge it look again.
+    pub(in crate::blog::commands) async fn claim(
+        &self,
+        key: &NameKey,
+        wanted: &AccountItem,
+        ledger: &Ledger,
+    ) -> Result<Claim, Fault> {
+        let partition_key = PartitionKey::from(key.as_str());
+        let item = NewItem::encode(key.as_str(), wanted);
         for _ in 0..ATTEMPTS_MAX {
             let create = WriteOp::Create(item.clone());
             if self.attempt(ACCOUNTS, &partition_key, create, ledger).await? == Attempt::Written {
                 return Ok(Claim::Granted);
             }
-            let Some((reservation, etag)) = self.reservation(name.as_str(), ledger).await? else { continue };
+            let Some((reservation, etag)) = self.reservation(key.as_str(), ledger).await? else { continue };
             if reservation.user_id != wanted.user_id {
-                match self.judge(name, reservation.user_id, ledger).await? {
+                match self.judge(key, reservation.user_id, ledger).await? {
                     Standing::Held(holder) => {
                         return Ok(Claim::Held(Box::new(Holder { reservation, user: holder.user })));
                     }
@@ -80,56 +131,69 @@ impl Names {
         Err(contended("the reservation of a username"))
     }
 
-    /// Whether somebody else holds the name, as far as reads can tell.
+    /// Whether somebody else holds a key of the name, as far as reads can tell.
     pub(in crate::blog::commands) async fn is_held_by_another(
         &self,
-        name: &NormalizedUsername,
+        name: &Username,
         user_id: UserId,
         ledger: &Ledger,
     ) -> Result<bool, Fault> {
-        let Some((reservation, _)) = self.reservation(name.as_str(), ledger).await? else { return Ok(false) };
-        if reservation.user_id == user_id {
-            return Ok(false);
+        for key in name.keys() {
+            let Some((reservation, _)) = self.reservation(key.as_str(), ledger).await? else { continue };
+            if reservation.user_id == user_id {
+                continue;
+            }
+            match self.find(reservation.user_id, ledger).await? {
+                Found::User(holder) if has_key(&holder.user, &key)? => return Ok(true),
+                Found::User(_) | Found::Missing | Found::Abandoned => {}
+            }
         }
-        match self.find(reservation.user_id, ledger).await? {
-            Found::User(holder) => has_name(&holder.user, name),
-            Found::Missing | Found::Abandoned => Ok(false),
-        }
+        Ok(false)
     }
 
-    /// Deletes the reservation that the user's last rename left, unless somebody else holds it by now.
+    /// Deletes the reservations that the user's last rename left, unless somebody else holds them by now.
     pub(super) async fn release_former(&self, user: &UserItem, ledger: &Ledger) -> Result<(), Fault> {
-        let Some(former) = &user.former_username else { return Ok(()) };
-        let Some((reservation, etag)) = self.reservation(former, ledger).await? else { return Ok(()) };
-        let name = normalized(former)?;
-        if reservation.user_id != user.id || !self.has_lapsed(&name, user.id, ledger).await? {
-            return Ok(());
+        for former in user.former_reservations() {
+            let key = NameKey::from_stored(former);
+            let Some((reservation, etag)) = self.reservation(former, ledger).await? else { continue };
+            if reservation.user_id == user.id && self.has_lapsed(&key, user.id, ledger).await? {
+                self.delete_reservation(&key, etag, ledger).await?;
+            }
         }
-        let delete = WriteOp::Delete { id: former.clone(), if_match: Some(etag) };
-        self.attempt(ACCOUNTS, &PartitionKey::from(former.as_str()), delete, ledger).await?;
         Ok(())
     }
 
-    async fn has_lapsed(
+    /// Gives up a claim for a user who was not created.
+    async fn release(&self, key: &NameKey, user_id: UserId, ledger: &Ledger) -> Result<(), Fault> {
+        let Some((reservation, etag)) = self.reservation(key.as_str(), ledger).await? else { return Ok(()) };
+        if reservation.user_id != user_id {
+            return Ok(());
+        }
+        self.delete_reservation(key, etag, ledger).await
+    }
+
+    /// Deletes a reservation that has not changed since it was read.
+    pub(super) async fn delete_reservation(
         &self,
-        name: &NormalizedUsername,
-        holder: UserId,
+        key: &NameKey,
+        etag: ETag,
         ledger: &Ledger,
-    ) -> Result<bool, Fault> {
-        Ok(matches!(self.judge(name, holder, ledger).await?, Standing::Lapsed))
+    ) -> Result<(), Fault> {
+        let delete = WriteOp::Delete { id: key.as_str().to_owned(), if_match: Some(etag) };
+        let _: Attempt = self.attempt(ACCOUNTS, &PartitionKey::from(key.as_str()), delete, ledger).await?;
+        Ok(())
+    }
+
+    async fn has_lapsed(&self, key: &NameKey, holder: UserId, ledger: &Ledger) -> Result<bool, Fault> {
+        Ok(matches!(self.judge(key, holder, ledger).await?, Standing::Lapsed))
     }
 
     /// Judges a reservation that was read just now and points to `holder`.
-    async fn judge(
-        &self,
-        name: &NormalizedUsername,
-        holder: UserId,
-        ledger: &Ledger,
-    ) -> Result<Standing, Fault> {
+    async fn judge(&self, key: &NameKey, holder: UserId, ledger: &Ledger) -> Result<Standing, Fault> {
         let mut patience = PATIENCE.into_iter();
         loop {
             match self.find(holder, ledger).await? {
-                Found::User(stored) if has_name(&stored.user, name)? => {
+                Found::User(stored) if has_key(&stored.user, key)? => {
                     return Ok(Standing::Held(stored));
                 }
                 Found::User(stored) => return self.confirm(*stored, ledger).await,

@@ -1,8 +1,11 @@
 //! Usernames and who holds them: reservations in `accounts`, made, taken over, renamed and released so that a
 //! crash at any step loses no name and takes none twice.
 //!
-//! A name is held by the one user to whom its reservation points (`accounts`, id = normalised name), and only as
-//! long as that user's item has the name, or announces it in `pendingUsername`. Items of two logical partitions
+//! A name has one or more keys (`Username::keys`): its normalised form, and its skeletons, by which it looks like another
+//! name. Each key is reserved by an item of its own (`accounts`, id = key), by the same rules; the first one also has the
+//! way to sign in. A key is held by the one user to whom its reservation points, and only as
+//! long as that user's item has a name with that key, or announces one in `pendingUsername`. A name is claimed key by key;
+//! when one of them is held by another user, the name is taken. Items of two logical partitions
 //! are never written together, so every protocol is a sequence of single conditional writes, and every state
 //! between two of them has to be one that others can judge. Three rules make that so:
 //!
@@ -26,7 +29,7 @@ mod rename;
 
 use std::sync::Arc;
 
-use crate::accounts::username::{NormalizedUsername, Username};
+use crate::accounts::username::{NameKey, NormalizedUsername, Username};
 use crate::blog::containers::{ACCOUNTS, USERS};
 use crate::blog::ids::UserId;
 use crate::blog::items::{AccountItem, UserItem, types};
@@ -39,6 +42,7 @@ use super::error::unexpected;
 
 pub(super) use claim::{Claim, Holder};
 pub use rename::RollForward;
+pub(in crate::blog) use rename::left_keys;
 
 /// How often a protocol starts again after another one changed what it had read.
 const ATTEMPTS_MAX: u32 = 16;
@@ -90,7 +94,7 @@ impl Names {
         Ok(Found::User(Box::new(StoredUser { user: item.decode()?, etag: item.etag.clone(), item })))
     }
 
-    /// The reservation of a normalised name.
+    /// The reservation of a key.
     pub(super) async fn reservation(
         &self,
         name: &str,
@@ -117,6 +121,7 @@ impl Names {
             version: 1,
             pending_username: None,
             former_username: None,
+            former_keys: Vec::new(),
         };
         for _ in 0..ATTEMPTS_MAX {
             let create = WriteOp::Create(NewItem::encode(id.to_string(), &user));
@@ -166,35 +171,33 @@ impl Names {
     }
 }
 
-/// Whether the user has this name, or has announced it.
-pub(super) fn has_name(user: &UserItem, name: &NormalizedUsername) -> Result<bool, Fault> {
-    if normalized(&user.username)? == *name {
+/// Whether the user has a name with this key, or has announced one.
+pub(super) fn has_key(user: &UserItem, key: &NameKey) -> Result<bool, Fault> {
+    if parsed(&user.username)?.keys().contains(key) {
         return Ok(true);
     }
     match &user.pending_username {
-        Some(pending) => Ok(normalized(pending)? == *name),
+        Some(pending) => Ok(parsed(pending)?.keys().contains(key)),
         None => Ok(false),
     }
 }
 
-/// The key of a stored username.
-pub(super) fn normalized(stored: &str) -> Result<NormalizedUsername, Fault> {
-    match Username::parse(stored) {
-        Ok(name) => Ok(name.normalized().clone()),
-        Err(error) => {
-            Err(Fault::new(FaultKind::Corrupt, "a stored username breaks the rules").with_source(error))
-        }
-    }
+/// A stored username.
+pub(super) fn parsed(stored: &str) -> Result<Username, Fault> {
+    Username::parse(stored).map_err(|error| {
+        Fault::new(FaultKind::Corrupt, "a stored username breaks the rules").with_source(error)
+    })
 }
 
-/// A reservation of the name by the user.
-pub(super) fn account(
-    name: &NormalizedUsername,
-    user_id: UserId,
-    password_hash: Option<String>,
-) -> AccountItem {
+/// The normalised form of a stored username.
+pub(super) fn normalized(stored: &str) -> Result<NormalizedUsername, Fault> {
+    Ok(parsed(stored)?.normalized().clone())
+}
+
+/// A reservation of a key by the user.
+pub(super) fn account(key: &NameKey, user_id: UserId, password_hash: Option<String>) -> AccountItem {
     AccountItem {
-        id: name.as_str().to_owned(),
+        id: key.as_str().to_owned(),
         item_type: types::ACCOUNT.to_owned(),
         user_id,
         password_hash,

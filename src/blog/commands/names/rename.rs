@@ -4,17 +4,17 @@
 //! | step | write | state after a crash |
 //! |---|---|---|
 //! | 0 | user: `pendingUsername` = new | announced; the old name still holds |
-//! | 1 | reservation of the new name, with the password hash | both names reserved |
-//! | 2 | user: `username` = new, `formerUsername` = old | done; the old reservation has lapsed |
-//! | 3 | the old reservation is deleted | nothing is left over |
+//! | 1 | reservations of the new name, the first with the password hash | both names reserved |
+//! | 2 | user: `username` = new, `formerUsername` and `formerKeys` = old | done; the old reservations have lapsed |
+//! | 3 | the old reservations are deleted | nothing is left over |
 
-use crate::blog::containers::ACCOUNTS;
+use crate::accounts::username::NameKey;
 use crate::blog::ids::UserId;
 use crate::blog::items::{AccountItem, UserItem};
-use crate::store::{ETag, Fault, Ledger, PartitionKey, WriteOp};
+use crate::store::{ETag, Fault, Ledger};
 
 use super::super::error::contended;
-use super::{ATTEMPTS_MAX, Attempt, Claim, Found, Names, StoredUser, account, normalized};
+use super::{ATTEMPTS_MAX, Attempt, Claim, Found, Names, StoredUser, account, parsed};
 
 /// Where a user stands once no rename is under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,34 +56,57 @@ impl Names {
     /// Steps 1 to 3 for a user as read.
     async fn advance(&self, stored: StoredUser, pending: String, ledger: &Ledger) -> Result<Pass, Fault> {
         let StoredUser { user, etag, .. } = stored;
-        let (old, new) = (normalized(&user.username)?, normalized(&pending)?);
-        // Absent, or another's: whoever finished this rename has released it since the user was read.
-        let Some(former) = self.own_reservation(old.as_str(), user.id, ledger).await? else {
-            return Ok(Pass::LookAgain);
-        };
-        let wanted = account(&new, user.id, former.0.password_hash.clone());
-        match self.claim(&new, &wanted, ledger).await? {
-            Claim::Held(_) => self.withdraw(user, &etag, ledger).await,
-            Claim::Granted => {
-                let renamed = UserItem {
-                    username: pending,
-                    version: user.version + 1,
-                    pending_username: None,
-                    former_username: Some(old.into_string()),
-                    ..user
-                };
-                self.complete(renamed, &etag, former, ledger).await
+        let (old, new) = (parsed(&user.username)?, parsed(&pending)?);
+        let (old_keys, new_keys) = (old.keys(), new.keys());
+        let mut left = Vec::new();
+        let mut password_hash = None;
+        for (index, key) in old_keys.iter().enumerate() {
+            let is_left = !new_keys.contains(key);
+            if index > 0 && !is_left {
+                continue;
+            }
+            match self.own_reservation(key, user.id, ledger).await? {
+                Some((reservation, etag)) => {
+                    if index == 0 {
+                        password_hash = reservation.password_hash;
+                    }
+                    if is_left {
+                        left.push((key.clone(), etag));
+                    }
+                }
+                // Absent, or another's: whoever finished this rename has released it since the user was read.
+                None if index == 0 => return Ok(Pass::LookAgain),
+                None => {}
             }
         }
+        for (index, key) in new_keys.iter().enumerate() {
+            let wanted = account(key, user.id, password_hash.clone().filter(|_| index == 0));
+            match self.claim(key, &wanted, ledger).await? {
+                Claim::Granted => {}
+                Claim::Held(_) | Claim::Imitates => return self.withdraw(user, &etag, ledger).await,
+            }
+        }
+        let renamed = UserItem {
+            username: pending,
+            version: user.version + 1,
+            pending_username: None,
+            former_username: Some(old.normalized().as_str().to_owned()),
+            former_keys: left_keys(&old_keys, &new_keys),
+            ..user
+        };
+        self.complete(renamed, &etag, left, ledger).await
     }
 
     async fn own_reservation(
         &self,
-        name: &str,
+        key: &NameKey,
         user_id: UserId,
         ledger: &Ledger,
     ) -> Result<Option<(AccountItem, ETag)>, Fault> {
-        Ok(self.reservation(name, ledger).await?.filter(|(reservation, _)| reservation.user_id == user_id))
+        Ok(self
+            .reservation(key.as_str(), ledger)
+            .await?
+            .filter(|(reservation, _)| reservation.user_id == user_id))
     }
 
     /// Takes the announcement back.
@@ -95,21 +118,27 @@ impl Names {
         }
     }
 
-    /// Steps 2 and 3. The old reservation was read before step 2: should the user claim the old name back after
-    /// it, the claim changes the reservation, and the delete is refused.
+    /// Steps 2 and 3. The old reservations were read before step 2: should the user claim the old name back after
+    /// it, the claim changes them, and the delete is refused.
     async fn complete(
         &self,
         renamed: UserItem,
         etag: &ETag,
-        (former, former_etag): (AccountItem, ETag),
+        left: Vec<(NameKey, ETag)>,
         ledger: &Ledger,
     ) -> Result<Pass, Fault> {
         if self.replace_user(&renamed, etag, ledger).await? == Attempt::LookAgain {
             return Ok(Pass::LookAgain);
         }
-        let partition_key = PartitionKey::from(former.id.as_str());
-        let delete = WriteOp::Delete { id: former.id, if_match: Some(former_etag) };
-        self.attempt(ACCOUNTS, &partition_key, delete, ledger).await?;
+        for (key, etag) in left {
+            self.delete_reservation(&key, etag, ledger).await?;
+        }
         Ok(Pass::Ended(RollForward::Settled(renamed)))
     }
+}
+
+/// The keys of the old name beside its normalised form that the new one does not have.
+pub(in crate::blog) fn left_keys(old: &[NameKey], new: &[NameKey]) -> Vec<String> {
+    let left = old.iter().skip(1).filter(|key| !new.contains(key));
+    left.map(|key| key.as_str().to_owned()).collect()
 }

@@ -12,7 +12,7 @@ mod roll_forward;
 use serde::{Deserialize, Serialize};
 
 use super::USERNAMES;
-use crate::accounts::username::{NormalizedUsername, Username};
+use crate::accounts::username::{NameKey, Username};
 use crate::blog::containers::{ACCOUNTS, POSTS, USERS};
 use crate::blog::ids::UserId;
 use crate::blog::items::{UserItem, types};
@@ -80,20 +80,18 @@ fn confirm(user: UserId, item: &Item) -> crate::changefeed::IntendedWrite {
     crate::changefeed::IntendedWrite::one(USERS, user.partition_key(), operation)
 }
 
-/// The key of a stored username.
-fn normalized(stored: &str) -> Result<NormalizedUsername, ProjectionError> {
-    let name = Username::parse(stored)
-        .map_err(|error| ProjectionError::new("a stored username breaks the rules", error))?;
-    Ok(name.normalized().clone())
+/// A stored username.
+fn parsed(stored: &str) -> Result<Username, ProjectionError> {
+    Username::parse(stored).map_err(|error| ProjectionError::new("a stored username breaks the rules", error))
 }
 
-/// Whether the user has this name, or has announced it.
-fn has_name(user: &UserItem, name: &str) -> Result<bool, ProjectionError> {
-    if normalized(&user.username)?.as_str() == name {
+/// Whether the user has a name with this key, or has announced one.
+fn has_key(user: &UserItem, key: &NameKey) -> Result<bool, ProjectionError> {
+    if parsed(&user.username)?.keys().contains(key) {
         return Ok(true);
     }
     match &user.pending_username {
-        Some(pending) => Ok(normalized(pending)?.as_str() == name),
+        Some(pending) => Ok(parsed(pending)?.keys().contains(key)),
         None => Ok(false),
     }
 }

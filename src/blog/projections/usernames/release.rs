@@ -1,65 +1,92 @@
-//! Deletes the reservation that a rename left, if the command that renamed did not come to it.
+//! Deletes the reservations that a rename left, if the command that renamed did not come to it.
 //!
-//! The reservation is read first and the user second; the user is then written as read, with If-Match. At the moment of
-//! that write the user neither had nor announced the former name; whoever announces it later writes the
+//! A reservation is read first and the user second; the user is then written as read, with If-Match. At the moment of
+//! that write the user neither had nor announced a name with that key; whoever announces one later writes the
 //! reservation, and the delete's If-Match fails.
 
 use serde::{Deserialize, Serialize};
 
-use super::{confirm, has_name, read_reservation, read_user};
+use super::{confirm, has_key, read_reservation, read_user};
+use crate::accounts::username::NameKey;
 use crate::blog::containers::ACCOUNTS;
 use crate::blog::items::{AccountItem, UserItem};
 use crate::changefeed::{IntendedWrite, ProjectionError, Step, Turn};
 use crate::store::{PartitionKey, WriteOp};
 
-/// What was asked.
+/// What was asked. `key` is the place of the reservation among those to release.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Asked {
+    /// The first reservation.
     Reservation,
+    /// A further reservation.
+    Further { key: usize },
     /// The user, after the reservation with this ETag.
     User {
+        #[serde(default)]
+        key: usize,
         etag: String,
     },
     /// The reservation again, after the user was confirmed.
     Confirmed {
+        #[serde(default)]
+        key: usize,
         etag: String,
     },
 }
 
-/// Looks for the reservation, if there is one to release.
+impl Asked {
+    fn key(&self) -> usize {
+        match self {
+            Self::Reservation => 0,
+            Self::Further { key } | Self::User { key, .. } | Self::Confirmed { key, .. } => *key,
+        }
+    }
+}
+
+/// Looks for the reservations, if there are any to release.
 pub(super) fn begin(user: &UserItem) -> Step {
-    match &user.former_username {
-        Some(former) => Step::ask(vec![read_reservation(former)]).with_note(&note(Asked::Reservation)),
+    ask(user, 0)
+}
+
+/// Looks for the reservation of one of the former keys.
+fn ask(user: &UserItem, key: usize) -> Step {
+    match user.former_reservations().nth(key) {
+        Some(former) => {
+            let asked = if key == 0 { Asked::Reservation } else { Asked::Further { key } };
+            Step::ask(vec![read_reservation(former)]).with_note(&note(asked))
+        }
         None => Step::done(),
     }
 }
 
 pub(super) fn step(user: &UserItem, asked: Asked, turn: Turn<'_>) -> Result<Step, ProjectionError> {
-    let Some(former) = &user.former_username else { return Ok(Step::done()) };
-    let Some(item) = turn.item(0)? else { return Ok(Step::done()) };
+    let key = asked.key();
+    let Some(former) = user.former_reservations().nth(key) else { return Ok(Step::done()) };
+    let Some(item) = turn.item(0)? else { return Ok(ask(user, key + 1)) };
     match asked {
-        Asked::Reservation => {
+        Asked::Reservation | Asked::Further { .. } => {
             let reservation: AccountItem = item.decode()?;
             if reservation.user_id != user.id {
-                return Ok(Step::done());
+                return Ok(ask(user, key + 1));
             }
             let etag = item.etag.to_string();
-            Ok(Step::ask(vec![read_user(user.id)]).with_note(&note(Asked::User { etag })))
+            Ok(Step::ask(vec![read_user(user.id)]).with_note(&note(Asked::User { key, etag })))
         }
-        Asked::User { etag } => {
-            if has_name(&item.decode()?, former)? {
-                return Ok(Step::done());
+        Asked::User { etag, .. } => {
+            if has_key(&item.decode()?, &NameKey::from_stored(former))? {
+                return Ok(ask(user, key + 1));
             }
-            let again = Step::ask(vec![read_reservation(former)]).with_note(&note(Asked::Confirmed { etag }));
+            let again = Step::ask(vec![read_reservation(former)]);
+            let again = again.with_note(&note(Asked::Confirmed { key, etag }));
             Ok(again.after_writing(vec![confirm(user.id, item)]))
         }
-        Asked::Confirmed { etag } => {
+        Asked::Confirmed { etag, .. } => {
             if item.etag.to_string() != etag {
-                return Ok(Step::done());
+                return Ok(ask(user, key + 1));
             }
-            let delete = WriteOp::Delete { id: former.clone(), if_match: Some(item.etag.clone()) };
-            let write = IntendedWrite::one(ACCOUNTS, PartitionKey::from(former.as_str()), delete);
-            Ok(Step::done().after_writing(vec![write]))
+            let delete = WriteOp::Delete { id: former.to_owned(), if_match: Some(item.etag.clone()) };
+            let write = IntendedWrite::one(ACCOUNTS, PartitionKey::from(former), delete);
+            Ok(ask(user, key + 1).after_writing(vec![write]))
         }
     }
 }
