@@ -5,6 +5,7 @@ SHELL := bash
 CARGO ?= cargo
 NPM ?= npm
 CHROMIUM ?= /usr/bin/chromium
+PROMTOOL ?= /usr/bin/promtool
 BENCH_USERS ?= 200
 FUZZ_SECONDS ?= 60
 FUZZ_SEED ?= 1
@@ -22,7 +23,7 @@ SOAK_SEED ?= 1
 # directory and its control socket, or chooses its store itself.
 BOTH_STORES := (binary(api) - test(/^(backup|compare|compare_account|control|cli|full_disk|readme)::/)) + binary(projections) + binary(commands) + binary(graphql) + binary(models_agree) + binary(operations)
 
-.PHONY: audit scale soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench fmt web web-test rust-test browser-test chromium nextest deny screenshots lighthouse clean
+.PHONY: alert-test promtool audit scale soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench fmt web web-test rust-test browser-test chromium nextest deny screenshots lighthouse clean
 
 # Serves a demo blog at http://127.0.0.1:8080 out of ./data, which the first start fills.
 run: web
@@ -33,7 +34,7 @@ build: web
 	$(CARGO) build --release --bin onehop
 
 # Everything that has to pass.
-test: web-test rust-test browser-test
+test: web-test alert-test rust-test browser-test
 
 # Speed: the store's hot paths, likes on one hot post, refusals, many subscribers, and a load run over HTTP beside its ceiling.
 bench: web
@@ -124,6 +125,10 @@ browser-test: rust-test chromium
 	$(CARGO) build --locked --bin onehop
 	cd web && ONEHOP_BIN=$(CURDIR)/target/debug/onehop CHROMIUM=$(CHROMIUM) $(NPM) run test:browser
 
+# The alert rules, replayed by Prometheus' own tool with time made up.
+alert-test: promtool
+	$(PROMTOOL) test rules deploy/prometheus-alerts.test.yml
+
 target/schemathesis/bin/schemathesis: tests/schemathesis/requirements.txt
 	python3 -m venv target/schemathesis
 	target/schemathesis/bin/pip install --quiet --requirement $<
@@ -140,3 +145,6 @@ deny:
 
 chromium:
 	@test -x $(CHROMIUM) || (apt-get update && apt-get install -y --no-install-recommends chromium)
+
+promtool:
+	@test -x $(PROMTOOL) || (apt-get update && apt-get install -y --no-install-recommends prometheus)

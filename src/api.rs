@@ -2,6 +2,7 @@
 //! listens to no socket and reads no settings.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -25,7 +26,7 @@ use crate::graphql::{
 use crate::http::admission::Admission;
 use crate::http::graphql_http::{GraphqlEndpoint, RequestLimits};
 use crate::http::graphql_service::{Account, InvalidPosition, NotReached, Reach};
-use crate::http::health::{Readiness, UnreadyPart};
+use crate::http::health::{Condition, READINESS_TIMEOUT, Readiness, UnreadyPart};
 use crate::http::live::{LiveLimits, LiveLoad};
 use crate::http::observer::MetricsSource;
 use crate::http::pages::{Known, PageHead, PageHeads, Pages, Subject};
@@ -138,12 +139,16 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
         .with_observer(telemetry.clone().map(|telemetry| telemetry as _))
         .with_trusted(&options.trusted, options.trusted_only)?;
     let live_load = Arc::<LiveLoad>::default();
+    let readiness = Arc::new(Ready { app: Arc::clone(app), stop: app.tasks.soft_stop() });
     let source = telemetry.clone().map(|telemetry| -> Arc<dyn MetricsSource> {
         Arc::new(ProcessMetrics {
             app: Arc::clone(app),
             telemetry,
             admission: graphql.admission().clone(),
             live_load: Arc::clone(&live_load),
+            readiness: Arc::clone(&readiness),
+            projections_seen_ms: AtomicI64::new(app.clock.now_ms()),
+            are_projections_known: AtomicBool::new(true),
         })
     });
     let clock = Arc::clone(&app.clock);
@@ -151,7 +156,7 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
         graphql: Arc::new(graphql),
         live: options.live,
         tasks: app.tasks.clone(),
-        readiness: Arc::new(Ready { app: Arc::clone(app), stop: app.tasks.soft_stop() }),
+        readiness,
         pages: Pages::new(
             StaticFiles::embedded().with_playground(options.playground),
             Arc::new(Heads(app.reads.clone())),
@@ -171,16 +176,40 @@ struct ProcessMetrics {
     telemetry: Arc<Telemetry>,
     admission: Admission,
     live_load: Arc<LiveLoad>,
+    readiness: Arc<Ready>,
+    /// When the projections were last looked at with success, Unix ms.
+    projections_seen_ms: AtomicI64,
+    /// Whether the last look succeeded.
+    are_projections_known: AtomicBool,
+}
+
+impl ProcessMetrics {
+    /// Where the projections stand; `None` where the store does not say. Logged once, until it does again.
+    async fn projections(&self) -> Option<Standing> {
+        let standing = tokio::time::timeout(READINESS_TIMEOUT, self.app.processor.standing()).await;
+        let (standing, error) = match standing {
+            Ok(Ok(standing)) => (Some(standing), String::new()),
+            Ok(Err(fault)) => (None, fault.to_string()),
+            Err(_) => (None, format!("no answer within {READINESS_TIMEOUT:?}")),
+        };
+        let was_known = self.are_projections_known.swap(standing.is_some(), Ordering::Relaxed);
+        if standing.is_some() {
+            self.projections_seen_ms.store(self.app.clock.now_ms(), Ordering::Relaxed);
+        } else if was_known {
+            tracing::warn!(
+                error,
+                "the metrics of projections are left out: the store does not say where they stand"
+            );
+        }
+        standing
+    }
 }
 
 #[async_trait]
 impl MetricsSource for ProcessMetrics {
     async fn metrics(&self) -> String {
         let load = self.admission.load();
-        let projections = self.app.processor.standing().await.unwrap_or_else(|fault| {
-            tracing::warn!(error = %fault, "the metrics of projections are as they were");
-            Standing::default()
-        });
+        let (projections, condition) = tokio::join!(self.projections(), Condition::of(&*self.readiness));
         self.telemetry.metrics.encode(&Gauges {
             requests_executing: load.executing,
             requests_waiting: load.waiting,
@@ -188,12 +217,18 @@ impl MetricsSource for ProcessMetrics {
             live_connections: self.live_load.connections(),
             live_subscriptions: self.live_load.subscriptions(),
             projections,
+            projections_seen_ms: self.projections_seen_ms.load(Ordering::Relaxed),
+            is_ready: condition.unready.is_empty(),
+            is_full: condition.limited.iter().any(|part| part.part == STORE),
             embedded: self.app.embedded_gauges(),
         })
     }
 }
 
-/// Ready when the store answers and every projection runs; not any more when the process stops.
+/// The part of a condition that is about the store.
+const STORE: &str = "store";
+
+/// Ready when the store answers reads and every projection runs; not any more when the process stops.
 struct Ready {
     app: Arc<App>,
     stop: CancellationToken,
@@ -201,27 +236,27 @@ struct Ready {
 
 #[async_trait]
 impl Readiness for Ready {
-    async fn unready_parts(&self) -> Vec<UnreadyPart> {
-        let mut parts = Vec::new();
-        let mut unready = |part: &str, reason: &str| {
-            parts.push(UnreadyPart { part: part.to_owned(), reason: reason.to_owned() });
-        };
+    async fn condition(&self) -> Condition {
+        let part =
+            |part: &str, reason: &str| UnreadyPart { part: part.to_owned(), reason: reason.to_owned() };
+        let mut condition = Condition::default();
         if self.stop.is_cancelled() {
-            unready("process", "it is stopping");
+            condition.unready.push(part("process", "it is stopping"));
         }
         match self.app.store.ready().await {
             Ok(()) => {}
             Err(fault) if fault.kind == FaultKind::Full => {
-                unready("store", "it has no room for writes; reads go on");
+                condition.limited.push(part(STORE, "it has no room for writes; reads go on"));
             }
-            Err(_) => unready("store", "it does not answer"),
+            Err(_) => condition.unready.push(part(STORE, "it does not answer")),
         }
-        for following in self.app.processor.running() {
-            if !following.running {
-                unready(following.projection, "the projection does not run");
-            }
+        // Without room there is nothing to project, and no room for leases.
+        let is_full = !condition.limited.is_empty();
+        for following in self.app.processor.running().into_iter().filter(|following| !following.running) {
+            let parts = if is_full { &mut condition.limited } else { &mut condition.unready };
+            parts.push(part(following.projection, "the projection does not run"));
         }
-        parts
+        condition
     }
 }
 

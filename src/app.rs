@@ -256,6 +256,8 @@ impl App {
             statistics: store.statistics(),
             blocks: store.blocks(),
             disk_bytes: store.disk_bytes().unwrap_or(0),
+            disk_free_bytes: store.disk_free_bytes(),
+            disk_reserve_bytes: store.disk_reserve_bytes(),
             memory_bytes: store.memory_bytes(),
         })
     }

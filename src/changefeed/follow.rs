@@ -64,7 +64,10 @@ impl Instance {
             runner.counters.note_error(&fault.to_string());
         }
         if failures == 0 {
-            tracing::warn!(error = %fault, "the leases cannot be looked at; this is tried again");
+            let following = self.following();
+            let stopped: Vec<_> = following.iter().filter(|following| !following.running).collect();
+            let stopped: Vec<_> = stopped.iter().map(|following| following.projection).collect();
+            tracing::warn!(error = %fault, ?stopped, "leases cannot be taken; this is tried again");
         }
     }
 

@@ -13,7 +13,14 @@ use super::lease::{Lease, LeaseItem, Stored};
 use super::reader::RangeReader;
 use super::runner::Runner;
 use super::settings::{Sharing, milliseconds};
-use crate::store::{Fault, FeedRange, Ledger};
+use crate::store::{Fault, FaultKind, FeedRange, Ledger};
+
+/// A lease that keeps a projection from running.
+fn unusable(projection: &str, range: &FeedRange, reason: &str) -> Fault {
+    let message =
+        format!("the lease of {projection} for the feed range {:?} cannot be taken: {reason}", range.0);
+    Fault::new(FaultKind::Internal, message)
+}
 
 /// A lease in the hands of a tick.
 struct Listed {
@@ -137,7 +144,13 @@ impl Instance {
             Ok(Some(stored)) => Ok(Some(listed(stored, fresh))),
             Ok(None) => {
                 let adopted = Stored::adopt(host, &id, &ledger).await;
-                adopted.map(|stored| stored.map(|stored| listed(stored, false)))
+                let adopted = adopted.map(|stored| stored.map(|stored| listed(stored, false)));
+                // Nobody else can have deleted it meanwhile.
+                if fresh && matches!(adopted, Ok(None)) {
+                    Err(unusable(name, range, "it can neither be made nor found"))
+                } else {
+                    adopted
+                }
             }
             Err(fault) => Err(fault),
         };
@@ -152,7 +165,11 @@ impl Instance {
         let mut acquired: Vec<(Arc<Runner>, Lease)> = Vec::new();
         let mut taking = Vec::new();
         let mut ends: HashMap<String, Vec<FeedRange>> = HashMap::new();
-        for Listed { runner, stored, fresh, parts, .. } in leases {
+        let mut expected = Vec::new();
+        for Listed { runner, stored, fresh, waits, parts } in leases {
+            if !waits {
+                expected.push(stored.item.id.clone());
+            }
             ends.extend(parts.map(|parts| (stored.item.id.clone(), parts)));
             known.push(KnownLease {
                 runner: Arc::clone(&runner),
@@ -175,8 +192,22 @@ impl Instance {
             reader.end_with(ends);
             self.held.insert(reader);
         }
+        let failed = failed.or_else(|| self.not_taken_alone(&known, &expected));
         self.learn(known);
         failed.map_or(Ok(()), Err)
+    }
+
+    /// Why an instance that is alone does not read a feed range that it should: no later tick would take it.
+    fn not_taken_alone(&self, known: &[KnownLease], expected: &[String]) -> Option<Fault> {
+        if self.host.settings.sharing != Sharing::Alone {
+            return None;
+        }
+        let is_missing = |lease: &&KnownLease| {
+            expected.contains(&lease.item.id) && self.held.get(&lease.item.id).is_none()
+        };
+        let lease = known.iter().find(is_missing)?;
+        let projection = lease.runner.projection.name();
+        Some(unusable(projection, &lease.item.range, "it was written by somebody else"))
     }
 
     /// Takes leases, many at the same time; with the last fault, if there was one.

@@ -4,14 +4,14 @@
 use std::time::Duration;
 
 use async_graphql::{Error, ErrorExtensionValues, ErrorExtensions as _, Name, ServerError, Value};
-use tracing::{error, warn};
+use tracing::{debug, error, warn};
 use uuid::Uuid;
 
 use crate::accounts::attempts::TooManyAttempts;
 use crate::blog::commands::{InvalidField, Refusal};
 use crate::blog::write_limits::TooManyWrites;
 use crate::http::limit_exceeded::LimitExceeded;
-use crate::store::Fault;
+use crate::store::{Fault, FaultKind};
 
 /// The codes of `extensions.code`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,7 +125,10 @@ fn whole_ms(delay: Duration) -> u64 {
 /// A fault, masked. It is logged here and nowhere else.
 pub(super) fn fault(fault: &Fault, error_id: Uuid) -> Error {
     let transient = fault.kind.is_transient();
-    if transient {
+    if fault.kind == FaultKind::Full {
+        // The store says once that it has no room. A line for each write would go onto the disk that is full.
+        debug!(%error_id, %fault, "a write was refused");
+    } else if transient {
         warn!(%error_id, kind = ?fault.kind, %fault, "a request was not answered");
     } else {
         error!(%error_id, kind = ?fault.kind, %fault, "a request failed");
@@ -159,7 +162,6 @@ pub(super) fn set(error: &mut ServerError, code: Code) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::FaultKind;
 
     fn json(error: Error) -> serde_json::Value {
         serde_json::to_value(error.into_server_error(async_graphql::Pos::default())).unwrap()

@@ -16,8 +16,29 @@ pub const READINESS_TIMEOUT: Duration = Duration::from_secs(5);
 /// Says what keeps the process from serving.
 #[async_trait]
 pub trait Readiness: Send + Sync + 'static {
-    /// The parts that are not ready; none when the process is.
-    async fn unready_parts(&self) -> Vec<UnreadyPart>;
+    /// The parts that are not ready, and those that do less than all.
+    async fn condition(&self) -> Condition;
+}
+
+/// The readiness of a process.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Condition {
+    /// What keeps the process from serving; nothing when it is ready.
+    pub unready: Vec<UnreadyPart>,
+    /// What is not served although the process is ready: writes on a full disk. A load balancer that took the process out would
+    /// lose the reads as well.
+    pub limited: Vec<UnreadyPart>,
+}
+
+impl Condition {
+    /// The condition of a process, or that it did not say within [`READINESS_TIMEOUT`].
+    pub async fn of(readiness: &dyn Readiness) -> Self {
+        tokio::time::timeout(READINESS_TIMEOUT, readiness.condition()).await.unwrap_or_else(|_| {
+            let reason = format!("no answer within {READINESS_TIMEOUT:?}");
+            let part = UnreadyPart { part: "readiness".to_owned(), reason };
+            Self { unready: vec![part], limited: Vec::new() }
+        })
+    }
 }
 
 /// A part that is not ready.
@@ -31,20 +52,16 @@ pub struct UnreadyPart {
 
 /// `/healthz`: 200 for as long as the process can answer.
 pub async fn healthz() -> Response {
-    respond(StatusCode::OK, &Health { status: "alive", reasons: Vec::new() })
+    respond(StatusCode::OK, &Health { status: "alive", reasons: Vec::new(), limited: Vec::new() })
 }
 
-/// `/readyz`: 200 when everything is ready, 503 with the reasons when not.
+/// `/readyz`: 200 when the process serves reads, with what it does not serve; 503 with the reasons when not.
 pub async fn readyz(readiness: Arc<dyn Readiness>) -> Response {
-    let reasons =
-        tokio::time::timeout(READINESS_TIMEOUT, readiness.unready_parts()).await.unwrap_or_else(|_| {
-            let reason = format!("no answer within {READINESS_TIMEOUT:?}");
-            vec![UnreadyPart { part: "readiness".to_owned(), reason }]
-        });
+    let Condition { unready: reasons, limited } = Condition::of(&*readiness).await;
     if reasons.is_empty() {
-        respond(StatusCode::OK, &Health { status: "ready", reasons })
+        respond(StatusCode::OK, &Health { status: "ready", reasons, limited })
     } else {
-        respond(StatusCode::SERVICE_UNAVAILABLE, &Health { status: "unready", reasons })
+        respond(StatusCode::SERVICE_UNAVAILABLE, &Health { status: "unready", reasons, limited })
     }
 }
 
@@ -53,6 +70,8 @@ struct Health {
     status: &'static str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reasons: Vec<UnreadyPart>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    limited: Vec<UnreadyPart>,
 }
 
 fn respond(status: StatusCode, health: &Health) -> Response {

@@ -71,7 +71,7 @@ pub struct Executed<'a> {
     /// In request units.
     pub request_charge: f64,
     pub has_errors: bool,
-    /// The code of the first error that has one.
+    /// The code of the gravest error: a fault of the server's, or else the first.
     pub error_code: Option<&'a str>,
     pub span: Option<SpanContext>,
     /// That of the request.
@@ -122,7 +122,7 @@ impl Observation {
             duration: start.elapsed(),
             request_charge: charge_of(execution),
             has_errors: !execution.errors.is_empty(),
-            error_code: execution.errors.iter().find_map(code_of),
+            error_code: gravest_code(&execution.errors),
             span,
             parent,
         });
@@ -155,6 +155,14 @@ pub(super) struct Answering {
     route: &'static str,
     start: Instant,
     span: Option<RequestSpan>,
+}
+
+/// The codes of faults, the gravest first: one of them among errors of the client's own is what matters.
+const GRAVE_CODES: [&str; 2] = ["INTERNAL", "UNAVAILABLE"];
+
+fn gravest_code(errors: &[ServerError]) -> Option<&str> {
+    let codes = || errors.iter().filter_map(code_of);
+    GRAVE_CODES.into_iter().find(|grave| codes().any(|code| code == *grave)).or_else(|| codes().next())
 }
 
 /// One of the codes that clients get.

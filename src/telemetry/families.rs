@@ -40,6 +40,12 @@ pub(super) struct GraphqlLabels {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct ErrorLabels {
+    pub graphql_operation_type: &'static str,
+    pub error_code: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct ChargeLabels {
     pub graphql_operation_type: &'static str,
     pub graphql_operation_name: String,
@@ -69,9 +75,13 @@ type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
 pub(super) struct Families {
     pub http_duration: Histograms<HttpLabels>,
     pub graphql_duration: Histograms<GraphqlLabels>,
+    pub graphql_errors: Family<ErrorLabels, Counter>,
     pub graphql_charge: Family<ChargeLabels, SecondsSum>,
     pub store_duration: Histograms<StoreLabels>,
     pub store_charge: Histograms<ContainerLabels>,
+    pub ready: Gauge,
+    pub store_full: Gauge,
+    pub projections_seen: Seconds,
     pub projection_lag: Family<ProjectionLabels, Seconds>,
     pub projection_pending: Family<ProjectionLabels, Gauge>,
     pub projection_dead_letters: Family<ProjectionLabels, Gauge>,
@@ -86,6 +96,8 @@ pub(super) struct Families {
     pub live_subscriptions: Gauge,
     pub store_commit_duration: Histogram,
     pub store_disk: Gauge,
+    pub store_disk_free: Gauge,
+    pub store_disk_reserve: Gauge,
     pub store_memory: Gauge,
     pub store_blocks_read: Counter,
     pub store_blocks_cached: Counter,
@@ -119,9 +131,13 @@ impl Families {
         let families = Self {
             http_duration: Family::new_with_constructor(durations),
             graphql_duration: Family::new_with_constructor(durations),
+            graphql_errors: Family::default(),
             graphql_charge: Family::default(),
             store_duration: Family::new_with_constructor(durations),
             store_charge: Family::new_with_constructor(charges),
+            ready: Gauge::default(),
+            store_full: Gauge::default(),
+            projections_seen: Seconds::default(),
             projection_lag: Family::default(),
             projection_pending: Family::default(),
             projection_dead_letters: Family::default(),
@@ -136,6 +152,8 @@ impl Families {
             live_subscriptions: Gauge::default(),
             store_commit_duration: durations(),
             store_disk: Gauge::default(),
+            store_disk_free: Gauge::default(),
+            store_disk_reserve: Gauge::default(),
             store_memory: Gauge::default(),
             store_blocks_read: Counter::default(),
             store_blocks_cached: Counter::default(),
@@ -163,6 +181,11 @@ impl Families {
             self.graphql_duration.clone(),
         );
         registry.register(
+            "graphql_operation_errors",
+            "Queries and mutations whose response has errors, by the gravest code",
+            self.graphql_errors.clone(),
+        );
+        registry.register(
             "graphql_operation_request_charge",
             "Request units that queries and mutations were charged",
             self.graphql_charge.clone(),
@@ -179,6 +202,8 @@ impl Families {
             self.store_charge.clone(),
         );
         for (name, help, gauge) in [
+            ("onehop_ready", "1 where /readyz answers 200", &self.ready),
+            ("onehop_store_full", "1 where writes are refused for want of room", &self.store_full),
             ("onehop_requests_executing", "GraphQL requests that execute", &self.requests_executing),
             ("onehop_requests_waiting", "GraphQL requests that wait for their turn", &self.requests_waiting),
             ("onehop_commands_waiting", "Commands that wait for their post", &self.commands_waiting),
@@ -189,7 +214,22 @@ impl Families {
         }
     }
 
+    /// Drops the gauges of projections: what is not known is not repeated.
+    pub(super) fn forget_projections(&self) {
+        self.projection_lag.clear();
+        self.projection_pending.clear();
+        self.projection_dead_letters.clear();
+        self.projection_running.clear();
+        self.projection_leases.clear();
+    }
+
     fn register_projections(&self, registry: &mut Registry) {
+        registry.register_with_unit(
+            "onehop_projection_status_timestamp",
+            "When the store last said where the projections stand",
+            Unit::Seconds,
+            self.projections_seen.clone(),
+        );
         registry.register_with_unit(
             "onehop_projection_lag",
             "Age of the oldest change that waits for the projection",
@@ -246,6 +286,12 @@ impl Families {
             registry.register(name, help, counter.clone());
         }
         for (name, help, gauge) in [
+            ("onehop_store_disk_free", "Room on the disk that holds the data", &self.store_disk_free),
+            (
+                "onehop_store_disk_reserve",
+                "Room that is kept on the disk: writes that would leave less are refused",
+                &self.store_disk_reserve,
+            ),
             ("onehop_store_disk", "What the data takes on the disk", &self.store_disk),
             ("onehop_store_memory", "Writes that are in the journal and in memory", &self.store_memory),
             ("process_resident_memory", "Memory of this process", &self.process_memory),

@@ -8,8 +8,8 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 
 use super::families::{
-    ChargeLabels, ContainerLabels, Families, GraphqlLabels, HttpLabels, OUTCOMES, ProjectionLabels,
-    StoreLabels,
+    ChargeLabels, ContainerLabels, ErrorLabels, Families, GraphqlLabels, HttpLabels, OUTCOMES,
+    ProjectionLabels, StoreLabels,
 };
 use super::names::OperationNames;
 use super::process::Process;
@@ -33,7 +33,14 @@ pub struct Gauges {
     pub commands_waiting: usize,
     pub live_connections: usize,
     pub live_subscriptions: usize,
-    pub projections: Standing,
+    /// `None` where the store does not say: their gauges are left out then.
+    pub projections: Option<Standing>,
+    /// When the projections were last looked at with success, Unix ms.
+    pub projections_seen_ms: i64,
+    /// Whether the process serves.
+    pub is_ready: bool,
+    /// Whether writes are refused for want of room.
+    pub is_full: bool,
     /// Of the embedded store.
     pub embedded: Option<EmbeddedGauges>,
 }
@@ -44,6 +51,9 @@ pub struct EmbeddedGauges {
     pub statistics: Statistics,
     pub blocks: Blocks,
     pub disk_bytes: u64,
+    /// Free for this process on the disk; `None` where the system does not say.
+    pub disk_free_bytes: Option<u64>,
+    pub disk_reserve_bytes: u64,
     pub memory_bytes: u64,
 }
 
@@ -73,8 +83,14 @@ impl Metrics {
         families.commands_waiting.set(count(gauges.commands_waiting));
         families.live_connections.set(count(gauges.live_connections));
         families.live_subscriptions.set(count(gauges.live_subscriptions));
-        for status in &gauges.projections.projections {
-            self.set_projection(status, &gauges.projections.leases);
+        families.ready.set(i64::from(gauges.is_ready));
+        families.store_full.set(i64::from(gauges.is_full));
+        families.projections_seen.set(gauges.projections_seen_ms as f64 / 1000.0);
+        match &gauges.projections {
+            Some(Standing { projections, leases }) => {
+                projections.iter().for_each(|status| self.set_projection(status, leases));
+            }
+            None => families.forget_projections(),
         }
         if let Some(embedded) = &gauges.embedded {
             self.set_embedded(embedded);
@@ -87,8 +103,14 @@ impl Metrics {
     fn set_projection(&self, status: &ProjectionStatus, leases: &[LeaseStatus]) {
         let (families, projection) = (&self.families, status.projection);
         let labels = ProjectionLabels { projection };
-        families.projection_lag.get_or_create(&labels).set(status.lag_ms as f64 / 1000.0);
-        families.projection_pending.get_or_create(&labels).set(signed(status.pending_changes));
+        if leases.iter().any(|lease| lease.projection == projection) {
+            families.projection_lag.get_or_create(&labels).set(status.lag_ms as f64 / 1000.0);
+            families.projection_pending.get_or_create(&labels).set(signed(status.pending_changes));
+        } else {
+            // Nothing is known of what waits.
+            families.projection_lag.remove(&labels);
+            families.projection_pending.remove(&labels);
+        }
         families.projection_dead_letters.get_or_create(&labels).set(signed(status.dead_letters));
         families.projection_running.get_or_create(&labels).set(i64::from(status.running));
         let held = leases.iter().filter(|lease| lease.mine && lease.projection == projection).count();
@@ -102,6 +124,8 @@ impl Metrics {
         raise(&families.store_blocks_read, embedded.blocks.read);
         raise(&families.store_blocks_cached, embedded.blocks.cached);
         families.store_disk.set(signed(embedded.disk_bytes));
+        families.store_disk_free.set(embedded.disk_free_bytes.map_or(i64::MAX, signed));
+        families.store_disk_reserve.set(signed(embedded.disk_reserve_bytes));
         families.store_memory.set(signed(embedded.memory_bytes));
     }
 }
@@ -137,6 +161,14 @@ impl Metrics {
         let (graphql_operation_type, name) = (executed.operation_type, name.to_owned());
         let labels = ChargeLabels { graphql_operation_type, graphql_operation_name: name.clone() };
         self.families.graphql_charge.get_or_create(&labels).inc_by(executed.request_charge.max(0.0));
+        if executed.has_errors {
+            // Codes are the server's own, so there are few.
+            let error_code = executed.error_code.unwrap_or("_OTHER").to_owned();
+            self.families
+                .graphql_errors
+                .get_or_create(&ErrorLabels { graphql_operation_type, error_code })
+                .inc();
+        }
         let outcome = outcome_of(executed);
         let labels = GraphqlLabels { graphql_operation_type, graphql_operation_name: name, outcome };
         self.families.graphql_duration.get_or_create(&labels).observe(executed.duration.as_secs_f64());

@@ -75,6 +75,13 @@ impl Serving {
         Self { child, log, address, metrics }
     }
 
+    /// Ends it at once, and returns its log.
+    pub fn kill(mut self) -> String {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        read_whole(&mut self.log)
+    }
+
     /// Asks it to stop, and returns its exit status and its log.
     pub fn stop(mut self) -> (i32, String) {
         let terminated = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();

@@ -11,6 +11,8 @@ const DISK_MIB: u64 = 160;
 const RESERVE_MIB: u64 = 24;
 /// Posts that fill what the ballast leaves several times over.
 const POSTS_MAX: usize = 2_000;
+/// Posts that are refused beyond the first.
+const REFUSALS: usize = 20;
 const CONTENT_CHARACTERS: usize = 50_000;
 
 struct Client<'a> {
@@ -44,6 +46,11 @@ impl Client<'_> {
     async fn title(&self, id: &str) -> Value {
         let query = "query($id: ID!) { post(id: $id) { title } }";
         self.send(query, json!({ "id": id })).await["data"]["post"]["title"].take()
+    }
+
+    async fn metrics(&self) -> String {
+        let response = self.http.get(format!("{}/metrics", self.address)).send().await.unwrap();
+        response.text().await.unwrap()
     }
 
     async fn readiness(&self) -> (u16, String) {
@@ -84,17 +91,33 @@ async fn a_full_disk_makes_mutations_unavailable_until_there_is_room_again() {
     for (number, id) in acknowledged.iter().enumerate() {
         assert_eq!(client.title(id).await, format!("Post {number}"), "reads go on");
     }
+    for number in 0..REFUSALS {
+        assert!(client.post(number).await.is_err(), "there is no room");
+    }
     let (status, body) = client.readiness().await;
-    assert_eq!(status, 503);
+    assert_eq!(status, 200, "reads go on, and a load balancer must not take them away: {body}");
     assert!(body.contains("no room for writes"), "{body}");
+    let metrics = client.metrics().await;
+    for (name, value) in [("onehop_ready", "1"), ("onehop_store_full", "1")] {
+        assert!(metrics.contains(&format!("\n{name} {value}\n")), "{name}: {metrics}");
+    }
+    let bytes = |name: &str| -> u64 {
+        let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')).unwrap();
+        line.parse().unwrap()
+    };
+    assert_eq!(bytes("onehop_store_disk_reserve_bytes"), RESERVE_MIB * MIB);
+    assert!((1..(RESERVE_MIB + 1) * MIB).contains(&bytes("onehop_store_disk_free_bytes")));
 
     std::fs::remove_file(ballast).unwrap();
     acknowledged.push(client.post(acknowledged.len()).await.expect("there is room again"));
     let (status, body) = client.readiness().await;
-    assert_eq!(status, 200, "{body}");
+    assert_eq!((status, body.as_str()), (200, "{\"status\":\"ready\"}"));
+    assert!(client.metrics().await.contains("\nonehop_store_full 0\n"));
 
-    // Dropped, it is killed.
-    drop(serving);
+    let log = serving.kill();
+    let lines = |text: &str| log.lines().filter(|line| line.contains(text)).count();
+    assert_eq!((lines("writes are refused"), lines("writes are taken")), (1, 1), "{log}");
+    assert_eq!(log.lines().count(), 2, "one line for the full disk, and one for the room: {log}");
     let (status, printed) = run_on(&data, &["verify", "--disk-reserve-mib", &reserve]).await;
     assert_eq!(status, 0, "{printed}");
     let serving = Serving::start(&data, &["--disk-reserve-mib", &reserve]);

@@ -51,6 +51,8 @@ async fn operations_are_counted_by_their_names_with_their_charges() {
     let [wrong, _] = of("Wrong");
     let failed = value(&metrics, "graphql_operation_duration_seconds_count", &[&wrong, "outcome=\"error\""]);
     assert!((failed - 1.0).abs() < f64::EPSILON);
+    let by_code = ["error_code=\"BAD_USER_INPUT\"", "graphql_operation_type=\"query\""];
+    assert!((value(&metrics, "graphql_operation_errors_total", &by_code) - 1.0).abs() < f64::EPSILON);
     let posts = ["http_route=\"/graphql\"", "http_request_method=\"POST\"", "status_code=\"200\""];
     assert!(value(&metrics, "http_server_request_duration_seconds_count", &posts) >= 5.0);
 }

@@ -11,7 +11,7 @@ use onehop::changefeed::LEASES;
 use onehop::store::embedded::EmbeddedStore;
 use onehop::store::{
     Batch, ContainerName, Continuation, ETag, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, Item,
-    Ledger, PartitionKey, Query, QueryPage, Store, WriteError, WriteMarks, WriteOp,
+    Ledger, PartitionKey, Query, QueryPage, Rejection, Store, WriteError, WriteMarks, WriteOp,
 };
 use tokio::sync::watch;
 
@@ -25,6 +25,8 @@ pub enum Verdict {
     Fail(FaultKind),
     /// It is written, and the answer is lost.
     Lose,
+    /// It is refused as if the item were there.
+    Refuse,
 }
 
 type Judge = Box<dyn FnMut(ContainerName, &WriteOp) -> Verdict + Send>;
@@ -191,8 +193,12 @@ impl Store for SplittingStore {
         ledger: &Ledger,
     ) -> Result<Option<ETag>, WriteError> {
         let verdict = self.verdict(container, &operation).await;
-        if let Verdict::Fail(kind) = verdict {
-            return Err(fault(kind));
+        match verdict {
+            Verdict::Fail(kind) => return Err(fault(kind)),
+            Verdict::Refuse => {
+                return Err(WriteError::Rejected { operation: 0, reason: Rejection::Conflict });
+            }
+            Verdict::Pass | Verdict::Lose => {}
         }
         let answer = self.inner.write(container, partition_key, operation, ledger).await;
         if verdict == Verdict::Lose { Err(fault(FaultKind::Ambiguous)) } else { answer }

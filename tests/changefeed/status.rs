@@ -5,6 +5,10 @@ use std::time::Duration;
 
 use onehop::changefeed::Settings;
 
+use onehop::changefeed::LEASES;
+use onehop::store::WriteOp;
+
+use crate::splitting_store::Verdict;
 use crate::toy::{EXPIRY_MS, World, shared};
 
 #[tokio::test]
@@ -79,4 +83,33 @@ async fn a_projection_runs_where_another_instance_that_is_alive_holds_its_leases
     assert!(bob.running()[0].running);
     world.clock.advance_ms(EXPIRY_MS);
     assert!(!bob.running()[0].running, "ada may be dead");
+}
+
+#[tokio::test]
+async fn a_lease_that_cannot_be_taken_alone_is_a_failed_tick() {
+    for refuses_creation in [true, false] {
+        let world = World::new(1);
+        let ada = world.instance_with(Settings::new("ada").without_delays()).await;
+        if !refuses_creation {
+            ada.tick().await.expect("a tick");
+            ada.release().await;
+        }
+        world.store.judge(move |container, operation| {
+            let is_creation = matches!(operation, WriteOp::Create(_));
+            if container == LEASES && is_creation == refuses_creation {
+                Verdict::Refuse
+            } else {
+                Verdict::Pass
+            }
+        });
+        let bob = world.instance_with(Settings::new("bob").without_delays()).await;
+        for _ in 0..2 {
+            let error = bob.tick().await.expect_err("no lease can be taken").to_string();
+            assert!(error.contains("the lease of copier for the feed range"), "{error}");
+            assert!(bob.running().iter().all(|following| !following.running));
+        }
+        world.store.mend();
+        bob.tick().await.expect("a tick");
+        assert!(bob.run_once().await.is_ok());
+    }
 }

@@ -31,7 +31,7 @@ use onehop::{
         graphql_service::{
             Account, Caller, GraphqlService, InvalidPosition, NotReached, Reach, RequestRejection, Waited,
         },
-        health::{Readiness, UnreadyPart},
+        health::{Condition, Readiness, UnreadyPart},
         limit_exceeded::LimitExceeded,
         live::LiveLimits,
         pages::{Known, PageHead, PageHeads, Pages, Subject},
@@ -405,8 +405,8 @@ struct Parts(Vec<UnreadyPart>);
 
 #[async_trait]
 impl Readiness for Parts {
-    async fn unready_parts(&self) -> Vec<UnreadyPart> {
-        self.0.clone()
+    async fn condition(&self) -> Condition {
+        Condition { unready: self.0.clone(), limited: Vec::new() }
     }
 }
 

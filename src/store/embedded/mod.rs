@@ -74,6 +74,7 @@ pub struct EmbeddedStore {
     /// What writes are charged for.
     indexing: Indexing,
     memtable_bytes: u64,
+    disk_reserve_bytes: u64,
     clock: Arc<dyn Clock>,
     requests: Option<mpsc::Sender<Request>>,
     writer: Option<std::thread::JoinHandle<()>>,
@@ -104,6 +105,18 @@ impl EmbeddedStore {
     /// A fault when the engine cannot say.
     pub fn disk_bytes(&self) -> Result<u64, Fault> {
         self.engine.disk_bytes()
+    }
+
+    /// The bytes that are free for this process on the disk that holds the data; `None` where the system does not say.
+    #[must_use]
+    pub fn disk_free_bytes(&self) -> Option<u64> {
+        room::free_bytes(self.path())
+    }
+
+    /// The bytes that are to stay free there.
+    #[must_use]
+    pub fn disk_reserve_bytes(&self) -> u64 {
+        self.disk_reserve_bytes
     }
 
     /// Bytes of writes that are durable in the journal and not yet written out of memory.

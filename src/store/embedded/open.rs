@@ -136,6 +136,7 @@ impl EmbeddedStore {
             partitions,
             indexing: config.indexing,
             memtable_bytes: config.memtable_bytes,
+            disk_reserve_bytes: config.disk_reserve_bytes,
             clock,
             requests: Some(requests),
             writer: Some(writer),

@@ -74,7 +74,7 @@ impl Room {
 }
 
 /// Bytes free for this process on the file system that holds a path; `None` where the system does not say.
-fn free_bytes(path: &Path) -> Option<u64> {
+pub(super) fn free_bytes(path: &Path) -> Option<u64> {
     let found = rustix::fs::statvfs(path).ok()?;
     Some(found.f_bavail.saturating_mul(found.f_frsize))
 }
