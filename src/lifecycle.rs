@@ -20,6 +20,7 @@ use tokio::{
     time::timeout,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::Instrument;
 
 /// How long tasks have to finish after the first signal, unless the configuration says otherwise.
 pub const GRACEFUL_STOP_MAX: Duration = Duration::from_secs(20);
@@ -121,7 +122,8 @@ impl Tasks {
                 None => tracing::debug!(task = name, "task dropped by the hard stop"),
             }
         };
-        spawn_tracked(&self.tracker, contained);
+        // What a client's task logs belongs to the request that began it.
+        spawn_tracked(&self.tracker, contained.in_current_span());
     }
 
     /// Waits for the first signal or the first failure of a task, then stops all tasks.

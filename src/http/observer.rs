@@ -11,6 +11,8 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderName, HeaderValue, Method};
 use axum::response::{IntoResponse, Response};
 
+use tracing::{Span, error_span};
+
 use super::callers::charge_of;
 use crate::span::SpanContext;
 
@@ -155,6 +157,17 @@ pub(super) struct Answering {
     route: &'static str,
     start: Instant,
     span: Option<RequestSpan>,
+}
+
+impl Answering {
+    /// The span of the log: every line within the request names its trace. None where the request is not traced.
+    pub(super) fn log_span(&self) -> Span {
+        let Some(RequestSpan { span: SpanContext { trace_id, span_id }, .. }) = self.span else {
+            return Span::none();
+        };
+        // At the highest level, so that no filter of lines takes it away.
+        error_span!("request", trace_id = %format_args!("{trace_id:032x}"), span_id = %format_args!("{span_id:016x}"))
+    }
 }
 
 /// The codes of faults, the gravest first: one of them among errors of the client's own is what matters.

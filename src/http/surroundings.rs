@@ -13,11 +13,12 @@ use axum::http::{HeaderValue, Response, StatusCode, header::CACHE_CONTROL};
 use axum::middleware::{Next, from_fn};
 use axum::response::IntoResponse;
 use futures::FutureExt;
+use tracing::{Instrument, Span};
 use uuid::Uuid;
 
 use super::graphql_response::panicked;
 use super::hosts::Hosts;
-use super::observer::{METRICS_ROUTE, Observation, is_health, route_of};
+use super::observer::{Answering, METRICS_ROUTE, Observation, is_health, route_of};
 use super::security_headers::SecurityHeaders;
 use crate::lifecycle::panic_message;
 
@@ -42,13 +43,15 @@ impl Surroundings {
     async fn pass(self: Arc<Self>, mut request: Request, next: Next) -> Response<Body> {
         let route = route_of(request.uri().path());
         let watching = self.observation.begin(route, &mut request);
+        let log_span = watching.as_ref().map_or_else(Span::none, Answering::log_span);
         let is_ours = match route {
             METRICS_ROUTE => self.hosts.take_name_or_address(request.uri(), request.headers()),
             _ => self.hosts.take(request.uri(), request.headers()),
         };
         let response = if is_ours || is_health(route) {
-            let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
-            answered.unwrap_or_else(|panic| self.answer_panic(&*panic))
+            let answered =
+                AssertUnwindSafe(next.run(request).instrument(log_span.clone())).catch_unwind().await;
+            answered.unwrap_or_else(|panic| log_span.in_scope(|| self.answer_panic(&*panic)))
         } else {
             not_our_name()
         };

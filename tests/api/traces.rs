@@ -216,3 +216,38 @@ async fn a_setting_of_traces_that_cannot_be_used_is_named() {
             .contains("--otlp-sample-ratio 1.5 is not between 0 and 1")
     );
 }
+
+#[tokio::test]
+async fn lines_of_the_log_within_a_request_name_its_trace_and_span() {
+    let collector = Collector::start().await;
+    for format in ["json", "human"] {
+        let data = tempfile::tempdir().unwrap();
+        let settings = ["--log", "debug", "--log-format", format, "--otlp-endpoint", &collector.endpoint];
+        let serving = Serving::start(data.path(), &settings);
+        let request = reqwest::Client::builder()
+            .no_proxy()
+            .build()
+            .unwrap()
+            .post(format!("{}/graphql", serving.address));
+        let request = request.header("content-type", "application/json").body("{");
+        let request = request.header("traceparent", format!("00-{TRACE_ID}-{SPAN_ID}-01"));
+        assert_eq!(request.send().await.unwrap().status(), 400);
+        let (status, log) = tokio::task::spawn_blocking(move || serving.stop()).await.unwrap();
+        assert_eq!(status, 0, "{log}");
+        let line = log.lines().find(|line| line.contains("request refused")).expect("a line");
+        let span_id = if format == "json" {
+            let line: Value = serde_json::from_str(line).unwrap();
+            assert_eq!(
+                (&line["span"]["trace_id"], &line["span"]["name"]),
+                (&json!(TRACE_ID), &json!("request"))
+            );
+            line["span"]["span_id"].as_str().unwrap().to_owned()
+        } else {
+            let (_, span) = line.split_once(&format!("request{{trace_id={TRACE_ID} span_id=")).expect(line);
+            span[..16].to_owned()
+        };
+        assert!(span_id.bytes().all(|byte| byte.is_ascii_hexdigit()) && span_id != SPAN_ID, "{line}");
+        let outside = log.lines().find(|line| line.contains("stopped")).expect("a line");
+        assert!(!outside.contains(TRACE_ID), "{outside}");
+    }
+}

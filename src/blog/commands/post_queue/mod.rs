@@ -18,6 +18,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
+use tracing::Instrument;
 
 use crate::blog::containers::POSTS;
 use crate::blog::ids::{PostId, UserId};
@@ -134,7 +135,7 @@ impl PostQueues {
         state.posts.entry(post).or_default().push_back(Waiting { intent, span, answer });
         drop(state);
         if leads {
-            self.tasks.spawn("post-batches", Arc::clone(self).lead(post));
+            self.tasks.spawn("post-batches", Arc::clone(self).lead(post).in_current_span());
         }
         Ok(receiver)
     }
