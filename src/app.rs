@@ -398,6 +398,11 @@ impl Settle for Drained {
                 tracing::warn!("the change feed was not drained, so what is late may look like a drift");
                 Ok(())
             }
+            // What cannot be read is named by those who look at everything.
+            Err(error) if error.is_damage() => {
+                tracing::warn!(%error, "the change feed was not drained");
+                Ok(())
+            }
             Err(error) => Err(Fault::new(crate::store::FaultKind::Unavailable, error.to_string())),
         }
     }

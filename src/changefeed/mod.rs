@@ -91,7 +91,7 @@ pub use parked::{DEAD_LETTERS_LISTED_MAX, DeadLetterList, DeadLetterSummary};
 pub use position::{InvalidPosition, Position, PositionError, Reach, Written};
 pub use processor::{Processor, ProcessorError};
 pub use projection::{IntendedWrite, Projection, ProjectionError, Step, Turn};
-pub use rebuild::{RebuildProgress, ReplayReport};
+pub use rebuild::{RebuildProgress, RebuildReport, ReplayReport};
 pub use request::{Answer, ReadRequest};
 pub use runner::PageError;
 pub use settings::{Backoff, Settings, Sharing};

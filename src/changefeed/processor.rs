@@ -13,7 +13,7 @@ use super::runner::{PageError, Runner};
 use super::settings::{Jitter, Settings, Sharing};
 use super::status::{Following, LeaseStatus, ProjectionStatus, Standing};
 use super::tick::Steal;
-use crate::store::{Clock, Fault, Store};
+use crate::store::{Clock, Fault, FaultKind, Store};
 
 /// Rounds over all readers in one [`Processor::drain`]; more are needed only where projections feed each other in
 /// a circle, or where others write without end.
@@ -38,6 +38,14 @@ pub enum ProcessorError {
     NotDrained,
     #[error(transparent)]
     Page(#[from] PageError),
+}
+
+impl ProcessorError {
+    /// Whether something could not be read because it is damaged: trying again does not help, and the rest may be whole.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Self::Page(PageError::Fault(fault)) if fault.kind == FaultKind::Corrupt)
+    }
 }
 
 impl From<Fault> for ProcessorError {

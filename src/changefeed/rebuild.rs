@@ -13,7 +13,7 @@ use super::range_feed::RangeFeed;
 use super::runner::{Failure, PageError, Runner};
 use super::settings::Sharing;
 use super::shared::SharedItems;
-use crate::store::{Change, Fault, FeedPage, Ledger, PartitionKey};
+use crate::store::{Change, Fault, FaultKind, FeedPage, Ledger, PartitionKey};
 
 /// Changes of a feed range that are counted before a rebuild; where there are more, `done` passes `total`.
 const TOTAL_COUNT_MAX: u64 = 1_000_000;
@@ -27,6 +27,18 @@ pub struct RebuildProgress {
     /// Changes there were at the beginning, a million of each feed range at most; writes meanwhile add to `done` and not
     /// to this.
     pub total: u64,
+}
+
+/// What a rebuild did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RebuildReport {
+    /// Changes projected.
+    pub done: u64,
+    /// Changes there were at the beginning, as [`RebuildProgress::total`].
+    pub total: u64,
+    /// Changes that could not be read and are left out.
+    pub unreadable: Vec<String>,
 }
 
 /// What a replay did.
@@ -50,7 +62,7 @@ impl Processor {
         &self,
         projection: &str,
         progress: &(dyn Fn(RebuildProgress) + Send + Sync),
-    ) -> Result<RebuildProgress, ProcessorError> {
+    ) -> Result<RebuildReport, ProcessorError> {
         self.instance.while_renewing(self.rebuild_all(projection, progress)).await
     }
 
@@ -58,7 +70,7 @@ impl Processor {
         &self,
         projection: &str,
         progress: &(dyn Fn(RebuildProgress) + Send + Sync),
-    ) -> Result<RebuildProgress, ProcessorError> {
+    ) -> Result<RebuildReport, ProcessorError> {
         let runner = self.runner(projection)?;
         runner.memos.forget();
         let ranges = runner.host.store.feed_ranges(runner.projection.source()).await?;
@@ -75,9 +87,9 @@ impl Processor {
         };
         let report = &report;
         report(0);
-        try_join_all(feeds.iter().map(|feed| pass(feed, report))).await?;
+        let unreadable = try_join_all(feeds.iter().map(|feed| pass(feed, report))).await?.concat();
         runner.replay().await?;
-        Ok(RebuildProgress { done: done.into_inner(), total })
+        Ok(RebuildReport { done: done.into_inner(), total, unreadable })
     }
 
     /// Tries parked changes again, of one projection or of all. What succeeds is parked no more.
@@ -98,21 +110,32 @@ impl Processor {
     }
 }
 
-/// One pass over a feed range, from the beginning to where it was drained.
-async fn pass(feed: &RangeFeed, report: &(dyn Fn(usize) + Send + Sync)) -> Result<(), PageError> {
+/// One pass over a feed range, from the beginning to where it was drained. Returns what could not be read.
+async fn pass(feed: &RangeFeed, report: &(dyn Fn(usize) + Send + Sync)) -> Result<Vec<String>, PageError> {
     let runner = &feed.runner;
-    let mut position = None;
+    let (mut position, mut unreadable) = (None, Vec::new());
     loop {
         let ledger = Ledger::new();
-        let FeedPage { changes, continuation, drained } =
-            runner.with_retries(|| feed.page(position.as_ref(), &ledger)).await?;
+        let page = runner.with_retries(|| feed.page(position.as_ref(), &ledger)).await;
+        let FeedPage { changes, continuation, drained } = match page {
+            Ok(page) => page,
+            Err(PageError::Fault(fault)) if fault.kind == FaultKind::Corrupt => {
+                unreadable.push(fault.to_string());
+                let Some(beyond) = fault.damage().and_then(|damage| damage.beyond.clone()) else {
+                    return Ok(unreadable);
+                };
+                position = Some(beyond);
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
         let count = changes.len();
         let outcome = runner.run_page(changes, Notes::Nowhere, &ledger).await;
         runner.counters.add_charge(&ledger);
         outcome?;
         report(count);
         if drained {
-            return Ok(());
+            return Ok(unreadable);
         }
         if runner.host.stop.is_cancelled() {
             return Err(PageError::Stopping);
@@ -199,7 +222,13 @@ impl Runner {
         let item = self
             .with_retries(|| self.host.store.read(source, partition_key, &parked.id, ledger))
             .await
-            .map_err(Failure::Page)?;
+            .map_err(|error| match error {
+                // It stays parked, and those of other logical partitions are tried.
+                PageError::Fault(fault) if fault.kind == FaultKind::Corrupt => {
+                    Failure::Change { attempts: 1, error: fault.to_string() }
+                }
+                error => Failure::Page(error),
+            })?;
         let shared = SharedItems::default();
         if let Some(item) = item {
             let change = Change { partition_key: partition_key.clone(), id: parked.id.clone(), item };

@@ -81,7 +81,7 @@ impl DeadLetters {
                     Some(id) => Work::ReplayDeadLetter { id },
                     None => Work::Replay { read_model },
                 };
-                perform::<Replayed>(&store, work).await?.print();
+                return Ok(perform::<Replayed>(&store, work).await?.print());
             }
         }
         Ok(Exit::Success)

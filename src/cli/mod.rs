@@ -76,7 +76,8 @@ pub enum Command {
 pub enum Exit {
     /// Status 0.
     Success,
-    /// Status 1: a verification found drifts that are still there, or a check something that is not sound.
+    /// Status 1: a verification found drifts that are still there, a check something that is not sound, a rebuild something that
+    /// cannot be read, or a replay left changes parked.
     Drifted,
 }
 

@@ -8,6 +8,10 @@ use super::progress::perform;
 use crate::config::StoreSettings;
 use crate::control::Work;
 
+/// What to do where something cannot be read.
+pub(super) const NEXT_AFTER_DAMAGE: &str =
+    "next: onehop check names everything that cannot be read; stop the server and restore a backup";
+
 /// The server keeps answering from the old copies meanwhile.
 #[derive(Debug, Args)]
 pub struct Rebuild {
@@ -35,6 +39,9 @@ pub struct Replay {
 struct Rebuilt {
     changes: u64,
     parked: u64,
+    /// What could not be read and is left out.
+    #[serde(default)]
+    unreadable: Vec<String>,
 }
 
 /// What a replay did.
@@ -48,21 +55,29 @@ pub(super) struct Replayed {
 impl Rebuild {
     pub async fn run(self) -> anyhow::Result<Exit> {
         let outcome: Rebuilt = perform(&self.store, Work::Rebuild { read_model: self.read_model }).await?;
+        for problem in &outcome.unreadable {
+            println!("unreadable: {problem}");
+        }
         println!("{} changes projected, {} parked", outcome.changes, outcome.parked);
-        Ok(Exit::Success)
+        if outcome.unreadable.is_empty() {
+            return Ok(Exit::Success);
+        }
+        println!("{NEXT_AFTER_DAMAGE}");
+        Ok(Exit::Drifted)
     }
 }
 
 impl Replay {
     pub async fn run(self) -> anyhow::Result<Exit> {
         let replayed: Replayed = perform(&self.store, Work::Replay { read_model: self.read_model }).await?;
-        replayed.print();
-        Ok(Exit::Success)
+        Ok(replayed.print())
     }
 }
 
 impl Replayed {
-    pub(super) fn print(&self) {
+    /// Prints what was done; says how the command ends.
+    pub(super) fn print(&self) -> Exit {
         println!("{} changes projected, {} still parked", self.changes, self.parked);
+        if self.parked == 0 { Exit::Success } else { Exit::Drifted }
     }
 }

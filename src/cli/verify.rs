@@ -5,7 +5,8 @@ use clap::builder::BoolishValueParser;
 
 use super::Exit;
 use super::progress::perform;
-use crate::blog::verify::Report;
+use super::rebuild::NEXT_AFTER_DAMAGE;
+use crate::blog::verify::{Report, Unreadable};
 use crate::config::StoreSettings;
 use crate::control::Work;
 
@@ -43,7 +44,7 @@ pub(super) fn exit_of(report: &Report) -> Exit {
 
 /// Prints a report for a person.
 pub(super) fn print(report: &Report) {
-    let Report { users, posts, comments, likes, copies, drifts, repaired } = report;
+    let Report { users, posts, comments, likes, copies, drifts, unreadable, repaired } = report;
     println!("{users} users, {posts} posts, {comments} comments, {likes} likes, {copies} copies");
     if *repaired > 0 {
         println!("{repaired} drifts repaired");
@@ -51,7 +52,14 @@ pub(super) fn print(report: &Report) {
     for drift in drifts {
         println!("drift: {}", serde_json::to_string(drift).unwrap_or_else(|_| format!("{drift:?}")));
     }
+    for Unreadable { container, problem, .. } in unreadable {
+        println!("unreadable: {container}: {problem}");
+    }
+    if !unreadable.is_empty() {
+        println!("{NEXT_AFTER_DAMAGE}");
+    }
     match drifts.len() {
+        0 if !unreadable.is_empty() => println!("no drifts in what could be read"),
         0 => println!("clean"),
         1 => println!("1 drift"),
         number => println!("{number} drifts"),

@@ -1,5 +1,6 @@
 //! Work on the data, by whoever holds the directory: a server for its control clients, or the command itself.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -93,14 +94,19 @@ impl AppWorker {
         read_model: Option<String>,
         progress: mpsc::Sender<Progress>,
     ) -> anyhow::Result<Value> {
-        let mut changes = 0;
+        let (mut changes, mut unreadable) = (0, BTreeSet::new());
         for name in self.projections(read_model).await? {
             let step = format!("rebuilding {name}");
             let report = |RebuildProgress { done, total }| tell(&progress, &step, done, Some(total));
-            changes += self.app.processor.rebuild(&name, &report).await?.done;
+            let rebuilt = self.app.processor.rebuild(&name, &report).await?;
+            changes += rebuilt.done;
+            unreadable.extend(rebuilt.unreadable);
         }
-        self.app.processor.drain().await?;
-        Ok(json!({"changes": changes, "parked": self.parked().await?}))
+        match self.app.processor.drain().await {
+            Err(error) if !error.is_damage() => return Err(error.into()),
+            _ => {}
+        }
+        Ok(json!({"changes": changes, "parked": self.parked().await?, "unreadable": unreadable}))
     }
 
     async fn replay(&self, read_model: Option<String>) -> anyhow::Result<Value> {

@@ -3,9 +3,12 @@
 
 use std::error::Error;
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use thiserror::Error as ThisError;
+
+use super::{ContainerName, Continuation};
 
 /// Why a write was refused. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq, ThisError)]
@@ -54,11 +57,35 @@ impl FaultKind {
     }
 }
 
+/// What a store knows of something that cannot be read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Damage {
+    /// Container, partition key and id.
+    pub item: Option<(ContainerName, String, String)>,
+    /// The files that may be damaged.
+    pub files: Vec<PathBuf>,
+    /// Where a change feed goes on behind it.
+    pub beyond: Option<Continuation>,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((container, partition_key, id)) = &self.item {
+            write!(formatter, "; {container}, partition key {partition_key:?}, id {id:?}")?;
+        }
+        for (number, file) in self.files.iter().enumerate() {
+            write!(formatter, "{} {}", if number == 0 { ", in" } else { " or" }, file.display())?;
+        }
+        Ok(())
+    }
+}
+
 /// A failure to answer.
 #[derive(Debug)]
 pub struct Fault {
     pub kind: FaultKind,
     message: String,
+    damage: Option<Box<Damage>>,
     /// How long to wait before the next try, where the store said so.
     pub retry_after: Option<Duration>,
     source: Option<Box<dyn Error + Send + Sync>>,
@@ -68,13 +95,45 @@ impl Fault {
     /// A fault of this kind; the message is for the log, never for a client.
     #[must_use]
     pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), retry_after: None, source: None }
+        Self { kind, message: message.into(), damage: None, retry_after: None, source: None }
     }
 
     /// A fault like this one for another caller, without the error behind it.
     #[must_use]
     pub fn again(&self) -> Self {
-        Self { kind: self.kind, message: self.to_string(), retry_after: self.retry_after, source: None }
+        let message = self.to_string();
+        Self { kind: self.kind, message, damage: None, retry_after: self.retry_after, source: None }
+    }
+
+    /// What is known of what cannot be read.
+    #[must_use]
+    pub fn damage(&self) -> Option<&Damage> {
+        self.damage.as_deref()
+    }
+
+    /// Names the item that cannot be read, if that is what failed.
+    #[must_use]
+    pub fn of_item(self, container: ContainerName, partition_key: &str, id: &str) -> Self {
+        self.with_damage(|damage| damage.item = Some((container, partition_key.to_owned(), id.to_owned())))
+    }
+
+    /// Names the files that cannot be read, if that is what failed.
+    #[must_use]
+    pub fn in_files(self, files: impl FnOnce() -> Vec<PathBuf>) -> Self {
+        self.with_damage(|damage| damage.files = files())
+    }
+
+    /// Says where a change feed goes on behind what cannot be read, if that is what failed.
+    #[must_use]
+    pub fn before(self, continuation: Continuation) -> Self {
+        self.with_damage(|damage| damage.beyond = Some(continuation))
+    }
+
+    fn with_damage(mut self, add: impl FnOnce(&mut Damage)) -> Self {
+        if self.kind == FaultKind::Corrupt {
+            add(self.damage.get_or_insert_default());
+        }
+        self
     }
 
     /// Adds the error behind it.
@@ -95,6 +154,9 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}", self.message)?;
+        if let Some(damage) = &self.damage {
+            write!(formatter, "{damage}")?;
+        }
         match &self.source {
             Some(source) => write!(formatter, ": {source}"),
             None => Ok(()),

@@ -30,7 +30,7 @@ pub use charge::{
 pub use clock::{Clock, ManualClock, SystemClock, format_timestamp, parse_timestamp};
 pub use container::{ContainerName, ContainerSpec, Indexing};
 pub use decorator::StoreDecorator;
-pub use error::{Fault, FaultKind, Rejection, WriteError};
+pub use error::{Damage, Fault, FaultKind, Rejection, WriteError};
 pub use feed::{Change, Continuation, FeedPage, FeedRange, FeedRequest};
 pub use item::{ETag, Item, NewItem, PartitionKey};
 pub use marks::{Mark, WriteMarks};

@@ -120,3 +120,59 @@ async fn lost_writes_are_named_by_every_command_until_recovery() {
         assert_eq!((status, printed.contains("format is missing")), (expected, true), "{command}: {printed}");
     }
 }
+
+/// The report in JSON, behind which the log may follow.
+fn report_in(printed: &str) -> Value {
+    serde_json::Deserializer::from_str(printed).into_iter().next().unwrap().unwrap()
+}
+
+/// The largest file with tables: that of the items.
+fn largest_table(directory: &Path) -> std::path::PathBuf {
+    let spaces = std::fs::read_dir(directory.join("engine/keyspaces")).unwrap();
+    let tables = spaces
+        .flat_map(|space| std::fs::read_dir(space.unwrap().path().join("tables")).into_iter().flatten());
+    let tables = tables.map(|table| table.unwrap());
+    tables.max_by_key(|table| table.metadata().unwrap().len()).unwrap().path()
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_named_and_the_rest_is_looked_at() {
+    use std::os::unix::fs::FileExt;
+
+    let (data, copies) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let damaged = copies.path().join("damaged");
+    assert_eq!(run_on(data.path(), &["seed", "--users", "3"]).await.0, 0);
+    assert_eq!(run_with(data.path(), "backup", &damaged).await.0, 0);
+    let whole = report_in(&run_on(data.path(), &["verify", "--json"]).await.1);
+    let table = largest_table(&damaged);
+    let file = std::fs::File::options().read(true).write(true).open(&table).unwrap();
+    let (middle, mut byte) = (file.metadata().unwrap().len() / 2, [0]);
+    file.read_exact_at(&mut byte, middle).unwrap();
+    file.write_all_at(&[!byte[0]], middle).unwrap();
+
+    let (status, printed) = run_on(&damaged, &["verify", "--json"]).await;
+    assert_eq!(status, 1, "{printed}");
+    let report = report_in(&printed);
+    let unreadable = report["unreadable"].as_array().unwrap();
+    assert!(!unreadable.is_empty() && unreadable.len() < 100, "a block of items: {report}");
+    for item in unreadable {
+        assert!(["users", "posts"].contains(&item["container"].as_str().unwrap()), "{item}");
+    }
+    let named = unreadable.iter().filter(|item| item["id"].is_string() && item["partitionKey"].is_string());
+    assert!(named.clone().count() > 0, "{report}");
+    for item in named {
+        assert_eq!(item["files"][0], table.to_str().unwrap(), "{item}");
+    }
+    let items = |report: &Value| -> u64 {
+        ["users", "posts", "comments", "likes", "copies"]
+            .iter()
+            .map(|kind| report[kind].as_u64().unwrap())
+            .sum()
+    };
+    assert!(items(&report) > items(&whole) * 9 / 10 && items(&report) < items(&whole), "{report}");
+    for command in ["verify", "rebuild"] {
+        let (status, printed) = run_on(&damaged, &[command]).await;
+        assert_eq!((status, printed.contains("next: onehop check")), (1, true), "{command}: {printed}");
+        assert!(printed.contains(table.to_str().unwrap()), "{command}: {printed}");
+    }
+}

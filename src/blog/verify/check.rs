@@ -41,6 +41,26 @@ impl Suspect {
     }
 }
 
+/// What was found at one look, and what could not be read.
+struct Looks<'a> {
+    found: Vec<Suspect>,
+    report: &'a mut Report,
+}
+
+impl Looks<'_> {
+    fn add(
+        &mut self,
+        container: ContainerName,
+        suspects: Result<impl IntoIterator<Item = Suspect>, Fault>,
+    ) -> Result<(), Fault> {
+        match suspects {
+            Ok(suspects) => self.found.extend(suspects),
+            Err(fault) => self.report.note_unreadable(container, fault)?,
+        }
+        Ok(())
+    }
+}
+
 /// Verifies, and repairs, the blog in a store.
 pub struct Verifier {
     pub(super) store: Arc<dyn Store>,
@@ -56,13 +76,13 @@ impl Verifier {
         self.settle.settle().await?;
         let mut report = Report::default();
         let findings = scan::scan(&*self.store, &mut report, &mut progress).await?;
-        let mut suspects = self.suspects(&findings).await?;
+        let mut suspects = self.suspects(&findings, &mut report).await?;
         for _ in 1..LOOKS_MAX {
             if suspects.is_empty() {
                 break;
             }
             self.settle.settle().await?;
-            let seen_again = self.look_again(&suspects).await?;
+            let seen_again = self.look_again(&suspects, &mut report).await?;
             let earlier: HashSet<Suspect> = suspects.into_iter().collect();
             let (confirmed, unsure): (Vec<_>, Vec<_>) =
                 seen_again.into_iter().partition(|suspect| suspect.is_confirmed(&earlier));
@@ -73,70 +93,72 @@ impl Verifier {
     }
 
     /// Everything that looked wrong at the first look.
-    async fn suspects(&self, findings: &Findings) -> Result<Vec<Suspect>, Fault> {
-        let mut suspects = Vec::new();
+    async fn suspects(&self, findings: &Findings, report: &mut Report) -> Result<Vec<Suspect>, Fault> {
+        let mut found = Looks { found: Vec::new(), report };
         for (post_id, tally) in &findings.posts {
             let post_id = PostId(*post_id);
             if tally.present {
                 if tally.comment_count != tally.comments || tally.like_count != tally.likes {
-                    suspects.extend(self.count_drift(post_id).await?);
+                    found.add(POSTS, self.count_drift(post_id).await)?;
                 }
-                suspects.extend(self.copy_drift(post_id).await?);
+                found.add(USERS, self.copy_drift(post_id).await)?;
             }
         }
         for (post_id, ids) in &findings.reactions_of_absent {
             for id in ids {
-                suspects.extend(self.orphaned_reaction(PostId(*post_id), id).await?);
+                found.add(POSTS, self.orphaned_reaction(PostId(*post_id), id).await)?;
             }
         }
         for (post_id, id) in &findings.stale_names {
-            suspects.extend(self.name_drift(PostId(*post_id), id).await?);
+            found.add(POSTS, self.name_drift(PostId(*post_id), id).await)?;
         }
         for (post_id, user_id) in &findings.copies {
             let owned =
                 findings.posts.get(post_id).is_some_and(|post| post.present && post.user_id == *user_id);
             if !owned {
-                suspects.extend(
-                    self.orphaned_copy(USERS, PostId(*post_id), UserId(*user_id).partition_key()).await?,
-                );
+                found.add(
+                    USERS,
+                    self.orphaned_copy(USERS, PostId(*post_id), UserId(*user_id).partition_key()).await,
+                )?;
             }
         }
         for user_id in findings.usernames.keys() {
-            suspects.extend(self.reservation_drift(UserId(*user_id)).await?);
+            found.add(ACCOUNTS, self.reservation_drift(UserId(*user_id)).await)?;
         }
-        suspects.extend(self.feed_drifts().await?);
-        Ok(suspects)
+        found.add(FEED, self.feed_drifts().await)?;
+        Ok(found.found)
     }
 
-    async fn look_again(&self, suspects: &[Suspect]) -> Result<Vec<Suspect>, Fault> {
-        let mut found = Vec::new();
+    async fn look_again(&self, suspects: &[Suspect], report: &mut Report) -> Result<Vec<Suspect>, Fault> {
+        let mut found = Looks { found: Vec::new(), report };
         let mut feed = HashSet::new();
         for suspect in suspects {
             match &suspect.drift {
-                Drift::Counts { post_id, .. } => found.extend(self.count_drift(post(post_id)).await?),
+                Drift::Counts { post_id, .. } => found.add(POSTS, self.count_drift(post(post_id)).await)?,
                 Drift::Username { post_id, id, .. } => {
-                    found.extend(self.name_drift(post(post_id), id).await?)
+                    found.add(POSTS, self.name_drift(post(post_id), id).await)?
                 }
-                Drift::Copy { post_id, .. } => found.extend(self.copy_drift(post(post_id)).await?),
+                Drift::Copy { post_id, .. } => found.add(USERS, self.copy_drift(post(post_id)).await)?,
                 Drift::OrphanedCopy { container, post_id, partition_key } => {
                     let container = if container == FEED.as_str() { FEED } else { USERS };
                     let key = PartitionKey::from(partition_key.as_str());
-                    found.extend(self.orphaned_copy(container, post(post_id), key).await?);
+                    found.add(container, self.orphaned_copy(container, post(post_id), key).await)?;
                 }
                 Drift::OrphanedReaction { post_id, id } => {
-                    found.extend(self.orphaned_reaction(post(post_id), id).await?);
+                    found.add(POSTS, self.orphaned_reaction(post(post_id), id).await)?;
                 }
                 Drift::Reservation { user_id, .. } => {
-                    found.extend(self.reservation_drift(UserId(uuid(user_id))).await?);
+                    found.add(ACCOUNTS, self.reservation_drift(UserId(uuid(user_id))).await)?;
                 }
                 Drift::Feed { post_id, .. } => drop(feed.insert(post_id.as_str())),
             }
         }
         if !feed.is_empty() {
             let in_feed = |suspect: &Suspect| matches!(&suspect.drift, Drift::Feed { post_id, .. } if feed.contains(post_id.as_str()));
-            found.extend(self.feed_drifts().await?.into_iter().filter(in_feed));
+            let drifts = self.feed_drifts().await;
+            found.add(FEED, drifts.map(|drifts| drifts.into_iter().filter(in_feed).collect::<Vec<_>>()))?;
         }
-        Ok(found)
+        Ok(found.found)
     }
 
     pub(super) async fn read_item(

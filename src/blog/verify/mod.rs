@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use check::Verifier;
 pub(crate) use scan::for_each_change;
 
-use crate::store::{Fault, Store};
+use crate::store::{ContainerName, Fault, FaultKind, Store};
 
 /// What is wrong with an item.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -56,6 +56,9 @@ pub struct Report {
     pub likes: u64,
     pub copies: u64,
     pub drifts: Vec<Drift>,
+    /// What could not be read; everything else was looked at.
+    #[serde(default)]
+    pub unreadable: Vec<Unreadable>,
     /// How many drifts were mended; those that could not be stay in `drifts` of the next run.
     pub repaired: u64,
 }
@@ -64,7 +67,45 @@ impl Report {
     /// Whether nothing was wrong.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.drifts.is_empty()
+        self.drifts.is_empty() && self.unreadable.is_empty()
+    }
+
+    /// Notes what could not be read, once. Any other fault ends the verification.
+    fn note_unreadable(&mut self, container: ContainerName, fault: Fault) -> Result<(), Fault> {
+        if fault.kind != FaultKind::Corrupt {
+            return Err(fault);
+        }
+        let unreadable = Unreadable::of(container, &fault);
+        if !self.unreadable.contains(&unreadable) {
+            self.unreadable.push(unreadable);
+        }
+        Ok(())
+    }
+}
+
+/// Something that could not be read, as far as the store knows what it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Unreadable {
+    pub container: String,
+    pub partition_key: Option<String>,
+    pub id: Option<String>,
+    /// The files that may be damaged.
+    pub files: Vec<String>,
+    pub problem: String,
+}
+
+impl Unreadable {
+    fn of(container: ContainerName, fault: &Fault) -> Self {
+        let damage = fault.damage().cloned().unwrap_or_default();
+        let (container, key) = match damage.item {
+            Some((container, partition_key, id)) => (container, Some((partition_key, id))),
+            None => (container, None),
+        };
+        let (partition_key, id) = key.unzip();
+        let files = damage.files.iter().map(|file| file.display().to_string()).collect();
+        let problem = fault.to_string();
+        Self { container: container.as_str().to_owned(), partition_key, id, files, problem }
     }
 }
 

@@ -37,8 +37,11 @@ impl Verifier {
         }
         let mut repaired = 0;
         for drift in &found.drifts {
-            if self.mend(drift).await? {
-                repaired += 1;
+            match self.mend(drift).await {
+                Ok(is_mended) => repaired += u64::from(is_mended),
+                // The second verification names what cannot be read.
+                Err(fault) if fault.kind == FaultKind::Corrupt => {}
+                Err(fault) => return Err(fault),
             }
         }
         let mut report = self.verify(&mut progress).await?;

@@ -56,6 +56,16 @@ pub(crate) async fn for_each_change(
     container: ContainerName,
     mut visit: impl FnMut(&Change) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
+    for_each_result(store, container, |result| result.and_then(&mut visit)).await
+}
+
+/// Reads the whole change feed of a container, and goes on behind what cannot be read where the visitor takes it. Where the
+/// store does not know how to go on, it goes on with the next feed range.
+async fn for_each_result(
+    store: &dyn Store,
+    container: ContainerName,
+    mut visit: impl FnMut(Result<&Change, Fault>) -> Result<(), Fault>,
+) -> Result<(), Fault> {
     let ledger = Ledger::new();
     for range in store.feed_ranges(container).await? {
         let mut continuation = None;
@@ -67,8 +77,17 @@ pub(crate) async fn for_each_change(
                 types: None,
                 limit: PAGE_ITEMS,
             };
-            let page = store.read_change_feed(&request, &ledger).await?;
-            page.changes.iter().try_for_each(&mut visit)?;
+            let page = match store.read_change_feed(&request, &ledger).await {
+                Ok(page) => page,
+                Err(fault) => {
+                    let beyond = fault.damage().and_then(|damage| damage.beyond.clone());
+                    visit(Err(fault))?;
+                    let Some(beyond) = beyond else { break };
+                    continuation = Some(beyond);
+                    continue;
+                }
+            };
+            page.changes.iter().try_for_each(|change| visit(Ok(change)))?;
             if page.drained {
                 break;
             }
@@ -87,22 +106,31 @@ pub(super) async fn scan(
 ) -> Result<Findings, Fault> {
     let mut findings = Findings::default();
     let mut done = 0;
-    for_each_change(store, USERS, |change| {
+    for_each_result(store, USERS, |change| {
         done += 1;
-        visit_user_item(change, &mut findings, report)
+        let visited =
+            change.and_then(|change| located(USERS, change, visit_user_item(change, &mut findings, report)));
+        visited.or_else(|fault| report.note_unreadable(USERS, fault))
     })
     .await?;
     progress(VerifyProgress { done });
-    for_each_change(store, POSTS, |change| {
+    for_each_result(store, POSTS, |change| {
         done += 1;
         if done % 1000 == 0 {
             progress(VerifyProgress { done });
         }
-        visit_post_item(change, &mut findings, report)
+        let visited =
+            change.and_then(|change| located(POSTS, change, visit_post_item(change, &mut findings, report)));
+        visited.or_else(|fault| report.note_unreadable(POSTS, fault))
     })
     .await?;
     progress(VerifyProgress { done });
     Ok(findings)
+}
+
+/// Names the item whose body cannot be read.
+fn located(container: ContainerName, change: &Change, visited: Result<(), Fault>) -> Result<(), Fault> {
+    visited.map_err(|fault| fault.of_item(container, change.partition_key.as_str(), &change.id))
 }
 
 #[derive(Deserialize)]

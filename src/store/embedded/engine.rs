@@ -236,7 +236,8 @@ impl View {
     }
 
     pub(super) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Slice>, Fault> {
-        self.0.snapshot.get(self.0.opened.space(space), key).map_err(engine_fault)
+        let read = self.0.snapshot.get(self.0.opened.space(space), key).map_err(engine_fault);
+        read.map_err(|fault| fault.in_files(|| self.0.opened.tables_with(space, key)))
     }
 
     /// Keys and values from `from` (inclusive) up to `to` (exclusive), in either direction.

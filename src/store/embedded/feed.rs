@@ -81,25 +81,54 @@ pub(super) fn page(
             break;
         }
         let (key, item_key) = entry.pair()?;
-        let corrupt = || Fault::new(FaultKind::Corrupt, "an entry of the change log cannot be read");
-        sequence = keys::log_sequence(&key).ok_or_else(corrupt)?;
+        let before = sequence;
+        sequence = keys::log_sequence(&key).ok_or_else(unreadable_entry)?;
         if request.types.is_some_and(|types| !keys::log_value_has_type(&item_key, types)) {
             passed_over += 1;
             continue;
         }
-        let (partition_key, id) = keys::parse_item_key(&item_key).ok_or_else(corrupt)?;
-        let mut full_key = Vec::with_capacity(item_key.len() + 1);
-        full_key.push(container);
-        full_key.extend_from_slice(&item_key);
-        let value = view.get(Space::Items, &full_key)?.ok_or_else(corrupt)?;
-        if let Some((_, item)) = parse_item(value.into(), now_ms)? {
-            page.changes.push(Change { partition_key: partition_key.as_str().into(), id, item });
-        } else {
-            passed_over += 1;
+        match change(&view, container, request, &item_key, now_ms) {
+            Ok(Some(change)) => page.changes.push(change),
+            Ok(None) => passed_over += 1,
+            Err(fault) if fault.kind == FaultKind::Corrupt && !page.changes.is_empty() => {
+                // What lies before it is read; the next page begins with it.
+                page.drained = false;
+                sequence = before;
+                break;
+            }
+            Err(fault) => return Err(fault.before(continuation_of(sequence))),
         }
     }
-    page.continuation = Continuation(format!("{CONTINUATION_PREFIX}{sequence}"));
+    page.continuation = continuation_of(sequence);
     Ok(page)
+}
+
+fn continuation_of(sequence: u64) -> Continuation {
+    Continuation(format!("{CONTINUATION_PREFIX}{sequence}"))
+}
+
+fn unreadable_entry() -> Fault {
+    Fault::new(FaultKind::Corrupt, "an entry of the change log cannot be read")
+}
+
+/// The change that an entry of the change log names; `None` for an item whose time is over.
+fn change(
+    view: &View,
+    container: ContainerId,
+    request: &FeedRequest<'_>,
+    item_key: &[u8],
+    now_ms: i64,
+) -> Result<Option<Change>, Fault> {
+    let (partition_key, id) = keys::parse_item_key(item_key).ok_or_else(unreadable_entry)?;
+    let mut full_key = Vec::with_capacity(item_key.len() + 1);
+    full_key.push(container);
+    full_key.extend_from_slice(item_key);
+    let read = || {
+        let value = view.get(Space::Items, &full_key)?.ok_or_else(unreadable_entry)?;
+        parse_item(value.into(), now_ms)
+    };
+    let found = read().map_err(|fault| fault.of_item(request.container, &partition_key, &id))?;
+    Ok(found.map(|(_, item)| Change { partition_key: partition_key.as_str().into(), id, item }))
 }
 
 /// How many changes lie after the continuation, counted up to `at_most`, and the time of the oldest.
@@ -126,7 +155,8 @@ pub(super) fn pending(
         if changes == 0 {
             let mut full_key = vec![container];
             full_key.extend_from_slice(&item_key);
-            let value = view.get(Space::Items, &full_key)?;
+            // One that cannot be read is counted, and the reader of the feed says so.
+            let value = view.get(Space::Items, &full_key).ok().flatten();
             oldest =
                 value.and_then(|value| super::header::decode_value_prefix(&value)).map(|prefix| prefix.1);
         }

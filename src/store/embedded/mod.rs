@@ -266,7 +266,8 @@ impl Store for EmbeddedStore {
     ) -> Result<Option<Item>, Fault> {
         let (number, now_ms) = (self.container(container)?.id, self.clock.now_ms());
         ledger.touch(|| self.marks.of_partition(number, partition_key.as_str()));
-        let item = reader::read(&self.engine.view()?, number, partition_key.as_str(), id, now_ms)?;
+        let item = reader::read(&self.engine.view()?, number, partition_key.as_str(), id, now_ms)
+            .map_err(|fault| fault.of_item(container, partition_key.as_str(), id))?;
         record_point_read(ledger, container, item.as_ref());
         Ok(item)
     }
@@ -282,7 +283,8 @@ impl Store for EmbeddedStore {
         let mut items = Vec::with_capacity(keys.len());
         for (partition_key, id) in keys {
             ledger.touch(|| self.marks.of_partition(number, partition_key.as_str()));
-            let item = reader::read(&view, number, partition_key.as_str(), id, now_ms)?;
+            let item = reader::read(&view, number, partition_key.as_str(), id, now_ms)
+                .map_err(|fault| fault.of_item(container, partition_key.as_str(), id))?;
             record_point_read(ledger, container, item.as_ref());
             items.push(item);
         }

@@ -2,7 +2,7 @@
 //! (fjall) does when it cannot write, and nothing of views.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fjall::config::{CompressionPolicy, FilterPolicy};
@@ -84,6 +84,13 @@ impl Opened {
 
     pub(super) fn spaces(&self) -> &[Keyspace] {
         &self.spaces
+    }
+
+    /// The tables whose keys span a key.
+    pub(super) fn tables_with(&self, space: Space, key: &[u8]) -> Vec<PathBuf> {
+        let version = self.space(space).tree.current_version();
+        let has_key = version.iter_tables().filter(|table| table.metadata.key_range.contains_key(key));
+        has_key.map(|table| table.path.to_path_buf()).collect()
     }
 
     /// Brings everything to the disk.
