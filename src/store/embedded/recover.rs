@@ -73,6 +73,8 @@ pub fn recover(
         close(&directory, high_water_of(&engine, config, found, mark)?, &engine);
         return Ok(Recovery::default());
     }
+    // What is left is not what the note of a backup says.
+    directory.end_backup()?;
     let expected = mark.as_ref().map_or(found, |mark| mark.counts);
     restore_making(&engine, mark.as_ref(), config)?;
     let partitions = partitions_of(&engine, config)?;
