@@ -14,7 +14,7 @@ use super::reader::RangeReader;
 use super::runner::PageError;
 use super::settings::Sharing;
 use super::tick::Steal;
-use crate::store::Fault;
+use crate::store::{Fault, FaultKind};
 
 impl Instance {
     /// Ticks and renews until the stop; hands out a task for each lease that it comes to hold.
@@ -138,7 +138,8 @@ impl Instance {
 fn note_failed_page(reader: &RangeReader, fault: &Fault, failures: u32) {
     let projection = reader.runner().projection.name();
     reader.runner().counters.note_error(&fault.to_string());
-    if failures == 0 {
+    // The store itself says once that it has no room.
+    if failures == 0 && fault.kind != FaultKind::Full {
         let range = &reader.feed.range.0;
         tracing::warn!(projection, range, error = %fault, "a page failed and is tried again");
     }

@@ -184,6 +184,7 @@ fn named(expression: &str) -> impl Iterator<Item = &str> {
 async fn the_dashboard_and_the_alerts_ask_for_metrics_that_there_are() {
     let server = Server::start().await;
     server.sign_up("author").await.post("counted").await;
+    server.anonymous().ask("query Wrong { post(id: \"nonsense\") { title } }", json!({})).await;
     let metrics = metrics(&server).await;
     let file = |name: &str| {
         std::fs::read_to_string(format!("{}/deploy/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
