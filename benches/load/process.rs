@@ -50,7 +50,8 @@ impl ServerProcess {
         command.arg("serve");
         // One address sends everything.
         command.args(NO_WRITE_LIMITS.map(|kind| format!("--{kind}-per-user=0")));
-        command.args(["--caller-ru-per-second=0", "--listen", "127.0.0.1:0", "--data"]).arg(data);
+        command.args(["--caller-ru-per-second=0", "--connections-per-network=0"]);
+        command.args(["--live-connections-per-network=0", "--listen", "127.0.0.1:0", "--data"]).arg(data);
         Self::start(command, &scratch.join("server.log")).await
     }
 

@@ -25,8 +25,9 @@ use crate::config::{
 };
 use crate::control::Work;
 use crate::graphql::SchemaOptions;
+use crate::http::open_files::raise_open_files;
 use crate::http::router::metrics_alone;
-use crate::http::server::{Server, Stopped};
+use crate::http::server::{ConnectionLimits, Server, Stopped};
 use crate::lifecycle::log_panics;
 use crate::telemetry::{Telemetry, Traces};
 
@@ -85,7 +86,7 @@ impl Serve {
         }
         // The address is taken before a long seeding, so that one that is taken is told at once.
         let server = Server::bind(self.serve.listen).await.context("--listen")?;
-        let server = server.with_limits(self.limits.connections().beside(self.live.connections as usize));
+        let server = server.with_limits(self.connection_limits());
         let metrics_server = match self.exposure.metrics_listen {
             Some(address) => Some(Server::bind(address).await.context("--metrics-listen")?),
             None => None,
@@ -137,6 +138,23 @@ impl Serve {
         outcome?;
         tracing::info!("stopped");
         Ok(Exit::Success)
+    }
+
+    /// What fits into the limit of open files, which is raised. Behind proxies the other end of a connection is one of them.
+    fn connection_limits(&self) -> ConnectionLimits {
+        let (live, live_per_network) =
+            (self.live.connections as usize, self.live.connections_per_network as usize);
+        let limits = self.limits.connections().beside(live, live_per_network);
+        let limits = match self.callers.trusted_proxies {
+            0 => limits,
+            _ => ConnectionLimits { connections_per_network_max: 0, ..limits },
+        };
+        let fitting = limits.at_most(raise_open_files());
+        if fitting.connections_max < limits.connections_max {
+            let (wanted, max) = (limits.connections_max, fitting.connections_max);
+            tracing::warn!(wanted, max, "the limit of open files bounds the connections: raise `ulimit -Hn`");
+        }
+        fitting
     }
 
     fn options(&self) -> anyhow::Result<ApiOptions> {

@@ -24,7 +24,8 @@ use crate::http::response_budget::{
     RESPONSE_BYTES_MAX, RESPONSE_RU_PER_KIB, RESPONSES_IN_FLIGHT_BYTES_MAX, ResponseLimits,
 };
 use crate::http::server::{
-    CONNECTIONS_MAX, ConnectionLimits, HEADER_BYTES_MAX, HEADER_TIMEOUT, WRITE_TIMEOUT,
+    CONNECTIONS_MAX, CONNECTIONS_PER_NETWORK_MAX, ConnectionLimits, HEADER_BYTES_MAX, HEADER_TIMEOUT,
+    WRITE_TIMEOUT,
 };
 use crate::http::session_positions::SESSION_POSITIONS_MAX;
 
@@ -291,6 +292,17 @@ pub struct LimitSettings {
     )]
     pub connections_max: u32,
 
+    /// Those of one network, which is an IPv4 address or a /64 of IPv6; 0 for any number. Not counted behind trusted
+    /// proxies
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "ONEHOP_CONNECTIONS_PER_NETWORK",
+        default_value_t = CONNECTIONS_PER_NETWORK_MAX as u32,
+        value_parser = clap::value_parser!(u32).range(0..=1_000_000)
+    )]
+    pub connections_per_network: u32,
+
     /// GraphQL requests that execute at once
     #[arg(
         long,
@@ -367,6 +379,7 @@ impl LimitSettings {
     pub fn connections(&self) -> ConnectionLimits {
         ConnectionLimits {
             connections_max: self.connections_max as usize,
+            connections_per_network_max: self.connections_per_network as usize,
             header_bytes_max: self.header_bytes_max as usize,
             header_timeout: seconds(self.header_seconds),
             write_timeout: seconds(self.write_seconds),

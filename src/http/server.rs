@@ -1,10 +1,11 @@
 //! Listens, serves connections, and stops in an orderly way. Knows TCP and HTTP/1.1, not what is served.
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, time::Duration};
 
 use axum::Router;
 use hyper::{
     Request,
+    body::Incoming,
     server::conn::http1,
     service::{Service as _, service_fn},
 };
@@ -14,16 +15,22 @@ use hyper_util::{
 };
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
     task::{JoinError, JoinSet},
     time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{client_address::Peer, impatient::Impatient};
+use super::{
+    client_address::{Network, Peer},
+    client_stream::{ClientStream, UnreadBody},
+    connections::{Connections, Slot},
+};
 
-/// How many connections are served at once, beside those that stay open. More wait in the backlog of the system.
+/// How many connections are served at once, beside those that stay open.
 pub const CONNECTIONS_MAX: usize = 10_000;
+
+/// How many of them one network may have.
+pub const CONNECTIONS_PER_NETWORK_MAX: usize = 1_000;
 
 /// The longest head of a request, in bytes, with its URL.
 pub const HEADER_BYTES_MAX: usize = 64 * 1024;
@@ -38,6 +45,8 @@ pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectionLimits {
     pub connections_max: usize,
+    /// Those of one network; 0 for any number, as behind a proxy.
+    pub connections_per_network_max: usize,
     /// At least 8192.
     pub header_bytes_max: usize,
     pub header_timeout: Duration,
@@ -48,6 +57,7 @@ impl Default for ConnectionLimits {
     fn default() -> Self {
         Self {
             connections_max: CONNECTIONS_MAX,
+            connections_per_network_max: CONNECTIONS_PER_NETWORK_MAX,
             header_bytes_max: HEADER_BYTES_MAX,
             header_timeout: HEADER_TIMEOUT,
             write_timeout: WRITE_TIMEOUT,
@@ -56,13 +66,30 @@ impl Default for ConnectionLimits {
 }
 
 impl ConnectionLimits {
-    /// The same with room for so many connections that stay open.
+    /// The same with room for so many connections that stay open, and so many of each network; 0 for any number.
     #[must_use]
-    pub fn beside(self, staying_open_max: usize) -> Self {
+    pub fn beside(self, staying_open_max: usize, per_network_max: usize) -> Self {
+        let connections_per_network_max = match (self.connections_per_network_max, per_network_max) {
+            (0, _) | (_, 0) => 0,
+            (requests, staying_open) => requests.saturating_add(staying_open),
+        };
         let connections_max = self.connections_max.saturating_add(staying_open_max);
-        Self { connections_max: connections_max.min(Semaphore::MAX_PERMITS), ..self }
+        Self { connections_max, connections_per_network_max, ..self }
+    }
+
+    /// The same with no more connections than this.
+    #[must_use]
+    pub fn at_most(self, connections_max: usize) -> Self {
+        Self { connections_max: self.connections_max.min(connections_max), ..self }
     }
 }
+
+/// How long the head of a request may take beyond the limits, where only health is answered.
+const RESERVE_HEADER_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// In the extensions of a request: its connection is beyond a limit, and only health is answered.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OnReserve;
 
 /// How long to wait before the next `accept` when the system has no room for another socket.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
@@ -137,24 +164,18 @@ impl Server {
         router: Router,
         stop: &CancellationToken,
     ) {
-        let room = Arc::new(Semaphore::new(self.limits.connections_max));
-        let accept = async || {
-            // The semaphore is never closed, so a permit always comes.
-            let permit = Arc::clone(&room).acquire_owned().await.ok();
-            self.listener.accept().await.map(|(stream, peer)| (stream, Peer(peer.ip()), permit))
-        };
+        let ConnectionLimits { connections_max, connections_per_network_max, .. } = self.limits;
+        let places = Connections::new(connections_max, connections_per_network_max);
         loop {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
                 Some(ended) = connections.join_next() => report(ended),
-                accepted = accept() => match accepted {
-                    Ok((stream, peer, permit)) => {
-                        let (router, stop, limits) = (router.clone(), stop.clone(), self.limits);
-                        connections.spawn(async move {
-                            serve_connection(stream, peer, router, stop, limits).await;
-                            drop(permit);
-                        });
+                accepted = self.listener.accept() => match accepted {
+                    Ok((stream, peer)) => {
+                        let slot = places.open(Network::from(peer.ip()));
+                        let accepted = Accepted { stream, peer: Peer(peer.ip()), slot };
+                        connections.spawn(accepted.serve(router.clone(), stop.clone(), self.limits));
                     }
                     Err(error) => {
                         tracing::warn!(%error, "a connection was not accepted");
@@ -166,9 +187,31 @@ impl Server {
     }
 }
 
-async fn serve_connection(
+/// A connection that is accepted, and its place.
+struct Accepted {
     stream: TcpStream,
     peer: Peer,
+    slot: Slot,
+}
+
+impl Accepted {
+    /// Serves it; beyond the limits until another one needs its place.
+    async fn serve(self, router: Router, stop: CancellationToken, limits: ConnectionLimits) {
+        match self.slot.eviction() {
+            None => serve_connection(self, None, router, stop, limits).await,
+            Some(eviction) => {
+                let header_timeout = limits.header_timeout.min(RESERVE_HEADER_TIMEOUT);
+                let limits = ConnectionLimits { header_timeout, ..limits };
+                let serving = serve_connection(self, Some(OnReserve), router, stop, limits);
+                eviction.run_until_cancelled(serving).await;
+            }
+        }
+    }
+}
+
+async fn serve_connection(
+    Accepted { stream, peer, slot }: Accepted,
+    on_reserve: Option<OnReserve>,
     router: Router,
     stop: CancellationToken,
     limits: ConnectionLimits,
@@ -176,14 +219,20 @@ async fn serve_connection(
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "TCP_NODELAY was not set");
     }
-    let stream = Impatient::new(stream, limits.write_timeout);
+    let unread = UnreadBody::default();
+    let stream = ClientStream::new(stream, limits.write_timeout, unread.clone(), Some(slot));
     let router = TowerToHyperService::new(router);
-    let service = service_fn(move |mut request| {
-        Request::extensions_mut(&mut request).insert(peer);
+    let service = service_fn(move |request: Request<Incoming>| {
+        let mut request = request.map(|body| unread.watch(body));
+        request.extensions_mut().insert(peer);
+        if let Some(on_reserve) = on_reserve {
+            request.extensions_mut().insert(on_reserve);
+        }
         router.call(request)
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
+        .keep_alive(on_reserve.is_none())
         .header_read_timeout(limits.header_timeout)
         .max_header_size(limits.header_bytes_max)
         .max_buf_size(limits.header_bytes_max)

@@ -16,10 +16,12 @@ use futures::FutureExt;
 use tracing::{Instrument, Span};
 use uuid::Uuid;
 
-use super::graphql_response::panicked;
+use super::graphql_response::{Refusal, panicked};
 use super::hosts::Hosts;
+use super::media_type::ResponseType;
 use super::observer::{Answering, METRICS_ROUTE, Observation, is_health, route_of};
 use super::security_headers::SecurityHeaders;
+use super::server::OnReserve;
 use crate::lifecycle::panic_message;
 
 /// Makes the ids under which the log tells more than a client hears.
@@ -48,7 +50,11 @@ impl Surroundings {
             METRICS_ROUTE => self.hosts.take_name_or_address(request.uri(), request.headers()),
             _ => self.hosts.take(request.uri(), request.headers()),
         };
-        let response = if is_ours || is_health(route) {
+        // So that the process can be watched however many connections there are.
+        let has_room = is_health(route) || request.extensions().get::<OnReserve>().is_none();
+        let response = if !has_room {
+            Refusal::ConnectionsFull.into_response(ResponseType::Json)
+        } else if is_ours || is_health(route) {
             let answered =
                 AssertUnwindSafe(next.run(request).instrument(log_span.clone())).catch_unwind().await;
             answered.unwrap_or_else(|panic| log_span.in_scope(|| self.answer_panic(&*panic)))

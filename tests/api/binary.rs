@@ -58,6 +58,15 @@ impl Serving {
         Self::start_as(onehop(&[&fixed[..], arguments].concat()))
     }
 
+    /// The same, with this soft limit of open files.
+    pub fn start_with_open_files(data: &Path, open_files: u32) -> Self {
+        let serve = ["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap()];
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -Sn $0; exec \"$@\"", &open_files.to_string()]);
+        command.arg(env!("CARGO_BIN_EXE_onehop")).args(serve).stdin(Stdio::null());
+        Self::start_as(command)
+    }
+
     /// Starts it by this command, and waits for its ready line.
     pub fn start_as(mut command: Command) -> Self {
         let mut log = tempfile::tempfile().unwrap();
@@ -80,6 +89,11 @@ impl Serving {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
         read_whole(&mut self.log)
+    }
+
+    /// The id of its process.
+    pub fn process(&self) -> u32 {
+        self.child.id()
     }
 
     /// Asks it to stop, and returns its exit status and its log.

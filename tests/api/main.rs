@@ -41,6 +41,7 @@ mod likes;
 mod limits;
 mod live;
 mod metrics;
+mod open_files;
 mod ownership;
 mod paging;
 mod partitions;

@@ -1,18 +1,24 @@
 //! More requests than the server executes at once: some wait, cheap ones go first, the rest is sent away.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 
 use onehop::http::{
     admission::AdmissionLimits,
     graphql_http::RequestLimits,
     response_budget::{RESPONSE_BYTES_RESERVED, ResponseLimits},
+    server::ConnectionLimits,
 };
 use serde_json::json;
-use tokio::task::JoinHandle;
+use tokio::{
+    io::AsyncWriteExt,
+    net::{TcpSocket, TcpStream},
+    task::JoinHandle,
+};
 
 use crate::{
-    client::{Answer, post, request},
+    client::{Answer, post, read_answer, request},
     toy::{COMPLEXITY_MAX, Options, Toy},
+    websocket::Socket,
 };
 
 /// A server that executes one request at once, and lets so many wait.
@@ -124,4 +130,39 @@ async fn without_memory_for_its_response_a_request_gets_503() {
     for occupied in [first, second] {
         assert_eq!(occupied.await.unwrap().status, 200);
     }
+}
+
+#[tokio::test]
+async fn one_network_does_not_take_the_connections_of_others() {
+    let connections = ConnectionLimits { connections_per_network_max: 20, ..ConnectionLimits::default() };
+    let toy = Toy::start_with(Options { connections, ..Options::default() }).await;
+    let mut held = Vec::new();
+    // More than the network may have, and more than the reserve has.
+    for _ in 0..200 {
+        let mut stream = TcpStream::connect(toy.address).await.unwrap();
+        stream.write_all(b"GET /healthz HTTP/1.1\r\n").await.unwrap();
+        held.push(stream);
+    }
+    for path in ["/healthz", "/readyz"] {
+        assert_eq!(request("GET", path).send(toy.address).await.status, 200, "{path}");
+    }
+    assert_eq!(request("GET", "/").send(toy.address).await.status, 503);
+    let other = TcpSocket::new_v4().unwrap();
+    other.bind((Ipv4Addr::new(127, 0, 0, 2), 0).into()).unwrap();
+    let mut other = other.connect(toy.address).await.unwrap();
+    other.write_all(&post(json!({ "query": "{ viewer }" })).encode("close")).await.unwrap();
+    assert_eq!(read_answer(&mut other).await.status, 200);
+}
+
+#[tokio::test]
+async fn open_sockets_keep_their_places() {
+    let connections = ConnectionLimits { connections_max: 2, ..ConnectionLimits::default() };
+    let toy = Toy::start_with(Options { connections, ..Options::default() }).await;
+    let held = [Socket::open(toy.address).await, Socket::open(toy.address).await];
+    assert_eq!(request("GET", "/").send(toy.address).await.status, 503);
+    assert_eq!(request("GET", "/healthz").send(toy.address).await.status, 200);
+    for socket in held {
+        socket.close().await;
+    }
+    while request("GET", "/").send(toy.address).await.status != 200 {}
 }

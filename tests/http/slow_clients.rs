@@ -153,15 +153,21 @@ async fn a_head_longer_than_its_limit_gets_431() {
 }
 
 #[tokio::test]
-async fn a_connection_beyond_the_limit_waits_until_another_ends() {
+async fn beyond_the_limit_of_connections_health_is_answered() {
     let connections = ConnectionLimits { connections_max: 1, ..ConnectionLimits::default() };
     let toy = Toy::start_with(Options { connections, ..Options::default() }).await;
     let health = request("GET", "/healthz");
     let mut first = TcpStream::connect(toy.address).await.unwrap();
     first.write_all(&health.encode("keep-alive")).await.unwrap();
     assert_eq!(read_answer(&mut first).await.status, 200);
-    let mut second = TcpStream::connect(toy.address).await.unwrap();
-    second.write_all(&health.encode("close")).await.unwrap();
+    for path in ["/healthz", "/readyz"] {
+        let answer = request("GET", path).send(toy.address).await;
+        assert_eq!((answer.status, answer.header("connection")), (200, Some("close")), "{path}");
+    }
+    let answer = client::post(json!({ "query": "{ viewer }" })).send(toy.address).await;
+    assert_eq!((answer.status, answer.code().as_str()), (503, "LIMIT_EXCEEDED"));
+    assert_eq!(answer.header("retry-after"), Some("5"));
     drop(first);
-    assert_eq!(read_answer(&mut second).await.status, 200);
+    // The first one gives its place back when the server has seen its end.
+    while request("GET", "/").send(toy.address).await.status != 200 {}
 }
