@@ -28,6 +28,7 @@ use super::{
     callers::{Bill, Budgets, CallerLimits},
     client_address::Origin,
     completion::OutputTypes,
+    content_coding::coding_of,
     cross_site::is_forged,
     document::{Document, Documents, select_operation},
     document_limits::DocumentLimits,
@@ -272,7 +273,9 @@ impl GraphqlEndpoint {
         if !is_json_request(&head.headers) {
             return Err(Refusal::UnsupportedMediaType);
         }
-        Ok(self.limits.body.parse(&self.limits.body.read(body).await?)?)
+        let coding = coding_of(&head.headers).ok_or(Refusal::UnsupportedCoding)?;
+        let body = self.limits.body.decode(self.limits.body.read(body).await?, coding).await?;
+        Ok(self.limits.body.parse(&body)?)
     }
 
     /// Executes the requests of a batch one after the other, as one request: together they keep the limits of one.

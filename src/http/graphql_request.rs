@@ -55,6 +55,8 @@ pub enum MalformedRequest {
     BodyTooSlow(LimitExceeded),
     #[error("The body could not be read to its end.")]
     BodyBroken,
+    #[error("The body is not gzip, as its Content-Encoding says.")]
+    BodyNotGzip,
     #[error("The body is empty: a GraphQL request is a JSON object with a `query`.")]
     BodyMissing,
     #[error(transparent)]
@@ -155,13 +157,16 @@ impl BodyLimits {
                 joined.extend_from_slice(&chunk);
             }
         }
-        let too_large =
-            LimitExceeded::new("body-bytes-max", self.bytes_max, "The body has more than", "bytes");
         match length {
-            _ if length > self.bytes_max => Err(MalformedRequest::BodyTooLarge(too_large)),
+            _ if length > self.bytes_max => Err(self.too_large()),
             _ if joined.is_empty() => Ok(whole),
             _ => Ok(joined.freeze()),
         }
+    }
+
+    pub(super) fn too_large(&self) -> MalformedRequest {
+        let (max, what) = (self.bytes_max, "The body has more than");
+        MalformedRequest::BodyTooLarge(LimitExceeded::new("body-bytes-max", max, what, "bytes"))
     }
 
     /// What the body of a `POST` asks.

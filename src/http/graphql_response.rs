@@ -10,8 +10,8 @@ use axum::{
     http::{
         HeaderMap, HeaderValue, Response, StatusCode,
         header::{
-            ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER, SEC_WEBSOCKET_VERSION,
-            WWW_AUTHENTICATE,
+            ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER,
+            SEC_WEBSOCKET_VERSION, WWW_AUTHENTICATE,
         },
     },
 };
@@ -57,6 +57,8 @@ pub enum Refusal {
     Forged,
     #[error("The body of a POST must be application/json in UTF-8, as its Content-Type says.")]
     UnsupportedMediaType,
+    #[error("The body may be coded with gzip, as its Content-Encoding says, and with nothing else.")]
+    UnsupportedCoding,
     #[error("The method must be GET or POST.")]
     MethodNotAllowed,
     #[error("A mutation must be sent by POST.")]
@@ -135,6 +137,7 @@ impl Refusal {
             _ => None,
         };
         let is_other_version = matches!(self, Self::WebSocketVersion);
+        let is_coded = matches!(self, Self::UnsupportedCoding);
         let challenged = matches!(self, Self::Rejected(RequestRejection::InvalidToken));
         let retry_after = self.retry_after();
         // What is left of such a body is not waited for.
@@ -147,6 +150,9 @@ impl Refusal {
         }
         if is_other_version {
             headers.insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+        }
+        if is_coded {
+            headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
         }
         if challenged {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer error=\"invalid_token\""));
@@ -197,7 +203,9 @@ impl Refusal {
         use StatusCode as Status;
         match self {
             Self::NotAcceptable => (Kind::Http(Status::NOT_ACCEPTABLE), "BAD_USER_INPUT"),
-            Self::UnsupportedMediaType => (Kind::Http(Status::UNSUPPORTED_MEDIA_TYPE), "BAD_USER_INPUT"),
+            Self::UnsupportedMediaType | Self::UnsupportedCoding => {
+                (Kind::Http(Status::UNSUPPORTED_MEDIA_TYPE), "BAD_USER_INPUT")
+            }
             Self::MethodNotAllowed | Self::MutationOverGet => {
                 (Kind::Http(Status::METHOD_NOT_ALLOWED), "BAD_USER_INPUT")
             }

@@ -14,6 +14,7 @@ mod client_stream;
 pub mod completion;
 mod conditional;
 mod connections;
+mod content_coding;
 pub mod cross_site;
 pub mod document;
 pub mod document_limits;

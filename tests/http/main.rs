@@ -2,6 +2,7 @@
 
 mod audits;
 mod batches;
+mod bodies;
 mod browsers;
 mod budgets;
 mod client;
