@@ -17,6 +17,7 @@ use crate::accounts::token::Tokens;
 use crate::app::App;
 use crate::blog::ids::{IdSource as _, RandomIds};
 use crate::blog::reads::{DataModel, ReadModels, Session};
+use crate::blog::sessions::{SessionSettings, Sessions};
 use crate::blog::write_limits::{UserWrites, WriteLimits};
 use crate::changefeed::{self, Position, PositionError, Standing, Written};
 use crate::graphql::{
@@ -81,6 +82,8 @@ pub struct ApiOptions {
     pub metrics: bool,
     /// Whether the API tells leases and the load of logical partitions.
     pub operations: bool,
+    /// How sessions live.
+    pub sessions: SessionSettings,
 }
 
 impl Default for ApiOptions {
@@ -97,6 +100,7 @@ impl Default for ApiOptions {
             playground: true,
             metrics: true,
             operations: true,
+            sessions: SessionSettings::default(),
         }
     }
 }
@@ -116,6 +120,12 @@ pub enum ApiError {
 /// The schema's own text cannot be read back, or a trusted document is refused.
 pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
     let ApiParts { tokens, provider, options, telemetry } = parts;
+    let sessions = Sessions::new(
+        Arc::clone(&app.recent),
+        Arc::clone(&app.clock),
+        tokens.audience().clone(),
+        options.sessions,
+    );
     let services = Services {
         reads: app.reads.clone(),
         commands: app.commands.clone(),
@@ -124,6 +134,7 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
         attempts: Arc::new(Attempts::new(options.attempts)),
         writes: Arc::new(UserWrites::new(options.writes)),
         tokens: tokens.clone(),
+        sessions,
         projections: Arc::new(Statuses { app: Arc::clone(app), tells_leases: options.operations }),
         partitions: Arc::new(Loads { app: Arc::clone(app), are_told: options.operations }),
         recency: Arc::new(ProcessorRecency { app: Arc::clone(app), sealer: tokens.sealer() }),
@@ -132,7 +143,8 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
     };
     let sealer = tokens.sealer();
     let executor = Executor::new(services, Authenticator::new(tokens, provider), options.schema)?;
-    let graphql = GraphqlEndpoint::new(Arc::new(executor), &sdl(), options.limits)?
+    let executor = Arc::new(executor);
+    let graphql = GraphqlEndpoint::new(Arc::clone(&executor) as _, &sdl(), options.limits)?
         .with_clock(Arc::clone(&app.clock))
         .with_sealer(sealer)
         .with_allowed_origins(options.exposure.allowed_origins.clone())
@@ -154,6 +166,7 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
     let clock = Arc::clone(&app.clock);
     let router = router(HttpParts {
         graphql: Arc::new(graphql),
+        sessions: Some(executor),
         live: options.live,
         tasks: app.tasks.clone(),
         readiness,

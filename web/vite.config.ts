@@ -5,7 +5,11 @@ import { sizeBudget } from "./build/size-budget.js";
 /** Where a running `onehop serve` answers while the pages are being worked on. */
 const server = process.env.ONEHOP_URL ?? "http://127.0.0.1:8080";
 
-const proxy = { "^/graphql$": { target: server, ws: true } };
+const proxy = {
+  "^/graphql$": { target: server, ws: true },
+  // It takes requests of pages of its own origin.
+  "^/session$": { target: server, changeOrigin: false },
+};
 
 export default defineConfig({
   plugins: [sizeBudget(), compressed()],
@@ -22,7 +26,7 @@ export default defineConfig({
           // with the pages is apart: it must not start them.
           groups: [
             { name: "react", test: /node_modules\/(react|react-dom|scheduler)\//, priority: 3 },
-            { name: "requests", test: /vite\/preload-helper|node_modules\/@0no-co\/|src\/api\/(request|stored-session)/, priority: 2 },
+            { name: "requests", test: /vite\/preload-helper|node_modules\/@0no-co\/|src\/api\/(renewal|request|stored-session)/, priority: 2 },
             {
               name: "frame",
               test: /src\/(app|ui|charges|not-found)\/|src\/api\/(client|cache|connection|errors|position|session)|node_modules\/(urql|@urql|wonka|wouter|graphql-ws)\//,

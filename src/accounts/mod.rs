@@ -4,10 +4,11 @@
 //! In reading order: [`username`] and [`password`] judge what people type; [`attempts`] limits how often they may, by
 //! [`networks`] and [`known_networks`], and [`hashing_queue`] in which order passwords are hashed; [`secret`], [`secret_file`],
 //! [`rotation`] and [`token`] make and
-//! verify Onehop's own access tokens; [`oidc`] verifies those of an OpenID Connect provider; [`Authenticator`]
+//! verify Onehop's own access tokens, for an [`audience`] and a [`session`]; [`oidc`] verifies those of an OpenID Connect provider; [`Authenticator`]
 //! takes whatever a request carries.
 
 pub mod attempts;
+pub mod audience;
 mod common_passwords;
 pub mod hashing_queue;
 mod imitation;
@@ -18,6 +19,7 @@ pub mod password;
 pub mod rotation;
 pub mod secret;
 pub mod secret_file;
+pub mod session;
 pub mod token;
 pub mod username;
 
@@ -28,7 +30,7 @@ use serde::Deserialize;
 pub use self::oidc::ExternalIdentity;
 use self::oidc::{OidcError, OidcFault, OidcVerifier};
 pub use self::password::{Password, PasswordHash, PasswordHasher};
-pub use self::token::Verified;
+pub use self::token::{Bearer, Verified};
 use self::token::{TokenError, Tokens};
 pub use self::username::{NormalizedUsername, Username};
 
@@ -38,8 +40,8 @@ pub const TOKEN_BYTES_MAX: usize = 8 * 1024;
 /// Who sends a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Identity {
-    /// A user who signed in here: the user's id.
-    Local(String),
+    /// A user who signed in here. Whether the session still exists is not known here.
+    Local(Bearer),
     /// Somebody an OpenID Connect provider vouches for.
     External(ExternalIdentity),
 }
@@ -129,6 +131,7 @@ mod tests {
 
     use super::oidc::{DocumentFault, Documents};
     use super::secret::SigningSecret;
+    use super::session::SessionId;
     use super::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, CLOCK_LEEWAY_MS};
     use super::*;
 
@@ -162,10 +165,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_token_of_ours_is_verified_by_us() {
-        let token = tokens().issue("u1", NOW_MS).unwrap();
+        let session_id = SessionId::parse("AAAAAAAAAAAAAAAAAAAAAA").unwrap();
+        let token = tokens().issue("u1", session_id, NOW_MS).unwrap();
         let verified = with_provider().authenticate(token.as_str(), NOW_MS).await.unwrap();
-        assert_eq!(verified.bearer, Identity::Local("u1".to_owned()));
-        let later_ms = NOW_MS + 86_400_000 + CLOCK_LEEWAY_MS;
+        let bearer = Bearer { user_id: "u1".to_owned(), session_id, issued_at_ms: NOW_MS };
+        assert_eq!(verified.bearer, Identity::Local(bearer));
+        let later_ms = NOW_MS + 3_600_000 + CLOCK_LEEWAY_MS;
         let expired = with_provider().authenticate(token.as_str(), later_ms).await;
         assert!(matches!(expired, Err(AuthenticationError::Expired)));
         let forged = with_provider().authenticate(&unsigned(token::ISSUER), NOW_MS).await;

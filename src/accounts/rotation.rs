@@ -59,6 +59,7 @@ impl Rotation {
 #[cfg(test)]
 mod tests {
     use super::super::secret::{Secrets, SigningSecret};
+    use super::super::session::SessionId;
     use super::super::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, AccessToken, TokenError};
     use super::*;
 
@@ -83,11 +84,12 @@ mod tests {
     }
 
     fn issue(tokens: &Tokens) -> AccessToken {
-        tokens.issue("u1", NOW_MS).unwrap()
+        let session = SessionId::parse("AAAAAAAAAAAAAAAAAAAAAA").unwrap();
+        tokens.issue("u1", session, NOW_MS).unwrap()
     }
 
     fn judge(tokens: &Tokens, token: &AccessToken) -> Result<String, TokenError> {
-        tokens.verify(token.as_str(), NOW_MS).map(|verified| verified.bearer)
+        tokens.verify(token.as_str(), NOW_MS).map(|verified| verified.bearer.user_id)
     }
 
     #[test]

@@ -101,7 +101,7 @@ impl SecretFile {
         });
         match changed {
             Ok(changed) => {
-                self.sync_directory()?;
+                sync_parent(path)?;
                 Ok(changed)
             }
             Err(fault) => {
@@ -113,22 +113,8 @@ impl SecretFile {
     }
 
     fn create(&self) -> Result<(), SecretFault> {
-        let path = &self.path;
-        let directory = parent(path);
         let secret = SigningSecret::random().map_err(SecretFault::Randomness)?;
-        let mut suffix = [0; 8];
-        getrandom::fill(&mut suffix).map_err(SecretFault::Randomness)?;
-        let temporary = directory.join(format!("{FILE}.{:016x}", u64::from_le_bytes(suffix)));
-
-        private_files::make_directory(directory).map_err(SecretFault::io("make", directory))?;
-        write_private(&temporary, secret.as_bytes()).map_err(SecretFault::io("write", &temporary))?;
-        publish(&temporary, path).map_err(SecretFault::io("make", path))?;
-        self.sync_directory()
-    }
-
-    fn sync_directory(&self) -> Result<(), SecretFault> {
-        let directory = parent(&self.path);
-        sync_directory(directory).map_err(SecretFault::io("sync", directory))
+        create_whole(&self.path, secret.as_bytes())
     }
 }
 
@@ -161,6 +147,42 @@ pub fn without_line_break(mut bytes: Vec<u8>) -> Vec<u8> {
         }
     }
     bytes
+}
+
+/// The content of another file beside the secret of a data directory. Where there is none, it is made with this content; of
+/// several processes that start together all get the same one.
+pub(super) fn read_or_create_beside(
+    data_directory: &Path,
+    name: &str,
+    content: &[u8],
+) -> Result<Vec<u8>, SecretFault> {
+    let path = data_directory.join(DIRECTORY).join(name);
+    private_files::make_directory(parent(&path)).map_err(SecretFault::io("make", &path))?;
+    private_files::mend_tree(&path).map_err(SecretFault::io("set the mode of", &path))?;
+    match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            create_whole(&path, content)?;
+            fs::read(&path).map_err(SecretFault::io("read", &path))
+        }
+        read => read.map_err(SecretFault::io("read", &path)),
+    }
+}
+
+/// Makes a private file that appears whole or not at all, unless another process was faster.
+fn create_whole(path: &Path, content: &[u8]) -> Result<(), SecretFault> {
+    let directory = parent(path);
+    let mut suffix = [0; 8];
+    getrandom::fill(&mut suffix).map_err(SecretFault::Randomness)?;
+    let temporary = path.with_added_extension(format!("{:016x}", u64::from_le_bytes(suffix)));
+    private_files::make_directory(directory).map_err(SecretFault::io("make", directory))?;
+    write_private(&temporary, content).map_err(SecretFault::io("write", &temporary))?;
+    publish(&temporary, path).map_err(SecretFault::io("make", path))?;
+    sync_parent(path)
+}
+
+fn sync_parent(path: &Path) -> Result<(), SecretFault> {
+    let directory = parent(path);
+    sync_directory(directory).map_err(SecretFault::io("sync", directory))
 }
 
 fn parent(path: &Path) -> &Path {

@@ -1,5 +1,5 @@
-//! Access tokens of Onehop itself: signed JSON Web Tokens that name a user and a time. One algorithm, one issuer,
-//! no state: a token is good until it expires. Every time comes from the caller.
+//! Access tokens of Onehop itself: signed JSON Web Tokens that name a user, a session, an audience and a time. One algorithm, one
+//! issuer, no state: whether the session still exists is asked elsewhere. Every time comes from the caller.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -8,13 +8,15 @@ use std::time::Duration;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 
+use super::audience::Audience;
 use super::secret::{KeyId, Secrets, SigningSecret};
+use super::session::SessionId;
 use crate::sealed::Sealer;
 
 /// The `iss` claim of Onehop's own tokens.
 pub const ISSUER: &str = "onehop";
 /// How long an access token is good for unless the configuration says otherwise.
-pub const ACCESS_TOKEN_LIFETIME_DEFAULT: Duration = Duration::from_secs(24 * 60 * 60);
+pub const ACCESS_TOKEN_LIFETIME_DEFAULT: Duration = Duration::from_secs(60 * 60);
 /// By how much the clocks of those who issue and those who verify may differ.
 pub const CLOCK_LEEWAY_MS: i64 = 30_000;
 
@@ -54,6 +56,16 @@ impl<T> Verified<T> {
     }
 }
 
+/// Whom an access token names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bearer {
+    /// The user's id.
+    pub user_id: String,
+    pub session_id: SessionId,
+    /// When the token was issued (Unix ms).
+    pub issued_at_ms: i64,
+}
+
 /// Why a token is not accepted. Says nothing of the token, and of the reason no more than its bearer needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
@@ -73,6 +85,7 @@ pub struct Tokens {
     keys: Arc<RwLock<Arc<Keys>>>,
     sealer: Sealer,
     lifetime: Duration,
+    audience: Audience,
 }
 
 /// All keys verify.
@@ -104,7 +117,10 @@ impl Keys {
 #[derive(Serialize, Deserialize)]
 struct Claims {
     iss: String,
+    aud: String,
     sub: String,
+    /// The session, by the name that OpenID Connect has for it.
+    sid: String,
     /// Seconds since the epoch, as `exp` is.
     iat: i64,
     exp: i64,
@@ -115,13 +131,32 @@ impl Tokens {
         let secrets = secrets.into();
         let keys = Keys::of(&secrets, secrets.signing());
         let sealer = Sealer::of(secrets.iter().map(SigningSecret::as_bytes));
-        Self { keys: Arc::new(RwLock::new(Arc::new(keys))), sealer, lifetime }
+        let keys = Arc::new(RwLock::new(Arc::new(keys)));
+        Self { keys, sealer, lifetime, audience: Audience::default() }
     }
 
     /// Seals what clients hold for the server, under the same secrets: every process that verifies these tokens opens it.
     #[must_use]
     pub fn sealer(&self) -> Sealer {
         self.sealer.clone()
+    }
+
+    /// The same for another environment.
+    #[must_use]
+    pub fn for_audience(self, audience: Audience) -> Self {
+        Self { audience, ..self }
+    }
+
+    /// The environment whose tokens these are.
+    #[must_use]
+    pub fn audience(&self) -> &Audience {
+        &self.audience
+    }
+
+    /// How long a token is good for.
+    #[must_use]
+    pub fn lifetime(&self) -> Duration {
+        self.lifetime
     }
 
     /// Verifies with these secrets from now on, and says whether anything changed. One that was not among them before
@@ -155,34 +190,44 @@ impl Tokens {
         Arc::clone(&self.keys.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A token for the user, good from now on.
+    /// A token for the session of a user, good from now on.
     ///
     /// # Errors
     /// The signing fails, which is nobody's input.
-    pub fn issue(&self, user_id: &str, now_ms: i64) -> Result<AccessToken, IssueFault> {
+    pub fn issue(
+        &self,
+        user_id: &str,
+        session_id: SessionId,
+        now_ms: i64,
+    ) -> Result<AccessToken, IssueFault> {
         let iat = now_ms.div_euclid(1000);
         let lifetime_s = i64::try_from(self.lifetime.as_secs()).unwrap_or(i64::MAX);
         let exp = iat.saturating_add(lifetime_s);
-        let claims = Claims { iss: ISSUER.to_owned(), sub: user_id.to_owned(), iat, exp };
+        let (iss, aud, sub) = (ISSUER.to_owned(), self.audience.to_string(), user_id.to_owned());
+        let claims = Claims { iss, aud, sub, sid: session_id.to_string(), iat, exp };
         let keys = self.keys();
         let Key { id, key } = &keys.signing;
         let header = Header { kid: Some(id.to_string()), ..Header::new(ALGORITHM) };
         jsonwebtoken::encode(&header, &claims, key).map(AccessToken).map_err(IssueFault)
     }
 
-    /// The id of the user whom the token names.
+    /// Whom the token names.
     ///
     /// # Errors
     /// [`TokenError::Expired`] for a token that was good once, [`TokenError::Invalid`] for any other.
-    pub fn verify(&self, token: &str, now_ms: i64) -> Result<Verified<String>, TokenError> {
+    pub fn verify(&self, token: &str, now_ms: i64) -> Result<Verified<Bearer>, TokenError> {
         let claims = self.signed_claims(token)?;
-        if claims.iss != ISSUER || claims.sub.is_empty() || is_after(claims.iat, now_ms) {
+        let is_ours = claims.iss == ISSUER && claims.aud == self.audience.as_str();
+        if !is_ours || claims.sub.is_empty() || is_after(claims.iat, now_ms) {
             return Err(TokenError::Invalid);
         }
+        let session_id = SessionId::parse(&claims.sid).ok_or(TokenError::Invalid)?;
         if is_past(claims.exp, now_ms) {
             return Err(TokenError::Expired);
         }
-        Ok(Verified { bearer: claims.sub, valid_until_ms: end_of(claims.exp) })
+        let issued_at_ms = claims.iat.saturating_mul(1000);
+        let bearer = Bearer { user_id: claims.sub, session_id, issued_at_ms };
+        Ok(Verified { bearer, valid_until_ms: end_of(claims.exp) })
     }
 }
 
@@ -246,10 +291,15 @@ mod tests {
 
     const NOW_MS: i64 = 1_700_000_000_500;
     const NOW_S: i64 = 1_700_000_000;
-    const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+    const LIFETIME_MS: i64 = 60 * 60 * 1000;
+    const SESSION: &str = "AAAAAAAAAAAAAAAAAAAAAA";
 
     fn secret() -> SigningSecret {
         SigningSecret::from_bytes(vec![7; 32]).unwrap()
+    }
+
+    fn session() -> SessionId {
+        SessionId::parse(SESSION).unwrap()
     }
 
     fn tokens() -> Tokens {
@@ -257,7 +307,8 @@ mod tests {
     }
 
     fn claims() -> Value {
-        json!({ "iss": "onehop", "sub": "u1", "iat": NOW_S, "exp": NOW_S + 60 })
+        let exp = NOW_S + 60;
+        json!({ "iss": "onehop", "aud": "onehop", "sub": "u1", "sid": SESSION, "iat": NOW_S, "exp": exp })
     }
 
     fn changed(change: impl FnOnce(&mut Value)) -> Value {
@@ -272,7 +323,7 @@ mod tests {
     }
 
     fn verify(token: &str, now_ms: i64) -> Result<String, TokenError> {
-        tokens().verify(token, now_ms).map(|verified| verified.bearer)
+        tokens().verify(token, now_ms).map(|verified| verified.bearer.user_id)
     }
 
     fn judged(claims: &Value) -> Result<String, TokenError> {
@@ -281,24 +332,24 @@ mod tests {
 
     #[test]
     fn a_token_names_its_user_until_it_expires() {
-        let token = tokens().issue("u1", NOW_MS).unwrap();
+        let token = tokens().issue("u1", session(), NOW_MS).unwrap();
         assert_eq!(verify(token.as_str(), NOW_MS).as_deref(), Ok("u1"));
-        assert_eq!(verify(token.as_str(), NOW_MS + DAY_MS).as_deref(), Ok("u1"));
-        let expired = verify(token.as_str(), NOW_MS + DAY_MS + CLOCK_LEEWAY_MS);
+        assert_eq!(verify(token.as_str(), NOW_MS + LIFETIME_MS).as_deref(), Ok("u1"));
+        let expired = verify(token.as_str(), NOW_MS + LIFETIME_MS + CLOCK_LEEWAY_MS);
         assert_eq!(expired, Err(TokenError::Expired));
     }
 
     #[test]
     fn the_life_of_a_token_is_that_of_the_configuration() {
         let tokens = Tokens::new(&secret(), Duration::from_secs(1));
-        let token = tokens.issue("u1", NOW_MS).unwrap();
+        let token = tokens.issue("u1", session(), NOW_MS).unwrap();
         let expired = tokens.verify(token.as_str(), NOW_MS + 1000 + CLOCK_LEEWAY_MS);
         assert_eq!(expired, Err(TokenError::Expired));
     }
 
     #[test]
     fn a_token_says_when_it_will_be_refused() {
-        let token = tokens().issue("u1", NOW_MS).unwrap();
+        let token = tokens().issue("u1", session(), NOW_MS).unwrap();
         let end_ms = tokens().verify(token.as_str(), NOW_MS).unwrap().valid_until_ms;
         assert!(verify(token.as_str(), end_ms - 1).is_ok());
         assert_eq!(verify(token.as_str(), end_ms), Err(TokenError::Expired));
@@ -306,9 +357,9 @@ mod tests {
 
     #[test]
     fn a_token_from_a_clock_slightly_ahead_is_accepted_and_one_from_the_future_is_not() {
-        let ahead = tokens().issue("u1", NOW_MS + CLOCK_LEEWAY_MS).unwrap();
+        let ahead = tokens().issue("u1", session(), NOW_MS + CLOCK_LEEWAY_MS).unwrap();
         assert!(verify(ahead.as_str(), NOW_MS).is_ok());
-        let future = tokens().issue("u1", NOW_MS + CLOCK_LEEWAY_MS + 1000).unwrap();
+        let future = tokens().issue("u1", session(), NOW_MS + CLOCK_LEEWAY_MS + 1000).unwrap();
         assert_eq!(verify(future.as_str(), NOW_MS), Err(TokenError::Invalid));
     }
 
@@ -324,12 +375,23 @@ mod tests {
     }
 
     #[test]
+    fn environments_with_one_secret_refuse_each_others_tokens() {
+        let staging = tokens().for_audience(Audience::named("staging"));
+        let token = staging.issue("u1", session(), NOW_MS).unwrap();
+        assert_eq!(verify(token.as_str(), NOW_MS), Err(TokenError::Invalid));
+        assert!(staging.verify(token.as_str(), NOW_MS).is_ok());
+        assert_eq!(judged(&changed(|claims| claims["aud"] = json!(["onehop"]))), Err(TokenError::Invalid));
+    }
+
+    #[test]
     fn a_missing_claim_is_refused() {
-        for claim in ["iss", "sub", "iat", "exp"] {
+        for claim in ["iss", "aud", "sub", "sid", "iat", "exp"] {
             let without = changed(|claims| _ = claims.as_object_mut().unwrap().remove(claim));
             assert_eq!(judged(&without), Err(TokenError::Invalid), "{claim}");
         }
-        assert_eq!(judged(&changed(|claims| claims["sub"] = json!(""))), Err(TokenError::Invalid));
+        for claim in ["sub", "sid"] {
+            assert_eq!(judged(&changed(|claims| claims[claim] = json!(""))), Err(TokenError::Invalid));
+        }
     }
 
     #[test]
@@ -345,7 +407,8 @@ mod tests {
     #[test]
     fn another_secret_is_refused() {
         let other = SigningSecret::from_bytes(vec![8; 32]).unwrap();
-        let token = Tokens::new(&other, ACCESS_TOKEN_LIFETIME_DEFAULT).issue("u1", NOW_MS).unwrap();
+        let token =
+            Tokens::new(&other, ACCESS_TOKEN_LIFETIME_DEFAULT).issue("u1", session(), NOW_MS).unwrap();
         assert_eq!(verify(token.as_str(), NOW_MS), Err(TokenError::Invalid));
     }
 
@@ -358,7 +421,7 @@ mod tests {
             let header = Header { kid: kid.map(str::to_owned), ..Header::new(ALGORITHM) };
             let key = EncodingKey::from_secret(secret.as_bytes());
             let token = jsonwebtoken::encode(&header, &claims(), &key).unwrap();
-            tokens.verify(&token, NOW_MS).map(|verified| verified.bearer)
+            tokens.verify(&token, NOW_MS).map(|verified| verified.bearer.user_id)
         };
         let [id_of_first, id_of_second] = [first.id(), second.id()];
         for (kid, secret) in [(None, &first), (None, &second), (Some(id_of_second.as_str()), &second)] {
@@ -367,7 +430,7 @@ mod tests {
         for kid in [id_of_first.as_str(), "another", "", "../../etc/passwd"] {
             assert_eq!(judged(Some(kid), &second), Err(TokenError::Invalid), "{kid}");
         }
-        let issued = tokens.issue("u1", NOW_MS).unwrap();
+        let issued = tokens.issue("u1", session(), NOW_MS).unwrap();
         assert_eq!(jsonwebtoken::decode_header(issued.as_str()).unwrap().kid, Some(id_of_first.to_string()));
     }
 
@@ -405,7 +468,7 @@ mod tests {
 
     #[test]
     fn a_changed_token_is_refused() {
-        let token = tokens().issue("u1", NOW_MS).unwrap().into_string();
+        let token = tokens().issue("u1", session(), NOW_MS).unwrap().into_string();
         let parts: Vec<&str> = token.split('.').collect();
         let other = URL_SAFE_NO_PAD.encode(changed(|claims| claims["sub"] = json!("u2")).to_string());
         for forged in [format!("{}.{other}.{}", parts[0], parts[2]), format!("{token}.x"), String::new()] {
@@ -415,7 +478,7 @@ mod tests {
 
     #[test]
     fn neither_a_token_nor_the_secret_is_shown() {
-        assert_eq!(format!("{:?}", tokens().issue("u1", NOW_MS).unwrap()), "AccessToken(..)");
-        assert_eq!(format!("{:?}", tokens()), "Tokens { lifetime: 86400s, .. }");
+        assert_eq!(format!("{:?}", tokens().issue("u1", session(), NOW_MS).unwrap()), "AccessToken(..)");
+        assert_eq!(format!("{:?}", tokens()), "Tokens { lifetime: 3600s, .. }");
     }
 }

@@ -9,7 +9,7 @@ pub const USERS: ContainerName = ContainerName("users");
 pub const POSTS: ContainerName = ContainerName("posts");
 /// Short copies of the most recent posts, all in one logical partition.
 pub const FEED: ContainerName = ContainerName("feed");
-/// Reservations of usernames, subjects of OpenID Connect providers, and outcomes of idempotent commands.
+/// Reservations of usernames, subjects of OpenID Connect providers, sessions, and outcomes of idempotent commands.
 pub const ACCOUNTS: ContainerName = ContainerName("accounts");
 
 /// How many posts the feed container keeps.

@@ -17,6 +17,7 @@ pub mod types {
     pub const ACCOUNT: &str = "account";
     pub const SUBJECT: &str = "subject";
     pub const OUTCOME: &str = "outcome";
+    pub const SESSIONS: &str = "sessions";
     /// Stands in `users` where a sign-up was given up, so that its user is never created.
     pub const ABANDONED: &str = "abandoned";
 }
@@ -27,6 +28,11 @@ pub const TOMBSTONE_TTL_S: u32 = 30 * 24 * 60 * 60;
 pub const OUTCOME_TTL_S: u32 = 24 * 60 * 60;
 /// How long the user id of an abandoned sign-up stays blocked, in seconds: far longer than a command can run.
 pub const ABANDONED_TTL_S: u32 = 24 * 60 * 60;
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
+fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
 fn is_false(value: &bool) -> bool {
@@ -178,6 +184,9 @@ pub struct AccountItem {
     /// A PHC string; `None` for those who cannot sign in with a password.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password_hash: Option<String>,
+    /// Grows with each change of the password: of two copies of the hash the one with the higher version is right.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub password_version: u64,
     /// A hash of the idempotency key of the sign-up that made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key_hash: Option<String>,
@@ -202,6 +211,30 @@ pub struct SubjectItem {
     #[serde(rename = "type")]
     pub item_type: String,
     pub user_id: UserId,
+}
+
+/// The sessions of a user, in `accounts` under the user's id with a prefix.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionsItem {
+    pub id: String,
+    #[serde(rename = "type")]
+    pub item_type: String,
+    pub user_id: UserId,
+    /// The environment that they are good in.
+    pub audience: String,
+    /// The oldest first.
+    pub sessions: Vec<SessionEntry>,
+    pub ttl: u32,
+}
+
+/// One session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionEntry {
+    /// A hash of the refresh token's secret.
+    pub id: String,
+    pub expires_at_ms: i64,
 }
 
 /// What a command with an idempotency key is about to create, in `accounts` under a hash of user, command and key.

@@ -8,6 +8,7 @@ pub mod live;
 pub mod plain_text;
 pub mod projections;
 pub mod reads;
+pub mod sessions;
 pub mod summary;
 pub mod verify;
 pub mod write_limits;

@@ -1,8 +1,8 @@
 //! `onehop serve`: the API, the playground and the web page, with the change feed processor beside them.
 
 use std::convert::Infallible;
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
@@ -11,6 +11,7 @@ use super::Exit;
 use super::demo_users::refuse_demo_accounts;
 use super::progress::perform_on;
 use super::work::{DEMO_PASSWORD, serve_control};
+use crate::accounts::audience::Audience;
 use crate::accounts::oidc::{HttpDocuments, OidcVerifier};
 use crate::accounts::rotation::Rotation;
 use crate::accounts::secret_file::SecretFile;
@@ -95,7 +96,7 @@ impl Serve {
             self.seed_demo(&app).await?;
         }
 
-        let (tokens, file) = self.tokens(&app, given_secrets).await?;
+        let (tokens, file) = self.tokens(&app, &choice, given_secrets).await?;
         if let Some(file) = file {
             let (rotation, stop) = (Rotation::new(file, tokens.clone()), app.tasks.soft_stop());
             app.tasks.spawn("token secrets", async move {
@@ -174,6 +175,7 @@ impl Serve {
             playground: self.exposure.playground(),
             metrics: self.exposure.metrics(),
             operations: self.exposure.operations(),
+            sessions: self.accounts.sessions(),
         })
     }
 
@@ -182,6 +184,7 @@ impl Serve {
     async fn tokens(
         &self,
         app: &App,
+        choice: &StoreChoice,
         given: Option<GivenSecrets>,
     ) -> anyhow::Result<(Tokens, Option<SecretFile>)> {
         let GivenSecrets { secrets, file } = match (given, app.data_directory()) {
@@ -194,8 +197,24 @@ impl Serve {
             }
             (None, None) => anyhow::bail!("there is no secret for access tokens: --token-secret-file"),
         };
-        let lifetime = Duration::from_secs(u64::from(self.accounts.token_hours) * 3600);
-        Ok((Tokens::new(&secrets, lifetime), file))
+        let audience = self.audience(app, choice).await?;
+        Ok((Tokens::new(&secrets, self.accounts.token_lifetime()).for_audience(audience), file))
+    }
+
+    /// The environment that access tokens and sessions are for.
+    async fn audience(&self, app: &App, choice: &StoreChoice) -> anyhow::Result<Audience> {
+        if let Some(audience) = self.accounts.audience()? {
+            return Ok(audience);
+        }
+        match (choice, app.data_directory().map(Path::to_owned)) {
+            (StoreChoice::Cosmos(choice), _) => {
+                Ok(Audience::of_database(&choice.account.endpoint, &choice.account.database))
+            }
+            (StoreChoice::Embedded(_), Some(directory)) => {
+                Ok(tokio::task::spawn_blocking(move || Audience::of_directory(&directory)).await??)
+            }
+            (StoreChoice::Embedded(_), None) => anyhow::bail!("there is no data directory"),
+        }
     }
 
     fn provider(&self) -> anyhow::Result<Option<Arc<OidcVerifier>>> {

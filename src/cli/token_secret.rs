@@ -12,7 +12,7 @@ use crate::accounts::secret_file::SecretFile;
 use crate::config::{Environment, TOKEN_SECRET_VARIABLE};
 
 /// The first secret signs, all verify. After a rotation wait until the last token of the old secret has expired
-/// (--token-hours), and drop it.
+/// (--token-minutes), and drop it.
 #[derive(Debug, Args)]
 pub struct TokenSecret {
     #[command(subcommand)]

@@ -99,6 +99,7 @@ impl Seeder {
                 item_type: types::ACCOUNT.to_owned(),
                 user_id,
                 password_hash: has_password.then(|| self.demo_password_hash.clone()),
+                password_version: 0,
                 idempotency_key_hash: None,
             };
             if !self.reserve(&account, &ledger).await? {

@@ -1,13 +1,16 @@
 //! How people sign in.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 
 use super::SettingError;
 use super::environment::Environment;
+use crate::accounts::audience::Audience;
 use crate::accounts::secret::Secrets;
 use crate::accounts::secret_file::{SecretFault, SecretFile, without_line_break};
+use crate::blog::sessions::SessionSettings;
 
 /// The environment variable that holds the secret that signs access tokens.
 pub const TOKEN_SECRET_VARIABLE: &str = "ONEHOP_TOKEN_SECRET";
@@ -15,15 +18,41 @@ pub const TOKEN_SECRET_VARIABLE: &str = "ONEHOP_TOKEN_SECRET";
 /// Settings of access tokens.
 #[derive(Debug, Clone, Args)]
 pub struct AccountSettings {
-    /// Hours for which an access token is valid
+    /// Minutes for which an access token is valid; then its session has to renew it
     #[arg(
         long,
-        value_name = "HOURS",
-        env = "ONEHOP_TOKEN_HOURS",
-        default_value_t = 24,
-        value_parser = clap::value_parser!(u32).range(1..=8760)
+        value_name = "MINUTES",
+        env = "ONEHOP_TOKEN_MINUTES",
+        default_value_t = 60,
+        value_parser = clap::value_parser!(u32).range(1..=1440)
     )]
-    pub token_hours: u32,
+    pub token_minutes: u32,
+
+    /// Days for which a session lasts; then its user has to sign in again
+    #[arg(
+        long,
+        value_name = "DAYS",
+        env = "ONEHOP_SESSION_DAYS",
+        default_value_t = 30,
+        value_parser = clap::value_parser!(u32).range(1..=365)
+    )]
+    pub session_days: u32,
+
+    /// Seconds for which a process answers from memory whether a session exists: for so long other processes may still
+    /// accept the access tokens of a session that has ended
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        env = "ONEHOP_SESSION_CHECK_SECONDS",
+        default_value_t = 10,
+        value_parser = clap::value_parser!(u32).range(0..=300)
+    )]
+    pub session_check_seconds: u32,
+
+    /// Audience (`aud`) of access tokens: environments with different ones refuse each other's tokens [default: one for
+    /// each data directory, and for each database of an account]
+    #[arg(long, value_name = "NAME", env = "ONEHOP_TOKEN_AUDIENCE")]
+    pub token_audience: Option<String>,
 
     /// File with the secret that signs access tokens; or the secret itself in the environment variable
     /// ONEHOP_TOKEN_SECRET. Without either, the data directory keeps one
@@ -48,6 +77,33 @@ pub struct GivenSecrets {
 }
 
 impl AccountSettings {
+    /// How long an access token is valid.
+    #[must_use]
+    pub fn token_lifetime(&self) -> Duration {
+        Duration::from_secs(u64::from(self.token_minutes) * 60)
+    }
+
+    /// How sessions live.
+    #[must_use]
+    pub fn sessions(&self) -> SessionSettings {
+        SessionSettings {
+            lifetime: Duration::from_secs(u64::from(self.session_days) * 24 * 60 * 60),
+            check_interval: Duration::from_secs(u64::from(self.session_check_seconds)),
+            ..SessionSettings::default()
+        }
+    }
+
+    /// The audience of access tokens, if one was given.
+    ///
+    /// # Errors
+    /// An empty name.
+    pub fn audience(&self) -> Result<Option<Audience>, SettingError> {
+        match self.token_audience.as_deref().map(str::trim) {
+            Some("") => Err(SettingError::new("--token-audience must not be empty")),
+            name => Ok(name.map(Audience::named)),
+        }
+    }
+
     /// The secrets that were given, if any were. A line break at the end is not part of them, so that a file and a variable
     /// with the same text are the same.
     ///

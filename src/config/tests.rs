@@ -190,8 +190,9 @@ fn a_token_secret_is_the_same_by_file_and_by_environment() {
         let lifetime = crate::accounts::token::ACCESS_TOKEN_LIFETIME_DEFAULT;
         crate::accounts::token::Tokens::new(&given.secrets, lifetime)
     };
-    let issued = token(read).issue("u1", 1_800_000_000_000).unwrap();
-    assert_eq!(token(given).verify(issued.as_str(), 1_800_000_000_000).unwrap().bearer, "u1");
+    let session = crate::accounts::session::SessionId::parse("AAAAAAAAAAAAAAAAAAAAAA").unwrap();
+    let issued = token(read).issue("u1", session, 1_800_000_000_000).unwrap();
+    assert_eq!(token(given).verify(issued.as_str(), 1_800_000_000_000).unwrap().bearer.user_id, "u1");
     let both = by_file.token_secrets(&variable).unwrap_err().to_string();
     assert!(both.contains("--token-secret-file") && both.contains(TOKEN_SECRET_VARIABLE), "{both}");
 }

@@ -23,9 +23,11 @@ use super::charged::Charged;
 use super::complexity::Complexity;
 use super::errors::{self, Code};
 use super::scope::{RequestScope, Services};
+use super::session::CurrentSession;
 use super::validation::Validator;
 use super::{BlogSchema, SchemaOptions, live_schema, schema, subscription, validated_schema};
-use crate::accounts::{AuthenticationError, Authenticator, ExternalIdentity, Identity, Verified};
+use crate::accounts::session::SessionId;
+use crate::accounts::{AuthenticationError, Authenticator, Bearer, ExternalIdentity, Identity, Verified};
 use crate::blog::commands::{CommandError, ExternalSubject};
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::ids::UserId;
@@ -35,7 +37,8 @@ use crate::http::document_limits::LEVELS_MAX;
 use crate::http::etag::ReadTrace;
 use crate::http::graphql_request::POSITION;
 use crate::http::graphql_service::{
-    Account, Caller, Free, GraphqlService, InvalidPosition, Reach, RequestRejection, SpentBefore, Waited,
+    Account, Caller, CallerSession, Free, GraphqlService, InvalidPosition, Reach, RequestRejection,
+    SpentBefore, Waited,
 };
 use crate::http::limit_exceeded::LimitExceeded;
 use crate::http::response_budget::ResponseBudget;
@@ -96,6 +99,11 @@ impl Executor {
     /// Executes a request of a known viewer, whose document is within the limits; `None` is an anonymous one.
     pub async fn execute_as(&self, request: Request, viewer: Option<UserId>) -> Response {
         self.execute_on(&Free, request, viewer).await
+    }
+
+    /// What the schema works with.
+    pub(super) fn services(&self) -> &Services {
+        &self.services
     }
 
     async fn execute_on(&self, account: &dyn Account, request: Request, viewer: Option<UserId>) -> Response {
@@ -169,13 +177,15 @@ impl Executor {
     }
 
     /// Who bears a token.
-    async fn viewer(&self, bearer: &str, ledger: &Ledger) -> Result<Verified<UserId>, RequestRejection> {
+    async fn viewer(&self, bearer: &str, ledger: &Ledger) -> Result<Verified<Viewer>, RequestRejection> {
         let now_ms = self.services.clock.now_ms();
         match self.authenticator.authenticate(bearer, now_ms).await {
             Ok(Verified { bearer, valid_until_ms }) => {
                 let bearer = match bearer {
-                    Identity::Local(id) => user_id(&id).ok_or(RequestRejection::InvalidToken)?,
-                    Identity::External(identity) => self.external_viewer(identity, ledger).await?,
+                    Identity::Local(bearer) => self.local_viewer(bearer).await?,
+                    Identity::External(identity) => {
+                        Viewer { user: self.external_viewer(identity, ledger).await?, session: None }
+                    }
                 };
                 Ok(Verified { bearer, valid_until_ms })
             }
@@ -186,6 +196,20 @@ impl Executor {
                 warn!(error = ?fault, "a token could not be verified");
                 let delay_ms = u64::try_from(fault.retry_after_ms()).unwrap_or(0);
                 Err(RequestRejection::Unavailable { retry_after: Some(Duration::from_millis(delay_ms)) })
+            }
+        }
+    }
+
+    /// The user of an access token whose session exists.
+    async fn local_viewer(&self, bearer: Bearer) -> Result<Viewer, RequestRejection> {
+        let Bearer { user_id: id, session_id, issued_at_ms } = bearer;
+        let user = user_id(&id).ok_or(RequestRejection::InvalidToken)?;
+        match self.services.sessions.exists(user, session_id, issued_at_ms).await {
+            Ok(true) => Ok(Viewer { user, session: Some((session_id, issued_at_ms)) }),
+            Ok(false) => Err(RequestRejection::InvalidToken),
+            Err(fault) => {
+                warn!(kind = ?fault.kind, %fault, "the session of a token could not be checked");
+                Err(RequestRejection::Unavailable { retry_after: fault.retry_after })
             }
         }
     }
@@ -239,18 +263,36 @@ impl GraphqlService for Executor {
     }
 
     async fn authenticate(&self, bearer: &str, ledger: &Ledger) -> Result<Caller, RequestRejection> {
-        let Verified { bearer: user, valid_until_ms } = self.viewer(bearer, ledger).await?;
+        let Verified { bearer, valid_until_ms } = self.viewer(bearer, ledger).await?;
+        let session =
+            bearer.session.map(|(id, issued_at_ms)| CallerSession { id: id.to_string(), issued_at_ms });
         let valid_for_ms = valid_until_ms.saturating_sub(self.services.clock.now_ms());
         let valid_for = Duration::from_millis(u64::try_from(valid_for_ms).unwrap_or(0));
-        Ok(Caller { id: user.to_string(), valid_for })
+        Ok(Caller { id: bearer.user.to_string(), valid_for, session })
+    }
+
+    async fn session_ended(&self, caller: &Caller) {
+        match session_of(caller) {
+            Some((user, session, issued_at_ms)) => {
+                self.services.sessions.ended(user, session, issued_at_ms).await;
+            }
+            None => std::future::pending().await,
+        }
     }
 
     async fn execute_for(
         &self,
-        request: Request,
+        mut request: Request,
         caller: Option<&Caller>,
         account: &dyn Account,
     ) -> Response {
+        if let Some((user, session, issued_at_ms)) = caller.and_then(session_of) {
+            if matches!(self.services.sessions.exists(user, session, issued_at_ms).await, Ok(false)) {
+                let message = "The session has ended: sign in again.";
+                return Response::from_errors(vec![errors::document_error(Code::Unauthenticated, message)]);
+            }
+            request.data.insert(CurrentSession(session));
+        }
         self.execute_on(account, request, caller.and_then(|caller| user_id(&caller.id))).await
     }
 
@@ -288,6 +330,20 @@ impl std::fmt::Debug for Executor {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Executor").finish_non_exhaustive()
     }
+}
+
+/// Who sends a request, and the session of the access token with the time when it was issued (Unix ms); a token of another provider
+/// has none.
+#[derive(Debug, Clone, Copy)]
+struct Viewer {
+    user: UserId,
+    session: Option<(SessionId, i64)>,
+}
+
+/// The session of a caller.
+fn session_of(caller: &Caller) -> Option<(UserId, SessionId, i64)> {
+    let session = caller.session.as_ref()?;
+    Some((user_id(&caller.id)?, SessionId::parse(&session.id)?, session.issued_at_ms))
 }
 
 /// What travels with a request, if it does.

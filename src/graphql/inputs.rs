@@ -22,6 +22,22 @@ pub struct SignInInput {
     pub password: String,
 }
 
+/// Which session is renewed.
+#[derive(InputObject)]
+pub struct RenewSessionInput {
+    /// What signing in gave.
+    pub refresh_token: String,
+}
+
+/// The passwords of the signed-in user.
+#[derive(InputObject)]
+pub struct ChangePasswordInput {
+    /// The password until now.
+    pub current_password: String,
+    /// 10 to 200 characters.
+    pub new_password: String,
+}
+
 /// How the signed-in user changes.
 #[derive(InputObject)]
 pub struct UpdateUserInput {

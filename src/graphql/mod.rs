@@ -28,6 +28,7 @@ mod projections;
 mod query;
 mod recency;
 mod scope;
+mod session;
 mod subscribe;
 mod subscription;
 mod subscription_root;

@@ -11,22 +11,25 @@ use super::comment::Comment;
 use super::errors;
 use super::ids::GlobalId;
 use super::inputs::{
-    CreateCommentInput, CreatePostInput, CreateUserInput, DeleteCommentInput, DeletePostInput, LikePostInput,
-    SignInInput, UnlikePostInput, UpdatePostInput, UpdateUserInput,
+    ChangePasswordInput, CreateCommentInput, CreatePostInput, CreateUserInput, DeleteCommentInput,
+    DeletePostInput, LikePostInput, RenewSessionInput, SignInInput, UnlikePostInput, UpdatePostInput,
+    UpdateUserInput,
 };
 use super::like::Like;
 use super::payloads::{
-    CreateCommentPayload, CreatePostPayload, CreateUserPayload, DeleteCommentPayload, DeletePostPayload,
-    LikePostPayload, SignInPayload, UnlikePostPayload, UpdatePostPayload, UpdateUserPayload,
+    ChangePasswordPayload, CreateCommentPayload, CreatePostPayload, CreateUserPayload, DeleteCommentPayload,
+    DeletePostPayload, LikePostPayload, RenewSessionPayload, SignInPayload, SignOutPayload,
+    UnlikePostPayload, UpdatePostPayload, UpdateUserPayload,
 };
 use super::post::Post;
 use super::scope::{self, RequestScope, Services};
+use super::session::{self, Credentials, credentials};
 use super::user::User;
 use crate::accounts::Username;
 use crate::accounts::attempts::{Attempt, Attempted};
 use crate::accounts::networks::AttemptOrigin;
 use crate::blog::commands::{
-    CommandError, CommentCreated, CommentDeleted, CreateComment, CreatePost, CreateUser, DeleteComment,
+    ChangePassword, CommandError, CommentCreated, CommentDeleted, CreateComment, CreatePost, CreateUser, DeleteComment,
     DeletePost, InvalidField, LikePost, PostLiked, SignIn, UnlikePost, UpdatePost, UpdateUser,
 };
 use crate::blog::ids::{CommentId, PostId, UserId};
@@ -34,7 +37,6 @@ use crate::blog::items::{PostItem, UserItem};
 use crate::blog::reads::DataModel;
 use crate::blog::write_limits::WriteKind;
 use crate::http::client_address::Network;
-use crate::store::{Fault, FaultKind};
 
 /// What is read beneath a payload is read as in this model.
 const MODEL: DataModel = DataModel::V3;
@@ -58,8 +60,10 @@ impl Mutation {
         let command = CreateUser { username, password, idempotency_key, caller };
         let created = scope.services().commands.create_user(command, scope.ledger()).await;
         let user = done(scope, unless_failed(scope, attempt, created))?;
-        let access_token = issue_token(scope, user.id)?;
-        Ok(One(CreateUserPayload { user: One(user_of(user)), access_token }))
+        let session = scope.services().sessions.start(user.id, scope.ledger()).await;
+        let session = session.map_err(|fault| scope.fault(&fault))?;
+        let Credentials { access_token, refresh_token } = credentials(ctx, user.id, &session)?;
+        Ok(One(CreateUserPayload { user: One(user_of(user)), access_token, refresh_token }))
     }
 
     /// Signs in with a username and a password. A wrong one is `INVALID_CREDENTIALS`.
@@ -72,10 +76,49 @@ impl Mutation {
         let SignInInput { username, password } = input;
         let attempt = attempt(ctx, Attempted::SignIn, &username)?;
         let command = SignIn { username, password, caller: attempt.hashing_caller() };
-        let signed_in = scope.services().commands.sign_in(command, scope.ledger()).await;
-        let user = done(scope, unless_failed(scope, attempt, signed_in))?;
-        let access_token = issue_token(scope, user.id)?;
-        Ok(One(SignInPayload { user: One(user_of(user)), access_token }))
+        let Services { commands, sessions, .. } = scope.services();
+        let signed_in = commands.start_session(command, sessions, scope.ledger()).await;
+        let (user, session) = done(scope, unless_failed(scope, attempt, signed_in))?;
+        let Credentials { access_token, refresh_token } = credentials(ctx, user.id, &session)?;
+        Ok(One(SignInPayload { user: One(user_of(user)), access_token, refresh_token }))
+    }
+
+    /// Renews the access token of a session.
+    async fn renew_session(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Which session.")] input: RenewSessionInput,
+    ) -> Result<One<RenewSessionPayload>> {
+        let (user, access_token) = session::renew(scope::of(ctx), &input.refresh_token).await?;
+        Ok(One(RenewSessionPayload { user: One(User::new(user, MODEL)), access_token }))
+    }
+
+    /// Signs out: ends the session of the access token that the request bears.
+    async fn sign_out(&self, ctx: &Context<'_>) -> Result<One<SignOutPayload>> {
+        let user = session::end_current(ctx).await?;
+        Ok(One(SignOutPayload { user_id: GlobalId::User(user).encode().into() }))
+    }
+
+    /// Changes the password of the signed-in user, ends all sessions of theirs, and starts another one.
+    async fn change_password(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Both passwords.")] input: ChangePasswordInput,
+    ) -> Result<One<ChangePasswordPayload>> {
+        let scope = scope::of(ctx);
+        let user_id = scope.signed_in()?;
+        let user = scope.reads(MODEL).user(user_id, scope.session()).await;
+        let user = user.map_err(|fault| scope.fault(&fault))?;
+        let username = user.map(|user| user.username).unwrap_or_default();
+        let attempt = attempt(ctx, Attempted::SignIn, &username)?;
+        let ChangePasswordInput { current_password, new_password } = input;
+        let caller = attempt.hashing_caller();
+        let command = ChangePassword { user_id, current_password, new_password, caller };
+        let Services { commands, sessions, .. } = scope.services();
+        let changed = commands.change_password(command, sessions, scope.ledger()).await;
+        let (user, session) = done(scope, unless_failed(scope, attempt, changed))?;
+        let Credentials { access_token, refresh_token } = credentials(ctx, user.id, &session)?;
+        Ok(One(ChangePasswordPayload { user: One(user_of(user)), access_token, refresh_token }))
     }
 
     /// C1: renames the signed-in user. Posts, comments, likes and copies follow by the change feed.
@@ -271,14 +314,6 @@ fn done<T>(scope: &RequestScope, outcome: Result<T, CommandError>) -> Result<T> 
         CommandError::Rejected(refusal) => errors::refusal(&refusal),
         CommandError::Fault(fault) => scope.fault(&fault),
     })
-}
-
-fn issue_token(scope: &RequestScope, user: UserId) -> Result<String> {
-    let services = scope.services();
-    let token = services.tokens.issue(&user.to_string(), services.clock.now_ms()).map_err(|fault| {
-        scope.fault(&Fault::new(FaultKind::Internal, "no access token could be issued").with_source(fault))
-    })?;
-    Ok(token.into_string())
 }
 
 fn user_of(item: UserItem) -> User {

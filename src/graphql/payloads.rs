@@ -16,8 +16,11 @@ use super::user::User;
 pub struct CreateUserPayload {
     /// The new user.
     pub(super) user: One<User>,
-    /// To be sent as `Authorization: Bearer`.
+    /// To be sent as `Authorization: Bearer`. It expires within the hour, unless the server is set otherwise.
     pub(super) access_token: String,
+    /// Renews the access token until the session ends, by `renewSession`. To be kept secret. Null where the session cookie holds
+    /// it.
+    pub(super) refresh_token: Option<String>,
 }
 
 /// What signing in gave.
@@ -25,8 +28,39 @@ pub struct CreateUserPayload {
 pub struct SignInPayload {
     /// The user who signed in.
     pub(super) user: One<User>,
+    /// To be sent as `Authorization: Bearer`. It expires within the hour, unless the server is set otherwise.
+    pub(super) access_token: String,
+    /// Renews the access token until the session ends, by `renewSession`. To be kept secret. Null where the session cookie holds
+    /// it.
+    pub(super) refresh_token: Option<String>,
+}
+
+/// What renewing a session gave.
+#[derive(SimpleObject)]
+pub struct RenewSessionPayload {
+    /// The user of the session.
+    pub(super) user: One<User>,
     /// To be sent as `Authorization: Bearer`.
     pub(super) access_token: String,
+}
+
+/// What signing out ended.
+#[derive(SimpleObject)]
+pub struct SignOutPayload {
+    /// The id of the user who signed out.
+    pub(super) user_id: ID,
+}
+
+/// What changing a password gave: a new session. All others have ended.
+#[derive(SimpleObject)]
+pub struct ChangePasswordPayload {
+    /// The user whose password it is.
+    pub(super) user: One<User>,
+    /// To be sent as `Authorization: Bearer`.
+    pub(super) access_token: String,
+    /// Renews the access token until the session ends, by `renewSession`. To be kept secret. Null where the session cookie holds
+    /// it.
+    pub(super) refresh_token: Option<String>,
 }
 
 /// What a rename changed.
@@ -108,6 +142,9 @@ macro_rules! payloads {
 payloads!(
     CreateUserPayload,
     SignInPayload,
+    RenewSessionPayload,
+    SignOutPayload,
+    ChangePasswordPayload,
     UpdateUserPayload,
     CreatePostPayload,
     UpdatePostPayload,

@@ -15,6 +15,7 @@ use crate::blog::commands::Commands;
 use crate::blog::ids::{IdSource, UserId};
 use crate::blog::live::Live;
 use crate::blog::reads::{DataModel, ReadModels, Reads, Session};
+use crate::blog::sessions::Sessions;
 use crate::blog::write_limits::UserWrites;
 use crate::http::response_budget::{ResponseBudget, ResponseRefused};
 use crate::store::{Clock, Fault, Ledger};
@@ -34,6 +35,8 @@ pub struct Services {
     pub writes: Arc<UserWrites>,
     /// Issues the tokens of those who sign in.
     pub tokens: Tokens,
+    /// Starts, checks and ends sessions.
+    pub sessions: Sessions,
     pub projections: Arc<dyn ProjectionStatuses>,
     pub partitions: Arc<dyn PartitionLoads>,
     pub recency: Arc<dyn Recency>,

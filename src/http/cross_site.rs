@@ -1,4 +1,5 @@
-//! Requests that a page of another site makes a browser send. There are no cookies, so such a request is nobody's; but
+//! CSRF protection: requests that a page of another site makes a browser send. The only cookie is that of the session endpoint, which
+//! takes requests of our own pages alone ([`is_same_origin`]); everywhere else there is none, so such a request is nobody's, but
 //! it runs from the inside of a network, at the price of whoever serves it. A request is taken when it holds what a
 //! page cannot send elsewhere without asking first, when the browser says that it comes from here, or when no browser
 //! sent it. What is asked first is answered by the CORS layer of the router.
@@ -56,6 +57,14 @@ fn is_from_here(headers: &HeaderMap) -> bool {
     let origin = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok()?.split_once("://"));
     let host = headers.get(HOST).and_then(|host| host.to_str().ok());
     origin.is_some_and(|(_, origin)| host.is_some_and(|host| origin.eq_ignore_ascii_case(host)))
+}
+
+/// Whether the browser says that a page of this server asks. Unlike above, nothing else is taken for it.
+pub(super) fn is_same_origin(headers: &HeaderMap) -> bool {
+    match headers.get(SEC_FETCH_SITE) {
+        Some(site) => site == "same-origin",
+        None => is_from_here(headers),
+    }
 }
 
 fn is_from_allowed(headers: &HeaderMap, allowed_origins: &[HeaderValue]) -> bool {

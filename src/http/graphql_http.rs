@@ -19,7 +19,7 @@ use axum::{
     },
 };
 
-use futures::stream::BoxStream;
+use futures::{FutureExt as _, future::BoxFuture, stream::BoxStream};
 
 use super::{
     admission::{Admission, AdmissionLimits},
@@ -42,6 +42,7 @@ use super::{
     persisted::{Found, PersistedDocuments, TrustError, TrustedDocuments},
     position_waits::{PositionLimits, PositionWaits, WaitDeadline},
     response_budget::{ResponseBudget, ResponseLimits, ResponseMemory},
+    session_cookie::SessionCookie,
     session_positions::SessionPositions,
     spent::Spent,
     variables::{InputTypes, SdlError},
@@ -230,11 +231,14 @@ impl GraphqlEndpoint {
         received: Received,
         bill: &Bill,
     ) -> Result<Sent<Result<ExecutedResponse, Refusal>>, Refusal> {
-        let Received { asked, is_read_only, bearer } = received;
+        let Received { asked, is_read_only, bearer, cookie } = received;
         let bearer = bearer.as_deref();
         match asked {
             Asked::One(request) => {
-                let checked = self.check_for_one_answer(*request, is_read_only)?;
+                let mut checked = self.check_for_one_answer(*request, is_read_only)?;
+                if let Some(cookie) = cookie {
+                    checked.request.data.insert(cookie);
+                }
                 Ok(Sent::One(checked.kind, self.execute(checked, bearer, bill).await))
             }
             Asked::Batch(requests) => self.answer_batch(requests, bearer, bill).await.map(Sent::Batch),
@@ -263,7 +267,8 @@ impl GraphqlEndpoint {
         }
         let asked = self.read(&head, body, is_read_only).await?.at_position_of(&head.headers)?;
         let bearer = bearer_token(&head.headers)?.map(str::to_owned);
-        Ok(Received { asked, is_read_only, bearer })
+        let cookie = SessionCookie::asked_for(&head.headers);
+        Ok(Received { asked, is_read_only, bearer, cookie })
     }
 
     async fn read(&self, head: &Parts, body: Body, is_read_only: bool) -> Result<Asked, Refusal> {
@@ -483,6 +488,12 @@ impl GraphqlEndpoint {
         Ok(Some(self.service.authenticate(bearer, &spent.ledger()).await?))
     }
 
+    /// Waits until the session of a caller has ended.
+    pub(super) fn session_ended(&self, caller: Arc<Caller>) -> BoxFuture<'static, ()> {
+        let service = Arc::clone(&self.service);
+        async move { service.session_ended(&caller).await }.boxed()
+    }
+
     /// Nulls what has failed in an execution.
     fn complete(&self, completion: &Completion, mut execution: Execution) -> Execution {
         let Completion { document, operation_name } = completion;
@@ -546,6 +557,8 @@ pub(super) struct Received {
     /// It came by GET.
     pub(super) is_read_only: bool,
     pub(super) bearer: Option<String>,
+    /// The session cookie that a page asks for.
+    pub(super) cookie: Option<SessionCookie>,
 }
 
 /// Charges a caller's quota for the size of a response when this is dropped, also of one that is given up.

@@ -89,6 +89,8 @@ pub enum Refusal {
     BatchOfStreams,
     #[error("A page of this origin may not open a WebSocket here.")]
     ForeignOrigin,
+    #[error("The session endpoint is for pages of this server: other clients use the mutation renewSession.")]
+    ForeignSession,
     /// The position that a request waits for.
     #[error("extensions.position {0}.")]
     Position(#[from] InvalidPosition),
@@ -209,7 +211,9 @@ impl Refusal {
             Self::MethodNotAllowed | Self::MutationOverGet => {
                 (Kind::Http(Status::METHOD_NOT_ALLOWED), "BAD_USER_INPUT")
             }
-            Self::Forged | Self::ForeignOrigin => (Kind::Http(Status::FORBIDDEN), "FORBIDDEN"),
+            Self::Forged | Self::ForeignOrigin | Self::ForeignSession => {
+                (Kind::Http(Status::FORBIDDEN), "FORBIDDEN")
+            }
             Self::BatchOfStreams | Self::Handshake(_) => (Kind::Http(Status::BAD_REQUEST), "BAD_USER_INPUT"),
             Self::WebSocketVersion => (Kind::Http(Status::UPGRADE_REQUIRED), "BAD_USER_INPUT"),
             Self::NetworkFull(_) => (Kind::Http(Status::TOO_MANY_REQUESTS), LimitExceeded::CODE),

@@ -48,6 +48,11 @@ pub trait GraphqlService: Send + Sync + 'static {
     /// forged is a rejection, never an anonymous caller.
     async fn authenticate(&self, bearer: &str, ledger: &Ledger) -> Result<Caller, RequestRejection>;
 
+    /// Waits until the session of a caller has ended, for a connection that outlives a request.
+    async fn session_ended(&self, _caller: &Caller) {
+        std::future::pending().await
+    }
+
     /// Executes a query or a mutation that is not too complex, for a caller whose account is open; `None` is an anonymous
     /// caller. The account is charged in the end. The request may carry [`SpentBefore`] and [`Waited`].
     async fn execute_for(&self, request: Request, caller: Option<&Caller>, account: &dyn Account)
@@ -166,6 +171,16 @@ pub struct Caller {
     pub id: String,
     /// How long the token is good from now on.
     pub valid_for: Duration,
+    /// The session of the token; `None` for a token of another provider.
+    pub session: Option<CallerSession>,
+}
+
+/// The session that an access token belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallerSession {
+    pub id: String,
+    /// When the token was issued (Unix ms).
+    pub issued_at_ms: i64,
 }
 
 /// Why a request was not executed at all.

@@ -41,6 +41,8 @@ pub mod response_budget;
 pub mod router;
 pub mod security_headers;
 pub mod server;
+pub mod session_cookie;
+pub mod session_endpoint;
 pub mod session_positions;
 mod spent;
 pub mod static_files;

@@ -213,6 +213,7 @@ pub(super) fn route_of(path: &str) -> &'static str {
         "/healthz" => "/healthz",
         "/readyz" => "/readyz",
         METRICS_ROUTE => METRICS_ROUTE,
+        "/session" => "/session",
         _ => "/*",
     }
 }

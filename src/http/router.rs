@@ -12,7 +12,7 @@ use axum::{
         header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, IF_NONE_MATCH, RETRY_AFTER},
     },
     middleware::{Next, from_fn},
-    routing::{any, get},
+    routing::{any, get, post},
 };
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
@@ -27,6 +27,8 @@ use super::{
     observer::{HttpObserver, METRICS_ROUTE, MetricsSource, Observation, metrics},
     pages::Pages,
     security_headers::SecurityHeaders,
+    session_cookie::SESSION_PATH,
+    session_endpoint::{SessionEndpoint, SessionService},
     surroundings::{ErrorIds, Surroundings, not_our_name},
 };
 use crate::lifecycle::Tasks;
@@ -49,6 +51,8 @@ const ALLOWED_HEADERS: [HeaderName; 8] = [
 /// What the router needs from the composition root.
 pub struct HttpParts {
     pub graphql: Arc<GraphqlEndpoint>,
+    /// Renews and ends the sessions of pages; `None` where there are none.
+    pub sessions: Option<Arc<dyn SessionService>>,
     pub live: LiveLimits,
     /// Where it is counted what stays open.
     pub live_load: Arc<LiveLoad>,
@@ -84,6 +88,7 @@ impl Default for Exposure {
 pub fn router(parts: HttpParts) -> Router {
     let HttpParts {
         graphql,
+        sessions,
         live,
         live_load,
         tasks,
@@ -98,6 +103,8 @@ pub fn router(parts: HttpParts) -> Router {
     let pages = Arc::new(pages);
     let live = Arc::new(LiveEndpoint::new(Arc::clone(&graphql), live, live_load, tasks));
     let reads = Arc::clone(&graphql);
+    let sessions =
+        sessions.map(|sessions| session_router(SessionEndpoint::new(sessions, Arc::clone(&graphql))));
     let graphql = any(move |request: Request| answer(Arc::clone(&graphql), Arc::clone(&live), request));
     let named = Router::new().route("/graphql", with_origins(graphql, allowed_origins)).fallback(
         move |request: Request| {
@@ -109,6 +116,7 @@ pub fn router(parts: HttpParts) -> Router {
         .route("/healthz", get(healthz))
         .route("/readyz", get(move || readyz(Arc::clone(&readiness))))
         .merge(metrics.map(metrics_router).unwrap_or_default())
+        .merge(sessions.unwrap_or_default())
         .merge(named);
     let surroundings = Surroundings {
         hosts,
@@ -117,6 +125,15 @@ pub fn router(parts: HttpParts) -> Router {
         observation: Observation(observer),
     };
     surroundings.around(routes)
+}
+
+/// `/session` alone. No other origin may read its answers, whatever origins may call the API.
+fn session_router(endpoint: SessionEndpoint) -> Router {
+    let endpoint = Arc::new(endpoint);
+    let other = Arc::clone(&endpoint);
+    let renew = post(move |request: Request| async move { endpoint.handle(request).await });
+    Router::new()
+        .route(SESSION_PATH, renew.delete(move |request: Request| async move { other.handle(request).await }))
 }
 
 /// `/metrics` beside the other routes.

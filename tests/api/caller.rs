@@ -141,7 +141,9 @@ impl Refused {
 /// A whole mutation, with all of its payload.
 pub fn mutation_of(mutation: &str, input: Value) -> (String, Value) {
     let payload = match mutation {
-        "createUser" | "signIn" => "user { id username } accessToken".to_owned(),
+        "createUser" | "signIn" | "changePassword" => {
+            "user { id username } accessToken refreshToken".to_owned()
+        }
         "updateUser" => "user { id username }".to_owned(),
         "createPost" | "updatePost" => format!("post {{ {POST} content }}"),
         "deletePost" => "deletedPostId".to_owned(),

@@ -61,5 +61,6 @@ mod sign_up;
 mod token_secret;
 mod tokens;
 mod traces;
+mod user_sessions;
 mod validation;
 mod write_limits;

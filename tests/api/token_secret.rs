@@ -129,7 +129,7 @@ async fn a_file_that_was_given_is_rotated_in_its_place() {
     assert!(is_good(&serving, &of_old).await);
     assert_ne!(kid(&token(&serving, "signIn").await), kid(&of_old));
     tokio::task::spawn_blocking(move || serving.stop()).await.unwrap();
-    assert!(!data.join("secrets").exists());
+    assert!(!data.join("secrets/access-token.key").exists());
 }
 
 #[tokio::test]

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use onehop::accounts::audience::Audience;
 use onehop::accounts::secret::SigningSecret;
+use onehop::accounts::session::SessionId;
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
 use serde_json::{Value, json};
 
@@ -51,13 +53,18 @@ async fn a_forged_token_is_refused() {
     });
     let other = SigningSecret::from_bytes(vec![7; 32]).unwrap();
     let other = Tokens::new(&other, ACCESS_TOKEN_LIFETIME_DEFAULT);
-    let of_another_secret = other.issue("0189c7f4-7a00-7000-8000-000000000000", START_MS).unwrap();
+    let session = SessionId::parse(claims["sid"].as_str().unwrap()).unwrap();
+    let user = claims["sub"].as_str().unwrap();
+    let of_another_secret = other.issue(user, session, START_MS).unwrap();
+    let staging = server.tokens.clone().for_audience(Audience::named("staging"));
+    let of_another_audience = staging.issue(user, session, START_MS).unwrap();
     for (what, token) in [
         ("other claims", format!("{}.{longer}.{}", parts[0], parts[2])),
         ("no algorithm", format!("{none}.")),
         ("no algorithm with a signature", format!("{none}.{}", parts[2])),
         ("another algorithm", format!("{rs256}.{}", parts[2])),
         ("another secret", of_another_secret.into_string()),
+        ("another audience", of_another_audience.into_string()),
         ("cut off", ada.token()[..ada.token().len() - 1].to_owned()),
         ("no token", "secret".to_owned()),
         ("too long", "e".repeat(20_000)),
@@ -79,13 +86,11 @@ async fn a_header_without_a_bearer_is_refused() {
 }
 
 #[tokio::test]
-async fn a_token_of_a_user_who_is_not_there_can_write_nothing() {
+async fn a_token_without_a_session_is_refused() {
     let server = Server::start().await;
-    let token = server.tokens.issue("0189c7f4-7a00-7000-8000-000000000000", START_MS).unwrap();
-    let nobody = server.bearing(token.as_str());
-    assert_eq!(nobody.data(VIEWER, json!({})).await["viewer"], Value::Null);
-    let input = json!({ "title": "t", "content": "c" });
-    assert_eq!(nobody.refused_mutation("createPost", input).await.code, "UNAUTHENTICATED");
+    let session = SessionId::parse("AAAAAAAAAAAAAAAAAAAAAA").unwrap();
+    let token = server.tokens.issue("0189c7f4-7a00-7000-8000-000000000000", session, START_MS).unwrap();
+    assert_refused(&server.bearing(token.as_str()).ask(VIEWER, json!({})).await, "no session");
 }
 
 #[tokio::test]

@@ -26,6 +26,7 @@ use onehop::blog::items::{AccountItem, CommentItem, LikeItem, PostItem, UserItem
 use onehop::blog::live::{Live, LiveParts, LiveSettings};
 use onehop::blog::projections;
 use onehop::blog::reads::ReadModels;
+use onehop::blog::sessions::{SessionSettings, Sessions};
 use onehop::blog::write_limits::{UserWrites, WriteLimits};
 use onehop::changefeed::{self, Processor, Settings, Written};
 use onehop::graphql::{
@@ -63,6 +64,7 @@ pub struct Blog {
     pub reads: ReadModels,
     pub executor: Executor,
     pub tokens: Tokens,
+    pub sessions: Sessions,
     _keeper: Keeper,
 }
 
@@ -82,6 +84,8 @@ pub async fn empty() -> Blog {
         tasks: Tasks::new(),
         settings: LiveSettings::default(),
     });
+    let sessions =
+        Sessions::new(port.clone(), clock.clone(), tokens.audience().clone(), SessionSettings::default());
     let services = Services {
         reads: reads.clone(),
         live,
@@ -97,6 +101,7 @@ pub async fn empty() -> Blog {
         attempts: Arc::new(Attempts::new(AttemptLimits::default())),
         writes: Arc::new(UserWrites::new(WriteLimits::NONE)),
         tokens: tokens.clone(),
+        sessions: sessions.clone(),
         projections: Arc::new(NoProjections),
         partitions: Arc::new(NoProjections),
         recency: Arc::new(NoProjections),
@@ -105,7 +110,7 @@ pub async fn empty() -> Blog {
     };
     let authenticator = Authenticator::new(tokens.clone(), None);
     let executor = Executor::new(services, authenticator, SchemaOptions::default()).expect("an executor");
-    Blog { store, clock, reads, executor, tokens, _keeper: keeper }
+    Blog { store, clock, reads, executor, tokens, sessions, _keeper: keeper }
 }
 
 /// A blog in which three users wrote three posts each, commented on every post and liked most.
@@ -134,6 +139,13 @@ pub fn post_id(number: u128) -> PostId {
 }
 
 impl Blog {
+    /// The access token of a new session of a user.
+    pub async fn token_of(&self, number: usize, issued_at_ms: i64) -> String {
+        let session = self.sessions.start(user_id(number), &Ledger::new()).await.expect("a session");
+        let token = self.tokens.issue(&user_id(number).to_string(), session.id, issued_at_ms);
+        token.expect("a token").into_string()
+    }
+
     /// Adds a user.
     pub async fn add_user(&self, number: usize) {
         let id = user_id(number);
@@ -155,6 +167,7 @@ impl Blog {
             item_type: types::ACCOUNT.to_owned(),
             user_id: id,
             password_hash: None,
+            password_version: 0,
             idempotency_key_hash: None,
         };
         self.put(ACCOUNTS, &PartitionKey::from(normalised.as_str()), &normalised, &account).await;

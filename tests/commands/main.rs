@@ -13,5 +13,6 @@ mod identities;
 mod names;
 mod refusals;
 mod repeats;
+mod sessions;
 mod slowness;
 mod writes;

@@ -216,6 +216,7 @@ async fn a_reservation_that_its_user_has_left_is_taken_over() {
         item_type: "account".to_owned(),
         user_id: ada.id,
         password_hash: None,
+        password_version: 0,
         idempotency_key_hash: None,
     };
     let create = WriteOp::Create(NewItem::encode("left", &left));

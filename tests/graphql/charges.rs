@@ -66,7 +66,7 @@ impl Account for Remembering {
 #[tokio::test]
 async fn an_account_is_opened_for_the_tokens_user_and_charged_what_the_response_says() {
     let blog = small().await;
-    let token = blog.tokens.issue(&user_id(0).to_string(), NOW_MS).unwrap();
+    let token = blog.token_of(0, NOW_MS).await;
     for bearer in [Some(token.as_str()), None] {
         let account = Remembering::default();
         let query = format!("{{ user(id: \"{}\") {{ posts {{ nodes {{ id }} }} }} }}", user_node(0));

@@ -4,7 +4,7 @@ use async_graphql::Request;
 use onehop::http::graphql_service::{Free, RequestRejection};
 use serde_json::json;
 
-use crate::blog::{NOW_MS, post_node, small, user_id, user_node};
+use crate::blog::{NOW_MS, post_node, small, user_node};
 use crate::{code_and_field, only_error};
 
 #[tokio::test]
@@ -96,13 +96,13 @@ async fn a_token_that_is_forged_or_expired_is_refused_and_never_anonymous() {
             crate::blog::execute(executor, Request::new("{ viewer { username } }"), Some(&token), &Free).await
         }
     };
-    let expired = blog.tokens.issue(&user_id(0).to_string(), NOW_MS - 10 * 86_400_000).unwrap();
-    for token in ["", "forged", expired.as_str()] {
+    let expired = blog.token_of(0, NOW_MS - 10 * 86_400_000).await;
+    for token in ["", "forged", &expired] {
         let refused = execute(token.to_owned()).await;
         assert_eq!(refused.unwrap_err(), RequestRejection::InvalidToken, "{token}");
     }
-    let good = blog.tokens.issue(&user_id(0).to_string(), NOW_MS).unwrap();
-    let response = execute(good.into_string()).await.unwrap();
+    let good = blog.token_of(0, NOW_MS).await;
+    let response = execute(good).await.unwrap();
     assert_eq!(response.data.into_json().unwrap(), json!({ "viewer": { "username": "Ada" } }));
     let anonymous =
         crate::blog::execute(&blog.executor, Request::new("{ viewer { id } }"), None, &Free).await.unwrap();

@@ -157,6 +157,7 @@ impl Toy {
 /// All routes over an endpoint.
 pub fn toy_router(graphql: GraphqlEndpoint, options: &Options, tasks: &Tasks) -> Router {
     router(HttpParts {
+        sessions: None,
         graphql: Arc::new(graphql),
         live: options.live,
         tasks: tasks.clone(),
@@ -242,7 +243,7 @@ impl GraphqlService for Service {
             bearer => {
                 let valid_for_ms = bearer.strip_prefix(BRIEF).map(|ms| ms.parse().unwrap());
                 let valid_for = valid_for_ms.map_or(LONG, Duration::from_millis);
-                Ok(Caller { id: bearer.to_owned(), valid_for })
+                Ok(Caller { id: bearer.to_owned(), valid_for, session: None })
             }
         }
     }

@@ -238,6 +238,7 @@ pub fn account(user_id: UserId, username: &str) -> AccountItem {
         item_type: types::ACCOUNT.to_owned(),
         user_id,
         password_hash: Some("a hash".to_owned()),
+        password_version: 0,
         idempotency_key_hash: None,
     }
 }

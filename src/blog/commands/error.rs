@@ -125,6 +125,10 @@ impl Refusal {
         Self::new(RefusalCode::Unauthenticated, None, message)
     }
 
+    pub(super) fn wrong_password() -> Self {
+        Self::new(RefusalCode::Forbidden, Some("currentPassword"), "currentPassword is wrong")
+    }
+
     pub(super) fn invalid_credentials(message: &str) -> Self {
         Self::new(RefusalCode::InvalidCredentials, None, message)
     }

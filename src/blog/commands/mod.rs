@@ -6,6 +6,7 @@
 //!
 //! All commands on one post go through [`post_queue`]; all claims of a username through [`names`].
 
+mod change_password;
 mod create_comment;
 mod create_post;
 mod create_user;
@@ -38,6 +39,7 @@ use crate::store::{Clock, Fault, Ledger, Store, format_timestamp};
 use super::containers::POSTS;
 use super::ids::{IdSource, PostId, UserId};
 
+pub use change_password::ChangePassword;
 pub use create_comment::{CommentCreated, CreateComment};
 pub use create_post::CreatePost;
 pub use create_user::CreateUser;

@@ -4,7 +4,8 @@
 use crate::accounts::hashing_queue::HashingCaller;
 use crate::accounts::password::Password;
 use crate::accounts::username::{NormalizedUsername, Username};
-use crate::blog::items::UserItem;
+use crate::blog::items::{AccountItem, UserItem};
+use crate::blog::sessions::{NewSession, Sessions};
 use crate::store::Ledger;
 
 use super::create_user::stored_hash;
@@ -25,6 +26,35 @@ impl Commands {
     /// # Errors
     /// `INVALID_CREDENTIALS`.
     pub async fn sign_in(&self, input: SignIn, ledger: &Ledger) -> Result<UserItem, CommandError> {
+        Ok(self.identify(input, ledger).await?.0)
+    }
+
+    /// The user with this name and password, and a new session.
+    ///
+    /// # Errors
+    /// `UNAUTHENTICATED`.
+    pub async fn start_session(
+        &self,
+        input: SignIn,
+        sessions: &Sessions,
+        ledger: &Ledger,
+    ) -> Result<(UserItem, NewSession), CommandError> {
+        let (user, compared) = self.identify(input, ledger).await?;
+        let session = sessions.start(user.id, ledger).await?;
+        // A changed password ends the sessions that were there, not those that come later.
+        let now = self.names.reservation(&compared.id, ledger).await?;
+        if now.is_none_or(|(now, _)| now.password_hash != compared.password_hash) {
+            sessions.end(user.id, session.id, ledger).await?;
+            return Err(refused().into());
+        }
+        Ok((user, session))
+    }
+
+    async fn identify(
+        &self,
+        input: SignIn,
+        ledger: &Ledger,
+    ) -> Result<(UserItem, AccountItem), CommandError> {
         let name = Username::parse(&input.username).ok().map(|name| name.normalized().clone());
         let account = match &name {
             Some(name) => self.names.reservation(name.as_str(), ledger).await?.map(|(account, _)| account),
@@ -36,7 +66,7 @@ impl Commands {
         match (name, account) {
             (Some(name), Some(account)) if accepted => {
                 match self.names.find(account.user_id, ledger).await? {
-                    Found::User(stored) if is_called(&stored.user, &name)? => Ok(stored.user),
+                    Found::User(stored) if is_called(&stored.user, &name)? => Ok((stored.user, account)),
                     _ => Err(refused().into()),
                 }
             }

@@ -14,6 +14,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderName, HeaderValue, Request, Response};
 use bytes::{BufMut, Bytes, BytesMut};
 use futures::StreamExt;
+use futures::future::BoxFuture;
 use futures::stream::{iter, unfold};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -48,6 +49,8 @@ struct Sending {
     member: Member,
     keep_alive: Interval,
     expires_at: Option<Instant>,
+    /// Ready when the session of the caller has ended.
+    ended: Option<BoxFuture<'static, ()>>,
     stop: CancellationToken,
     _connection: ConnectionPermit,
     _permit: SubscriptionPermit,
@@ -96,7 +99,7 @@ impl LiveEndpoint {
 
     /// The only request that was sent.
     fn one(&self, received: Received) -> Result<(Checked, Option<String>), Refusal> {
-        let Received { asked, is_read_only, bearer } = received;
+        let Received { asked, is_read_only, bearer, .. } = received;
         match asked {
             Asked::One(request) => Ok((self.graphql.check(*request, is_read_only)?, bearer)),
             Asked::Batch(_) => Err(Refusal::BatchOfStreams),
@@ -135,7 +138,8 @@ impl LiveEndpoint {
         let sending = Sending {
             member,
             keep_alive,
-            expires_at: caller.and_then(|caller| now.checked_add(caller.valid_for)),
+            expires_at: caller.as_ref().and_then(|caller| now.checked_add(caller.valid_for)),
+            ended: caller.map(|caller| self.graphql.session_ended(Arc::new(caller))),
             stop: self.stop.clone(),
             _connection: connection,
             _permit: permit,
@@ -157,6 +161,9 @@ impl Sending {
             () = self.stop.cancelled() => return (whole(COMPLETE), None),
             () = until(self.expires_at) => {
                 return (last_words(error("UNAUTHENTICATED", "The access token has expired: sign in again.")), None);
+            }
+            () = ended(self.ended.as_mut()) => {
+                return (last_words(error("UNAUTHENTICATED", "The session has ended: sign in again.")), None);
             }
             // The first tick comes at once.
             _ = self.keep_alive.tick() => whole(KEEP_ALIVE),
@@ -222,6 +229,13 @@ fn respond(body: Body) -> Response<Body> {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response
+}
+
+async fn ended(ended: Option<&mut BoxFuture<'static, ()>>) {
+    match ended {
+        Some(ended) => ended.await,
+        None => std::future::pending().await,
+    }
 }
 
 async fn until(instant: Option<Instant>) {

@@ -40,6 +40,8 @@ pub(super) struct Session {
     stage: Stage,
     caller: Option<Arc<Caller>>,
     expires_at: Option<Instant>,
+    /// Ready when the session of the caller has ended.
+    ended: Option<BoxFuture<'static, ()>>,
     operations: Operations,
     /// What has to be finished before the next message is read.
     starting: Option<BoxFuture<'static, Started>>,
@@ -80,6 +82,7 @@ impl Session {
             stage: Stage::Opened,
             caller: None,
             expires_at: None,
+            ended: None,
             operations: Operations::default(),
             starting: None,
         }
@@ -123,6 +126,7 @@ impl Session {
                 biased;
                 () = stop.cancelled() => return Err(Closing::going_away().into()),
                 () = until(self.expires_at) => return Err(Closing::expired().into()),
+                () = started(self.ended.as_mut()) => return Err(Closing::expired().into()),
                 () = sleep_until(init_by), if self.stage == Stage::Opened => {
                     return Err(Closing::init_timeout().into());
                 }
@@ -250,6 +254,7 @@ impl Session {
                 self.expires_at =
                     caller.as_ref().and_then(|caller| Instant::now().checked_add(caller.valid_for));
                 self.caller = caller.map(Arc::new);
+                self.ended = self.caller.clone().map(|caller| self.live.graphql.session_ended(caller));
                 Ok(Some(messages::ACKNOWLEDGED.to_owned()))
             }
             Started::Connection(Err(Refusal::Rejected(RequestRejection::InvalidToken))) => {
@@ -327,7 +332,7 @@ async fn until(instant: Option<Instant>) {
     }
 }
 
-async fn started(starting: Option<&mut BoxFuture<'static, Started>>) -> Started {
+async fn started<T>(starting: Option<&mut BoxFuture<'static, T>>) -> T {
     match starting {
         Some(starting) => starting.await,
         None => std::future::pending().await,

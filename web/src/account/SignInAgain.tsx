@@ -4,10 +4,10 @@ import { needSignIn, useSignInNeed } from "../api/sign-in-need.js";
 import { CredentialsForm } from "./CredentialsForm.js";
 import "./account.css";
 
-/** The session of a user whose token the server has refused; null while it is good, and where there is none. */
+/** The session of a user that has ended on the server; null while it is good, and where there is none. */
 function useEndedSession() {
   const session = useSession();
-  return session !== null && session.accessToken === null ? session : null;
+  return session?.hasEnded === true ? session : null;
 }
 
 /** Says that the session has ended, beside the page: reading goes on without it. */

@@ -16,7 +16,7 @@ export default function SignInPage() {
   return (
     <section className="account-page">
       <h1>{isNew ? "Sign up" : "Sign in"}</h1>
-      {session?.accessToken != null && <p>You are signed in as <bdi>{session.user.username}</bdi>.</p>}
+      {session?.hasEnded === false && <p>You are signed in as <bdi>{session.user.username}</bdi>.</p>}
       <CredentialsForm
         isNew={isNew}
         onDone={() => { navigate(nextPath(search.get("next")), { replace: true, state: history.state as unknown }); }}

@@ -18,7 +18,8 @@ import { connectionLost, connectionMade, onReconnect, subscriptionEnded } from "
 import { codeOf } from "./errors.js";
 import { bodyWithoutRefusedPosition, forgetPosition, lastPosition, rememberPosition } from "./position.js";
 import { authorization, ENDPOINT } from "./request.js";
-import { accessToken, expireSession } from "./session.js";
+import { SESSION_COOKIE_HEADER } from "./renewal.js";
+import { accessToken, accessTokenAfter } from "./session.js";
 import { ShownQueries } from "./shown-queries.js";
 import { needSignIn } from "./sign-in-need.js";
 
@@ -128,19 +129,21 @@ async function fetchWithPosition(url: RequestInfo | URL, init: RequestInit = {})
 }
 
 /**
- * Sends the token. When the server does not take it the session has expired: a query is asked again without it, since
- * reading needs none; a mutation is refused, and whoever sent it still has what was typed.
+ * Sends the access token, and another one when the server does not take it. When the session has ended, a query is asked again
+ * without a token, since reading needs none; a mutation is refused, and whoever sent it still has what was typed.
  */
 async function fetchAsWhoeverIsSignedIn(url: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
-  const token = accessToken();
+  const isWriting = isMutation(init.body);
+  const asking = { ...(init.headers as Record<string, string>), ...(isWriting ? SESSION_COOKIE_HEADER : {}) };
   const send = (bearer: string | null): Promise<Response> =>
-    fetch(url, { ...init, headers: { ...(init.headers as Record<string, string>), ...authorization(bearer) } });
+    fetch(url, { ...init, headers: { ...asking, ...authorization(bearer) } });
+  const token = await accessToken();
   const response = await send(token);
   if (response.status !== 401 || token === null) {
     return response;
   }
-  expireSession();
-  return isMutation(init.body) ? response : send(null);
+  const another = await accessTokenAfter(token);
+  return another === null && isWriting ? response : send(another);
 }
 
 function isMutation(body: unknown): boolean {

@@ -1,19 +1,48 @@
-/** The session as all tabs of the browser have it, the playground's among them. */
+/**
+ * What all tabs of the browser know of the session, the playground's among them: who is signed in, and whether a sign-out has still to
+ * reach the server. No token is stored: the session itself is in a cookie that no script can read.
+ */
+import type { User } from "./renewal.js";
 
 export const SESSION_KEY = "onehop:session";
+const SIGN_OUT_KEY = "onehop:sign-out";
 
-export interface Session {
-  user: { id: string; username: string };
-  /** Null once the server has refused it. */
-  accessToken: string | null;
+/** Who is signed in, as far as this browser was told. What an older version of the page stored beside it is removed. */
+export function storedUser(): User | null {
+  const stored = localStorage.getItem(SESSION_KEY);
+  const user = userOf(stored);
+  if (stored !== null && stored !== JSON.stringify({ user })) {
+    storeUser(user);
+  }
+  return user;
 }
 
-/** What is stored, unless it is something else. */
-export function storedSession(): Session | null {
+export function storeUser(user: User | null): void {
+  if (user === null) {
+    localStorage.removeItem(SESSION_KEY);
+  } else {
+    localStorage.setItem(SESSION_KEY, JSON.stringify({ user: { id: user.id, username: user.username } }));
+  }
+}
+
+/** Whether somebody has signed out and the server could not be told. */
+export function isSignOutPending(): boolean {
+  return localStorage.getItem(SIGN_OUT_KEY) !== null;
+}
+
+export function setSignOutPending(isPending: boolean): void {
+  if (isPending) {
+    localStorage.setItem(SIGN_OUT_KEY, "1");
+  } else {
+    localStorage.removeItem(SIGN_OUT_KEY);
+  }
+}
+
+function userOf(stored: string | null): User | null {
   try {
-    const { user, accessToken } = JSON.parse(localStorage.getItem(SESSION_KEY) ?? "null") as Session;
-    const isSession = typeof user.id === "string" && typeof user.username === "string";
-    return isSession ? { user, accessToken: typeof accessToken === "string" ? accessToken : null } : null;
+    const { user } = JSON.parse(stored ?? "null") as { user: User };
+    const isUser = typeof user.id === "string" && typeof user.username === "string";
+    return isUser ? { id: user.id, username: user.username } : null;
   } catch {
     return null;
   }

@@ -30,7 +30,7 @@ export function AccessTokenBar({ accessToken, issuedToken, lastRequest, onChange
           type={isShown ? "text" : "password"}
           value={accessToken ?? ""}
           placeholder="none: sign up or in with C1"
-          title="Sent as Authorization: Bearer. The headers editor goes before it. Forgotten with this tab."
+          title="Sent as Authorization: Bearer. The headers editor goes before it. Forgotten when the page is left."
           autoComplete="off"
           data-1p-ignore
           data-lpignore="true"

@@ -3,7 +3,7 @@ import { GraphiQL } from "graphiql";
 import { useMemo, useState } from "react";
 import { requestChargeOf } from "../api/request.js";
 import { AccessTokenBar, type LastRequest } from "./AccessTokenBar.js";
-import { issuedAccessToken, readAccessToken, storeAccessToken } from "./access-token.js";
+import { issuedAccessToken, keepAccessToken, readAccessToken } from "./access-token.js";
 import { examples, variablesText, type Sample } from "./examples.js";
 import { examplesPlugin } from "./ExamplesPanel.js";
 import { createFetcher } from "./fetcher.js";
@@ -11,7 +11,7 @@ import type { Introspection, SchemaAccess } from "./introspection.js";
 
 const plugins = [examplesPlugin, HISTORY_PLUGIN];
 
-/** Tabs, like the token, live as long as the browser tab: a new visit opens the examples on live data. */
+/** Tabs live as long as the browser tab: a new visit opens the examples on live data. */
 const storage = sessionStorage;
 const hasTabs = storage.getItem("graphiql:tabState") !== null;
 
@@ -57,7 +57,7 @@ export function Playground({ sample, introspection }: { sample: Sample; introspe
         issuedToken={issuedToken}
         lastRequest={lastRequest}
         onChange={(text) => {
-          setAccessToken(storeAccessToken(text));
+          setAccessToken(keepAccessToken(text));
           setIssuedToken(null);
         }}
       />

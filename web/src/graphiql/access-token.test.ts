@@ -1,44 +1,57 @@
-import { beforeEach, describe, expect, test } from "vitest";
-import { issuedAccessToken, readAccessToken, storeAccessToken, takeOverSession } from "./access-token.js";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { issuedAccessToken, keepAccessToken, readAccessToken, takeOverSession } from "./access-token.js";
 
 beforeEach(() => {
   sessionStorage.clear();
   localStorage.clear();
+  keepAccessToken("");
+});
+
+afterEach(() => {
+  vi.unstubAllGlobals();
 });
 
 describe("the access token", () => {
-  test("is kept for the browser tab alone", () => {
-    storeAccessToken("secret");
+  test("is kept in memory alone", () => {
+    keepAccessToken("secret");
     expect(readAccessToken()).toBe("secret");
-    expect(localStorage).toHaveLength(0);
+    expect([localStorage.length, sessionStorage.length]).toEqual([0, 0]);
   });
 
   test("is forgotten when emptied", () => {
-    storeAccessToken("secret");
-    expect(storeAccessToken("  ")).toBeNull();
+    keepAccessToken("secret");
+    expect(keepAccessToken("  ")).toBeNull();
     expect(readAccessToken()).toBeNull();
-    expect(sessionStorage).toHaveLength(0);
   });
 
   test.each(["secret", " secret\n", "Bearer secret", "bearer  secret", '"secret"'])("pasted as %j is understood", (pasted) => {
-    expect(storeAccessToken(pasted)).toBe("secret");
+    expect(keepAccessToken(pasted)).toBe("secret");
   });
 });
 
 describe("whoever is signed in on the pages", () => {
-  beforeEach(() => {
-    localStorage.setItem("onehop:session", JSON.stringify({ user: { id: "u", username: "ada" }, accessToken: "hers" }));
-  });
+  const user = { id: "u", username: "ada" };
 
-  test("is signed in here, too", () => {
-    takeOverSession();
+  test("is signed in here, too", async () => {
+    localStorage.setItem("onehop:session", JSON.stringify({ user }));
+    vi.stubGlobal("fetch", () => Promise.resolve(Response.json({ accessToken: "hers", expiresIn: 60, user })));
+    await takeOverSession();
     expect(readAccessToken()).toBe("hers");
   });
 
-  test("gives way to the token of this tab", () => {
-    storeAccessToken("other");
-    takeOverSession();
-    expect(readAccessToken()).toBe("other");
+  test("is anonymous where the session has ended or cannot be renewed", async () => {
+    localStorage.setItem("onehop:session", JSON.stringify({ user }));
+    for (const answer of [Promise.resolve(new Response(null, { status: 204 })), Promise.reject(new TypeError("offline"))]) {
+      vi.stubGlobal("fetch", () => answer);
+      await takeOverSession();
+      expect(readAccessToken()).toBeNull();
+    }
+  });
+
+  test("has what an older version stored removed", async () => {
+    sessionStorage.setItem("onehop:accessToken", "secret");
+    await takeOverSession();
+    expect(sessionStorage).toHaveLength(0);
   });
 });
 

@@ -1,29 +1,30 @@
-/** The access token of the playground's requests. It lives as long as the browser tab and no longer. */
-import { storedSession } from "../api/stored-session.js";
+/** The access token of the playground's requests. It is in the memory of the page alone, and gone when that is left. */
+import { renewSession } from "../api/renewal.js";
+import { storedUser } from "../api/stored-session.js";
 
-const STORAGE_KEY = "onehop:accessToken";
+/** Where older versions of the playground stored it. */
+const FORMER_STORAGE_KEY = "onehop:accessToken";
 
-export function readAccessToken(storage: Storage = sessionStorage): string | null {
-  return storage.getItem(STORAGE_KEY);
+let current: string | null = null;
+
+export function readAccessToken(): string | null {
+  return current;
 }
 
-/** Begins with the token of whoever is signed in on the blog's pages, unless this tab has one of its own. */
-export function takeOverSession(): void {
-  const signedIn = storedSession()?.accessToken;
-  if (readAccessToken() === null && signedIn != null) {
-    storeAccessToken(signedIn);
+/** Begins with a token of whoever is signed in on the blog's pages. Never fails: without one, requests are anonymous. */
+export async function takeOverSession(): Promise<void> {
+  sessionStorage.removeItem(FORMER_STORAGE_KEY);
+  if (storedUser() !== null) {
+    const renewal = await renewSession().catch(() => null);
+    current = renewal?.accessToken ?? null;
   }
 }
 
 /** Keeps a token; an empty one is forgotten. A pasted `Bearer ` in front and JSON's quotes are taken off. */
-export function storeAccessToken(text: string, storage: Storage = sessionStorage): string | null {
+export function keepAccessToken(text: string): string | null {
   const accessToken = text.trim().replace(/^bearer\s+/i, "").replace(/^"(.*)"$/, "$1");
-  if (accessToken === "") {
-    storage.removeItem(STORAGE_KEY);
-    return null;
-  }
-  storage.setItem(STORAGE_KEY, accessToken);
-  return accessToken;
+  current = accessToken === "" ? null : accessToken;
+  return current;
 }
 
 /** The token that signing up or signing in has just answered, if this is such a response's `data`. */

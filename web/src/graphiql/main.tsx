@@ -12,7 +12,7 @@ const container = document.querySelector("#playground");
 if (container === null) {
   throw new Error("The page has no #playground.");
 }
-takeOverSession();
+await takeOverSession();
 const [sample, introspection] = await Promise.all([readSample(readAccessToken()), introspect(readAccessToken())]);
 createRoot(container).render(
   <StrictMode>

@@ -11,6 +11,7 @@ import { useShownPages } from "../ui/remembered.js";
 import { SkeletonCards } from "../ui/Skeleton.js";
 import "./profile.css";
 import { ProfileDocument } from "./profile.generated.js";
+import { ChangePassword } from "./ChangePassword.js";
 import { Rename } from "./Rename.js";
 
 /** Posts of one page of a profile. */
@@ -41,6 +42,7 @@ export default function ProfilePage({ params: { id = "" } }: { params: Readonly<
       <header className="profile">
         <h1 dir="auto">{user.username}</h1>
         {isMe && <Rename userId={id} />}
+        {isMe && <ChangePassword username={user.username} />}
       </header>
       {user.posts.nodes.length === 0 ? (
         <Notice title={isMe ? "You have not written anything yet" : <><bdi>{user.username}</bdi> has not written anything yet</>}>

@@ -1,7 +1,7 @@
 /** Writing with an account: from signing up to deleting, by mouse, by keyboard, and with what goes wrong in between. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { launchBrowser, openPage, type Conduct, type OpenOptions } from "./browser.js";
+import { baseUrl, launchBrowser, openPage, type Conduct, type OpenOptions } from "./browser.js";
 import { author, freshName, PASSWORD, signUp } from "./people.js";
 
 let browser: Browser;
@@ -156,34 +156,48 @@ describe("somebody with an account", () => {
     expect(await page.getByRole("button", { name: "Publish" }).isDisabled()).toBe(true);
   });
 
-  test("signs in again when the token has expired, and loses nothing that was typed", async () => {
+  test("signs in again when the session has ended, and loses nothing that was typed", async () => {
     const postId = await (await author()).post("For later");
     await open(`/posts/${postId}`, { expectedStatuses: [401] });
     await signUp(page);
-    await page.getByLabel("Your comment").fill("Typed before the token expired.");
-    await page.evaluate(() => {
-      const session = JSON.parse(localStorage.getItem("onehop:session") ?? "{}") as object;
-      localStorage.setItem("onehop:session", JSON.stringify({ ...session, accessToken: "expired" }));
-      dispatchEvent(new StorageEvent("storage", { key: "onehop:session" }));
-    });
+    await page.getByLabel("Your comment").fill("Typed before the session ended.");
+    await endSessionElsewhere(page);
     await page.getByRole("button", { name: "Comment", exact: true }).click();
     await page.getByRole("dialog", { name: "Sign in again" }).waitFor();
     await page.getByLabel("Password").fill(PASSWORD);
     await page.getByRole("dialog").getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    expect(await page.getByLabel("Your comment").inputValue()).toBe("Typed before the token expired.");
+    expect(await page.getByLabel("Your comment").inputValue()).toBe("Typed before the session ended.");
     await page.getByRole("button", { name: "Comment", exact: true }).click();
-    await page.locator(".comment").filter({ hasText: "Typed before the token expired." }).waitFor();
+    await page.locator(".comment").filter({ hasText: "Typed before the session ended." }).waitFor();
   });
 
-  test("goes on reading when the token has expired, and signs in again on demand", async () => {
+  test("stays signed in when the page is loaded again, and no script can read a token", async () => {
+    await open("/");
+    const username = await signUp(page);
+    const renewal = page.waitForResponse((response) => response.url().endsWith("/session"));
+    await page.reload();
+    await page.getByRole("link", { name: username, exact: true }).first().waitFor();
+    const { accessToken } = (await (await renewal).json()) as { accessToken: string };
+    const [cookie] = await page.context().cookies(`${baseUrl}/session`);
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict", path: "/session" });
+    const readable = await page.evaluate(() => [localStorage, sessionStorage].map((storage) => JSON.stringify(Object.entries(storage))).join() + document.cookie);
+    expect(readable).toContain(username);
+    for (const secret of [accessToken, accessToken.split(".")[2] ?? "", cookie?.value ?? ""]) {
+      expect(secret).not.toBe("");
+      expect(readable).not.toContain(secret);
+    }
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await expect.poll(() => page.context().cookies(`${baseUrl}/session`)).toEqual([]);
+    const viewer = await fetch(`${baseUrl}/graphql?query={viewer{id}}`, { headers: { authorization: `Bearer ${accessToken}` } });
+    expect(viewer.status).toBe(401);
+  });
+
+  test("goes on reading when the session has ended, and signs in again on demand", async () => {
     await author().then((somebody) => somebody.post("Still to be read"));
     await open("/", { expectedStatuses: [401] });
     const username = await signUp(page);
-    await page.evaluate(() => {
-      const session = JSON.parse(localStorage.getItem("onehop:session") ?? "{}") as object;
-      localStorage.setItem("onehop:session", JSON.stringify({ ...session, accessToken: "expired" }));
-    });
+    await endSessionElsewhere(page);
     await page.reload();
     await page.getByText("Your session has ended.").waitFor();
     await page.locator(".post-card").first().waitFor();
@@ -273,6 +287,32 @@ describe("somebody with an account", () => {
     await expect.poll(focused).toBe("No comments yet");
   });
 
+  test("changes the password, which signs other browsers out", async () => {
+    await open("/");
+    const username = await signUp(page);
+    const other = await openPage(browser, "/signin", { expectedStatuses: [401] });
+    await other.page.getByLabel("Username").fill(username);
+    await other.page.getByLabel("Password").fill(PASSWORD);
+    await other.page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await other.page.getByRole("link", { name: username, exact: true }).waitFor();
+
+    await page.getByRole("link", { name: username, exact: true }).first().click();
+    await page.getByRole("button", { name: "Change your password" }).click();
+    await page.getByLabel("Current password").fill("not the password");
+    await page.getByLabel("New password").fill("another horse battery");
+    await page.getByRole("button", { name: "Change the password" }).click();
+    await page.getByText("This is not your password.").waitFor();
+    await page.getByLabel("Current password").fill(PASSWORD);
+    await page.getByRole("button", { name: "Change the password" }).click();
+    await page.getByText("All other browsers are signed out.").waitFor();
+    await page.reload();
+    await page.getByRole("button", { name: "Change your password" }).waitFor();
+
+    await other.page.reload();
+    await other.page.getByText("Your session has ended.").waitFor();
+    await other.page.context().close();
+  });
+
   test("signs out, and in again, in every tab", async () => {
     await open("/");
     const username = await signUp(page);
@@ -334,3 +374,11 @@ describe("somebody with an account", () => {
     await page.getByText("1 like", { exact: true }).waitFor();
   });
 });
+
+/** Signs out behind the page's back, as another tab that did not tell would. */
+async function endSessionElsewhere(page: Page): Promise<void> {
+  const [cookie] = await page.context().cookies(`${baseUrl}/session`);
+  const headers = { origin: baseUrl, cookie: `${cookie?.name ?? ""}=${cookie?.value ?? ""}` };
+  const { status } = await fetch(`${baseUrl}/session`, { method: "DELETE", headers });
+  expect(status).toBe(204);
+}

@@ -9,7 +9,7 @@ use crate::blog::items::{ABANDONED_TTL_S, AbandonedItem, AccountItem, UserItem, 
 use crate::store::{ETag, Fault, Ledger, NewItem, PartitionKey, WriteOp};
 
 use super::super::error::contended;
-use super::{ATTEMPTS_MAX, Attempt, Found, Names, StoredUser, account, has_key, parsed};
+use super::{ATTEMPTS_MAX, Attempt, Found, Names, StoredUser, account, has_key, parsed, with_latest_password};
 
 /// How long a claim waits, step by step, for the user of a sign-up that may only be slow: together 310 ms, many
 /// times what its one write takes.
@@ -107,9 +107,8 @@ impl Names {
         ledger: &Ledger,
     ) -> Result<Claim, Fault> {
         let partition_key = PartitionKey::from(key.as_str());
-        let item = NewItem::encode(key.as_str(), wanted);
         for _ in 0..ATTEMPTS_MAX {
-            let create = WriteOp::Create(item.clone());
+            let create = WriteOp::Create(NewItem::encode(key.as_str(), wanted));
             if self.attempt(ACCOUNTS, &partition_key, create, ledger).await? == Attempt::Written {
                 return Ok(Claim::Granted);
             }
@@ -123,7 +122,8 @@ impl Names {
                     Standing::Lapsed => {}
                 }
             }
-            let take_over = WriteOp::Replace { item: item.clone(), if_match: Some(etag) };
+            let item = NewItem::encode(key.as_str(), &with_latest_password(wanted, reservation));
+            let take_over = WriteOp::Replace { item, if_match: Some(etag) };
             if self.attempt(ACCOUNTS, &partition_key, take_over, ledger).await? == Attempt::Written {
                 return Ok(Claim::Granted);
             }

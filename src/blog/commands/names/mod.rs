@@ -201,8 +201,18 @@ pub(super) fn account(key: &NameKey, user_id: UserId, password_hash: Option<Stri
         item_type: types::ACCOUNT.to_owned(),
         user_id,
         password_hash,
+        password_version: 0,
         idempotency_key_hash: None,
     }
+}
+
+/// What is wanted of a reservation that the user has already: the password there is kept if it is the later one.
+fn with_latest_password(wanted: &AccountItem, existing: AccountItem) -> AccountItem {
+    if existing.user_id != wanted.user_id || existing.password_version <= wanted.password_version {
+        return wanted.clone();
+    }
+    let AccountItem { password_hash, password_version, .. } = existing;
+    AccountItem { password_hash, password_version, ..wanted.clone() }
 }
 
 #[derive(serde::Deserialize)]

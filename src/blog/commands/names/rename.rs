@@ -59,7 +59,7 @@ impl Names {
         let (old, new) = (parsed(&user.username)?, parsed(&pending)?);
         let (old_keys, new_keys) = (old.keys(), new.keys());
         let mut left = Vec::new();
-        let mut password_hash = None;
+        let mut password = (None, 0);
         for (index, key) in old_keys.iter().enumerate() {
             let is_left = !new_keys.contains(key);
             if index > 0 && !is_left {
@@ -68,7 +68,7 @@ impl Names {
             match self.own_reservation(key, user.id, ledger).await? {
                 Some((reservation, etag)) => {
                     if index == 0 {
-                        password_hash = reservation.password_hash;
+                        password = (reservation.password_hash, reservation.password_version);
                     }
                     if is_left {
                         left.push((key.clone(), etag));
@@ -80,7 +80,8 @@ impl Names {
             }
         }
         for (index, key) in new_keys.iter().enumerate() {
-            let wanted = account(key, user.id, password_hash.clone().filter(|_| index == 0));
+            let (password_hash, password_version) = if index == 0 { password.clone() } else { (None, 0) };
+            let wanted = AccountItem { password_version, ..account(key, user.id, password_hash) };
             match self.claim(key, &wanted, ledger).await? {
                 Claim::Granted => {}
                 Claim::Held(_) | Claim::Imitates => return self.withdraw(user, &etag, ledger).await,

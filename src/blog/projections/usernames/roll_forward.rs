@@ -178,7 +178,20 @@ impl Names<'_> {
             item_type: types::ACCOUNT.to_owned(),
             user_id: self.user.id,
             password_hash: own.password_hash.filter(|_| key == 0),
+            password_version: if key == 0 { own.password_version } else { 0 },
             idempotency_key_hash: None,
+        };
+        let account = match existing.map(|item| item.decode::<AccountItem>()).transpose()? {
+            Some(later)
+                if later.user_id == account.user_id && later.password_version > account.password_version =>
+            {
+                AccountItem {
+                    password_hash: later.password_hash,
+                    password_version: later.password_version,
+                    ..account
+                }
+            }
+            _ => account,
         };
         let item = NewItem::encode(new, &account);
         let operation = match existing {

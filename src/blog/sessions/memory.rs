@@ -1,0 +1,153 @@
+//! The session cache: which sessions users have, as far as this process has read or written. Bounded; what is forgotten is read
+//! again.
+//!
+//! A read of the store that began before a write of this process ended may have seen the state before it. Ticks order them, so
+//! that such a read does not bring a session back that has ended here.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use quick_cache::{Weighter, unsync::Cache};
+
+use crate::accounts::session::SessionId;
+use crate::blog::ids::UserId;
+
+/// How many users and sessions are remembered together. Each takes about 100 bytes.
+const REMEMBERED_MAX: u64 = 131_072;
+/// How many users that usually are.
+const USERS_EXPECTED: usize = 1024;
+
+/// A moment in the order of reads and writes of this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Tick(u64);
+
+/// A session that exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Held {
+    pub(super) id: SessionId,
+    pub(super) expires_at_ms: i64,
+}
+
+/// The sessions of a user at one moment.
+#[derive(Debug)]
+pub(super) struct Known {
+    sessions: Box<[Held]>,
+    tick: Tick,
+    pub(super) read_at_ms: i64,
+}
+
+impl Known {
+    /// How old this is. A clock that was set back makes it old.
+    pub(super) fn age_ms(&self, now_ms: i64) -> i64 {
+        let age_ms = now_ms.saturating_sub(self.read_at_ms);
+        if age_ms < 0 { i64::MAX } else { age_ms }
+    }
+
+    pub(super) fn holds(&self, id: SessionId, now_ms: i64) -> bool {
+        self.expiry(id, now_ms).is_some()
+    }
+
+    /// When a session expires; `None` if there is no such session, or it has expired.
+    pub(super) fn expiry(&self, id: SessionId, now_ms: i64) -> Option<i64> {
+        let held = self.sessions.iter().find(|held| held.id == id)?;
+        (held.expires_at_ms > now_ms).then_some(held.expires_at_ms)
+    }
+}
+
+#[derive(Clone)]
+struct BySessions;
+
+impl Weighter<UserId, Arc<Known>> for BySessions {
+    fn weight(&self, _user: &UserId, known: &Arc<Known>) -> u64 {
+        1 + known.sessions.len() as u64
+    }
+}
+
+/// The sessions that this process knows of.
+pub(super) struct Memory {
+    users: Mutex<Cache<UserId, Arc<Known>, BySessions>>,
+    ticks: AtomicU64,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        let users = Cache::with_weighter(USERS_EXPECTED, REMEMBERED_MAX, BySessions);
+        Self { users: Mutex::new(users), ticks: AtomicU64::new(0) }
+    }
+}
+
+impl Memory {
+    /// The moment before a read, or after a write.
+    pub(super) fn tick(&self) -> Tick {
+        Tick(self.ticks.fetch_add(1, Ordering::SeqCst))
+    }
+
+    /// What is known of a user.
+    pub(super) fn get(&self, user: UserId) -> Option<Arc<Known>> {
+        self.users.lock().unwrap_or_else(PoisonError::into_inner).get(&user).map(Arc::clone)
+    }
+
+    /// Remembers the sessions of a user, and returns them; what is known of a later moment is kept and returned instead.
+    pub(super) fn remember(
+        &self,
+        user: UserId,
+        sessions: Vec<Held>,
+        tick: Tick,
+        read_at_ms: i64,
+    ) -> Arc<Known> {
+        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = users.get(&user)
+            && known.tick > tick
+        {
+            return Arc::clone(known);
+        }
+        let known = Arc::new(Known { sessions: sessions.into(), tick, read_at_ms });
+        users.insert(user, Arc::clone(&known));
+        known
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn id(number: u8) -> SessionId {
+        let text = format!("{}A", char::from(b'A' + number).to_string().repeat(21));
+        SessionId::parse(&text).unwrap()
+    }
+
+    fn held(number: u8) -> Held {
+        Held { id: id(number), expires_at_ms: 1000 }
+    }
+
+    #[test]
+    fn a_read_that_began_before_a_write_does_not_undo_it() {
+        let (memory, user) = (Memory::default(), UserId(Uuid::from_u128(1)));
+        let read = memory.tick();
+        memory.remember(user, Vec::new(), memory.tick(), 5);
+        let known = memory.remember(user, vec![held(1)], read, 0);
+        assert!(!known.holds(id(1), 10) && !memory.get(user).unwrap().holds(id(1), 10));
+        let known = memory.remember(user, vec![held(2)], memory.tick(), 6);
+        assert!(known.holds(id(2), 10) && !known.holds(id(2), 1000));
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let memory = Memory::default();
+        let sessions: Vec<Held> = (0..20).map(held).collect();
+        for number in 0..20_000 {
+            memory.remember(UserId(Uuid::from_u128(number)), sessions.clone(), memory.tick(), 0);
+        }
+        let users = memory.users.lock().unwrap();
+        assert!(users.weight() <= REMEMBERED_MAX && users.len() > 1000, "{}", users.len());
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_has_everything_read_again() {
+        let (memory, user) = (Memory::default(), UserId(Uuid::from_u128(1)));
+        let known = memory.remember(user, Vec::new(), memory.tick(), 500);
+        assert_eq!((known.age_ms(700), known.age_ms(499)), (200, i64::MAX));
+    }
+}

@@ -1,0 +1,78 @@
+//! Notifications of changed sessions to connections that stay open, by user. Bounded by the connections that wait.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+
+use crate::blog::ids::UserId;
+
+type Senders = HashMap<UserId, watch::Sender<()>>;
+
+/// Who waits for changes of which user.
+#[derive(Default)]
+pub(super) struct Watchers(Arc<Mutex<Senders>>);
+
+/// One that waits for changes of a user.
+pub(super) struct Watch {
+    user: UserId,
+    changes: watch::Receiver<()>,
+    senders: Arc<Mutex<Senders>>,
+}
+
+impl Watchers {
+    /// Waits for changes of a user from now on.
+    pub(super) fn watch(&self, user: UserId) -> Watch {
+        let changes = lock(&self.0).entry(user).or_insert_with(|| watch::Sender::new(())).subscribe();
+        Watch { user, changes, senders: Arc::clone(&self.0) }
+    }
+
+    /// Tells of a change.
+    pub(super) fn tell(&self, user: UserId) {
+        if let Some(sender) = lock(&self.0).get(&user) {
+            sender.send_replace(());
+        }
+    }
+}
+
+impl Watch {
+    /// The next change.
+    pub(super) async fn changed(&mut self) {
+        // The sender lives as long as anybody waits.
+        let _ = self.changes.changed().await;
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let mut senders = lock(&self.senders);
+        // This one is still counted.
+        if senders.get(&self.user).is_some_and(|sender| sender.receiver_count() <= 1) {
+            senders.remove(&self.user);
+        }
+    }
+}
+
+fn lock(senders: &Mutex<Senders>) -> MutexGuard<'_, Senders> {
+    senders.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn changes_reach_those_who_wait_and_nothing_is_left() {
+        let (watchers, user) = (Watchers::default(), UserId(Uuid::from_u128(1)));
+        watchers.tell(user);
+        let [mut one, mut other] = [watchers.watch(user), watchers.watch(user)];
+        watchers.tell(user);
+        one.changed().await;
+        drop(one);
+        other.changed().await;
+        drop(other);
+        assert!(lock(&watchers.0).is_empty());
+    }
+}

@@ -1,0 +1,127 @@
+//! Signing in and out over the API: access tokens of sessions, their renewal, and the cookie for pages of this server.
+
+use async_graphql::{Context, Result};
+use async_trait::async_trait;
+
+use super::charged::Charged;
+use super::errors;
+use super::errors::Code;
+use super::executor::Executor;
+use super::ids::GlobalId;
+use super::scope::{self, RequestScope, Services};
+use crate::accounts::session::{RefreshToken, SessionId};
+use crate::blog::ids::UserId;
+use crate::blog::reads::{DataModel, Session, UserView};
+use crate::blog::sessions::NewSession;
+use crate::http::graphql_service::{Account, RequestRejection};
+use crate::http::session_cookie::SessionCookie;
+use crate::http::session_endpoint::{Renewal, RenewedUser, SessionService};
+use crate::store::{Fault, FaultKind, Ledger};
+
+/// The session of the access token that a request bears. In the data of such a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct CurrentSession(pub(super) SessionId);
+
+/// The tokens of a session that has just been started.
+pub(super) struct Credentials {
+    pub(super) access_token: String,
+    /// `None` where a cookie holds it.
+    pub(super) refresh_token: Option<String>,
+}
+
+/// The tokens of a new session: the refresh token goes into the cookie, if the page asks for one.
+pub(super) fn credentials(ctx: &Context<'_>, user: UserId, session: &NewSession) -> Result<Credentials> {
+    let scope = scope::of(ctx);
+    let access_token = issue(scope, user, session.id)?;
+    let refresh_token = session.refresh_token.encode();
+    let Some(cookie) = ctx.data_opt::<SessionCookie>() else {
+        return Ok(Credentials { access_token, refresh_token: Some(refresh_token) });
+    };
+    let lasts_ms = session.expires_at_ms.saturating_sub(scope.services().clock.now_ms());
+    ctx.insert_http_header("set-cookie", cookie.set(&refresh_token, lasts_ms));
+    Ok(Credentials { access_token, refresh_token: None })
+}
+
+/// Another access token by a refresh token.
+pub(super) async fn renew(scope: &RequestScope, refresh_token: &str) -> Result<(UserView, String)> {
+    let found =
+        find(scope.services(), refresh_token, scope.session()).await.map_err(|fault| scope.fault(&fault))?;
+    let Some((user, session)) = found else {
+        return Err(errors::error(Code::Unauthenticated, "There is no such session: sign in again."));
+    };
+    let access_token = issue(scope, user.id, session)?;
+    Ok((user, access_token))
+}
+
+/// Ends the session of the request's access token.
+pub(super) async fn end_current(ctx: &Context<'_>) -> Result<UserId> {
+    let scope = scope::of(ctx);
+    let user = scope.signed_in()?;
+    let Some(CurrentSession(session)) = ctx.data_opt::<CurrentSession>() else {
+        let message = "The access token is that of another provider, which signs its users out.";
+        return Err(errors::error(Code::BadUserInput, message));
+    };
+    let ended = scope.services().sessions.end(user, *session, scope.ledger()).await;
+    ended.map_err(|fault| scope.fault(&fault))?;
+    Ok(user)
+}
+
+fn issue(scope: &RequestScope, user: UserId, session: SessionId) -> Result<String> {
+    issued(scope.services(), user, session).map_err(|fault| scope.fault(&fault))
+}
+
+fn issued(services: &Services, user: UserId, session: SessionId) -> Result<String, Fault> {
+    let token =
+        services.tokens.issue(&user.to_string(), session, services.clock.now_ms()).map_err(|fault| {
+            Fault::new(FaultKind::Internal, "no access token could be issued").with_source(fault)
+        })?;
+    Ok(token.into_string())
+}
+
+/// The user and the session of a refresh token.
+async fn find(
+    services: &Services,
+    refresh_token: &str,
+    session: &Session,
+) -> Result<Option<(UserView, SessionId)>, Fault> {
+    let Some(token) = RefreshToken::parse(refresh_token) else { return Ok(None) };
+    if services.sessions.find(&token, session.ledger()).await?.is_none() {
+        return Ok(None);
+    }
+    let user = services.reads.of(DataModel::V3).user(UserId(token.user_id()), session).await?;
+    Ok(user.map(|user| (user, token.session_id())))
+}
+
+#[async_trait]
+impl SessionService for Executor {
+    async fn renew(
+        &self,
+        refresh_token: &str,
+        account: &dyn Account,
+    ) -> Result<Option<Renewal>, RequestRejection> {
+        let services = self.services();
+        let session = Session::new(std::sync::Arc::new(Ledger::new()));
+        let charged = Charged::new(account, session.ledger());
+        let found = find(services, refresh_token, &session).await;
+        charged.finish();
+        let Some((user, session)) = found.map_err(unavailable)? else { return Ok(None) };
+        let access_token = issued(services, user.id, session).map_err(unavailable)?;
+        let user = RenewedUser { id: GlobalId::User(user.id).encode(), username: user.username };
+        Ok(Some(Renewal { access_token, expires_in: services.tokens.lifetime().as_secs(), user }))
+    }
+
+    async fn end(&self, refresh_token: &str, account: &dyn Account) -> Result<(), RequestRejection> {
+        let Some(token) = RefreshToken::parse(refresh_token) else { return Ok(()) };
+        let ledger = Ledger::new();
+        let charged = Charged::new(account, &ledger);
+        let user = UserId(token.user_id());
+        let ended = self.services().sessions.end(user, token.session_id(), &ledger).await;
+        charged.finish();
+        ended.map_err(unavailable)
+    }
+}
+
+fn unavailable(fault: Fault) -> RequestRejection {
+    tracing::warn!(kind = ?fault.kind, %fault, "a session could not be renewed or ended");
+    RequestRejection::Unavailable { retry_after: fault.retry_after }
+}

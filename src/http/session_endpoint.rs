@@ -1,0 +1,112 @@
+//! The session endpoint of pages: `POST /session` renews an access token by the session cookie, and `DELETE /session` signs out.
+//!
+//! CSRF protection: the cookie is `SameSite=Strict`, and a request is taken only if the browser says that it comes from a page of
+//! this server. No other route reads a cookie.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::body::Body;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, SET_COOKIE};
+use axum::http::{HeaderValue, Method, Request, Response, StatusCode};
+use serde::Serialize;
+
+use super::callers::Bill;
+use super::graphql_http::GraphqlEndpoint;
+use super::graphql_response::Refusal;
+use super::graphql_service::{Account, RequestRejection};
+use super::media_type::ResponseType;
+use super::session_cookie::SessionCookie;
+
+/// Renews and ends sessions by their refresh tokens.
+#[async_trait]
+pub trait SessionService: Send + Sync + 'static {
+    /// Another access token; `None` if there is no such session.
+    async fn renew(
+        &self,
+        refresh_token: &str,
+        account: &dyn Account,
+    ) -> Result<Option<Renewal>, RequestRejection>;
+
+    /// Ends a session. One that does not exist has ended already.
+    async fn end(&self, refresh_token: &str, account: &dyn Account) -> Result<(), RequestRejection>;
+}
+
+/// What renewing a session gives.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Renewal {
+    pub access_token: String,
+    /// For how many seconds the access token is good.
+    pub expires_in: u64,
+    pub user: RenewedUser,
+}
+
+/// The user of a session.
+#[derive(Debug, Clone, Serialize)]
+pub struct RenewedUser {
+    /// The id as the API has it.
+    pub id: String,
+    pub username: String,
+}
+
+/// `/session`.
+pub(super) struct SessionEndpoint {
+    sessions: Arc<dyn SessionService>,
+    graphql: Arc<GraphqlEndpoint>,
+}
+
+impl SessionEndpoint {
+    /// An endpoint whose callers have the budgets of the other one.
+    pub(super) fn new(sessions: Arc<dyn SessionService>, graphql: Arc<GraphqlEndpoint>) -> Self {
+        Self { sessions, graphql }
+    }
+
+    /// Answers `POST` and `DELETE`.
+    pub(super) async fn handle(&self, request: Request<Body>) -> Response<Body> {
+        // The body is nobody's business.
+        let (head, _) = request.into_parts();
+        let bill = self.graphql.bill(&head.headers, &head.extensions);
+        let Some(cookie) = SessionCookie::of_page(&head.headers) else {
+            return Refusal::ForeignSession.into_response(ResponseType::Json);
+        };
+        let token = cookie.read(&head.headers);
+        let answer = self.graphql.in_time(self.answer(&head.method, token, &bill)).await;
+        let mut response = match answer {
+            Ok(Some(renewal)) => renewed(&renewal),
+            // Nobody is signed in: that is no error, and what is left of a session goes.
+            Ok(None) => {
+                let mut response = Response::new(Body::empty());
+                *response.status_mut() = StatusCode::NO_CONTENT;
+                response.headers_mut().insert(SET_COOKIE, cookie.removed());
+                response
+            }
+            Err(refusal) => refusal.into_response(ResponseType::Json),
+        };
+        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        bill.tell(response.headers_mut());
+        response
+    }
+
+    async fn answer(
+        &self,
+        method: &Method,
+        token: Option<&str>,
+        bill: &Bill,
+    ) -> Result<Option<Renewal>, Refusal> {
+        let Some(token) = token else { return Ok(None) };
+        bill.open(None)?;
+        let _admitted = self.graphql.admission().admit(1).await?;
+        if method == Method::DELETE {
+            self.sessions.end(token, bill).await?;
+            return Ok(None);
+        }
+        Ok(self.sessions.renew(token, bill).await?)
+    }
+}
+
+fn renewed(renewal: &Renewal) -> Response<Body> {
+    let mut response = Response::new(Body::from(serde_json::to_vec(renewal).unwrap_or_default()));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}

@@ -1,0 +1,252 @@
+//! Sessions and changed passwords: what one process ends, others accept for a bounded time; and a password that was changed stays
+//! so, whatever dies or is slow.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use onehop::accounts::audience::Audience;
+use onehop::accounts::hashing_queue::HashingCaller;
+use onehop::accounts::session::SessionId;
+use onehop::blog::commands::{ChangePassword, CommandError, CommandLimits, RefusalCode, SignIn, UpdateUser};
+use onehop::blog::ids::UserId;
+use onehop::blog::items::UserItem;
+use onehop::blog::sessions::{NewSession, SESSIONS_PER_USER_MAX, SessionSettings, Sessions};
+use onehop::store::{Clock as _, Ledger};
+
+use super::harness::{Blog, Meddling, PASSWORD, START_MS, code_and_field};
+
+const NEW_PASSWORD: &str = "another horse battery";
+/// Long before anything is read, so that no token can be newer than what is remembered.
+const LONG_AGO_MS: i64 = START_MS - 3_600_000;
+
+fn settings() -> SessionSettings {
+    SessionSettings {
+        lifetime: Duration::from_secs(3600),
+        check_interval: Duration::from_secs(10),
+        live_check_interval: Duration::from_millis(1),
+    }
+}
+
+/// The sessions as one process sees them.
+fn process(blog: &Blog) -> Sessions {
+    process_for(blog, "onehop")
+}
+
+fn process_for(blog: &Blog, audience: &str) -> Sessions {
+    Sessions::new(blog.store.clone(), blog.clock.clone(), Audience::named(audience), settings())
+}
+
+async fn start(sessions: &Sessions, user: UserId) -> NewSession {
+    sessions.start(user, &Ledger::new()).await.unwrap()
+}
+
+async fn exists(sessions: &Sessions, user: UserId, id: SessionId) -> bool {
+    sessions.exists(user, id, LONG_AGO_MS).await.unwrap()
+}
+
+async fn sign_in(
+    blog: &Blog,
+    sessions: &Sessions,
+    name: &str,
+    password: &str,
+) -> Result<NewSession, CommandError> {
+    let input =
+        SignIn { username: name.to_owned(), password: password.to_owned(), caller: HashingCaller::default() };
+    let (_, session) = blog.commands.start_session(input, sessions, &Ledger::new()).await?;
+    Ok(session)
+}
+
+async fn change(
+    blog: &Blog,
+    sessions: &Sessions,
+    user_id: UserId,
+    [current, new]: [&str; 2],
+) -> Result<(UserItem, NewSession), CommandError> {
+    let input = ChangePassword {
+        user_id,
+        current_password: current.to_owned(),
+        new_password: new.to_owned(),
+        caller: HashingCaller::default(),
+    };
+    blog.commands.change_password(input, sessions, &Ledger::new()).await
+}
+
+#[tokio::test]
+async fn an_ended_session_is_refused_here_at_once_and_elsewhere_soon() {
+    let blog = Blog::new().await;
+    let user = blog.user("ada").await.id;
+    let (here, elsewhere) = (process(&blog), process(&blog));
+    let (one, other) = (start(&here, user).await, start(&elsewhere, user).await);
+    for sessions in [&here, &elsewhere] {
+        // A token that is younger than what is remembered has the store asked.
+        assert!(sessions.exists(user, one.id, START_MS).await.unwrap());
+        assert!(sessions.exists(user, other.id, START_MS).await.unwrap());
+    }
+    here.end(user, one.id, &Ledger::new()).await.unwrap();
+    assert!(!exists(&here, user, one.id).await && exists(&elsewhere, user, one.id).await);
+    blog.clock.advance_ms(10_000);
+    for sessions in [&here, &elsewhere] {
+        assert!(!exists(sessions, user, one.id).await && exists(sessions, user, other.id).await);
+        assert_eq!(sessions.find(&one.refresh_token, &Ledger::new()).await.unwrap(), None);
+    }
+}
+
+#[tokio::test]
+async fn a_check_is_answered_from_memory() {
+    let blog = Blog::new().await;
+    let user = blog.user("ada").await.id;
+    let sessions = process(&blog);
+    let session = start(&sessions, user).await;
+    let spent = blog.store.spent();
+    for _ in 0..1000 {
+        assert!(exists(&sessions, user, session.id).await);
+    }
+    assert_eq!(blog.store.spent().0, spent.0);
+    blog.clock.advance_ms(10_000);
+    for _ in 0..1000 {
+        assert!(exists(&sessions, user, session.id).await);
+    }
+    assert!(blog.store.spent().0 > spent.0 && blog.store.spent().0 < spent.0 + 3.0);
+}
+
+#[tokio::test]
+async fn a_session_expires_and_its_item_with_the_last() {
+    let blog = Blog::new().await;
+    let user = blog.user("ada").await.id;
+    let sessions = process(&blog);
+    let session = start(&sessions, user).await;
+    assert_eq!(session.expires_at_ms, blog.clock.now_ms() + 3_600_000);
+    blog.clock.advance_ms(3_599_999);
+    assert!(exists(&sessions, user, session.id).await);
+    blog.clock.advance_ms(1);
+    assert!(!exists(&sessions, user, session.id).await);
+    assert_eq!(sessions.find(&session.refresh_token, &Ledger::new()).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn the_oldest_session_ends_where_there_are_too_many() {
+    let blog = Blog::new().await;
+    let user = blog.user("ada").await.id;
+    let sessions = process(&blog);
+    let mut started = Vec::new();
+    for _ in 0..=SESSIONS_PER_USER_MAX {
+        started.push(start(&sessions, user).await.id);
+    }
+    assert!(!exists(&sessions, user, started[0]).await);
+    for id in &started[1..] {
+        assert!(exists(&sessions, user, *id).await);
+    }
+}
+
+#[tokio::test]
+async fn sessions_of_another_environment_are_none() {
+    let blog = Blog::new().await;
+    let user = blog.user("ada").await.id;
+    let session = start(&process(&blog), user).await;
+    let restored = process_for(&blog, "restored");
+    assert!(!exists(&restored, user, session.id).await);
+    assert_eq!(restored.find(&session.refresh_token, &Ledger::new()).await.unwrap(), None);
+    let started = start(&restored, user).await;
+    assert!(exists(&restored, user, started.id).await);
+}
+
+#[tokio::test]
+async fn concurrent_sign_ins_lose_no_session() {
+    let blog = Blog::new().await;
+    let user = blog.user("ada").await.id;
+    let sessions = process(&blog);
+    let started = futures::future::join_all((0..8).map(|_| start(&sessions, user))).await;
+    for session in started {
+        assert!(exists(&sessions, user, session.id).await);
+    }
+}
+
+#[tokio::test]
+async fn a_changed_password_ends_all_sessions_and_starts_one() {
+    let blog = Blog::new().await;
+    let user = blog.user("ada").await.id;
+    let (here, elsewhere) = (process(&blog), process(&blog));
+    let old = sign_in(&blog, &here, "ada", PASSWORD).await.unwrap();
+    let wrong = change(&blog, &here, user, ["wrong password", NEW_PASSWORD]).await;
+    assert_eq!(code_and_field(wrong), (RefusalCode::Forbidden, Some("currentPassword")));
+    let short = change(&blog, &here, user, [PASSWORD, "short"]).await;
+    assert_eq!(code_and_field(short), (RefusalCode::BadUserInput, Some("newPassword")));
+    assert!(exists(&here, user, old.id).await);
+
+    let (_, new) = change(&blog, &elsewhere, user, [PASSWORD, NEW_PASSWORD]).await.unwrap();
+    blog.clock.advance_ms(10_000);
+    for sessions in [&here, &elsewhere] {
+        assert!(!exists(sessions, user, old.id).await && exists(sessions, user, new.id).await);
+    }
+    assert!(sign_in(&blog, &here, "ada", PASSWORD).await.is_err());
+    assert!(sign_in(&blog, &here, "ada", NEW_PASSWORD).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_changed_password_that_died_at_any_step_is_finished_by_a_repeat() {
+    // The password, the sessions.
+    for step in 0..2 {
+        for meddling in [Meddling::CrashBefore(step), Meddling::LoseAnswer(step), Meddling::Repeat(step)] {
+            let blog = Blog::new().await;
+            let user = blog.user("ada").await.id;
+            let sessions = process(&blog);
+            let old = sign_in(&blog, &sessions, "ada", PASSWORD).await.unwrap();
+            blog.store.next(meddling);
+            let changed = change(&blog, &sessions, user, [PASSWORD, NEW_PASSWORD]).await;
+            assert_eq!(changed.is_err(), matches!(meddling, Meddling::CrashBefore(_)), "{meddling:?}");
+            blog.store.next(Meddling::Nothing);
+            if changed.is_err() {
+                change(&blog, &sessions, user, [PASSWORD, NEW_PASSWORD]).await.unwrap();
+            }
+            assert!(!exists(&sessions, user, old.id).await, "{meddling:?}");
+            assert!(sign_in(&blog, &sessions, "ada", PASSWORD).await.is_err());
+            assert!(sign_in(&blog, &sessions, "ada", NEW_PASSWORD).await.is_ok());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_slow_rename_does_not_bring_the_old_password_back() {
+    // The announcement, the reservation, the user, the release.
+    for step in 0..4 {
+        let blog = Blog::new().await;
+        let user = blog.user("ada").await.id;
+        let sessions = process(&blog);
+        let store = Arc::clone(&blog.store);
+        let gate = store.hold().await;
+        store.next(Meddling::Pause(step));
+        let commands = blog.another(CommandLimits::default());
+        let slow = tokio::spawn(async move {
+            let input = UpdateUser { user_id: user, username: "countess".to_owned() };
+            commands.update_user(input, &Ledger::new()).await
+        });
+        store.until_held(1).await;
+        change(&blog, &sessions, user, [PASSWORD, NEW_PASSWORD]).await.unwrap();
+        drop(gate);
+        slow.await.unwrap().unwrap();
+        assert!(sign_in(&blog, &sessions, "countess", NEW_PASSWORD).await.is_ok(), "{step}");
+        for name in ["ada", "countess"] {
+            assert!(sign_in(&blog, &sessions, name, PASSWORD).await.is_err(), "{step}: {name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_connection_is_told_of_the_end_here_and_elsewhere() {
+    let blog = Blog::new().await;
+    let user = blog.user("ada").await.id;
+    let (here, elsewhere) = (process(&blog), process(&blog));
+    let (one, other) = (start(&here, user).await, start(&here, user).await);
+    blog.clock.advance_ms(60_000);
+    let [one_here, one_elsewhere] =
+        [&here, &elsewhere].map(|sessions| sessions.ended(user, one.id, LONG_AGO_MS));
+    let other_here = here.ended(user, other.id, LONG_AGO_MS);
+    let ending = async {
+        here.end(user, one.id, &Ledger::new()).await.unwrap();
+        blog.clock.advance_ms(60_000);
+    };
+    tokio::select! {
+        () = other_here => panic!("it has not ended"),
+        _ = futures::future::join3(one_here, one_elsewhere, ending) => {}
+    }
+}

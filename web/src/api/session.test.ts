@@ -1,0 +1,120 @@
+import { beforeEach, describe, expect, test, vi } from "vitest";
+
+const ada = { id: "u1", username: "ada" };
+
+/** What was sent to the server, by method, and what it answers. */
+let sent: string[];
+let answers: (() => Response)[];
+
+/** The page as it opens: the module begins from what is stored. */
+async function opened() {
+  vi.resetModules();
+  return import("./session.js");
+}
+
+function renewal(accessToken: string, user = ada, expiresIn = 3600): () => Response {
+  return () => Response.json({ accessToken, expiresIn, user });
+}
+
+const ended = (): Response => new Response(null, { status: 204 });
+
+beforeEach(() => {
+  localStorage.clear();
+  sent = [];
+  answers = [];
+  vi.stubGlobal("fetch", (url: string, { method }: { method: string }) => {
+    sent.push(`${method} ${url}`);
+    const answer = answers.shift();
+    return answer === undefined ? Promise.reject(new TypeError("offline")) : Promise.resolve(answer());
+  });
+});
+
+function signedInBefore(): void {
+  localStorage.setItem("onehop:session", JSON.stringify({ user: ada }));
+}
+
+describe("the session", () => {
+  test("of nobody asks the server nothing", async () => {
+    const { accessToken, currentSession } = await opened();
+    expect(currentSession()).toBeNull();
+    expect(await accessToken()).toBeNull();
+    expect(sent).toEqual([]);
+  });
+
+  test("is renewed when the page opens, once for all who ask", async () => {
+    signedInBefore();
+    answers = [renewal("first")];
+    const { accessToken } = await opened();
+    expect(await Promise.all([accessToken(), accessToken()])).toEqual(["first", "first"]);
+    expect(await accessToken()).toBe("first");
+    expect(sent).toEqual(["POST /session"]);
+  });
+
+  test("is renewed before its token expires", async () => {
+    signedInBefore();
+    answers = [renewal("brief", ada, 30), renewal("next")];
+    const { accessToken } = await opened();
+    expect(await accessToken()).toBe("brief");
+    expect(await accessToken()).toBe("next");
+  });
+
+  test("is renewed when the server refuses the token, unless it was already", async () => {
+    const { accessToken, accessTokenAfter, startSession } = await opened();
+    startSession({ user: ada, accessToken: "first" });
+    answers = [renewal("second")];
+    expect(await accessToken()).toBe("first");
+    expect(await accessTokenAfter("first")).toBe("second");
+    expect(await accessTokenAfter("first")).toBe("second");
+    expect(sent).toEqual(["POST /session"]);
+  });
+
+  test("that has ended asks its user to sign in again", async () => {
+    signedInBefore();
+    answers = [ended];
+    const { accessToken, currentSession, startSession } = await opened();
+    expect(await accessToken()).toBeNull();
+    expect(currentSession()).toEqual({ user: ada, hasEnded: true });
+    startSession({ user: ada, accessToken: "again" });
+    expect(await accessToken()).toBe("again");
+  });
+
+  test("is as it was when the server cannot be reached", async () => {
+    signedInBefore();
+    const { accessToken, currentSession } = await opened();
+    await expect(accessToken()).rejects.toThrow("offline");
+    expect(currentSession()).toEqual({ user: ada, hasEnded: false });
+  });
+
+  test("leaves no token in the browser's storage", async () => {
+    const { startSession } = await opened();
+    startSession({ user: ada, accessToken: "secret" });
+    expect(JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage)])).not.toContain("secret");
+  });
+
+  test("removes the token that an older page stored", async () => {
+    localStorage.setItem("onehop:session", JSON.stringify({ user: ada, accessToken: "secret" }));
+    const { currentSession } = await opened();
+    expect(currentSession()?.user).toEqual(ada);
+    expect(localStorage.getItem("onehop:session")).toBe(JSON.stringify({ user: ada }));
+  });
+
+  test("ends on the server, too, and that is tried again", async () => {
+    const { startSession, endSession, currentSession } = await opened();
+    startSession({ user: ada, accessToken: "first" });
+    endSession();
+    expect(currentSession()).toBeNull();
+    await vi.waitFor(() => { expect(sent).toEqual(["DELETE /session"]); });
+    answers = [ended];
+    await opened();
+    await vi.waitFor(() => { expect(localStorage).toHaveLength(0); });
+    expect(sent).toEqual(["DELETE /session", "DELETE /session"]);
+  });
+
+  test("of another tab's user takes the place of this one's", async () => {
+    signedInBefore();
+    answers = [renewal("hers", { id: "u2", username: "bob" })];
+    const { accessToken, currentSession } = await opened();
+    expect(await accessToken()).toBe("hers");
+    expect(currentSession()?.user.username).toBe("bob");
+  });
+});
