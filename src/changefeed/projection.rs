@@ -177,7 +177,8 @@ impl Step {
     }
 
     /// Lets the writes of this step lose for good. Each of them is conditional, and whoever wins has made a change that a
-    /// projection follows which compares the same again, so a write that keeps losing is left to that change.
+    /// projection follows which compares the same again, so a write that keeps losing is left to that change. Batches of
+    /// several operations do not yield.
     pub fn yield_to_newer_changes(mut self) -> Self {
         self.yields = true;
         self

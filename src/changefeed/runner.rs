@@ -244,10 +244,8 @@ impl Runner {
             if notes.are_lost() {
                 return Err(Halt::Page(PageError::LeaseLost));
             }
-            match self.write_all(step.writes, step.forgets_memos, ledger).await {
-                Err(Halt::Stale(_)) if step.yields && self.may_yield(run) => {}
-                outcome => outcome?,
-            }
+            let yields = step.yields && run.stale >= self.host.settings.yielding_attempts_max;
+            self.write_all(step.writes, step.forgets_memos, yields, ledger).await?;
             let Then::Ask { reads, note, saved } = step.then else { return Ok(()) };
             if saved {
                 notes
@@ -269,20 +267,19 @@ impl Runner {
         }
     }
 
-    fn may_yield(&self, run: &Run) -> bool {
-        run.stale >= self.host.settings.yielding_attempts_max
-    }
-
     async fn write_all(
         &self,
         writes: Vec<IntendedWrite>,
         forgets_memos: bool,
+        yields: bool,
         ledger: &Ledger,
     ) -> Result<(), Halt> {
         if writes.is_empty() {
             return Ok(());
         }
         let _guard = forgets_memos.then(|| self.memos.forget_around());
+        // A batch that is refused for one item leaves the others unwritten, and nobody has changed those.
+        let may_lose: Vec<bool> = writes.iter().map(|write| yields && write.operations.len() == 1).collect();
         let mut outcomes = Vec::with_capacity(writes.len());
         let mut waiting = writes.into_iter();
         while waiting.len() > 0 {
@@ -296,9 +293,10 @@ impl Runner {
         }
         // A refusal is looked at last: a fault among the others has to be retried first.
         let mut stale = None;
-        for outcome in outcomes {
+        for (outcome, may_lose) in outcomes.into_iter().zip(may_lose) {
             match outcome.map_err(Halt::from) {
                 Ok(()) => {}
+                Err(Halt::Stale(_)) if may_lose => {}
                 Err(Halt::Stale(reason)) => stale = Some(reason),
                 Err(halt) => return Err(halt),
             }
