@@ -22,6 +22,7 @@ use super::{
     document_limits::DocumentLimits,
     document_size::{DocumentSize, SizeError},
     limit_exceeded::LimitExceeded,
+    typename,
 };
 
 /// The longest document that is kept, in bytes.
@@ -40,6 +41,9 @@ pub enum DocumentError {
     Syntax(ServerError),
     #[error(transparent)]
     OverLimit(#[from] LimitExceeded),
+    /// What no schema allows.
+    #[error("{0}")]
+    Invalid(ServerError),
     #[error("The fragment \"{0}\" spreads itself.")]
     FragmentCycle(Name),
 }
@@ -110,9 +114,10 @@ impl Documents {
             return Ok(document);
         }
         self.limits.check_text(text)?;
-        let definitions =
+        let mut definitions =
             parse_query(text).map_err(|error| DocumentError::Syntax(syntax_error(error.into())))?;
         let size = self.limits.measure(&definitions, text.len())?;
+        typename::normalize(&mut definitions).map_err(DocumentError::Invalid)?;
         let document = Arc::new(Document { definitions, size, is_valid: AtomicBool::new(false) });
         if text.len() <= CACHED_DOCUMENT_BYTES_MAX {
             self.cache.insert(text.to_owned(), Arc::clone(&document));

@@ -235,7 +235,7 @@ impl Refusal {
             Self::Document(DocumentError::OverLimit(_))
             | Self::OverLimit(_)
             | Self::Response(ResponseRefused::OverLimit(_)) => (Kind::RequestError, LimitExceeded::CODE),
-            Self::Document(DocumentError::FragmentCycle(_)) => {
+            Self::Document(DocumentError::FragmentCycle(_) | DocumentError::Invalid(_)) => {
                 (Kind::RequestError, "GRAPHQL_VALIDATION_FAILED")
             }
             Self::Subscription
@@ -260,7 +260,8 @@ impl Refusal {
         let retry_after = self.retry_after();
         let is_position = matches!(self, Self::Position(_));
         let mut error = match self {
-            Self::Schema(error) | Self::Document(DocumentError::Syntax(error)) => error,
+            Self::Schema(error)
+            | Self::Document(DocumentError::Syntax(error) | DocumentError::Invalid(error)) => error,
             Self::OverLimit(exceeded)
             | Self::Document(DocumentError::OverLimit(exceeded))
             | Self::Malformed(

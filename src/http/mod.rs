@@ -47,4 +47,5 @@ pub mod session_positions;
 mod spent;
 pub mod static_files;
 pub mod surroundings;
+mod typename;
 pub mod variables;
