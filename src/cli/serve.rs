@@ -168,6 +168,7 @@ impl Serve {
                 complexity_max: self.limits.complexity_max as usize,
                 introspection: self.exposure.introspection(),
                 suggestions: self.exposure.suggestions(),
+                operations: self.exposure.operations(),
             },
             trusted: self.documents.trusted()?,
             trusted_only: self.documents.trusted_only,

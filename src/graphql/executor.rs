@@ -1,7 +1,7 @@
 //! Runs requests: says how complex they are, finds out who asks, executes, and says what the request was charged.
 //!
-//! A client that sends `"extensions": {"operations": true}` beside its query is told each kind of operation on the
-//! store in `extensions.operations`; `extensions.requestCharge` is in every response. A mutation's has the position that read
+//! Where the server allows it, a client that sends `"extensions": {"operations": true}` beside its query gets each kind of
+//! operation on the store in `extensions.operations`; `extensions.requestCharge` is in every response. A mutation's has the position that read
 //! models reach with its writes in `extensions.position`, and a query that sends one is told in `extensions.reached` whether
 //! they had, and in `extensions.notReached` why they had not.
 
@@ -124,7 +124,7 @@ impl Executor {
         let services = if waited.is_some() { &self.live_services } else { &self.services };
         let scope = RequestScope::new(Arc::clone(services), viewer, ledger).within(budget_of(&request));
         let trace = data_of::<Arc<ReadTrace>>(&request).cloned();
-        let tells_operations = tells_operations(&request);
+        let tells_operations = self.tells_operations(&request);
         let root = match prepare(&mut request) {
             Ok(root) => root,
             Err(error) => return refused(error, &scope, tells_operations),
@@ -157,6 +157,11 @@ impl Executor {
             trace.set(marks.into_iter().map(|mark| mark.0).collect());
         }
         response
+    }
+
+    /// Whether a request asks for its operations, and may.
+    pub(super) fn tells_operations(&self, request: &Request) -> bool {
+        self.options.operations && request.extensions.get(OPERATIONS) == Some(&Value::Boolean(true))
     }
 
     /// Says when the read models hold what a mutation wrote.
@@ -365,10 +370,6 @@ fn ledger_for(request: &Request) -> Ledger {
 
 fn user_id(text: &str) -> Option<UserId> {
     Uuid::try_parse(text).ok().map(UserId)
-}
-
-pub(super) fn tells_operations(request: &Request) -> bool {
-    request.extensions.get(OPERATIONS) == Some(&Value::Boolean(true))
 }
 
 pub(super) fn refused(error: ServerError, scope: &RequestScope, tells_operations: bool) -> Response {

@@ -63,11 +63,13 @@ pub struct SchemaOptions {
     pub introspection: bool,
     /// Whether an error says which names are like one that there is not.
     pub suggestions: bool,
+    /// Whether a request may ask which operations on the store it took.
+    pub operations: bool,
 }
 
 impl Default for SchemaOptions {
     fn default() -> Self {
-        Self { complexity_max: COMPLEXITY_MAX, introspection: true, suggestions: true }
+        Self { complexity_max: COMPLEXITY_MAX, introspection: true, suggestions: true, operations: true }
     }
 }
 

@@ -7,7 +7,7 @@ use futures::future::{Either, select};
 use futures::stream::{BoxStream, StreamExt, once};
 
 use super::event_scope::TellsOperations;
-use super::executor::{Executor, budget_of, complete, prepare, refused, tell_charges, tells_operations};
+use super::executor::{Executor, budget_of, complete, prepare, refused, tell_charges};
 use super::scope::RequestScope;
 use super::subscription::Begun;
 use super::subscription_root;
@@ -24,7 +24,7 @@ impl Executor {
         mut request: Request,
         viewer: Option<UserId>,
     ) -> Result<BoxStream<'static, Response>, Response> {
-        let tells_operations = tells_operations(&request);
+        let tells_operations = self.tells_operations(&request);
         let scope = RequestScope::new(Arc::clone(&self.live_services), viewer, Ledger::new());
         let scope = Arc::new(scope.within(budget_of(&request)));
         let root =

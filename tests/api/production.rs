@@ -64,25 +64,31 @@ async fn in_production_neither_schema_nor_suggestions_nor_playground_are_shown_u
     assert_eq!(shown(&["--suggestions=off"]).await, [true, false, true]);
 }
 
-/// Whether a server with these arguments tells leases, and the load of logical partitions.
-async fn operations(arguments: &[&str]) -> [bool; 2] {
+/// Whether a server with these arguments tells leases, the load of logical partitions, and operations of requests.
+async fn operations(arguments: &[&str]) -> [bool; 3] {
     let directory = tempfile::tempdir().unwrap();
     let serving = Serving::start(directory.path(), arguments);
     let query = "{ projections { name leaseCount leases { range } } partitions { container } }";
     let data = post(&serving, query, None).await["data"].take();
+    let body = json!({ "query": "{ feed { nodes { id } } }", "extensions": { "operations": true } });
+    let request =
+        client().post(format!("{}/graphql", serving.address)).header("content-type", "application/json");
+    let feed = answer(request.body(body.to_string())).await;
+    assert!(feed["extensions"]["requestCharge"].is_number(), "{feed}");
     assert_eq!(stop(serving).await.0, 0);
     let projections = data["projections"].as_array().unwrap();
     assert!(projections.iter().all(|projection| projection["leaseCount"].as_u64().unwrap() > 0), "{data}");
     let tells = |list: &Value| !list.as_array().unwrap().is_empty();
-    [projections.iter().all(|projection| tells(&projection["leases"])), tells(&data["partitions"])]
+    let leases = projections.iter().all(|projection| tells(&projection["leases"]));
+    [leases, tells(&data["partitions"]), feed["extensions"]["operations"].is_array()]
 }
 
 #[tokio::test]
-async fn in_production_neither_leases_nor_loads_are_told_unless_switched_on() {
-    assert_eq!(operations(&[]).await, [true, true]);
-    assert_eq!(operations(&["--production"]).await, [false, false]);
-    assert_eq!(operations(&["--production", "--operations=on"]).await, [true, true]);
-    assert_eq!(operations(&["--operations=off"]).await, [false, false]);
+async fn in_production_no_operations_are_told_unless_switched_on() {
+    assert_eq!(operations(&[]).await, [true; 3]);
+    assert_eq!(operations(&["--production"]).await, [false; 3]);
+    assert_eq!(operations(&["--production", "--operations=on"]).await, [true; 3]);
+    assert_eq!(operations(&["--operations=off"]).await, [false; 3]);
 }
 
 #[tokio::test]

@@ -63,3 +63,21 @@ async fn after_a_rename_the_new_name_signs_in_and_the_old_one_does_not() {
         server.settle().await;
     }
 }
+
+#[tokio::test]
+async fn operations_and_charges_of_a_failed_sign_in_are_alike() {
+    let server = Server::start().await;
+    server.sign_up("ada").await;
+    let mut extensions = Vec::new();
+    for username in ["ada", "nobody"] {
+        let query = format!(
+            "mutation {{ signIn(input: {{ username: \"{username}\", password: \"not the password\" }}) {{ accessToken }} }}"
+        );
+        let answer =
+            server.anonymous().send(json!({ "query": query, "extensions": { "operations": true } })).await;
+        extensions.push(answer.body["extensions"].clone());
+    }
+    assert!(extensions[0]["operations"].is_array(), "{extensions:?}");
+    assert_eq!(extensions[0]["operations"], extensions[1]["operations"]);
+    assert_eq!(extensions[0]["requestCharge"], extensions[1]["requestCharge"]);
+}

@@ -1,12 +1,12 @@
 //! Signing in by name and password. Every failure has one answer after the same work, so that neither words nor
-//! time tell which names exist. Making a token is left to the caller.
+//! time tell which names exist, nor does the ledger of the request. Making a token is left to the caller.
 
 use crate::accounts::hashing_queue::HashingCaller;
 use crate::accounts::password::Password;
 use crate::accounts::username::{NormalizedUsername, Username};
 use crate::blog::items::{AccountItem, UserItem};
 use crate::blog::sessions::{NewSession, Sessions};
-use crate::store::Ledger;
+use crate::store::{Ledger, OperationRecord};
 
 use super::create_user::stored_hash;
 use super::names::{Found, normalized};
@@ -57,7 +57,7 @@ impl Commands {
     ) -> Result<(UserItem, AccountItem), CommandError> {
         let name = Username::parse(&input.username).ok().map(|name| name.normalized().clone());
         let account = match &name {
-            Some(name) => self.names.reservation(name.as_str(), ledger).await?.map(|(account, _)| account),
+            Some(name) => self.reserved(name, ledger).await?,
             None => None,
         };
         let stored = account.as_ref().map(stored_hash).transpose()?.flatten();
@@ -72,6 +72,22 @@ impl Commands {
             }
             _ => Err(refused().into()),
         }
+    }
+}
+
+impl Commands {
+    /// The reservation of a name. The ledger has one item for it whether there is one or not.
+    async fn reserved(
+        &self,
+        name: &NormalizedUsername,
+        ledger: &Ledger,
+    ) -> Result<Option<AccountItem>, CommandError> {
+        let read = ledger.part();
+        let found = self.names.reservation(name.as_str(), &read).await;
+        for operation in read.operations() {
+            ledger.record(OperationRecord { items: 1, ..operation });
+        }
+        Ok(found?.map(|(account, _)| account))
     }
 }
 
