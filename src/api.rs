@@ -147,6 +147,7 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
     let graphql = GraphqlEndpoint::new(Arc::clone(&executor) as _, &sdl(), options.limits)?
         .with_clock(Arc::clone(&app.clock))
         .with_sealer(sealer)
+        .with_schema_told(options.schema.suggestions)
         .with_allowed_origins(options.exposure.allowed_origins.clone())
         .with_observer(telemetry.clone().map(|telemetry| telemetry as _))
         .with_trusted(&options.trusted, options.trusted_only)?;

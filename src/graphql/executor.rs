@@ -21,6 +21,7 @@ use uuid::Uuid;
 
 use super::charged::Charged;
 use super::complexity::Complexity;
+use super::concealed::concealed;
 use super::errors::{self, Code};
 use super::scope::{RequestScope, Services};
 use super::session::CurrentSession;
@@ -63,7 +64,7 @@ pub struct Executor {
     complexity: Complexity,
     /// Made when a document is to be validated that is not executed.
     validator: OnceLock<Validator>,
-    options: SchemaOptions,
+    pub(super) options: SchemaOptions,
     services: Arc<Services>,
     /// The services of events.
     pub(super) live_services: Arc<Services>,
@@ -143,6 +144,7 @@ impl Executor {
         if let Some(document) = document.filter(|_| response.errors.is_empty()) {
             document.set_valid();
         }
+        conceal_schema(&mut response, self.options);
         complete(&mut response, &root);
         let spent = before.map(|SpentBefore(before)| before);
         let spent = sum(spent.iter().map(|before| &**before).chain([scope.ledger()]));
@@ -459,6 +461,18 @@ pub(super) fn complete(response: &mut Response, root: &[Name]) {
         }
     }
     *data = ordered;
+}
+
+/// Takes names and types of the schema out of errors of validation, where clients may not know them.
+pub(super) fn conceal_schema(response: &mut Response, options: SchemaOptions) {
+    if options.suggestions {
+        return;
+    }
+    for error in response.errors.iter_mut().filter(|error| error.path.is_empty()) {
+        if let Some(message) = concealed(&error.message) {
+            error.message = message;
+        }
+    }
 }
 
 /// Whether an error stopped the field with this key at the root.

@@ -9,6 +9,7 @@ mod charged;
 mod comment;
 mod comparison;
 mod complexity;
+mod concealed;
 mod connections;
 mod date_time;
 mod errors;

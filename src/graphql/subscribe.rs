@@ -7,7 +7,7 @@ use futures::future::{Either, select};
 use futures::stream::{BoxStream, StreamExt, once};
 
 use super::event_scope::TellsOperations;
-use super::executor::{Executor, budget_of, complete, prepare, refused, tell_charges};
+use super::executor::{Executor, budget_of, complete, conceal_schema, prepare, refused, tell_charges};
 use super::scope::RequestScope;
 use super::subscription::Begun;
 use super::subscription_root;
@@ -34,7 +34,9 @@ impl Executor {
         request.data.insert(TellsOperations(tells_operations));
         request.data.insert(begun);
         let responses = self.live_schema.execute_stream(request);
+        let options = self.options;
         let completed = move |mut response| {
+            conceal_schema(&mut response, options);
             complete(&mut response, &root);
             response
         };

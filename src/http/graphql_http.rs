@@ -158,6 +158,12 @@ impl GraphqlEndpoint {
         Self { budgets, session_positions, ..self }
     }
 
+    /// The same, whose errors tell no names and types that a client did not write, unless it may know the schema.
+    #[must_use]
+    pub fn with_schema_told(self, is_told: bool) -> Self {
+        Self { input_types: self.input_types.concealing_schema(!is_told), ..self }
+    }
+
     /// The same, which tells of executions.
     #[must_use]
     pub fn with_observer(self, observer: Option<Arc<dyn HttpObserver>>) -> Self {

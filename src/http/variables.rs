@@ -23,7 +23,38 @@ pub struct SdlError(#[from] ParserError);
 #[derive(Debug, Default)]
 pub struct InputTypes {
     types: HashMap<String, InputKind>,
+    conceals_schema: bool,
 }
+
+/// Why a value is none of a type: where in the value, and what is wrong there.
+struct Mismatch {
+    /// From the innermost place to the outermost. The client named them.
+    places: Vec<String>,
+    /// What may tell names and types that the client did not write.
+    fault: String,
+    /// The same without them.
+    concealed: &'static str,
+}
+
+impl Mismatch {
+    fn new(concealed: &'static str, fault: impl Into<String>) -> Self {
+        Self { places: Vec::new(), fault: fault.into(), concealed }
+    }
+
+    fn within(mut self, place: String) -> Self {
+        self.places.push(place);
+        self
+    }
+
+    fn text(&self, conceals_schema: bool) -> String {
+        let fault: &str = if conceals_schema { self.concealed } else { &self.fault };
+        let places = self.places.iter().rev().map(String::as_str);
+        places.chain([fault]).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The message of a value that does not fit where no type may be told.
+const DOES_NOT_FIT: &str = "the value does not fit";
 
 #[derive(Debug)]
 enum InputKind {
@@ -48,7 +79,13 @@ impl InputTypes {
                 TypeSystemDefinition::Schema(_) | TypeSystemDefinition::Directive(_) => None,
             })
             .collect();
-        Ok(Self { types })
+        Ok(Self { types, conceals_schema: false })
+    }
+
+    /// The same, whose errors tell no names and types that the client did not write.
+    #[must_use]
+    pub fn concealing_schema(self, conceals_schema: bool) -> Self {
+        Self { conceals_schema, ..self }
     }
 
     /// Checks the values of the variables of an operation.
@@ -66,7 +103,10 @@ impl InputTypes {
                 None => format!("Variable \"${name}\" of required type \"{ty}\" was not provided."),
                 Some(value) => match self.mismatch(ty, value) {
                     None => continue,
-                    Some(mismatch) => format!("Variable \"${name}\" got an invalid value: {mismatch}."),
+                    Some(mismatch) => {
+                        let mismatch = mismatch.text(self.conceals_schema);
+                        format!("Variable \"${name}\" got an invalid value: {mismatch}.")
+                    }
                 },
             };
             return Err(ServerError::new(fault, Some(definition.pos)));
@@ -75,13 +115,16 @@ impl InputTypes {
     }
 
     /// Why the value is none of the type, if so. Values come from JSON, whose reader bounds their depth.
-    fn mismatch(&self, ty: &Type, value: &Value) -> Option<String> {
+    fn mismatch(&self, ty: &Type, value: &Value) -> Option<Mismatch> {
         match (&ty.base, value) {
             (_, Value::Null) if ty.nullable => None,
-            (_, Value::Null) => Some(format!("expected a value of type \"{ty}\", found null")),
+            (_, Value::Null) => {
+                let fault = format!("expected a value of type \"{ty}\", found null");
+                Some(Mismatch::new("the value may not be null", fault))
+            }
             (BaseType::List(item), Value::List(values)) => {
                 values.iter().enumerate().find_map(|(index, value)| {
-                    self.mismatch(item, value).map(|mismatch| format!("at index {index}, {mismatch}"))
+                    self.mismatch(item, value).map(|mismatch| mismatch.within(format!("at index {index}")))
                 })
             }
             (BaseType::List(item), value) => self.mismatch(item, value),
@@ -89,7 +132,7 @@ impl InputTypes {
         }
     }
 
-    fn mismatch_named(&self, name: &Name, value: &Value) -> Option<String> {
+    fn mismatch_named(&self, name: &Name, value: &Value) -> Option<Mismatch> {
         let fits = match name.as_str() {
             "Int" => {
                 matches!(value, Value::Number(number) if number.as_i64().is_some_and(|number| i32::try_from(number).is_ok()))
@@ -110,7 +153,7 @@ impl InputTypes {
                 (Some(InputKind::Enum(_) | InputKind::Object { .. }), _) => false,
             },
         };
-        (!fits).then(|| format!("expected a value of type \"{name}\""))
+        (!fits).then(|| Mismatch::new(DOES_NOT_FIT, format!("expected a value of type \"{name}\"")))
     }
 
     fn mismatch_object(
@@ -119,16 +162,19 @@ impl InputTypes {
         fields: &HashMap<String, InputField>,
         one_of: bool,
         values: &async_graphql::indexmap::IndexMap<Name, Value>,
-    ) -> Option<String> {
+    ) -> Option<Mismatch> {
         if one_of && (values.len() != 1 || values.values().any(|value| *value == Value::Null)) {
-            return Some(format!("\"{name}\" takes exactly one field, and not null"));
+            let fault = format!("\"{name}\" takes exactly one field, and not null");
+            return Some(Mismatch::new("exactly one field is taken, and not null", fault));
         }
         for (field, value) in values {
             let Some(known) = fields.get(field.as_str()) else {
-                return Some(format!("\"{name}\" has no field \"{field}\""));
+                let mismatch =
+                    Mismatch::new("there is no such field", format!("\"{name}\" has no such field"));
+                return Some(mismatch.within(format!("in field \"{field}\"")));
             };
             if let Some(mismatch) = self.mismatch(&known.ty, value) {
-                return Some(format!("in field \"{field}\", {mismatch}"));
+                return Some(mismatch.within(format!("in field \"{field}\"")));
             }
         }
         fields
@@ -136,7 +182,10 @@ impl InputTypes {
             .find(|(field, known)| {
                 !known.ty.nullable && !known.has_default && !values.contains_key(field.as_str())
             })
-            .map(|(field, known)| format!("field \"{field}\" of type \"{}\" is required", known.ty))
+            .map(|(field, known)| {
+                let fault = format!("field \"{field}\" of type \"{}\" is required", known.ty);
+                Mismatch::new("a required field is missing", fault)
+            })
     }
 }
 
@@ -206,6 +255,31 @@ mod tests {
             ("$a: Int", json!({ "undefined": {} })),
         ] {
             assert_eq!(check(definition, variables.clone()), Ok(()), "{definition} {variables}");
+        }
+    }
+
+    #[test]
+    fn concealed_errors_say_where_and_no_names_of_the_schema() {
+        let types = InputTypes::from_sdl(SDL).unwrap().concealing_schema(true);
+        for (variables, message) in [
+            (json!({ "a": {} }), "Variable \"$a\" got an invalid value: a required field is missing."),
+            (
+                json!({ "a": { "order": "NEWEST", "more": 1 } }),
+                "Variable \"$a\" got an invalid value: in field \"more\", there is no such field.",
+            ),
+            (
+                json!({ "a": { "order": "NEWEST", "tags": ["x", 1] } }),
+                "Variable \"$a\" got an invalid value: in field \"tags\", at index 1, the value does not fit.",
+            ),
+            (
+                json!({ "a": { "order": null } }),
+                "Variable \"$a\" got an invalid value: in field \"order\", the value may not be null.",
+            ),
+        ] {
+            let document = parse_query("query($a: Page) { a }").unwrap();
+            let operation = select_operation(&document, None).unwrap();
+            let checked = types.check(&operation.variable_definitions, &Variables::from_json(variables));
+            assert_eq!(checked.unwrap_err().message, message);
         }
     }
 

@@ -64,6 +64,31 @@ async fn in_production_neither_schema_nor_suggestions_nor_playground_are_shown_u
     assert_eq!(shown(&["--suggestions=off"]).await, [true, false, true]);
 }
 
+#[tokio::test]
+async fn without_suggestions_no_error_tells_names_and_types() {
+    let directory = tempfile::tempdir().unwrap();
+    let serving = Serving::start(directory.path(), &["--suggestions=off"]);
+    let variable = "mutation($input: CreatePostInput!) { createPost(input: $input) { __typename } }";
+    for (query, input, place) in [
+        (variable, json!({ "titel": "x" }), "titel"),
+        (variable, json!({ "title": 7 }), "in field \"title\""),
+        (variable, json!({}), "$input"),
+        ("mutation { createPost(input: { titel: \"x\" }) { __typename } }", Value::Null, "input"),
+        ("{ user { id } }", Value::Null, "user"),
+        ("{ feed }", Value::Null, "feed"),
+    ] {
+        let body = json!({ "query": query, "variables": { "input": input } });
+        let request = client().post(format!("{}/graphql", serving.address));
+        let request = request.header("content-type", "application/json").body(body.to_string());
+        let message = answer(request).await["errors"][0]["message"].as_str().unwrap().to_owned();
+        assert!(message.contains(place), "{message}");
+        for told in ["String", "PostInput", "PostConnection", "content", "ID!", "User"] {
+            assert!(!message.contains(told), "{message}");
+        }
+    }
+    stop(serving).await;
+}
+
 /// Whether a server with these arguments tells leases, the load of logical partitions, and operations of requests.
 async fn operations(arguments: &[&str]) -> [bool; 3] {
     let directory = tempfile::tempdir().unwrap();
