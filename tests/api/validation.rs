@@ -142,3 +142,28 @@ async fn a_variable_within_an_input_is_refused_as_at_first() {
         assert_refused_alike(within, fitting.clone(), wrong).await;
     }
 }
+
+#[tokio::test]
+async fn a_directive_on_typename_is_validated_and_obeyed() {
+    let server = Server::start().await;
+    let caller = server.anonymous();
+    let query = "query V($yes: Boolean!) { __typename @include(if: $yes) }";
+    for (yes, data) in [(true, json!({ "__typename": "Query" })), (false, json!({}))] {
+        assert_eq!(caller.data(query, json!({ "yes": yes })).await, data);
+        // The second time the document is known.
+        assert_eq!(caller.data(query, json!({ "yes": yes })).await, data);
+    }
+    let nested = "query($no: Boolean!) { feed { kind: __typename @skip(if: $no) nodes { id __typename @skip(if: $no) } } }";
+    assert_eq!(caller.data(nested, json!({ "no": true })).await, json!({ "feed": { "nodes": [] } }));
+    for query in [
+        "{ __typename @include(if: $missing) }",
+        "{ __typename @unknown }",
+        "{ __typename @skip }",
+        "{ __typename(of: 1) }",
+        "{ __typename { id } }",
+        "query($id: ID! @skip(if: true)) { post(id: $id) { id } }",
+    ] {
+        let variables = json!({ "id": "x" });
+        assert_eq!(caller.refused(query, variables).await.code, "GRAPHQL_VALIDATION_FAILED", "{query}");
+    }
+}
