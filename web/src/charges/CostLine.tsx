@@ -32,7 +32,11 @@ function OneCharge({ charge: { operationName, times, requestCharge, operations }
       <h3>
         {operationName}{times > 1 && `, ${times} times`} <span className="cost-sum">{formatRequestCharge(requestCharge)}</span>
       </h3>
-      {operations.length === 0 ? <p>No operation on the store.</p> : <OperationsTable operations={operations} />}
+      {operations.length > 0 ? (
+        <OperationsTable operations={operations} />
+      ) : (
+        <p>{requestCharge > 0 ? "This server keeps its operations to itself." : "No operation on the store."}</p>
+      )}
     </section>
   );
 }
