@@ -44,7 +44,7 @@ const MODEL: DataModel = DataModel::V3;
 /// The root of all writes.
 pub struct Mutation;
 
-/// C1, C2, C3, C4, their undoings, and signing in.
+/// C1, C2, C3, C4, their undoings, and signing in. A command that fails is null, and hides no other.
 #[Object]
 impl Mutation {
     /// C1: signs up, and signs in.
@@ -52,7 +52,7 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Who signs up.")] input: CreateUserInput,
-    ) -> Result<One<CreateUserPayload>> {
+    ) -> Result<Option<One<CreateUserPayload>>> {
         let scope = scope::for_write(ctx)?;
         let CreateUserInput { username, password, idempotency_key } = input;
         let attempt = attempt(ctx, Attempted::SignUp, &username)?;
@@ -63,7 +63,7 @@ impl Mutation {
         let session = scope.services().sessions.start(user.id, scope.ledger()).await;
         let session = session.map_err(|fault| scope.fault(&fault))?;
         let Credentials { access_token, refresh_token } = credentials(ctx, user.id, &session)?;
-        Ok(One(CreateUserPayload { user: One(user_of(user)), access_token, refresh_token }))
+        Ok(Some(One(CreateUserPayload { user: One(user_of(user)), access_token, refresh_token })))
     }
 
     /// Signs in with a username and a password. A wrong one is `INVALID_CREDENTIALS`.
@@ -71,7 +71,7 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Who signs in.")] input: SignInInput,
-    ) -> Result<One<SignInPayload>> {
+    ) -> Result<Option<One<SignInPayload>>> {
         let scope = scope::for_write(ctx)?;
         let SignInInput { username, password } = input;
         let attempt = attempt(ctx, Attempted::SignIn, &username)?;
@@ -80,7 +80,7 @@ impl Mutation {
         let signed_in = commands.start_session(command, sessions, scope.ledger()).await;
         let (user, session) = done(scope, unless_failed(scope, attempt, signed_in))?;
         let Credentials { access_token, refresh_token } = credentials(ctx, user.id, &session)?;
-        Ok(One(SignInPayload { user: One(user_of(user)), access_token, refresh_token }))
+        Ok(Some(One(SignInPayload { user: One(user_of(user)), access_token, refresh_token })))
     }
 
     /// Renews the access token of a session.
@@ -88,15 +88,15 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Which session.")] input: RenewSessionInput,
-    ) -> Result<One<RenewSessionPayload>> {
-        let (user, access_token) = session::renew(scope::of(ctx), &input.refresh_token).await?;
-        Ok(One(RenewSessionPayload { user: One(User::new(user, MODEL)), access_token }))
+    ) -> Result<Option<One<RenewSessionPayload>>> {
+        let (user, access_token) = session::renew(scope::for_write(ctx)?, &input.refresh_token).await?;
+        Ok(Some(One(RenewSessionPayload { user: One(User::new(user, MODEL)), access_token })))
     }
 
     /// Signs out: ends the session of the access token that the request bears.
-    async fn sign_out(&self, ctx: &Context<'_>) -> Result<One<SignOutPayload>> {
+    async fn sign_out(&self, ctx: &Context<'_>) -> Result<Option<One<SignOutPayload>>> {
         let user = session::end_current(ctx).await?;
-        Ok(One(SignOutPayload { user_id: GlobalId::User(user).encode().into() }))
+        Ok(Some(One(SignOutPayload { user_id: GlobalId::User(user).encode().into() })))
     }
 
     /// Changes the password of the signed-in user, ends all sessions of theirs, and starts another one.
@@ -104,8 +104,8 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Both passwords.")] input: ChangePasswordInput,
-    ) -> Result<One<ChangePasswordPayload>> {
-        let scope = scope::of(ctx);
+    ) -> Result<Option<One<ChangePasswordPayload>>> {
+        let scope = scope::for_write(ctx)?;
         let user_id = scope.signed_in()?;
         let user = scope.reads(MODEL).user(user_id, scope.session()).await;
         let user = user.map_err(|fault| scope.fault(&fault))?;
@@ -118,7 +118,7 @@ impl Mutation {
         let changed = commands.change_password(command, sessions, scope.ledger()).await;
         let (user, session) = done(scope, unless_failed(scope, attempt, changed))?;
         let Credentials { access_token, refresh_token } = credentials(ctx, user.id, &session)?;
-        Ok(One(ChangePasswordPayload { user: One(user_of(user)), access_token, refresh_token }))
+        Ok(Some(One(ChangePasswordPayload { user: One(user_of(user)), access_token, refresh_token })))
     }
 
     /// C1: renames the signed-in user. Posts, comments, likes and copies follow by the change feed.
@@ -126,14 +126,14 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The new name.")] input: UpdateUserInput,
-    ) -> Result<One<UpdateUserPayload>> {
+    ) -> Result<Option<One<UpdateUserPayload>>> {
         let scope = scope::for_write(ctx)?;
         let user_id = scope.signed_in()?;
         let command = UpdateUser { user_id, username: input.username };
         let renaming = scope.services().commands.update_user(command, scope.ledger());
         let user = within_limit(scope, WriteKind::Rename, user_id, renaming).await?;
         charge_follow_up(scope, user_id).await;
-        Ok(One(UpdateUserPayload { user: One(user_of(user)) }))
+        Ok(Some(One(UpdateUserPayload { user: One(user_of(user)) })))
     }
 
     /// C2: creates a post.
@@ -141,14 +141,14 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The post.")] input: CreatePostInput,
-    ) -> Result<One<CreatePostPayload>> {
+    ) -> Result<Option<One<CreatePostPayload>>> {
         let scope = scope::for_write(ctx)?;
         let CreatePostInput { title, content, idempotency_key } = input;
         let user_id = scope.signed_in()?;
         let command = CreatePost { user_id, title, content, idempotency_key };
         let creating = scope.services().commands.create_post(command, scope.ledger());
         let post = within_limit(scope, WriteKind::Post, user_id, creating).await?;
-        Ok(One(CreatePostPayload { post: One(post_of(post)) }))
+        Ok(Some(One(CreatePostPayload { post: One(post_of(post)) })))
     }
 
     /// C2: changes the title or the content of a post of one's own; what is left out stays.
@@ -156,18 +156,18 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The changes.")] input: UpdatePostInput,
-    ) -> Result<One<UpdatePostPayload>> {
+    ) -> Result<Option<One<UpdatePostPayload>>> {
         let scope = scope::for_write(ctx)?;
-        let UpdatePostInput { post_id, title, content } = input;
+        let UpdatePostInput { post_id, title, content, if_version } = input;
         let user_id = scope.signed_in()?;
         let (post_id, invalid) = parsed_or_nil(parse_post_id(&post_id));
-        let command = UpdatePost { user_id, post_id, title, content };
+        let command = UpdatePost { user_id, post_id, title, content, if_version };
         if let Some(invalid) = invalid {
             return Err(errors::invalid(&[vec![invalid], command.invalid_fields()].concat()));
         }
         let editing = scope.services().commands.update_post(command, scope.ledger());
         let post = within_limit(scope, WriteKind::Edit, user_id, editing).await?;
-        Ok(One(UpdatePostPayload { post: One(post_of(post)) }))
+        Ok(Some(One(UpdatePostPayload { post: One(post_of(post)) })))
     }
 
     /// Deletes a post of one's own, with its comments and likes.
@@ -175,13 +175,13 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Which post.")] input: DeletePostInput,
-    ) -> Result<One<DeletePostPayload>> {
+    ) -> Result<Option<One<DeletePostPayload>>> {
         let scope = scope::for_write(ctx)?;
         let user_id = scope.signed_in()?;
         let command = DeletePost { user_id, post_id: parse_post_id(&input.post_id).map_err(refused)? };
         let deleting = scope.services().commands.delete_post(command, scope.ledger());
         let post = within_limit(scope, WriteKind::Deletion, user_id, deleting).await?;
-        Ok(One(DeletePostPayload { deleted_post_id: GlobalId::Post(post.id).encode().into() }))
+        Ok(Some(One(DeletePostPayload { deleted_post_id: GlobalId::Post(post.id).encode().into() })))
     }
 
     /// C3: comments on a post.
@@ -189,7 +189,7 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The comment.")] input: CreateCommentInput,
-    ) -> Result<One<CreateCommentPayload>> {
+    ) -> Result<Option<One<CreateCommentPayload>>> {
         let scope = scope::for_write(ctx)?;
         let CreateCommentInput { post_id, content, idempotency_key } = input;
         let user_id = scope.signed_in()?;
@@ -203,7 +203,7 @@ impl Mutation {
             within_limit(scope, WriteKind::Comment, user_id, creating).await?;
         let post = Arc::new(post_of(post));
         let comment = Comment::new(comment.into(), MODEL, Some(Arc::clone(&post)));
-        Ok(One(CreateCommentPayload { comment: One(comment), post: One(post) }))
+        Ok(Some(One(CreateCommentPayload { comment: One(comment), post: One(post) })))
     }
 
     /// Deletes a comment of one's own, or a comment on a post of one's own.
@@ -211,7 +211,7 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Which comment.")] input: DeleteCommentInput,
-    ) -> Result<One<DeleteCommentPayload>> {
+    ) -> Result<Option<One<DeleteCommentPayload>>> {
         let scope = scope::for_write(ctx)?;
         let user_id = scope.signed_in()?;
         let (post_id, comment_id) = parse_comment_id(&input.comment_id).map_err(refused)?;
@@ -219,10 +219,10 @@ impl Mutation {
         let deleting = scope.services().commands.delete_comment(command, scope.ledger());
         let CommentDeleted { comment_id, post } =
             within_limit(scope, WriteKind::Deletion, user_id, deleting).await?;
-        Ok(One(DeleteCommentPayload {
+        Ok(Some(One(DeleteCommentPayload {
             deleted_comment_id: GlobalId::Comment(post_id, comment_id).encode().into(),
             post: One(post_of(post)),
-        }))
+        })))
     }
 
     /// C4: likes a post. A second like of the same post is a `CONFLICT`.
@@ -230,7 +230,7 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Which post.")] input: LikePostInput,
-    ) -> Result<One<LikePostPayload>> {
+    ) -> Result<Option<One<LikePostPayload>>> {
         let scope = scope::for_write(ctx)?;
         let user_id = scope.signed_in()?;
         let command = LikePost { user_id, post_id: parse_post_id(&input.post_id).map_err(refused)? };
@@ -238,7 +238,7 @@ impl Mutation {
         let PostLiked { like, post } = within_limit(scope, WriteKind::Like, user_id, liking).await?;
         let post = Arc::new(post_of(post));
         let like = Like::new(like.into(), MODEL, Some(Arc::clone(&post)));
-        Ok(One(LikePostPayload { like: One(like), post: One(post) }))
+        Ok(Some(One(LikePostPayload { like: One(like), post: One(post) })))
     }
 
     /// Takes a like back. Without one it is `NOT_FOUND`.
@@ -246,13 +246,13 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Which post.")] input: UnlikePostInput,
-    ) -> Result<One<UnlikePostPayload>> {
+    ) -> Result<Option<One<UnlikePostPayload>>> {
         let scope = scope::for_write(ctx)?;
         let user_id = scope.signed_in()?;
         let command = UnlikePost { user_id, post_id: parse_post_id(&input.post_id).map_err(refused)? };
         let unliking = scope.services().commands.unlike_post(command, scope.ledger());
         let post = within_limit(scope, WriteKind::Like, user_id, unliking).await?;
-        Ok(One(UnlikePostPayload { post: One(post_of(post)) }))
+        Ok(Some(One(UnlikePostPayload { post: One(post_of(post)) })))
     }
 }
 

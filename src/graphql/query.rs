@@ -22,7 +22,7 @@ use crate::blog::reads;
 /// The root of all reads.
 pub struct Query;
 
-/// Where every read begins.
+/// Where every read begins. A field that fails is null, and hides no other.
 #[Object]
 impl Query {
     /// Whatever has this id; null when there is nothing, or nothing any more.
@@ -98,11 +98,12 @@ impl Query {
         #[graphql(desc = "How many posts, 1 to 100.", default = 20)] first: i32,
         #[graphql(desc = "The cursor after which the page begins.")] after: Option<String>,
         #[graphql(desc = "The data model that answers.", default_with = "DataModel::V3")] model: DataModel,
-    ) -> Result<One<PostConnection>> {
+    ) -> Result<Option<One<PostConnection>>> {
         let (scope, model) = (scope::of(ctx), model.into());
         let page = PageArguments { first, after }.parse::<Post>()?;
         let posts = scope.reads(model).feed(&page, scope.session()).await;
-        Ok(One(connections::posts(posts.map_err(|fault| scope.fault(&fault))?, &page, model, scope)))
+        let posts = posts.map_err(|fault| scope.fault(&fault))?;
+        Ok(Some(One(connections::posts(posts, &page, model, scope))))
     }
 
     /// Runs one read request of the article under each data model, on the live data, and says what each read did. It
@@ -114,15 +115,15 @@ impl Query {
         #[graphql(desc = "A user's id for Q1 and Q3, a post's for Q2, Q4 and Q5; Q6 has no use for one.")]
         id: Option<ID>,
         #[graphql(desc = "How many items of a list, 1 to 100.", default = 20)] first: i32,
-    ) -> Result<Vec<ReadPlan>> {
-        comparison::compare(scope::of(ctx), request, id.as_ref(), first).await
+    ) -> Result<Option<Vec<ReadPlan>>> {
+        comparison::compare(scope::of(ctx), request, id.as_ref(), first).await.map(Some)
     }
 
     /// Where each change feed projection stands.
-    async fn projections(&self, ctx: &Context<'_>) -> Result<Vec<ProjectionStatus>> {
+    async fn projections(&self, ctx: &Context<'_>) -> Result<Option<Vec<ProjectionStatus>>> {
         let scope = scope::of(ctx);
         scope.ledger().touch_more();
-        scope.services().projections.statuses().await.map_err(|fault| scope.fault(&fault))
+        scope.services().projections.statuses().await.map(Some).map_err(|fault| scope.fault(&fault))
     }
 
     /// How the load of the process that answers spreads over logical partitions, for each container; none where the server

@@ -112,6 +112,42 @@ async fn of_several_commands_in_one_mutation_those_before_a_refusal_stay() {
     let answer = ada.ask(query, json!({ "id": post })).await;
     assert_eq!(answer.status, 200);
     assert_eq!(answer.body["errors"][0]["path"], json!(["second"]));
-    assert_eq!(answer.body["data"], Value::Null);
-    assert_eq!(ada.counts(&post).await[1], 1);
+    let data = json!({
+        "first": { "post": { "likeCount": 1 } },
+        "second": null,
+        "third": { "post": { "commentCount": 1 } },
+    });
+    assert_eq!(answer.body["data"], data, "what was written is not hidden");
+    assert_eq!(ada.counts(&post).await, [1, 1]);
+}
+
+#[tokio::test]
+async fn a_command_that_fails_hides_no_other() {
+    let server = Server::start().await;
+    let ada = server.sign_up("ada").await;
+    let query = "mutation($valid: CreatePostInput!, $empty: CreatePostInput!) {
+        a: createPost(input: $valid) { post { title } }
+        b: createPost(input: $empty) { post { title } } }";
+    let valid = json!({ "title": "Engines", "content": "All about engines." });
+    let empty = json!({ "title": "", "content": "All about engines." });
+    let answer = ada.ask(query, json!({ "valid": valid, "empty": empty })).await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.body["data"], json!({ "a": { "post": { "title": "Engines" } }, "b": null }));
+    assert_eq!(answer.refused().of(), ("BAD_USER_INPUT", Some("title")));
+    assert_eq!(answer.body["errors"][0]["path"], json!(["b"]));
+}
+
+#[tokio::test]
+async fn a_field_of_a_query_that_fails_hides_no_other() {
+    let server = Server::start().await;
+    let ada = server.sign_up("ada").await;
+    let query = "{ viewer { username } feed(first: 0) { nodes { id } } other: feed { nodes { id } }
+        comparison(request: Q2) { model } projections { name } }";
+    let answer = ada.ask(query, json!({})).await;
+    let data = &answer.body["data"];
+    assert_eq!(data["viewer"], json!({ "username": "ada" }));
+    assert_eq!((&data["feed"], &data["comparison"]), (&Value::Null, &Value::Null));
+    assert_eq!(data["other"], json!({ "nodes": [] }));
+    assert!(!data["projections"].as_array().unwrap().is_empty());
+    assert_eq!(answer.body["errors"].as_array().unwrap().len(), 2);
 }

@@ -25,7 +25,7 @@ export function CredentialsForm({ isNew, username: known, onDone }: {
 
   const submit = async (): Promise<void> => {
     const session = isNew ? await signedUp() : (await signIn({ input: { username, password } })).data?.signIn;
-    if (session !== undefined) {
+    if (session != null) {
       startSession(session);
       onDone?.();
     }

@@ -50,7 +50,7 @@ function clientOf(answers: Record<string, unknown[]>): { client: Client; asked: 
   return { client, asked };
 }
 
-const titles = (data: FeedQuery | undefined): string[] => data?.feed.nodes.map(({ id }) => id) ?? [];
+const titles = (data: FeedQuery | undefined): string[] => data?.feed?.nodes.map(({ id }) => id) ?? [];
 
 describe("the cache", () => {
   test("puts a new post first and takes a deleted one out, and asks for neither", async () => {

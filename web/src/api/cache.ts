@@ -28,13 +28,19 @@ export function cache(): Exchange {
     updates: {
       Mutation: {
         createPost(result, _args, cache) {
-          const { post } = (result as unknown as CreatePostMutation).createPost;
+          const post = (result as unknown as CreatePostMutation).createPost?.post;
+          if (post === undefined) {
+            return;
+          }
           const key = cache.keyOfEntity({ __typename: "Post", id: post.id });
           prepend(cache, "Query", "feed", key);
           prepend(cache, cache.keyOfEntity({ __typename: "User", id: post.author.id }), "posts", key);
         },
         deletePost(result, _args, cache) {
-          const { deletedPostId } = (result as unknown as DeletePostMutation).deletePost;
+          const deletedPostId = (result as unknown as DeletePostMutation).deletePost?.deletedPostId;
+          if (deletedPostId === undefined) {
+            return;
+          }
           const post = { __typename: "Post", id: deletedPostId };
           const key = cache.keyOfEntity(post);
           const author = cache.resolve(post, "author") as string | null;
@@ -43,11 +49,16 @@ export function cache(): Exchange {
           cache.invalidate(post);
         },
         createComment(result, args, cache) {
-          const { comment } = (result as unknown as CreateCommentMutation).createComment;
-          append(cache, (args as { input: { postId: string } }).input.postId, comment.id);
+          const comment = (result as unknown as CreateCommentMutation).createComment?.comment;
+          if (comment !== undefined) {
+            append(cache, (args as { input: { postId: string } }).input.postId, comment.id);
+          }
         },
         deleteComment(result, args, cache) {
-          const { post } = (result as unknown as DeleteCommentMutation).deleteComment;
+          const post = (result as unknown as DeleteCommentMutation).deleteComment?.post;
+          if (post === undefined) {
+            return;
+          }
           const { commentId } = (args as { input: { commentId: string } }).input;
           const key = cache.keyOfEntity({ __typename: "Comment", id: commentId });
           remove(cache, cache.keyOfEntity({ __typename: "Post", id: post.id }), "comments", key);

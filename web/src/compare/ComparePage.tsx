@@ -24,7 +24,7 @@ export default function ComparePage() {
   const [request, setRequest] = useState<ReadRequest>("Q6");
   const [chosen, setChosen] = useState<string | null>(null);
   const [{ data }] = useQuery({ query: ItemsToCompareDocument, variables: { first: ITEMS } });
-  const items = itemsFor(request, data?.feed.nodes ?? []);
+  const items = itemsFor(request, data?.feed?.nodes ?? []);
   const item = items.find(({ id }) => id === chosen) ?? items[0];
   const isReady = !needsItem(request) || item !== undefined;
   return (
@@ -82,10 +82,11 @@ function Result({ request, id }: { request: ReadRequest; id: string | undefined 
     variables: { request, first: PAGE_ITEMS[request], ...(needsItem(request) && id !== undefined ? { id } : {}) },
     requestPolicy: "network-only",
   });
-  if (error !== undefined && data === undefined) {
+  const plans = data?.comparison ?? undefined;
+  if (error !== undefined && plans === undefined) {
     return <Failure error={error} onRetry={() => { runAgain({ requestPolicy: "network-only" }); }} />;
   }
-  return data === undefined || fetching ? <SkeletonLines lines={8} /> : <Plans request={request} plans={data.comparison} />;
+  return plans === undefined || fetching ? <SkeletonLines lines={8} /> : <Plans request={request} plans={plans} />;
 }
 
 function Plans({ request, plans }: { request: ReadRequest; plans: readonly Plan[] }) {

@@ -1,7 +1,7 @@
 /** What a request can be asked about: users for Q1 and Q3, posts for Q2, Q4 and Q5. */
 import type { ItemsToCompareQuery, ReadRequest } from "./compare.generated.js";
 
-type Post = ItemsToCompareQuery["feed"]["nodes"][number];
+type Post = NonNullable<ItemsToCompareQuery["feed"]>["nodes"][number];
 
 export interface Item {
   id: string;

@@ -2,7 +2,7 @@
 import { counted } from "../ui/count.js";
 import type { ComparisonQuery } from "./compare.generated.js";
 
-export type Plan = ComparisonQuery["comparison"][number];
+export type Plan = NonNullable<ComparisonQuery["comparison"]>[number];
 
 /** Below this the data models do the same. */
 const RATIO_MIN = 1.2;

@@ -28,7 +28,7 @@ export default function FeedPage() {
     variables: { first: PAGE_POSTS },
     requestPolicy: "cache-and-network",
   });
-  const listed = first.data?.feed.nodes;
+  const listed = first.data?.feed?.nodes;
   useSubscription({ query: FeedChangesDocument }, (_, event) => {
     setNews((known) => noticed(known, event.feedChanged, listed ?? []));
     return event;
@@ -89,7 +89,7 @@ function FeedPosts({ after, pages, waiting, onMore }: {
     query: FeedDocument,
     variables: { first: PAGE_POSTS, ...(after === undefined ? {} : { after }) },
   });
-  if (data === undefined) {
+  if (data?.feed == null) {
     return error === undefined ? (
       <SkeletonCards cards={3} />
     ) : (

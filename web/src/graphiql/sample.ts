@@ -14,7 +14,7 @@ export async function readSample(accessToken: string | null): Promise<Sample> {
     { signal: AbortSignal.timeout(SAMPLE_TIMEOUT_MS), accessToken },
   ).catch(() => null);
 
-  const posts = answer?.data.feed.nodes ?? [];
+  const posts = answer?.data.feed?.nodes ?? [];
   // The liveliest post, so that its comments and likes have something to show.
   const post = posts.toSorted((a, b) => b.commentCount + b.likeCount - a.commentCount - a.likeCount)[0];
   return {

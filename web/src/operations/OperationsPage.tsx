@@ -10,7 +10,7 @@ import { Leases } from "./Leases.js";
 import { LogicalPartitions } from "./LogicalPartitions.js";
 import { OperationsDocument, type OperationsQuery } from "./operations.generated.js";
 
-type Projection = OperationsQuery["projections"][number];
+type Projection = NonNullable<OperationsQuery["projections"]>[number];
 
 /** Between two looks, in milliseconds. */
 const LOOK_MS = 2_000;
@@ -27,7 +27,7 @@ export default function OperationsPage() {
         Whatever is written appears in the change feed; projections follow it and write the copies that pages read. Looked at
         every two seconds.
       </p>
-      {data === undefined ? (
+      {data?.projections == null ? (
         error === undefined ? <SkeletonLines lines={8} /> : <Failure error={error} onRetry={() => { look({ requestPolicy: "network-only" }); }} />
       ) : (
         <>

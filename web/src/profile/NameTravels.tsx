@@ -16,8 +16,8 @@ export function NameTravels({ userId, username }: { userId: string; username: st
   const [copies, setCopies] = useState<NameInCopiesQuery | null>(null);
   const names = copies?.user?.posts.nodes.map(({ author }) => author.username) ?? [];
   const renamed = names.filter((name) => name === username).length;
-  const pending = copies?.projections.reduce((sum, { pendingChanges }) => sum + pendingChanges, 0) ?? 0;
-  const isDone = copies !== null && renamed === names.length && pending === 0;
+  const pending = copies?.projections?.reduce((sum, { pendingChanges }) => sum + pendingChanges, 0) ?? 0;
+  const isDone = copies?.projections != null && renamed === names.length && pending === 0;
   const [looks, setLooks] = useState(0);
   useEffect(() => {
     if (isDone) {

@@ -22,7 +22,7 @@ export function Rename({ userId }: { userId: string }) {
           onSubmit={(event) => {
             event.preventDefault();
             void rename({ input: { username } }).then(({ data }) => {
-              if (data !== undefined) {
+              if (data?.updateUser != null) {
                 const taken = data.updateUser.user.username;
                 renameSession(taken);
                 setRenamed(taken);

@@ -65,7 +65,7 @@ function Edit({ post, userId, readAgain }: { post: PostToEdit; userId: string; r
       return;
     }
     const result = await updatePost({ input: { postId: id, ...changes } });
-    if (result.data !== undefined) {
+    if (result.data?.updatePost != null) {
       leave();
     } else if (codeOf(result.error) === "CONFLICT") {
       readAgain();

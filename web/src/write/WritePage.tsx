@@ -32,7 +32,7 @@ export default function WritePage() {
         onChange={change}
         onSend={() => {
           void createPost({ input: { ...draft.fields, idempotencyKey: draft.idempotencyKey } }).then(({ data }) => {
-            if (data !== undefined) {
+            if (data?.createPost != null) {
               forget();
               navigate(`/posts/${data.createPost.post.id}`);
             }
