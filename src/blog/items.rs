@@ -1,5 +1,6 @@
 //! The items as they are stored: exactly the article's fields in camelCase, plus `version`, which grows with each
-//! change of an item by its write side, and `deleted` with `ttl` (seconds) for soft deletes.
+//! change of an item by its write side, and `deleted` with `ttl` (seconds) for soft deletes. A post whose text was changed has
+//! `textVersion` and `updateDate`, too; without them an item, and each copy of it, stays as small as it was.
 //!
 //! Source: "Model and partition data on Azure Cosmos DB using a real-world example", its V2 and V3 items.
 
@@ -37,6 +38,18 @@ fn is_zero(value: &u64) -> bool {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
 fn is_false(value: &bool) -> bool {
     !*value
+}
+
+/// The version of a text that was never changed.
+pub const TEXT_VERSION_FIRST: u32 = 1;
+
+const fn text_version_first() -> u32 {
+    TEXT_VERSION_FIRST
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
+fn is_text_version_first(version: &u32) -> bool {
+    *version == TEXT_VERSION_FIRST
 }
 
 /// A user, in `users` under its own id.
@@ -84,6 +97,12 @@ pub struct PostItem {
     /// RFC 3339 in UTC with milliseconds.
     pub creation_date: String,
     pub version: u64,
+    /// Grows with each change of the title or the content.
+    #[serde(default = "text_version_first", skip_serializing_if = "is_text_version_first")]
+    pub text_version: u32,
+    /// When the title or the content was last changed: RFC 3339 in UTC with milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub update_date: Option<String>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub deleted: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -142,6 +161,11 @@ pub struct PostCopyItem {
     /// RFC 3339 in UTC with milliseconds.
     pub creation_date: String,
     pub version: u64,
+    /// That of the title and of the content which the summary is of.
+    #[serde(default = "text_version_first", skip_serializing_if = "is_text_version_first")]
+    pub text_version: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub update_date: Option<String>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub deleted: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -165,6 +189,8 @@ impl PostCopyItem {
             like_count: post.like_count,
             creation_date: post.creation_date.clone(),
             version: post.version,
+            text_version: post.text_version,
+            update_date: post.update_date.clone(),
             deleted: post.deleted,
             ttl: post.ttl,
         }
@@ -251,4 +277,29 @@ pub struct OutcomeItem {
     /// The id of the post or comment, chosen before it is created.
     pub result_id: Uuid,
     pub ttl: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_post_stored_without_a_text_version_stays_as_it_is() {
+        let stored = json!({
+            "id": Uuid::nil(), "type": "post", "postId": Uuid::nil(), "userId": Uuid::nil(), "userUsername": "ada",
+            "title": "Engines", "content": "All about them.", "commentCount": 1, "likeCount": 2,
+            "creationDate": "2026-11-20T09:20:00.125Z", "version": 7,
+        });
+        let post: PostItem = serde_json::from_value(stored.clone()).unwrap();
+        assert_eq!((post.text_version, &post.update_date), (TEXT_VERSION_FIRST, &None));
+        assert_eq!(serde_json::to_value(&post).unwrap(), stored);
+        let copy = serde_json::to_value(PostCopyItem::of(&post)).unwrap();
+        assert!(copy.get("textVersion").is_none() && copy.get("updateDate").is_none(), "{copy}");
+
+        let edited = PostItem { text_version: 2, update_date: Some("2026-11-21".to_owned()), ..post };
+        let copy = serde_json::to_value(PostCopyItem::of(&edited)).unwrap();
+        assert_eq!((&copy["textVersion"], &copy["updateDate"]), (&json!(2), &json!("2026-11-21")));
+    }
 }

@@ -263,6 +263,8 @@ impl Seeder {
             version: 1,
             title: post.title.clone(),
             content: post.content.clone(),
+            text_version: 1,
+            update_date: None,
             deleted: false,
             ttl: None,
         }

@@ -253,6 +253,8 @@ impl Plain {
             like_count: 0,
             creation_date: self.now(),
             version: 1,
+            text_version: 1,
+            update_date: None,
             deleted: false,
             ttl: None,
         }

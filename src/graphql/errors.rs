@@ -47,6 +47,8 @@ const CODE: &str = "code";
 const FIELD: &str = "field";
 /// All fields that are invalid, with what is wrong with each.
 const FIELDS: &str = "fields";
+/// The version that a post has, where an edit was of another one.
+const CURRENT_VERSION: &str = "currentVersion";
 /// When to try again, in milliseconds.
 const RETRY_AFTER: &str = "retryAfterMs";
 /// Under which id the log tells more.
@@ -94,6 +96,9 @@ pub(super) fn refusal(refusal: &Refusal) -> Error {
             extensions.set(FIELD, field);
         }
         set_fields(extensions, &refusal.invalid_fields);
+        if let Some(version) = refusal.current_version {
+            extensions.set(CURRENT_VERSION, version);
+        }
     })
 }
 

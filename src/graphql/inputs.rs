@@ -56,7 +56,8 @@ pub struct CreatePostInput {
     pub idempotency_key: Option<String>,
 }
 
-/// How a post changes.
+/// How a post changes. With `ifVersion` it is a `CONFLICT` where the post has been changed since, with the version that it has in
+/// `extensions.currentVersion`.
 #[derive(InputObject)]
 pub struct UpdatePostInput {
     /// The post's id.
@@ -65,6 +66,8 @@ pub struct UpdatePostInput {
     pub title: Option<String>,
     /// 1 to 100,000 characters; left out, the content stays.
     pub content: Option<String>,
+    /// The `version` of the post that was edited.
+    pub if_version: Option<i32>,
 }
 
 /// Which post is deleted.

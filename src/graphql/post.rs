@@ -61,6 +61,8 @@ impl AtHand for Post {
             "content" => view.content().map(|content| Value::String(content.to_owned())),
             "summary" => Some(Value::String(view.summary())),
             "creationDate" => Some(Value::String(view.creation_date.clone())),
+            "updateDate" => Some(view.update_date.clone().map_or(Value::Null, Value::String)),
+            "version" => Some(Value::Number(view.text_version.into())),
             "commentCount" => Some(Value::Number(view.comment_count.into())),
             "likeCount" => Some(Value::Number(view.like_count.into())),
             "viewerHasLiked" => scope.request().viewer().is_none().then_some(Value::Boolean(false)),
@@ -121,6 +123,16 @@ impl Post {
     /// When the post was created.
     async fn creation_date(&self) -> DateTime {
         DateTime(self.view.creation_date.clone())
+    }
+
+    /// When the title or the content was last changed; null before.
+    async fn update_date(&self) -> Option<DateTime> {
+        self.view.update_date.clone().map(DateTime)
+    }
+
+    /// Grows with each change of the title or the content: 1 for a post that was never changed.
+    async fn version(&self) -> u32 {
+        self.view.text_version
     }
 
     /// How many comments the post has.

@@ -47,6 +47,7 @@ mod paging;
 mod partitions;
 mod persisted;
 mod positions;
+mod post_versions;
 mod posts;
 mod production;
 mod projections;

@@ -190,6 +190,8 @@ impl Blog {
             like_count: u32::try_from(likers.len()).unwrap(),
             creation_date: format_timestamp(created_ms),
             version: 1,
+            text_version: 1,
+            update_date: None,
             deleted: false,
             ttl: None,
         };

@@ -213,7 +213,13 @@ async fn a_lost_answer_changes_no_outcome() {
             let created = commands.create_comment(input, &ledger).await.unwrap();
             assert_eq!(created.post.comment_count, 1);
             meddle();
-            let edit = UpdatePost { user_id: ada.id, post_id, title: Some("New".to_owned()), content: None };
+            let edit = UpdatePost {
+                user_id: ada.id,
+                post_id,
+                title: Some("New".to_owned()),
+                content: None,
+                if_version: None,
+            };
             assert_eq!(commands.update_post(edit, &ledger).await.unwrap().title, "New");
             meddle();
             let comment_id = created.comment.id;

@@ -122,6 +122,7 @@ async fn texts_beyond_their_limits_are_refused_with_their_field() {
         post_id,
         title: title.map(str::to_owned),
         content: content.map(str::to_owned),
+        if_version: None,
     };
     assert_eq!(code_and_field(commands.update_post(edit(None, None), &ledger).await), bad("title"));
     assert_eq!(code_and_field(commands.update_post(edit(Some(" "), None), &ledger).await), bad("title"));
@@ -147,7 +148,13 @@ async fn a_post_that_is_missing_or_deleted_is_not_found() {
         assert_eq!(code_and_field(commands.unlike_post(unlike, &ledger).await), not_found);
         let result = commands.create_comment(comment(ada.id, post_id, "c"), &ledger).await;
         assert_eq!(code_and_field(result), not_found);
-        let edit = UpdatePost { user_id: ada.id, post_id, title: Some("t".to_owned()), content: None };
+        let edit = UpdatePost {
+            user_id: ada.id,
+            post_id,
+            title: Some("t".to_owned()),
+            content: None,
+            if_version: None,
+        };
         assert_eq!(code_and_field(commands.update_post(edit, &ledger).await), not_found);
         let delete = DeletePost { user_id: ada.id, post_id };
         assert_eq!(code_and_field(commands.delete_post(delete, &ledger).await), not_found);
@@ -164,7 +171,8 @@ async fn nobody_changes_or_deletes_what_is_not_theirs() {
     let post_id = blog.post(&ada).await.id;
     let (commands, ledger) = (&blog.commands, Ledger::new());
     let forbidden = (RefusalCode::Forbidden, None);
-    let edit = UpdatePost { user_id: bob.id, post_id, title: Some("t".to_owned()), content: None };
+    let edit =
+        UpdatePost { user_id: bob.id, post_id, title: Some("t".to_owned()), content: None, if_version: None };
     assert_eq!(code_and_field(commands.update_post(edit, &ledger).await), forbidden);
     let delete = DeletePost { user_id: bob.id, post_id };
     assert_eq!(code_and_field(commands.delete_post(delete, &ledger).await), forbidden);

@@ -23,7 +23,13 @@ async fn an_edit_changes_what_is_given_and_nothing_else() {
     let ada = blog.user("ada").await;
     let post = blog.post(&ada).await;
     let ledger = Ledger::new();
-    let edit = UpdatePost { user_id: ada.id, post_id: post.id, title: Some("New".to_owned()), content: None };
+    let edit = UpdatePost {
+        user_id: ada.id,
+        post_id: post.id,
+        title: Some("New".to_owned()),
+        content: None,
+        if_version: None,
+    };
     let edited = blog.commands.update_post(edit, &ledger).await.unwrap();
     assert_eq!((edited.title.as_str(), &edited.content, edited.version), ("New", &post.content, 2));
     assert_eq!(blog.stored_post(post.id).await, *edited);

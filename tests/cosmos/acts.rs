@@ -75,7 +75,7 @@ impl Scene {
             Act::CreatePost => commands.create_post(new_post(ada, "the one"), ledger).await.map(drop),
             Act::UpdatePost => {
                 let title = Some("Another title".to_owned());
-                let input = UpdatePost { user_id: ada, post_id, title, content: None };
+                let input = UpdatePost { user_id: ada, post_id, title, content: None, if_version: None };
                 commands.update_post(input, ledger).await.map(drop)
             }
             Act::DeletePost => {

@@ -356,7 +356,8 @@ impl Episode {
         let (user_id, post_id) = (self.posts[index].author, self.posts[index].id);
         let title = Some(format!("Title {}", self.keys));
         let send = async |process: &Process| {
-            let input = UpdatePost { user_id, post_id, title: title.clone(), content: None };
+            let input =
+                UpdatePost { user_id, post_id, title: title.clone(), content: None, if_version: None };
             process.commands.update_post(input, &Ledger::new()).await
         };
         self.send(send, None).await;

@@ -259,6 +259,8 @@ pub fn post(number: u128, author: &UserItem) -> PostItem {
         like_count: 0,
         creation_date: format_timestamp(START_MS + age_ms),
         version: 1,
+        text_version: 1,
+        update_date: None,
         deleted: false,
         ttl: None,
     }

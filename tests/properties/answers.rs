@@ -17,7 +17,9 @@ pub struct Listed {
     pub summary: String,
     pub comment_count: u32,
     pub like_count: u32,
-    pub creation_date: String,
+    /// Of the post, and of the last change of its text.
+    pub dates: (String, Option<String>),
+    pub text_version: u32,
 }
 
 /// The answers about a post. `None` of a post that is not there.
@@ -44,8 +46,19 @@ pub struct Asker<'a> {
 impl From<PostView> for Listed {
     fn from(post: PostView) -> Self {
         let summary = post.summary();
-        let PostView { id, author, title, comment_count, like_count, creation_date, .. } = post;
-        Self { id, author, title, summary, comment_count, like_count, creation_date }
+        let PostView {
+            id,
+            author,
+            title,
+            text: _,
+            comment_count,
+            like_count,
+            creation_date,
+            update_date,
+            text_version,
+        } = post;
+        let dates = (creation_date, update_date);
+        Self { id, author, title, summary, comment_count, like_count, dates, text_version }
     }
 }
 

@@ -162,7 +162,8 @@ impl Player {
         let name = self.text(user_id, None);
         let title = (edited != Edited::Content).then(|| format!("Edited title {name}"));
         let content = (edited != Edited::Title).then(|| format!("Edited content {name}"));
-        let input = UpdatePost { user_id, post_id, title: title.clone(), content: content.clone() };
+        let input =
+            UpdatePost { user_id, post_id, title: title.clone(), content: content.clone(), if_version: None };
         if let Some(post) = done(self.commands.update_post(input, &Ledger::new()).await) {
             assert_eq!(user_id, author, "somebody edited a post of somebody else");
             self.model().edit(&post, title.as_deref(), content.as_deref());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::blog::containers::POSTS;
 use crate::blog::ids::{PostId, UserId};
-use crate::blog::items::{PostItem, types};
+use crate::blog::items::{PostItem, TEXT_VERSION_FIRST, types};
 use crate::store::{Ledger, NewItem, WriteOp};
 
 use super::digest::sha256_hex;
@@ -71,6 +71,8 @@ impl Commands {
             like_count: 0,
             creation_date: self.timestamp(),
             version: 1,
+            text_version: TEXT_VERSION_FIRST,
+            update_date: None,
             deleted: false,
             ttl: None,
         };

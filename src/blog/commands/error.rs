@@ -37,6 +37,8 @@ pub struct Refusal {
     pub message: String,
     /// All input fields that are invalid.
     pub invalid_fields: Vec<InvalidField>,
+    /// The version of the text that a post has, where an edit was of another one.
+    pub current_version: Option<u32>,
 }
 
 /// An input field that is invalid.
@@ -107,7 +109,7 @@ impl RefusalCode {
 
 impl Refusal {
     fn new(code: RefusalCode, field: Option<&'static str>, message: impl Into<String>) -> Self {
-        Self { code, field, message: message.into(), invalid_fields: Vec::new() }
+        Self { code, field, message: message.into(), invalid_fields: Vec::new(), current_version: None }
     }
 
     /// Invalid fields, at least one. The message has all of theirs.
@@ -118,6 +120,7 @@ impl Refusal {
             field: invalid_fields.first().map(|invalid| invalid.field),
             message: messages.join("; "),
             invalid_fields,
+            current_version: None,
         }
     }
 
@@ -156,6 +159,12 @@ impl Refusal {
 
     pub(super) fn conflict(field: &'static str, message: &str) -> Self {
         Self::new(RefusalCode::Conflict, Some(field), message)
+    }
+
+    /// The post was changed since the version that an edit is of.
+    pub(super) fn post_changed(current_version: u32) -> Self {
+        let message = format!("the post has been changed since: its version is {current_version}");
+        Self { current_version: Some(current_version), ..Self::conflict("ifVersion", &message) }
     }
 
     pub(super) fn username_taken() -> Self {

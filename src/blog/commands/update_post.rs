@@ -1,4 +1,4 @@
-//! C2: edit a post. Title, content, or both.
+//! C2: edit a post. Title, content, or both; with optimistic concurrency, if the client says which version it has edited.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::blog::items::PostItem;
 use crate::store::Ledger;
 
 use super::error::{InvalidField, InvalidFields};
-use super::post_queue::PostChange;
+use super::post_queue::{PostChange, PostEdit};
 use super::text::{PostContent, Title};
 use super::{CommandError, Commands, Refusal};
 
@@ -17,6 +17,8 @@ pub struct UpdatePost {
     pub post_id: PostId,
     pub title: Option<String>,
     pub content: Option<String>,
+    /// The version of the text that was edited; with another one the edit is refused.
+    pub if_version: Option<i32>,
 }
 
 impl UpdatePost {
@@ -35,7 +37,7 @@ impl Commands {
     ///
     /// # Errors
     /// `BAD_USER_INPUT` on `title` or `content`, also when neither is given; `NOT_FOUND` on `postId`; `FORBIDDEN` to
-    /// all but the author.
+    /// all but the author; `CONFLICT` on `ifVersion`, with the current version.
     pub async fn update_post(
         &self,
         input: UpdatePost,
@@ -48,7 +50,12 @@ impl Commands {
         let title = invalid.check(input.title.map(Title::parse).transpose());
         let content = invalid.check(input.content.map(PostContent::parse).transpose());
         let (Some(title), Some(content)) = (title, content) else { return Err(invalid.refusal().into()) };
-        let change = PostChange::Edit { title: title.map(Into::into), content: content.map(Into::into) };
+        let change = PostChange::Edit(PostEdit {
+            title: title.map(Into::into),
+            content: content.map(Into::into),
+            if_version: input.if_version,
+            date: self.timestamp(),
+        });
         let settled = self.change_post(input.post_id, input.user_id, change, ledger).await?;
         Ok(settled.post)
     }

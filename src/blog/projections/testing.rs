@@ -88,6 +88,8 @@ pub(super) fn post(number: u128, author: &UserItem) -> PostItem {
         like_count: 0,
         creation_date: format_timestamp(i64::try_from(number).expect("a small number") * 1000),
         version: 1,
+        text_version: 1,
+        update_date: None,
         deleted: false,
         ttl: None,
     }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::cursor;
 use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
-use crate::blog::items::{CommentItem, LikeItem, PostItem, UserItem};
+use crate::blog::items::{CommentItem, LikeItem, PostItem, TEXT_VERSION_FIRST, UserItem};
 use crate::blog::summary::{shown, summarise};
 use crate::store::{Fault, Item, Keyset};
 
@@ -35,6 +35,10 @@ pub struct PostView {
     pub like_count: u32,
     /// RFC 3339 in UTC with milliseconds, as it is stored.
     pub creation_date: String,
+    /// When title or content were last changed, as it is stored.
+    pub update_date: Option<String>,
+    /// The version of title and content.
+    pub text_version: u32,
 }
 
 /// A comment.
@@ -101,6 +105,8 @@ impl PostView {
             comment_count: stored.comment_count,
             like_count: stored.like_count,
             creation_date: stored.creation_date,
+            update_date: stored.update_date,
+            text_version: stored.text_version.unwrap_or(TEXT_VERSION_FIRST),
         }))
     }
 }
@@ -168,6 +174,8 @@ impl From<PostItem> for PostView {
             comment_count: item.comment_count,
             like_count: item.like_count,
             creation_date: item.creation_date,
+            update_date: item.update_date,
+            text_version: item.text_version,
         }
     }
 }
@@ -245,6 +253,8 @@ struct StoredPost {
     comment_count: u32,
     like_count: u32,
     creation_date: String,
+    update_date: Option<String>,
+    text_version: Option<u32>,
     #[serde(default)]
     deleted: bool,
 }

@@ -381,6 +381,8 @@ fn copy_problem(copy: Option<&PostCopyItem>, post: &PostItem) -> Option<String> 
         ("commentCount", copy.comment_count == expected.comment_count),
         ("likeCount", copy.like_count == expected.like_count),
         ("creationDate", copy.creation_date == expected.creation_date),
+        ("textVersion", copy.text_version == expected.text_version),
+        ("updateDate", copy.update_date == expected.update_date),
         ("deleted", copy.deleted == expected.deleted),
     ] {
         if !same {

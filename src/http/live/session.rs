@@ -290,7 +290,12 @@ impl Session {
 
     /// Sends a result. Its copies in the message and in the write buffer are response memory, too; without that the
     /// client has to come again later.
-    async fn send_result<S>(&mut self, socket: &mut Socket<S>, id: &str, response: &[u8]) -> Result<(), Broken>
+    async fn send_result<S>(
+        &mut self,
+        socket: &mut Socket<S>,
+        id: &str,
+        response: &[u8],
+    ) -> Result<(), Broken>
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {

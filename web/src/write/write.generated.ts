@@ -14,7 +14,10 @@ export type CreatePostInput = {
   idempotencyKey?: string | null | undefined;
 };
 
-/** How a post changes. */
+/**
+ * How a post changes. With `ifVersion` it is a `CONFLICT` where the post has been changed since, with the version that it has in
+ * `extensions.currentVersion`.
+ */
 export type UpdatePostInput = {
   /** The post's id. */
   postId: string;
@@ -22,6 +25,8 @@ export type UpdatePostInput = {
   title?: string | null | undefined;
   /** 1 to 100,000 characters; left out, the content stays. */
   content?: string | null | undefined;
+  /** The `version` of the post that was edited. */
+  ifVersion?: number | null | undefined;
 };
 
 export type PostToEditQueryVariables = Exact<{

@@ -19,11 +19,48 @@ pub(in crate::blog::commands) enum PostChange {
         comment: CommentItem,
         etag: ETag,
     },
-    Edit {
-        title: Option<String>,
-        content: Option<String>,
-    },
+    Edit(PostEdit),
     Delete,
+}
+
+/// A change of a post's text.
+#[derive(Debug, Clone)]
+pub(in crate::blog::commands) struct PostEdit {
+    pub(in crate::blog::commands) title: Option<String>,
+    pub(in crate::blog::commands) content: Option<String>,
+    /// The version of the text that it changes; any without one.
+    pub(in crate::blog::commands) if_version: Option<i32>,
+    /// RFC 3339 in UTC with milliseconds.
+    pub(in crate::blog::commands) date: String,
+}
+
+impl PostEdit {
+    /// Whether the post has this text already.
+    pub(super) fn is_made(&self, post: &PostItem) -> bool {
+        let has =
+            |wanted: &Option<String>, text: &String| wanted.as_ref().is_none_or(|wanted| wanted == text);
+        has(&self.title, &post.title) && has(&self.content, &post.content)
+    }
+
+    /// Whether it changes this version.
+    pub(super) fn is_of(&self, version: u32) -> bool {
+        self.if_version.is_none_or(|wanted| i64::from(wanted) == i64::from(version))
+    }
+
+    /// Makes the edit.
+    pub(super) fn apply(&self, post: &mut PostItem) {
+        if self.is_made(post) {
+            return;
+        }
+        if let Some(title) = &self.title {
+            post.title.clone_from(title);
+        }
+        if let Some(content) = &self.content {
+            post.content.clone_from(content);
+        }
+        post.text_version = post.text_version.saturating_add(1);
+        post.update_date = Some(self.date.clone());
+    }
 }
 
 impl PostChange {
@@ -33,7 +70,7 @@ impl PostChange {
             Self::Like(like) => Some(like.id.0),
             Self::Unlike(id) => Some(id.0),
             Self::Comment(comment) | Self::DeleteComment { comment, .. } => Some(comment.id.0),
-            Self::Edit { .. } | Self::Delete => None,
+            Self::Edit(_) | Self::Delete => None,
         }
     }
 }

@@ -23,7 +23,7 @@ pub(super) enum Verdict {
 pub(super) fn decide(mut intent: Intent, stored: Option<&Item>) -> Result<Verdict, Fault> {
     intent.outdated = false;
     match &mut intent.change {
-        PostChange::Edit { .. } | PostChange::Delete => Ok(Verdict::Send(intent)),
+        PostChange::Edit(_) | PostChange::Delete => Ok(Verdict::Send(intent)),
         PostChange::Like(_) => match stored {
             None => Ok(Verdict::Send(intent)),
             Some(item) if command_of(item)? == Some(intent.command_id) => Ok(Verdict::Done(None)),

@@ -30,7 +30,7 @@ use super::error::Refusal;
 use super::{CommandError, CommandLimits, Commands};
 
 use change::Intent;
-pub(super) use change::{PostChange, Settled};
+pub(super) use change::{PostChange, PostEdit, Settled};
 use plan::PostState;
 use settle::{Outcome, Settler};
 

@@ -10,7 +10,7 @@ use crate::store::{ETag, Fault, Item, NewItem, WriteOp, limits};
 use super::super::error::Refusal;
 use super::super::marker::{command_of, encode_marked};
 use super::INTENTS_MAX;
-use super::change::{Intent, PostChange};
+use super::change::{Intent, PostChange, PostEdit};
 
 /// Bytes kept free in a batch for the post: 100,200 characters of content and title at no more than 6 bytes each
 /// (`\u0000`), and its other fields.
@@ -109,6 +109,11 @@ impl<'a> Draft<'a> {
         if let Some(refusal) = self.forbidden(intent) {
             return Place::Refused(refusal);
         }
+        if let PostChange::Edit(edit) = &intent.change
+            && let Some(place) = self.unless_of_this_version(edit, intent.sent)
+        {
+            return place;
+        }
         let operation = operation(intent);
         let bytes = operation.as_ref().map_or(0, WriteOp::body_bytes);
         let is_full = self.included == INTENTS_MAX || self.item_bytes + bytes > ITEMS_BYTES_MAX;
@@ -126,7 +131,7 @@ impl<'a> Draft<'a> {
     fn forbidden(&self, intent: &Intent) -> Option<Refusal> {
         let is_author = self.post.user_id == intent.user;
         match &intent.change {
-            PostChange::Edit { .. } | PostChange::Delete if !is_author => {
+            PostChange::Edit(_) | PostChange::Delete if !is_author => {
                 Some(Refusal::forbidden("only its author may change or delete a post"))
             }
             PostChange::DeleteComment { comment, .. } if !is_author && comment.user_id != intent.user => {
@@ -136,6 +141,22 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Optimistic concurrency: where an edit of another version belongs.
+    fn unless_of_this_version(&self, edit: &PostEdit, sent: bool) -> Option<Place> {
+        let (stored, version) = (self.known.post.text_version, self.post.text_version);
+        if edit.is_of(version) {
+            return None;
+        }
+        // The answer to the batch with it was lost.
+        let follows_its_version = version.checked_sub(1).is_some_and(|before| edit.is_of(before));
+        if sent && follows_its_version && edit.is_made(&self.post) && stored == version {
+            return Some(Place::Done);
+        }
+        // An edit of this batch may still fail.
+        let is_certain = stored == version;
+        Some(if is_certain { Place::Refused(Refusal::post_changed(version)) } else { Place::PutOff })
+    }
+
     fn change_post(&mut self, intent: &Intent) {
         let post = &mut self.post;
         match &intent.change {
@@ -143,14 +164,7 @@ impl<'a> Draft<'a> {
             PostChange::Unlike(_) => post.like_count = post.like_count.saturating_sub(1),
             PostChange::Comment(_) => post.comment_count += 1,
             PostChange::DeleteComment { .. } => post.comment_count = post.comment_count.saturating_sub(1),
-            PostChange::Edit { title, content } => {
-                if let Some(title) = title {
-                    post.title.clone_from(title);
-                }
-                if let Some(content) = content {
-                    post.content.clone_from(content);
-                }
-            }
+            PostChange::Edit(edit) => edit.apply(post),
             PostChange::Delete => {
                 post.title.clear();
                 post.content.clear();
@@ -195,7 +209,7 @@ fn operation(intent: &Intent) -> Option<WriteOp> {
             let item = encode_marked(comment.id.to_string(), &tombstone(comment), intent.command_id);
             Some(WriteOp::Replace { item, if_match: Some(etag.clone()) })
         }
-        PostChange::Edit { .. } | PostChange::Delete => None,
+        PostChange::Edit(_) | PostChange::Delete => None,
     }
 }
 
@@ -232,6 +246,8 @@ mod tests {
             like_count: 1,
             creation_date: "2026-11-20T09:20:00.125Z".to_owned(),
             version: 7,
+            text_version: 1,
+            update_date: None,
             deleted: false,
             ttl: None,
         };
@@ -272,9 +288,60 @@ mod tests {
         intent(number, AUTHOR, PostChange::Comment(comment))
     }
 
+    fn edit(title: Option<&str>, if_version: Option<i32>) -> PostChange {
+        PostChange::Edit(PostEdit {
+            title: title.map(str::to_owned),
+            content: None,
+            if_version,
+            date: "2026-11-21T00:00:00.000Z".to_owned(),
+        })
+    }
+
+    #[test]
+    fn an_edit_of_another_version_is_refused_with_the_current_one() {
+        let intents = [intent(1, AUTHOR, edit(Some("New"), Some(7)))];
+        let plan = plan(Some(&known()), intents.iter());
+        assert_eq!(plan.places, [Place::Refused(Refusal::post_changed(1))]);
+        assert_eq!(Refusal::post_changed(1).current_version, Some(1));
+    }
+
+    #[test]
+    fn of_two_edits_of_one_version_the_second_waits_for_the_first() {
+        let intents = [
+            intent(1, AUTHOR, edit(Some("First"), Some(1))),
+            intent(2, AUTHOR, edit(Some("Second"), Some(1))),
+        ];
+        let plan = plan(Some(&known()), intents.iter());
+        assert_eq!(plan.places, [Place::Included, Place::PutOff]);
+        let written = plan.post.unwrap();
+        assert_eq!((written.post.text_version, written.post.title.as_str()), (2, "First"));
+        assert_eq!(written.post.update_date.as_deref(), Some("2026-11-21T00:00:00.000Z"));
+        let after = super::plan(Some(&written), intents[1..].iter());
+        assert_eq!(after.places, [Place::Refused(Refusal::post_changed(2))]);
+    }
+
+    #[test]
+    fn an_edit_whose_answer_was_lost_recognises_its_own_work() {
+        let mut sent = intent(1, AUTHOR, edit(Some("New"), Some(1)));
+        let written = plan(Some(&known()), [&sent].into_iter()).post.unwrap();
+        sent.sent = true;
+        assert_eq!(plan(Some(&written), [&sent].into_iter()).places, [Place::Done]);
+        let other = intent(2, AUTHOR, edit(Some("Other"), Some(2)));
+        let after = plan(Some(&written), [&other].into_iter()).post.unwrap();
+        let places = plan(Some(&after), [&sent].into_iter()).places;
+        assert_eq!(places, [Place::Refused(Refusal::post_changed(3))]);
+    }
+
+    #[test]
+    fn an_edit_that_changes_nothing_keeps_version_and_date() {
+        let intents = [intent(1, AUTHOR, edit(Some("Title"), None))];
+        let post = plan(Some(&known()), intents.iter()).post.unwrap().post;
+        assert_eq!((post.text_version, &post.update_date, post.version), (1, &None, 8));
+    }
+
     #[test]
     fn all_changes_of_a_batch_meet_in_one_replace_of_the_post() {
-        let edit = PostChange::Edit { title: Some("New".to_owned()), content: None };
+        let edit = edit(Some("New"), None);
         let unlike = PostChange::Unlike(LikeId(Uuid::from_u128(300)));
         let intents = [
             like(1),
