@@ -92,7 +92,7 @@ impl Parts for PartsIn<'_> {
 }
 
 impl Tail {
-    /// A tail of everything that is written from now on.
+    /// A tail of everything that is written from now on. The ledger has the first read.
     ///
     /// # Errors
     /// A fault of the store: it is not known where now is.
@@ -100,6 +100,7 @@ impl Tail {
         store: Arc<dyn Store>,
         source: TailSource,
         settings: TailSettings,
+        ledger: &Ledger,
     ) -> Result<Self, Fault> {
         let ranges = store.feed_ranges(source.container).await?;
         let mut tail = Self {
@@ -112,7 +113,7 @@ impl Tail {
             failures: 0,
             rest: Rest::None,
         };
-        let pages = tail.pages().await;
+        let pages = tail.pages(ledger).await;
         tail.take(pages).1.map_or(Ok(tail), Err)
     }
 
@@ -131,7 +132,7 @@ impl Tail {
                 // Before the pages are read: what is written after that signals again.
                 signal.mark_unchanged();
             }
-            let pages = self.pages().await;
+            let pages = self.pages(&Ledger::new()).await;
             let drained = pages.iter().all(|page| page.as_ref().is_ok_and(|page| page.drained));
             let (changes, fault) = self.take(pages);
             self.rest = match fault {
@@ -145,20 +146,24 @@ impl Tail {
         }
     }
 
-    async fn pages(&self) -> Vec<Result<FeedPage, Fault>> {
-        let reads: Vec<_> = self.ranges.iter().map(|position| self.page(position)).collect();
+    async fn pages(&self, ledger: &Ledger) -> Vec<Result<FeedPage, Fault>> {
+        let reads: Vec<_> = self.ranges.iter().map(|position| self.page(position, ledger)).collect();
         stream::iter(reads).buffered(self.settings.concurrent_reads_max.max(1)).collect().await
     }
 
-    async fn page(&self, Position { range, continuation }: &Position) -> Result<FeedPage, Fault> {
-        let (ledger, TailSource { container, types }) = (Ledger::new(), self.source);
+    async fn page(
+        &self,
+        Position { range, continuation }: &Position,
+        ledger: &Ledger,
+    ) -> Result<FeedPage, Fault> {
+        let TailSource { container, types } = self.source;
         if continuation.is_none() {
-            let continuation = self.store.change_feed_end(container, range, &ledger).await?;
+            let continuation = self.store.change_feed_end(container, range, ledger).await?;
             return Ok(FeedPage { changes: Vec::new(), continuation, drained: true });
         }
         let limit = self.settings.page_items_max;
         let request = FeedRequest { container, range, continuation: continuation.as_ref(), types, limit };
-        self.store.read_change_feed(&request, &ledger).await
+        self.store.read_change_feed(&request, ledger).await
     }
 
     /// Moves on by what was read; returns the changes, and the last fault if there was one.

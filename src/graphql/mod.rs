@@ -29,6 +29,7 @@ mod projections;
 mod query;
 mod recency;
 mod scope;
+mod selected;
 mod session;
 mod subscribe;
 mod subscription;

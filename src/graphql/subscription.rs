@@ -1,9 +1,10 @@
 //! The `Subscription` type: what is written to the blog, by whichever process, as V3 reads it.
 
+use std::future::ready;
 use std::sync::{Mutex, PoisonError};
 
 use async_graphql::parser::types::{ExecutableDocument, Selection, SelectionSet};
-use async_graphql::{Context, ErrorExtensions as _, ID, Result, Subscription};
+use async_graphql::{Context, ErrorExtensions as _, ID, Result, SimpleObject, Subscription};
 use futures::{Stream, StreamExt};
 use tokio::sync::oneshot;
 
@@ -13,9 +14,10 @@ use super::errors::{self, Code, bad_input};
 use super::ids::GlobalId;
 use super::post::Post;
 use super::scope;
+use super::selected::selected_parts;
 use crate::blog::ids::PostId;
-use crate::blog::live::{Event, Events, Overrun, Topic};
-use crate::blog::reads::DataModel;
+use crate::blog::live::{Event, Events, Overrun, PostEvent, Topic};
+use crate::blog::reads::{DataModel, PostView};
 use crate::http::limit_exceeded::LimitExceeded;
 
 /// What is read beneath an event is read as in this model.
@@ -26,13 +28,51 @@ const VIEWER_FIELDS: [&str; 1] = ["viewerHasLiked"];
 /// The root of all subscriptions.
 pub struct Subscription;
 
+/// A post left the feed.
+#[derive(SimpleObject)]
+pub struct FeedPostRemoved {
+    /// The post's id.
+    post_id: ID,
+}
+
+/// A post was deleted.
+#[derive(SimpleObject)]
+pub struct PostDeleted {
+    /// The post's id.
+    post_id: ID,
+}
+
+/// A comment was deleted.
+#[derive(SimpleObject)]
+pub struct CommentDeleted {
+    /// The comment's id.
+    comment_id: ID,
+}
+
 /// What is written, as it is written. A subscription begins with what happens after it has begun, and ends when there
-/// is nothing more to come.
+/// is nothing more to come. An event is sent when something that was selected has changed.
 #[Subscription]
 impl Subscription {
-    /// A post entered the feed, or a post of the feed changed.
+    /// A post entered the feed, or a post of the feed changed. A post that takes the last place again after a deletion
+    /// does not enter.
     async fn feed_changed(&self, ctx: &Context<'_>) -> Result<impl Stream<Item = Result<One<Post>>>> {
-        Ok(posts(listen(ctx, Topic::Feed).await?))
+        let selected = selected_parts(ctx.field());
+        let is_sent = move |post: &PostEvent| post.is_new || post.changes.touch(selected);
+        Ok(posts(listen(ctx, Topic::Feed).await?, is_sent))
+    }
+
+    /// A new post entered the feed.
+    async fn feed_post_added(&self, ctx: &Context<'_>) -> Result<impl Stream<Item = Result<One<Post>>>> {
+        Ok(posts(listen(ctx, Topic::Feed).await?, |post| post.is_new))
+    }
+
+    /// A post left the feed: it was deleted, or newer posts took its place.
+    async fn feed_post_removed(
+        &self,
+        ctx: &Context<'_>,
+    ) -> Result<impl Stream<Item = Result<FeedPostRemoved>>> {
+        let removed = removals(listen(ctx, Topic::Feed).await?);
+        Ok(removed.map(|id| id.map(|id| FeedPostRemoved { post_id: GlobalId::Post(id).encode().into() })))
     }
 
     /// A post changed: its text, its counts, or its author's name. Ends when the post is deleted.
@@ -42,7 +82,19 @@ impl Subscription {
         #[graphql(desc = "The post's id.")] id: ID,
     ) -> Result<impl Stream<Item = Result<One<Post>>>> {
         let id = post_id(&id, "id")?;
-        Ok(posts(listen(ctx, Topic::Post(id)).await?))
+        let selected = selected_parts(ctx.field());
+        Ok(posts(listen(ctx, Topic::Post(id)).await?, move |post| post.changes.touch(selected)))
+    }
+
+    /// A post was deleted. Ends with that.
+    async fn post_deleted(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The post's id.")] id: ID,
+    ) -> Result<impl Stream<Item = Result<PostDeleted>>> {
+        let id = post_id(&id, "id")?;
+        let removed = removals(listen(ctx, Topic::Post(id)).await?);
+        Ok(removed.map(|id| id.map(|id| PostDeleted { post_id: GlobalId::Post(id).encode().into() })))
     }
 
     /// A comment was added to a post. Ends when the post is deleted.
@@ -53,6 +105,25 @@ impl Subscription {
     ) -> Result<impl Stream<Item = Result<One<Comment>>>> {
         let id = self::post_id(&post_id, "postId")?;
         Ok(comments(listen(ctx, Topic::Comments(id)).await?))
+    }
+
+    /// A comment of a post was deleted. Ends when the post is deleted.
+    async fn comment_deleted(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The post's id.")] post_id: ID,
+    ) -> Result<impl Stream<Item = Result<CommentDeleted>>> {
+        let post = self::post_id(&post_id, "postId")?;
+        let events = listen(ctx, Topic::Comments(post)).await?;
+        Ok(events.filter_map(move |event| {
+            ready(match event {
+                Ok(Event::CommentDeleted(id)) => {
+                    Some(Ok(CommentDeleted { comment_id: GlobalId::Comment(post, id).encode().into() }))
+                }
+                Ok(_) => None,
+                Err(overrun) => Some(Err(overrun_of(overrun))),
+            })
+        }))
     }
 }
 
@@ -94,16 +165,32 @@ impl Begun {
 
 async fn listen(ctx: &Context<'_>, topic: Topic) -> Result<Events> {
     let scope = scope::of(ctx);
-    let events = scope.services().live.listen(topic).await.map_err(|fault| scope.fault(&fault))?;
+    let events =
+        scope.services().live.listen(topic, scope.ledger()).await.map_err(|fault| scope.fault(&fault))?;
     let events = events.ok_or_else(|| errors::error(Code::NotFound, "There is no such post."))?;
     ctx.data_unchecked::<Begun>().tell();
     Ok(events)
 }
 
-fn posts(events: Events) -> impl Stream<Item = Result<One<Post>>> {
+fn posts(
+    events: Events,
+    is_sent: impl Fn(&PostEvent) -> bool + Send,
+) -> impl Stream<Item = Result<One<Post>>> {
+    events.filter_map(move |event| {
+        ready(match event {
+            Ok(Event::Post(post)) if is_sent(&post) => {
+                Some(Ok(One(Post::new(PostView::clone(&post.view), MODEL))))
+            }
+            Ok(_) => None,
+            Err(overrun) => Some(Err(overrun_of(overrun))),
+        })
+    })
+}
+
+fn removals(events: Events) -> impl Stream<Item = Result<PostId>> {
     events.filter_map(async |event| match event {
-        Ok(Event::Post(view)) => Some(Ok(One(Post::new((*view).clone(), MODEL)))),
-        Ok(Event::Comment(_)) => None,
+        Ok(Event::PostRemoved(id)) => Some(Ok(id)),
+        Ok(_) => None,
         Err(overrun) => Some(Err(overrun_of(overrun))),
     })
 }
@@ -111,7 +198,7 @@ fn posts(events: Events) -> impl Stream<Item = Result<One<Post>>> {
 fn comments(events: Events) -> impl Stream<Item = Result<One<Comment>>> {
     events.filter_map(async |event| match event {
         Ok(Event::Comment(view)) => Some(Ok(One(Comment::new((*view).clone(), MODEL, None)))),
-        Ok(Event::Post(_)) => None,
+        Ok(_) => None,
         Err(overrun) => Some(Err(overrun_of(overrun))),
     })
 }

@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use onehop::accounts::token::ACCESS_TOKEN_LIFETIME_DEFAULT;
+use onehop::api::ApiOptions;
+use onehop::http::callers::CallerLimits;
+use onehop::http::graphql_http::RequestLimits;
 use serde_json::{Value, json};
 
 use crate::caller::Caller;
 use crate::event_stream::EventStream;
-use crate::server::Server;
+use crate::server::{Server, Setup};
 use crate::websocket::Socket;
 
 const FEED: &str =
@@ -353,4 +356,85 @@ async fn a_token_that_is_not_good_opens_no_connection() {
     let mut socket = Socket::connect(server.address()).await;
     socket.say(json!({ "type": "connection_init", "payload": { "authorization": "Bearer x.y.z" } })).await;
     assert_eq!(socket.closed().await, (4403, "Forbidden".to_owned()));
+}
+
+#[tokio::test]
+async fn a_deleted_comment_is_told_to_the_readers_of_its_post() {
+    let server = Server::start().await;
+    let (ada, bob) = (server.sign_up("ada").await, server.sign_up("bob").await);
+    let post = ada.post("Engines").await;
+    let comment = bob.comment(&post, "Indeed.").await;
+    let query = "subscription($id: ID!) { commentDeleted(postId: $id) { commentId } }";
+    let mut socket = subscribed(&server, None, query, json!({ "id": post })).await;
+    bob.comment(&post, "Quite.").await;
+    bob.mutate("deleteComment", json!({ "commentId": comment })).await;
+    assert_eq!(event(&mut socket, "commentDeleted").await, json!({ "commentId": comment }));
+    ada.mutate("deletePost", json!({ "postId": post })).await;
+    socket.hear_of("complete", "1").await;
+}
+
+#[tokio::test]
+async fn a_deleted_post_is_told_to_its_readers_and_to_those_of_the_feed() {
+    let server = Server::start().await;
+    let ada = server.sign_up("ada").await;
+    let post = ada.post("Engines").await;
+    server.settle().await;
+    let query = "subscription($id: ID!) { postDeleted(id: $id) { postId } }";
+    let mut reader = subscribed(&server, None, query, json!({ "id": post })).await;
+    let query = "subscription { feedPostRemoved { postId } }";
+    let mut feed = subscribed(&server, None, query, json!({})).await;
+    ada.mutate("deletePost", json!({ "postId": post })).await;
+    server.settle().await;
+    assert_eq!(event(&mut reader, "postDeleted").await, json!({ "postId": post }));
+    reader.hear_of("complete", "1").await;
+    assert_eq!(event(&mut feed, "feedPostRemoved").await, json!({ "postId": post }));
+}
+
+#[tokio::test]
+async fn an_event_is_sent_when_something_selected_has_changed() {
+    let server = Server::start().await;
+    let (ada, bob) = (server.sign_up("ada").await, server.sign_up("bob").await);
+    let post = ada.post("Engines").await;
+    server.settle().await;
+    let of_post = |fields: &str| format!("subscription($id: ID!) {{ postChanged(id: $id) {{ {fields} }} }}");
+    let mut sockets = [
+        subscribed(&server, None, "subscription { feedChanged { id title } }", json!({})).await,
+        subscribed(&server, None, &of_post("id title author { username }"), json!({ "id": post })).await,
+        subscribed(&server, None, "subscription { feedPostAdded { id } }", json!({})).await,
+    ];
+    bob.like(&post).await;
+    bob.comment(&post, "Indeed.").await;
+    server.settle().await;
+    for socket in &mut sockets {
+        // Nothing comes before the answer to a ping.
+        socket.settle().await;
+    }
+    ada.mutate("updatePost", json!({ "postId": post, "title": "Engines of difference" })).await;
+    server.settle().await;
+    let [feed, reader, added] = &mut sockets;
+    assert_eq!(event(feed, "feedChanged").await["title"], "Engines of difference");
+    assert_eq!(event(reader, "postChanged").await["title"], "Engines of difference");
+    let second = ada.post("Wheels").await;
+    server.settle().await;
+    assert_eq!(event(added, "feedPostAdded").await["id"], second.as_str());
+}
+
+#[tokio::test]
+async fn beginning_to_listen_is_charged() {
+    let callers = CallerLimits { ru_per_second: 1, burst_seconds: 3, ..CallerLimits::default() };
+    let limits = RequestLimits { callers, ..RequestLimits::default() };
+    let options = ApiOptions { limits, ..ApiOptions::default() };
+    let server = Server::start_with(Setup { options, ..Setup::default() }).await;
+    let mut socket = socket(&server, None).await;
+    // Each begins a reader, and the last one leaves it: without a charge this would never end.
+    let errors = loop {
+        socket.request("1", json!({ "query": "subscription { feedChanged { id } }" })).await;
+        socket.say(json!({ "type": "ping" })).await;
+        let heard = socket.hear().await;
+        if heard["type"] == "error" {
+            break heard["payload"].clone();
+        }
+        socket.say(json!({ "type": "complete", "id": "1" })).await;
+    };
+    assert_eq!(errors[0]["extensions"]["limit"], "caller-ru-per-second", "{errors}");
 }

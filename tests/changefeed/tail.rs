@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use onehop::changefeed::{Backoff, Tail, TailSettings, TailSource};
-use onehop::store::{Change, FaultKind, Store};
+use onehop::store::{Change, FaultKind, Ledger, Store};
 
 use crate::toy::{THINGS, Thing, World};
 
@@ -22,7 +22,7 @@ fn polling() -> TailSettings {
 }
 
 async fn tail(world: &World, settings: TailSettings) -> Tail {
-    Tail::open(world.store.clone(), SOURCE, settings).await.expect("the tail opens")
+    Tail::open(world.store.clone(), SOURCE, settings, &Ledger::new()).await.expect("the tail opens")
 }
 
 fn numbers(changes: &[Change]) -> Vec<u64> {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::events::Event;
+use super::changes::PostChanges;
+use super::events::{Event, PostEvent};
 use crate::blog::containers::FEED_POSTS_MAX;
 use crate::blog::ids::{CommentId, PostId};
 use crate::blog::reads::{CommentView, PostView};
@@ -14,6 +15,8 @@ use crate::store::{Fault, Item, parse_timestamp};
 
 /// Comments of a post that are remembered by their ids.
 const ADDED_COMMENTS_MAX: usize = 1_000;
+/// Deleted comments of a post that are remembered.
+const DELETED_COMMENTS_MAX: usize = 100;
 
 /// The memory of one topic.
 pub(super) enum Memory {
@@ -23,12 +26,21 @@ pub(super) enum Memory {
 }
 
 impl Memory {
-    /// What a changed item is to those who listen, if it is news.
-    pub(super) fn hear(&mut self, item: &Item) -> Result<Option<Event>, Fault> {
+    /// The events that a changed item is to those who listen; none if it is no news.
+    pub(super) fn hear(&mut self, item: &Item) -> Result<Vec<Event>, Fault> {
         match self {
             Self::Feed(memory) => memory.hear(item),
-            Self::Post(memory) => memory.hear(item),
-            Self::Comments(memory) => memory.hear(item),
+            Self::Post(memory) => Ok(memory.hear(item)?.into_iter().collect()),
+            Self::Comments(memory) => Ok(memory.hear(item)?.into_iter().collect()),
+        }
+    }
+
+    /// Knows a post as it is when its first listener begins.
+    pub(super) fn begin_with(&mut self, item: &Item) -> Result<(), Fault> {
+        match self {
+            Self::Post(memory) if memory.view.is_none() => memory.hear(item).map(drop),
+            // A listener that is there already has not heard of this version yet.
+            Self::Feed(_) | Self::Post(_) | Self::Comments(_) => Ok(()),
         }
     }
 }
@@ -41,6 +53,11 @@ struct Versioned {
 #[derive(Deserialize)]
 struct Identified {
     id: PostId,
+}
+
+#[derive(Deserialize)]
+struct IdentifiedComment {
+    id: CommentId,
 }
 
 /// The posts that are in the feed, as they were last seen. The feed's projection also writes copies as they were.
@@ -57,67 +74,90 @@ impl FeedMemory {
         Ok(memory)
     }
 
-    fn hear(&mut self, item: &Item) -> Result<Option<Event>, Fault> {
+    fn hear(&mut self, item: &Item) -> Result<Vec<Event>, Fault> {
         let Versioned { version } = item.decode()?;
         let Some(view) = PostView::decode(item)? else {
-            self.0.remove(&item.decode::<Identified>()?.id);
-            return Ok(None);
+            let Identified { id } = item.decode()?;
+            let removed = self.0.remove(&id);
+            return Ok(removed.map(|_| Event::PostRemoved(id)).into_iter().collect());
         };
         let is_known = |(known, shown): &(u64, Arc<PostView>)| {
             *known > version || (*known == version && **shown == view)
         };
         if self.0.get(&view.id).is_some_and(is_known) {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let view = Arc::new(view);
-        self.0.insert(view.id, (version, Arc::clone(&view)));
-        // The feed does not keep it either. Should it come back, it enters.
-        if self.0.len() > FEED_POSTS_MAX {
-            self.forget_oldest();
+        let is_refill = self.is_older_than_all(&view);
+        let before = self.0.insert(view.id, (version, Arc::clone(&view)));
+        let mut events = Vec::new();
+        // A post that takes the last place again after a deletion is not new.
+        if before.is_some() || !is_refill {
+            let is_new = before.is_none();
+            let changes = before.map_or(PostChanges::ALL, |(_, before)| PostChanges::between(&before, &view));
+            events.push(Event::Post(PostEvent { view, changes, is_new }));
         }
-        Ok(Some(Event::Post(view)))
+        // The feed does not keep it either.
+        if self.0.len() > FEED_POSTS_MAX
+            && let Some(oldest) = self.oldest()
+        {
+            self.0.remove(&oldest.id);
+            events.push(Event::PostRemoved(oldest.id));
+        }
+        Ok(events)
     }
 
-    fn forget_oldest(&mut self) {
+    fn oldest(&self) -> Option<Arc<PostView>> {
         let oldest = self.0.values().min_by_key(|(_, view)| (&view.creation_date, view.id));
-        if let Some(id) = oldest.map(|(_, view)| view.id) {
-            self.0.remove(&id);
-        }
+        oldest.map(|(_, view)| Arc::clone(view))
+    }
+
+    fn is_older_than_all(&self, view: &PostView) -> bool {
+        let order = |view: &PostView| (view.creation_date.clone(), view.id);
+        self.oldest().is_some_and(|oldest| order(view) < order(&oldest))
     }
 }
 
-/// The version of a post that was announced last.
+/// The post as it was announced last.
 #[derive(Default)]
-pub(super) struct PostMemory(u64);
+pub(super) struct PostMemory {
+    version: u64,
+    view: Option<Arc<PostView>>,
+}
 
 impl PostMemory {
     fn hear(&mut self, item: &Item) -> Result<Option<Event>, Fault> {
         let Versioned { version } = item.decode()?;
-        if version <= self.0 {
+        if version <= self.version {
             return Ok(None);
         }
-        self.0 = version;
-        Ok(PostView::decode(item)?.map(|view| Event::Post(Arc::new(view))))
+        self.version = version;
+        let Some(view) = PostView::decode(item)?.map(Arc::new) else { return Ok(None) };
+        let before = self.view.replace(Arc::clone(&view));
+        let changes = before.map_or(PostChanges::ALL, |before| PostChanges::between(&before, &view));
+        Ok(Some(Event::Post(PostEvent { view, changes, is_new: false })))
     }
 }
 
-/// Which comments of a post are there already. One that was edited before it was heard of is as new as any; one that was
+/// Which comments of a post were announced, as added and as deleted. One that was edited before it was heard of is as new as any; one that was
 /// there before is not made new by an edit.
 pub(super) struct CommentMemory {
     /// Of comments written before this (Unix ms) only the first version is news.
     since_ms: i64,
     added: HashSet<CommentId>,
     order: VecDeque<(CommentId, i64)>,
+    /// Those that were deleted last.
+    deleted: VecDeque<CommentId>,
 }
 
 impl CommentMemory {
     pub(super) fn since(now_ms: i64) -> Self {
-        Self { since_ms: now_ms, added: HashSet::new(), order: VecDeque::new() }
+        Self { since_ms: now_ms, added: HashSet::new(), order: VecDeque::new(), deleted: VecDeque::new() }
     }
 
     fn hear(&mut self, item: &Item) -> Result<Option<Event>, Fault> {
         let Versioned { version } = item.decode()?;
-        let Some(view) = CommentView::decode(item)? else { return Ok(None) };
+        let Some(view) = CommentView::decode(item)? else { return self.hear_deleted(item) };
         let created_ms = parse_timestamp(&view.creation_date).unwrap_or(i64::MIN);
         let is_new = version == 1 || created_ms >= self.since_ms;
         if !is_new || !self.added.insert(view.id) {
@@ -131,6 +171,18 @@ impl CommentMemory {
             self.since_ms = self.since_ms.max(created_ms.saturating_add(1));
         }
         Ok(Some(Event::Comment(Arc::new(view))))
+    }
+
+    fn hear_deleted(&mut self, item: &Item) -> Result<Option<Event>, Fault> {
+        let IdentifiedComment { id } = item.decode()?;
+        if self.deleted.contains(&id) {
+            return Ok(None);
+        }
+        self.deleted.push_back(id);
+        if self.deleted.len() > DELETED_COMMENTS_MAX {
+            self.deleted.pop_front();
+        }
+        Ok(Some(Event::CommentDeleted(id)))
     }
 }
 
@@ -171,7 +223,7 @@ mod tests {
     }
 
     fn is_news(memory: &mut Memory, body: &Value) -> bool {
-        memory.hear(&item(body)).unwrap().is_some()
+        !memory.hear(&item(body)).unwrap().is_empty()
     }
 
     fn feed_of(listed: &[Value]) -> Memory {
@@ -202,11 +254,21 @@ mod tests {
     }
 
     #[test]
-    fn a_post_that_left_the_feed_is_news_when_it_comes_back() {
-        let mut feed = feed_of(&(1..=100).map(|number| post(number, 1)).collect::<Vec<_>>());
-        assert!(is_news(&mut feed, &post(101, 1)), "it pushes the oldest out");
-        assert!(!is_news(&mut feed, &with(post(50, 2), "deleted", json!(true))), "there is nothing to show");
-        assert!(is_news(&mut feed, &post(1, 1)), "it enters again");
+    fn a_post_that_leaves_the_feed_is_removed_and_no_new_post_when_it_comes_back() {
+        let id = |number: u128| PostId(Uuid::from_u128(number));
+        let mut feed = feed_of(&(1..=100).rev().map(|number| post(number, 1)).collect::<Vec<_>>());
+        let mut hear = |body: &Value| feed.hear(&item(body)).unwrap();
+        let entered = hear(&post(101, 1));
+        assert!(matches!(&entered[0], Event::Post(PostEvent { is_new: true, .. })), "{entered:?}");
+        assert_eq!(entered[1..], [Event::PostRemoved(id(1))]);
+        let deleted = with(post(50, 2), "deleted", json!(true));
+        assert_eq!(hear(&deleted), [Event::PostRemoved(id(50))]);
+        assert_eq!(hear(&deleted), [], "the feed repeats it");
+        assert_eq!(hear(&post(1, 1)), [], "it takes the last place again");
+        let changed = hear(&with(post(1, 2), "likeCount", json!(1)));
+        let [Event::Post(PostEvent { changes: PostChanges::LIKES, is_new: false, .. })] = changed[..] else {
+            panic!("{changed:?}")
+        };
     }
 
     #[test]
@@ -234,9 +296,23 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_that_is_gone_is_not_added() {
+    fn a_comment_that_is_gone_is_deleted_once_and_not_added() {
         let mut memory = Memory::Comments(CommentMemory::since(START_MS));
-        assert!(!is_news(&mut memory, &with(comment(1, 2, START_MS + 5), "deleted", json!(true))));
+        let deleted = item(&with(comment(1, 2, START_MS + 5), "deleted", json!(true)));
+        let id = CommentId(Uuid::from_u128(1));
+        assert_eq!(memory.hear(&deleted).unwrap(), [Event::CommentDeleted(id)]);
+        assert_eq!(memory.hear(&deleted).unwrap(), [], "the feed repeats it");
+    }
+
+    #[test]
+    fn a_post_changes_from_what_it_was_at_the_beginning() {
+        let mut memory = Memory::Post(PostMemory::default());
+        memory.begin_with(&item(&with(post(1, 3), "content", json!("A text")))).unwrap();
+        let renamed = with(with(post(1, 4), "content", json!("A text")), "userUsername", json!("lovelace"));
+        let events = memory.hear(&item(&renamed)).unwrap();
+        let [Event::Post(PostEvent { changes: PostChanges::AUTHOR, .. })] = events[..] else {
+            panic!("{events:?}")
+        };
     }
 
     #[test]

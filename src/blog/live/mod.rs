@@ -1,18 +1,19 @@
-//! News of the blog as it is written, by whichever process: posts of the feed that changed, a post that changed, comments
-//! that were added to a post.
+//! News of the blog as it is written, by whichever process: posts of the feed that changed or left it, a post that changed
+//! or was deleted, comments that were added to a post or deleted.
 //!
 //! Each container of interest is followed by one reader (`source`), which hears every change once and hands it as one
 //! event to all who asked for its topic. What was heard before is told from what is new by a `memory` for each topic.
 //! Nothing is read while nobody listens. It knows neither GraphQL nor connections.
 
+mod changes;
 mod events;
 mod memory;
 mod source;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-pub use events::{Event, Events, Overrun};
+pub use changes::PostChanges;
+pub use events::{Event, Events, Overrun, PostEvent};
 use source::Source;
 
 use super::containers::{FEED, POSTS};
@@ -20,16 +21,16 @@ use super::ids::PostId;
 use super::items::types;
 use crate::changefeed::{TailSettings, TailSource};
 use crate::lifecycle::Tasks;
-use crate::store::{Clock, Fault, Store};
+use crate::store::{Clock, Fault, Ledger, Store};
 
 /// What one listens to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Topic {
-    /// Posts that enter the feed, or change in it.
+    /// Posts that enter the feed, change in it, or leave it.
     Feed,
     /// A post, until it is deleted.
     Post(PostId),
-    /// The comments that are added to a post, until it is deleted.
+    /// The comments that are added to a post and deleted from it, until the post is deleted.
     Comments(PostId),
 }
 
@@ -47,15 +48,14 @@ pub struct LiveParts {
 #[derive(Debug, Clone, Copy)]
 pub struct LiveSettings {
     pub tail: TailSettings,
-    /// Events that wait for one listener.
+    /// Events that wait for one listener, those of a post counted once. Nobody waits for a listener that is further behind:
+    /// it loses what it listens to.
     pub inbox_events_max: usize,
-    /// How long everybody waits for a listener whose inbox is full, before it loses what it listens to.
-    pub inbox_wait_max: Duration,
 }
 
 impl Default for LiveSettings {
     fn default() -> Self {
-        Self { tail: TailSettings::default(), inbox_events_max: 64, inbox_wait_max: Duration::from_secs(5) }
+        Self { tail: TailSettings::default(), inbox_events_max: 1024 }
     }
 }
 
@@ -77,14 +77,14 @@ impl Live {
     }
 
     /// Listens to a topic: everything that is written after this returns is heard. `None` when there is no such post, or
-    /// none any more.
+    /// none any more. The ledger has what was read to begin.
     ///
     /// # Errors
     /// A fault of the store.
-    pub async fn listen(&self, topic: Topic) -> Result<Option<Events>, Fault> {
+    pub async fn listen(&self, topic: Topic, ledger: &Ledger) -> Result<Option<Events>, Fault> {
         match topic {
-            Topic::Feed => self.feed.listen(topic).await,
-            Topic::Post(_) | Topic::Comments(_) => self.posts.listen(topic).await,
+            Topic::Feed => self.feed.listen(topic, ledger).await,
+            Topic::Post(_) | Topic::Comments(_) => self.posts.listen(topic, ledger).await,
         }
     }
 

@@ -6,11 +6,8 @@ use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use futures::future::join_all;
 use serde::Deserialize;
 use tokio::sync::Notify;
-use tokio::sync::mpsc::error::TrySendError;
-use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
 use super::events::{Event, Events, Inbox};
@@ -32,6 +29,8 @@ pub(super) struct Source {
     /// Comes when a listener has gone.
     left: Notify,
     numbers: AtomicU64,
+    #[cfg(test)]
+    tests: tests::Hooks,
 }
 
 #[derive(Default)]
@@ -67,6 +66,8 @@ impl Source {
             starting: tokio::sync::Mutex::default(),
             left: Notify::new(),
             numbers: AtomicU64::default(),
+            #[cfg(test)]
+            tests: tests::Hooks::default(),
         })
     }
 
@@ -74,18 +75,22 @@ impl Source {
         self.lock().running
     }
 
-    pub(super) async fn listen(self: &Arc<Self>, topic: Topic) -> Result<Option<Events>, Fault> {
+    pub(super) async fn listen(
+        self: &Arc<Self>,
+        topic: Topic,
+        ledger: &Ledger,
+    ) -> Result<Option<Events>, Fault> {
         if let Some(events) = self.join(topic) {
             return Ok(Some(events));
         }
         let expected = self.expect();
-        self.start().await?;
-        let memory = self.memory(topic).await?;
+        self.start(ledger).await?;
+        let memory = self.memory(topic, ledger).await?;
         let events = self.open(topic, memory);
         drop(expected);
         // After the topic is open, so that a deletion meanwhile is either seen here or ends the topic.
         let (Topic::Post(id) | Topic::Comments(id)) = topic else { return Ok(Some(events)) };
-        Ok(self.is_live(id).await?.then_some(events))
+        Ok(self.begin_with(topic, id, ledger).await?.then_some(events))
     }
 
     /// One more listener to a topic that has some.
@@ -127,13 +132,13 @@ impl Source {
     }
 
     /// Starts the reader unless it runs.
-    async fn start(self: &Arc<Self>) -> Result<(), Fault> {
+    async fn start(self: &Arc<Self>, ledger: &Ledger) -> Result<(), Fault> {
         let _starting = self.starting.lock().await;
         if self.is_running() {
             return Ok(());
         }
         let LiveParts { store, tasks, settings, .. } = &*self.parts;
-        let tail = Tail::open(Arc::clone(store), self.follows, settings.tail).await?;
+        let tail = Tail::open(Arc::clone(store), self.follows, settings.tail, ledger).await?;
         self.lock().running = true;
         let source = Arc::clone(self);
         tasks.spawn("live", async move {
@@ -148,29 +153,37 @@ impl Source {
         while !self.ends_without_listeners() {
             tokio::select! {
                 biased;
-                () = stop.cancelled() => break,
+                () = stop.cancelled() => return self.end(),
                 () = self.left.notified() => {}
                 changes = tail.next() => {
                     for change in changes {
-                        self.announce(&change).await;
+                        self.announce(&change);
+                        // So that listeners take what they hear.
+                        tokio::task::yield_now().await;
                     }
                 }
             }
         }
-        // The streams of all listeners end with their inboxes.
-        let mut state = self.lock();
-        state.running = false;
-        state.topics.clear();
+        #[cfg(test)]
+        self.tests.ended();
     }
 
-    /// Says so under the lock: a listener that comes later starts the reader again.
+    /// Ends without listeners, under one lock: a listener that comes later starts the reader again, and its topic is not
+    /// touched by the reader that has ended.
     fn ends_without_listeners(&self) -> bool {
         let mut state = self.lock();
         state.running = !state.topics.is_empty() || state.expected > 0;
         !state.running
     }
 
-    async fn memory(&self, topic: Topic) -> Result<Memory, Fault> {
+    /// The streams of all listeners end with their inboxes.
+    fn end(&self) {
+        let mut state = self.lock();
+        state.running = false;
+        state.topics.clear();
+    }
+
+    async fn memory(&self, topic: Topic, ledger: &Ledger) -> Result<Memory, Fault> {
         Ok(match topic {
             Topic::Feed => {
                 let partition_key = PartitionKey::from(FEED_PARTITION);
@@ -182,7 +195,7 @@ impl Source {
                     after: None,
                     limit: FEED_POSTS_MAX,
                 };
-                let listed = self.parts.store.query(&query, &Ledger::new()).await?;
+                let listed = self.parts.store.query(&query, ledger).await?;
                 Memory::Feed(FeedMemory::of(&listed.items)?)
             }
             Topic::Post(_) => Memory::Post(PostMemory::default()),
@@ -190,72 +203,57 @@ impl Source {
         })
     }
 
-    async fn is_live(&self, id: PostId) -> Result<bool, Fault> {
+    /// Reads the post that a topic is about, and returns whether it is there.
+    async fn begin_with(&self, topic: Topic, id: PostId, ledger: &Ledger) -> Result<bool, Fault> {
         let key = id.partition_key();
-        let item = self.parts.store.read(POSTS, &key, key.as_str(), &Ledger::new()).await?;
-        let view = item.as_ref().map_or(Ok(None), PostView::decode)?;
-        Ok(view.is_some())
+        let Some(item) = self.parts.store.read(POSTS, &key, key.as_str(), ledger).await? else {
+            return Ok(false);
+        };
+        if PostView::decode(&item)?.is_none() {
+            return Ok(false);
+        }
+        if let Some(heard) = self.lock().topics.get_mut(&topic) {
+            heard.memory.begin_with(&item)?;
+        }
+        Ok(true)
     }
 
     /// Hands a change to those who listen. What cannot be read is no news: queries and projections meet it as well.
-    async fn announce(&self, change: &Change) {
-        match self.hear(change) {
-            Ok(Some((event, inboxes))) => self.deliver(event, inboxes).await,
-            Ok(None) => {}
-            Err(fault) => {
-                tracing::warn!(container = %self.follows.container, id = change.id, %fault, "a change is no news");
-            }
+    fn announce(&self, change: &Change) {
+        if let Err(fault) = self.hear(change) {
+            tracing::warn!(container = %self.follows.container, id = change.id, %fault, "a change is no news");
         }
     }
 
-    /// The event that a change is to the listeners of its topic, if there are any.
-    fn hear(&self, change: &Change) -> Result<Option<(Event, Vec<Inbox>)>, Fault> {
+    /// Puts the events that a change is into the inboxes of its topic, if there are any.
+    fn hear(&self, change: &Change) -> Result<(), Fault> {
         let mut state = self.lock();
         let topic = if self.follows.container == FEED {
             Topic::Feed
         } else {
-            let Ok(id) = Uuid::try_parse(change.partition_key.as_str()).map(PostId) else { return Ok(None) };
+            let Ok(id) = Uuid::try_parse(change.partition_key.as_str()).map(PostId) else { return Ok(()) };
             let (post, comments) = (Topic::Post(id), Topic::Comments(id));
             if !state.topics.contains_key(&post) && !state.topics.contains_key(&comments) {
-                return Ok(None);
+                return Ok(());
             }
             let kind: Kind = change.item.decode()?;
             if kind.item_type == types::POST && kind.deleted {
+                state.deliver(post, Event::PostRemoved(id));
                 state.topics.remove(&post);
                 state.topics.remove(&comments);
                 self.left.notify_one();
-                return Ok(None);
+                return Ok(());
             }
             if kind.item_type == types::POST { post } else { comments }
         };
-        let Some(heard) = state.topics.get_mut(&topic) else { return Ok(None) };
-        Ok(heard.memory.hear(&change.item)?.map(|event| (event, heard.inboxes.clone())))
-    }
-
-    /// Waits a while for listeners whose inbox is full: the change feed keeps what is not read yet.
-    async fn deliver(&self, event: Event, inboxes: Vec<Inbox>) {
-        let mut full = inboxes;
-        full.retain(|inbox| matches!(inbox.sender.try_send(event.clone()), Err(TrySendError::Full(_))));
-        if full.is_empty() {
-            return;
+        let Some(heard) = state.topics.get_mut(&topic) else { return Ok(()) };
+        for event in heard.memory.hear(&change.item)? {
+            state.deliver(topic, event);
         }
-        let deadline = Instant::now() + self.parts.settings.inbox_wait_max;
-        let waits = full.iter().map(|inbox| timeout_at(deadline, inbox.sender.send(event.clone())));
-        let waited = join_all(waits).await;
-        for (inbox, waited) in full.iter().zip(waited) {
-            if waited.is_err() {
-                self.overrun(inbox);
-            }
+        if !state.topics.contains_key(&topic) {
+            self.left.notify_one();
         }
-    }
-
-    fn overrun(&self, overrun: &Inbox) {
-        overrun.note_overrun();
-        let mut state = self.lock();
-        for heard in state.topics.values_mut() {
-            heard.inboxes.retain(|inbox| inbox.number != overrun.number);
-        }
-        state.topics.retain(|_, heard| !heard.inboxes.is_empty());
+        Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -263,9 +261,135 @@ impl Source {
     }
 }
 
+impl State {
+    /// Puts an event into each inbox of a topic; a listener whose inbox is full loses it.
+    fn deliver(&mut self, topic: Topic, event: Event) {
+        let Some(heard) = self.topics.get_mut(&topic) else { return };
+        heard.inboxes.retain(|inbox| inbox.put(event.clone()));
+        if heard.inboxes.is_empty() {
+            self.topics.remove(&topic);
+        }
+    }
+}
+
 impl Drop for Expected {
     fn drop(&mut self) {
         self.0.lock().expected -= 1;
         self.0.left.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::{FutureExt, StreamExt};
+    use tokio::sync::oneshot;
+
+    use super::*;
+    use crate::app::container_specs;
+    use crate::blog::ids::UserId;
+    use crate::blog::live::changes::PostChanges;
+    use crate::blog::live::{LiveSettings, PostEvent};
+    use crate::blog::reads::PostText;
+    use crate::blog::reads::UserView;
+    use crate::lifecycle::Tasks;
+    use crate::store::ManualClock;
+    use crate::store::embedded::{EmbeddedConfig, EmbeddedStore};
+
+    /// Where a test comes between the steps of a reader.
+    #[derive(Default)]
+    pub(super) struct Hooks(Mutex<Option<Box<dyn FnOnce() + Send>>>);
+
+    impl Hooks {
+        pub(super) fn ended(&self) {
+            let hook = self.0.lock().unwrap().take();
+            if let Some(hook) = hook {
+                hook();
+            }
+        }
+    }
+
+    struct Blog {
+        _directory: tempfile::TempDir,
+        source: Arc<Source>,
+    }
+
+    fn blog() -> Blog {
+        let directory = tempfile::tempdir().unwrap();
+        let clock = Arc::new(ManualClock::new(1_800_000_000_000));
+        let config = EmbeddedConfig::new(directory.path().join("data"));
+        let store = EmbeddedStore::open(&config, &container_specs(), clock.clone()).unwrap();
+        let settings = LiveSettings { inbox_events_max: 2, ..LiveSettings::default() };
+        let parts = Arc::new(LiveParts { store: Arc::new(store), clock, tasks: Tasks::new(), settings });
+        let source = Source::new(parts, TailSource { container: FEED, types: Some(&[types::POST]) });
+        Blog { _directory: directory, source }
+    }
+
+    fn post(number: u128, like_count: u32) -> Event {
+        let author = UserView { id: UserId(Uuid::nil()), username: "ada".to_owned() };
+        let view = PostView {
+            id: PostId(Uuid::from_u128(number)),
+            author,
+            title: "A post".to_owned(),
+            text: PostText::Whole("A text".to_owned()),
+            comment_count: 0,
+            like_count,
+            creation_date: "2026-01-01T00:00:00.000Z".to_owned(),
+        };
+        Event::Post(PostEvent { view: Arc::new(view), changes: PostChanges::LIKES, is_new: false })
+    }
+
+    #[tokio::test]
+    async fn a_listener_that_comes_as_the_reader_ends_keeps_its_topic() {
+        let Blog { source, _directory } = blog();
+        let first = source.listen(Topic::Feed, &Ledger::new()).await.unwrap();
+        let (coming, came) = oneshot::channel();
+        let comes = Arc::clone(&source);
+        *source.tests.0.lock().unwrap() = Some(Box::new(move || {
+            comes.lock().running = true;
+            let memory = Memory::Feed(FeedMemory::default());
+            assert!(coming.send(comes.open(Topic::Feed, memory)).is_ok());
+        }));
+        drop(first);
+        let mut events = came.await.unwrap();
+        assert!(events.next().now_or_never().is_none(), "its stream has ended");
+        assert!(source.is_running());
+    }
+
+    #[tokio::test]
+    async fn a_listener_that_does_not_keep_up_loses_its_topic_and_nobody_waits() {
+        let Blog { source, _directory } = blog();
+        let memory = || Memory::Feed(FeedMemory::default());
+        let mut slow = source.open(Topic::Feed, memory());
+        let mut quick = source.open(Topic::Feed, memory());
+        for number in 1..=3 {
+            source.lock().deliver(Topic::Feed, post(number, 0));
+            assert_eq!(quick.next().now_or_never(), Some(Some(Ok(post(number, 0)))));
+        }
+        for expected in [Some(Ok(post(1, 0))), Some(Ok(post(2, 0))), Some(Err(super::super::Overrun)), None] {
+            assert_eq!(slow.next().now_or_never(), Some(expected));
+        }
+        assert!(quick.next().now_or_never().is_none());
+    }
+
+    #[tokio::test]
+    async fn versions_of_a_post_that_wait_are_one_event() {
+        let Blog { source, _directory } = blog();
+        let mut events = source.open(Topic::Feed, Memory::Feed(FeedMemory::default()));
+        for like_count in 1..=100 {
+            source.lock().deliver(Topic::Feed, post(1, like_count));
+        }
+        assert_eq!(events.next().now_or_never(), Some(Some(Ok(post(1, 100)))));
+        source.lock().deliver(Topic::Feed, post(1, 101));
+        let removed = Event::PostRemoved(PostId(Uuid::from_u128(1)));
+        source.lock().deliver(Topic::Feed, removed.clone());
+        assert_eq!(events.next().now_or_never(), Some(Some(Ok(removed))));
+    }
+
+    #[tokio::test]
+    async fn what_is_read_to_begin_is_charged() {
+        let Blog { source, _directory } = blog();
+        let ledger = Ledger::new();
+        let _events = source.listen(Topic::Feed, &ledger).await.unwrap();
+        assert!(ledger.total().0 > 0.0);
     }
 }

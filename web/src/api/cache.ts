@@ -4,7 +4,13 @@
  */
 import { cacheExchange, type Cache, type Variables } from "@urql/exchange-graphcache";
 import type { Exchange } from "@urql/core";
-import type { CommentsAddedSubscription, CreateCommentMutation, DeleteCommentMutation } from "../post/comments.generated.js";
+import type { FeedRemovalsSubscription } from "../feed/feed.generated.js";
+import type {
+  CommentsAddedSubscription,
+  CommentsDeletedSubscription,
+  CreateCommentMutation,
+  DeleteCommentMutation,
+} from "../post/comments.generated.js";
 import type { DeletePostMutation } from "../post/post.generated.js";
 import type { CreatePostMutation } from "../write/write.generated.js";
 
@@ -20,6 +26,8 @@ const EMBEDDED = [
   "Lease",
   "ContainerPartitions",
   "LogicalPartition",
+  "CommentDeleted",
+  "FeedPostRemoved",
 ];
 
 export function cache(): Exchange {
@@ -68,6 +76,15 @@ export function cache(): Exchange {
         commentAdded(result, args, cache) {
           const { commentAdded } = result as unknown as CommentsAddedSubscription;
           append(cache, (args as { postId: string }).postId, commentAdded.id);
+        },
+        commentDeleted(result, args, cache) {
+          const { commentId } = (result as unknown as CommentsDeletedSubscription).commentDeleted;
+          const post = cache.keyOfEntity({ __typename: "Post", id: (args as { postId: string }).postId });
+          remove(cache, post, "comments", cache.keyOfEntity({ __typename: "Comment", id: commentId }));
+        },
+        feedPostRemoved(result, _args, cache) {
+          const { postId } = (result as unknown as FeedRemovalsSubscription).feedPostRemoved;
+          remove(cache, "Query", "feed", cache.keyOfEntity({ __typename: "Post", id: postId }));
         },
       },
     },

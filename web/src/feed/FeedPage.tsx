@@ -12,8 +12,8 @@ import { Notice } from "../ui/Notice.js";
 import { useShownPages } from "../ui/remembered.js";
 import { SkeletonCards } from "../ui/Skeleton.js";
 import "./feed.css";
-import { FeedChangesDocument, FeedDocument } from "./feed.generated.js";
-import { nothingNew, noticed, revealed } from "./new-posts.js";
+import { FeedChangesDocument, FeedDocument, FeedRemovalsDocument } from "./feed.generated.js";
+import { nothingNew, noticed, revealed, withoutPost } from "./new-posts.js";
 
 /** Posts of one page of the feed. The feed container keeps 100. */
 const PAGE_POSTS = 20;
@@ -31,6 +31,10 @@ export default function FeedPage() {
   const listed = first.data?.feed?.nodes;
   useSubscription({ query: FeedChangesDocument }, (_, event) => {
     setNews((known) => noticed(known, event.feedChanged, listed ?? []));
+    return event;
+  });
+  useSubscription({ query: FeedRemovalsDocument }, (_, event) => {
+    setNews((known) => withoutPost(known, event.feedPostRemoved.postId));
     return event;
   });
   useOnReconnect(() => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { PostCardFragment } from "../post/PostCard.generated.js";
-import { nothingNew, noticed, revealed } from "./new-posts.js";
+import { nothingNew, noticed, revealed, withoutPost } from "./new-posts.js";
 
 function post(id: string, minute: number, likeCount = 0): PostCardFragment {
   return {
@@ -38,6 +38,12 @@ describe("what is new in the feed", () => {
     const second = revealed(noticed(first, post("d", 4), listed));
     expect(second.waiting).toEqual([]);
     expect(second.shown.map(({ id }) => id)).toEqual(["d", "c"]);
+  });
+
+  test("a post that left the feed is neither announced nor shown", () => {
+    const shown = revealed(noticed(nothingNew, post("c", 3), listed));
+    const news = noticed(shown, post("d", 4), listed);
+    expect(withoutPost(withoutPost(news, "c"), "d")).toEqual(nothingNew);
   });
 
   test("in an empty feed every post is new", () => {

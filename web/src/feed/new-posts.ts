@@ -24,6 +24,12 @@ export function noticed(news: News, post: PostCardFragment, listed: readonly Pos
   return { ...news, waiting: [post, ...news.waiting] };
 }
 
+/** A post left the feed. */
+export function withoutPost({ waiting, shown }: News, id: string): News {
+  const others = (posts: readonly PostCardFragment[]) => posts.filter((post) => post.id !== id);
+  return { waiting: others(waiting), shown: others(shown) };
+}
+
 /** The reader asked for what is new. */
 export function revealed({ waiting, shown }: News): News {
   return { waiting: [], shown: [...waiting, ...shown] };

@@ -12,7 +12,7 @@ import { SkeletonLines } from "../ui/Skeleton.js";
 import { When } from "../ui/When.js";
 import { COMMENTS_OF_PAGE } from "./comment-limits.js";
 import { Comments } from "./Comments.js";
-import { CommentsAddedDocument } from "./comments.generated.js";
+import { CommentsAddedDocument, CommentsDeletedDocument } from "./comments.generated.js";
 import { LikeButton } from "./LikeButton.js";
 import { DeletePostDocument, PostChangesDocument, PostPageDocument, type PostPageQuery } from "./post.generated.js";
 import "./post.css";
@@ -46,6 +46,7 @@ function Post({ post, onEnded }: { post: ShownPost; onEnded: () => void }) {
   const isMine = useSession()?.user.id === author.id;
   useSubscription({ query: PostChangesDocument, variables: { id } });
   useSubscription({ query: CommentsAddedDocument, variables: { postId: id } });
+  useSubscription({ query: CommentsDeletedDocument, variables: { postId: id } });
   // It ends when the post is deleted.
   useOnSubscriptionEnd((variables) => {
     if ((variables as { id?: string }).id === id) {
