@@ -9,6 +9,7 @@ use async_trait::async_trait;
 
 use super::executor::tell_charges;
 use super::scope::RequestScope;
+use crate::http::graphql_service::EventGate;
 
 /// Gives events their scopes.
 pub(super) struct EventScopes;
@@ -30,6 +31,14 @@ impl Extension for EventScopes {
         operation_name: Option<&str>,
         next: NextExecute<'_>,
     ) -> Response {
+        // The permit is kept until the event is executed.
+        let _permit = match ctx.data_opt::<EventGate>() {
+            Some(EventGate(gate)) => match gate.admit().await {
+                Ok(permit) => Some(permit),
+                Err(refusal) => return Response::from_errors(vec![refusal]),
+            },
+            None => None,
+        };
         let scope = Arc::new(ctx.data_unchecked::<Arc<RequestScope>>().afresh());
         let mut data = Data::default();
         data.insert(Arc::clone(&scope));

@@ -307,8 +307,9 @@ impl GraphqlService for Executor {
         &self,
         request: Request,
         caller: Option<&Caller>,
+        account: &dyn Account,
     ) -> Result<BoxStream<'static, Response>, Response> {
-        self.subscribe_as(request, caller.and_then(|caller| user_id(&caller.id))).await
+        self.subscribe_as(request, caller.and_then(|caller| user_id(&caller.id)), account).await
     }
 
     async fn reach(

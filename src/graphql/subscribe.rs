@@ -12,6 +12,7 @@ use super::scope::RequestScope;
 use super::subscription::Begun;
 use super::subscription_root;
 use crate::blog::ids::UserId;
+use crate::http::graphql_service::Account;
 use crate::store::Ledger;
 
 impl Executor {
@@ -23,6 +24,7 @@ impl Executor {
         &self,
         mut request: Request,
         viewer: Option<UserId>,
+        account: &dyn Account,
     ) -> Result<BoxStream<'static, Response>, Response> {
         let tells_operations = self.tells_operations(&request);
         let scope = RequestScope::new(Arc::clone(&self.live_services), viewer, Ledger::new());
@@ -41,7 +43,9 @@ impl Executor {
             response
         };
         let mut responses = responses.map(completed).boxed();
-        let Either::Left((Some(mut first), mut begins)) = select(responses.next(), begins).await else {
+        let begun = select(responses.next(), begins).await;
+        account.charge(scope.ledger().total().0);
+        let Either::Left((Some(mut first), mut begins)) = begun else {
             return Ok(responses);
         };
         if begins.try_recv().is_ok() {

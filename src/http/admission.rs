@@ -83,12 +83,22 @@ impl Admission {
     /// # Errors
     /// [`Overloaded`], at once, when too many wait.
     pub async fn admit(&self, complexity: usize) -> Result<Admitted, Overloaded> {
+        self.join(complexity, self.limits.room_for(complexity)).await
+    }
+
+    /// As [`admit`](Self::admit), for an event of a subscription: it may always wait, since it cannot be sent away. How many
+    /// wait is bounded by whoever calls this.
+    pub async fn admit_event(&self, complexity: usize) -> Option<Admitted> {
+        self.join(complexity, usize::MAX).await.ok()
+    }
+
+    async fn join(&self, complexity: usize, waiting_max: usize) -> Result<Admitted, Overloaded> {
         let (place, called) = {
             let mut line = self.lock();
             if let Some(admitted) = self.enter(&mut line) {
                 return Ok(admitted);
             }
-            if line.waiting.len() >= self.limits.room_for(complexity) {
+            if line.waiting.len() >= waiting_max {
                 return Err(Overloaded);
             }
             line.arrivals += 1;

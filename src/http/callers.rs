@@ -149,6 +149,11 @@ impl Bill {
         Self { budgets: Arc::clone(budgets), origin, is_anonymous, opened: OnceLock::new() }
     }
 
+    /// Whether the quota of its payer is spent by now, whatever it was at the beginning.
+    pub(super) fn quota(&self) -> Result<(), RequestRejection> {
+        self.opened.get().map_or(Ok(()), |(payer, _)| self.budgets.check(payer))
+    }
+
     /// Where it came from.
     pub(super) fn origin(&self) -> Origin {
         self.origin

@@ -36,7 +36,7 @@ use super::{
     etag::Tags,
     graphql_request::{Asked, BodyLimits, POSITION, Parameters},
     graphql_response::{Encoded, ExecutedResponse, Refusal},
-    graphql_service::{Account as _, Caller, GraphqlService, Waited},
+    graphql_service::{Account as _, Caller, EventGate, GraphqlService, Waited},
     media_type::{ResponseType, is_json_request},
     observer::{Executing, HttpObserver, Observation},
     persisted::{Found, PersistedDocuments, TrustError, TrustedDocuments},
@@ -191,6 +191,11 @@ impl GraphqlEndpoint {
     /// The line in which requests wait for execution.
     pub fn admission(&self) -> &Admission {
         &self.admission
+    }
+
+    /// How many requests execute at once.
+    pub(super) fn executing_max(&self) -> usize {
+        self.limits.admission.executing_max
     }
 
     /// Answers one HTTP request.
@@ -468,12 +473,14 @@ impl GraphqlEndpoint {
         &self,
         checked: Checked,
         caller: Option<&Caller>,
+        bill: &Bill,
+        gate: EventGate,
     ) -> Result<(BoxStream<'static, Execution>, Completion), Encoded> {
         let admitted = self.admission.admit(checked.complexity).await;
         let _admitted = admitted.map_err(|overloaded| Refusal::from(overloaded).into_encoded())?;
         let (request, completion) = checked.into_parts();
-        let request = request.data(Arc::new(self.responses.idle()));
-        match self.service.subscribe(request, caller).await {
+        let request = request.data(Arc::new(self.responses.idle())).data(gate);
+        match self.service.subscribe(request, caller, bill).await {
             Ok(executions) => Ok((executions, completion)),
             Err(refusal) => Err(Encoded::refusal(refusal)),
         }

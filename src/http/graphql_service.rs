@@ -1,5 +1,6 @@
 //! What the GraphQL endpoint asks of the one who executes: the port between HTTP and the schema.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -58,13 +59,15 @@ pub trait GraphqlService: Send + Sync + 'static {
     async fn execute_for(&self, request: Request, caller: Option<&Caller>, account: &dyn Account)
     -> Response;
 
-    /// Starts a subscription: what happens after this returns is in the stream. Each response says in the extension
-    /// `requestCharge` what it was charged. What cannot be started is answered like a
+    /// Starts a subscription: what happens after this returns is in the stream. What it took to start is charged to the
+    /// account; each response says in the extension `requestCharge` what it was charged. Each event passes the
+    /// [`EventGate`] in the request's data before it is executed. What cannot be started is answered like a
     /// request that cannot be executed.
     async fn subscribe(
         &self,
         request: Request,
         caller: Option<&Caller>,
+        account: &dyn Account,
     ) -> Result<BoxStream<'static, Response>, Response>;
 
     /// Waits, up to a limit, until what is read has reached a position that a mutation's response gave. What is read for
@@ -101,6 +104,23 @@ pub trait Account: Send + Sync {
     /// Charges so many request units, also for an execution that was given up.
     fn charge(&self, request_charge: f64);
 }
+
+/// Admission control of the events of a subscription: the concurrency limit, and the quotas of those who pay.
+#[async_trait]
+pub trait EventAdmission: Send + Sync {
+    /// Waits until an event may be executed, which it may for as long as the permit is kept.
+    ///
+    /// # Errors
+    /// No quota is left: nothing more is executed.
+    async fn admit(&self) -> Result<EventPermit, ServerError>;
+}
+
+/// The right to execute an event, given back when it is dropped.
+pub type EventPermit = Box<dyn Any + Send>;
+
+/// What each event passes. In the data of a subscription's request.
+#[derive(Clone)]
+pub struct EventGate(pub Arc<dyn EventAdmission>);
 
 /// Nobody's account.
 #[derive(Debug, Clone, Copy)]

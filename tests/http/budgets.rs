@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use onehop::{
     http::{
+        admission::AdmissionLimits,
         callers::CallerLimits,
         client_address::{ForwardingHeader, Proxies},
         graphql_http::RequestLimits,
@@ -232,6 +233,73 @@ async fn the_listeners_of_an_event_pay_for_it_together() {
     }
     clock.advance_ms(half_ms.cast_signed());
     assert_eq!(ask().send(toy.address).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_subscription_ends_when_the_quota_of_its_caller_is_spent() {
+    let (toy, clock) = toy(behind(0)).await;
+    let subscription =
+        json!({ "query": "subscription { numbers { value } }", "extensions": { CHARGED: true } });
+    let mut socket = Socket::open(toy.address).await;
+    socket.request("1", subscription.clone()).await;
+    socket.settle().await;
+    toy.state.tell(1);
+    socket.hear_of("next", "1").await;
+    toy.state.tell(2);
+    let errors = socket.hear_of("error", "1").await;
+    assert_eq!(errors[0]["extensions"]["limit"], "caller-ru-per-second", "{errors}");
+    assert_eq!(toy.state.resolved.load(std::sync::atomic::Ordering::SeqCst), 1, "no more is executed");
+    clock.advance_ms(10_000);
+    socket.request("1", subscription).await;
+    socket.settle().await;
+    toy.state.tell(3);
+    assert_eq!(socket.hear_of("next", "1").await["data"]["numbers"]["value"], 3);
+}
+
+#[tokio::test]
+async fn who_spent_its_quota_leaves_and_the_others_go_on() {
+    let (toy, _) = toy(behind(0)).await;
+    let subscription =
+        json!({ "query": "subscription { numbers { value } }", "extensions": { CHARGED: true } });
+    let mut poor = Socket::open(toy.address).await;
+    poor.request("1", subscription.clone()).await;
+    poor.settle().await;
+    spend(toy.address, ask).await;
+    let mut others = Vec::new();
+    for name in ["ada", "grace", "alan"] {
+        let payload = json!({ "authorization": format!("Bearer {name}") });
+        let mut socket = Socket::open_with(toy.address, payload).await;
+        socket.request("1", subscription.clone()).await;
+        socket.settle().await;
+        others.push(socket);
+    }
+    toy.state.tell(1);
+    assert_eq!(poor.hear_of("error", "1").await[0]["extensions"]["code"], "LIMIT_EXCEEDED");
+    for socket in &mut others {
+        socket.hear_of("next", "1").await;
+    }
+}
+
+#[tokio::test]
+async fn an_event_waits_for_its_turn_to_execute() {
+    let admission = AdmissionLimits { executing_max: 1, ..AdmissionLimits::default() };
+    let limits = RequestLimits { admission, ..RequestLimits::default() };
+    let toy = Toy::start_with(Options { limits, ..Options::default() }).await;
+    let mut socket = Socket::open(toy.address).await;
+    socket.subscribe("1", "subscription { numbers { value } }").await;
+    socket.settle().await;
+    socket.subscribe("2", "{ waits }").await;
+    toy.state.begun.notified().await;
+    toy.state.tell(1);
+    while toy.admission.load().waiting < 1 {
+        tokio::task::yield_now().await;
+    }
+    socket.settle().await;
+    toy.state.released.notify_one();
+    let mut heard = vec![socket.hear().await["id"].take(), socket.hear().await["id"].take()];
+    heard.push(socket.hear().await["id"].take());
+    heard.sort_by_key(ToString::to_string);
+    assert_eq!(heard, ["1", "2", "2"]);
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ use std::{
 use async_graphql::{
     Context, Enum, ErrorExtensions, ID, InputObject, Object, Request, Response, Schema, ServerError,
     Subscription as Root, Value, Variables,
+    extensions::{Extension, ExtensionContext, ExtensionFactory, NextExecute},
     parser::types::{ExecutableDocument, OperationDefinition},
 };
 use async_trait::async_trait;
@@ -29,7 +30,8 @@ use onehop::{
         etag::ReadTrace,
         graphql_http::{GraphqlEndpoint, RequestLimits},
         graphql_service::{
-            Account, Caller, GraphqlService, InvalidPosition, NotReached, Reach, RequestRejection, Waited,
+            Account, Caller, EventGate, GraphqlService, InvalidPosition, NotReached, Reach, RequestRejection,
+            Waited,
         },
         health::{Condition, Readiness, UnreadyPart},
         limit_exceeded::LimitExceeded,
@@ -185,7 +187,8 @@ impl PageHeads for Posts {
 
 /// The endpoint alone, for tests without sockets.
 pub fn toy_endpoint(state: &Arc<State>, options: &Options) -> GraphqlEndpoint {
-    let schema = Schema::build(Query, Mutation, Subscription).data(Arc::clone(state)).limit_depth(5).finish();
+    let schema = Schema::build(Query, Mutation, Subscription);
+    let schema = schema.data(Arc::clone(state)).limit_depth(5).extension(Gates).finish();
     let sdl = schema.sdl();
     let service = Service { schema, state: Arc::clone(state) };
     GraphqlEndpoint::new(Arc::new(service), &sdl, options.limits)
@@ -197,6 +200,34 @@ pub fn toy_endpoint(state: &Arc<State>, options: &Options) -> GraphqlEndpoint {
 }
 
 struct Viewer(Option<String>);
+
+/// Has events pass their gate.
+struct Gates;
+
+impl ExtensionFactory for Gates {
+    fn create(&self) -> Arc<dyn Extension> {
+        Arc::new(Self)
+    }
+}
+
+#[async_trait]
+impl Extension for Gates {
+    async fn execute(
+        &self,
+        context: &ExtensionContext<'_>,
+        operation_name: Option<&str>,
+        next: NextExecute<'_>,
+    ) -> Response {
+        let _permit = match context.data_opt::<EventGate>() {
+            Some(EventGate(gate)) => match gate.admit().await {
+                Ok(permit) => Some(permit),
+                Err(refusal) => return Response::from_errors(vec![refusal]),
+            },
+            None => None,
+        };
+        next.run(context, operation_name).await
+    }
+}
 
 struct Service {
     schema: Schema<Query, Mutation, Subscription>,
@@ -282,6 +313,7 @@ impl GraphqlService for Service {
         &self,
         request: Request,
         caller: Option<&Caller>,
+        _account: &dyn Account,
     ) -> Result<BoxStream<'static, Response>, Response> {
         self.state.begun_subscriptions.fetch_add(1, Ordering::SeqCst);
         let numbers = std::sync::Mutex::new(Some(self.state.numbers.0.subscribe()));

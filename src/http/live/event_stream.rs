@@ -171,6 +171,7 @@ impl Sending {
                 Heard::Result(response) => next(&response),
                 Heard::End => return (whole(COMPLETE), None),
                 Heard::Lagged => return (last_words(error("LIMIT_EXCEEDED", TOO_SLOW)), None),
+                Heard::OverQuota(refusal) => return (whole(with_end(&refusal.response)), None),
             },
         };
         (events, Some(self))

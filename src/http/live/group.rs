@@ -1,6 +1,7 @@
 //! One execution of a subscription, for all who ask the same: each result is encoded once, and handed to all.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use futures::StreamExt;
@@ -10,11 +11,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::LiveLimits;
 use super::patience::Patience;
+use super::payers::{Gate, Payers};
 use super::waiting::{WaitingResult, WaitingResults};
-use crate::http::callers::charge_of;
+use crate::http::callers::{Bill, charge_of};
 use crate::http::graphql_http::{Checked, GraphqlEndpoint};
 use crate::http::graphql_response::Encoded;
-use crate::http::graphql_service::Caller;
+use crate::http::graphql_service::{Caller, EventGate};
 
 pub(super) struct Group {
     pub(super) graphql: Arc<GraphqlEndpoint>,
@@ -22,12 +24,14 @@ pub(super) struct Group {
     pub(super) results: broadcast::Sender<Told>,
     pub(super) begin: watch::Sender<Begun>,
     pub(super) shared: Arc<Shared>,
+    pub(super) gate: Arc<Gate>,
     pub(super) limits: LiveLimits,
 }
 
 /// What an execution and its members tell each other.
 #[derive(Default)]
 pub(super) struct Shared {
+    pub(super) payers: Payers,
     /// Somebody has taken a result.
     pub(super) taken: Notify,
     /// Nobody is left.
@@ -38,8 +42,6 @@ pub(super) struct Shared {
 #[derive(Debug, Clone)]
 pub(super) struct Told {
     pub(super) result: Arc<WaitingResult>,
-    /// What each member is charged, in request units: all pay for the reads together, and each for the bytes.
-    pub(super) share: f64,
 }
 
 /// Whether an execution has begun.
@@ -58,17 +60,20 @@ pub(super) enum Heard {
     End,
     /// It is so far behind that results were passed over.
     Lagged,
+    /// Its quota is spent.
+    OverQuota(Encoded),
 }
 
 impl Group {
     /// Executes until the end, or until nobody is left.
-    pub(super) async fn run(self, checked: Checked, caller: Option<&Caller>) {
+    pub(super) async fn run(self, checked: Checked, caller: Option<&Caller>, bill: &Bill) {
         let abandoned = self.shared.abandoned.clone();
-        abandoned.run_until_cancelled(self.execute(checked, caller)).await;
+        abandoned.run_until_cancelled(self.execute(checked, caller, bill)).await;
     }
 
-    async fn execute(&self, checked: Checked, caller: Option<&Caller>) {
-        let (mut results, completion) = match self.graphql.subscribe(checked, caller).await {
+    async fn execute(&self, checked: Checked, caller: Option<&Caller>, bill: &Bill) {
+        let gate = EventGate(Arc::clone(&self.gate) as _);
+        let (mut results, completion) = match self.graphql.subscribe(checked, caller, bill, gate).await {
             Ok(begun) => begun,
             Err(refusal) => {
                 self.begin.send_replace(Begun::Refused(refusal));
@@ -79,22 +84,20 @@ impl Group {
         let mut patience = Patience::new(self.limits.patience, Instant::now());
         let mut waiting = WaitingResults::new(self.limits.results_waiting_bytes_max);
         while let Some(execution) = results.next().await {
-            let share = charge_of(&execution) / self.results.receiver_count().max(1) as f64;
+            if self.gate.is_closed.load(Ordering::Acquire) {
+                self.shared.payers.end();
+                return;
+            }
+            let charge = charge_of(&execution);
             let memory = self.graphql.responses();
             let response = self.graphql.write(&completion, execution, &memory.begin_or_refuse()).body;
-            let share = share + memory.limits().size_charge(response.len());
-            self.publish(response, share, &mut patience, &mut waiting).await;
+            self.shared.payers.charge(charge, memory.limits().size_charge(response.len()));
+            self.publish(response, &mut patience, &mut waiting).await;
         }
     }
 
     /// Hands a result to all, and waits before that a while for those who are behind.
-    async fn publish(
-        &self,
-        response: Bytes,
-        share: f64,
-        patience: &mut Patience,
-        waiting: &mut WaitingResults,
-    ) {
+    async fn publish(&self, response: Bytes, patience: &mut Patience, waiting: &mut WaitingResults) {
         while self.results.len() >= self.limits.results_waiting_max || !waiting.has_room_for(response.len()) {
             let now = Instant::now();
             let left = patience.left(now);
@@ -108,6 +111,6 @@ impl Group {
         let result = Arc::new(WaitingResult::new(response));
         waiting.push(&result);
         // Without anybody to hear it, the group is about to be abandoned.
-        let _ = self.results.send(Told { result, share });
+        let _ = self.results.send(Told { result });
     }
 }

@@ -3,17 +3,19 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as MapEntry;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sha2::{Digest, Sha256};
-use tokio::sync::{broadcast, watch};
+use tokio::sync::{Semaphore, broadcast, watch};
 
 use super::group::{Begun, Group, Heard, Shared, Told};
+use super::payers::{EVENTS_PART, Gate, Payment};
 use super::{LiveLimits, error};
 use crate::http::callers::Bill;
 use crate::http::graphql_http::{Checked, GraphqlEndpoint};
 use crate::http::graphql_response::Encoded;
-use crate::http::graphql_service::{Account as _, Caller};
+use crate::http::graphql_service::Caller;
 use crate::http::limit_exceeded::LimitExceeded;
 use crate::lifecycle::Tasks;
 
@@ -22,6 +24,8 @@ pub(super) struct Groups {
     graphql: Arc<GraphqlEndpoint>,
     limits: LiveLimits,
     tasks: Tasks,
+    /// Events of all groups that execute or wait for that in the line of requests.
+    event_turns: Arc<Semaphore>,
     state: Mutex<State>,
 }
 
@@ -49,7 +53,7 @@ struct Entry {
 pub(super) struct Member {
     results: broadcast::Receiver<Told>,
     shared: Arc<Shared>,
-    bill: Arc<Bill>,
+    payment: Payment,
     _membership: Membership,
 }
 
@@ -65,7 +69,9 @@ struct Running(Membership);
 
 impl Groups {
     pub(super) fn new(graphql: Arc<GraphqlEndpoint>, limits: LiveLimits, tasks: Tasks) -> Self {
-        Self { graphql, limits, tasks, state: Mutex::default() }
+        let events_max = (graphql.executing_max() / EVENTS_PART).max(1);
+        let event_turns = Arc::new(Semaphore::new(events_max));
+        Self { graphql, limits, tasks, event_turns, state: Mutex::default() }
     }
 
     /// Joins those who ask the same, or begins. What is written after this returns is heard, and goes on the bill.
@@ -105,49 +111,58 @@ impl Groups {
         let Asked { key, bytes } = self.asked(&checked, caller)?;
         let mut state = self.lock();
         let State { running, bytes: all_bytes, started } = &mut *state;
-        let entry = match running.entry(key) {
-            MapEntry::Occupied(entry) => entry.into_mut(),
+        let (entry, payment) = match running.entry(key) {
+            MapEntry::Occupied(entry) => {
+                let entry = entry.into_mut();
+                let payment = Payment::of(bill, &entry.shared);
+                (entry, payment)
+            }
             MapEntry::Vacant(_) if *all_bytes + bytes > self.limits.different_bytes_max => {
                 return Err(self.limits.different_bytes());
             }
             MapEntry::Vacant(vacant) => {
                 *all_bytes += bytes;
                 *started += 1;
-                vacant.insert(self.begin(checked, caller, key, *started, bytes))
+                let shared = Arc::<Shared>::default();
+                // Before the first event.
+                let payment = Payment::of(bill, &shared);
+                let beginning =
+                    Beginning { checked, caller: caller.cloned(), bill: Arc::clone(bill), shared };
+                (vacant.insert(self.begin(beginning, key, *started, bytes)), payment)
             }
         };
         entry.members += 1;
         let member = Member {
             results: entry.results.subscribe(),
             shared: Arc::clone(&entry.shared),
-            bill: Arc::clone(bill),
+            payment,
             _membership: Membership { groups: Arc::clone(self), key, number: entry.number },
         };
         Ok((member, entry.begun.clone()))
     }
 
-    fn begin(
-        self: &Arc<Self>,
-        checked: Checked,
-        caller: Option<&Caller>,
-        key: Key,
-        number: u64,
-        bytes: usize,
-    ) -> Entry {
+    fn begin(self: &Arc<Self>, beginning: Beginning, key: Key, number: u64, bytes: usize) -> Entry {
+        let Beginning { checked, caller, bill, shared } = beginning;
         let (results, _) = broadcast::channel(self.limits.results_waiting_max);
         let (begin, begun) = watch::channel(Begun::NotYet);
-        let shared = Arc::new(Shared::default());
+        let gate = Arc::new(Gate {
+            group: Arc::clone(&shared),
+            turns: Arc::clone(&self.event_turns),
+            admission: self.graphql.admission().clone(),
+            complexity: checked.complexity,
+            is_closed: AtomicBool::new(false),
+        });
         let group = Group {
             graphql: Arc::clone(&self.graphql),
             results: results.clone(),
             begin,
             shared: Arc::clone(&shared),
+            gate,
             limits: self.limits,
         };
         let running = Running(Membership { groups: Arc::clone(self), key, number });
-        let caller = caller.cloned();
         self.tasks.spawn_contained("subscription", async move {
-            group.run(checked, caller.as_ref()).await;
+            group.run(checked, caller.as_ref(), &bill).await;
             drop(running);
         });
         Entry { number, bytes, members: 0, results, begun, shared }
@@ -182,15 +197,27 @@ struct Asked {
     bytes: usize,
 }
 
+/// What starts an execution, and who pays for the start.
+struct Beginning {
+    checked: Checked,
+    caller: Option<Caller>,
+    bill: Arc<Bill>,
+    shared: Arc<Shared>,
+}
+
 impl Member {
     /// The next result.
     pub(super) async fn next(&mut self) -> Heard {
-        let heard = match self.results.recv().await {
-            Ok(Told { result, share }) => {
-                self.bill.charge(share);
-                result.response().map_or(Heard::Lagged, Heard::Result)
+        let received = tokio::select! {
+            biased;
+            refusal = self.payment.over() => return Heard::OverQuota(refusal),
+            received = self.results.recv() => received,
+        };
+        let heard = match received {
+            Ok(Told { result }) => result.response().map_or(Heard::Lagged, Heard::Result),
+            Err(broadcast::error::RecvError::Closed) => {
+                self.payment.is_over().map_or(Heard::End, Heard::OverQuota)
             }
-            Err(broadcast::error::RecvError::Closed) => Heard::End,
             Err(broadcast::error::RecvError::Lagged(_)) => Heard::Lagged,
         };
         self.shared.taken.notify_one();

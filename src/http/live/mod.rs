@@ -11,6 +11,7 @@ mod messages;
 mod metered;
 mod operations;
 mod patience;
+mod payers;
 mod permits;
 mod session;
 mod socket;

@@ -27,6 +27,8 @@ pub(super) enum Said {
     End,
     /// A subscription was so slow that results were passed over.
     Lagged,
+    /// A subscription has ended by an error.
+    Refused(Encoded),
 }
 
 /// The operations that run.
@@ -62,6 +64,7 @@ impl Operations {
                     Heard::Result(result) => ((of, Said::Result(result)), Some((member, permit))),
                     Heard::End => ((of, Said::End), None),
                     Heard::Lagged => ((of, Said::Lagged), None),
+                    Heard::OverQuota(refusal) => ((of, Said::Refused(refusal)), None),
                 })
             }
         });

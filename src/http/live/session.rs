@@ -285,6 +285,7 @@ impl Session {
             }
             Said::End => self.send(socket, messages::complete(id)).await,
             Said::Lagged => Err(Closing::too_slow().into()),
+            Said::Refused(refusal) => self.send(socket, refused(id, &refusal)).await,
         }
     }
 
