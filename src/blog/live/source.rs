@@ -334,6 +334,8 @@ mod tests {
             comment_count: 0,
             like_count,
             creation_date: "2026-01-01T00:00:00.000Z".to_owned(),
+            update_date: None,
+            text_version: 1,
         };
         Event::Post(PostEvent { view: Arc::new(view), changes: PostChanges::LIKES, is_new: false })
     }
