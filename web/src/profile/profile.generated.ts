@@ -32,7 +32,7 @@ export type RenameMutationVariables = Exact<{
 }>;
 
 
-export type RenameMutation = { updateUser: { user: { id: string, username: string } } | null };
+export type RenameMutation = { updateUser: { user: { id: string, username: string } } };
 
 export type ChangePasswordMutationVariables = Exact<{
   input: ChangePasswordInput;

@@ -49,6 +49,7 @@ function Edit({ post, userId, readAgain }: { post: PostToEdit; userId: string; r
   const { draft, change, forget, isKept } = useDraft(userId, `edit of ${id}`, editOf(post));
   const [{ fetching, error }, updatePost] = useMutation(UpdatePostDocument);
   const [, navigate] = useLocation();
+  const isLate = codeOf(error) === "CONFLICT";
   const edit = isKept ? draft.fields : editOf(post);
   const merge = merged(edit, post);
   const changeEdit = (fields: Partial<EditDraft>): void => {
@@ -64,7 +65,7 @@ function Edit({ post, userId, readAgain }: { post: PostToEdit; userId: string; r
       leave();
       return;
     }
-    const result = await updatePost({ input: { postId: id, ...changes } });
+    const result = await updatePost({ input: { postId: id, ifVersion: post.version, ...changes } });
     if (result.data?.updatePost != null) {
       leave();
     } else if (codeOf(result.error) === "CONFLICT") {
@@ -74,6 +75,11 @@ function Edit({ post, userId, readAgain }: { post: PostToEdit; userId: string; r
   return (
     <>
       <h1>Edit</h1>
+      {isLate && (
+        <p role="alert" className="field-error">
+          This post was changed elsewhere before you saved. Look at what is shown now, and save again.
+        </p>
+      )}
       <Conflicts
         merge={merge}
         saved={post}
@@ -82,7 +88,7 @@ function Edit({ post, userId, readAgain }: { post: PostToEdit; userId: string; r
       />
       <PostForm
         {...merge.texts}
-        error={error}
+        error={isLate ? undefined : error}
         isSending={fetching}
         isBlocked={merge.conflicts.length > 0}
         label="Save"

@@ -77,6 +77,9 @@ describe("somebody with an account", () => {
     await other.close();
 
     await page.getByLabel("Text").fill("Typed here, on and on.");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("This post was changed elsewhere before you saved.").waitFor();
+    await page.getByRole("heading", { name: "The text was changed elsewhere" }).waitFor();
     await page.reload();
     await page.getByRole("heading", { name: "The text was changed elsewhere" }).waitFor();
     expect(await page.locator(".edit-saved").innerText()).toBe("Written elsewhere.");
