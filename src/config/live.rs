@@ -26,6 +26,7 @@ pub struct LiveSettings {
 
     /// Those of one network, which is an IPv4 address or a /64 of IPv6; 0 for any number
     #[arg(
+        id = "live_connections_per_network",
         long = "live-connections-per-network",
         value_name = "NUMBER",
         env = "ONEHOP_LIVE_CONNECTIONS_PER_NETWORK",
