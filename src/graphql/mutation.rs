@@ -29,8 +29,8 @@ use crate::accounts::Username;
 use crate::accounts::attempts::{Attempt, Attempted};
 use crate::accounts::networks::AttemptOrigin;
 use crate::blog::commands::{
-    ChangePassword, CommandError, CommentCreated, CommentDeleted, CreateComment, CreatePost, CreateUser, DeleteComment,
-    DeletePost, InvalidField, LikePost, PostLiked, SignIn, UnlikePost, UpdatePost, UpdateUser,
+    ChangePassword, CommandError, CommentCreated, CommentDeleted, CreateComment, CreatePost, CreateUser,
+    DeleteComment, DeletePost, InvalidField, LikePost, PostLiked, SignIn, UnlikePost, UpdatePost, UpdateUser,
 };
 use crate::blog::ids::{CommentId, PostId, UserId};
 use crate::blog::items::{PostItem, UserItem};

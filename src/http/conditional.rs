@@ -28,7 +28,7 @@ enum Answer {
     Same(EntityTag),
     /// Without a tag it is not to be kept.
     Executed {
-        executed: ExecutedResponse,
+        executed: Box<ExecutedResponse>,
         tag: Option<Tag>,
     },
 }
@@ -50,7 +50,7 @@ impl GraphqlEndpoint {
         match self.in_time(self.answer_read(request, form, bill)).await {
             Ok(Answer::Same(tag)) => not_modified(&tag),
             Ok(Answer::Executed { executed, tag: None }) => {
-                self.answer_with(Ok(Sent::One(OperationType::Query, Ok(executed))), form).await
+                self.answer_with(Ok(Sent::One(OperationType::Query, Ok(*executed))), form).await
             }
             Ok(Answer::Executed { executed, tag: Some(tag) }) => {
                 let (tag, named) = match tag {
@@ -60,7 +60,7 @@ impl GraphqlEndpoint {
                 if named.contains(&tag) {
                     return not_modified(&tag);
                 }
-                tagged(self.coded(executed, form.coding).await.into_response(form.media_type), &tag)
+                tagged(self.coded(*executed, form.coding).await.into_response(form.media_type), &tag)
             }
             Err(refusal) => refused(refusal, form.media_type),
         }
@@ -86,14 +86,14 @@ impl GraphqlEndpoint {
         // What was waited for is part of the answer.
         if checked.request.extensions.contains_key(POSITION) {
             let executed = self.execute_spent(checked, caller, bill, &spent).await?;
-            return Ok(Answer::Executed { executed, tag: None });
+            return Ok(Answer::Executed { executed: Box::new(executed), tag: None });
         }
         if self.last_write_of(caller).is_some() {
             open(bill, caller)?;
             self.at_last_write(&mut checked, caller, &spent, &mut WaitDeadline::default()).await;
             if checked.waited.is_some_and(|waited| waited.is_told) {
                 let executed = self.execute_waited(checked, caller, bill, &spent).await?;
-                return Ok(Answer::Executed { executed, tag: None });
+                return Ok(Answer::Executed { executed: Box::new(executed), tag: None });
             }
         }
         let fingerprint = Fingerprint::of(&checked.request, bearer.as_deref(), form);
@@ -106,7 +106,7 @@ impl GraphqlEndpoint {
             Some(reads) => Some(Tag::Reads(reads)),
             None => Some(Tag::Bytes { request: fingerprint, named }),
         };
-        Ok(Answer::Executed { executed, tag })
+        Ok(Answer::Executed { executed: Box::new(executed), tag })
     }
 
     /// Whether an answer with this tag is that of this request, and nothing was written since that it depends on.

@@ -38,12 +38,12 @@ const CACHE_DOCUMENTS_EXPECTED: usize = 512;
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum DocumentError {
     #[error("{0}")]
-    Syntax(ServerError),
+    Syntax(Box<ServerError>),
     #[error(transparent)]
     OverLimit(#[from] LimitExceeded),
     /// What no schema allows.
     #[error("{0}")]
-    Invalid(ServerError),
+    Invalid(Box<ServerError>),
     #[error("The fragment \"{0}\" spreads itself.")]
     FragmentCycle(Name),
 }
@@ -115,9 +115,9 @@ impl Documents {
         }
         self.limits.check_text(text)?;
         let mut definitions =
-            parse_query(text).map_err(|error| DocumentError::Syntax(syntax_error(error.into())))?;
+            parse_query(text).map_err(|error| DocumentError::Syntax(Box::new(syntax_error(error.into()))))?;
         let size = self.limits.measure(&definitions, text.len())?;
-        typename::normalize(&mut definitions).map_err(DocumentError::Invalid)?;
+        typename::normalize(&mut definitions).map_err(|error| DocumentError::Invalid(Box::new(error)))?;
         let document = Arc::new(Document { definitions, size, is_valid: AtomicBool::new(false) });
         if text.len() <= CACHED_DOCUMENT_BYTES_MAX {
             self.cache.insert(text.to_owned(), Arc::clone(&document));

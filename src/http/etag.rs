@@ -186,7 +186,7 @@ mod tests {
         let by_bytes = tags.of_bytes(request("{a}"), b"body");
         let text = |tag: &EntityTag| tag.header_value().to_str().expect("text").to_owned();
         for tag in [&by_reads, &by_bytes] {
-            assert_eq!(named(&text(tag)), [tag.clone()]);
+            assert_eq!(named(&text(tag)), std::slice::from_ref(tag));
         }
         let both = named(&format!("W/{}, {}", text(&by_reads), text(&by_bytes)));
         assert_eq!(both, [by_reads.clone(), by_bytes]);

@@ -260,8 +260,8 @@ impl Refusal {
         let retry_after = self.retry_after();
         let is_position = matches!(self, Self::Position(_));
         let mut error = match self {
-            Self::Schema(error)
-            | Self::Document(DocumentError::Syntax(error) | DocumentError::Invalid(error)) => error,
+            Self::Schema(error) => error,
+            Self::Document(DocumentError::Syntax(error) | DocumentError::Invalid(error)) => *error,
             Self::OverLimit(exceeded)
             | Self::Document(DocumentError::OverLimit(exceeded))
             | Self::Malformed(

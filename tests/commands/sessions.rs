@@ -216,14 +216,16 @@ async fn a_slow_rename_does_not_bring_the_old_password_back() {
         let gate = store.hold().await;
         store.next(Meddling::Pause(step));
         let commands = blog.another(CommandLimits::default());
-        let slow = tokio::spawn(async move {
+        let slow = async {
             let input = UpdateUser { user_id: user, username: "countess".to_owned() };
             commands.update_user(input, &Ledger::new()).await
-        });
-        store.until_held(1).await;
-        change(&blog, &sessions, user, [PASSWORD, NEW_PASSWORD]).await.unwrap();
-        drop(gate);
-        slow.await.unwrap().unwrap();
+        };
+        let changing = async {
+            store.until_held(1).await;
+            change(&blog, &sessions, user, [PASSWORD, NEW_PASSWORD]).await.unwrap();
+            drop(gate);
+        };
+        futures::join!(slow, changing).0.unwrap();
         assert!(sign_in(&blog, &sessions, "countess", NEW_PASSWORD).await.is_ok(), "{step}");
         for name in ["ada", "countess"] {
             assert!(sign_in(&blog, &sessions, name, PASSWORD).await.is_err(), "{step}: {name}");

@@ -9,7 +9,9 @@ use crate::blog::items::{ABANDONED_TTL_S, AbandonedItem, AccountItem, UserItem, 
 use crate::store::{ETag, Fault, Ledger, NewItem, PartitionKey, WriteOp};
 
 use super::super::error::contended;
-use super::{ATTEMPTS_MAX, Attempt, Found, Names, StoredUser, account, has_key, parsed, with_latest_password};
+use super::{
+    ATTEMPTS_MAX, Attempt, Found, Names, StoredUser, account, has_key, parsed, with_latest_password,
+};
 
 /// How long a claim waits, step by step, for the user of a sign-up that may only be slow: together 310 ms, many
 /// times what its one write takes.
