@@ -441,6 +441,10 @@ pub(super) fn complete(response: &mut Response, root: &[Name]) {
     for error in &mut response.errors {
         errors::complete(error);
     }
+    // async-graphql writes null where directives left nothing of the selection.
+    if response.errors.is_empty() && response.data == Value::Null {
+        response.data = Value::Object(IndexMap::new());
+    }
     let Value::Object(data) = &mut response.data else {
         return;
     };

@@ -68,6 +68,9 @@ async fn each_kind_of_write_has_a_limit_for_each_user() {
     ada.post("a minute later").await;
     assert_limit(&mutate(&ada, "updateUser", json!({ "username": "ada" })).await, "renames-per-user", 1);
     server.clock.advance(Duration::from_secs(3600));
+    let input = json!({ "username": "countess", "password": PASSWORD });
+    let signed_in = server.anonymous().mutate("signIn", input).await;
+    let ada = server.bearing(signed_in["accessToken"].as_str().unwrap());
     ada.mutate("updateUser", json!({ "username": "ada" })).await;
 }
 

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use onehop::http::{live::LiveLimits, server::ConnectionLimits};
+use onehop::http::{
+    callers::CallerLimits, graphql_http::RequestLimits, live::LiveLimits, server::ConnectionLimits,
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -17,13 +19,19 @@ const RESULTS_WAITING_MAX: usize = 4;
 /// Results that are far more than the buffers of a connection and those waiting.
 const RESULTS: i32 = 60;
 
+/// Results of a megabyte cost more than a quota holds, which is not what these tests are about.
+fn free() -> RequestLimits {
+    let callers = CallerLimits { ru_per_second: 0, ..CallerLimits::default() };
+    RequestLimits { callers, ..RequestLimits::default() }
+}
+
 async fn impatient() -> Toy {
     let live = LiveLimits {
         results_waiting_max: RESULTS_WAITING_MAX,
         patience: Duration::ZERO,
         ..LiveLimits::default()
     };
-    Toy::start_with(Options { live, ..Options::default() }).await
+    Toy::start_with(Options { live, limits: free(), ..Options::default() }).await
 }
 
 async fn subscribed(toy: &Toy) -> Socket {
@@ -74,7 +82,7 @@ async fn a_slow_stream_is_told_so_and_ends() {
 #[tokio::test]
 async fn a_burst_is_waited_out_and_loses_nobody() {
     let live = LiveLimits { results_waiting_max: 2, ..LiveLimits::default() };
-    let toy = Toy::start_with(Options { live, ..Options::default() }).await;
+    let toy = Toy::start_with(Options { live, limits: free(), ..Options::default() }).await;
     let mut sockets = Vec::new();
     for _ in 0..5 {
         let mut socket = Socket::open(toy.address).await;
@@ -118,7 +126,7 @@ async fn results_that_wait_are_bounded_by_their_bytes() {
         patience: Duration::ZERO,
         ..LiveLimits::default()
     };
-    let toy = Toy::start_with(Options { live, ..Options::default() }).await;
+    let toy = Toy::start_with(Options { live, limits: free(), ..Options::default() }).await;
     let (mut quick, mut slow) = (subscribed(&toy).await, subscribed(&toy).await);
     for number in 1..=RESULTS {
         toy.state.tell(number);

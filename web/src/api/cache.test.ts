@@ -16,6 +16,7 @@ function post(id: string, likeCount = 0) {
     title: id,
     summary: id,
     content: id,
+    version: 1,
     creationDate: "2026-01-01T00:00:00.000Z",
     commentCount: 0,
     likeCount,

@@ -63,14 +63,14 @@ export type ComparisonQueryVariables = Exact<{
 }>;
 
 
-export type ComparisonQuery = { comparison: Array<{ model: DataModel, batched: boolean, requestCharge: number, chargeSource: ChargeSource, durationMs: number, operations: Array<{ container: string, kind: StoreOperationKind, times: number, items: number, physicalPartitions: number, requestCharge: number }> }> };
+export type ComparisonQuery = { comparison: Array<{ model: DataModel, batched: boolean, requestCharge: number, chargeSource: ChargeSource, durationMs: number, operations: Array<{ container: string, kind: StoreOperationKind, times: number, items: number, physicalPartitions: number, requestCharge: number }> }> | null };
 
 export type ItemsToCompareQueryVariables = Exact<{
   first: number;
 }>;
 
 
-export type ItemsToCompareQuery = { feed: { nodes: Array<{ id: string, title: string, commentCount: number, likeCount: number, author: { id: string, username: string } }> } };
+export type ItemsToCompareQuery = { feed: { nodes: Array<{ id: string, title: string, commentCount: number, likeCount: number, author: { id: string, username: string } }> } | null };
 
 
 export const ComparisonDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"query","name":{"kind":"Name","value":"Comparison"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"request"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"ReadRequest"}}}},{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"id"}},"type":{"kind":"NamedType","name":{"kind":"Name","value":"ID"}}},{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"first"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"Int"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"comparison"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"request"},"value":{"kind":"Variable","name":{"kind":"Name","value":"request"}}},{"kind":"Argument","name":{"kind":"Name","value":"id"},"value":{"kind":"Variable","name":{"kind":"Name","value":"id"}}},{"kind":"Argument","name":{"kind":"Name","value":"first"},"value":{"kind":"Variable","name":{"kind":"Name","value":"first"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"model"}},{"kind":"Field","name":{"kind":"Name","value":"batched"}},{"kind":"Field","name":{"kind":"Name","value":"requestCharge"}},{"kind":"Field","name":{"kind":"Name","value":"chargeSource"}},{"kind":"Field","name":{"kind":"Name","value":"durationMs"}},{"kind":"Field","name":{"kind":"Name","value":"operations"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"container"}},{"kind":"Field","name":{"kind":"Name","value":"kind"}},{"kind":"Field","name":{"kind":"Name","value":"times"}},{"kind":"Field","name":{"kind":"Name","value":"items"}},{"kind":"Field","name":{"kind":"Name","value":"physicalPartitions"}},{"kind":"Field","name":{"kind":"Name","value":"requestCharge"}}]}}]}}]}}]} as unknown as DocumentNode<ComparisonQuery, ComparisonQueryVariables>;

@@ -10,7 +10,7 @@ export type FeedQueryVariables = Exact<{
 }>;
 
 
-export type FeedQuery = { feed: { nodes: Array<{ id: string, title: string, summary: string, creationDate: string, commentCount: number, likeCount: number, author: { id: string, username: string } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } };
+export type FeedQuery = { feed: { nodes: Array<{ id: string, title: string, summary: string, creationDate: string, commentCount: number, likeCount: number, author: { id: string, username: string } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } | null };
 
 export type FeedChangesSubscriptionVariables = Exact<{ [key: string]: never; }>;
 

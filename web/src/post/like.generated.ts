@@ -21,14 +21,14 @@ export type LikePostMutationVariables = Exact<{
 }>;
 
 
-export type LikePostMutation = { likePost: { post: { id: string, likeCount: number, viewerHasLiked: boolean } } };
+export type LikePostMutation = { likePost: { post: { id: string, likeCount: number, viewerHasLiked: boolean } } | null };
 
 export type UnlikePostMutationVariables = Exact<{
   input: UnlikePostInput;
 }>;
 
 
-export type UnlikePostMutation = { unlikePost: { post: { id: string, likeCount: number, viewerHasLiked: boolean } } };
+export type UnlikePostMutation = { unlikePost: { post: { id: string, likeCount: number, viewerHasLiked: boolean } } | null };
 
 
 export const LikePostDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"LikePost"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"LikePostInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"likePost"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"post"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"likeCount"}},{"kind":"Field","name":{"kind":"Name","value":"viewerHasLiked"}}]}}]}}]}}]} as unknown as DocumentNode<LikePostMutation, LikePostMutationVariables>;

@@ -20,7 +20,7 @@ export function ChangePassword({ username }: { username: string }) {
   };
   const submit = async (): Promise<void> => {
     const changed = (await change({ input: { currentPassword, newPassword } })).data?.changePassword;
-    if (changed !== undefined) {
+    if (changed != null) {
       startSession(changed);
       setIsDone(true);
       close();

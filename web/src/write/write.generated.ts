@@ -41,14 +41,14 @@ export type CreatePostMutationVariables = Exact<{
 }>;
 
 
-export type CreatePostMutation = { createPost: { post: { content: string, version: number, id: string, title: string, summary: string, creationDate: string, commentCount: number, likeCount: number, author: { id: string, username: string } } } };
+export type CreatePostMutation = { createPost: { post: { content: string, version: number, id: string, title: string, summary: string, creationDate: string, commentCount: number, likeCount: number, author: { id: string, username: string } } } | null };
 
 export type UpdatePostMutationVariables = Exact<{
   input: UpdatePostInput;
 }>;
 
 
-export type UpdatePostMutation = { updatePost: { post: { content: string, version: number, id: string, title: string, summary: string, creationDate: string, commentCount: number, likeCount: number, author: { id: string, username: string } } } };
+export type UpdatePostMutation = { updatePost: { post: { content: string, version: number, id: string, title: string, summary: string, creationDate: string, commentCount: number, likeCount: number, author: { id: string, username: string } } } | null };
 
 
 export const PostToEditDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"query","name":{"kind":"Name","value":"PostToEdit"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"id"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"ID"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"post"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"id"},"value":{"kind":"Variable","name":{"kind":"Name","value":"id"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"title"}},{"kind":"Field","name":{"kind":"Name","value":"content"}},{"kind":"Field","name":{"kind":"Name","value":"version"}},{"kind":"Field","name":{"kind":"Name","value":"author"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}}]}}]}}]}}]} as unknown as DocumentNode<PostToEditQuery, PostToEditQueryVariables>;
