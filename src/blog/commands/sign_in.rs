@@ -6,11 +6,14 @@ use crate::accounts::password::Password;
 use crate::accounts::username::{NormalizedUsername, Username};
 use crate::blog::items::{AccountItem, UserItem};
 use crate::blog::sessions::{NewSession, Sessions};
-use crate::store::{Ledger, OperationRecord};
+use crate::store::{Ledger, OperationRecord, RequestCharge};
 
 use super::create_user::stored_hash;
 use super::names::{Found, normalized};
 use super::{CommandError, Commands, Refusal};
+
+/// The charge of a point read of a small item. An emulator charges nothing for a missing one.
+const POINT_READ_MIN: RequestCharge = RequestCharge(1.0);
 
 /// Who somebody says to be.
 pub struct SignIn {
@@ -76,7 +79,7 @@ impl Commands {
 }
 
 impl Commands {
-    /// The reservation of a name. The ledger has one item for it whether there is one or not.
+    /// The reservation of a name. The ledger has one item and the charge of one for it whether there is one or not.
     async fn reserved(
         &self,
         name: &NormalizedUsername,
@@ -85,7 +88,8 @@ impl Commands {
         let read = ledger.part();
         let found = self.names.reservation(name.as_str(), &read).await;
         for operation in read.operations() {
-            ledger.record(OperationRecord { items: 1, ..operation });
+            let charge = RequestCharge(operation.charge.0.max(POINT_READ_MIN.0));
+            ledger.record(OperationRecord { items: 1, charge, ..operation });
         }
         Ok(found?.map(|(account, _)| account))
     }

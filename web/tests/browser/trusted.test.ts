@@ -10,6 +10,8 @@ import { startServer, type Server } from "../server.js";
 import { launchBrowser, openPage, type Conduct } from "./browser.js";
 import { freshName, PASSWORD, request, signUp } from "./people.js";
 
+const NEW_PASSWORD = "another horse battery";
+
 const binary = process.env.ONEHOP_BIN ?? "";
 /** More than a page of comments. */
 const COMMENTS = 21;
@@ -134,17 +136,22 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
     await page.locator(".post-card h2").filter({ hasText: "By another" }).waitFor();
   });
 
-  test("renames herself, signs out and in again", async () => {
+  test("renames herself, changes her password, signs out and in again", async () => {
     await page.getByRole("link", { name: username, exact: true }).first().click();
     await page.getByRole("button", { name: "Rename yourself" }).click();
     username = `${username}x`;
     await page.getByLabel("New name").fill(username);
     await page.getByRole("button", { name: "Rename" }).click();
     await page.getByText("All 1 copy looked at carry the new name.").waitFor();
+    await page.getByRole("button", { name: "Change your password" }).click();
+    await page.getByLabel("Current password").fill(PASSWORD);
+    await page.getByLabel("New password").fill(NEW_PASSWORD);
+    await page.getByRole("button", { name: "Change the password" }).click();
+    await page.getByText("Your password is changed.").waitFor();
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("link", { name: "Sign in" }).first().click();
     await page.getByLabel("Username").fill(username);
-    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByLabel("Password").fill(NEW_PASSWORD);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
     await page.getByRole("link", { name: username, exact: true }).first().waitFor();
   });
