@@ -63,6 +63,9 @@ impl Weighter<UserId, Arc<Known>> for BySessions {
     }
 }
 
+/// The time of a read that has to be repeated before anything is known.
+const UNKNOWN_AT_MS: i64 = i64::MIN;
+
 /// The sessions that this process knows of.
 pub(super) struct Memory {
     users: Mutex<Cache<UserId, Arc<Known>, BySessions>>,
@@ -99,11 +102,35 @@ impl Memory {
         if let Some(known) = users.get(&user)
             && known.tick > tick
         {
-            return Arc::clone(known);
+            let is_unknown = known.read_at_ms == UNKNOWN_AT_MS;
+            return if is_unknown {
+                Arc::new(Known { sessions: sessions.into(), tick, read_at_ms })
+            } else {
+                Arc::clone(known)
+            };
         }
         let known = Arc::new(Known { sessions: sessions.into(), tick, read_at_ms });
         users.insert(user, Arc::clone(&known));
         known
+    }
+}
+
+impl Memory {
+    /// Remembers the sessions of a user as they were written by a change that began to read at this moment. Where another
+    /// read or write was remembered meanwhile, their order is not known: then the next check asks the store.
+    pub(super) fn remember_written(
+        &self,
+        user: UserId,
+        sessions: Vec<Held>,
+        began: Tick,
+        written_at_ms: i64,
+    ) {
+        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        let tick = self.tick();
+        let is_contended = users.get(&user).is_some_and(|known| known.tick > began);
+        let (sessions, read_at_ms) =
+            if is_contended { (Vec::new(), UNKNOWN_AT_MS) } else { (sessions, written_at_ms) };
+        users.insert(user, Arc::new(Known { sessions: sessions.into(), tick, read_at_ms }));
     }
 }
 
@@ -120,6 +147,20 @@ mod tests {
 
     fn held(number: u8) -> Held {
         Held { id: id(number), expires_at_ms: 1000 }
+    }
+
+    #[test]
+    fn writes_that_are_remembered_out_of_order_are_asked_for_again() {
+        let (memory, user) = (Memory::default(), UserId(Uuid::from_u128(1)));
+        let (first, second) = (memory.tick(), memory.tick());
+        memory.remember_written(user, vec![held(1), held(2)], second, 5);
+        assert!(memory.get(user).unwrap().holds(id(2), 6));
+        memory.remember_written(user, vec![held(1)], first, 5);
+        assert!(memory.get(user).unwrap().age_ms(6) > 1_000_000_000);
+        let early = memory.remember(user, vec![held(1)], second, 5);
+        assert!(early.holds(id(1), 6) && !memory.get(user).unwrap().holds(id(1), 6));
+        memory.remember(user, vec![held(1), held(2)], memory.tick(), 7);
+        assert!(memory.get(user).unwrap().holds(id(2), 8));
     }
 
     #[test]

@@ -223,13 +223,14 @@ impl Sessions {
     ) -> Result<(), Fault> {
         let Parts { memory, watchers, clock, .. } = &*self.0;
         for _ in 0..ATTEMPTS_MAX {
+            let began = memory.tick();
             let (mut sessions, etag) = match self.read(user, ledger).await? {
                 Some((sessions, etag)) => (sessions, Some(etag)),
                 None => (Vec::new(), None),
             };
             change(&mut sessions);
             if self.write(user, &sessions, etag, ledger).await? {
-                memory.remember(user, sessions, memory.tick(), clock.now_ms());
+                memory.remember_written(user, sessions, began, clock.now_ms());
                 watchers.tell(user);
                 return Ok(());
             }
