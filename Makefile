@@ -92,9 +92,9 @@ screenshots: build chromium
 lighthouse: build chromium
 	cd web && CHROMIUM=$(CHROMIUM) node scripts/with-server.js ../target/release/onehop node scripts/lighthouse.js
 
-fmt:
+fmt: web/node_modules
 	$(CARGO) fmt
-	cd web && $(NPM) run --silent format --if-present
+	cd web && $(NPM) run --silent fmt
 
 clean:
 	rm -rf target web/dist web/node_modules
