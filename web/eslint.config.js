@@ -8,7 +8,11 @@ export default defineConfig(
   tseslint.configs.strictTypeChecked,
   tseslint.configs.stylisticTypeChecked,
   // Scripts of the build are run by Node as they are.
-  { files: ["scripts/*.js"], extends: [tseslint.configs.disableTypeChecked], languageOptions: { globals: { process: "readonly", console: "readonly", fetch: "readonly" } } },
+  {
+    files: ["scripts/*.js"],
+    extends: [tseslint.configs.disableTypeChecked],
+    languageOptions: { globals: { process: "readonly", console: "readonly", fetch: "readonly" } },
+  },
   {
     languageOptions: {
       parserOptions: {

@@ -26,7 +26,11 @@ export default defineConfig({
           // with the pages is apart: it must not start them.
           groups: [
             { name: "react", test: /node_modules\/(react|react-dom|scheduler)\//, priority: 3 },
-            { name: "requests", test: /vite\/preload-helper|node_modules\/@0no-co\/|src\/api\/(renewal|request|stored-session)/, priority: 2 },
+            {
+              name: "requests",
+              test: /vite\/preload-helper|node_modules\/@0no-co\/|src\/api\/(renewal|request|stored-session)/,
+              priority: 2,
+            },
             {
               name: "frame",
               test: /src\/(app|ui|charges|not-found)\/|src\/api\/(client|cache|connection|errors|position|session)|node_modules\/(urql|@urql|wonka|wouter|graphql-ws)\//,

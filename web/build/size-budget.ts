@@ -23,7 +23,9 @@ export function sizeBudget(): Plugin {
         const bytes = [...scripts].reduce((sum, { code }) => sum + brotliCompressSync(code).length, 0);
         this.info(`${route.name} as the first route: ${bytes} bytes of script over the wire`);
         if (bytes > FIRST_ROUTE_BYTES_MAX) {
-          this.error(`${route.name} as the first route takes ${bytes} bytes of script; ${FIRST_ROUTE_BYTES_MAX} is the limit.`);
+          this.error(
+            `${route.name} as the first route takes ${bytes} bytes of script; ${FIRST_ROUTE_BYTES_MAX} is the limit.`,
+          );
         }
       }
     },

@@ -65,7 +65,9 @@ function read(path) {
 }
 
 function files(ending) {
-  return readdirSync(source, { recursive: true }).filter((path) => path.endsWith(ending)).toSorted();
+  return readdirSync(source, { recursive: true })
+    .filter((path) => path.endsWith(ending))
+    .toSorted();
 }
 
 /** Generated files that are not as they should be. */

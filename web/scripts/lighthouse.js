@@ -22,20 +22,30 @@ const post = data.feed.nodes.toSorted((a, b) => b.commentCount - a.commentCount)
 const folder = mkdtempSync(join(tmpdir(), "onehop-lighthouse-"));
 for (const path of ["/", `/posts/${post.id}`, "/compare"]) {
   const report = join(folder, "report.json");
-  const flags = "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
+  const flags =
+    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
   execFileSync(
     "npx",
     ["--yes", LIGHTHOUSE, url + path, "--quiet", "--output=json", `--output-path=${report}`, `--chrome-flags=${flags}`],
-    { stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, CHROME_PATH: process.env.CHROMIUM ?? "/usr/bin/chromium" } },
+    {
+      stdio: ["ignore", "ignore", "inherit"],
+      env: { ...process.env, CHROME_PATH: process.env.CHROMIUM ?? "/usr/bin/chromium" },
+    },
   );
   const { categories, audits } = JSON.parse(readFileSync(report, "utf8"));
-  const scores = Object.fromEntries(Object.keys(SCORES_MIN).map((name) => [name, Math.round(categories[name].score * 100)]));
+  const scores = Object.fromEntries(
+    Object.keys(SCORES_MIN).map((name) => [name, Math.round(categories[name].score * 100)]),
+  );
   console.log(path, JSON.stringify(scores));
   for (const [name, least] of Object.entries(SCORES_MIN)) {
     if (scores[name] < least) {
       process.exitCode = 1;
-      const missed = categories[name].auditRefs.filter(({ id, weight }) => weight > 0 && audits[id].score !== null && audits[id].score < 1);
-      console.error(`  ${name} ${scores[name]}, not ${least}: ${missed.map(({ id }) => `${id} ${audits[id].displayValue ?? ""}`).join("; ")}`);
+      const missed = categories[name].auditRefs.filter(
+        ({ id, weight }) => weight > 0 && audits[id].score !== null && audits[id].score < 1,
+      );
+      console.error(
+        `  ${name} ${scores[name]}, not ${least}: ${missed.map(({ id }) => `${id} ${audits[id].displayValue ?? ""}`).join("; ")}`,
+      );
     }
   }
 }

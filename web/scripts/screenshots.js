@@ -30,9 +30,12 @@ async function ask(query, variables = {}) {
 
 const { feed } = await ask("{ feed(first: 50) { nodes { id commentCount author { id } } } }");
 const post = feed.nodes.toSorted((a, b) => b.commentCount - a.commentCount)[0];
-const { signIn } = await ask("mutation($input: SignInInput!) { signIn(input: $input) { refreshToken user { id username } } }", {
-  input: { username: "ada", password: process.env.DEMO_PASSWORD ?? "one-hop-at-a-time" },
-});
+const { signIn } = await ask(
+  "mutation($input: SignInInput!) { signIn(input: $input) { refreshToken user { id username } } }",
+  {
+    input: { username: "ada", password: process.env.DEMO_PASSWORD ?? "one-hop-at-a-time" },
+  },
+);
 
 const pages = [
   { name: "feed", path: "/", ready: ".post-card" },
@@ -58,10 +61,15 @@ for (const { name: look, colorScheme, viewport } of looks) {
   for (const { name, path, ready, click, isSignedIn = false, isWhole = false } of pages) {
     const context = await browser.newContext({ colorScheme, viewport, reducedMotion: "reduce" });
     if (isSignedIn) {
-      await context.addCookies([{ name: "onehop-session", value: signIn.refreshToken, domain: new URL(url).hostname, path: "/session" }]);
-      await context.addInitScript((session) => {
-        globalThis.localStorage.setItem("onehop:session", session);
-      }, JSON.stringify({ user: signIn.user }));
+      await context.addCookies([
+        { name: "onehop-session", value: signIn.refreshToken, domain: new URL(url).hostname, path: "/session" },
+      ]);
+      await context.addInitScript(
+        (session) => {
+          globalThis.localStorage.setItem("onehop:session", session);
+        },
+        JSON.stringify({ user: signIn.user }),
+      );
     }
     const page = await context.newPage();
     await page.goto(url + path);

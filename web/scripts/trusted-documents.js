@@ -14,7 +14,9 @@ const DOCUMENT = /export const (\w+Document) = (\{.*\}) as unknown as DocumentNo
  * Throws where nothing sends a document.
  */
 export function trustedDocuments(generated, sources, plain) {
-  const texts = generated.flatMap((text) => [...text.matchAll(DOCUMENT)]).flatMap(([, name, json]) => sent(name, json, sources));
+  const texts = generated
+    .flatMap((text) => [...text.matchAll(DOCUMENT)])
+    .flatMap(([, name, json]) => sent(name, json, sources));
   // By text, so that a document that changes stays where it is.
   const entries = [...new Set([...texts, ...plain])].toSorted().map((text) => [idOf(text), text]);
   return `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`;

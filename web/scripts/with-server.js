@@ -16,9 +16,13 @@ const LOOK_MS = 200;
 
 const [binary, command, ...rest] = process.argv.slice(2);
 const data = mkdtempSync(join(tmpdir(), "onehop-web-"));
-const server = spawn(binary, ["serve", "--demo", "--demo-users", DEMO_USERS, "--listen", "127.0.0.1:0", "--data", data], {
-  stdio: ["ignore", "pipe", "inherit"],
-});
+const server = spawn(
+  binary,
+  ["serve", "--demo", "--demo-users", DEMO_USERS, "--listen", "127.0.0.1:0", "--data", data],
+  {
+    stdio: ["ignore", "pipe", "inherit"],
+  },
+);
 try {
   const url = await new Promise((resolve, reject) => {
     createInterface(server.stdout).on("line", (line) => {

@@ -10,7 +10,11 @@ import { SignInDocument, SignUpDocument } from "./account.generated.js";
 const USERNAME_CHARS_MAX = 30;
 
 /** A username and a password, for an account that is there or for a new one. */
-export function CredentialsForm({ isNew, username: known, onDone }: {
+export function CredentialsForm({
+  isNew,
+  username: known,
+  onDone,
+}: {
   isNew: boolean;
   /** The user who has to sign in; nobody else may. */
   username?: string;
@@ -74,7 +78,9 @@ export function CredentialsForm({ isNew, username: known, onDone }: {
         onText={setPassword}
       />
       {error !== undefined && field !== "username" && field !== "password" && (
-        <p role="alert" className="field-error">{messageOf(error)}</p>
+        <p role="alert" className="field-error">
+          {messageOf(error)}
+        </p>
       )}
       <button type="submit" className="button" disabled={fetching}>
         {fetching ? "One moment…" : isNew ? "Sign up" : "Sign in"}

@@ -18,8 +18,18 @@ export function SessionEnded() {
       {session !== null && (
         <p>
           Your session has ended.{" "}
-          <button type="button" className="link" onClick={() => { needSignIn(true); }}>Sign in again</button>{" "}
-          <button type="button" className="link" onClick={endSession}>Go on without an account</button>
+          <button
+            type="button"
+            className="link"
+            onClick={() => {
+              needSignIn(true);
+            }}
+          >
+            Sign in again
+          </button>{" "}
+          <button type="button" className="link" onClick={endSession}>
+            Go on without an account
+          </button>
         </p>
       )}
     </div>
@@ -49,11 +59,20 @@ export function SignInAgain() {
     return null;
   }
   return (
-    <dialog ref={dialog} className="sign-in-again" aria-labelledby="sign-in-again-title" onCancel={() => { needSignIn(false); }}>
+    <dialog
+      ref={dialog}
+      className="sign-in-again"
+      aria-labelledby="sign-in-again-title"
+      onCancel={() => {
+        needSignIn(false);
+      }}
+    >
       <h2 id="sign-in-again-title">Sign in again</h2>
       <p>Your session has ended. This page stays as it is.</p>
       <CredentialsForm isNew={false} username={session.user.username} />
-      <button type="button" className="link" onClick={endSession}>Go on without an account</button>
+      <button type="button" className="link" onClick={endSession}>
+        Go on without an account
+      </button>
     </dialog>
   );
 }

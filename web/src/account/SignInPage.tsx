@@ -16,14 +16,26 @@ export default function SignInPage() {
   return (
     <section className="account-page">
       <h1>{isNew ? "Sign up" : "Sign in"}</h1>
-      {session?.hasEnded === false && <p>You are signed in as <bdi>{session.user.username}</bdi>.</p>}
+      {session?.hasEnded === false && (
+        <p>
+          You are signed in as <bdi>{session.user.username}</bdi>.
+        </p>
+      )}
       <CredentialsForm
         isNew={isNew}
-        onDone={() => { navigate(nextPath(search.get("next")), { replace: true, state: history.state as unknown }); }}
+        onDone={() => {
+          navigate(nextPath(search.get("next")), { replace: true, state: history.state as unknown });
+        }}
       />
       <p>
         {isNew ? "You have an account?" : "You are new here?"}{" "}
-        <button type="button" className="link" onClick={() => { setIsNew(!isNew); }}>
+        <button
+          type="button"
+          className="link"
+          onClick={() => {
+            setIsNew(!isNew);
+          }}
+        >
           {isNew ? "Sign in" : "Sign up"}
         </button>
       </p>

@@ -76,7 +76,9 @@ describe("the cache", () => {
         { createComment: { __typename: "CreateCommentPayload", comment: comment("2"), post: post("p") } },
         { createComment: { __typename: "CreateCommentPayload", comment: comment("2"), post: post("p") } },
       ],
-      DeleteComment: [{ deleteComment: { __typename: "DeleteCommentPayload", deletedCommentId: "1", post: post("p") } }],
+      DeleteComment: [
+        { deleteComment: { __typename: "DeleteCommentPayload", deletedCommentId: "1", post: post("p") } },
+      ],
     });
     const shown = async () => {
       const { data } = await client.query(CommentsDocument, { id: "p", first: 20 }).toPromise();
@@ -93,8 +95,12 @@ describe("the cache", () => {
 
   test("leaves a page that is not the last as it is: the new comment comes with its own", async () => {
     const { client } = clientOf({
-      Comments: [{ post: { __typename: "Post", id: "p", comments: pageOf("CommentConnection", [comment("1")], true) } }],
-      CreateComment: [{ createComment: { __typename: "CreateCommentPayload", comment: comment("9"), post: post("p") } }],
+      Comments: [
+        { post: { __typename: "Post", id: "p", comments: pageOf("CommentConnection", [comment("1")], true) } },
+      ],
+      CreateComment: [
+        { createComment: { __typename: "CreateCommentPayload", comment: comment("9"), post: post("p") } },
+      ],
     });
     await client.query(CommentsDocument, { id: "p", first: 20 }).toPromise();
     await client.mutation(CreateCommentDocument, { input: { postId: "p", content: "9" } }).toPromise();

@@ -168,7 +168,11 @@ function append(cache: Cache, postId: string, commentId: string): void {
 function remove(cache: Cache, parent: Key, field: string, node: Key): void {
   for (const { connection, nodes } of pages(cache, parent, field)) {
     if (node !== null && nodes.includes(node)) {
-      cache.link(connection, "nodes", nodes.filter((other) => other !== node));
+      cache.link(
+        connection,
+        "nodes",
+        nodes.filter((other) => other !== node),
+      );
     }
   }
 }

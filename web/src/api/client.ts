@@ -54,7 +54,11 @@ export function createClient(): Client {
     fetch: fetchWithPosition,
     fetchOptions: { headers: { accept: "application/graphql-response+json" } },
     exchanges: [
-      mapExchange({ onOperation: (operation) => { shown.note(operation); } }),
+      mapExchange({
+        onOperation: (operation) => {
+          shown.note(operation);
+        },
+      }),
       cache(),
       mapExchange({
         onOperation: withExtensions,
@@ -91,18 +95,21 @@ function listen(
   sink: Parameters<ReturnType<SubscriptionForwarder>["subscribe"]>[0],
 ): { unsubscribe: () => void } {
   let isWanted = true;
-  const stop = live.subscribe({ query, variables }, {
-    next: sink.next.bind(sink) as Parameters<typeof live.subscribe>[1]["next"],
-    error: sink.error.bind(sink),
-    complete: () => {
-      // Whoever is told that it is complete takes it for a reason to unsubscribe.
-      const isEndedByServer = isWanted;
-      sink.complete();
-      if (isEndedByServer) {
-        subscriptionEnded(variables);
-      }
+  const stop = live.subscribe(
+    { query, variables },
+    {
+      next: sink.next.bind(sink) as Parameters<typeof live.subscribe>[1]["next"],
+      error: sink.error.bind(sink),
+      complete: () => {
+        // Whoever is told that it is complete takes it for a reason to unsubscribe.
+        const isEndedByServer = isWanted;
+        sink.complete();
+        if (isEndedByServer) {
+          subscriptionEnded(variables);
+        }
+      },
     },
-  });
+  );
   return {
     unsubscribe: () => {
       isWanted = false;

@@ -3,7 +3,9 @@ import { expect, test } from "vitest";
 import { fieldOf, messageAt } from "./errors.js";
 
 function refused(extensions: Record<string, unknown>): CombinedError {
-  return new CombinedError({ graphQLErrors: [{ message: "title must not be blank; content must not be blank", extensions }] });
+  return new CombinedError({
+    graphQLErrors: [{ message: "title must not be blank; content must not be blank", extensions }],
+  });
 }
 
 test("each invalid field has its own message", () => {

@@ -32,7 +32,10 @@ export async function bodyWithoutRefusedPosition(body: unknown, response: Respon
   if (response.status !== 400 || typeof body !== "string") {
     return undefined;
   }
-  const { errors } = (await response.clone().json().catch(() => ({}))) as Refusal;
+  const { errors } = (await response
+    .clone()
+    .json()
+    .catch(() => ({}))) as Refusal;
   if (!errors?.some(({ extensions }) => extensions?.field === "extensions.position")) {
     return undefined;
   }

@@ -36,7 +36,10 @@ describe("ask", () => {
   });
 
   test("a response with errors is refused with the first error's message and code", async () => {
-    serverAnswers({ data: null, errors: [{ message: "Sign in first.", extensions: { code: "UNAUTHENTICATED" } }] }, 401);
+    serverAnswers(
+      { data: null, errors: [{ message: "Sign in first.", extensions: { code: "UNAUTHENTICATED" } }] },
+      401,
+    );
 
     const refused = ask(ViewerQuery, {});
 

@@ -103,10 +103,14 @@ describe("the session", () => {
     startSession({ user: ada, accessToken: "first" });
     endSession();
     expect(currentSession()).toBeNull();
-    await vi.waitFor(() => { expect(sent).toEqual(["DELETE /session"]); });
+    await vi.waitFor(() => {
+      expect(sent).toEqual(["DELETE /session"]);
+    });
     answers = [ended];
     await opened();
-    await vi.waitFor(() => { expect(localStorage).toHaveLength(0); });
+    await vi.waitFor(() => {
+      expect(localStorage).toHaveLength(0);
+    });
     expect(sent).toEqual(["DELETE /session", "DELETE /session"]);
   });
 

@@ -16,7 +16,9 @@ export class ShownQueries {
   /** Sends each of them again, past the cache. */
   refetch(client: Client): void {
     for (const operation of [...this.#operations.values()]) {
-      client.reexecuteOperation(makeOperation("query", operation, { ...operation.context, requestPolicy: "network-only" }));
+      client.reexecuteOperation(
+        makeOperation("query", operation, { ...operation.context, requestPolicy: "network-only" }),
+      );
     }
   }
 }

@@ -17,7 +17,9 @@ export function Layout({ children }: { children: ReactNode }) {
   const isOffline = useIsOffline();
   return (
     <>
-      <a className="skip" href="#page">Skip to the page</a>
+      <a className="skip" href="#page">
+        Skip to the page
+      </a>
       <header className="masthead">
         <div className="masthead-inner">
           <Link className="brand" href="/">
@@ -36,7 +38,9 @@ export function Layout({ children }: { children: ReactNode }) {
         {isOffline && <p>No connection. What you see may be older than it looks; it will catch up by itself.</p>}
       </div>
       <SessionEnded />
-      <main id="page" className="page" tabIndex={-1}>{children}</main>
+      <main id="page" className="page" tabIndex={-1}>
+        {children}
+      </main>
       <CostLine />
     </>
   );
@@ -48,8 +52,12 @@ function Place({ path, name }: { path: string; name: string }) {
     <Link
       href={path}
       {...(pathname === path ? { "aria-current": "page" as const } : {})}
-      onPointerEnter={() => { preloadRoute(path); }}
-      onFocus={() => { preloadRoute(path); }}
+      onPointerEnter={() => {
+        preloadRoute(path);
+      }}
+      onFocus={() => {
+        preloadRoute(path);
+      }}
     >
       {name}
     </Link>
@@ -63,16 +71,24 @@ function Account() {
     const next = pathname === "/signin" || pathname === "/" ? "" : `?next=${encodeURIComponent(pathname)}`;
     return (
       <div className="account">
-        <Link className="button" href={`/signin${next}`}>Sign in</Link>
+        <Link className="button" href={`/signin${next}`}>
+          Sign in
+        </Link>
       </div>
     );
   }
   const { id, username } = session.user;
   return (
     <div className="account">
-      <Link className="button" href="/write">Write</Link>
-      <Link className="account-name" href={`/users/${id}`}><bdi>{username}</bdi></Link>
-      <button type="button" className="quiet" onClick={endSession}>Sign out</button>
+      <Link className="button" href="/write">
+        Write
+      </Link>
+      <Link className="account-name" href={`/users/${id}`}>
+        <bdi>{username}</bdi>
+      </Link>
+      <button type="button" className="quiet" onClick={endSession}>
+        Sign out
+      </button>
     </div>
   );
 }

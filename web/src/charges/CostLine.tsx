@@ -30,7 +30,8 @@ function OneCharge({ charge: { operationName, times, requestCharge, operations }
   return (
     <section>
       <h3>
-        {operationName}{times > 1 && `, ${times} times`} <span className="cost-sum">{formatRequestCharge(requestCharge)}</span>
+        {operationName}
+        {times > 1 && `, ${times} times`} <span className="cost-sum">{formatRequestCharge(requestCharge)}</span>
       </h3>
       {operations.length > 0 ? (
         <OperationsTable operations={operations} />

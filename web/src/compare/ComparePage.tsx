@@ -32,8 +32,8 @@ export default function ComparePage() {
       <header>
         <h1>One question, three data models</h1>
         <p className="compare-lead">
-          V1 is normalised. V2 stores names and counts where they are shown. V3, which this blog runs on, copies posts to where
-          they are read. Choose a request of the article: it is run on the live data under each of them.
+          V1 is normalised. V2 stores names and counts where they are shown. V3, which this blog runs on, copies posts
+          to where they are read. Choose a request of the article: it is run on the live data under each of them.
         </p>
       </header>
       <form className="compare-choice">
@@ -48,7 +48,9 @@ export default function ComparePage() {
             }}
           >
             {READS.map((each) => (
-              <option key={each} value={each}>{each} · {TITLES[each]}</option>
+              <option key={each} value={each}>
+                {each} · {TITLES[each]}
+              </option>
             ))}
           </select>
         </div>
@@ -58,10 +60,16 @@ export default function ComparePage() {
             id="compare-item"
             value={item?.id ?? ""}
             disabled={!needsItem(request)}
-            onChange={(event) => { setChosen(event.target.value); }}
+            onChange={(event) => {
+              setChosen(event.target.value);
+            }}
           >
             {needsItem(request) ? (
-              items.map(({ id, name }) => <option key={id} value={id} dir="auto">{name}</option>)
+              items.map(({ id, name }) => (
+                <option key={id} value={id} dir="auto">
+                  {name}
+                </option>
+              ))
             ) : (
               <option value="">all users</option>
             )}
@@ -84,14 +92,24 @@ function Result({ request, id }: { request: ReadRequest; id: string | undefined 
   });
   const plans = data?.comparison ?? undefined;
   if (error !== undefined && plans === undefined) {
-    return <Failure error={error} onRetry={() => { runAgain({ requestPolicy: "network-only" }); }} />;
+    return (
+      <Failure
+        error={error}
+        onRetry={() => {
+          runAgain({ requestPolicy: "network-only" });
+        }}
+      />
+    );
   }
   return plans === undefined || fetching ? <SkeletonLines lines={8} /> : <Plans request={request} plans={plans} />;
 }
 
 function Plans({ request, plans }: { request: ReadRequest; plans: readonly Plan[] }) {
   const isEstimated = plans.some(({ chargeSource }) => chargeSource === "ESTIMATED");
-  const partitions = Math.max(...plans.flatMap(({ operations }) => operations.map((operation) => operation.physicalPartitions)), 1);
+  const partitions = Math.max(
+    ...plans.flatMap(({ operations }) => operations.map((operation) => operation.physicalPartitions)),
+    1,
+  );
   const article = ({ model, batched }: Plan) => (batched ? undefined : articleFigures(request, model));
   return (
     <>
@@ -102,20 +120,28 @@ function Plans({ request, plans }: { request: ReadRequest; plans: readonly Plan[
           markName="The article measured"
           isEstimated={isEstimated}
           format={formatRequestCharge}
-          bars={plans.map((plan) => ({ name: planName(plan), value: plan.requestCharge, mark: article(plan)?.requestCharge }))}
+          bars={plans.map((plan) => ({
+            name: planName(plan),
+            value: plan.requestCharge,
+            mark: article(plan)?.requestCharge,
+          }))}
         />
         <LogBars
           title="Time"
           markName="The article measured"
           isEstimated={false}
           format={milliseconds}
-          bars={plans.map((plan) => ({ name: planName(plan), value: plan.durationMs, mark: article(plan)?.durationMs }))}
+          bars={plans.map((plan) => ({
+            name: planName(plan),
+            value: plan.durationMs,
+            mark: article(plan)?.durationMs,
+          }))}
         />
       </div>
       <p className="compare-note">
-        <b className="mark" aria-hidden="true" /> is the article’s figure, measured on Azure Cosmos DB with {ARTICLE_PHYSICAL_PARTITIONS}{" "}
-        physical partitions and a data set of its own size; it has none for the data loader.{" "}
-        {partitions > 1 && `Here a query across partitions visits ${partitions}. `}
+        <b className="mark" aria-hidden="true" /> is the article’s figure, measured on Azure Cosmos DB with{" "}
+        {ARTICLE_PHYSICAL_PARTITIONS} physical partitions and a data set of its own size; it has none for the data
+        loader. {partitions > 1 && `Here a query across partitions visits ${partitions}. `}
         {isEstimated && "The charges here are computed by a model, not told by the service. "}
         The reads run one after the other, so that later ones may find in memory what earlier ones read.
       </p>

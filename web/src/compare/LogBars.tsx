@@ -9,7 +9,13 @@ export interface Bar {
 }
 
 /** Bars on a logarithmic scale, and for whoever does not see them a table. */
-export function LogBars({ title, bars, markName, isEstimated, format }: {
+export function LogBars({
+  title,
+  bars,
+  markName,
+  isEstimated,
+  format,
+}: {
   title: string;
   bars: readonly Bar[];
   markName: string | null;
@@ -18,7 +24,9 @@ export function LogBars({ title, bars, markName, isEstimated, format }: {
   format: (value: number) => string;
 }) {
   const titleId = useId();
-  const values = bars.flatMap(({ value, mark }) => [value, ...(mark === undefined ? [] : [mark])]).filter((value) => value > 0);
+  const values = bars
+    .flatMap(({ value, mark }) => [value, ...(mark === undefined ? [] : [mark])])
+    .filter((value) => value > 0);
   const low = 10 ** Math.floor(Math.log10(Math.min(...values, 1)));
   const high = 10 ** Math.ceil(Math.log10(Math.max(...values, 10)));
   const scale = scaleLog().domain([low, high]).range([0, 100]).clamp(true);
@@ -27,7 +35,10 @@ export function LogBars({ title, bars, markName, isEstimated, format }: {
   return (
     <figure className="bars" aria-labelledby={titleId}>
       <figcaption id={titleId}>
-        {title} <span className={isEstimated ? "source source-estimated" : "source"}>{isEstimated ? "estimated" : "measured"}</span>
+        {title}{" "}
+        <span className={isEstimated ? "source source-estimated" : "source"}>
+          {isEstimated ? "estimated" : "measured"}
+        </span>
       </figcaption>
       <table>
         <thead className="unseen">
@@ -58,7 +69,9 @@ export function LogBars({ title, bars, markName, isEstimated, format }: {
       </table>
       <div className="axis" aria-hidden="true">
         {ticks.map((tick) => (
-          <span key={tick} style={{ left: at(tick) }}>{tick.toLocaleString("en", { maximumSignificantDigits: 1 })}</span>
+          <span key={tick} style={{ left: at(tick) }}>
+            {tick.toLocaleString("en", { maximumSignificantDigits: 1 })}
+          </span>
         ))}
       </div>
     </figure>

@@ -17,25 +17,34 @@ export function TrafficMix() {
   const { charges } = sources[source];
   const models = throughputs(rates, charges);
   const ratio = breakEven(rates, charges);
-  const sum = (requests: readonly AnyRequest[]): number => requests.reduce((total, request) => total + rates[request], 0);
+  const sum = (requests: readonly AnyRequest[]): number =>
+    requests.reduce((total, request) => total + rates[request], 0);
   const slider = (request: AnyRequest) => (
     <label key={request} className="slider">
-      <span>{request} · {TITLES[request]}</span>
-      <span className="slider-value" aria-hidden="true">{rates[request]}/s</span>
+      <span>
+        {request} · {TITLES[request]}
+      </span>
+      <span className="slider-value" aria-hidden="true">
+        {rates[request]}/s
+      </span>
       <input
         type="range"
         min={0}
         max={STEPS}
         value={stepOf(rates[request])}
         aria-valuetext={`${rates[request]} a second`}
-        onChange={(event) => { setRates({ ...rates, [request]: rateOf(Number(event.target.value)) }); }}
+        onChange={(event) => {
+          setRates({ ...rates, [request]: rateOf(Number(event.target.value)) });
+        }}
       />
     </label>
   );
   return (
     <section className="mix" aria-labelledby="mix-title">
       <h2 id="mix-title">Your own traffic</h2>
-      <p className="compare-lead">Copies make reads cheap and writes dear. Whether that pays depends on how often each comes.</p>
+      <p className="compare-lead">
+        Copies make reads cheap and writes dear. Whether that pays depends on how often each comes.
+      </p>
       <div className="mix-columns">
         <fieldset>
           <legend>Reads</legend>
@@ -46,9 +55,17 @@ export function TrafficMix() {
           {WRITES.map(slider)}
           <div className="field mix-source">
             <label htmlFor="mix-source">Charges</label>
-            <select id="mix-source" value={source} onChange={(event) => { setSource(event.target.value as keyof typeof sources); }}>
+            <select
+              id="mix-source"
+              value={source}
+              onChange={(event) => {
+                setSource(event.target.value as keyof typeof sources);
+              }}
+            >
               {Object.entries(sources).map(([key, { name }]) => (
-                <option key={key} value={key}>{name}</option>
+                <option key={key} value={key}>
+                  {name}
+                </option>
               ))}
             </select>
           </div>
@@ -61,7 +78,9 @@ export function TrafficMix() {
         format={throughput}
         bars={models.map(({ model, reads, writes }) => ({ name: model, value: reads + writes }))}
       />
-      <p className="compare-why" role="status">{verdict(ratio, sum(READS), sum(WRITES))}</p>
+      <p className="compare-why" role="status">
+        {verdict(ratio, sum(READS), sum(WRITES))}
+      </p>
     </section>
   );
 }

@@ -10,7 +10,12 @@ function rows(): Record<string, string>[] {
   const report = readFileSync(resolve(import.meta.dirname, "../../../docs/comparison.md"), "utf8");
   const [, chapter = ""] = report.split("\n## A hundredth\n");
   const [table = ""] = chapter.trimStart().split("\n\n");
-  const [head = [], , ...lines] = table.split("\n").map((line) => line.split("|").slice(1, -1).map((cell) => cell.trim()));
+  const [head = [], , ...lines] = table.split("\n").map((line) =>
+    line
+      .split("|")
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
   return lines.map((cells) => Object.fromEntries(head.map((name, column) => [name, cells[column] ?? ""])));
 }
 
@@ -21,7 +26,9 @@ function charges(...columns: string[]): Record<string, number[]> {
     const row = told.find((row) => row.request === request && row.model === model);
     return columns.reduce((sum, column) => sum + Number(row?.[column] ?? Number.NaN), 0);
   };
-  return Object.fromEntries([...READS, ...WRITES].map((request) => [request, MODELS.map((model) => figure(request, model))]));
+  return Object.fromEntries(
+    [...READS, ...WRITES].map((request) => [request, MODELS.map((model) => figure(request, model))]),
+  );
 }
 
 describe("the figures of the traffic mix", () => {

@@ -40,16 +40,56 @@ type Row = readonly [v1: readonly [number, number], v2: readonly [number, number
 
 /** Milliseconds and request units. */
 const ARTICLE: Readonly<Record<AnyRequest, Row>> = {
-  C1: [[7, 5.71], [7, 5.71], [7, 5.71]],
-  Q1: [[2, 1], [2, 1], [2, 1]],
-  C2: [[9, 8.76], [9, 8.76], [9, 8.76]],
-  Q2: [[9, 19.54], [2, 1], [2, 1]],
-  Q3: [[130, 619.41], [28, 201.54], [4, 6.46]],
-  C3: [[7, 8.57], [7, 15.27], [7, 15.27]],
-  Q4: [[23, 27.72], [4, 7.72], [4, 7.72]],
-  C4: [[6, 7.05], [7, 14.67], [7, 14.67]],
-  Q5: [[59, 58.92], [4, 8.92], [4, 8.92]],
-  Q6: [[306, 2063.54], [83, 532.33], [9, 16.97]],
+  C1: [
+    [7, 5.71],
+    [7, 5.71],
+    [7, 5.71],
+  ],
+  Q1: [
+    [2, 1],
+    [2, 1],
+    [2, 1],
+  ],
+  C2: [
+    [9, 8.76],
+    [9, 8.76],
+    [9, 8.76],
+  ],
+  Q2: [
+    [9, 19.54],
+    [2, 1],
+    [2, 1],
+  ],
+  Q3: [
+    [130, 619.41],
+    [28, 201.54],
+    [4, 6.46],
+  ],
+  C3: [
+    [7, 8.57],
+    [7, 15.27],
+    [7, 15.27],
+  ],
+  Q4: [
+    [23, 27.72],
+    [4, 7.72],
+    [4, 7.72],
+  ],
+  C4: [
+    [6, 7.05],
+    [7, 14.67],
+    [7, 14.67],
+  ],
+  Q5: [
+    [59, 58.92],
+    [4, 8.92],
+    [4, 8.92],
+  ],
+  Q6: [
+    [306, 2063.54],
+    [83, 532.33],
+    [9, 16.97],
+  ],
 };
 
 const MODELS: readonly DataModel[] = ["V1", "V2", "V3"];
@@ -65,7 +105,10 @@ export type Charges = Readonly<Record<AnyRequest, readonly [v1: number, v2: numb
 
 /** The article's own charges. It does not say what the change feed's copies cost. */
 export const ARTICLE_CHARGES = Object.fromEntries(
-  [...READS, ...WRITES].map((request) => [request, MODELS.map((model) => articleFigures(request, model).requestCharge)]),
+  [...READS, ...WRITES].map((request) => [
+    request,
+    MODELS.map((model) => articleFigures(request, model).requestCharge),
+  ]),
 ) as unknown as Charges;
 
 /**

@@ -2,7 +2,14 @@ import { expect, test } from "vitest";
 import { why, type Plan } from "./why.js";
 
 function plan(model: "V1" | "V3", requestCharge: number, operations: Partial<Plan["operations"][number]>[]): Plan {
-  const none = { container: "posts", kind: "QUERY" as const, times: 1, items: 1, physicalPartitions: 1, requestCharge: 0 };
+  const none = {
+    container: "posts",
+    kind: "QUERY" as const,
+    times: 1,
+    items: 1,
+    physicalPartitions: 1,
+    requestCharge: 0,
+  };
   return {
     model,
     batched: false,
@@ -23,5 +30,7 @@ test("where they differ it says what each of them does", () => {
 
 test("where they do the same it says so", () => {
   const read = [{ kind: "POINT_READ" as const, container: "users" }];
-  expect(why([plan("V1", 1, read), plan("V3", 1, read)])).toBe("All data models do the same here: 1 point read in users.");
+  expect(why([plan("V1", 1, read), plan("V3", 1, read)])).toBe(
+    "All data models do the same here: 1 point read in users.",
+  );
 });

@@ -52,19 +52,33 @@ export default function FeedPage() {
       </header>
       <div className="feed-news" role="status">
         {news.waiting.length > 0 && (
-          <button type="button" className="button" onClick={() => { setNews(revealed); scrollTo({ top: 0 }); }}>
+          <button
+            type="button"
+            className="button"
+            onClick={() => {
+              setNews(revealed);
+              scrollTo({ top: 0 });
+            }}
+          >
             {counted(news.waiting.length, "new post")}
           </button>
         )}
       </div>
       {first.error !== undefined && listed === undefined ? (
-        <Failure error={first.error} onRetry={() => { readAgain({ requestPolicy: "network-only" }); }} />
+        <Failure
+          error={first.error}
+          onRetry={() => {
+            readAgain({ requestPolicy: "network-only" });
+          }}
+        />
       ) : listed === undefined ? (
         <SkeletonCards cards={6} />
       ) : listed.length === 0 && news.shown.length === 0 ? (
         <Notice title="Nobody has written anything yet">
           <p>The first post is yours to write.</p>
-          <Link className="button" href="/write">Write it</Link>
+          <Link className="button" href="/write">
+            Write it
+          </Link>
         </Notice>
       ) : (
         <div className="cards">
@@ -83,7 +97,12 @@ function NewPosts({ posts, listed }: { posts: readonly PostCardFragment[]; liste
 }
 
 /** One page of the feed and those that follow. The next begins where this one ends, also when this one changes. */
-function FeedPosts({ after, pages, waiting, onMore }: {
+function FeedPosts({
+  after,
+  pages,
+  waiting,
+  onMore,
+}: {
   after?: string;
   pages: number;
   waiting: readonly PostCardFragment[];
@@ -97,15 +116,22 @@ function FeedPosts({ after, pages, waiting, onMore }: {
     return error === undefined ? (
       <SkeletonCards cards={3} />
     ) : (
-      <Failure error={error} onRetry={() => { readAgain({ requestPolicy: "network-only" }); }} />
+      <Failure
+        error={error}
+        onRetry={() => {
+          readAgain({ requestPolicy: "network-only" });
+        }}
+      />
     );
   }
   const { nodes, pageInfo } = data.feed;
   return (
     <>
-      {nodes.filter(({ id }) => !waiting.some((other) => other.id === id)).map((post) => (
-        <PostCard key={post.id} post={post} />
-      ))}
+      {nodes
+        .filter(({ id }) => !waiting.some((other) => other.id === id))
+        .map((post) => (
+          <PostCard key={post.id} post={post} />
+        ))}
       {!pageInfo.hasNextPage || pageInfo.endCursor === null ? (
         <p className="feed-end">That is all the feed keeps. Older posts are on their authors’ pages.</p>
       ) : pages > 1 ? (

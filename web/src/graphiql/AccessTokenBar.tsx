@@ -35,20 +35,40 @@ export function AccessTokenBar({ accessToken, issuedToken, lastRequest, onChange
           data-1p-ignore
           data-lpignore="true"
           spellCheck={false}
-          onChange={(event) => { onChange(event.target.value); }}
+          onChange={(event) => {
+            onChange(event.target.value);
+          }}
         />
         {accessToken !== null && (
-          <button type="button" aria-pressed={isShown} aria-controls={inputId} onClick={() => { setIsShown(!isShown); }}>
+          <button
+            type="button"
+            aria-pressed={isShown}
+            aria-controls={inputId}
+            onClick={() => {
+              setIsShown(!isShown);
+            }}
+          >
             Show
           </button>
         )}
         {issuedToken !== null && (
-          <button type="button" className="bar-primary" onClick={() => { onChange(issuedToken); }}>
+          <button
+            type="button"
+            className="bar-primary"
+            onClick={() => {
+              onChange(issuedToken);
+            }}
+          >
             Use the new token
           </button>
         )}
         {accessToken !== null && (
-          <button type="button" onClick={() => { onChange(""); }}>
+          <button
+            type="button"
+            onClick={() => {
+              onChange("");
+            }}
+          >
             Forget
           </button>
         )}

@@ -29,7 +29,11 @@ function ExamplesPanel() {
   );
 }
 
-function ExampleList({ title, listed, onOpen }: {
+function ExampleList({
+  title,
+  listed,
+  onOpen,
+}: {
   title: string;
   listed: Example[];
   onOpen: (example: Example) => Promise<void>;
@@ -82,7 +86,14 @@ function operationFacts(document: string) {
 
 function ExamplesIcon() {
   return (
-    <svg viewBox="0 0 20 20" fill="none" stroke="currentColor" strokeWidth="1.6" strokeLinecap="round" aria-hidden="true">
+    <svg
+      viewBox="0 0 20 20"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth="1.6"
+      strokeLinecap="round"
+      aria-hidden="true"
+    >
       <path d="M3 5h1M3 10h1M3 15h1M7.5 5H17M7.5 10H17M7.5 15H17" />
     </svg>
   );

@@ -18,7 +18,8 @@ const hasTabs = storage.getItem("graphiql:tabState") !== null;
 /** What whoever types has to know. */
 const NOTICES: Record<SchemaAccess, string | null> = {
   told: null,
-  untold: "This server does not tell its schema: what you type runs, but there is nothing to browse or to complete it from.",
+  untold:
+    "This server does not tell its schema: what you type runs, but there is nothing to browse or to complete it from.",
   "trusted-only":
     "This server runs trusted documents only: the examples run as they are, with variables as you like. " +
     "It refuses whatever else you type, and tells no schema to browse.",

@@ -24,9 +24,12 @@ describe("the access token", () => {
     expect(readAccessToken()).toBeNull();
   });
 
-  test.each(["secret", " secret\n", "Bearer secret", "bearer  secret", '"secret"'])("pasted as %j is understood", (pasted) => {
-    expect(keepAccessToken(pasted)).toBe("secret");
-  });
+  test.each(["secret", " secret\n", "Bearer secret", "bearer  secret", '"secret"'])(
+    "pasted as %j is understood",
+    (pasted) => {
+      expect(keepAccessToken(pasted)).toBe("secret");
+    },
+  );
 });
 
 describe("whoever is signed in on the pages", () => {
@@ -41,7 +44,10 @@ describe("whoever is signed in on the pages", () => {
 
   test("is anonymous where the session has ended or cannot be renewed", async () => {
     localStorage.setItem("onehop:session", JSON.stringify({ user }));
-    for (const answer of [Promise.resolve(new Response(null, { status: 204 })), Promise.reject(new TypeError("offline"))]) {
+    for (const answer of [
+      Promise.resolve(new Response(null, { status: 204 })),
+      Promise.reject(new TypeError("offline")),
+    ]) {
       vi.stubGlobal("fetch", () => answer);
       await takeOverSession();
       expect(readAccessToken()).toBeNull();

@@ -22,7 +22,10 @@ export async function takeOverSession(): Promise<void> {
 
 /** Keeps a token; an empty one is forgotten. A pasted `Bearer ` in front and JSON's quotes are taken off. */
 export function keepAccessToken(text: string): string | null {
-  const accessToken = text.trim().replace(/^bearer\s+/i, "").replace(/^"(.*)"$/, "$1");
+  const accessToken = text
+    .trim()
+    .replace(/^bearer\s+/i, "")
+    .replace(/^"(.*)"$/, "$1");
   current = accessToken === "" ? null : accessToken;
   return current;
 }

@@ -9,9 +9,18 @@ const sample = { userId: "u", postId: "p", ownPostId: "o", freeUsername: "reader
 
 describe("the examples", () => {
   test("there is one for each request of the blogging platform", () => {
-    expect(examples.map(({ request }) => request).toSorted()).toEqual(
-      ["C1", "C2", "C3", "C4", "Q1", "Q2", "Q3", "Q4", "Q5", "Q6"],
-    );
+    expect(examples.map(({ request }) => request).toSorted()).toEqual([
+      "C1",
+      "C2",
+      "C3",
+      "C4",
+      "Q1",
+      "Q2",
+      "Q3",
+      "Q4",
+      "Q5",
+      "Q6",
+    ]);
   });
 
   test("the first needs no id, so that it runs on any data", () => {

@@ -17,7 +17,11 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-async function run(accessToken: string | null, headers: Record<string, string> = {}, operationName = "Q6Feed"): Promise<Headers> {
+async function run(
+  accessToken: string | null,
+  headers: Record<string, string> = {},
+  operationName = "Q6Feed",
+): Promise<Headers> {
   const fetcher = createFetcher({ accessToken: () => accessToken, onResponse });
   await fetcher({ query: "query Q6Feed { viewer { id } }", operationName }, { headers });
   return new Headers(fetched.mock.calls[0]?.[1]?.headers);
@@ -60,8 +64,15 @@ describe("the fetcher", () => {
   });
 
   test("asks for an event stream where a document subscribes, and tells of each event", async () => {
-    const events = [1, 2].map((likeCount) => ({ data: { postChanged: { likeCount } }, extensions: { requestCharge: 0 } }));
-    const body = [":", ...events.map((event) => `event: next\ndata: ${JSON.stringify(event)}`), "event: complete\ndata: "];
+    const events = [1, 2].map((likeCount) => ({
+      data: { postChanged: { likeCount } },
+      extensions: { requestCharge: 0 },
+    }));
+    const body = [
+      ":",
+      ...events.map((event) => `event: next\ndata: ${JSON.stringify(event)}`),
+      "event: complete\ndata: ",
+    ];
     const headers = { "content-type": "text/event-stream; charset=utf-8" };
     fetched.mockImplementation(() => Promise.resolve(new Response(`${body.join("\n\n")}\n\n`, { headers })));
     const query = "query Q { viewer { id } } subscription S { feedChanged { likeCount } }";

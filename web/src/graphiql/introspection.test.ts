@@ -32,6 +32,9 @@ describe("the schema", () => {
   test("is asked for so that a refusal is no error to the browser", async () => {
     const fetched = serverAnswers({ data: { __schema: {} } });
     await introspect("secret");
-    expect(fetched.mock.calls[0]?.[1]?.headers).toMatchObject({ accept: "application/json", authorization: "Bearer secret" });
+    expect(fetched.mock.calls[0]?.[1]?.headers).toMatchObject({
+      accept: "application/json",
+      authorization: "Bearer secret",
+    });
   });
 });

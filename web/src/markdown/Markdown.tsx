@@ -116,7 +116,9 @@ function table({ header, rows }: Tokens.Table): ReactNode {
         <thead>
           <tr>
             {header.map(({ tokens }, index) => (
-              <th key={index} scope="col">{inlines(tokens)}</th>
+              <th key={index} scope="col">
+                {inlines(tokens)}
+              </th>
             ))}
           </tr>
         </thead>
@@ -171,10 +173,23 @@ function inline(token: Token): ReactNode {
 
 function link(href: string, content: ReactNode): ReactNode {
   const target = safeLink(href);
-  return target === null ? content : <a href={target} rel="nofollow ugc noopener">{content}</a>;
+  return target === null ? (
+    content
+  ) : (
+    <a href={target} rel="nofollow ugc noopener">
+      {content}
+    </a>
+  );
 }
 
-const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'", nbsp: "\u00a0" };
+const entities: Readonly<Record<string, string>> = {
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  "#39": "'",
+  nbsp: "\u00a0",
+};
 
 /** Text as it is read: the few entities that people type become the characters they stand for. */
 function unescaped(text: string): string {

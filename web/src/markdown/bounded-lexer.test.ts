@@ -66,14 +66,18 @@ describe("within its limits", () => {
   });
 
   test("a table that is mostly missing cells is plain text", () => {
-    expect(typesOf(new BoundedLexer().lex(`${"a|".repeat(40)}\n${"-|".repeat(40)}\n${"x\n".repeat(100)}`))).toEqual(["plain"]);
+    expect(typesOf(new BoundedLexer().lex(`${"a|".repeat(40)}\n${"-|".repeat(40)}\n${"x\n".repeat(100)}`))).toEqual([
+      "plain",
+    ]);
   });
 
   test("a long paragraph keeps every character, and its pairs", () => {
     for (const word of ["word ", "x", "\u{1F600}", "_a", "(*b* c) "]) {
       const text = word.repeat(3 * INLINE_CHARS_MAX).trim();
       const [paragraph] = new BoundedLexer().lex(text);
-      const raws = ("tokens" in (paragraph ?? {}) ? (paragraph as { tokens: Token[] }).tokens : []).map(({ raw }) => raw);
+      const raws = ("tokens" in (paragraph ?? {}) ? (paragraph as { tokens: Token[] }).tokens : []).map(
+        ({ raw }) => raw,
+      );
       expect(raws.join("")).toBe(text);
       expect(raws.filter((raw) => /\p{Surrogate}/u.test(raw))).toEqual([]);
     }

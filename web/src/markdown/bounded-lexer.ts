@@ -133,7 +133,11 @@ function tableAt(src: string): string | null {
   const header = src.indexOf("\n");
   const end = src.indexOf("\n", header + 1);
   const delimiter = src.slice(header + 1, end === -1 ? undefined : end);
-  if (header === -1 || !src.slice(0, header).includes("|") && !delimiter.includes("|") || !/^[ \t|:-]+$/.test(delimiter)) {
+  if (
+    header === -1 ||
+    (!src.slice(0, header).includes("|") && !delimiter.includes("|")) ||
+    !/^[ \t|:-]+$/.test(delimiter)
+  ) {
     return null;
   }
   const blank = src.slice(header + 1).search(/\n[ \t]*(?:\n|$)/);

@@ -8,7 +8,9 @@ export function NotFoundPage({ what = "page" }: { what?: "page" | "post" | "user
   return (
     <Notice heading="h1" title={`There is no such ${what}`}>
       <p>{what === "page" ? "The address may be mistyped." : `The link may be mistyped, or the ${what} is gone.`}</p>
-      <Link className="button" href="/">Read the newest posts</Link>
+      <Link className="button" href="/">
+        Read the newest posts
+      </Link>
     </Notice>
   );
 }

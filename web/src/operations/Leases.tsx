@@ -11,8 +11,8 @@ export function Leases({ projections }: { projections: readonly Projection[] }) 
     <section className="operations-section" aria-labelledby="leases-title">
       <h2 id="leases-title">Leases</h2>
       <p className="operations-lead">
-        For each projection a process holds the lease of each feed range, which is a physical partition. Processes share them, and
-        take over those of one that dies. {holdingInWords(projections.flatMap(({ leases }) => leases))}
+        For each projection a process holds the lease of each feed range, which is a physical partition. Processes share
+        them, and take over those of one that dies. {holdingInWords(projections.flatMap(({ leases }) => leases))}
       </p>
       <div className="operations-list operations-leases" tabIndex={0} role="region" aria-label="Leases by feed range">
         <table>
@@ -26,7 +26,9 @@ export function Leases({ projections }: { projections: readonly Projection[] }) 
               <th scope="col">Epoch</th>
             </tr>
           </thead>
-          {projections.map((projection) => <OfProjection key={projection.name} {...projection} />)}
+          {projections.map((projection) => (
+            <OfProjection key={projection.name} {...projection} />
+          ))}
         </table>
       </div>
     </section>
@@ -43,10 +45,14 @@ function OfProjection({ name, leases, leaseCount }: Projection) {
           {leaseCount === 0 && <span>no feed range yet</span>}
         </th>
       </tr>
-      {leases.map((lease) => <Row key={lease.range} lease={lease} />)}
+      {leases.map((lease) => (
+        <Row key={lease.range} lease={lease} />
+      ))}
       {more > 0 && (
         <tr>
-          <td className="operations-more" colSpan={6}>and {counted(more, "lease")} more</td>
+          <td className="operations-more" colSpan={6}>
+            and {counted(more, "lease")} more
+          </td>
         </tr>
       )}
     </tbody>
@@ -58,7 +64,9 @@ function Row({ lease }: { lease: Lease }) {
   const isFree = lease.owner === null && !lease.heldHere;
   return (
     <tr>
-      <th scope="row" title={range}><code>{shortRange(range)}</code></th>
+      <th scope="row" title={range}>
+        <code>{shortRange(range)}</code>
+      </th>
       <td className={isFree ? "is-bad" : ""}>{holderInWords(lease)}</td>
       <td>{pendingChanges.toLocaleString("en")}</td>
       <td className={errors > 0 ? "is-bad" : ""}>{errors.toLocaleString("en")}</td>

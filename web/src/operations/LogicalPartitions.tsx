@@ -19,11 +19,13 @@ export function LogicalPartitions({ containers }: { containers: readonly Contain
     <section className="operations-section" aria-labelledby="partitions-title">
       <h2 id="partitions-title">Logical partitions</h2>
       <p className="operations-lead">
-        Items with one partition key share what one logical partition can serve. What each container was asked since this process
-        started, projections included, and which keys took most of it.
+        Items with one partition key share what one logical partition can serve. What each container was asked since
+        this process started, projections included, and which keys took most of it.
       </p>
       <div className="operations-containers">
-        {containers.map((container) => <OfContainer key={container.container} {...container} />)}
+        {containers.map((container) => (
+          <OfContainer key={container.container} {...container} />
+        ))}
       </div>
     </section>
   );
@@ -37,9 +39,15 @@ function OfContainer(load: Container) {
       <p className="operations-totals">
         {counted(operations, "operation")} · {formatRequestCharge(requestCharge)}
         {chargeSource !== null && (
-          <> <span className={chargeSource === "ESTIMATED" ? "source source-estimated" : "source"}>{chargeSource.toLowerCase()}</span></>
+          <>
+            {" "}
+            <span className={chargeSource === "ESTIMATED" ? "source source-estimated" : "source"}>
+              {chargeSource.toLowerCase()}
+            </span>
+          </>
         )}
-        {" · "}{counted(physicalPartitions, "physical partition")}
+        {" · "}
+        {counted(physicalPartitions, "physical partition")}
       </p>
       <p className="operations-load">{loadInWords(load)}</p>
       {hottest.length > 0 && (
@@ -51,7 +59,9 @@ function OfContainer(load: Container) {
             </tr>
           </thead>
           <tbody>
-            {hottest.map((hot) => <Row key={hot.key} hot={hot} load={load} />)}
+            {hottest.map((hot) => (
+              <Row key={hot.key} hot={hot} load={load} />
+            ))}
           </tbody>
         </table>
       )}
@@ -68,7 +78,9 @@ function Row({ hot, load: { container, requestCharge, hottest } }: { hot: Hot; l
         {subject === undefined || hot.id === null ? (
           <code>{shortKey(hot.key)}</code>
         ) : (
-          <Link href={`${subject.path}/${hot.id}`}>{subject.name} <code>{shortKey(hot.key)}</code></Link>
+          <Link href={`${subject.path}/${hot.id}`}>
+            {subject.name} <code>{shortKey(hot.key)}</code>
+          </Link>
         )}
       </th>
       <td title={told}>

@@ -17,18 +17,32 @@ const LOOK_MS = 2_000;
 
 /** Whether the copies keep up with what is written. */
 export default function OperationsPage() {
-  usePageTitle("Operations", "Whether the read models keep up with what is written, and how load spreads over logical partitions.");
+  usePageTitle(
+    "Operations",
+    "Whether the read models keep up with what is written, and how load spreads over logical partitions.",
+  );
   const [{ data, error }, look] = useQuery({ query: OperationsDocument, requestPolicy: "cache-and-network" });
-  useEachLook(() => { look({ requestPolicy: "network-only" }); });
+  useEachLook(() => {
+    look({ requestPolicy: "network-only" });
+  });
   return (
     <div className="wide operations">
       <h1>Operations</h1>
       <p className="operations-lead">
-        Whatever is written appears in the change feed; projections follow it and write the copies that pages read. Looked at
-        every two seconds.
+        Whatever is written appears in the change feed; projections follow it and write the copies that pages read.
+        Looked at every two seconds.
       </p>
       {data?.projections == null ? (
-        error === undefined ? <SkeletonLines lines={8} /> : <Failure error={error} onRetry={() => { look({ requestPolicy: "network-only" }); }} />
+        error === undefined ? (
+          <SkeletonLines lines={8} />
+        ) : (
+          <Failure
+            error={error}
+            onRetry={() => {
+              look({ requestPolicy: "network-only" });
+            }}
+          />
+        )
       ) : (
         <>
           <Summary projections={data.projections} />
@@ -40,7 +54,8 @@ export default function OperationsPage() {
             </>
           ) : (
             <p className="operations-lead">
-              This server keeps its leases and the load of its logical partitions to itself; <code>--operations=on</code> shows them.
+              This server keeps its leases and the load of its logical partitions to itself;{" "}
+              <code>--operations=on</code> shows them.
             </p>
           )}
           <Elsewhere />
@@ -114,12 +129,22 @@ function Elsewhere() {
     <section className="operations-section operations-elsewhere" aria-labelledby="elsewhere-title">
       <h2 id="elsewhere-title">At the command line</h2>
       <dl>
-        <dt><code>onehop dead-letters list</code></dt>
-        <dd>which changes could not be projected, since when and why; <code>replay</code> tries them again</dd>
-        <dt><code>onehop verify</code></dt>
+        <dt>
+          <code>onehop dead-letters list</code>
+        </dt>
+        <dd>
+          which changes could not be projected, since when and why; <code>replay</code> tries them again
+        </dd>
+        <dt>
+          <code>onehop verify</code>
+        </dt>
         <dd>recomputes every count, copy and name from the write side</dd>
-        <dt><code>onehop compare</code></dt>
-        <dd>how storage and a given traffic spread over logical partitions, beside the comparison of the data models</dd>
+        <dt>
+          <code>onehop compare</code>
+        </dt>
+        <dd>
+          how storage and a given traffic spread over logical partitions, beside the comparison of the data models
+        </dd>
       </dl>
     </section>
   );

@@ -15,7 +15,8 @@ export function holdingInWords(leases: readonly Held[]): string {
   if (held.length === 0) {
     return "No process follows the change feed.";
   }
-  const all = held.length === leases.length ? "Every lease is held" : `${held.length} of ${leases.length} leases are held`;
+  const all =
+    held.length === leases.length ? "Every lease is held" : `${held.length} of ${leases.length} leases are held`;
   return `${all}, ${owners.size === 1 ? (held[0]?.heldHere === true ? "by this process" : "by another process") : `by ${owners.size} processes`}.`;
 }
 

@@ -27,7 +27,8 @@ export function loadInWords({ operations, requestCharge, requestChargeAcross, ke
     return "Nothing has been asked of it yet.";
   }
   const across = shareOf(requestChargeAcross, requestCharge);
-  const ofAll = across < ACROSS_SHARE_MIN ? "" : ` ${percent(across)} went to the change feed and to queries of all of them.`;
+  const ofAll =
+    across < ACROSS_SHARE_MIN ? "" : ` ${percent(across)} went to the change feed and to queries of all of them.`;
   if (!keysTold) {
     return `Its partition keys are not shown.${ofAll}`;
   }
@@ -64,5 +65,7 @@ function shareOf(charge: number, ofAll: number): number {
 }
 
 function percent(share: number): string {
-  return share > 0 && share < 0.001 ? "< 0.1 %" : `${(100 * share).toLocaleString("en", { maximumFractionDigits: 1 })} %`;
+  return share > 0 && share < 0.001
+    ? "< 0.1 %"
+    : `${(100 * share).toLocaleString("en", { maximumFractionDigits: 1 })} %`;
 }

@@ -49,7 +49,9 @@ export function CommentForm({ postId }: { postId: string }) {
         charsMax={COMMENT_CHARS_MAX}
         error={error === undefined || codeOf(error) === "UNAUTHENTICATED" ? undefined : messageOf(error)}
         hint="Markdown, without HTML."
-        onText={(text) => { change({ content: text }); }}
+        onText={(text) => {
+          change({ content: text });
+        }}
       />
       <button type="submit" className="button" disabled={!fits}>
         {fetching ? "Sending…" : "Comment"}

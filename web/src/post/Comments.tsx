@@ -33,7 +33,12 @@ export function Comments({ post }: { post: { id: string; commentCount: number; a
   );
 }
 
-function CommentPage({ post, after, pages, onMore }: {
+function CommentPage({
+  post,
+  after,
+  pages,
+  onMore,
+}: {
   post: { id: string; author: { id: string } };
   after?: string;
   pages: number;
@@ -50,7 +55,12 @@ function CommentPage({ post, after, pages, onMore }: {
         {error === undefined ? (
           <SkeletonLines lines={3} />
         ) : (
-          <Failure error={error} onRetry={() => { readAgain({ requestPolicy: "network-only" }); }} />
+          <Failure
+            error={error}
+            onRetry={() => {
+              readAgain({ requestPolicy: "network-only" });
+            }}
+          />
         )}
       </li>
     );
@@ -63,21 +73,24 @@ function CommentPage({ post, after, pages, onMore }: {
           <Comment comment={comment} postAuthorId={post.author.id} />
         </li>
       ))}
-      {pageInfo.hasNextPage && pageInfo.endCursor !== null && (
-        pages > 1 ? (
+      {pageInfo.hasNextPage &&
+        pageInfo.endCursor !== null &&
+        (pages > 1 ? (
           <CommentPage post={post} after={pageInfo.endCursor} pages={pages - 1} onMore={onMore} />
         ) : (
           <li>
             <More label="Show more comments" onMore={onMore} isEndless={false} />
           </li>
-        )
-      )}
+        ))}
     </>
   );
 }
 
 /** A comment. Its author and the author of the post may delete it. */
-function Comment({ comment: { id, content, creationDate, author }, postAuthorId }: {
+function Comment({
+  comment: { id, content, creationDate, author },
+  postAuthorId,
+}: {
   comment: CommentItemFragment;
   postAuthorId: string;
 }) {
@@ -87,7 +100,9 @@ function Comment({ comment: { id, content, creationDate, author }, postAuthorId 
   return (
     <article className="comment">
       <p className="comment-meta">
-        <Link href={`/users/${author.id}`}><bdi>{author.username}</bdi></Link>
+        <Link href={`/users/${author.id}`}>
+          <bdi>{author.username}</bdi>
+        </Link>
         <span aria-hidden="true"> · </span>
         <When date={creationDate} />
       </p>
@@ -107,7 +122,11 @@ function Comment({ comment: { id, content, creationDate, author }, postAuthorId 
           }}
         />
       )}
-      {error !== undefined && <p role="alert" className="field-error">{messageOf(error)}</p>}
+      {error !== undefined && (
+        <p role="alert" className="field-error">
+          {messageOf(error)}
+        </p>
+      )}
     </article>
   );
 }

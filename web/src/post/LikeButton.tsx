@@ -52,9 +52,13 @@ export function LikeButton({ post }: { post: { id: string; likeCount: number; vi
         </svg>
         {post.viewerHasLiked ? "Liked" : "Like"}
       </button>
-      <span className="like-count" role="status">{counted(post.likeCount, "like")}</span>
+      <span className="like-count" role="status">
+        {counted(post.likeCount, "like")}
+      </span>
       {error !== undefined && codeOf(error) !== "UNAUTHENTICATED" && (
-        <span role="alert" className="field-error">{messageOf(error)}</span>
+        <span role="alert" className="field-error">
+          {messageOf(error)}
+        </span>
       )}
     </div>
   );

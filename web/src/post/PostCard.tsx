@@ -11,15 +11,27 @@ export function PostCard({ post, hasAuthor = true }: { post: PostCardFragment; h
   return (
     <article className="post-card">
       <h2 dir="auto">
-        <Link href={path} onPointerEnter={() => { preloadRoute(path); }} onFocus={() => { preloadRoute(path); }}>
+        <Link
+          href={path}
+          onPointerEnter={() => {
+            preloadRoute(path);
+          }}
+          onFocus={() => {
+            preloadRoute(path);
+          }}
+        >
           {post.title}
         </Link>
       </h2>
-      <p className="post-card-summary" dir="auto">{post.summary}</p>
+      <p className="post-card-summary" dir="auto">
+        {post.summary}
+      </p>
       <p className="post-card-meta">
         {hasAuthor && (
           <>
-            <Link href={`/users/${post.author.id}`}><bdi>{post.author.username}</bdi></Link>
+            <Link href={`/users/${post.author.id}`}>
+              <bdi>{post.author.username}</bdi>
+            </Link>
             <span aria-hidden="true"> · </span>
           </>
         )}

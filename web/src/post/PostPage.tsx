@@ -59,7 +59,9 @@ function Post({ post, onEnded }: { post: ShownPost; onEnded: () => void }) {
         <header>
           <h1 dir="auto">{post.title}</h1>
           <p className="post-meta">
-            <Link href={`/users/${author.id}`}><bdi>{author.username}</bdi></Link>
+            <Link href={`/users/${author.id}`}>
+              <bdi>{author.username}</bdi>
+            </Link>
             <span aria-hidden="true"> · </span>
             <When date={post.creationDate} />
           </p>
@@ -80,7 +82,9 @@ function Own({ post }: { post: ShownPost }) {
   const [, navigate] = useLocation();
   return (
     <div className="post-own">
-      <Link className="button button-plain" href={`/posts/${post.id}/edit`}>Edit</Link>
+      <Link className="button button-plain" href={`/posts/${post.id}/edit`}>
+        Edit
+      </Link>
       <Confirm
         label="Delete"
         question="Delete this post with its comments and likes?"
@@ -93,7 +97,11 @@ function Own({ post }: { post: ShownPost }) {
           });
         }}
       />
-      {error !== undefined && <p role="alert" className="field-error">{messageOf(error)}</p>}
+      {error !== undefined && (
+        <p role="alert" className="field-error">
+          {messageOf(error)}
+        </p>
+      )}
     </div>
   );
 }

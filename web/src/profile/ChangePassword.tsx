@@ -30,7 +30,16 @@ export function ChangePassword({ username }: { username: string }) {
   if (!isOpen) {
     return (
       <div className="change-password">
-        <button type="button" className="quiet" onClick={() => { setIsOpen(true); setIsDone(false); }}>Change your password</button>
+        <button
+          type="button"
+          className="quiet"
+          onClick={() => {
+            setIsOpen(true);
+            setIsDone(false);
+          }}
+        >
+          Change your password
+        </button>
         <p role="status">{isDone && "Your password is changed. All other browsers are signed out."}</p>
       </div>
     );
@@ -66,9 +75,17 @@ export function ChangePassword({ username }: { username: string }) {
         required
         onText={setNewPassword}
       />
-      {error !== undefined && field === undefined && <p role="alert" className="field-error">{messageOf(error)}</p>}
-      <button type="submit" className="button" disabled={fetching}>{fetching ? "One moment…" : "Change the password"}</button>{" "}
-      <button type="button" className="quiet" onClick={close}>Keep the password</button>
+      {error !== undefined && field === undefined && (
+        <p role="alert" className="field-error">
+          {messageOf(error)}
+        </p>
+      )}
+      <button type="submit" className="button" disabled={fetching}>
+        {fetching ? "One moment…" : "Change the password"}
+      </button>{" "}
+      <button type="button" className="quiet" onClick={close}>
+        Keep the password
+      </button>
     </form>
   );
 }

@@ -25,7 +25,9 @@ export function NameTravels({ userId, username }: { userId: string; username: st
     }
     const stop = new AbortController();
     const look = async (): Promise<void> => {
-      const seen = await ask(NameInCopiesDocument, { id: userId, first: COPIES }, { signal: stop.signal }).catch(() => null);
+      const seen = await ask(NameInCopiesDocument, { id: userId, first: COPIES }, { signal: stop.signal }).catch(
+        () => null,
+      );
       if (!stop.signal.aborted) {
         setCopies((known) => seen?.data ?? known);
         setLooks(looks + 1);
@@ -44,8 +46,9 @@ export function NameTravels({ userId, username }: { userId: string; username: st
       ) : (
         <>
           <p>
-            {isDone ? `All ${counted(names.length, "copy", "copies")} looked at carry the new name.` :
-              `${renamed} of ${counted(names.length, "copy", "copies")} carry the new name; ${counted(pending, "change")} to go.`}
+            {isDone
+              ? `All ${counted(names.length, "copy", "copies")} looked at carry the new name.`
+              : `${renamed} of ${counted(names.length, "copy", "copies")} carry the new name; ${counted(pending, "change")} to go.`}
           </p>
           <progress aria-label="Copies with the new name" value={renamed} max={Math.max(names.length, 1)} />
         </>

@@ -45,8 +45,22 @@ export default function ProfilePage({ params: { id = "" } }: { params: Readonly<
         {isMe && <ChangePassword username={user.username} />}
       </header>
       {user.posts.nodes.length === 0 ? (
-        <Notice title={isMe ? "You have not written anything yet" : <><bdi>{user.username}</bdi> has not written anything yet</>}>
-          {isMe && <Link className="button" href="/write">Write a post</Link>}
+        <Notice
+          title={
+            isMe ? (
+              "You have not written anything yet"
+            ) : (
+              <>
+                <bdi>{user.username}</bdi> has not written anything yet
+              </>
+            )
+          }
+        >
+          {isMe && (
+            <Link className="button" href="/write">
+              Write a post
+            </Link>
+          )}
         </Notice>
       ) : (
         <div className="cards">
@@ -57,7 +71,12 @@ export default function ProfilePage({ params: { id = "" } }: { params: Readonly<
   );
 }
 
-function Posts({ userId, after, pages, onMore }: {
+function Posts({
+  userId,
+  after,
+  pages,
+  onMore,
+}: {
   userId: string;
   after?: string;
   pages: number;
@@ -72,7 +91,12 @@ function Posts({ userId, after, pages, onMore }: {
     return error === undefined ? (
       <SkeletonCards cards={3} />
     ) : (
-      <Failure error={error} onRetry={() => { readAgain({ requestPolicy: "network-only" }); }} />
+      <Failure
+        error={error}
+        onRetry={() => {
+          readAgain({ requestPolicy: "network-only" });
+        }}
+      />
     );
   }
   const { nodes, pageInfo } = posts;
@@ -81,13 +105,13 @@ function Posts({ userId, after, pages, onMore }: {
       {nodes.map((post) => (
         <PostCard key={post.id} post={post} hasAuthor={false} />
       ))}
-      {pageInfo.hasNextPage && pageInfo.endCursor !== null && (
-        pages > 1 ? (
+      {pageInfo.hasNextPage &&
+        pageInfo.endCursor !== null &&
+        (pages > 1 ? (
           <Posts userId={userId} after={pageInfo.endCursor} pages={pages - 1} onMore={onMore} />
         ) : (
           <More label="Show older posts" onMore={onMore} />
-        )
-      )}
+        ))}
     </>
   );
 }

@@ -16,7 +16,15 @@ export function Rename({ userId }: { userId: string }) {
   return (
     <div className="rename">
       {username === null ? (
-        <button type="button" className="quiet" onClick={() => { setUsername(""); }}>Rename yourself</button>
+        <button
+          type="button"
+          className="quiet"
+          onClick={() => {
+            setUsername("");
+          }}
+        >
+          Rename yourself
+        </button>
       ) : (
         <form
           onSubmit={(event) => {
@@ -43,8 +51,18 @@ export function Rename({ userId }: { userId: string }) {
             required
             onText={setUsername}
           />
-          <button type="submit" className="button" disabled={fetching}>{fetching ? "One moment…" : "Rename"}</button>{" "}
-          <button type="button" className="quiet" onClick={() => { setUsername(null); }}>Keep the name</button>
+          <button type="submit" className="button" disabled={fetching}>
+            {fetching ? "One moment…" : "Rename"}
+          </button>{" "}
+          <button
+            type="button"
+            className="quiet"
+            onClick={() => {
+              setUsername(null);
+            }}
+          >
+            Keep the name
+          </button>
         </form>
       )}
       {renamed !== null && <NameTravels key={renamed} userId={userId} username={renamed} />}

@@ -1,7 +1,13 @@
 import { useEffect, useRef, useState } from "react";
 
 /** A button that asks before it does what cannot be undone. Escape keeps what is there, and the focus returns to the button. */
-export function Confirm({ label, question, isBusy, onConfirm, className = "button button-plain" }: {
+export function Confirm({
+  label,
+  question,
+  isBusy,
+  onConfirm,
+  className = "button button-plain",
+}: {
   label: string;
   question: string;
   isBusy: boolean;
@@ -22,7 +28,15 @@ export function Confirm({ label, question, isBusy, onConfirm, className = "butto
   }, [isAsking]);
   if (!isAsking) {
     return (
-      <button ref={ask} type="button" className={className} aria-disabled={isBusy} onClick={() => { setIsAsking(!isBusy); }}>
+      <button
+        ref={ask}
+        type="button"
+        className={className}
+        aria-disabled={isBusy}
+        onClick={() => {
+          setIsAsking(!isBusy);
+        }}
+      >
         {label}
       </button>
     );
@@ -39,10 +53,24 @@ export function Confirm({ label, question, isBusy, onConfirm, className = "butto
       }}
     >
       <span>{question}</span>
-      <button type="button" className="button button-danger" onClick={() => { setIsAsking(false); onConfirm(); }}>
+      <button
+        type="button"
+        className="button button-danger"
+        onClick={() => {
+          setIsAsking(false);
+          onConfirm();
+        }}
+      >
         {label}
       </button>
-      <button ref={keep} type="button" className="button button-plain" onClick={() => { setIsAsking(false); }}>
+      <button
+        ref={keep}
+        type="button"
+        className="button button-plain"
+        onClick={() => {
+          setIsAsking(false);
+        }}
+      >
         Keep
       </button>
     </span>

@@ -8,7 +8,9 @@ export function Failure({ error, onRetry }: { error: CombinedError; onRetry: () 
   return (
     <Notice title={isNetwork ? "The server could not be reached" : "That did not work"} kind="failure">
       <p>{messageOf(error)}</p>
-      <button type="button" className="button" onClick={onRetry}>Try again</button>
+      <button type="button" className="button" onClick={onRetry}>
+        Try again
+      </button>
     </Notice>
   );
 }

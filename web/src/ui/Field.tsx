@@ -14,8 +14,15 @@ interface FieldProps {
 }
 
 /** A line to type into, with its label, its limit and what is wrong with it. */
-export function TextField({ label, error, hint, charsMax, value, onText, ...input }: FieldProps &
-  Omit<InputHTMLAttributes<HTMLInputElement>, "value">) {
+export function TextField({
+  label,
+  error,
+  hint,
+  charsMax,
+  value,
+  onText,
+  ...input
+}: FieldProps & Omit<InputHTMLAttributes<HTMLInputElement>, "value">) {
   const id = useId();
   return (
     <div className="field">
@@ -26,7 +33,9 @@ export function TextField({ label, error, hint, charsMax, value, onText, ...inpu
         value={value}
         aria-describedby={`${id}-note`}
         aria-invalid={error !== undefined || isTooLong(value, charsMax)}
-        onChange={(event) => { onText(event.target.value); }}
+        onChange={(event) => {
+          onText(event.target.value);
+        }}
       />
       <Note id={`${id}-note`} error={error} hint={hint} value={value} charsMax={charsMax} />
     </div>
@@ -34,8 +43,15 @@ export function TextField({ label, error, hint, charsMax, value, onText, ...inpu
 }
 
 /** Several lines to type into. */
-export function TextArea({ label, error, hint, charsMax, value, onText, ...area }: FieldProps &
-  Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, "value">) {
+export function TextArea({
+  label,
+  error,
+  hint,
+  charsMax,
+  value,
+  onText,
+  ...area
+}: FieldProps & Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, "value">) {
   const id = useId();
   return (
     <div className="field">
@@ -46,14 +62,22 @@ export function TextArea({ label, error, hint, charsMax, value, onText, ...area 
         value={value}
         aria-describedby={`${id}-note`}
         aria-invalid={error !== undefined || isTooLong(value, charsMax)}
-        onChange={(event) => { onText(event.target.value); }}
+        onChange={(event) => {
+          onText(event.target.value);
+        }}
       />
       <Note id={`${id}-note`} error={error} hint={hint} value={value} charsMax={charsMax} />
     </div>
   );
 }
 
-function Note({ id, error, hint, value, charsMax }: {
+function Note({
+  id,
+  error,
+  hint,
+  value,
+  charsMax,
+}: {
   id: string;
   error: string | undefined;
   hint: string | undefined;
@@ -62,7 +86,13 @@ function Note({ id, error, hint, value, charsMax }: {
 }) {
   return (
     <p id={id} className="field-note">
-      {error === undefined ? <span>{hint}</span> : <span role="alert" className="field-error">{error}</span>}
+      {error === undefined ? (
+        <span>{hint}</span>
+      ) : (
+        <span role="alert" className="field-error">
+          {error}
+        </span>
+      )}
       {charsMax !== undefined && (
         <span className={isTooLong(value, charsMax) ? "field-limit field-error" : "field-limit"}>
           {limitInWords(value, charsMax)}

@@ -2,7 +2,12 @@ import type { ReactNode } from "react";
 import "./notice.css";
 
 /** Says what is there in place of what was looked for: nothing yet, nothing any more, or a failure. */
-export function Notice({ title, heading: Heading = "h2", kind = "plain", children }: {
+export function Notice({
+  title,
+  heading: Heading = "h2",
+  kind = "plain",
+  children,
+}: {
   title: ReactNode;
   /** `h1` where the notice is the whole page. */
   heading?: "h1" | "h2";

@@ -31,5 +31,9 @@ describe("a length", () => {
 });
 
 test("one is counted as one", () => {
-  expect([counted(0, "like"), counted(1, "like"), counted(1024, "copy", "copies")]).toEqual(["0 likes", "1 like", "1,024 copies"]);
+  expect([counted(0, "like"), counted(1, "like"), counted(1024, "copy", "copies")]).toEqual([
+    "0 likes",
+    "1 like",
+    "1,024 copies",
+  ]);
 });

@@ -4,7 +4,12 @@ import type { Field, Merge, Texts } from "./merge.js";
 const NAMES = { title: "title", content: "text" } as const;
 
 /** What was changed elsewhere while a post was being edited: the saved texts beside what is typed, for the writer to choose. */
-export function Conflicts({ merge: { conflicts, taken }, saved, onKeep, onTake }: {
+export function Conflicts({
+  merge: { conflicts, taken },
+  saved,
+  onKeep,
+  onTake,
+}: {
   merge: Merge;
   saved: Texts;
   onKeep: (field: Field) => void;
@@ -15,16 +20,35 @@ export function Conflicts({ merge: { conflicts, taken }, saved, onKeep, onTake }
       {conflicts.map((field) => (
         <Notice key={field} title={`The ${NAMES[field]} was changed elsewhere`}>
           <p>This is saved now. What you typed is below.</p>
-          <pre className="edit-saved" dir="auto" tabIndex={0} aria-label={`The saved ${NAMES[field]}`}>{saved[field]}</pre>
+          <pre className="edit-saved" dir="auto" tabIndex={0} aria-label={`The saved ${NAMES[field]}`}>
+            {saved[field]}
+          </pre>
           <p className="edit-choice">
-            <button type="button" className="button" onClick={() => { onKeep(field); }}>Keep what I typed</button>
-            <button type="button" className="button button-plain" onClick={() => { onTake(field); }}>Take what is saved</button>
+            <button
+              type="button"
+              className="button"
+              onClick={() => {
+                onKeep(field);
+              }}
+            >
+              Keep what I typed
+            </button>
+            <button
+              type="button"
+              className="button button-plain"
+              onClick={() => {
+                onTake(field);
+              }}
+            >
+              Take what is saved
+            </button>
           </p>
         </Notice>
       ))}
       {taken.length > 0 && (
         <p role="status" className="edit-taken">
-          The {taken.map((field) => NAMES[field]).join(" and the ")} was changed elsewhere, and is shown as it is saved now.
+          The {taken.map((field) => NAMES[field]).join(" and the ")} was changed elsewhere, and is shown as it is saved
+          now.
         </p>
       )}
     </>

@@ -34,7 +34,9 @@ export default function EditPage({ params: { id = "" } }: { params: Readonly<Rec
       <Edit post={post} userId={session.user.id} readAgain={readAgain} />
     ) : (
       <Notice heading="h1" title="This post is somebody else’s">
-        <Link className="button" href={`/posts/${id}`}>Read it</Link>
+        <Link className="button" href={`/posts/${id}`}>
+          Read it
+        </Link>
       </Notice>
     );
   }
@@ -83,8 +85,12 @@ function Edit({ post, userId, readAgain }: { post: PostToEdit; userId: string; r
       <Conflicts
         merge={merge}
         saved={post}
-        onKeep={(field) => { changeEdit(keptMine(field, post)); }}
-        onTake={(field) => { changeEdit(takenSaved(field, post)); }}
+        onKeep={(field) => {
+          changeEdit(keptMine(field, post));
+        }}
+        onTake={(field) => {
+          changeEdit(takenSaved(field, post));
+        }}
       />
       <PostForm
         {...merge.texts}
@@ -95,10 +101,14 @@ function Edit({ post, userId, readAgain }: { post: PostToEdit; userId: string; r
         onChange={changeEdit}
         onSend={() => void save()}
       >
-        <Link className="button button-plain" href={`/posts/${id}`}>Back to the post</Link>
+        <Link className="button button-plain" href={`/posts/${id}`}>
+          Back to the post
+        </Link>
         {isKept && (
           <>
-            <button type="button" className="quiet" onClick={forget}>Discard changes</button>
+            <button type="button" className="quiet" onClick={forget}>
+              Discard changes
+            </button>
             <span className="post-form-draft">Draft kept on this device</span>
           </>
         )}

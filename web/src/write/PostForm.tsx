@@ -9,7 +9,17 @@ const TITLE_CHARS_MAX = 200;
 const CONTENT_CHARS_MAX = 100_000;
 
 /** A post's title and text, as they are typed. */
-export function PostForm({ title, content, error, isSending, label, isBlocked = false, onChange, onSend, children }: {
+export function PostForm({
+  title,
+  content,
+  error,
+  isSending,
+  label,
+  isBlocked = false,
+  onChange,
+  onSend,
+  children,
+}: {
   title: string;
   content: string;
   error: CombinedError | undefined;
@@ -41,7 +51,9 @@ export function PostForm({ title, content, error, isSending, label, isBlocked = 
         charsMax={TITLE_CHARS_MAX}
         error={errorAt("title")}
         autoComplete="off"
-        onText={(text) => { onChange({ title: text }); }}
+        onText={(text) => {
+          onChange({ title: text });
+        }}
       />
       <TextArea
         label="Text"
@@ -50,13 +62,19 @@ export function PostForm({ title, content, error, isSending, label, isBlocked = 
         charsMax={CONTENT_CHARS_MAX}
         error={errorAt("content")}
         hint="Markdown, without HTML."
-        onText={(text) => { onChange({ content: text }); }}
+        onText={(text) => {
+          onChange({ content: text });
+        }}
       />
       {error !== undefined && field === undefined && codeOf(error) !== "UNAUTHENTICATED" && (
-        <p role="alert" className="field-error">{messageOf(error)}</p>
+        <p role="alert" className="field-error">
+          {messageOf(error)}
+        </p>
       )}
       <div className="post-form-actions">
-        <button type="submit" className="button" disabled={!canSend}>{isSending ? "Sending…" : label}</button>
+        <button type="submit" className="button" disabled={!canSend}>
+          {isSending ? "Sending…" : label}
+        </button>
         {children}
       </div>
     </form>

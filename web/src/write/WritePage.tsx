@@ -17,7 +17,9 @@ export default function WritePage() {
   if (session === null) {
     return (
       <Notice heading="h1" title="Sign in to write">
-        <Link className="button" href="/signin?next=%2Fwrite">Sign in</Link>
+        <Link className="button" href="/signin?next=%2Fwrite">
+          Sign in
+        </Link>
       </Notice>
     );
   }
@@ -41,7 +43,9 @@ export default function WritePage() {
       >
         {isKept && (
           <>
-            <button type="button" className="quiet" onClick={forget}>Discard</button>
+            <button type="button" className="quiet" onClick={forget}>
+              Discard
+            </button>
             <span className="post-form-draft">Draft kept on this device</span>
           </>
         )}

@@ -28,7 +28,11 @@ describe("an edit", () => {
   test("of a text that was changed elsewhere, too, is a conflict until the writer chooses", () => {
     const saved = { ...began, content: "Text from elsewhere" };
     const draft = { ...editOf(began), content: "My text" };
-    expect(merged(draft, saved)).toEqual({ texts: { title: "Title", content: "My text" }, conflicts: ["content"], taken: [] });
+    expect(merged(draft, saved)).toEqual({
+      texts: { title: "Title", content: "My text" },
+      conflicts: ["content"],
+      taken: [],
+    });
 
     const mine = merged({ ...draft, ...keptMine("content", saved) }, saved);
     expect([mine.conflicts, changesOf(mine.texts, saved)]).toEqual([[], { content: "My text" }]);

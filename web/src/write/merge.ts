@@ -40,7 +40,9 @@ export function merged(draft: EditDraft, saved: Texts): Merge {
 
 /** The fields that differ from what the server has, which are all that is sent. */
 export function changesOf(texts: Texts, saved: Texts): Partial<Texts> {
-  return Object.fromEntries(FIELDS.filter((field) => texts[field] !== saved[field]).map((field) => [field, texts[field]]));
+  return Object.fromEntries(
+    FIELDS.filter((field) => texts[field] !== saved[field]).map((field) => [field, texts[field]]),
+  );
 }
 
 /** The writer has seen the server's text of a field, and keeps their own. */

@@ -21,7 +21,10 @@ let postId: string;
 beforeAll(async () => {
   browser = await launchBrowser();
   const somebody = await author();
-  postId = await somebody.post("Seen by axe", "# A heading\n\nText with a [link](https://example.com).\n\n- a list\n\n| a | table |\n|---|---|\n| 1 | 2 |\n");
+  postId = await somebody.post(
+    "Seen by axe",
+    "# A heading\n\nText with a [link](https://example.com).\n\n- a list\n\n| a | table |\n|---|---|\n| 1 | 2 |\n",
+  );
   await somebody.comment(postId, "A comment.");
 });
 
@@ -50,11 +53,14 @@ async function look(page: Page): Promise<void> {
   const devtools = await page.context().newCDPSession(page);
   await devtools.send("Runtime.evaluate", { expression: axe });
   const { result } = await devtools.send("Runtime.evaluate", {
-    expression: "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => JSON.stringify(violations))",
+    expression:
+      "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => JSON.stringify(violations))",
     awaitPromise: true,
   });
   const violations = JSON.parse(result.value as string) as Violation[];
-  expect(violations.map(({ id, impact, nodes }) => `${id} (${impact ?? ""}): ${nodes.map(({ html }) => html).join("; ")}`)).toEqual([]);
+  expect(
+    violations.map(({ id, impact, nodes }) => `${id} (${impact ?? ""}): ${nodes.map(({ html }) => html).join("; ")}`),
+  ).toEqual([]);
 }
 
 describe.each(["light", "dark"] as const)("%s", (colorScheme) => {

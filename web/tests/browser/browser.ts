@@ -61,7 +61,12 @@ export async function openPage(
     }
     if (response.request().resourceType() === "script") {
       // A body that is still on its way when the page closes is nobody's concern any more.
-      scripts.push(response.body().then((body) => body.length, () => 0));
+      scripts.push(
+        response.body().then(
+          (body) => body.length,
+          () => 0,
+        ),
+      );
     }
   });
   page.on("console", (message) => {
@@ -80,7 +85,6 @@ export async function openPage(
 
   watch?.(page);
   await page.goto(new URL(path, url).href);
-  const scriptBytes = async (): Promise<number> =>
-    (await Promise.all(scripts)).reduce((sum, bytes) => sum + bytes, 0);
+  const scriptBytes = async (): Promise<number> => (await Promise.all(scripts)).reduce((sum, bytes) => sum + bytes, 0);
   return { page, conduct: { foreignRequests, errors, scriptBytes } };
 }

@@ -22,7 +22,11 @@ afterEach(async () => {
 
 /** What the first chart says of a data model, in request units. */
 async function charge(model: string): Promise<number> {
-  const row = page.locator(".compare-charts .bars").first().locator("tr").filter({ has: page.getByRole("rowheader", { name: model, exact: true }) });
+  const row = page
+    .locator(".compare-charts .bars")
+    .first()
+    .locator("tr")
+    .filter({ has: page.getByRole("rowheader", { name: model, exact: true }) });
   return Number((await row.locator(".value").innerText()).replace(/ RU$/, "").replaceAll(",", ""));
 }
 
@@ -39,11 +43,15 @@ describe("the comparison", () => {
       } else {
         await page.getByLabel("Request", { exact: true }).selectOption(request);
       }
-      const { data } = (await (await answered).json()) as { data: { comparison: { model: string; requestCharge: number }[] } };
+      const { data } = (await (await answered).json()) as {
+        data: { comparison: { model: string; requestCharge: number }[] };
+      };
       const v3 = data.comparison.find(({ model }) => model === "V3")?.requestCharge ?? 0;
       await expect.poll(() => charge("V3")).toBe(v3);
       expect(await charge("V1")).toBeGreaterThan(v3);
-      expect(await page.locator(".compare-why").first().innerText()).toMatch(/^V3 takes [\d.]+ times less than V1: it does/);
+      expect(await page.locator(".compare-why").first().innerText()).toMatch(
+        /^V3 takes [\d.]+ times less than V1: it does/,
+      );
       expect(await page.locator(".compare-operations tbody tr").count()).toBeGreaterThan(3);
     }
     await page.getByLabel("Request", { exact: true }).selectOption("Q1");

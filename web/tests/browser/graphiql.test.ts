@@ -54,8 +54,14 @@ describe("the playground", () => {
     expect(errors).toBeUndefined();
     expect(data?.[field]).toBeTruthy();
     expect(extensions?.requestCharge).toBeGreaterThan(0);
-    await page.locator(".result-window .view-lines").filter({ hasText: `"${field}"` }).waitFor();
-    await page.locator(".bar-charge").filter({ hasText: new RegExp(`^${operationName}: [\\d,.]+ RU$`) }).waitFor();
+    await page
+      .locator(".result-window .view-lines")
+      .filter({ hasText: `"${field}"` })
+      .waitFor();
+    await page
+      .locator(".bar-charge")
+      .filter({ hasText: new RegExp(`^${operationName}: [\\d,.]+ RU$`) })
+      .waitFor();
   });
 
   test("signing up with C1 gives a token with which C2, C3 and C4 run", async () => {
@@ -117,7 +123,8 @@ describe("the playground", () => {
     await page.getByRole("button", { name: /^Execute query/ }).click();
     expect((await stream).headers()["content-type"]).toContain("text/event-stream");
     const title = "Heard in the playground";
-    const query = "mutation($title: String!) { createPost(input: { title: $title, content: \"Live.\" }) { post { id } } }";
+    const query =
+      'mutation($title: String!) { createPost(input: { title: $title, content: "Live." }) { post { id } } }';
     const accessToken = await page.getByLabel("Access token").inputValue();
     await fetch(`${baseUrl}/graphql`, {
       method: "POST",
@@ -138,7 +145,10 @@ async function openExample(request: string): Promise<void> {
   const sample = page.waitForResponse((response) => operationOf(response.request().postData()) === "PlaygroundSample");
   await page.locator(".examples").getByRole("button", { name: request }).click();
   await sample;
-  await page.locator(".graphiql-query-editor .view-lines").filter({ hasText: `# ${request}:` }).waitFor();
+  await page
+    .locator(".graphiql-query-editor .view-lines")
+    .filter({ hasText: `# ${request}:` })
+    .waitFor();
 }
 
 /** Runs an operation of the document in the editor; `chosen` where the document has several. */

@@ -38,7 +38,12 @@ describe("two browsers", () => {
     }
     const news = reading.page.getByRole("button", { name: "2 new posts" });
     await news.waitFor();
-    expect(await reading.page.locator(".post-card h2").filter({ hasText: /^Heard (first|second)$/ }).count()).toBe(0);
+    expect(
+      await reading.page
+        .locator(".post-card h2")
+        .filter({ hasText: /^Heard (first|second)$/ })
+        .count(),
+    ).toBe(0);
     await news.click();
     expect(await reading.page.locator(".post-card h2").first().innerText()).toBe("Heard second");
 
@@ -52,7 +57,10 @@ describe("two browsers", () => {
     await reading.page.getByRole("heading", { name: "1 comment" }).waitFor();
 
     await writing.page.getByRole("button", { name: "Delete" }).first().click();
-    await writing.page.getByRole("group", { name: /Delete this post/ }).getByRole("button", { name: "Delete" }).click();
+    await writing.page
+      .getByRole("group", { name: /Delete this post/ })
+      .getByRole("button", { name: "Delete" })
+      .click();
     await reading.page.getByRole("heading", { name: "There is no such post" }).waitFor();
     expect([...reading.conduct.errors, ...writing.conduct.errors]).toEqual([]);
     await Promise.all([reading.page.context().close(), writing.page.context().close()]);
@@ -68,7 +76,9 @@ test("new posts are announced within the window, also below the top", async () =
   const title = page.locator(".post-card").first();
   const [pill, card] = [await news.boundingBox(), await title.boundingBox()];
   expect((pill?.y ?? 0) + (pill?.height ?? 0)).toBeLessThanOrEqual((card?.y ?? 0) + 1);
-  await page.evaluate(() => { scrollTo(0, 1_500); });
+  await page.evaluate(() => {
+    scrollTo(0, 1_500);
+  });
   await page.waitForFunction(() => scrollY > 1_000);
   expect((await news.boundingBox())?.y).toBeGreaterThanOrEqual(0);
   expect(conduct.errors).toEqual([]);
@@ -78,10 +88,15 @@ test("new posts are announced within the window, also below the top", async () =
 test("a page that is opened offline is shown when the connection is back", async () => {
   const postId = await (await author()).post("Opened offline");
   const { page } = await openLive(browsers[0], "/");
-  for (const [path, name] of [[`/posts/${postId}`, "Opened offline"], ["/compare", /./]] as const) {
+  for (const [path, name] of [
+    [`/posts/${postId}`, "Opened offline"],
+    ["/compare", /./],
+  ] as const) {
     await page.context().setOffline(true);
     await page.getByText("No connection.").waitFor();
-    await page.evaluate((to) => { history.pushState(null, "", to); }, path);
+    await page.evaluate((to) => {
+      history.pushState(null, "", to);
+    }, path);
     await page.locator(".notice-failure").first().waitFor();
     await page.context().setOffline(false);
     await page.getByText("No connection.").waitFor({ state: "detached" });

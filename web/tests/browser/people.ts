@@ -70,13 +70,25 @@ export async function author(url = baseUrl): Promise<{
       return createPost.post.id;
     },
     comment: async (postId, content) => {
-      await request("mutation($input: CreateCommentInput!) { createComment(input: $input) { post { id } } }", { input: { postId, content } }, as);
+      await request(
+        "mutation($input: CreateCommentInput!) { createComment(input: $input) { post { id } } }",
+        { input: { postId, content } },
+        as,
+      );
     },
     like: async (postId) => {
-      await request("mutation($input: LikePostInput!) { likePost(input: $input) { post { id } } }", { input: { postId } }, as);
+      await request(
+        "mutation($input: LikePostInput!) { likePost(input: $input) { post { id } } }",
+        { input: { postId } },
+        as,
+      );
     },
     deletePost: async (postId) => {
-      await request("mutation($input: DeletePostInput!) { deletePost(input: $input) { deletedPostId } }", { input: { postId } }, as);
+      await request(
+        "mutation($input: DeletePostInput!) { deletePost(input: $input) { deletedPostId } }",
+        { input: { postId } },
+        as,
+      );
     },
   };
 }

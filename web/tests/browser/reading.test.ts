@@ -56,9 +56,12 @@ describe("a reader", () => {
     const end = page.locator(".feed-end");
     for (let posts = 0; posts < FEED_POSTS_MAX && !(await end.isVisible()); posts += 20) {
       const shown = await cards.count();
-      await page.evaluate(() => { scrollTo(0, document.body.scrollHeight); });
+      await page.evaluate(() => {
+        scrollTo(0, document.body.scrollHeight);
+      });
       await page.waitForFunction(
-        (before) => document.querySelectorAll(".post-card").length > before || document.querySelector(".feed-end") !== null,
+        (before) =>
+          document.querySelectorAll(".post-card").length > before || document.querySelector(".feed-end") !== null,
         shown,
       );
     }
@@ -81,7 +84,9 @@ describe("a reader", () => {
     ] as const) {
       expect((await fetch(baseUrl + path)).status, path).toBe(404);
       ({ page, conduct } = await openPage(browser, "/"));
-      await page.evaluate((to) => { history.pushState(null, "", to); }, path);
+      await page.evaluate((to) => {
+        history.pushState(null, "", to);
+      }, path);
       await page.getByRole("heading", { name: title }).waitFor();
       await page.waitForFunction(() => document.title.startsWith("No such"));
       if (path !== "/users/nothing") {

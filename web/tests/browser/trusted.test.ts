@@ -36,7 +36,9 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
     const file = join(directory, "trusted.json");
     await writeFile(file, stdout);
     const texts = Object.values(JSON.parse(stdout) as Record<string, string>);
-    documents = new Map(texts.flatMap((text) => (operationOf(text) === undefined ? [] : [[operationOf(text) ?? "", text]])));
+    documents = new Map(
+      texts.flatMap((text) => (operationOf(text) === undefined ? [] : [[operationOf(text) ?? "", text]])),
+    );
     server = await startServer({
       binary,
       data: join(directory, "data"),
@@ -65,7 +67,9 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
     });
     page.on("websocket", (socket) => {
       socket.on("framesent", ({ payload }) => sent.add(nameIn(payload.toString())));
-      socket.on("framereceived", ({ payload }) => { note(payload.toString()); });
+      socket.on("framereceived", ({ payload }) => {
+        note(payload.toString());
+      });
     });
   }
 
@@ -167,7 +171,10 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
     await page.getByRole("link", { name: username, exact: true }).first().click();
     await page.locator(".post-card h2 a").first().click();
     await page.getByRole("button", { name: "Delete" }).first().click();
-    await page.getByRole("group", { name: /Delete this post/ }).getByRole("button", { name: "Delete" }).click();
+    await page
+      .getByRole("group", { name: /Delete this post/ })
+      .getByRole("button", { name: "Delete" })
+      .click();
     await page.getByText("You have not written anything yet").waitFor();
   });
 

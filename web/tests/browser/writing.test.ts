@@ -50,7 +50,10 @@ describe("somebody with an account", () => {
     await page.getByRole("heading", { level: 1, name: "Edited" }).waitFor();
 
     await page.getByRole("button", { name: "Delete" }).click();
-    await page.getByRole("group", { name: "Delete this post with its comments and likes?" }).getByRole("button", { name: "Delete" }).click();
+    await page
+      .getByRole("group", { name: "Delete this post with its comments and likes?" })
+      .getByRole("button", { name: "Delete" })
+      .click();
     await page.getByText("You have not written anything yet").waitFor();
     await page.getByRole("link", { name: "Feed" }).click();
     await page.locator(".post-card").first().waitFor();
@@ -184,7 +187,11 @@ describe("somebody with an account", () => {
     const { accessToken } = (await (await renewal).json()) as { accessToken: string };
     const [cookie] = await page.context().cookies(`${baseUrl}/session`);
     expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict", path: "/session" });
-    const readable = await page.evaluate(() => [localStorage, sessionStorage].map((storage) => JSON.stringify(Object.entries(storage))).join() + document.cookie);
+    const readable = await page.evaluate(
+      () =>
+        [localStorage, sessionStorage].map((storage) => JSON.stringify(Object.entries(storage))).join() +
+        document.cookie,
+    );
     expect(readable).toContain(username);
     for (const secret of [accessToken, accessToken.split(".")[2] ?? "", cookie?.value ?? ""]) {
       expect(secret).not.toBe("");
@@ -192,7 +199,9 @@ describe("somebody with an account", () => {
     }
     await page.getByRole("button", { name: "Sign out" }).click();
     await expect.poll(() => page.context().cookies(`${baseUrl}/session`)).toEqual([]);
-    const viewer = await fetch(`${baseUrl}/graphql?query={viewer{id}}`, { headers: { authorization: `Bearer ${accessToken}` } });
+    const viewer = await fetch(`${baseUrl}/graphql?query={viewer{id}}`, {
+      headers: { authorization: `Bearer ${accessToken}` },
+    });
     expect(viewer.status).toBe(401);
   });
 
@@ -338,7 +347,10 @@ describe("somebody with an account", () => {
         await keyboard.press(key);
         const focused = await page.evaluate(() => {
           const element = document.activeElement;
-          const label = element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement ? element.labels?.[0] : element;
+          const label =
+            element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement
+              ? element.labels?.[0]
+              : element;
           return label?.textContent.trim() ?? "";
         });
         if (focused === name) {

@@ -5,7 +5,13 @@
 import type { Token } from "marked";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
-import { BoundedLexer, MarkdownLimitExceeded, NESTING_MAX, TOKENS_MAX, WORK_PER_CHAR_MAX } from "../../src/markdown/bounded-lexer.js";
+import {
+  BoundedLexer,
+  MarkdownLimitExceeded,
+  NESTING_MAX,
+  TOKENS_MAX,
+  WORK_PER_CHAR_MAX,
+} from "../../src/markdown/bounded-lexer.js";
 import { Markdown } from "../../src/markdown/Markdown.js";
 import { Dice } from "../soak/dice.js";
 
@@ -18,9 +24,43 @@ const TEXT_MS_MAX = 5_000;
 
 const MARKS = [
   ...Array.from("a \n>-*_`[]()<!|#~1.\\@:&\t=+/"),
-  "\n\n", "  \n", "    ", "```", "~~~", "- ", "1. ", "> ", "**", "__", "~~", "a|", "-|", "|-", "[x] ", "![", "](", "[a]: b\n", "[a][b]",
-  "<!--", "<a ", "<script>", "</", "<?", "<![CDATA[", "http://", "www.", "a@a.a", "javascript:", "data:", "&amp;", "&#x0;", "\u0000",
-  "\u202E", "\u{1F600}", "\uD800", "\r",
+  "\n\n",
+  "  \n",
+  "    ",
+  "```",
+  "~~~",
+  "- ",
+  "1. ",
+  "> ",
+  "**",
+  "__",
+  "~~",
+  "a|",
+  "-|",
+  "|-",
+  "[x] ",
+  "![",
+  "](",
+  "[a]: b\n",
+  "[a][b]",
+  "<!--",
+  "<a ",
+  "<script>",
+  "</",
+  "<?",
+  "<![CDATA[",
+  "http://",
+  "www.",
+  "a@a.a",
+  "javascript:",
+  "data:",
+  "&amp;",
+  "&#x0;",
+  "\u0000",
+  "\u202E",
+  "\u{1F600}",
+  "\uD800",
+  "\r",
 ];
 
 /** Some marks, each repeated, one after the other or each within the next. */
@@ -35,7 +75,10 @@ function hostile(dice: Dice): string {
 }
 
 function depthOf(tokens: readonly Token[] | undefined): number {
-  return (tokens ?? []).reduce((deepest, token) => Math.max(deepest, 1 + depthOf("tokens" in token ? token.tokens : undefined)), 0);
+  return (tokens ?? []).reduce(
+    (deepest, token) => Math.max(deepest, 1 + depthOf("tokens" in token ? token.tokens : undefined)),
+    0,
+  );
 }
 
 /** Parses a text, and checks what that took. */

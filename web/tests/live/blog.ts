@@ -5,7 +5,8 @@ export const endpoint = `${inject("onehopUrl")}/graphql`;
 
 export const FEED = "subscription { feedChanged { id title } }";
 export const POST = "subscription($id: ID!) { postChanged(id: $id) { likeCount viewerHasLiked } }";
-export const CREATE_POST = "mutation($title: String!) { createPost(input: { title: $title, content: \"Live.\" }) { post { id } } }";
+export const CREATE_POST =
+  'mutation($title: String!) { createPost(input: { title: $title, content: "Live." }) { post { id } } }';
 
 export interface Writer {
   accessToken: string;
@@ -23,7 +24,7 @@ export async function signUp(to = endpoint): Promise<Writer> {
   signedUp += 1;
   const username = `live${process.pid}x${signedUp}`;
   const { createUser } = await mutate<{ createUser: { accessToken: string } }>(
-    "mutation($username: String!) { createUser(input: { username: $username, password: \"a long password\" }) { accessToken } }",
+    'mutation($username: String!) { createUser(input: { username: $username, password: "a long password" }) { accessToken } }',
     { username },
     null,
   );
@@ -39,16 +40,27 @@ export async function signUp(to = endpoint): Promise<Writer> {
       return createPost.post.id;
     },
     async like(postId) {
-      await mutate("mutation($postId: ID!) { likePost(input: { postId: $postId }) { post { id } } }", { postId }, accessToken);
+      await mutate(
+        "mutation($postId: ID!) { likePost(input: { postId: $postId }) { post { id } } }",
+        { postId },
+        accessToken,
+      );
     },
     async unlike(postId) {
-      await mutate("mutation($postId: ID!) { unlikePost(input: { postId: $postId }) { post { id } } }", { postId }, accessToken);
+      await mutate(
+        "mutation($postId: ID!) { unlikePost(input: { postId: $postId }) { post { id } } }",
+        { postId },
+        accessToken,
+      );
     },
   };
 }
 
 async function mutateAt<Data>(to: string, query: string, variables: object, accessToken: string | null): Promise<Data> {
-  const headers = { "content-type": "application/json", ...(accessToken === null ? {} : { authorization: `Bearer ${accessToken}` }) };
+  const headers = {
+    "content-type": "application/json",
+    ...(accessToken === null ? {} : { authorization: `Bearer ${accessToken}` }),
+  };
   const response = await fetch(to, { method: "POST", headers, body: JSON.stringify({ query, variables }) });
   const { data, errors } = (await response.json()) as { data: Data; errors?: unknown[] };
   if (errors !== undefined) {

@@ -67,8 +67,13 @@ describe("the client graphql-sse", () => {
   test("gets the result of a mutation, as the user of its token", async () => {
     const { accessToken } = await signUp();
     const variables = { title: "Written over an event stream" };
-    const written = connect({ headers: { authorization: `Bearer ${accessToken}` } }).client.iterate({ query: CREATE_POST, variables });
-    expect(await written.next()).toMatchObject({ value: { data: { createPost: { post: { id: expect.any(String) as string } } } } });
+    const written = connect({ headers: { authorization: `Bearer ${accessToken}` } }).client.iterate({
+      query: CREATE_POST,
+      variables,
+    });
+    expect(await written.next()).toMatchObject({
+      value: { data: { createPost: { post: { id: expect.any(String) as string } } } },
+    });
     expect(await written.next()).toEqual({ done: true, value: undefined });
     const refused = connect().client.iterate({ query: CREATE_POST, variables });
     expect(await refused.next()).toMatchObject({ value: { errors: [{ extensions: { code: "UNAUTHENTICATED" } }] } });
@@ -78,7 +83,7 @@ describe("the client graphql-sse", () => {
     for (const [query, code] of [
       ["{ nothing }", "GRAPHQL_VALIDATION_FAILED"],
       ["{ unclosed", "BAD_USER_INPUT"],
-      ["subscription { postChanged(id: \"x\") { id } }", "BAD_USER_INPUT"],
+      ['subscription { postChanged(id: "x") { id } }', "BAD_USER_INPUT"],
     ] as const) {
       const results = connect().client.iterate({ query });
       expect(await results.next(), query).toMatchObject({ value: { errors: [{ extensions: { code } }] } });

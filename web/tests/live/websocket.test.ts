@@ -63,7 +63,10 @@ describe("the client graphql-ws", () => {
     await begun(client);
     await writer.like(id);
     expect(await first).toMatchObject({
-      value: { data: { postChanged: { likeCount: 1, viewerHasLiked: true } }, extensions: { requestCharge: expect.any(Number) as number } },
+      value: {
+        data: { postChanged: { likeCount: 1, viewerHasLiked: true } },
+        extensions: { requestCharge: expect.any(Number) as number },
+      },
     });
     const second = events.next();
     await writer.unlike(id);
@@ -90,7 +93,7 @@ describe("the client graphql-ws", () => {
       ["{ nothing }", "GRAPHQL_VALIDATION_FAILED"],
       ["{ unclosed", "BAD_USER_INPUT"],
       ["subscription { feedChanged { id } other: feedChanged { id } }", "GRAPHQL_VALIDATION_FAILED"],
-      ["subscription { postChanged(id: \"x\") { id } }", "BAD_USER_INPUT"],
+      ['subscription { postChanged(id: "x") { id } }', "BAD_USER_INPUT"],
     ] as const) {
       const refused = connect().iterate({ query }).next();
       await expect(refused, query).rejects.toMatchObject([{ extensions: { code } }]);
@@ -117,7 +120,9 @@ describe("the client graphql-ws", () => {
 
   test("runs many operations on one socket", async () => {
     const client = connect({ lazy: false });
-    const answers = Array.from({ length: 50 }, () => client.iterate({ query: "{ feed(first: 1) { nodes { id } } }" }).next());
+    const answers = Array.from({ length: 50 }, () =>
+      client.iterate({ query: "{ feed(first: 1) { nodes { id } } }" }).next(),
+    );
     for (const answer of await Promise.all(answers)) {
       expect(answer).toMatchObject({ done: false, value: { data: { feed: { nodes: [expect.anything()] } } } });
     }

@@ -3,7 +3,14 @@ import type { Dice } from "./dice.js";
 import type { Wire } from "./wire.js";
 
 /** What a client may be told that asks for something in the right way. */
-const REFUSALS = new Set(["CONFLICT", "FORBIDDEN", "INVALID_CREDENTIALS", "LIMIT_EXCEEDED", "NOT_FOUND", "UNAUTHENTICATED"]);
+const REFUSALS = new Set([
+  "CONFLICT",
+  "FORBIDDEN",
+  "INVALID_CREDENTIALS",
+  "LIMIT_EXCEEDED",
+  "NOT_FOUND",
+  "UNAUTHENTICATED",
+]);
 const MODELS = ["V1", "V2", "V3"];
 const POSTS_REMEMBERED_MAX = 500;
 
@@ -33,10 +40,21 @@ export class Blog {
   #names = 0;
 
   /** The data of an answer; nothing when it is refused for a reason that a client has to live with. */
-  async ask<Answered extends Data>(wire: Wire, query: string, variables: object, accessToken?: string): Promise<Answered | null> {
-    const headers = { "content-type": "application/json", ...(accessToken === undefined ? {} : { authorization: `Bearer ${accessToken}` }) };
+  async ask<Answered extends Data>(
+    wire: Wire,
+    query: string,
+    variables: object,
+    accessToken?: string,
+  ): Promise<Answered | null> {
+    const headers = {
+      "content-type": "application/json",
+      ...(accessToken === undefined ? {} : { authorization: `Bearer ${accessToken}` }),
+    };
     const answer = await wire.ask({ headers, body: JSON.stringify({ query, variables }) });
-    const { data, errors = [] } = JSON.parse(answer.body) as { data?: Answered; errors?: { extensions: { code: string } }[] };
+    const { data, errors = [] } = JSON.parse(answer.body) as {
+      data?: Answered;
+      errors?: { extensions: { code: string } }[];
+    };
     const unexpected = errors.find(({ extensions }) => !REFUSALS.has(extensions.code));
     if (unexpected !== undefined || answer.status >= 500) {
       throw new Error(`${query} is answered with ${answer.status}: ${answer.body}`);
@@ -51,8 +69,11 @@ export class Blog {
 
   async signUp(wire: Wire): Promise<void> {
     this.#names += 1;
-    const query = "mutation($username: String!) { createUser(input: { username: $username, password: \"a long password\" }) { user { id } accessToken } }";
-    const data = await this.ask<{ createUser: { user: { id: string }; accessToken: string } }>(wire, query, { username: `reader.${this.#names}` });
+    const query =
+      'mutation($username: String!) { createUser(input: { username: $username, password: "a long password" }) { user { id } accessToken } }';
+    const data = await this.ask<{ createUser: { user: { id: string }; accessToken: string } }>(wire, query, {
+      username: `reader.${this.#names}`,
+    });
     if (data !== null) {
       this.readers.push({ id: data.createUser.user.id, accessToken: data.createUser.accessToken });
     }
@@ -60,8 +81,14 @@ export class Blog {
 
   async post(wire: Wire, dice: Dice): Promise<string | null> {
     const title = `Post ${dice.roll(1_000_000)}`;
-    const query = "mutation($title: String!) { createPost(input: { title: $title, content: \"To be read.\" }) { post { id } } }";
-    const data = await this.ask<{ createPost: { post: { id: string } } }>(wire, query, { title }, dice.pick(this.readers).accessToken);
+    const query =
+      'mutation($title: String!) { createPost(input: { title: $title, content: "To be read." }) { post { id } } }';
+    const data = await this.ask<{ createPost: { post: { id: string } } }>(
+      wire,
+      query,
+      { title },
+      dice.pick(this.readers).accessToken,
+    );
     if (data === null) {
       return null;
     }
@@ -78,7 +105,7 @@ export class Blog {
     const query =
       what === "likes"
         ? "mutation($postId: ID!) { likePost(input: { postId: $postId }) { post { id } } }"
-        : "mutation($postId: ID!) { createComment(input: { postId: $postId, content: \"Read.\" }) { post { id } } }";
+        : 'mutation($postId: ID!) { createComment(input: { postId: $postId, content: "Read." }) { post { id } } }';
     post[what].asked += 1;
     const data = await this.ask(wire, query, { postId: post.id }, dice.pick(this.readers).accessToken);
     if (data !== null) {
@@ -103,7 +130,7 @@ export class Blog {
 
 async function postAndDelete(blog: Blog, wire: Wire, dice: Dice): Promise<void> {
   const { accessToken } = dice.pick(blog.readers);
-  const query = "mutation { createPost(input: { title: \"Short\", content: \"For a moment.\" }) { post { id } } }";
+  const query = 'mutation { createPost(input: { title: "Short", content: "For a moment." }) { post { id } } }';
   const data = await blog.ask<{ createPost: { post: { id: string } } }>(wire, query, {}, accessToken);
   if (data !== null) {
     const deletion = "mutation($postId: ID!) { deletePost(input: { postId: $postId }) { deletedPostId } }";
@@ -132,8 +159,12 @@ export const VALID: readonly Act[] = [
   postAndDelete,
   read("{ feed(first: 20, model: MODEL) { nodes { title author { username } } } }"),
   read("{ feed(first: 100) { nodes { title content commentCount likeCount } } }"),
-  read("query($user: ID!) { user(id: $user, model: MODEL) { username posts(first: 20) { nodes { title likeCount } } } }"),
-  read("query($post: ID!) { post(id: $post, model: MODEL) { content comments(first: 20) { nodes { content } } likes(first: 20) { nodes { id } } } }"),
+  read(
+    "query($user: ID!) { user(id: $user, model: MODEL) { username posts(first: 20) { nodes { title likeCount } } } }",
+  ),
+  read(
+    "query($post: ID!) { post(id: $post, model: MODEL) { content comments(first: 20) { nodes { content } } likes(first: 20) { nodes { id } } } }",
+  ),
   read("query($post: ID!) { comparison(request: Q4, id: $post) { model requestCharge } }"),
   read("{ viewer { username } projections { name lagMs } }"),
 ];

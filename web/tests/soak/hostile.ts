@@ -31,7 +31,9 @@ async function refused(wire: Wire, asked: Asked): Promise<void> {
   }
   const told = answer.status === 200 && (JSON.parse(answer.body) as { errors?: unknown[] }).errors !== undefined;
   if (!told && (answer.status < 400 || answer.status >= 500)) {
-    throw new Error(`${JSON.stringify(asked).slice(0, 200)} is answered with ${answer.status}: ${answer.body.slice(0, 500)}`);
+    throw new Error(
+      `${JSON.stringify(asked).slice(0, 200)} is answered with ${answer.status}: ${answer.body.slice(0, 500)}`,
+    );
   }
 }
 
@@ -64,39 +66,55 @@ export const INVALID: readonly HostileAct[] = [
   document(() => "query($id: ID!) { post(id: $id) { title } }"),
   document((dice) => `{ post(id: "${dice.bytes(12).toString("base64url")}") { nothing } }`),
   document(() => "{ feed(first: 101) { nodes { id } } }"),
-  document(() => "mutation { createPost(input: { title: \"\", content: \"\" }) { post { id } } }"),
-  document(() => "mutation { signIn(input: { username: \"nobody\", password: \"not the password\" }) { accessToken } }"),
+  document(() => 'mutation { createPost(input: { title: "", content: "" }) { post { id } } }'),
+  document(() => 'mutation { signIn(input: { username: "nobody", password: "not the password" }) { accessToken } }'),
   asking(() => ({ body: "{" })),
   asking(() => ({ body: "[]" })),
   asking(() => ({ method: "PUT", body: "{}" })),
   asking(() => ({ path: "/nothing" })),
   asking(() => ({ method: "GET", path: `/graphql?query=${encodeURIComponent("mutation { __typename }")}` })),
-  asking(() => ({ headers: { ...JSON_TYPE, accept: "image/png" }, body: "{\"query\":\"{ __typename }\"}" })),
-  asking(() => ({ headers: { ...JSON_TYPE, authorization: "Bearer x.y.z" }, body: "{\"query\":\"{ __typename }\"}" })),
+  asking(() => ({ headers: { ...JSON_TYPE, accept: "image/png" }, body: '{"query":"{ __typename }"}' })),
+  asking(() => ({ headers: { ...JSON_TYPE, authorization: "Bearer x.y.z" }, body: '{"query":"{ __typename }"}' })),
 ];
 
 /** Meant to harm. */
 export const HOSTILE: readonly HostileAct[] = [
-  document(() => `{ ...F0 } ${many(24, (index) => `fragment F${index} on Query { ...F${index + 1} ...F${index + 1} }`)} fragment F24 on Query { viewer { id } }`),
+  document(
+    () =>
+      `{ ...F0 } ${many(24, (index) => `fragment F${index} on Query { ...F${index + 1} ...F${index + 1} }`)} fragment F24 on Query { viewer { id } }`,
+  ),
   document((dice) => "{a".repeat(1 + dice.roll(10_000))),
   document(() => `{ ${many(2_000, (index) => `a${index}: viewer { id }`)} }`),
-  document(() => `{ feed(first: 100) { nodes { comments(first: 100) { nodes { author { posts(first: 100) { nodes { id } } } } } } } }`),
+  document(
+    () =>
+      `{ feed(first: 100) { nodes { comments(first: 100) { nodes { author { posts(first: 100) { nodes { id } } } } } } } }`,
+  ),
   document((dice) => dice.bytes(2_000).toString("latin1")),
   asking((dice) => ({ body: dice.bytes(dice.roll(4_000)) })),
   asking(() => ({ body: Buffer.alloc(2 ** 21, " ") })),
   asking(() => ({ body: `{"query":"{ __typename }","variables":${"[".repeat(20_000)}` })),
   asking(() => ({ body: `{"query":"{ __typename }","variables":{"a":[${"0,".repeat(50_000)}0]}}` })),
   asking(() => ({ headers: { ...JSON_TYPE, "x-padding": "x".repeat(100_000) } })),
-  asking(() => ({ headers: { "content-type": "text/plain", origin: "https://elsewhere.example" }, body: "{\"query\":\"{ __typename }\"}" })),
-  asking(() => ({ headers: { ...JSON_TYPE, authorization: "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0." }, body: "{\"query\":\"{ __typename }\"}" })),
+  asking(() => ({
+    headers: { "content-type": "text/plain", origin: "https://elsewhere.example" },
+    body: '{"query":"{ __typename }"}',
+  })),
+  asking(() => ({
+    headers: { ...JSON_TYPE, authorization: "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0." },
+    body: '{"query":"{ __typename }"}',
+  })),
   (wire, dice) => wire.breakOff(dice.bytes(500)),
   (wire) => wire.breakOff(head("POST", "Content-Type: application/json\r\nContent-Length: 1000\r\n") + "{"),
-  (wire) => wire.breakOff(posted("{\"query\":\"{ feed(first: 100) { nodes { content } } }\"}").repeat(20)),
+  (wire) => wire.breakOff(posted('{"query":"{ feed(first: 100) { nodes { content } } }"}').repeat(20)),
   // Heads and bodies that never end, and answers that nobody takes.
   holding(() => "POST /graphql HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Never:"),
   holding(() => head("POST", "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n") + "1\r\n{\r\n"),
-  holding(() => posted("{\"query\":\"{ feed(first: 100) { nodes { title content } } }\"}").repeat(50)),
-  holding(() => head("POST", "Accept: text/event-stream\r\nContent-Type: application/json\r\nContent-Length: 61\r\n") + JSON.stringify({ query: SUBSCRIPTION }).padEnd(61)),
+  holding(() => posted('{"query":"{ feed(first: 100) { nodes { title content } } }"}').repeat(50)),
+  holding(
+    () =>
+      head("POST", "Accept: text/event-stream\r\nContent-Type: application/json\r\nContent-Length: 61\r\n") +
+      JSON.stringify({ query: SUBSCRIPTION }).padEnd(61),
+  ),
   // WebSockets that say nothing, too much, or nonsense.
   saying(),
   saying(SUBSCRIBE),
@@ -104,5 +122,10 @@ export const HOSTILE: readonly HostileAct[] = [
   saying(INIT, SUBSCRIBE, SUBSCRIBE),
   saying(INIT, Buffer.from([0, 255, 1])),
   saying(INIT, "x".repeat(2 ** 21)),
-  saying(INIT, ...Array.from({ length: 200 }, (_, id) => JSON.stringify({ type: "subscribe", id: `${id}`, payload: { query: SUBSCRIPTION } }))),
+  saying(
+    INIT,
+    ...Array.from({ length: 200 }, (_, id) =>
+      JSON.stringify({ type: "subscribe", id: `${id}`, payload: { query: SUBSCRIPTION } }),
+    ),
+  ),
 ];

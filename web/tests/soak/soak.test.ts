@@ -111,10 +111,14 @@ class Soak {
   }
 
   async #round(wire: Wire, goesOn: () => boolean): Promise<void> {
-    const subscribe = JSON.stringify({ type: "subscribe", id: "1", payload: { query: "subscription { feedChanged { id title } }" } });
+    const subscribe = JSON.stringify({
+      type: "subscribe",
+      id: "1",
+      payload: { query: "subscription { feedChanged { id title } }" },
+    });
     for (let subscriber = 0; subscriber < SUBSCRIBERS; subscriber += 1) {
       wire.socket([JSON.stringify({ type: "connection_init" }), subscribe], (message) => {
-        this.heard += message.includes("\"next\"") ? 1 : 0;
+        this.heard += message.includes('"next"') ? 1 : 0;
       });
     }
     await Promise.all(
