@@ -1,4 +1,5 @@
 # The commands of this repository. `make run` and `make test` need Rust and Node, and set up all else.
+# `make help` lists the targets that have a line with two hashes above them.
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -23,20 +24,21 @@ SOAK_SEED ?= 1
 # directory and its control socket, or chooses its store itself.
 BOTH_STORES := (binary(api) - test(/^(backup|compare|compare_account|control|cli|full_disk|readme)::/)) + binary(projections) + binary(commands) + binary(graphql) + binary(models_agree) + binary(operations)
 
-.PHONY: alert-test promtool audit scale soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench fmt web web-test rust-test browser-test chromium nextest deny screenshots lighthouse clean
+.PHONY: help alert-test promtool audit scale soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench fmt web web-test rust-test browser-test chromium nextest deny screenshots lighthouse clean
 
-# Serves a demo blog at http://127.0.0.1:8080 out of ./data, which the first start fills.
+## Serve a demo blog at http://127.0.0.1:8080 from ./data, which the first start fills
 run: web
 	$(CARGO) run --release --bin onehop -- serve --demo
 
-# The release binary target/release/onehop, with the web inside.
+## Build the release binary target/release/onehop, with the pages inside
 build: web
 	$(CARGO) build --release --bin onehop
 
-# Everything that has to pass.
+## Run everything that has to pass
 test: web-test alert-test rust-test browser-test
 
-# Speed: the store's hot paths, likes on one hot post, refusals, many subscribers, and a load run over HTTP beside its ceiling.
+# The store's hot paths, likes on one hot post, refusals, many subscribers, and a load run over HTTP beside its ceiling.
+## Measure speed: BENCH_USERS, LIVE_SUBSCRIBERS, LIVE_FILES
 bench: web
 	$(CARGO) bench --bench store
 	$(CARGO) bench --bench hot_post
@@ -44,60 +46,71 @@ bench: web
 	ulimit -n $(LIVE_FILES) && $(CARGO) bench --bench live -- --subscribers $(LIVE_SUBSCRIBERS)
 	$(CARGO) bench --bench load -- --users $(BENCH_USERS)
 
-# What ten times the data changes: fills a data directory for each number of users, unless that is done, and reads both.
+# Fills a data directory for each number of users, unless that is done, and reads both.
+## Measure what ten times the data changes: SCALE_USERS, SCALE_DIR
 scale: build
 	for users in $(SCALE_USERS); do \
 		target/release/onehop seed --texts long --physical-partitions 70 --users $$users --data $(SCALE_DIR)/$$users; \
 	done
 	$(CARGO) bench --bench scale -- $(SCALE_USERS:%=--data $(abspath $(SCALE_DIR))/%) $(SCALE_USERS:%=--users %)
 
-# Random commands, faults, splits and deaths of processes, for SOAK_MINUTES from the seed SOAK_SEED on.
+## Run random commands, faults, splits and process deaths: SOAK_MINUTES, SOAK_SEED
 soak:
 	SOAK_MINUTES=$(SOAK_MINUTES) SOAK_SEED=$(SOAK_SEED) $(CARGO) test --test cosmos -- --ignored --nocapture every_episode_ends_well
 
-# The release binary under valid, invalid and hostile traffic, stopped and killed after each SOAK_ROUNDS of ten seconds.
+# Stops or kills the release binary after each of SOAK_ROUNDS rounds of ten seconds.
+## Run valid, invalid and hostile traffic against the server: SOAK_MINUTES, SOAK_ROUNDS, SOAK_SEED
 soak-http: build
 	cd web && ONEHOP_BIN=$(CURDIR)/target/release/onehop SOAK_MINUTES=$(SOAK_MINUTES) SOAK_ROUNDS=$(SOAK_ROUNDS) SOAK_SEED=$(SOAK_SEED) $(NPM) run test:soak
 
-# Requests that schemathesis makes up from the schema and the seed SCHEMATHESIS_SEED; none may find a fault of the server's.
-# Needs Python 3.10, and the network once.
+# Fails where a request finds a fault of the server's. Needs Python 3.10, and the network once.
+## Send generated requests from the schema: SCHEMATHESIS_EXAMPLES, SCHEMATHESIS_SEED
 schemathesis: target/schemathesis/bin/schemathesis web
 	$(CARGO) build --locked --bin onehop
 	target/schemathesis/bin/python tests/schemathesis/run.py target/debug/onehop $(SCHEMATHESIS_EXAMPLES) $(SCHEMATHESIS_SEED)
 
-# Whatever parses bytes from outside, FUZZ_SECONDS for each target. Without a sanitizer, for which Rust would have to be a nightly.
+# Without a sanitizer, which would need a nightly Rust.
+## Fuzz all parsers of outside input, FUZZ_SECONDS for each of FUZZ_TARGETS, and the Markdown
 fuzz: fuzz-markdown cargo-fuzz
 	for target in $(FUZZ_TARGETS); do \
 		mkdir -p fuzz/corpus/$$target; \
 		$(CARGO) fuzz run --dev --sanitizer none $$target fuzz/corpus/$$target fuzz/seeds/$$target -- -max_total_time=$(FUZZ_SECONDS) -timeout=5 -rss_limit_mb=1024; \
 	done
 
-# The page's Markdown, on texts made up from the seed FUZZ_SEED on, for FUZZ_SECONDS.
+## Fuzz the Markdown of the pages: FUZZ_SECONDS, FUZZ_SEED
 fuzz-markdown: web/node_modules
 	cd web && FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_SEED=$(FUZZ_SEED) $(NPM) run test:fuzz
 
-# The store contract over an account or an emulator: ONEHOP_TEST_COSMOS_ENDPOINT and ONEHOP_TEST_COSMOS_KEY say which.
+## Run the store contract over a live account: ONEHOP_TEST_COSMOS_ENDPOINT, ONEHOP_TEST_COSMOS_KEY
 cosmos-test: nextest
 	$(CARGO) nextest run --locked --run-ignored only -E 'binary(store_contract) and test(contract::account::)'
 
-# Licences, sources and known vulnerabilities of the dependencies. What the network does not reach is not checked, and said.
+# Names what it could not check because the network does not reach it.
+## Check licences, sources and known vulnerabilities of the dependencies
 audit: deny web/node_modules
 	CARGO='$(CARGO)' NPM='$(NPM)' .ci/audit
 
-# Pictures of every page, light and dark, on a desk and on a phone, in target/screenshots.
+## Take pictures of every page, light and dark, wide and narrow, in target/screenshots
 screenshots: build chromium
 	cd web && CHROMIUM=$(CHROMIUM) node scripts/with-server.js ../target/release/onehop node scripts/screenshots.js ../target/screenshots
 
-# Lighthouse on the feed, a post and the comparison, which must score 95, 100, 100 and 95 at least.
+# The least scores are 95, 100, 100 and 95.
+## Run Lighthouse on the feed, a post and the comparison
 lighthouse: build chromium
 	cd web && CHROMIUM=$(CHROMIUM) node scripts/with-server.js ../target/release/onehop node scripts/lighthouse.js
 
+## Format the Rust and the web
 fmt: web/node_modules
 	$(CARGO) fmt
 	cd web && $(NPM) run --silent fmt
 
+## Remove all that was built
 clean:
 	rm -rf target web/dist web/node_modules
+
+## List the targets
+help:
+	@awk '/^## /{line = substr($$0, 4); next} /^[a-z-]+:/ && line {split($$0, target, ":"); printf "make %-14s %s\n", target[1], line} {line = ""}' Makefile
 
 # --- parts ---------------------------------------------------------------------------------------------------------
 
@@ -111,21 +124,25 @@ web/dist/index.html: web/node_modules schema.graphql $(shell find web/src web/pu
 	cd web && $(NPM) run build
 	touch web/dist/index.html
 
+## Check and test the web
 web-test: web/dist/index.html
-	cd web && $(NPM) run check && $(NPM) run lint && $(NPM) test
+	cd web && $(NPM) run fmt:check && $(NPM) run check && $(NPM) run lint && $(NPM) test
 
-rust-test: nextest web/dist/index.html
+# Needs no npm: a debug build reads the pages from web/dist when it runs, and says so where there are none.
+## Check and test the Rust
+rust-test: nextest
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	INSTA_UPDATE=no $(CARGO) nextest run --locked
 	INSTA_UPDATE=no ONEHOP_TEST_STORE=cosmos $(CARGO) nextest run --locked -E '$(BOTH_STORES)'
 	$(CARGO) test --locked --doc
 
-browser-test: rust-test chromium
+## Test the pages in Chromium
+browser-test: rust-test web/dist/index.html chromium
 	$(CARGO) build --locked --bin onehop
 	cd web && ONEHOP_BIN=$(CURDIR)/target/debug/onehop CHROMIUM=$(CHROMIUM) $(NPM) run test:browser
 
-# The alert rules, replayed by Prometheus' own tool with time made up.
+## Replay the alert rules with Prometheus' promtool
 alert-test: promtool
 	$(PROMTOOL) test rules deploy/prometheus-alerts.test.yml
 
