@@ -17,6 +17,7 @@ WORKDIR /build
 # Cargo wants every target that the manifest names.
 COPY Cargo.toml Cargo.lock build.rs ./
 COPY benches benches
+COPY crates crates
 COPY src src
 COPY web/trusted-documents.json web/trusted-documents.json
 COPY --from=web /build/web/dist web/dist

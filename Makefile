@@ -101,7 +101,7 @@ lighthouse: build chromium
 
 ## Format the Rust and the web
 fmt: web/node_modules
-	$(CARGO) fmt
+	$(CARGO) fmt --all
 	cd web && $(NPM) run --silent fmt
 
 ## Remove all that was built
@@ -131,11 +131,11 @@ web-test: web/dist/index.html
 # Needs no npm: a debug build reads the pages from web/dist when it runs, and says so where there are none.
 ## Check and test the Rust
 rust-test: nextest
-	$(CARGO) fmt --check
-	$(CARGO) clippy --locked --all-targets -- -D warnings
-	INSTA_UPDATE=no $(CARGO) nextest run --locked
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	INSTA_UPDATE=no $(CARGO) nextest run --locked --workspace
 	INSTA_UPDATE=no ONEHOP_TEST_STORE=cosmos $(CARGO) nextest run --locked -E '$(BOTH_STORES)'
-	$(CARGO) test --locked --doc
+	$(CARGO) test --locked --workspace --doc
 
 ## Test the pages in Chromium
 browser-test: rust-test web/dist/index.html chromium

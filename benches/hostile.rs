@@ -13,10 +13,10 @@ mod shapes;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use onehop::http::document::{DocumentError, Documents};
-use onehop::http::document_limits::{DOCUMENT_BYTES_MAX, DocumentLimits};
-use onehop::http::graphql_http::GraphqlEndpoint;
-use onehop::http::json_size::{VARIABLES_BYTES_MAX, VariableLimits};
+use onehop_graphql_server::document::{DocumentError, Documents};
+use onehop_graphql_server::document_limits::{DOCUMENT_BYTES_MAX, DocumentLimits};
+use onehop_graphql_server::graphql_http::GraphqlEndpoint;
+use onehop_graphql_server::json_size::{VARIABLES_BYTES_MAX, VariableLimits};
 use serde_json::json;
 
 use endpoint::{answer, post};

@@ -12,9 +12,10 @@ use onehop::blog::commands::{CommandLimits, CommandParts, Commands, CreatePost, 
 use onehop::blog::containers::{POSTS, SPECS, USERS};
 use onehop::blog::ids::{IdSource, PostId, RandomIds, UserId};
 use onehop::blog::items::{PostItem, UserItem, types};
-use onehop::lifecycle::Tasks;
-use onehop::store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
-use onehop::store::{Clock, Ledger, NewItem, Store, SystemClock, WriteOp};
+use onehop_runtime::clock::{Clock, SystemClock};
+use onehop_runtime::tasks::Tasks;
+use onehop_store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
+use onehop_store::{Ledger, NewItem, Store, WriteOp};
 
 type Failure = Box<dyn Error>;
 

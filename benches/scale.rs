@@ -14,8 +14,9 @@ use onehop::blog::reads::{DataModel, PageRequest, ReadModels};
 use onehop::compare::dataset::{DEFAULT_END_MS, DEFAULT_RNG_SEED, Dataset, Texts};
 use onehop::compare::plan::{Question, ReadPlan};
 use onehop::compare::subjects::{COMMENTS_FIRST, FEED_FIRST, LIKES_FIRST, USER_POSTS_FIRST};
-use onehop::store::embedded::{Blocks, EmbeddedConfig, EmbeddedStore};
-use onehop::store::{Ledger, Store, SystemClock};
+use onehop_runtime::clock::SystemClock;
+use onehop_store::embedded::{Blocks, EmbeddedConfig, EmbeddedStore};
+use onehop_store::{Ledger, Store};
 
 /// As in the real server.
 #[global_allocator]

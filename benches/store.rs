@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use futures::FutureExt;
-use onehop::store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
-use onehop::store::{
+use onehop_runtime::clock::SystemClock;
+use onehop_store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
+use onehop_store::{
     Batch, ContainerName, ContainerSpec, Direction, FeedRequest, Ledger, NewItem, PartitionKey, Query, Store,
-    SystemClock, WriteOp,
+    WriteOp,
 };
 use serde_json::json;
 use tempfile::TempDir;

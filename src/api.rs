@@ -19,25 +19,26 @@ use crate::blog::ids::{IdSource as _, RandomIds};
 use crate::blog::reads::{DataModel, ReadModels, Session};
 use crate::blog::sessions::{SessionSettings, Sessions};
 use crate::blog::write_limits::{UserWrites, WriteLimits};
-use crate::changefeed::{self, Position, PositionError, Standing, Written};
 use crate::graphql::{
     Charged, Executor, GlobalId, PartitionLoads, ProjectionStatus, ProjectionStatuses, Recency,
     SchemaOptions, Services, sdl,
 };
-use crate::http::admission::Admission;
-use crate::http::graphql_http::{GraphqlEndpoint, RequestLimits};
-use crate::http::graphql_service::{Account, InvalidPosition, NotReached, Reach};
-use crate::http::health::{Condition, READINESS_TIMEOUT, Readiness, UnreadyPart};
-use crate::http::live::{LiveLimits, LiveLoad};
-use crate::http::observer::MetricsSource;
 use crate::http::pages::{Known, PageHead, PageHeads, Pages, Subject};
-use crate::http::persisted::{TrustError, TrustedDocuments};
-use crate::http::router::{Exposure, HttpParts, router};
 use crate::http::static_files::StaticFiles;
-use crate::http::variables::SdlError;
-use crate::sealed::Sealer;
-use crate::store::{Fault, FaultKind, Ledger, Mark, Store};
+use crate::http::{LABELLED_PATHS, page_routes};
 use crate::telemetry::{ContainerLoad, Gauges, Telemetry};
+use onehop_change_feed::{Position, PositionError, Standing, Written};
+use onehop_graphql_server::admission::Admission;
+use onehop_graphql_server::graphql_http::{GraphqlEndpoint, RequestLimits};
+use onehop_graphql_server::graphql_service::{Account, InvalidPosition, NotReached, Reach};
+use onehop_graphql_server::health::{Condition, READINESS_TIMEOUT, Readiness, UnreadyPart};
+use onehop_graphql_server::live::{LiveLimits, LiveLoad};
+use onehop_graphql_server::observer::MetricsSource;
+use onehop_graphql_server::persisted::{TrustError, TrustedDocuments};
+use onehop_graphql_server::router::{Exposure, HttpParts, router};
+use onehop_graphql_server::variables::SdlError;
+use onehop_runtime::sealed::Sealer;
+use onehop_store::{Fault, FaultKind, Ledger, Mark, Store};
 
 /// What positions are sealed for.
 const POSITION_PURPOSE: &[u8] = b"position\0";
@@ -165,16 +166,18 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
         })
     });
     let clock = Arc::clone(&app.clock);
+    let graphql = Arc::new(graphql);
+    let pages = Pages::new(
+        StaticFiles::embedded().with_playground(options.playground),
+        Arc::new(Heads(app.reads.clone())),
+    );
     let router = router(HttpParts {
-        graphql: Arc::new(graphql),
-        sessions: Some(executor),
+        routes: page_routes(pages, Some(executor), &graphql),
+        labelled_paths: LABELLED_PATHS,
+        graphql,
         live: options.live,
         tasks: app.tasks.clone(),
         readiness,
-        pages: Pages::new(
-            StaticFiles::embedded().with_playground(options.playground),
-            Arc::new(Heads(app.reads.clone())),
-        ),
         exposure: options.exposure,
         error_ids: Arc::new(move || RandomIds.next_id(clock.now_ms())),
         live_load,
@@ -385,9 +388,9 @@ impl Recency for ProcessorRecency {
         let bytes = bytes.flatten().ok_or(InvalidPosition)?;
         let position = Position::parse(&bytes).map_err(|_| InvalidPosition)?;
         match self.app.processor.reach(&position, wait_max, ledger).await {
-            Ok(changefeed::Reach::Reached) => Ok(Reach::Reached),
-            Ok(changefeed::Reach::TimedOut) => Ok(Reach::NotReached(NotReached::TimedOut)),
-            Ok(changefeed::Reach::Parked) => Ok(Reach::NotReached(NotReached::Parked)),
+            Ok(onehop_change_feed::Reach::Reached) => Ok(Reach::Reached),
+            Ok(onehop_change_feed::Reach::TimedOut) => Ok(Reach::NotReached(NotReached::TimedOut)),
+            Ok(onehop_change_feed::Reach::Parked) => Ok(Reach::NotReached(NotReached::Parked)),
             Err(PositionError::Invalid(_)) => Err(InvalidPosition),
             Err(PositionError::Fault(fault)) => {
                 tracing::warn!(error = %fault, "a position cannot be waited for");

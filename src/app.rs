@@ -25,13 +25,14 @@ use crate::blog::ids::RandomIds;
 use crate::blog::live::{Live, LiveParts, LiveSettings};
 use crate::blog::reads::ReadModels;
 use crate::blog::verify::Settle;
-use crate::changefeed::{self, Processor, ProcessorError, Sharing, TailSettings};
 use crate::config::{Member, StoreChoice};
-use crate::lifecycle::Tasks;
-use crate::store::cosmos::{Consistency, CosmosStore};
-use crate::store::embedded::EmbeddedStore;
-use crate::store::{Clock, ContainerSpec, Fault, Ledger, Observed, Store, StoreObserver, SystemClock};
 use crate::telemetry::{EmbeddedGauges, PartitionLoads};
+use onehop_change_feed::{Processor, ProcessorError, Sharing, TailSettings};
+use onehop_runtime::clock::{Clock, SystemClock};
+use onehop_runtime::tasks::Tasks;
+use onehop_store::cosmos::{Consistency, CosmosStore};
+use onehop_store::embedded::EmbeddedStore;
+use onehop_store::{ContainerSpec, Fault, Ledger, Observed, Store, StoreObserver};
 
 /// How long commands that are under way have when the process stops.
 const COMMANDS_STOP_MAX: Duration = Duration::from_secs(5);
@@ -48,7 +49,7 @@ const PROVIDER_REFRESH_INTERVAL: Duration = Duration::from_secs(600);
 /// Every container there is.
 #[must_use]
 pub fn container_specs() -> Vec<ContainerSpec> {
-    [blog::containers::SPECS, changefeed::SPECS].concat()
+    [blog::containers::SPECS, onehop_change_feed::SPECS].concat()
 }
 
 /// What the program chooses for itself and no setting changes.
@@ -212,8 +213,10 @@ impl App {
             settings: live_settings(&member, live_poll),
         });
         let processor_stop = CancellationToken::new();
-        let settings =
-            changefeed::Settings { sharing: member.sharing, ..changefeed::Settings::new(member.owner) };
+        let settings = onehop_change_feed::Settings {
+            sharing: member.sharing,
+            ..onehop_change_feed::Settings::new(member.owner)
+        };
         let processor = Processor::open(
             Arc::clone(&recent),
             Arc::clone(&clock),
@@ -313,7 +316,7 @@ impl App {
     pub async fn is_empty(&self) -> Result<bool, Fault> {
         for container in [blog::containers::ACCOUNTS, blog::containers::USERS, blog::containers::POSTS] {
             for range in self.recent.feed_ranges(container).await? {
-                let request = crate::store::FeedRequest {
+                let request = onehop_store::FeedRequest {
                     container,
                     range: &range,
                     continuation: None,
@@ -403,7 +406,7 @@ impl Settle for Drained {
                 tracing::warn!(%error, "the change feed was not drained");
                 Ok(())
             }
-            Err(error) => Err(Fault::new(crate::store::FaultKind::Unavailable, error.to_string())),
+            Err(error) => Err(Fault::new(onehop_store::FaultKind::Unavailable, error.to_string())),
         }
     }
 }

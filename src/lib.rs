@@ -1,18 +1,17 @@
 //! Onehop: a GraphQL API for a blogging platform whose every read is one hop to one logical partition.
 //!
-//! The modules in reading order: [`store`] is the port to a partitioned document store and its adapters;
-//! [`changefeed`] keeps read models current from the store's change feed; [`blog`] is the domain;
-//! [`accounts`] signs people in; [`graphql`] and [`http`] speak to clients; [`compare`] says what each data model costs;
-//! [`copy`] takes a blog from one store to another.
-
-#![forbid(unsafe_code)]
+//! Below this program are crates that know no domain: `onehop-store` is the port to a partitioned document store and its
+//! adapters; `onehop-change-feed` keeps read models current from the store's change feed; `onehop-graphql-server` serves
+//! GraphQL over HTTP; `onehop-runtime` is what all of them are given.
+//!
+//! The modules in reading order: [`blog`] is the domain; [`accounts`] signs people in; [`graphql`] is the schema; [`http`] are
+//! the pages; [`compare`] says what each data model costs; [`copy`] takes a blog from one store to another; [`app`] and
+//! [`api`] put the parts together.
 
 pub mod accounts;
 pub mod api;
 pub mod app;
 pub mod blog;
-pub mod buckets;
-pub mod changefeed;
 pub mod cli;
 pub mod compare;
 pub mod config;
@@ -20,9 +19,4 @@ pub mod control;
 pub mod copy;
 pub mod graphql;
 pub mod http;
-pub mod lifecycle;
-pub mod private_files;
-pub mod sealed;
-pub mod span;
-pub mod store;
 pub mod telemetry;

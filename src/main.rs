@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use onehop::cli::{Cli, Exit};
-use onehop::private_files::set_umask;
+use onehop_runtime::private_files::set_umask;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

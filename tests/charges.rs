@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use onehop::blog::reads::DataModel;
 use onehop::compare::article::{ArticleCell, ArticleRequest, cell, cells, estimate};
-use onehop::store::embedded::charges;
+use onehop_store::embedded::charges;
 
 /// The calibration half.
 const CALIBRATED: [ArticleRequest; 5] =

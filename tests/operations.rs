@@ -9,7 +9,7 @@ use std::sync::Arc;
 use blog::recording::Touched;
 use blog::{Blog, post_id, post_node, small, user_id, user_node};
 use onehop::blog::reads::{DataModel, PageRequest, Session};
-use onehop::store::{FoldedOperation, Ledger};
+use onehop_store::{FoldedOperation, Ledger};
 
 const QUESTIONS: [&str; 6] = ["Q1", "Q2", "Q3", "Q4", "Q5", "Q6"];
 

@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use onehop::http::document::{Documents, select_operation};
-use onehop::http::document_limits::DocumentLimits;
+use onehop_graphql_server::document::{Documents, select_operation};
+use onehop_graphql_server::document_limits::DocumentLimits;
 
 fuzz_target!(|text: &str| {
     let documents = Documents::new(DocumentLimits::default());

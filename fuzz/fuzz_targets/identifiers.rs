@@ -4,9 +4,9 @@
 use libfuzzer_sys::fuzz_target;
 use onehop::accounts::Username;
 use onehop::blog::reads::cursor::{self, ListKind};
-use onehop::changefeed::Position;
+use onehop_change_feed::Position;
 use onehop::graphql::GlobalId;
-use onehop::span::{RemoteParent, SpanContext};
+use onehop_runtime::trace_context::{RemoteParent, SpanContext};
 use uuid::Uuid;
 
 /// What an item's id may have.

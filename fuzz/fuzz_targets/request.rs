@@ -3,7 +3,7 @@
 
 use http::Uri;
 use libfuzzer_sys::fuzz_target;
-use onehop::http::graphql_request::{Asked, BodyLimits};
+use onehop_graphql_server::graphql_request::{Asked, BodyLimits};
 
 const BATCH_MAX: usize = 4;
 

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use libfuzzer_sys::fuzz_target;
-use onehop::http::json_size::VariableLimits;
+use onehop_graphql_server::json_size::VariableLimits;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 /// Small, so that texts come to either side of each.

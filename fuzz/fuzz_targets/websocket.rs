@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use onehop::http::graphql_request::BodyLimits;
-use onehop::http::live::{LiveLimits, read_client};
+use onehop_graphql_server::graphql_request::BodyLimits;
+use onehop_graphql_server::live::{LiveLimits, read_client};
 
 const MESSAGE_BYTES_MAX: usize = 512;
 /// Bytes that the reason of a close frame may have: RFC 6455, section 5.5.

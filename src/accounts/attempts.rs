@@ -12,7 +12,7 @@ use super::hashing_queue::{HashingCaller, Lane};
 use super::known_networks::KnownNetworks;
 use super::networks::{AttemptOrigin, NETWORKS, Prefix};
 use super::username::NormalizedUsername;
-use crate::buckets::{Buckets, Rate};
+use onehop_runtime::token_buckets::{Buckets, Rate};
 
 /// Attempts to sign in from one address, in a minute.
 pub const SIGN_INS_PER_ADDRESS: u32 = 60;

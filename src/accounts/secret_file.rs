@@ -7,7 +7,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::secret::{SECRET_BYTES_MIN, Secrets, SecretsError, SigningSecret};
-use crate::private_files::{self, SharedFile};
+use onehop_runtime::private_files::{self, SharedFile};
 
 /// The most bytes that are read: a list of the longest secrets fits.
 const FILE_BYTES_MAX: u64 = 64 * 1024;

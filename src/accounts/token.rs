@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::audience::Audience;
 use super::secret::{KeyId, Secrets, SigningSecret};
 use super::session::SessionId;
-use crate::sealed::Sealer;
+use onehop_runtime::sealed::Sealer;
 
 /// The `iss` claim of Onehop's own tokens.
 pub const ISSUER: &str = "onehop";

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Context;
 
 use super::{App, container_specs};
-use crate::store::embedded::{self, BackupNote, EmbeddedConfig, Recovery, Soundness};
+use onehop_store::embedded::{self, BackupNote, EmbeddedConfig, Recovery, Soundness};
 
 /// Is told how far the work has got, and says whether to go on.
 pub type KeepGoing = Box<dyn FnMut(u64) -> bool + Send>;

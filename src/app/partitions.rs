@@ -1,9 +1,9 @@
 //! Which partition keys may be told to everybody. Ids of users and posts are public; a username at sign-in is not.
 
 use crate::blog::containers::{ACCOUNTS, FEED, FEED_PARTITION, POSTS, USERS};
-use crate::changefeed::{DEAD_LETTERS, LEASES};
-use crate::store::ContainerName;
 use crate::telemetry::KeysTold;
+use onehop_change_feed::{DEAD_LETTERS, LEASES};
+use onehop_store::ContainerName;
 
 /// Every container there is.
 pub(super) const KEYS_TOLD: [(ContainerName, KeysTold); 6] = [

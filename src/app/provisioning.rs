@@ -4,9 +4,9 @@ use anyhow::Context;
 use azure_data_cosmos::CosmosClient;
 
 use super::container_specs;
-use crate::store::Indexing;
-use crate::store::cosmos::provision::{self, Plan, Throughput, ThroughputScope, Wanted};
-use crate::store::cosmos::{CosmosSettings, Credential, client_of};
+use onehop_store::Indexing;
+use onehop_store::cosmos::provision::{self, Plan, Throughput, ThroughputScope, Wanted};
+use onehop_store::cosmos::{CosmosSettings, Credential, client_of};
 
 /// The properties of every container, as `deploy/containers.json` holds them.
 ///

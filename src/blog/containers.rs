@@ -1,7 +1,7 @@
 //! The blog's containers: names, partition keys, and what their indexes serve.
 
 use super::items::types;
-use crate::store::{ContainerName, ContainerSpec};
+use onehop_store::{ContainerName, ContainerSpec};
 
 /// The user, and short copies of the user's posts, by user.
 pub const USERS: ContainerName = ContainerName("users");

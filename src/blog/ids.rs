@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::store::PartitionKey;
+use onehop_store::PartitionKey;
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::ids::UserId;
-use crate::buckets::{Buckets, Rate};
+use onehop_runtime::token_buckets::{Buckets, Rate};
 
 /// New posts of one user, in a minute.
 pub const POSTS_PER_USER: u32 = 10;

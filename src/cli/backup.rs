@@ -10,7 +10,7 @@ use super::progress::{perform, with_bar};
 use crate::app::operations;
 use crate::config::{DataSettings, StoreKind, StoreSettings};
 use crate::control::Work;
-use crate::store::embedded::BackupNote;
+use onehop_store::embedded::BackupNote;
 
 /// The copy holds every write that was acknowledged before it began, and whole commits only. It is a data directory, too:
 /// a server that is started on it makes it one, and it is no backup from then on.

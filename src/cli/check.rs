@@ -8,7 +8,7 @@ use super::progress::{ask_holder, with_bar};
 use crate::app::operations;
 use crate::config::DataSettings;
 use crate::control::Work;
-use crate::store::embedded::Soundness;
+use onehop_store::embedded::Soundness;
 
 /// Reads every item with every entry that belongs to it, and changes nothing. Exits with 0 when all is sound, with 1 when
 /// something is not, with 2 when it could not find out. What the items say of each other is for `verify`.

@@ -6,9 +6,9 @@ use clap::{Args, Subcommand};
 use super::Exit;
 use super::progress::perform;
 use super::rebuild::Replayed;
-use crate::changefeed::{DeadLetterItem, DeadLetterList, DeadLetterSummary};
 use crate::config::StoreSettings;
 use crate::control::Work;
+use onehop_change_feed::{DeadLetterItem, DeadLetterList, DeadLetterSummary};
 
 /// A dead letter holds the changes of a logical partition that wait: one that could not be projected, and every later
 /// one behind it.

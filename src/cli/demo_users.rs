@@ -19,7 +19,7 @@ use crate::blog::items::{AccountItem, UserItem};
 use crate::compare::dataset::{DEFAULT_END_MS, DEFAULT_RNG_SEED, DEMO_USERNAMES, Dataset};
 use crate::config::StoreSettings;
 use crate::control::Work;
-use crate::store::{ETag, Ledger, NewItem, PartitionKey, WriteOp};
+use onehop_store::{ETag, Ledger, NewItem, PartitionKey, WriteOp};
 
 /// Their posts stay; nobody can sign in as them any more. Afterwards the data directory can be served with --production.
 #[derive(Debug, Args)]

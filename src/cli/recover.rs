@@ -7,7 +7,7 @@ use super::Exit;
 use super::progress::with_bar;
 use crate::app::operations;
 use crate::config::DataSettings;
-use crate::store::embedded::Recovery;
+use onehop_store::embedded::Recovery;
 
 /// Makes the directory sound again from the items that are left, and says what was dropped. First put back what is missing, or
 /// restore a backup, if that can be done; otherwise keep a copy of the directory. Changes nothing where nothing is missing.

@@ -26,11 +26,11 @@ use crate::config::{
 };
 use crate::control::Work;
 use crate::graphql::SchemaOptions;
-use crate::http::open_files::raise_open_files;
-use crate::http::router::metrics_alone;
-use crate::http::server::{ConnectionLimits, Server, Stopped};
-use crate::lifecycle::log_panics;
 use crate::telemetry::{Telemetry, Traces};
+use onehop_graphql_server::open_files::raise_open_files;
+use onehop_graphql_server::router::metrics_alone;
+use onehop_graphql_server::server::{ConnectionLimits, Server, Stopped};
+use onehop_runtime::tasks::log_panics;
 
 /// The part of the time for a graceful stop that requests have; the rest is for what works behind them.
 const REQUESTS_STOP_SHARE: f64 = 0.75;

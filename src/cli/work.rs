@@ -15,10 +15,10 @@ use crate::accounts::password::Password;
 use crate::app::operations::KeepGoing;
 use crate::app::{App, Drained};
 use crate::blog::verify::{Report, Verifier, VerifyProgress};
-use crate::changefeed::RebuildProgress;
 use crate::compare::dataset::{DEFAULT_END_MS, DEMO_USERNAMES, Dataset};
 use crate::compare::seed::{SeedProgress, Seeder};
 use crate::control::{ControlServer, Progress, Work, Worker};
+use onehop_change_feed::RebuildProgress;
 
 /// The password of the demo users. It is public: whoever makes a demo blog shares it.
 pub const DEMO_PASSWORD: &str = "one-hop-at-a-time";

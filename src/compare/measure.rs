@@ -13,8 +13,8 @@ use super::subjects::{COMMENTS_FIRST, FEED_FIRST, LIKES_FIRST, Subjects, USER_PO
 use super::writes::{Author, Command, CompareError, WritePath, numbered_name};
 use crate::blog::ids::PostId;
 use crate::blog::reads::{DataModel, PageRequest, ReadModels};
-use crate::changefeed::{PageError, Processor, ProcessorError};
-use crate::store::Ledger;
+use onehop_change_feed::{PageError, Processor, ProcessorError};
+use onehop_store::Ledger;
 
 /// What a comment says where the data set has none for its post.
 const COMMENT: &str = "I had not thought of it that way. Thank you for writing this down.";

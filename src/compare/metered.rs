@@ -3,8 +3,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::changefeed::LEASES;
-use crate::store::{
+use onehop_change_feed::LEASES;
+use onehop_store::{
     Change, ContainerName, Ledger, OperationKind, OperationPlace, PartitionKey, RequestCharge, Store,
     StoreCall, StoreDecorator,
 };
@@ -115,8 +115,9 @@ fn partition_keys<'k>(place: OperationPlace<'k>, changes: &'k [Change]) -> Vec<&
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::embedded::{EmbeddedConfig, EmbeddedStore};
-    use crate::store::{Batch, ContainerSpec, Direction, FeedRequest, ManualClock, NewItem, Query, WriteOp};
+    use onehop_runtime::clock::ManualClock;
+    use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore};
+    use onehop_store::{Batch, ContainerSpec, Direction, FeedRequest, NewItem, Query, WriteOp};
 
     #[test]
     fn a_charge_is_shared_by_the_logical_partitions_it_is_for_and_kept_where_there_is_none() {

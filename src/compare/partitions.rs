@@ -22,7 +22,7 @@ use super::article::ArticleRequest;
 use super::report::Row;
 use super::traffic::{Rate, even_rates};
 use crate::blog::containers::FEED_POSTS_MAX;
-use crate::store::ContainerName;
+use onehop_store::ContainerName;
 
 /// What one logical partition can hold. Source: "Azure Cosmos DB service quotas", learn.microsoft.com.
 const LOGICAL_PARTITION_BYTES_MAX: f64 = 20.0 * 1024.0 * 1024.0 * 1024.0;

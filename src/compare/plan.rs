@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::blog::ids::{PostId, UserId};
 use crate::blog::reads::{DataModel, PageRequest, ReadModels, Session};
-use crate::store::{ChargeSource, Fault, Ledger};
+use onehop_store::{ChargeSource, Fault, Ledger};
 
 /// A read request of the article, with what it asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use super::partitions::PartitionReport;
 use super::plan::ReadPlan;
 use super::traffic::Traffic;
 use crate::blog::reads::DataModel;
-use crate::store::{ChargeSource, FoldedOperation, Indexing, Ledger};
+use onehop_store::{ChargeSource, FoldedOperation, Indexing, Ledger};
 
 /// One measured request.
 pub struct Sample {
@@ -204,7 +204,7 @@ fn model_name<S: serde::Serializer>(model: &DataModel, serializer: S) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{ContainerName, OperationKind, OperationRecord, RequestCharge};
+    use onehop_store::{ContainerName, OperationKind, OperationRecord, RequestCharge};
 
     fn sample(charge: f64) -> Sample {
         let ledger = Arc::new(Ledger::new());

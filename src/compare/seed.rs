@@ -15,9 +15,9 @@ use crate::accounts::username::Username;
 use crate::blog::containers::{ACCOUNTS, POSTS, USERS};
 use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
 use crate::blog::items::{AccountItem, CommentItem, LikeItem, PostItem, UserItem, types};
-use crate::store::{
-    Batch, ETag, Fault, Ledger, NewItem, PartitionKey, Rejection, Store, WriteError, WriteOp,
-    format_timestamp, limits,
+use onehop_runtime::clock::format_timestamp;
+use onehop_store::{
+    Batch, ETag, Fault, Ledger, NewItem, PartitionKey, Rejection, Store, WriteError, WriteOp, limits,
 };
 
 /// Comments and likes in one batch, beside the post.
@@ -350,8 +350,9 @@ mod tests {
     use crate::blog::containers::SPECS;
     use crate::blog::items::TOMBSTONE_TTL_S;
     use crate::compare::dataset::{DEFAULT_END_MS, DEFAULT_RNG_SEED};
-    use crate::store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
-    use crate::store::{ManualClock, StoreCall, StoreDecorator};
+    use onehop_runtime::clock::ManualClock;
+    use onehop_store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
+    use onehop_store::{StoreCall, StoreDecorator};
 
     /// A store on which something happens before the write with a certain number.
     struct Interrupted {
@@ -487,7 +488,7 @@ mod tests {
     #[tokio::test]
     async fn a_post_is_counted_exactly_also_after_an_interruption() {
         let blog = Blog::new();
-        let died = async { Err(Fault::new(crate::store::FaultKind::Unavailable, "it died")) };
+        let died = async { Err(Fault::new(onehop_store::FaultKind::Unavailable, "it died")) };
         assert!(blog.seed_with(1, died).await.is_err());
         assert_eq!(blog.exact_counts().await.0 + blog.exact_counts().await.1, REACTIONS_MAX as u64);
         blog.seed().await;

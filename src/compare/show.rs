@@ -10,7 +10,7 @@ pub use summary::summary;
 use super::blocks::{self, Block};
 use super::report::{Account, EstimateErrors, Report, Row};
 use super::traffic::Traffic;
-use crate::store::{FoldedOperation, Indexing};
+use onehop_store::{FoldedOperation, Indexing};
 
 /// One column of the figures.
 pub(super) struct Column {
@@ -197,7 +197,7 @@ mod tests {
     use crate::compare::partitions::{PartitionReport, Survey};
     use crate::compare::plan::ReadPlan;
     use crate::compare::report::Sample;
-    use crate::store::{ChargeSource, ContainerName, Ledger, OperationKind, OperationRecord, RequestCharge};
+    use onehop_store::{ChargeSource, ContainerName, Ledger, OperationKind, OperationRecord, RequestCharge};
 
     fn row(charge: f64) -> Row {
         let ledger = Arc::new(Ledger::new());

@@ -12,10 +12,8 @@ use crate::blog::commands::{CommandError, Commands, CreateComment, CreatePost, C
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::ids::{CommentId, IdSource, LikeId, PostId, RandomIds, UserId};
 use crate::blog::items::{CommentItem, LikeItem, PostItem, UserItem, types};
-use crate::store::{
-    Batch, Clock, Fault, FaultKind, Ledger, NewItem, PartitionKey, Store, WriteError, WriteOp,
-    format_timestamp,
-};
+use onehop_runtime::clock::{Clock, format_timestamp};
+use onehop_store::{Batch, Fault, FaultKind, Ledger, NewItem, PartitionKey, Store, WriteError, WriteOp};
 
 /// The password of the users whom a comparison makes in databases of its own.
 const PASSWORD: &str = "one-hop-at-a-time";
@@ -156,7 +154,7 @@ impl Plain {
 
     async fn create(
         &self,
-        container: crate::store::ContainerName,
+        container: onehop_store::ContainerName,
         partition_key: PartitionKey,
         id: Uuid,
         item: &impl serde::Serialize,

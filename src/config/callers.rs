@@ -9,8 +9,8 @@ use crate::blog::write_limits::{
     COMMENTS_PER_USER, DELETIONS_PER_USER, EDITS_PER_USER, LIKES_PER_USER, POSTS_PER_USER, RENAMES_PER_USER,
     WriteLimits,
 };
-use crate::http::callers::{CALLER_BURST_SECONDS, CALLER_RU_PER_SECOND, CallerLimits};
-use crate::http::client_address::{ForwardingHeader, Proxies};
+use onehop_graphql_server::callers::{CALLER_BURST_SECONDS, CALLER_RU_PER_SECOND, CallerLimits};
+use onehop_graphql_server::client_address::{ForwardingHeader, Proxies};
 
 /// The header in which proxies say by whom they were called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -12,8 +12,8 @@ use clap::{ArgAction, Args, ValueEnum};
 
 use super::SettingError;
 use super::environment::Environment;
-use crate::private_files::check_private;
-use crate::store::cosmos;
+use onehop_runtime::private_files::check_private;
+use onehop_store::cosmos;
 
 /// The environment variable that holds an account key.
 pub const KEY_VARIABLE: &str = "ONEHOP_COSMOS_KEY";

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::SettingError;
-use crate::store::embedded::{
+use onehop_store::embedded::{
     DISK_RESERVE_BYTES_DEFAULT, Durability, EmbeddedConfig, PHYSICAL_PARTITIONS_MAX,
 };
 

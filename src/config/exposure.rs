@@ -8,8 +8,8 @@ use clap::Args;
 use clap::builder::BoolishValueParser;
 
 use super::{AccountSettings, DurabilitySetting, ServeSettings, SettingError, StoreKind, StoreSettings};
-use crate::http::hosts::Hosts;
-use crate::http::router::Exposure;
+use onehop_graphql_server::hosts::Hosts;
+use onehop_graphql_server::router::Exposure;
 
 /// Settings of what is shown.
 #[derive(Debug, Clone, Args)]

@@ -6,28 +6,28 @@ use std::time::Duration;
 use clap::Args;
 
 use super::CallerSettings;
-use crate::http::admission::{AdmissionLimits, EXECUTING_MAX, WAITING_MAX};
-use crate::http::answer::COMPRESS_BYTES_MIN;
-use crate::http::document_limits::{
+use onehop_graphql_server::admission::{AdmissionLimits, EXECUTING_MAX, WAITING_MAX};
+use onehop_graphql_server::answer::COMPRESS_BYTES_MIN;
+use onehop_graphql_server::document_limits::{
     DOCUMENT_ALIASES_MAX, DOCUMENT_BYTES_MAX, DOCUMENT_DEPTH_MAX, DOCUMENT_DIRECTIVES_MAX,
     DOCUMENT_SELECTIONS_MAX, DOCUMENT_TOKENS_MAX, DocumentLimits, MUTATION_ROOT_FIELDS_MAX,
     QUERY_ROOT_FIELDS_MAX,
 };
-use crate::http::graphql_http::{REQUEST_TIMEOUT, RequestLimits};
-use crate::http::graphql_request::{BATCH_MAX, BODY_BYTES_MAX, BODY_TIMEOUT, BodyLimits};
-use crate::http::graphql_service::COMPLEXITY_MAX;
-use crate::http::json_size::{
+use onehop_graphql_server::graphql_http::{REQUEST_TIMEOUT, RequestLimits};
+use onehop_graphql_server::graphql_request::{BATCH_MAX, BODY_BYTES_MAX, BODY_TIMEOUT, BodyLimits};
+use onehop_graphql_server::graphql_service::COMPLEXITY_MAX;
+use onehop_graphql_server::json_size::{
     VARIABLES_BYTES_MAX, VARIABLES_DEPTH_MAX, VARIABLES_VALUES_MAX, VariableLimits,
 };
-use crate::http::position_waits::{POSITION_WAIT, PositionLimits};
-use crate::http::response_budget::{
+use onehop_graphql_server::position_waits::{POSITION_WAIT, PositionLimits};
+use onehop_graphql_server::response_budget::{
     RESPONSE_BYTES_MAX, RESPONSE_RU_PER_KIB, RESPONSES_IN_FLIGHT_BYTES_MAX, ResponseLimits,
 };
-use crate::http::server::{
+use onehop_graphql_server::server::{
     CONNECTIONS_MAX, CONNECTIONS_PER_NETWORK_MAX, ConnectionLimits, HEADER_BYTES_MAX, HEADER_TIMEOUT,
     WRITE_TIMEOUT,
 };
-use crate::http::session_positions::SESSION_POSITIONS_MAX;
+use onehop_graphql_server::session_positions::SESSION_POSITIONS_MAX;
 
 /// Settings of limits.
 #[derive(Debug, Clone, Args)]

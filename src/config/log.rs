@@ -25,7 +25,7 @@ pub struct LogSettings {
     #[arg(long, value_enum, env = "ONEHOP_LOG_FORMAT", default_value = "human", global = true)]
     pub log_format: LogFormat,
 
-    /// What is logged: error, warn, info, debug, or a filter such as `onehop::changefeed=debug,info`
+    /// What is logged: error, warn, info, debug, or a filter such as `onehop_change_feed=debug,info`
     #[arg(long, value_name = "FILTER", env = "ONEHOP_LOG", default_value = "info", global = true)]
     pub log: String,
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::BoolishValueParser;
 
-use crate::lifecycle::GRACEFUL_STOP_MAX;
+use onehop_runtime::tasks::GRACEFUL_STOP_MAX;
 
 /// Settings of the server.
 #[derive(Debug, Clone, Args)]

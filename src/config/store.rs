@@ -7,8 +7,8 @@ use clap::{Args, ValueEnum};
 
 use super::environment::Environment;
 use super::{CosmosSettings, DataSettings, SettingError};
-use crate::changefeed::Sharing;
-use crate::store::{cosmos, embedded};
+use onehop_change_feed::Sharing;
+use onehop_store::{cosmos, embedded};
 
 /// Which store holds the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

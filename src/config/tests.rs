@@ -5,8 +5,8 @@ use std::time::Duration;
 use clap::Parser;
 
 use super::*;
-use crate::changefeed::Sharing;
-use crate::store::cosmos::{Consistency, Credential};
+use onehop_change_feed::Sharing;
+use onehop_store::cosmos::{Consistency, Credential};
 
 const KEY: &str = "b25lIGhvcCBhdCBhIHRpbWU=";
 const ENDPOINT: &str = "https://blog.documents.azure.com";
@@ -56,7 +56,7 @@ fn an_account_has_the_documented_defaults() {
     assert_eq!(choice.account.consistency, Consistency::Account);
     assert!(choice.account.binary_encoding);
     assert_eq!(choice.account.preferred_regions, Vec::<String>::new());
-    assert_eq!(choice.account.patience, crate::store::cosmos::Patience::default());
+    assert_eq!(choice.account.patience, onehop_store::cosmos::Patience::default());
     assert_eq!(choice.member.sharing, Sharing::with_others());
 }
 

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use crate::store::cosmos::provision::{Throughput, ThroughputScope};
+use onehop_store::cosmos::provision::{Throughput, ThroughputScope};
 
 /// Who shares the request units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

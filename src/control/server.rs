@@ -11,7 +11,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::{CLIENTS_MAX, LINE_BYTES_MAX, Line, PROGRESS_WAITING_MAX, SOCKET_FILE, Work, Worker};
-use crate::lifecycle::Tasks;
+use onehop_runtime::tasks::Tasks;
 
 /// A socket that waits for clients. Its file goes away with it.
 pub struct ControlServer {

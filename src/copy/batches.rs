@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::store::{Batch, Change, ContainerName, NewItem, PartitionKey, WriteOp, limits};
+use onehop_store::{Batch, Change, ContainerName, NewItem, PartitionKey, WriteOp, limits};
 
 /// Bytes of a batch's items: half of what the service takes, since each operation travels in an envelope and texts may
 /// grow when they are escaped. A larger item travels alone.
@@ -60,7 +60,7 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::store::{ETag, Item};
+    use onehop_store::{ETag, Item};
 
     const POSTS: ContainerName = ContainerName("posts");
 

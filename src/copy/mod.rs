@@ -21,8 +21,8 @@ pub use batches::{BATCH_BYTES_MAX, Lane, lanes_of};
 pub use position::{POSITION_TYPE, Position};
 
 use crate::blog::containers::WRITE_SIDE;
-use crate::changefeed::Backoff;
-use crate::store::{
+use onehop_change_feed::Backoff;
+use onehop_store::{
     Batch, ContainerName, Fault, FaultKind, FeedRange, FeedRequest, Ledger, Rejection, Store, WriteError,
     limits,
 };

@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::changefeed::LEASES;
-use crate::store::{
+use onehop_change_feed::LEASES;
+use onehop_store::{
     ContainerName, Continuation, Fault, FeedRange, Ledger, NewItem, PartitionKey, Store, WriteError, WriteOp,
 };
 

@@ -22,7 +22,7 @@ use async_graphql::{
 use futures::future::{BoxFuture, try_join_all};
 
 use super::scope::RequestScope;
-use crate::http::response_budget::{ResponseRefused, key_length, leaf_length};
+use onehop_graphql_server::response_budget::{ResponseRefused, key_length, leaf_length};
 
 /// The interface that every object of this trait implements, unless it says otherwise.
 const NODE: &str = "Node";

@@ -1,9 +1,10 @@
 //! What is read is paid for, however the reading ends, and so is what a write makes others do afterwards.
 
+use std::any::Any;
 use std::sync::{Mutex, PoisonError};
 
-use crate::http::graphql_service::Account;
-use crate::store::{Ledger, RequestCharge};
+use onehop_graphql_server::graphql_service::{Account, ChargeRecord};
+use onehop_store::{Ledger, RequestCharge};
 
 /// What is charged, in request units, for an operation under way when a request is given up: a charge is known only
 /// when the operation has ended, and otherwise whoever hangs up early would read for nothing.
@@ -58,4 +59,23 @@ impl Drop for Charged<'_> {
         let follow_up = self.follow_up.map_or(0.0, FollowUp::total);
         self.account.charge(self.ledger.total().0 + under_way + follow_up);
     }
+}
+
+/// The charge record of what comes before an execution: a ledger of the store.
+#[derive(Debug)]
+pub(super) struct StoreCharges(pub(super) Ledger);
+
+impl ChargeRecord for StoreCharges {
+    fn request_charge(&self) -> f64 {
+        self.0.total().0
+    }
+}
+
+/// The ledger in a record that the executor made.
+///
+/// # Panics
+/// The record is of another service.
+pub(super) fn ledger_of(charges: &dyn ChargeRecord) -> &Ledger {
+    let charges: &dyn Any = charges;
+    &charges.downcast_ref::<StoreCharges>().expect("the server gives back what this service made").0
 }

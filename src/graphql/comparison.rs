@@ -13,7 +13,7 @@ use super::post::Post;
 use super::scope::RequestScope;
 use crate::blog::ids::{PostId, UserId};
 use crate::compare::plan::{self, Question};
-use crate::store::{self, FoldedOperation, Ledger};
+use onehop_store::{FoldedOperation, Ledger};
 
 /// A read request of the article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
@@ -69,7 +69,7 @@ pub struct StoreOperation {
 
 /// What was done to a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
-#[graphql(remote = "store::OperationKind")]
+#[graphql(remote = "onehop_store::OperationKind")]
 pub enum StoreOperationKind {
     /// One item, by partition key and id.
     PointRead,
@@ -93,7 +93,7 @@ pub enum StoreOperationKind {
 
 /// Where a request charge comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
-#[graphql(remote = "store::ChargeSource")]
+#[graphql(remote = "onehop_store::ChargeSource")]
 pub enum ChargeSource {
     /// The service said so.
     Measured,

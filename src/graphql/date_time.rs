@@ -2,7 +2,7 @@
 
 use async_graphql::{InputValueError, InputValueResult, Scalar, ScalarType, Value};
 
-use crate::store::parse_timestamp;
+use onehop_runtime::clock::parse_timestamp;
 
 /// An instant in its text form.
 pub struct DateTime(pub String);

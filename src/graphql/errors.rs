@@ -10,8 +10,8 @@ use uuid::Uuid;
 use crate::accounts::attempts::TooManyAttempts;
 use crate::blog::commands::{InvalidField, Refusal};
 use crate::blog::write_limits::TooManyWrites;
-use crate::http::limit_exceeded::LimitExceeded;
-use crate::store::{Fault, FaultKind};
+use onehop_graphql_server::limit_exceeded::LimitExceeded;
+use onehop_store::{Fault, FaultKind};
 
 /// The codes of `extensions.code`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 
 use super::executor::tell_charges;
 use super::scope::RequestScope;
-use crate::http::graphql_service::EventGate;
+use onehop_graphql_server::graphql_service::EventGate;
 
 /// Gives events their scopes.
 pub(super) struct EventScopes;

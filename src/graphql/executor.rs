@@ -15,11 +15,12 @@ use async_graphql::parser::types::{
 };
 use async_graphql::{Name, PathSegment, Request, Response, ServerError, Value, Variables, to_value};
 use async_trait::async_trait;
+use axum::http::HeaderMap;
 use futures::stream::BoxStream;
 use tracing::warn;
 use uuid::Uuid;
 
-use super::charged::Charged;
+use super::charged::{Charged, StoreCharges, ledger_of};
 use super::complexity::Complexity;
 use super::concealed::concealed;
 use super::errors::{self, Code};
@@ -32,20 +33,21 @@ use crate::accounts::{AuthenticationError, Authenticator, Bearer, ExternalIdenti
 use crate::blog::commands::{CommandError, ExternalSubject};
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::ids::UserId;
-use crate::changefeed::Written;
-use crate::http::document::Document;
-use crate::http::document_limits::LEVELS_MAX;
-use crate::http::etag::ReadTrace;
-use crate::http::graphql_request::POSITION;
-use crate::http::graphql_service::{
-    Account, Caller, CallerSession, Free, GraphqlService, InvalidPosition, Reach, RequestRejection,
-    SpentBefore, Waited,
+use crate::http::session_cookie::SessionCookie;
+use onehop_change_feed::Written;
+use onehop_graphql_server::document::Document;
+use onehop_graphql_server::document_limits::LEVELS_MAX;
+use onehop_graphql_server::etag::ReadTrace;
+use onehop_graphql_server::graphql_request::POSITION;
+use onehop_graphql_server::graphql_service::{
+    Account, Caller, CallerSession, ChargeRecord, Free, GraphqlService, InvalidPosition, Reach,
+    RequestRejection, SpentBefore, Waited,
 };
-use crate::http::limit_exceeded::LimitExceeded;
-use crate::http::response_budget::ResponseBudget;
-use crate::http::variables::SdlError;
-use crate::span::SpanContext;
-use crate::store::{Ledger, Mark};
+use onehop_graphql_server::limit_exceeded::LimitExceeded;
+use onehop_graphql_server::response_budget::ResponseBudget;
+use onehop_graphql_server::variables::SdlError;
+use onehop_runtime::trace_context::SpanContext;
+use onehop_store::{Ledger, Mark};
 
 /// The name by which a request asks for its operations, and by which the response tells them.
 const OPERATIONS: &str = "operations";
@@ -146,8 +148,8 @@ impl Executor {
         }
         conceal_schema(&mut response, self.options);
         complete(&mut response, &root);
-        let spent = before.map(|SpentBefore(before)| before);
-        let spent = sum(spent.iter().map(|before| &**before).chain([scope.ledger()]));
+        let before = before.as_ref().map(|SpentBefore(before)| ledger_of(&**before));
+        let spent = sum(before.into_iter().chain([scope.ledger()]));
         tell_charges(&mut response, &spent, tells_operations);
         if let Some(waited) = waited {
             tell_reach(&mut response, waited);
@@ -269,8 +271,22 @@ impl GraphqlService for Executor {
         self.complexity.check(complexity)
     }
 
-    async fn authenticate(&self, bearer: &str, ledger: &Ledger) -> Result<Caller, RequestRejection> {
-        let Verified { bearer, valid_until_ms } = self.viewer(bearer, ledger).await?;
+    fn new_charge_record(&self, span: Option<SpanContext>) -> Arc<dyn ChargeRecord> {
+        Arc::new(StoreCharges(Ledger::new().under(span)))
+    }
+
+    fn read_headers(&self, headers: &HeaderMap, request: &mut Request) {
+        if let Some(cookie) = SessionCookie::asked_for(headers) {
+            request.data.insert(cookie);
+        }
+    }
+
+    async fn authenticate(
+        &self,
+        bearer: &str,
+        charges: &dyn ChargeRecord,
+    ) -> Result<Caller, RequestRejection> {
+        let Verified { bearer, valid_until_ms } = self.viewer(bearer, ledger_of(charges)).await?;
         let session =
             bearer.session.map(|(id, issued_at_ms)| CallerSession { id: id.to_string(), issued_at_ms });
         let valid_for_ms = valid_until_ms.saturating_sub(self.services.clock.now_ms());
@@ -316,9 +332,9 @@ impl GraphqlService for Executor {
         &self,
         position: &str,
         wait_max: Duration,
-        ledger: &Ledger,
+        charges: &dyn ChargeRecord,
     ) -> Result<Reach, InvalidPosition> {
-        self.services.recency.reach(position, wait_max, ledger).await
+        self.services.recency.reach(position, wait_max, ledger_of(charges)).await
     }
 
     fn last_write(&self) -> Option<u64> {

@@ -47,9 +47,9 @@ pub use projections::{Lease, ProjectionStatus, ProjectionStatuses};
 pub use recency::Recency;
 pub use scope::Services;
 
-use crate::http::graphql_service::COMPLEXITY_MAX;
 use event_scope::EventScopes;
 use mutation::Mutation;
+use onehop_graphql_server::graphql_service::COMPLEXITY_MAX;
 use query::Query;
 use subscription::Subscription;
 

@@ -36,7 +36,7 @@ use crate::blog::ids::{CommentId, PostId, UserId};
 use crate::blog::items::{PostItem, UserItem};
 use crate::blog::reads::DataModel;
 use crate::blog::write_limits::WriteKind;
-use crate::http::client_address::Network;
+use onehop_graphql_server::client_address::Network;
 
 /// What is read beneath a payload is read as in this model.
 const MODEL: DataModel = DataModel::V3;

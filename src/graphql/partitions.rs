@@ -9,8 +9,8 @@ use super::ids::GlobalId;
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::ids::{PostId, UserId};
 use crate::blog::reads::FIRST_MAX;
-use crate::store::{ContainerName, RequestCharge};
 use crate::telemetry::{self, HotKey, KeysTold};
+use onehop_store::{ContainerName, RequestCharge};
 
 /// Who knows how load spreads over logical partitions.
 pub trait PartitionLoads: Send + Sync + 'static {

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 
 use super::connections;
 use crate::blog::reads::FIRST_MAX;
-use crate::changefeed::{LeaseStatus, Standing};
-use crate::store::Fault;
+use onehop_change_feed::{LeaseStatus, Standing};
+use onehop_store::Fault;
 
 /// Who knows where the projections stand.
 #[async_trait]
@@ -89,7 +89,7 @@ impl ProjectionStatus {
             own.sort_by_key(|lease| (lease.range.len(), &lease.range));
             own
         };
-        let status = |status: &crate::changefeed::ProjectionStatus| {
+        let status = |status: &onehop_change_feed::ProjectionStatus| {
             let own = of(status.projection);
             Self {
                 name: status.projection.to_owned(),
@@ -126,8 +126,8 @@ fn count(number: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::changefeed;
-    use crate::store::RequestCharge;
+    use onehop_change_feed;
+    use onehop_store::RequestCharge;
 
     fn lease(projection: &'static str, range: &str, owner: Option<&str>) -> LeaseStatus {
         LeaseStatus {
@@ -146,7 +146,7 @@ mod tests {
     }
 
     fn standing(leases: Vec<LeaseStatus>) -> Standing {
-        let status = |projection| changefeed::ProjectionStatus {
+        let status = |projection| onehop_change_feed::ProjectionStatus {
             projection,
             source: "posts",
             running: true,

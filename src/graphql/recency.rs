@@ -5,9 +5,9 @@ use async_trait::async_trait;
 
 use std::time::Duration;
 
-use crate::changefeed::Written;
-use crate::http::graphql_service::{InvalidPosition, Reach};
-use crate::store::{Ledger, Mark};
+use onehop_change_feed::Written;
+use onehop_graphql_server::graphql_service::{InvalidPosition, Reach};
+use onehop_store::{Ledger, Mark};
 
 /// Who knows how far the read models are, and what was written.
 #[async_trait]

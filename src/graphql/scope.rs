@@ -17,8 +17,9 @@ use crate::blog::live::Live;
 use crate::blog::reads::{DataModel, ReadModels, Reads, Session};
 use crate::blog::sessions::Sessions;
 use crate::blog::write_limits::UserWrites;
-use crate::http::response_budget::{ResponseBudget, ResponseRefused};
-use crate::store::{Clock, Fault, Ledger};
+use onehop_graphql_server::response_budget::{ResponseBudget, ResponseRefused};
+use onehop_runtime::clock::Clock;
+use onehop_store::{Fault, Ledger};
 
 /// What the schema needs of the process.
 #[derive(Clone)]

@@ -13,10 +13,10 @@ use crate::accounts::session::{RefreshToken, SessionId};
 use crate::blog::ids::UserId;
 use crate::blog::reads::{DataModel, Session, UserView};
 use crate::blog::sessions::NewSession;
-use crate::http::graphql_service::{Account, RequestRejection};
 use crate::http::session_cookie::SessionCookie;
 use crate::http::session_endpoint::{Renewal, RenewedUser, SessionService};
-use crate::store::{Fault, FaultKind, Ledger};
+use onehop_graphql_server::graphql_service::{Account, RequestRejection};
+use onehop_store::{Fault, FaultKind, Ledger};
 
 /// The session of the access token that a request bears. In the data of such a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,8 +12,8 @@ use super::scope::RequestScope;
 use super::subscription::Begun;
 use super::subscription_root;
 use crate::blog::ids::UserId;
-use crate::http::graphql_service::Account;
-use crate::store::Ledger;
+use onehop_graphql_server::graphql_service::Account;
+use onehop_store::Ledger;
 
 impl Executor {
     /// Starts a subscription of a known viewer, whose document is within the limits; `None` is an anonymous one.

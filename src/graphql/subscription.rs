@@ -18,7 +18,7 @@ use super::selected::selected_parts;
 use crate::blog::ids::PostId;
 use crate::blog::live::{Event, Events, Overrun, PostEvent, Topic};
 use crate::blog::reads::{DataModel, PostView};
-use crate::http::limit_exceeded::LimitExceeded;
+use onehop_graphql_server::limit_exceeded::LimitExceeded;
 
 /// What is read beneath an event is read as in this model.
 const MODEL: DataModel = DataModel::V3;

@@ -1,51 +1,46 @@
-//! The HTTP side: router, GraphQL over HTTP, GraphQL on connections that stay open, health, static files.
-//!
-//! A request enters at [`server`], is dispatched by [`router`], and when it is GraphQL is taken through
-//! [`graphql_http`], or [`live`] where it stays open, to the [`GraphqlService`](graphql_service::GraphqlService) that the composition root
-//! gives. Nothing here knows the domain, the schema's types or the store, save the
-//! ledger of what a request was charged.
+//! What the program serves over HTTP beside GraphQL: the pages of the web build with HTML metadata for link previews, and the
+//! session endpoint of these pages. GraphQL, limits and middleware are `onehop-graphql-server`'s.
 
-pub mod admission;
-pub mod answer;
-mod bearer;
-pub mod callers;
-pub mod client_address;
-mod client_stream;
-pub mod completion;
-mod conditional;
-mod connections;
-mod content_coding;
-pub mod cross_site;
-pub mod document;
-pub mod document_limits;
-pub mod document_size;
-pub mod etag;
-pub mod graphql_http;
-pub mod graphql_request;
-pub mod graphql_response;
-pub mod graphql_service;
-pub mod health;
-pub mod hosts;
-mod impatient;
-pub mod json_size;
-pub mod limit_exceeded;
-pub mod live;
-pub mod media_type;
-pub mod observer;
-pub mod open_files;
 mod page_reads;
 pub mod pages;
-pub mod persisted;
-pub mod position_waits;
-pub mod response_budget;
-pub mod router;
-pub mod security_headers;
-pub mod server;
 pub mod session_cookie;
 pub mod session_endpoint;
-pub mod session_positions;
-mod spent;
 pub mod static_files;
-pub mod surroundings;
-mod typename;
-pub mod variables;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::routing::post;
+use onehop_graphql_server::graphql_http::GraphqlEndpoint;
+
+use self::pages::Pages;
+use self::session_cookie::SESSION_PATH;
+use self::session_endpoint::{SessionEndpoint, SessionService};
+
+/// The paths that have a label of their own in metrics and traces.
+pub const LABELLED_PATHS: &[&str] = &[SESSION_PATH];
+
+/// The routes of pages: all paths that nothing else has, and `/session` where there are sessions.
+pub fn page_routes(
+    pages: Pages,
+    sessions: Option<Arc<dyn SessionService>>,
+    graphql: &Arc<GraphqlEndpoint>,
+) -> Router {
+    let (pages, reads) = (Arc::new(pages), Arc::clone(graphql));
+    let sessions =
+        sessions.map(|sessions| session_router(SessionEndpoint::new(sessions, Arc::clone(graphql))));
+    sessions.unwrap_or_default().fallback(move |request: Request| {
+        let (pages, reads) = (Arc::clone(&pages), Arc::clone(&reads));
+        async move { pages.respond(&request.into_parts().0, &*reads).await }
+    })
+}
+
+/// `/session` alone. No other origin may read its answers, whatever origins may call the API.
+fn session_router(endpoint: SessionEndpoint) -> Router {
+    let endpoint = Arc::new(endpoint);
+    let other = Arc::clone(&endpoint);
+    let renew = post(move |request: Request| async move { endpoint.handle(request).await });
+    Router::new()
+        .route(SESSION_PATH, renew.delete(move |request: Request| async move { other.handle(request).await }))
+}

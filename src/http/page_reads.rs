@@ -3,11 +3,11 @@
 
 use axum::http::{Extensions, HeaderMap};
 
-use super::admission::Admitted;
-use super::callers::Bill;
-use super::graphql_http::GraphqlEndpoint;
-use super::graphql_service::{Account, RequestRejection};
 use super::pages::PageReads;
+use onehop_graphql_server::admission::Admitted;
+use onehop_graphql_server::callers::Bill;
+use onehop_graphql_server::graphql_http::GraphqlEndpoint;
+use onehop_graphql_server::graphql_service::{Account, RequestRejection};
 
 /// The right to read for a page, and who pays.
 struct Reading {

@@ -12,8 +12,8 @@ use axum::{
 use icu_properties::props::BidiControl;
 use icu_properties::{CodePointSetData, CodePointSetDataBorrowed};
 
-use super::graphql_service::Account;
 use super::static_files::{StaticFiles, not_found, only_read, written_page};
+use onehop_graphql_server::graphql_service::Account;
 
 /// Between these the build has the title and the description that hold for all pages.
 const HEAD_BEGINS: &str = "<!-- page -->";
@@ -198,9 +198,9 @@ mod tests {
         },
     };
 
-    use super::super::graphql_service::Free;
-    use super::super::static_files::WebFile;
     use super::*;
+    use crate::http::static_files::WebFile;
+    use onehop_graphql_server::graphql_service::Free;
 
     const INDEX: &str =
         "<head><!-- page --><title>Onehop</title><!-- /page --><script src=\"/a.js\"></script></head>";

@@ -7,7 +7,7 @@ use axum::http::{
     header::{COOKIE, ORIGIN},
 };
 
-use super::cross_site::is_same_origin;
+use onehop_graphql_server::cross_site::is_same_origin;
 
 /// The path of the session endpoint, and of the cookie.
 pub const SESSION_PATH: &str = "/session";
@@ -29,7 +29,7 @@ pub struct SessionCookie {
 impl SessionCookie {
     /// The cookie of the page that sends a request; `None` unless it is one of this server. The page's own origin, which no
     /// script can forge, says whether it came over HTTPS, also behind a proxy.
-    pub(super) fn of_page(headers: &HeaderMap) -> Option<Self> {
+    pub fn of_page(headers: &HeaderMap) -> Option<Self> {
         let origin = headers.get(ORIGIN)?.to_str().ok()?;
         let is_secure = match origin.split_once("://")?.0 {
             "https" => true,
@@ -40,7 +40,7 @@ impl SessionCookie {
     }
 
     /// The cookie that a request to sign in asks for.
-    pub(super) fn asked_for(headers: &HeaderMap) -> Option<Self> {
+    pub fn asked_for(headers: &HeaderMap) -> Option<Self> {
         headers.get(SESSION_HEADER).filter(|value| *value == WANTED).and_then(|_| Self::of_page(headers))
     }
 

@@ -11,12 +11,12 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, SET_COOKIE};
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode};
 use serde::Serialize;
 
-use super::callers::Bill;
-use super::graphql_http::GraphqlEndpoint;
-use super::graphql_response::Refusal;
-use super::graphql_service::{Account, RequestRejection};
-use super::media_type::ResponseType;
 use super::session_cookie::SessionCookie;
+use onehop_graphql_server::callers::Bill;
+use onehop_graphql_server::graphql_http::GraphqlEndpoint;
+use onehop_graphql_server::graphql_response::Refusal;
+use onehop_graphql_server::graphql_service::{Account, RequestRejection};
+use onehop_graphql_server::media_type::ResponseType;
 
 /// Renews and ends sessions by their refresh tokens.
 #[async_trait]

@@ -9,7 +9,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::http::observer::OPERATION_TYPES;
+use onehop_graphql_server::observer::OPERATION_TYPES;
 
 /// Seconds: requests take from tens of microseconds to the limit of a request.
 const DURATION_BUCKETS: [f64; 14] =

@@ -13,10 +13,10 @@ use super::families::{
 };
 use super::names::OperationNames;
 use super::process::Process;
-use crate::changefeed::{LeaseStatus, ProjectionStatus, Standing};
-use crate::http::observer::{Answered, Executed};
-use crate::store::embedded::{Blocks, Statistics};
-use crate::store::{FaultKind, Operated};
+use onehop_change_feed::{LeaseStatus, ProjectionStatus, Standing};
+use onehop_graphql_server::observer::{Answered, Executed};
+use onehop_store::embedded::{Blocks, Statistics};
+use onehop_store::{FaultKind, Operated};
 
 /// Counts what happens in this process.
 pub struct Metrics {

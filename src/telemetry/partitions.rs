@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use uuid::Uuid;
 
 use super::space_saving::SpaceSaving;
-use crate::store::{
+use onehop_store::{
     ChargeSource, ContainerName, Operated, OperationPlace, OperationRecord, PartitionKey, RequestCharge,
     StoreObserver,
 };
@@ -210,7 +210,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::store::OperationKind;
+    use onehop_store::OperationKind;
 
     const POSTS: ContainerName = ContainerName("posts");
     const ACCOUNTS: ContainerName = ContainerName("accounts");

@@ -17,10 +17,10 @@ use opentelemetry_sdk::trace::{
 };
 
 use super::names::traced;
-use crate::http::observer::{Answered, Executed, RequestSpan};
-use crate::span::{RemoteParent, SpanContext};
-use crate::store::{ChargeSource, Operated};
 use crate::telemetry::metrics::error_type;
+use onehop_graphql_server::observer::{Answered, Executed, RequestSpan};
+use onehop_runtime::trace_context::{RemoteParent, SpanContext};
+use onehop_store::{ChargeSource, Operated};
 
 /// What the process is called, unless `OTEL_SERVICE_NAME` says otherwise.
 const SERVICE_NAME: &str = "onehop";

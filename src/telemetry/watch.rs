@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::{Metrics, Traces};
-use crate::http::observer::{Answered, Executed, HttpObserver, RequestSpan};
-use crate::span::SpanContext;
-use crate::store::{Operated, StoreObserver};
+use onehop_graphql_server::observer::{Answered, Executed, HttpObserver, RequestSpan};
+use onehop_runtime::trace_context::SpanContext;
+use onehop_store::{Operated, StoreObserver};
 
 /// The telemetry of a process.
 #[derive(Default)]

@@ -9,10 +9,10 @@ use onehop::accounts::secret::SigningSecret;
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
 use onehop::api::{ApiOptions, ApiParts, api_of};
 use onehop::app::{App, AppOptions, OpenStore};
-use onehop::changefeed::Sharing;
 use onehop::cli::work::serve_control;
 use onehop::config::Member;
-use onehop::http::server::Server;
+use onehop_change_feed::Sharing;
+use onehop_graphql_server::server::Server;
 use serde_json::{Value, json};
 
 use crate::emulator::Emulator;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use onehop::accounts::attempts::AttemptLimits;
 use onehop::api::ApiOptions;
-use onehop::http::callers::CallerLimits;
-use onehop::http::client_address::Proxies;
-use onehop::http::graphql_http::RequestLimits;
+use onehop_graphql_server::callers::CallerLimits;
+use onehop_graphql_server::client_address::Proxies;
+use onehop_graphql_server::graphql_http::RequestLimits;
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 

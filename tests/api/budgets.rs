@@ -1,8 +1,8 @@
 //! What callers may cost: as the settings say, and charged with what requests take.
 
 use onehop::api::ApiOptions;
-use onehop::http::callers::CallerLimits;
-use onehop::http::graphql_http::RequestLimits;
+use onehop_graphql_server::callers::CallerLimits;
+use onehop_graphql_server::graphql_http::RequestLimits;
 use serde_json::{Value, json};
 
 use crate::binary::Serving;

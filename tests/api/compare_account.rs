@@ -9,7 +9,7 @@ use axum::extract::Request;
 use axum::http::{Method, StatusCode};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
-use onehop::store::cosmos::{Consistency, CosmosSettings, Credential, Patience, client_of};
+use onehop_store::cosmos::{Consistency, CosmosSettings, Credential, Patience, client_of};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 

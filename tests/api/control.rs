@@ -4,7 +4,7 @@ use onehop::blog::containers::{FEED, FEED_PARTITION, POSTS, USERS};
 use onehop::blog::ids::{PostId, UserId};
 use onehop::cli::work::DEMO_PASSWORD;
 use onehop::graphql::GlobalId;
-use onehop::store::{Ledger, NewItem, PartitionKey, WriteOp};
+use onehop_store::{Ledger, NewItem, PartitionKey, WriteOp};
 use serde_json::{Value, json};
 use uuid::Uuid;
 

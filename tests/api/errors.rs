@@ -2,7 +2,7 @@
 
 use onehop::blog::containers::{FEED, POSTS};
 use onehop::graphql::GlobalId;
-use onehop::store::{Ledger, NewItem, PartitionKey, WriteOp};
+use onehop_store::{Ledger, NewItem, PartitionKey, WriteOp};
 use serde_json::{Value, json};
 
 use crate::binary::Serving;

@@ -3,12 +3,12 @@
 use onehop::blog::commands::{
     COMMENT_CHARS_MAX, IDEMPOTENCY_KEY_CHARS_MAX, POST_CONTENT_CHARS_MAX, TITLE_CHARS_MAX,
 };
-use onehop::http::document_limits::{
+use onehop_graphql_server::document_limits::{
     DOCUMENT_ALIASES_MAX, DOCUMENT_DEPTH_MAX, DOCUMENT_SELECTIONS_MAX, MUTATION_ROOT_FIELDS_MAX,
     QUERY_ROOT_FIELDS_MAX,
 };
-use onehop::http::graphql_request::BODY_BYTES_MAX;
-use onehop::http::graphql_service::COMPLEXITY_MAX;
+use onehop_graphql_server::graphql_request::BODY_BYTES_MAX;
+use onehop_graphql_server::graphql_service::COMPLEXITY_MAX;
 use serde_json::{Value, json};
 
 use crate::caller::Caller;

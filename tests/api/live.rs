@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use onehop::accounts::token::ACCESS_TOKEN_LIFETIME_DEFAULT;
 use onehop::api::ApiOptions;
-use onehop::http::callers::CallerLimits;
-use onehop::http::graphql_http::RequestLimits;
+use onehop_graphql_server::callers::CallerLimits;
+use onehop_graphql_server::graphql_http::RequestLimits;
 use serde_json::{Value, json};
 
 use crate::caller::Caller;

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::binary::Serving;
-use onehop::http::hosts::Hosts;
+use onehop_graphql_server::hosts::Hosts;
 
 use crate::server::{PASSWORD, Server, Setup};
 

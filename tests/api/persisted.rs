@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use onehop::http::persisted::DocumentHash;
+use onehop_graphql_server::persisted::DocumentHash;
 use serde_json::{Value, json};
 
 use crate::binary::{Serving, run_on};

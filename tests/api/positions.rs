@@ -6,10 +6,10 @@ use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use onehop::api::ApiOptions;
 use onehop::blog::containers::POSTS;
-use onehop::http::graphql_http::RequestLimits;
-use onehop::http::graphql_request::BodyLimits;
-use onehop::http::position_waits::PositionLimits;
-use onehop::store::{Ledger, NewItem, WriteOp};
+use onehop_graphql_server::graphql_http::RequestLimits;
+use onehop_graphql_server::graphql_request::BodyLimits;
+use onehop_graphql_server::position_waits::PositionLimits;
+use onehop_store::{Ledger, NewItem, WriteOp};
 use serde_json::{Value, json};
 use uuid::Uuid;
 

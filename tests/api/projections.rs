@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use onehop::blog::containers::POSTS;
 use onehop::blog::ids::PostId;
-use onehop::store::{Ledger, NewItem, WriteOp};
+use onehop_store::{Ledger, NewItem, WriteOp};
 use serde_json::{Value, json};
 use uuid::Uuid;
 

@@ -11,8 +11,8 @@ use axum::routing::get;
 use axum::{Json, Router};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use onehop::http::server::Server as HttpServer;
-use onehop::lifecycle::Tasks;
+use onehop_graphql_server::server::Server as HttpServer;
+use onehop_runtime::tasks::Tasks;
 use serde_json::{Value, json};
 
 use crate::server::START_MS;

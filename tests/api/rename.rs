@@ -1,7 +1,7 @@
 //! C1: renaming a user.
 
 use onehop::blog::containers::{ACCOUNTS, FEED, POSTS, USERS};
-use onehop::store::{FeedRequest, Ledger};
+use onehop_store::{FeedRequest, Ledger};
 use serde_json::{Value, json};
 
 use crate::server::Server;

@@ -9,7 +9,7 @@ use onehop::blog::containers::{ACCOUNTS, FEED, FEED_PARTITION, POSTS, USERS};
 use onehop::blog::ids::{CommentId, PostId, UserId};
 use onehop::blog::verify::{Drift, Report, Settle, Verifier};
 use onehop::graphql::GlobalId;
-use onehop::store::{ContainerName, Fault, Ledger, NewItem, OperationKind, PartitionKey, WriteOp};
+use onehop_store::{ContainerName, Fault, Ledger, NewItem, OperationKind, PartitionKey, WriteOp};
 use serde_json::{Value, json};
 use uuid::Uuid;
 

@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 
 use onehop::api::ApiOptions;
-use onehop::http::callers::CallerLimits;
-use onehop::http::graphql_http::RequestLimits;
-use onehop::http::response_budget::{RESPONSE_BYTES_MAX, ResponseLimits};
+use onehop_graphql_server::callers::CallerLimits;
+use onehop_graphql_server::graphql_http::RequestLimits;
+use onehop_graphql_server::response_budget::{RESPONSE_BYTES_MAX, ResponseLimits};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;

@@ -17,9 +17,9 @@ use onehop::app::{App, AppOptions, container_specs};
 use onehop::blog::containers::POSTS;
 use onehop::blog::verify::{Report, Verifier};
 use onehop::cli::work::serve_control;
-use onehop::http::server::Server as HttpServer;
-use onehop::store::Clock;
 use onehop::telemetry::{Telemetry, TraceSettings, Traces};
+use onehop_graphql_server::server::Server as HttpServer;
+use onehop_runtime::clock::Clock;
 
 use crate::caller::Caller;
 use crate::logs;

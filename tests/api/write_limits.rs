@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use onehop::api::ApiOptions;
 use onehop::blog::write_limits::WriteLimits;
-use onehop::http::callers::CallerLimits;
-use onehop::http::graphql_http::RequestLimits;
+use onehop_graphql_server::callers::CallerLimits;
+use onehop_graphql_server::graphql_http::RequestLimits;
 use serde_json::{Value, json};
 
 use crate::binary::Serving;

@@ -28,20 +28,22 @@ use onehop::blog::projections;
 use onehop::blog::reads::ReadModels;
 use onehop::blog::sessions::{SessionSettings, Sessions};
 use onehop::blog::write_limits::{UserWrites, WriteLimits};
-use onehop::changefeed::{self, Processor, Settings, Written};
 use onehop::graphql::{
     Executor, GlobalId, Lease, PartitionLoads, ProjectionStatus, ProjectionStatuses, Recency, SchemaOptions,
     Services,
 };
-use onehop::http::document::{Documents, select_operation};
-use onehop::http::document_limits::DocumentLimits;
-use onehop::http::graphql_service::{Account, GraphqlService as _, InvalidPosition, Reach, RequestRejection};
-use onehop::lifecycle::Tasks;
-use onehop::store::{
-    Clock, ContainerName, ContainerSpec, Fault, Ledger, ManualClock, Mark, NewItem, PartitionKey,
-    RequestCharge, Store, WriteOp, format_timestamp,
-};
 use onehop::telemetry::{ContainerLoad, HotKey, HotPartition, KeysTold};
+use onehop_change_feed::{Processor, Settings, Written};
+use onehop_graphql_server::document::{Documents, select_operation};
+use onehop_graphql_server::document_limits::DocumentLimits;
+use onehop_graphql_server::graphql_service::{
+    Account, GraphqlService as _, InvalidPosition, Reach, RequestRejection,
+};
+use onehop_runtime::clock::{Clock, ManualClock, format_timestamp};
+use onehop_runtime::tasks::Tasks;
+use onehop_store::{
+    ContainerName, ContainerSpec, Fault, Ledger, Mark, NewItem, PartitionKey, RequestCharge, Store, WriteOp,
+};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -71,7 +73,8 @@ pub struct Blog {
 /// An empty blog.
 pub async fn empty() -> Blog {
     let clock = Arc::new(ManualClock::new(NOW_MS));
-    let specs: Vec<ContainerSpec> = containers::SPECS.iter().chain(changefeed::SPECS).copied().collect();
+    let specs: Vec<ContainerSpec> =
+        containers::SPECS.iter().chain(onehop_change_feed::SPECS).copied().collect();
     let (opened, keeper) = store::open(&specs, clock.clone()).await;
     let store = Arc::new(Recording::new(opened));
     let port: Arc<dyn Store> = store.clone();
@@ -302,7 +305,7 @@ pub async fn execute(
     account: &dyn Account,
 ) -> Result<Response, RequestRejection> {
     let caller = match bearer {
-        Some(bearer) => Some(executor.authenticate(bearer, &Ledger::new()).await?),
+        Some(bearer) => Some(executor.authenticate(bearer, &*executor.new_charge_record(None)).await?),
         None => None,
     };
     account.open(caller.as_ref().map(|caller| &*caller.id))?;

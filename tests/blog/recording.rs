@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use onehop::store::{
+use onehop_store::{
     ContainerName, Fault, FaultKind, Ledger, OperationKind, OperationPlace, PartitionKey, Store, StoreCall,
     StoreDecorator,
 };

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use onehop::changefeed::{Projection, ProjectionError, ReadRequest, Settings, Step, Turn};
-use onehop::store::{Change, ContainerName, Ledger, NewItem, Store as _, WriteOp};
+use onehop_change_feed::{Projection, ProjectionError, ReadRequest, Settings, Step, Turn};
+use onehop_store::{Change, ContainerName, Ledger, NewItem, Store as _, WriteOp};
 use serde_json::{Value, json};
 
 use crate::toy::{COPIES, THINGS, World, shared};

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use onehop::changefeed::{Backoff, LEASES, Processor, Settings, Sharing};
-use onehop::lifecycle::Tasks;
-use onehop::store::Store as _;
+use onehop_change_feed::{Backoff, LEASES, Processor, Settings, Sharing};
+use onehop_runtime::tasks::Tasks;
+use onehop_store::Store as _;
 
 use crate::toy::{COPIES, EXPIRY_MS, SHORT_MS, World, shared};
 

@@ -1,8 +1,8 @@
 //! Any number of instances that come, work, die and are robbed, over ranges that split and merge, with faults in between:
 //! nothing is lost, and no copy goes back.
 
-use onehop::changefeed::{LEASES, Processor, Settings};
-use onehop::store::FaultKind;
+use onehop_change_feed::{LEASES, Processor, Settings};
+use onehop_store::FaultKind;
 use proptest::prelude::*;
 
 use crate::splitting_store::Verdict;

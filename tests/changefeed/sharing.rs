@@ -1,7 +1,7 @@
 //! Leases among instances: acquired, balanced, lost, taken over.
 
-use onehop::changefeed::{ProcessorError, Settings};
-use onehop::store::{FaultKind, Ledger, Store as _};
+use onehop_change_feed::{ProcessorError, Settings};
+use onehop_store::{FaultKind, Ledger, Store as _};
 
 use crate::splitting_store::Verdict;
 use crate::toy::{EXPIRY_MS, SHORT_MS, THINGS, World, shared};
@@ -86,7 +86,7 @@ async fn the_old_owner_of_a_stolen_lease_writes_no_checkpoint() {
     ada.run_once().await.expect("a turn");
     let diary = world.diary.lock().expect("no panic while locked").clone();
     let stolen = before.iter().find(|lease| lease.owner.as_deref() == Some("bob")).expect("a stolen lease");
-    let request = onehop::store::FeedRequest {
+    let request = onehop_store::FeedRequest {
         container: THINGS,
         range: &stolen.range,
         continuation: None,
@@ -110,7 +110,7 @@ async fn a_lost_answer_of_a_lease_write_is_recognised() {
     let mut writes = 0;
     world.store.judge(move |container, _| {
         writes += 1;
-        let lost = container == onehop::changefeed::LEASES && writes % 2 == 0;
+        let lost = container == onehop_change_feed::LEASES && writes % 2 == 0;
         if lost { Verdict::Lose } else { Verdict::Pass }
     });
     for _ in 0..4 {
@@ -147,10 +147,10 @@ async fn a_range_that_lost_its_lease_item_is_read_again_from_the_beginning() {
     world.put_many(1).await;
     ada.drain().await.expect("drained");
     let lease = world.leases().await.remove(0);
-    let delete = onehop::store::WriteOp::Delete { id: lease.id.clone(), if_match: None };
+    let delete = onehop_store::WriteOp::Delete { id: lease.id.clone(), if_match: None };
     world
         .store
-        .write(onehop::changefeed::LEASES, &lease.id.as_str().into(), delete, &Ledger::new())
+        .write(onehop_change_feed::LEASES, &lease.id.as_str().into(), delete, &Ledger::new())
         .await
         .expect("deleted");
     world.put_many(1).await;

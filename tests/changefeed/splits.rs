@@ -1,7 +1,7 @@
 //! Feed ranges that are split and merged while instances read them.
 
-use onehop::changefeed::{LEASES, Settings};
-use onehop::store::{FaultKind, WriteOp};
+use onehop_change_feed::{LEASES, Settings};
+use onehop_store::{FaultKind, WriteOp};
 
 use crate::splitting_store::Verdict;
 use crate::toy::{COPIES, EXPIRY_MS, World, shared};

@@ -7,9 +7,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use onehop::changefeed::LEASES;
-use onehop::store::embedded::EmbeddedStore;
-use onehop::store::{
+use onehop_change_feed::LEASES;
+use onehop_store::embedded::EmbeddedStore;
+use onehop_store::{
     Batch, ContainerName, Continuation, ETag, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, Item,
     Ledger, PartitionKey, Query, QueryPage, Rejection, Store, WriteError, WriteMarks, WriteOp,
 };

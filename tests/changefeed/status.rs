@@ -3,10 +3,10 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use onehop::changefeed::Settings;
+use onehop_change_feed::Settings;
 
-use onehop::changefeed::LEASES;
-use onehop::store::WriteOp;
+use onehop_change_feed::LEASES;
+use onehop_store::WriteOp;
 
 use crate::splitting_store::Verdict;
 use crate::toy::{EXPIRY_MS, World, shared};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures::FutureExt;
-use onehop::changefeed::{Backoff, Tail, TailSettings, TailSource};
-use onehop::store::{Change, FaultKind, Ledger, Store};
+use onehop_change_feed::{Backoff, Tail, TailSettings, TailSource};
+use onehop_store::{Change, FaultKind, Ledger, Store};
 
 use crate::toy::{THINGS, Thing, World};
 

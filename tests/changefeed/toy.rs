@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use onehop::changefeed::{
+use onehop_change_feed::{
     self, IntendedWrite, LEASES, LeaseItem, Processor, Projection, ProjectionError, ReadRequest, Settings,
     Sharing, Step, Turn,
 };
-use onehop::store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
-use onehop::store::{
-    Change, ContainerName, ContainerSpec, FeedRequest, Ledger, ManualClock, NewItem, PartitionKey, Store,
-    WriteOp,
+use onehop_runtime::clock::ManualClock;
+use onehop_store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
+use onehop_store::{
+    Change, ContainerName, ContainerSpec, FeedRequest, Ledger, NewItem, PartitionKey, Store, WriteOp,
 };
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
@@ -100,7 +100,7 @@ impl World {
         config.durability = Durability::Relaxed;
         config.physical_partitions = Some(PHYSICAL_PARTITIONS);
         config.cache_bytes = 1024 * 1024;
-        let specs = [&[spec(THINGS), spec(COPIES)], changefeed::SPECS].concat();
+        let specs = [&[spec(THINGS), spec(COPIES)], onehop_change_feed::SPECS].concat();
         let store = EmbeddedStore::open(&config, &specs, clock.clone()).expect("the store opens");
         let each = PHYSICAL_PARTITIONS / ranges;
         let spans: Vec<_> = (0..ranges).map(|range| (range * each, (range + 1) * each - 1)).collect();
@@ -157,7 +157,7 @@ impl World {
         }
     }
 
-    async fn all(&self, container: ContainerName) -> Vec<onehop::store::Item> {
+    async fn all(&self, container: ContainerName) -> Vec<onehop_store::Item> {
         let mut items = Vec::new();
         for range in self.store.feed_ranges(container).await.expect("ranges") {
             let request =

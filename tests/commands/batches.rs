@@ -9,7 +9,7 @@ use onehop::blog::commands::{
 };
 use onehop::blog::ids::{PostId, UserId};
 use onehop::blog::items::{PostItem, UserItem};
-use onehop::store::Ledger;
+use onehop_store::Ledger;
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 

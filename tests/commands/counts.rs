@@ -5,7 +5,7 @@ use onehop::blog::commands::{
 };
 use onehop::blog::ids::{CommentId, PostId};
 use onehop::blog::items::UserItem;
-use onehop::store::Ledger;
+use onehop_store::Ledger;
 
 use super::harness::Blog;
 

@@ -7,7 +7,7 @@ use onehop::blog::commands::{
 };
 use onehop::blog::ids::UserId;
 use onehop::blog::items::UserItem;
-use onehop::store::Ledger;
+use onehop_store::Ledger;
 
 use super::harness::{Blog, Meddling, PASSWORD, code_and_field, refusal, sign_up};
 

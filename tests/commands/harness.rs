@@ -12,8 +12,9 @@ use onehop::blog::commands::{
 use onehop::blog::containers::{POSTS, SPECS};
 use onehop::blog::ids::{PostId, RandomIds};
 use onehop::blog::items::{PostItem, UserItem};
-use onehop::lifecycle::Tasks;
-use onehop::store::{Fault, FaultKind, Ledger, ManualClock, RequestCharge, Store, StoreCall, StoreDecorator};
+use onehop_runtime::clock::ManualClock;
+use onehop_runtime::tasks::Tasks;
+use onehop_store::{Fault, FaultKind, Ledger, RequestCharge, Store, StoreCall, StoreDecorator};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::store::Keeper;

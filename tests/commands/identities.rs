@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use onehop::blog::commands::ExternalSubject;
-use onehop::store::Ledger;
+use onehop_store::Ledger;
 use sha2::{Digest as _, Sha256};
 
 use super::harness::Blog;

@@ -7,7 +7,7 @@ use onehop::blog::commands::{CommandError, RefusalCode, RollForward, SignIn, Upd
 use onehop::blog::containers::{ACCOUNTS, USERS};
 use onehop::blog::ids::UserId;
 use onehop::blog::items::{AccountItem, UserItem};
-use onehop::store::{Ledger, NewItem, PartitionKey, Store, WriteOp};
+use onehop_store::{Ledger, NewItem, PartitionKey, Store, WriteOp};
 
 use super::harness::{Blog, Meddling, PASSWORD, code_and_field};
 

@@ -6,7 +6,7 @@ use onehop::blog::commands::{
     SignIn, UnlikePost, UpdatePost, UpdateUser,
 };
 use onehop::blog::ids::{CommentId, PostId, UserId};
-use onehop::store::Ledger;
+use onehop_store::Ledger;
 use uuid::Uuid;
 
 use super::harness::{Blog, PASSWORD, code_and_field, refusal};

@@ -8,7 +8,7 @@ use onehop::blog::commands::{
 };
 use onehop::blog::ids::{PostId, UserId};
 use onehop::blog::items::PostItem;
-use onehop::store::Ledger;
+use onehop_store::Ledger;
 
 use super::harness::{Blog, Meddling, code_and_field, sign_up};
 

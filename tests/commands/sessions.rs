@@ -11,7 +11,8 @@ use onehop::blog::commands::{ChangePassword, CommandError, CommandLimits, Refusa
 use onehop::blog::ids::UserId;
 use onehop::blog::items::UserItem;
 use onehop::blog::sessions::{NewSession, SESSIONS_PER_USER_MAX, SessionSettings, Sessions};
-use onehop::store::{Clock as _, Ledger};
+use onehop_runtime::clock::Clock as _;
+use onehop_store::Ledger;
 
 use super::harness::{Blog, Meddling, PASSWORD, START_MS, code_and_field};
 

@@ -9,7 +9,7 @@ use onehop::blog::commands::{CommandError, CommandLimits, Names, SignIn, UpdateU
 use onehop::blog::containers::USERS;
 use onehop::blog::ids::UserId;
 use onehop::blog::items::UserItem;
-use onehop::store::{Ledger, Store};
+use onehop_store::{Ledger, Store};
 use tokio_util::task::TaskTracker;
 
 use super::harness::{Blog, Meddling, PASSWORD, sign_up};

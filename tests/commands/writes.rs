@@ -3,7 +3,8 @@
 use onehop::blog::commands::{CreateComment, DeleteComment, DeletePost, LikePost, UpdatePost, UpdateUser};
 use onehop::blog::containers::POSTS;
 use onehop::blog::items::{CommentItem, TOMBSTONE_TTL_S};
-use onehop::store::{Ledger, OperationKind, Store, format_timestamp};
+use onehop_runtime::clock::format_timestamp;
+use onehop_store::{Ledger, OperationKind, Store};
 
 use super::harness::{Blog, START_MS};
 

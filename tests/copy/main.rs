@@ -11,16 +11,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use onehop::blog::containers::{ACCOUNTS, POSTS, USERS, WRITE_SIDE};
-use onehop::changefeed::LEASES;
 use onehop::copy::{Copier, CopyError, POSITION_TYPE};
-use onehop::store::{FaultKind, NewItem, OperationKind, OperationRecord, WriteOp};
+use onehop_change_feed::LEASES;
+use onehop_store::{FaultKind, NewItem, OperationKind, OperationRecord, WriteOp};
 
 use failing_store::{FailingStore, Verdict};
 use world::{Blog, items_of};
 
 const SOURCE: &str = "embedded:/where/it/was";
 
-fn copier(source: &Blog, target: Arc<dyn onehop::store::Store>) -> Copier {
+fn copier(source: &Blog, target: Arc<dyn onehop_store::Store>) -> Copier {
     Copier { source: Arc::clone(&source.store), target, source_name: SOURCE.to_owned() }
 }
 

@@ -9,12 +9,12 @@ use onehop::app::{App, AppOptions, OpenStore, container_specs};
 use onehop::blog::commands::DeletePost;
 use onehop::blog::containers::{POSTS, WRITE_SIDE};
 use onehop::blog::ids::{PostId, UserId};
-use onehop::changefeed::Sharing;
 use onehop::cli::work::AppWorker;
 use onehop::compare::dataset::Texts;
 use onehop::config::{DataSettings, DurabilitySetting, Member, StoreChoice};
 use onehop::control::{Work, Worker};
-use onehop::store::{ContainerName, FeedRequest, Ledger, Store};
+use onehop_change_feed::Sharing;
+use onehop_store::{ContainerName, FeedRequest, Ledger, Store};
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -6,7 +6,7 @@ use onehop::blog::commands::{
     UnlikePost, UpdatePost, UpdateUser,
 };
 use onehop::blog::ids::{CommentId, PostId, UserId};
-use onehop::store::Ledger;
+use onehop_store::Ledger;
 
 use crate::world::Process;
 
@@ -129,12 +129,12 @@ impl Scene {
     /// Ada's posts that are not deleted.
     async fn posts_of_ada(&self, process: &Process) -> usize {
         let user = self.ada.to_string();
-        let query = onehop::store::Query::Equality {
+        let query = onehop_store::Query::Equality {
             container: onehop::blog::containers::POSTS,
             path: "userId",
             value: &user,
             item_type: "post",
-            direction: onehop::store::Direction::NewestFirst,
+            direction: onehop_store::Direction::NewestFirst,
             after: None,
             limit: 10,
         };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use onehop::store::ManualClock;
+use onehop_runtime::clock::ManualClock;
 
 use crate::acts::{ALL, Scene};
 use crate::splits::split_all;

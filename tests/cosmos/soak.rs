@@ -17,7 +17,8 @@ use onehop::blog::commands::{
 };
 use onehop::blog::containers::{ACCOUNTS, FEED, POSTS, USERS};
 use onehop::blog::ids::{CommentId, IdSource, PostId, UserId};
-use onehop::store::{Ledger, ManualClock};
+use onehop_runtime::clock::ManualClock;
+use onehop_store::Ledger;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use uuid::Uuid;

@@ -12,10 +12,11 @@ use onehop::blog::ids::{IdSource, PostId, RandomIds};
 use onehop::blog::items::PostItem;
 use onehop::blog::projections;
 use onehop::blog::verify::{Settle, Verifier};
-use onehop::changefeed::{Processor, Settings, Sharing};
-use onehop::lifecycle::Tasks;
-use onehop::store::cosmos::{Consistency, CosmosStore, Patience};
-use onehop::store::{Clock, Fault, FaultKind, Ledger, ManualClock, Store, SystemClock};
+use onehop_change_feed::{Processor, Settings, Sharing};
+use onehop_runtime::clock::{Clock, ManualClock, SystemClock};
+use onehop_runtime::tasks::Tasks;
+use onehop_store::cosmos::{Consistency, CosmosStore, Patience};
+use onehop_store::{Fault, FaultKind, Ledger, Store};
 use tokio_util::sync::CancellationToken;
 
 use crate::emulator::Emulator;

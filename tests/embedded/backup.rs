@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use onehop::store::embedded::{BackupError, EmbeddedConfig, EmbeddedStore, OpenError, restore};
-use onehop::store::{Ledger, Store};
+use onehop_store::embedded::{BackupError, EmbeddedConfig, EmbeddedStore, OpenError, restore};
+use onehop_store::{Ledger, Store};
 
 use crate::harness::{THINGS, config, create_batch, open, open_with};
 

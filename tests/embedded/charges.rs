@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use onehop::store::embedded::{EmbeddedConfig, EmbeddedStore, charges};
-use onehop::store::{
-    ChargeSource, Direction, Ledger, ManualClock, NewItem, OperationRecord, Query, RequestCharge, Store,
-    WriteOp,
+use onehop_runtime::clock::ManualClock;
+use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore, charges};
+use onehop_store::{
+    ChargeSource, Direction, Ledger, NewItem, OperationRecord, Query, RequestCharge, Store, WriteOp,
 };
 use serde_json::json;
 

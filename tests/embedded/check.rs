@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use onehop::store::ManualClock;
-use onehop::store::embedded::{EmbeddedStore, OpenError, Soundness, check_directory};
+use onehop_runtime::clock::ManualClock;
+use onehop_store::embedded::{EmbeddedStore, OpenError, Soundness, check_directory};
 
 use crate::damage::{copy, damage, files, largest_of_each_kind, store_with_tables};
 use crate::harness::{SPEC, config, create_batch, open};

@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use onehop::store::embedded::{Durability, EmbeddedStore, OpenError};
-use onehop::store::{Direction, FeedRequest, Item, Ledger, Query, Store};
+use onehop_store::embedded::{Durability, EmbeddedStore, OpenError};
+use onehop_store::{Direction, FeedRequest, Item, Ledger, Query, Store};
 use serde_json::Value;
 
 use crate::harness::{THINGS, config, create_batch, open, open_with};
@@ -127,7 +127,7 @@ async fn check(store: &EmbeddedStore, acknowledged: u64) -> u64 {
             let Some(last) = page.items.last().filter(|_| page.has_more) else { break };
             let body: Value = last.decode().expect("JSON");
             let text = |name: &str| body[name].as_str().expect("a text").to_owned();
-            after = Some(onehop::store::Keyset { order_value: text("date"), id: text("id") });
+            after = Some(onehop_store::Keyset { order_value: text("date"), id: text("id") });
         }
         let batches = found.len() as u64 / ITEMS_PER_BATCH;
         let whole = (0..batches).flat_map(|batch| [batch * HOMES + place; ITEMS_PER_BATCH as usize]);
@@ -157,7 +157,7 @@ async fn by_owner(store: &EmbeddedStore) -> u64 {
         let Some(last) = page.items.last().filter(|_| page.has_more) else { return items };
         let body: Value = last.decode().expect("JSON");
         let text = |name: &str| body[name].as_str().expect("a text").to_owned();
-        after = Some(onehop::store::Keyset { order_value: text("date"), id: text("id") });
+        after = Some(onehop_store::Keyset { order_value: text("date"), id: text("id") });
     }
 }
 

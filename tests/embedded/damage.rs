@@ -6,8 +6,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use onehop::store::embedded::EmbeddedStore;
-use onehop::store::{FaultKind, Ledger, NewItem, Store, WriteOp};
+use onehop_store::embedded::EmbeddedStore;
+use onehop_store::{FaultKind, Ledger, NewItem, Store, WriteOp};
 use serde_json::json;
 
 use crate::harness::{THINGS, config, create_batch, open, open_with};

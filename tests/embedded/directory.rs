@@ -4,12 +4,11 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use onehop::store::embedded::{
+use onehop_runtime::clock::ManualClock;
+use onehop_store::embedded::{
     EmbeddedStore, OpenError, PHYSICAL_PARTITIONS_DEFAULT, PHYSICAL_PARTITIONS_MAX, check_directory, recover,
 };
-use onehop::store::{
-    ContainerName, ContainerSpec, Direction, Ledger, ManualClock, NewItem, Query, Store, WriteOp,
-};
+use onehop_store::{ContainerName, ContainerSpec, Direction, Ledger, NewItem, Query, Store, WriteOp};
 use serde_json::json;
 
 use crate::harness::{SPEC, THINGS, config, create, open, open_with, thing};

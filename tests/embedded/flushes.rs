@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use onehop::store::embedded::{EmbeddedConfig, EmbeddedStore};
-use onehop::store::{Continuation, Direction, FeedRange, FeedRequest, Ledger, PartitionKey, Query, Store};
+use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore};
+use onehop_store::{Continuation, Direction, FeedRange, FeedRequest, Ledger, PartitionKey, Query, Store};
 use tempfile::tempdir;
 use tokio::task::JoinSet;
 

@@ -3,8 +3,8 @@
 use std::fs;
 use std::sync::LazyLock;
 
-use onehop::store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
-use onehop::store::{FaultKind, Ledger, NewItem, Store, WriteError, WriteOp};
+use onehop_store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
+use onehop_store::{FaultKind, Ledger, NewItem, Store, WriteError, WriteOp};
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use serde_json::json;
 

@@ -1,7 +1,7 @@
 //! Concurrent writers share commits, whatever the durability.
 
 use futures::future::join_all;
-use onehop::store::embedded::Durability;
+use onehop_store::embedded::Durability;
 
 use crate::harness::{config, create, open_with};
 

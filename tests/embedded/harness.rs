@@ -3,10 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use onehop::store::embedded::{Durability, EmbeddedConfig, EmbeddedStore, OpenError};
-use onehop::store::{
-    Batch, ContainerName, ContainerSpec, ETag, Ledger, ManualClock, NewItem, Store, WriteError, WriteOp,
-};
+use onehop_runtime::clock::ManualClock;
+use onehop_store::embedded::{Durability, EmbeddedConfig, EmbeddedStore, OpenError};
+use onehop_store::{Batch, ContainerName, ContainerSpec, ETag, Ledger, NewItem, Store, WriteError, WriteOp};
 use serde_json::json;
 
 pub const THINGS: ContainerName = ContainerName("things");

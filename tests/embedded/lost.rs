@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use onehop::store::embedded::{
+use onehop_store::embedded::{
     BackupError, EmbeddedStore, OpenError, Recovery, Soundness, check_directory, recover, restore,
 };
-use onehop::store::{Ledger, Store, WriteOp};
+use onehop_store::{Ledger, Store, WriteOp};
 
 use crate::damage::{MARK, copy, files, store_with_tables, trim_journals};
 use crate::harness::{SPEC, THINGS, config, create, create_batch, open, open_with};

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use async_graphql::Request;
-use onehop::http::graphql_service::{Account, RequestRejection};
+use onehop_graphql_server::graphql_service::{Account, RequestRejection};
 use serde_json::{Value, json};
 
 use crate::blog::{NOW_MS, execute, small, user_id, user_node};

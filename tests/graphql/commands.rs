@@ -34,7 +34,7 @@ async fn whoever_signs_up_is_signed_in_and_reads_what_was_written() {
         &blog.executor,
         Request::new(query),
         Some(token),
-        &onehop::http::graphql_service::Free,
+        &onehop_graphql_server::graphql_service::Free,
     );
     let post = response.await.unwrap().data.into_json().unwrap()["createPost"]["post"].clone();
     assert_eq!(post["author"], made["user"]);

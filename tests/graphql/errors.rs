@@ -1,7 +1,7 @@
 //! What clients hear when something is wrong.
 
 use async_graphql::Request;
-use onehop::http::graphql_service::{Free, RequestRejection};
+use onehop_graphql_server::graphql_service::{Free, RequestRejection};
 use serde_json::json;
 
 use crate::blog::{NOW_MS, post_node, small, user_node};

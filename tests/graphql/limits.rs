@@ -1,6 +1,6 @@
 //! How much a request may ask.
 
-use onehop::http::graphql_service::COMPLEXITY_MAX;
+use onehop_graphql_server::graphql_service::COMPLEXITY_MAX;
 use serde_json::json;
 
 use crate::blog::{empty, post_node, user_node};

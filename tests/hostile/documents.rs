@@ -1,8 +1,8 @@
 //! Hostile documents: each shape as long as the limit of bytes allows, as large as all limits of documents allow
 //! together, and one larger.
 
-use onehop::http::document::{DocumentError, Documents};
-use onehop::http::document_limits::{DOCUMENT_BYTES_MAX, DocumentLimits};
+use onehop_graphql_server::document::{DocumentError, Documents};
+use onehop_graphql_server::document_limits::{DOCUMENT_BYTES_MAX, DocumentLimits};
 use serde_json::json;
 
 use crate::allocations::peak_bytes;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, Response};
 use onehop::graphql::sdl;
-use onehop::http::graphql_http::{GraphqlEndpoint, RequestLimits};
+use onehop_graphql_server::graphql_http::{GraphqlEndpoint, RequestLimits};
 use serde_json::Value;
 
 use crate::blog;

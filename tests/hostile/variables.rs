@@ -1,6 +1,6 @@
 //! Hostile variables.
 
-use onehop::http::json_size::{VARIABLES_BYTES_MAX, VariableLimits};
+use onehop_graphql_server::json_size::{VARIABLES_BYTES_MAX, VariableLimits};
 
 use crate::allocations::peak_bytes;
 use crate::endpoint::{answer, endpoint, post};

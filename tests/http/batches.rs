@@ -3,7 +3,8 @@
 
 use std::sync::atomic::Ordering;
 
-use onehop::http::{graphql_http::RequestLimits, graphql_request::BodyLimits};
+use onehop_graphql_server::graphql_http::RequestLimits;
+use onehop_graphql_server::graphql_request::BodyLimits;
 use serde_json::{Value, json};
 
 use crate::{
@@ -80,7 +81,7 @@ async fn a_batch_may_not_ask_more_than_one_request_may() {
     let toy = toy(10).await;
     let select = |fields: usize| format!("mutation {{ count {} }}", "__typename ".repeat(fields - 1));
     let at = COMPLEXITY_MAX / 10;
-    let commands = onehop::http::document_limits::MUTATION_ROOT_FIELDS_MAX;
+    let commands = onehop_graphql_server::document_limits::MUTATION_ROOT_FIELDS_MAX;
     for (batch, limit) in [
         (queries(10, &format!("query A {{ {} }}", "viewer ".repeat(at + 1))), "query-root-fields-max"),
         (queries(2, &select(commands / 2 + 1)), "mutation-root-fields-max"),

@@ -4,7 +4,8 @@
 use std::sync::atomic::Ordering;
 
 use axum::http::HeaderValue;
-use onehop::http::{hosts::Hosts, router::Exposure};
+use onehop_graphql_server::hosts::Hosts;
+use onehop_graphql_server::router::Exposure;
 use serde_json::json;
 
 use crate::{

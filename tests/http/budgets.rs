@@ -4,16 +4,12 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use onehop::{
-    http::{
-        admission::AdmissionLimits,
-        callers::CallerLimits,
-        client_address::{ForwardingHeader, Proxies},
-        graphql_http::RequestLimits,
-        graphql_request::BodyLimits,
-    },
-    store::ManualClock,
-};
+use onehop_graphql_server::admission::AdmissionLimits;
+use onehop_graphql_server::callers::CallerLimits;
+use onehop_graphql_server::client_address::{ForwardingHeader, Proxies};
+use onehop_graphql_server::graphql_http::RequestLimits;
+use onehop_graphql_server::graphql_request::BodyLimits;
+use onehop_runtime::clock::ManualClock;
 use serde_json::{Value, json};
 
 use crate::{

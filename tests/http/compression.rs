@@ -1,6 +1,7 @@
 //! Answers of queries are compressed for clients that take it, and no other answers are.
 
-use onehop::http::{graphql_http::RequestLimits, graphql_request::BodyLimits};
+use onehop_graphql_server::graphql_http::RequestLimits;
+use onehop_graphql_server::graphql_request::BodyLimits;
 use serde_json::{Value, json};
 
 use crate::{

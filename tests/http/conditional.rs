@@ -2,7 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use onehop::http::{callers::CallerLimits, graphql_http::RequestLimits, graphql_request::BodyLimits};
+use onehop_graphql_server::callers::CallerLimits;
+use onehop_graphql_server::graphql_http::RequestLimits;
+use onehop_graphql_server::graphql_request::BodyLimits;
 use serde_json::json;
 
 use crate::{

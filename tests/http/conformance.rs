@@ -2,7 +2,8 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use onehop::http::{graphql_http::RequestLimits, graphql_request::BodyLimits};
+use onehop_graphql_server::graphql_http::RequestLimits;
+use onehop_graphql_server::graphql_request::BodyLimits;
 use serde_json::json;
 
 use crate::{

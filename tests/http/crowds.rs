@@ -2,12 +2,10 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use onehop::http::{
-    admission::AdmissionLimits,
-    graphql_http::RequestLimits,
-    response_budget::{RESPONSE_BYTES_RESERVED, ResponseLimits},
-    server::ConnectionLimits,
-};
+use onehop_graphql_server::admission::AdmissionLimits;
+use onehop_graphql_server::graphql_http::RequestLimits;
+use onehop_graphql_server::response_budget::{RESPONSE_BYTES_RESERVED, ResponseLimits};
+use onehop_graphql_server::server::ConnectionLimits;
 use serde_json::json;
 use tokio::{
     io::AsyncWriteExt,

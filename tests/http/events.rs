@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use onehop::http::live::LiveLimits;
+use onehop_graphql_server::live::LiveLimits;
 use serde_json::{Value, json};
 
 use crate::{

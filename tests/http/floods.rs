@@ -1,6 +1,6 @@
 //! Clients that make the server keep what they send, over real sockets: they lose their connection, and others nothing.
 
-use onehop::http::live::LiveLimits;
+use onehop_graphql_server::live::LiveLimits;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;

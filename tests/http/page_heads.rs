@@ -3,9 +3,10 @@
 
 use std::{borrow::Cow, net::SocketAddr};
 
-use onehop::http::{
-    admission::AdmissionLimits, callers::CallerLimits, graphql_http::RequestLimits, static_files::WebFile,
-};
+use onehop::http::static_files::WebFile;
+use onehop_graphql_server::admission::AdmissionLimits;
+use onehop_graphql_server::callers::CallerLimits;
+use onehop_graphql_server::graphql_http::RequestLimits;
 use serde_json::json;
 
 use crate::{

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use onehop::http::graphql_http::RequestLimits;
-use onehop::http::graphql_request::BodyLimits;
-use onehop::http::persisted::{DocumentHash, TrustedDocuments};
+use onehop_graphql_server::graphql_http::RequestLimits;
+use onehop_graphql_server::graphql_request::BodyLimits;
+use onehop_graphql_server::persisted::{DocumentHash, TrustedDocuments};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Exchange, GRAPHQL_RESPONSE, JSON, get, post};

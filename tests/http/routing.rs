@@ -1,7 +1,8 @@
 //! Routes other than GraphQL's, panics, and origins.
 
 use axum::http::HeaderValue;
-use onehop::http::{health::UnreadyPart, router::Exposure};
+use onehop_graphql_server::health::UnreadyPart;
+use onehop_graphql_server::router::Exposure;
 use serde_json::json;
 
 use crate::{

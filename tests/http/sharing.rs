@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use onehop::http::live::LiveLimits;
+use onehop_graphql_server::live::LiveLimits;
 use serde_json::json;
 
 use crate::{

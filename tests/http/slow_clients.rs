@@ -8,14 +8,10 @@ use axum::{
 };
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt, stream};
-use onehop::{
-    http::{
-        graphql_http::RequestLimits,
-        graphql_request::BodyLimits,
-        server::{ConnectionLimits, Server, Stopped},
-    },
-    lifecycle::Tasks,
-};
+use onehop_graphql_server::graphql_http::RequestLimits;
+use onehop_graphql_server::graphql_request::BodyLimits;
+use onehop_graphql_server::server::{ConnectionLimits, Server, Stopped};
+use onehop_runtime::tasks::Tasks;
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

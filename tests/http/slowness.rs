@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use onehop::http::{
-    callers::CallerLimits, graphql_http::RequestLimits, live::LiveLimits, server::ConnectionLimits,
-};
+use onehop_graphql_server::callers::CallerLimits;
+use onehop_graphql_server::graphql_http::RequestLimits;
+use onehop_graphql_server::live::LiveLimits;
+use onehop_graphql_server::server::ConnectionLimits;
 use serde_json::{Value, json};
 
 use crate::{

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use axum::Router;
-use onehop::http::server::{Server, ServerError, Stopped};
+use onehop_graphql_server::server::{Server, ServerError, Stopped};
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

@@ -23,29 +23,27 @@ use futures::{
     FutureExt, Stream, StreamExt,
     stream::{BoxStream, iter, once, unfold},
 };
-use onehop::{
-    http::{
-        admission::Admission,
-        document::Document,
-        etag::ReadTrace,
-        graphql_http::{GraphqlEndpoint, RequestLimits},
-        graphql_service::{
-            Account, Caller, EventGate, GraphqlService, InvalidPosition, NotReached, Reach, RequestRejection,
-            Waited,
-        },
-        health::{Condition, Readiness, UnreadyPart},
-        limit_exceeded::LimitExceeded,
-        live::LiveLimits,
-        pages::{Known, PageHead, PageHeads, Pages, Subject},
-        persisted::TrustedDocuments,
-        response_budget::ResponseMemory,
-        router::{Exposure, HttpParts, router},
-        server::{ConnectionLimits, Server},
-        static_files::{StaticFiles, WebFile},
-    },
-    lifecycle::Tasks,
-    store::{Ledger, ManualClock},
+use onehop::http::pages::{Known, PageHead, PageHeads, Pages, Subject};
+use onehop::http::static_files::{StaticFiles, WebFile};
+use onehop::http::{LABELLED_PATHS, page_routes};
+use onehop_graphql_server::admission::Admission;
+use onehop_graphql_server::document::Document;
+use onehop_graphql_server::etag::ReadTrace;
+use onehop_graphql_server::graphql_http::{GraphqlEndpoint, RequestLimits};
+use onehop_graphql_server::graphql_service::{
+    Account, Caller, ChargeRecord, EventGate, GraphqlService, InvalidPosition, NoCharges, NotReached, Reach,
+    RequestRejection, Waited,
 };
+use onehop_graphql_server::health::{Condition, Readiness, UnreadyPart};
+use onehop_graphql_server::limit_exceeded::LimitExceeded;
+use onehop_graphql_server::live::LiveLimits;
+use onehop_graphql_server::persisted::TrustedDocuments;
+use onehop_graphql_server::response_budget::ResponseMemory;
+use onehop_graphql_server::router::{Exposure, HttpParts, router};
+use onehop_graphql_server::server::{ConnectionLimits, Server};
+use onehop_runtime::clock::ManualClock;
+use onehop_runtime::tasks::Tasks;
+use onehop_runtime::trace_context::SpanContext;
 use tokio::sync::{Notify, broadcast};
 use uuid::Uuid;
 
@@ -158,13 +156,15 @@ impl Toy {
 
 /// All routes over an endpoint.
 pub fn toy_router(graphql: GraphqlEndpoint, options: &Options, tasks: &Tasks) -> Router {
+    let graphql = Arc::new(graphql);
+    let pages = Pages::new(StaticFiles::from_source(options.web), Arc::new(Posts));
     router(HttpParts {
-        sessions: None,
-        graphql: Arc::new(graphql),
+        routes: page_routes(pages, None, &graphql),
+        labelled_paths: LABELLED_PATHS,
+        graphql,
         live: options.live,
         tasks: tasks.clone(),
         readiness: Arc::new(Parts(options.unready.clone())),
-        pages: Pages::new(StaticFiles::from_source(options.web), Arc::new(Posts)),
         exposure: options.exposure.clone(),
         error_ids: Arc::new(|| ERROR_ID),
         live_load: Arc::default(),
@@ -265,7 +265,15 @@ impl GraphqlService for Service {
             .unless(complexity <= COMPLEXITY_MAX)
     }
 
-    async fn authenticate(&self, bearer: &str, _ledger: &Ledger) -> Result<Caller, RequestRejection> {
+    fn new_charge_record(&self, _span: Option<SpanContext>) -> Arc<dyn ChargeRecord> {
+        Arc::new(NoCharges)
+    }
+
+    async fn authenticate(
+        &self,
+        bearer: &str,
+        _charges: &dyn ChargeRecord,
+    ) -> Result<Caller, RequestRejection> {
         match bearer {
             "forged" => Err(RequestRejection::InvalidToken),
             "overloaded" => {
@@ -340,7 +348,7 @@ impl GraphqlService for Service {
         &self,
         position: &str,
         _wait_max: Duration,
-        _ledger: &Ledger,
+        _charges: &dyn ChargeRecord,
     ) -> Result<Reach, InvalidPosition> {
         let position = position.parse::<usize>().map_err(|_| InvalidPosition)?;
         self.state.waited.fetch_add(1, Ordering::SeqCst);

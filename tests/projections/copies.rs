@@ -3,8 +3,8 @@
 use onehop::blog::containers::{POSTS, USERS};
 use onehop::blog::items::PostCopyItem;
 use onehop::blog::projections::{USER_POSTS, UserPosts, all};
-use onehop::changefeed::{LEASES, Projection};
-use onehop::store::{Change, ETag, Item, NewItem};
+use onehop_change_feed::{LEASES, Projection};
+use onehop_store::{Change, ETag, Item, NewItem};
 
 use crate::failing_store::Verdict;
 use crate::world::{World, comment, deleted, like, post};
@@ -50,9 +50,9 @@ async fn a_rebuild_mends_a_copy_that_was_lost_and_one_that_was_damaged() {
     world.put_post(&damaged).await;
     let processor = world.processor().await;
     processor.drain().await.expect("drained");
-    let remove = onehop::store::WriteOp::Delete { id: lost.id.to_string(), if_match: None };
-    let ledger = onehop::store::Ledger::new();
-    use onehop::store::Store as _;
+    let remove = onehop_store::WriteOp::Delete { id: lost.id.to_string(), if_match: None };
+    let ledger = onehop_store::Ledger::new();
+    use onehop_store::Store as _;
     world.store.write(USERS, &ada.id.partition_key(), remove, &ledger).await.expect("a delete");
     let wrong = PostCopyItem { title: "Wrong".to_owned(), ..PostCopyItem::of(&damaged) };
     world.put(USERS, ada.id.partition_key(), damaged.id.to_string(), &wrong).await;
@@ -73,7 +73,7 @@ async fn changes_whose_checkpoint_was_lost_are_projected_once_more_without_harm(
         // The start checkpoints pass, no checkpoint after that does.
         let start_checkpoints = 5 * 4;
         if container == LEASES && lease_writes > start_checkpoints {
-            Verdict::Fail(onehop::store::FaultKind::Internal)
+            Verdict::Fail(onehop_store::FaultKind::Internal)
         } else {
             Verdict::Pass
         }
@@ -107,8 +107,8 @@ async fn a_late_change_does_not_overwrite_a_newer_copy() {
     let body = NewItem::encode(old.id.to_string(), &old).body;
     let item = Item { body, etag: ETag::from_number(1), timestamp_ms: 0 };
     let late = Change { partition_key: old.id.partition_key(), id: old.id.to_string(), item };
-    let answers = [onehop::changefeed::Answer::Item(existing.map(std::sync::Arc::new))];
-    let turn = onehop::changefeed::Turn { note: &serde_json::Value::Null, answers: &answers };
+    let answers = [onehop_change_feed::Answer::Item(existing.map(std::sync::Arc::new))];
+    let turn = onehop_change_feed::Turn { note: &serde_json::Value::Null, answers: &answers };
     let step = UserPosts.step(&late, turn).expect("a step");
     assert!(step.is_done() && step.writes().is_empty());
 }
@@ -133,7 +133,7 @@ async fn copies_written_into_users_do_not_wake_the_projections() {
     let ada = world.sign_up(1, "ada").await;
     let processor = world.processor().await;
     processor.drain().await.expect("drained");
-    let usernames = |statuses: Vec<onehop::changefeed::ProjectionStatus>| {
+    let usernames = |statuses: Vec<onehop_change_feed::ProjectionStatus>| {
         statuses.into_iter().find(|status| status.source == "users").expect("the projection of users")
     };
     let before = usernames(processor.status().await.expect("a status"));

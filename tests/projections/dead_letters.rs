@@ -4,8 +4,8 @@ use futures::FutureExt;
 use onehop::blog::containers::{POSTS, USERS};
 use onehop::blog::items::{PostCopyItem, PostItem, types};
 use onehop::blog::projections::{DELETIONS, FEED_POSTS, USER_POSTS};
-use onehop::changefeed::{DeadLetterSummary, Processor};
-use onehop::store::{FaultKind, Ledger, NewItem, Store, WriteOp};
+use onehop_change_feed::{DeadLetterSummary, Processor};
+use onehop_store::{FaultKind, Ledger, NewItem, Store, WriteOp};
 use serde_json::json;
 
 use crate::failing_store::Verdict;

@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex};
 
 use futures::future::BoxFuture;
-use onehop::store::{
+use onehop_store::{
     ContainerName, Fault, FaultKind, Ledger, OperationPlace, OperationRecord, PartitionKey, Store, StoreCall,
     StoreDecorator, WriteOp,
 };

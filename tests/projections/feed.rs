@@ -4,7 +4,7 @@ use onehop::blog::containers::{FEED, FEED_POSTS_MAX};
 use onehop::blog::ids::PostId;
 use onehop::blog::items::{PostCopyItem, PostItem, UserItem};
 use onehop::blog::projections::FEED_POSTS;
-use onehop::store::FaultKind;
+use onehop_store::FaultKind;
 
 use crate::failing_store::Verdict;
 use crate::world::{World, deleted, post};

@@ -1,7 +1,7 @@
 //! Leases: one owner, checkpoints after the writes, a quiet take-over.
 
-use onehop::changefeed::{LEASES, LeaseItem, ProcessorError, Settings, Sharing};
-use onehop::store::{FeedRequest, Ledger, Store as _};
+use onehop_change_feed::{LEASES, LeaseItem, ProcessorError, Settings, Sharing};
+use onehop_store::{FeedRequest, Ledger, Store as _};
 
 use crate::world::{World, post};
 

@@ -13,9 +13,9 @@ use onehop::blog::containers::USERS;
 use onehop::blog::ids::{PostId, RandomIds};
 use onehop::blog::items::UserItem;
 use onehop::blog::projections::{FEED_POSTS, USER_POSTS};
-use onehop::changefeed::{Processor, Settings};
-use onehop::lifecycle::Tasks;
-use onehop::store::{Ledger, Store as _};
+use onehop_change_feed::{Processor, Settings};
+use onehop_runtime::tasks::Tasks;
+use onehop_store::{Ledger, Store as _};
 
 use crate::world::{World, post};
 

@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use onehop::blog::containers::USERS;
 use onehop::blog::items::{UserItem, types};
-use onehop::changefeed::{
+use onehop_change_feed::{
     IntendedWrite, Processor, Projection, ProjectionError, ReadRequest, Settings, Step, Turn,
 };
-use onehop::store::{Change, ContainerName, ETag, FaultKind, NewItem, Store, WriteOp};
+use onehop_store::{Change, ContainerName, ETag, FaultKind, NewItem, Store, WriteOp};
 use tokio_util::sync::CancellationToken;
 
 use crate::failing_store::Verdict;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures::FutureExt;
 use onehop::blog::containers::{ACCOUNTS, POSTS, USERS};
 use onehop::blog::items::{AccountItem, PostItem, UserItem};
-use onehop::store::{Batch, FaultKind, Ledger, NewItem, PartitionKey, Store, WriteOp};
+use onehop_store::{Batch, FaultKind, Ledger, NewItem, PartitionKey, Store, WriteOp};
 
 use crate::failing_store::Verdict;
 use crate::world::{World, account, comment, like, post, user};

@@ -12,10 +12,11 @@ use onehop::blog::items::{
 };
 use onehop::blog::projections;
 use onehop::blog::verify::{Settle, Verifier};
-use onehop::changefeed::{self, Processor, Settings};
-use onehop::store::{
-    Clock, ContainerName, ContainerSpec, Direction, Fault, FaultKind, FeedRequest, Item, Ledger, ManualClock,
-    NewItem, PartitionKey, Query, Store, WriteOp, format_timestamp,
+use onehop_change_feed::{Processor, Settings};
+use onehop_runtime::clock::{Clock, ManualClock, format_timestamp};
+use onehop_store::{
+    ContainerName, ContainerSpec, Direction, Fault, FaultKind, FeedRequest, Item, Ledger, NewItem,
+    PartitionKey, Query, Store, WriteOp,
 };
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
@@ -36,7 +37,8 @@ pub struct World {
 impl World {
     pub async fn new() -> Self {
         let clock = Arc::new(ManualClock::new(START_MS));
-        let specs: Vec<ContainerSpec> = containers::SPECS.iter().chain(changefeed::SPECS).copied().collect();
+        let specs: Vec<ContainerSpec> =
+            containers::SPECS.iter().chain(onehop_change_feed::SPECS).copied().collect();
         let (store, keeper) = crate::store::open(&specs, clock.clone()).await;
         Self { store: Arc::new(FailingStore::new(store)), clock, _keeper: keeper }
     }
@@ -203,7 +205,7 @@ struct Drains(Processor);
 impl Settle for Drains {
     async fn settle(&self) -> Result<(), Fault> {
         let unavailable =
-            |error: changefeed::ProcessorError| Fault::new(FaultKind::Unavailable, error.to_string());
+            |error: onehop_change_feed::ProcessorError| Fault::new(FaultKind::Unavailable, error.to_string());
         self.0.drain().await.map_err(unavailable)
     }
 }

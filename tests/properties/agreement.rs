@@ -9,7 +9,7 @@ use onehop::blog::commands::SignIn;
 use onehop::blog::containers::FEED_POSTS_MAX;
 use onehop::blog::ids::{PostId, UserId};
 use onehop::blog::reads::DataModel;
-use onehop::store::Ledger;
+use onehop_store::Ledger;
 
 use crate::answers::{Asker, Listed};
 use crate::blog::Blog;

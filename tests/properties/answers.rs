@@ -4,7 +4,7 @@ use onehop::blog::ids::{PostId, UserId};
 use onehop::blog::reads::{
     CommentView, DataModel, LikeView, Page, PageRequest, PostView, Reads, Session, UserView,
 };
-use onehop::store::{Fault, Keyset, Ledger};
+use onehop_store::{Fault, Keyset, Ledger};
 
 use crate::blog::Blog;
 

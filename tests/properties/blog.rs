@@ -9,7 +9,7 @@ use onehop::blog::commands::{CommandLimits, CommandParts, Commands};
 use onehop::blog::containers::{ACCOUNTS, FEED, POSTS, USERS};
 use onehop::blog::ids::RandomIds;
 use onehop::blog::verify::Verifier;
-use onehop::store::{FeedRequest, Ledger};
+use onehop_store::{FeedRequest, Ledger};
 
 use crate::store::{self, Keeper};
 

@@ -3,7 +3,7 @@
 use onehop::blog::commands::{CreatePost, DeletePost};
 use onehop::blog::containers::FEED_POSTS_MAX;
 use onehop::blog::ids::{PostId, UserId};
-use onehop::store::Ledger;
+use onehop_store::Ledger;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;

@@ -10,8 +10,8 @@ use onehop::blog::commands::{
 };
 use onehop::blog::ids::{CommentId, PostId, UserId};
 use onehop::blog::items::UserItem;
-use onehop::changefeed::Processor;
-use onehop::store::{FaultKind, Ledger};
+use onehop_change_feed::Processor;
+use onehop_store::{FaultKind, Ledger};
 use proptest::sample::Index;
 use tokio::task::JoinSet;
 

@@ -7,8 +7,8 @@ mod emulator;
 use azure_data_cosmos::CosmosClient;
 use azure_data_cosmos::models::{ContainerProperties, IndexingPolicy, TimeToLive};
 use onehop::app::provisioning::{Provisioner, container_definitions, in_words};
-use onehop::store::cosmos::Patience;
-use onehop::store::cosmos::provision::{ProvisionError, Step, Throughput, ThroughputScope};
+use onehop_store::cosmos::Patience;
+use onehop_store::cosmos::provision::{ProvisionError, Step, Throughput, ThroughputScope};
 
 use emulator::Emulator;
 

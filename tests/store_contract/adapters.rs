@@ -4,10 +4,11 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use azure_data_cosmos::DatabaseClient;
-use onehop::store::cosmos::provision::{self, Wanted};
-use onehop::store::cosmos::{Consistency, CosmosSettings, CosmosStore, Credential, Patience, client_of};
-use onehop::store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
-use onehop::store::{Indexing, ManualClock, Store};
+use onehop_runtime::clock::ManualClock;
+use onehop_store::cosmos::provision::{self, Wanted};
+use onehop_store::cosmos::{Consistency, CosmosSettings, CosmosStore, Credential, Patience, client_of};
+use onehop_store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
+use onehop_store::{Indexing, Store};
 use tempfile::TempDir;
 
 use crate::emulator::Emulator;

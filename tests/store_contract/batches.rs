@@ -1,6 +1,6 @@
 //! Transactional batches: all or nothing, in every position.
 
-use onehop::store::{ETag, Rejection, WriteOp};
+use onehop_store::{ETag, Rejection, WriteOp};
 use serde_json::Value;
 
 use crate::harness::{Subject, batch, item, numbered, refusal_of, seen, thing};
@@ -10,7 +10,7 @@ const BATCH_SIZE_MAX: usize = 6;
 /// The ways in which one operation of a batch can be refused.
 fn refused_operations(stale: &ETag) -> Vec<(WriteOp, Rejection)> {
     let too_large = {
-        let limit_bytes = onehop::store::limits::ITEM_BYTES_MAX;
+        let limit_bytes = onehop_store::limits::ITEM_BYTES_MAX;
         let note = "x".repeat(limit_bytes);
         let body = serde_json::json!({"id": "large", "home": "h1", "type": "thing", "note": note});
         let item = item(&body);
@@ -139,9 +139,9 @@ pub async fn a_batch_that_moves_an_item_and_moves_it_back_keeps_its_index_entrie
         WriteOp::Upsert(thing("h1", "a", "2026-01-01")),
     ];
     subject.batch("h1", operations).await.expect("done");
-    let page = subject.page("h1", onehop::store::Direction::OldestFirst, None, 10).await;
+    let page = subject.page("h1", onehop_store::Direction::OldestFirst, None, 10).await;
     assert_eq!(crate::harness::ids(&page), ["a"]);
-    let query = onehop::store::Query::Newest {
+    let query = onehop_store::Query::Newest {
         container: crate::harness::THINGS,
         item_type: "thing",
         after: None,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::FutureExt;
 use futures::future::join_all;
-use onehop::store::{
+use onehop_store::{
     Direction, ETag, Ledger, PartitionKey, Query, QueryPage, Rejection, Store, WriteError, WriteOp,
 };
 use serde_json::Value;
@@ -166,7 +166,7 @@ pub async fn readers_see_whole_batches_or_nothing(subject: Subject) {
                 for page in read_all_shapes(&*store).await {
                     assert!(page.items.is_empty() || page.items.len() == ITEMS, "{}", page.items.len());
                     let number =
-                        |item: &onehop::store::Item| item.decode::<Value>().expect("JSON")["number"].clone();
+                        |item: &onehop_store::Item| item.decode::<Value>().expect("JSON")["number"].clone();
                     let numbers: std::collections::HashSet<_> =
                         page.items.iter().map(|item| number(item).to_string()).collect();
                     assert!(numbers.len() <= 1, "a page holds halves of batches: {numbers:?}");

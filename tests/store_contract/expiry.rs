@@ -1,6 +1,6 @@
 //! Items with a `ttl`: invisible at once when their time is over, and purged later.
 
-use onehop::store::{Direction, NewItem, Query, Rejection, WriteOp};
+use onehop_store::{Direction, NewItem, Query, Rejection, WriteOp};
 use serde_json::json;
 
 use crate::harness::{Subject, THINGS, ids, item, numbered};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use onehop::store::{Change, Continuation, FeedRange, FeedRequest, WriteOp};
+use onehop_store::{Change, Continuation, FeedRange, FeedRequest, WriteOp};
 use serde_json::json;
 
 use crate::harness::{Subject, THINGS, item, numbered, seen};

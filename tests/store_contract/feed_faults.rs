@@ -1,6 +1,6 @@
 //! Continuations and ranges that are none of this store's.
 
-use onehop::store::{Continuation, FaultKind, FeedRange, FeedRequest};
+use onehop_store::{Continuation, FaultKind, FeedRange, FeedRequest};
 
 use crate::harness::{Subject, THINGS, numbered};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use onehop::store::{
+use onehop_store::{
     Batch, Change, ContainerName, ContainerSpec, Continuation, Direction, ETag, FeedPage, FeedRange,
     FeedRequest, Item, Keyset, Ledger, NewItem, PartitionKey, Query, QueryPage, Rejection, Store, WriteError,
     WriteOp,

@@ -1,6 +1,6 @@
 //! Single items: reading and writing.
 
-use onehop::store::{Direction, Ledger, NewItem, Query, Rejection, WriteOp};
+use onehop_store::{Direction, Ledger, NewItem, Query, Rejection, WriteOp};
 use serde_json::{Value, json};
 
 use crate::harness::{PLAIN, START_MS, Subject, THINGS, item, numbered, thing};
@@ -161,7 +161,7 @@ pub async fn a_rewrite_moves_an_item_in_every_order_and_index(subject: Subject) 
 }
 
 pub async fn an_unknown_container_is_a_fault_and_not_a_panic(subject: Subject) {
-    let nowhere = onehop::store::ContainerName("nowhere");
+    let nowhere = onehop_store::ContainerName("nowhere");
     assert!(subject.store.read(nowhere, &"h1".into(), "a", &subject.ledger).await.is_err());
     assert!(subject.store.feed_ranges(nowhere).await.is_err());
 }

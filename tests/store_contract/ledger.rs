@@ -1,6 +1,6 @@
 //! What the ledger says of each operation.
 
-use onehop::store::{Direction, Ledger, OperationKind, OperationRecord, Query, WriteOp};
+use onehop_store::{Direction, Ledger, OperationKind, OperationRecord, Query, WriteOp};
 
 use crate::harness::{Subject, THINGS, batch, numbered, thing};
 

@@ -1,6 +1,6 @@
 //! The limits of the port: fine at the limit, refused one above it.
 
-use onehop::store::{FaultKind, Keyset, NewItem, Query, Rejection, WriteOp, limits};
+use onehop_store::{FaultKind, Keyset, NewItem, Query, Rejection, WriteOp, limits};
 use serde_json::json;
 
 use crate::harness::{BOTH_DIRECTIONS, Subject, THINGS, item, numbered, refusal_of, thing};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use onehop::store::{Direction, ETag, NewItem, Query, Rejection, WriteError, WriteOp};
+use onehop_store::{Direction, ETag, NewItem, Query, Rejection, WriteError, WriteOp};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use onehop::store::{Direction, Keyset, Query};
+use onehop_store::{Direction, Keyset, Query};
 use serde_json::json;
 
 use crate::harness::{BOTH_DIRECTIONS, Subject, THINGS, id_of, ids, item, keyset_of, thing};
@@ -23,7 +23,7 @@ async fn page(
     direction: Direction,
     after: Option<&Keyset>,
     limit: usize,
-) -> onehop::store::QueryPage {
+) -> onehop_store::QueryPage {
     let home = "h0".into();
     let (container, item_type) = (THINGS, "thing");
     let query = match shape {

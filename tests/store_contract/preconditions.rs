@@ -1,6 +1,6 @@
 //! If-Match and If-None-Match.
 
-use onehop::store::{ETag, Rejection, WriteOp};
+use onehop_store::{ETag, Rejection, WriteOp};
 
 use crate::harness::{Subject, numbered};
 

@@ -1,6 +1,6 @@
 //! The query shapes: what they find, and in which order.
 
-use onehop::store::{Direction, Query, QueryPage, WriteOp};
+use onehop_store::{Direction, Query, QueryPage, WriteOp};
 use serde_json::json;
 
 use crate::harness::{BOTH_DIRECTIONS, Subject, THINGS, ids, item, thing};
@@ -147,7 +147,7 @@ pub async fn a_soft_deleted_item_is_read_and_in_the_feed_but_in_no_query(subject
     let change = changes.iter().find(|change| change.id == "a2").expect("a change");
     assert_eq!(change.item.etag, etag);
     let conflict = subject.refusal("a", WriteOp::Create(thing("a", "a2", "2026-02-01"))).await;
-    assert_eq!(conflict, onehop::store::Rejection::Conflict, "it still has its id");
+    assert_eq!(conflict, onehop_store::Rejection::Conflict, "it still has its id");
 }
 
 pub async fn a_soft_deleted_item_that_is_restored_is_found_again(subject: Subject) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use onehop::store::{Direction, Ledger, Query, Store, WriteOp};
+use onehop_store::{Direction, Ledger, Query, Store, WriteOp};
 use serde_json::json;
 use tokio::task::JoinSet;
 

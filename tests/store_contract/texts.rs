@@ -1,6 +1,6 @@
 //! Texts of any kind in ids, partition keys and values.
 
-use onehop::store::{Direction, Query, WriteOp};
+use onehop_store::{Direction, Query, WriteOp};
 use serde_json::json;
 
 use crate::harness::{BOTH_DIRECTIONS, Subject, THINGS, ids, item, keyset_of};

@@ -19,8 +19,8 @@ use azure_data_cosmos_driver::in_memory_emulator::{
     VirtualRegion,
 };
 use azure_data_cosmos_driver::models::PartitionKeyDefinition;
-use onehop::store::cosmos::{Consistency, CosmosStore, Patience, default_options, encoding};
-use onehop::store::{ContainerName, ContainerSpec};
+use onehop_store::cosmos::{Consistency, CosmosStore, Patience, default_options, encoding};
+use onehop_store::{ContainerName, ContainerSpec};
 
 const GATEWAY: &str = "https://eastus.emulator.local";
 pub const DATABASE: &str = "onehop";

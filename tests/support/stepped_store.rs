@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use onehop::store::{
+use onehop_store::{
     ContainerName, Ledger, OperationKind, OperationPlace, PartitionKey, Store, StoreCall, StoreDecorator,
 };
 use tokio::sync::Notify;

@@ -7,10 +7,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use onehop::app::{App, AppOptions, OpenStore, container_specs};
-use onehop::changefeed::Sharing;
 use onehop::config::Member;
-use onehop::store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
-use onehop::store::{Clock, ContainerSpec, Store};
+use onehop_change_feed::Sharing;
+use onehop_runtime::clock::Clock;
+use onehop_store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
+use onehop_store::{ContainerSpec, Store};
 use tempfile::TempDir;
 
 use super::emulator::Emulator;

@@ -10,7 +10,7 @@ use crate::blog::containers::ACCOUNTS;
 use crate::blog::ids::UserId;
 use crate::blog::items::{AccountItem, UserItem};
 use crate::blog::sessions::{NewSession, Sessions};
-use crate::store::{Ledger, NewItem, PartitionKey, WriteOp};
+use onehop_store::{Ledger, NewItem, PartitionKey, WriteOp};
 
 use super::create_user::stored_hash;
 use super::error::contended;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::blog::ids::{CommentId, PostId, UserId};
 use crate::blog::items::{CommentItem, PostItem, types};
-use crate::store::Ledger;
+use onehop_store::Ledger;
 
 use super::digest::sha256_hex;
 use super::error::{InvalidField, InvalidFields};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::blog::containers::POSTS;
 use crate::blog::ids::{PostId, UserId};
 use crate::blog::items::{PostItem, TEXT_VERSION_FIRST, types};
-use crate::store::{Ledger, NewItem, WriteOp};
+use onehop_store::{Ledger, NewItem, WriteOp};
 
 use super::digest::sha256_hex;
 use super::error::{InvalidFields, contended};

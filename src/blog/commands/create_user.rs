@@ -6,7 +6,7 @@ use crate::accounts::password::{Password, PasswordHash};
 use crate::accounts::username::Username;
 use crate::blog::ids::UserId;
 use crate::blog::items::{AccountItem, UserItem};
-use crate::store::{Fault, FaultKind, Ledger};
+use onehop_store::{Fault, FaultKind, Ledger};
 
 use super::digest::sha256_hex;
 use super::error::{InvalidFields, contended};

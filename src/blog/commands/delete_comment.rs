@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::blog::containers::POSTS;
 use crate::blog::ids::{CommentId, PostId, UserId};
 use crate::blog::items::{CommentItem, PostItem, types};
-use crate::store::Ledger;
+use onehop_store::Ledger;
 
 use super::post_queue::PostChange;
 use super::{CommandError, Commands, Refusal};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::blog::ids::{PostId, UserId};
 use crate::blog::items::PostItem;
-use crate::store::Ledger;
+use onehop_store::Ledger;
 
 use super::post_queue::PostChange;
 use super::{CommandError, Commands};

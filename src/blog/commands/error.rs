@@ -4,7 +4,7 @@
 use thiserror::Error;
 
 use crate::accounts::password::HashingError;
-use crate::store::{self, Fault, FaultKind};
+use onehop_store::{Fault, FaultKind};
 
 /// Why a command did not succeed.
 #[derive(Debug, Error)]
@@ -200,6 +200,6 @@ pub(super) fn contended(what: &str) -> Fault {
 }
 
 /// A refusal of the store that a command rules out beforehand.
-pub(super) fn unexpected(rejection: store::Rejection) -> Fault {
+pub(super) fn unexpected(rejection: onehop_store::Rejection) -> Fault {
     Fault::new(FaultKind::Internal, "the store refused a write that keeps its limits").with_source(rejection)
 }

@@ -14,7 +14,7 @@ use crate::accounts::username::{USERNAME_CHARS_MAX, Username};
 use crate::blog::containers::ACCOUNTS;
 use crate::blog::ids::UserId;
 use crate::blog::items::{SubjectItem, UserItem, types};
-use crate::store::{ETag, Fault, Ledger, NewItem, PartitionKey, WriteOp};
+use onehop_store::{ETag, Fault, Ledger, NewItem, PartitionKey, WriteOp};
 
 use super::digest::sha256_hex;
 use super::error::contended;

@@ -4,7 +4,7 @@
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::ids::UserId;
 use crate::blog::items::types;
-use crate::store::{Direction, Fault, Ledger, Query, RequestCharge};
+use onehop_store::{Direction, Fault, Ledger, Query, RequestCharge};
 
 use super::Commands;
 

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::blog::containers::ACCOUNTS;
 use crate::blog::ids::{PostId, UserId};
 use crate::blog::items::{OUTCOME_TTL_S, OutcomeItem, types};
-use crate::store::{Ledger, NewItem, PartitionKey, WriteOp};
+use onehop_store::{Ledger, NewItem, PartitionKey, WriteOp};
 
 use super::digest::sha256_hex;
 use super::error::contended;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::blog::ids::{LikeId, PostId, UserId};
 use crate::blog::items::{LikeItem, PostItem, types};
-use crate::store::Ledger;
+use onehop_store::Ledger;
 
 use super::post_queue::PostChange;
 use super::{CommandError, Commands};

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::store::{Fault, Item, NewItem};
+use onehop_store::{Fault, Item, NewItem};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -33,8 +33,9 @@ use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use crate::accounts::password::PasswordHasher;
-use crate::lifecycle::Tasks;
-use crate::store::{Clock, Fault, Ledger, Store, format_timestamp};
+use onehop_runtime::clock::{Clock, format_timestamp};
+use onehop_runtime::tasks::Tasks;
+use onehop_store::{Fault, Ledger, Store};
 
 use super::containers::POSTS;
 use super::ids::{IdSource, PostId, UserId};

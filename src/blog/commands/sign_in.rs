@@ -6,7 +6,7 @@ use crate::accounts::password::Password;
 use crate::accounts::username::{NormalizedUsername, Username};
 use crate::blog::items::{AccountItem, UserItem};
 use crate::blog::sessions::{NewSession, Sessions};
-use crate::store::{Ledger, OperationRecord, RequestCharge};
+use onehop_store::{Ledger, OperationRecord, RequestCharge};
 
 use super::create_user::stored_hash;
 use super::names::{Found, normalized};

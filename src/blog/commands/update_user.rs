@@ -4,7 +4,7 @@
 use crate::accounts::username::Username;
 use crate::blog::ids::UserId;
 use crate::blog::items::UserItem;
-use crate::store::Ledger;
+use onehop_store::Ledger;
 
 use super::error::contended;
 use super::names::{Attempt, Found, RollForward, StoredUser, parsed};

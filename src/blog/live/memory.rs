@@ -11,7 +11,8 @@ use super::events::{Event, PostEvent};
 use crate::blog::containers::FEED_POSTS_MAX;
 use crate::blog::ids::{CommentId, PostId};
 use crate::blog::reads::{CommentView, PostView};
-use crate::store::{Fault, Item, parse_timestamp};
+use onehop_runtime::clock::parse_timestamp;
+use onehop_store::{Fault, Item};
 
 /// Comments of a post that are remembered by their ids.
 const ADDED_COMMENTS_MAX: usize = 1_000;
@@ -192,7 +193,8 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::store::{ETag, format_timestamp};
+    use onehop_runtime::clock::format_timestamp;
+    use onehop_store::ETag;
 
     const START_MS: i64 = 1_750_000_000_000;
 

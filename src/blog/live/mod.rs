@@ -19,9 +19,10 @@ use source::Source;
 use super::containers::{FEED, POSTS};
 use super::ids::PostId;
 use super::items::types;
-use crate::changefeed::{TailSettings, TailSource};
-use crate::lifecycle::Tasks;
-use crate::store::{Clock, Fault, Ledger, Store};
+use onehop_change_feed::{TailSettings, TailSource};
+use onehop_runtime::clock::Clock;
+use onehop_runtime::tasks::Tasks;
+use onehop_store::{Fault, Ledger, Store};
 
 /// What one listens to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

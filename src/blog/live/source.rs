@@ -17,8 +17,8 @@ use crate::blog::containers::{FEED, FEED_PARTITION, FEED_POSTS_MAX, POSTS};
 use crate::blog::ids::PostId;
 use crate::blog::items::types;
 use crate::blog::reads::PostView;
-use crate::changefeed::{Tail, TailSource};
-use crate::store::{Change, Direction, Fault, Ledger, PartitionKey, Query};
+use onehop_change_feed::{Tail, TailSource};
+use onehop_store::{Change, Direction, Fault, Ledger, PartitionKey, Query};
 
 pub(super) struct Source {
     parts: Arc<LiveParts>,
@@ -291,9 +291,9 @@ mod tests {
     use crate::blog::live::{LiveSettings, PostEvent};
     use crate::blog::reads::PostText;
     use crate::blog::reads::UserView;
-    use crate::lifecycle::Tasks;
-    use crate::store::ManualClock;
-    use crate::store::embedded::{EmbeddedConfig, EmbeddedStore};
+    use onehop_runtime::clock::ManualClock;
+    use onehop_runtime::tasks::Tasks;
+    use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore};
 
     /// Where a test comes between the steps of a reader.
     #[derive(Default)]

@@ -8,8 +8,8 @@ use super::USERNAMES_CATCH_UP;
 use super::names::{Written, rename, username_of};
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::items::types;
-use crate::changefeed::{IntendedWrite, Projection, ProjectionError, ReadRequest, Step, Turn};
-use crate::store::{Change, ContainerName, PartitionKey};
+use onehop_change_feed::{IntendedWrite, Projection, ProjectionError, ReadRequest, Step, Turn};
+use onehop_store::{Change, ContainerName, PartitionKey};
 
 /// Compares the name in each item of `posts` with its author's.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +54,7 @@ mod tests {
     use super::super::testing::{ABSENT, answer, change, comment, first, found, post, user};
     use super::*;
     use crate::blog::items::CommentItem;
-    use crate::store::WriteOp;
+    use onehop_store::WriteOp;
 
     fn change_of_comment(comment: &CommentItem) -> Change {
         change(comment.post_id.partition_key(), comment.id.to_string(), comment)

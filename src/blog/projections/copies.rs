@@ -1,8 +1,8 @@
 //! A short copy of a post beside the one that is there: which write, if any, brings it up to date.
 
 use crate::blog::items::PostCopyItem;
-use crate::changefeed::ProjectionError;
-use crate::store::{Item, NewItem, WriteOp};
+use onehop_change_feed::ProjectionError;
+use onehop_store::{Item, NewItem, WriteOp};
 
 /// The write that puts `copy` where `existing` is, `None` when that is as new. A copy never goes back in time; one of
 /// the same version that differs was damaged, and is mended.

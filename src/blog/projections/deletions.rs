@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::{DELETIONS, in_batches};
 use crate::blog::containers::POSTS;
 use crate::blog::items::types;
-use crate::changefeed::{Projection, ProjectionError, ReadRequest, Step, Turn};
-use crate::store::{Change, ContainerName, Direction, Item, PartitionKey, WriteOp, limits};
+use onehop_change_feed::{Projection, ProjectionError, ReadRequest, Step, Turn};
+use onehop_store::{Change, ContainerName, Direction, Item, PartitionKey, WriteOp, limits};
 
 /// What a deleted post leaves behind, in the order of deletion.
 const LEFT_BEHIND: [&str; 2] = [types::COMMENT, types::LIKE];

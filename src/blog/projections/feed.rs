@@ -22,8 +22,8 @@ use super::names::Written;
 use super::{FEED_POSTS, copies, in_batches};
 use crate::blog::containers::{FEED, FEED_PARTITION, FEED_POSTS_MAX, POSTS};
 use crate::blog::items::{PostCopyItem, PostItem, types};
-use crate::changefeed::{IntendedWrite, Projection, ProjectionError, ReadRequest, Step, Turn};
-use crate::store::{
+use onehop_change_feed::{IntendedWrite, Projection, ProjectionError, ReadRequest, Step, Turn};
+use onehop_store::{
     Change, ContainerName, Direction, Item, Keyset, NewItem, PartitionKey, QueryPage, WriteOp,
 };
 
@@ -300,7 +300,7 @@ mod tests {
         ABSENT, answer, asked, change_of, first, found, item, page, post, resume, user,
     };
     use super::*;
-    use crate::changefeed::Answer;
+    use onehop_change_feed::Answer;
 
     /// A feed of the posts with these numbers, which are their ages.
     fn feed(numbers: impl DoubleEndedIterator<Item = u128>) -> Answer {

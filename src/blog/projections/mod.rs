@@ -1,5 +1,5 @@
 //! The blog's projections: from a change to the writes that keep names, copies and the feed current. All are pure;
-//! [`crate::changefeed`] reads and writes for them. They refuse to know commands and reads.
+//! [`onehop_change_feed`] reads and writes for them. They refuse to know commands and reads.
 //!
 //! | name | follows | writes |
 //! |---|---|---|
@@ -29,8 +29,8 @@ pub(in crate::blog) use feed::{LISTING_ITEMS_MAX as FEED_LISTING_ITEMS_MAX, List
 pub use user_posts::UserPosts;
 pub use usernames::Usernames;
 
-use crate::changefeed::{IntendedWrite, Projection};
-use crate::store::{ContainerName, PartitionKey, WriteOp, limits};
+use onehop_change_feed::{IntendedWrite, Projection};
+use onehop_store::{ContainerName, PartitionKey, WriteOp, limits};
 
 pub const USERNAMES: &str = "usernames";
 pub const USERNAMES_CATCH_UP: &str = "usernames-catch-up";
@@ -84,7 +84,7 @@ fn in_batches(
 mod tests {
     use super::*;
     use crate::blog::containers::POSTS;
-    use crate::store::{ETag, NewItem};
+    use onehop_store::{ETag, NewItem};
 
     /// The bytes of a batch as it is sent to the service: a JSON array with an object for each operation.
     fn encoded_bytes(operations: &[WriteOp]) -> usize {

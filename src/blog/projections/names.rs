@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use crate::blog::items::{CommentItem, LikeItem, PostItem, types};
-use crate::changefeed::ProjectionError;
-use crate::store::{Item, NewItem, WriteOp};
+use onehop_change_feed::ProjectionError;
+use onehop_store::{Item, NewItem, WriteOp};
 
 /// The fields of an item of `posts` that say whose it is. Borrowed: this is read for each of millions of changes.
 #[derive(Debug, Deserialize)]

@@ -8,8 +8,9 @@ use uuid::Uuid;
 
 use crate::blog::ids::{CommentId, PostId, UserId};
 use crate::blog::items::{CommentItem, PostItem, UserItem, types};
-use crate::changefeed::{Answer, Projection, ReadRequest, Step, Turn};
-use crate::store::{Change, ETag, Item, NewItem, PartitionKey, QueryPage, format_timestamp};
+use onehop_change_feed::{Answer, Projection, ReadRequest, Step, Turn};
+use onehop_runtime::clock::format_timestamp;
+use onehop_store::{Change, ETag, Item, NewItem, PartitionKey, QueryPage};
 
 pub(super) fn item<T: Serialize>(etag: u64, value: &T) -> Item {
     Item { body: NewItem::encode("", value).body, etag: ETag::from_number(etag), timestamp_ms: 0 }

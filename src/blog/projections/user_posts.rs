@@ -3,8 +3,8 @@
 use super::{USER_POSTS, copies};
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::items::{PostCopyItem, PostItem, types};
-use crate::changefeed::{IntendedWrite, Projection, ProjectionError, ReadRequest, Step, Turn};
-use crate::store::{Change, ContainerName};
+use onehop_change_feed::{IntendedWrite, Projection, ProjectionError, ReadRequest, Step, Turn};
+use onehop_store::{Change, ContainerName};
 
 /// Copies each post to its author. A deleted post leaves a soft-deleted copy, so that a late change does not bring it
 /// back.
@@ -40,7 +40,7 @@ impl Projection for UserPosts {
 mod tests {
     use super::super::testing::{ABSENT, answer, change_of, first, found, post, user};
     use super::*;
-    use crate::store::WriteOp;
+    use onehop_store::WriteOp;
 
     fn write(post: &PostItem, existing: Option<&PostCopyItem>) -> Option<WriteOp> {
         let change = change_of(post);

@@ -9,7 +9,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use thiserror::Error;
 use uuid::Uuid;
 
-use crate::store::{Keyset, parse_timestamp};
+use onehop_runtime::clock::parse_timestamp;
+use onehop_store::Keyset;
 
 /// Bytes of a creation date: RFC 3339 in UTC with milliseconds.
 const DATE_BYTES: usize = 24;

@@ -16,7 +16,7 @@ use super::views::{UserView, decode_found};
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::ids::{PostId, UserId};
 use crate::blog::items::types;
-use crate::store::{Fault, FaultKind, Item, Ledger, Store};
+use onehop_store::{Fault, FaultKind, Item, Ledger, Store};
 
 /// How many lookups of one list are under way at once.
 const LOOKUPS_AT_ONCE_MAX: usize = 16;

@@ -27,7 +27,7 @@ pub use v3::V3;
 pub use views::{CommentView, LikeView, PostText, PostView, UserView};
 
 use super::ids::{CommentId, LikeId, PostId, UserId};
-use crate::store::{Fault, Store};
+use onehop_store::{Fault, Store};
 
 /// How the data behind a read is modelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

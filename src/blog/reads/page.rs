@@ -1,6 +1,6 @@
 //! Pages of an answer: how many items, after which one, and whether more follow.
 
-use crate::store::{Keyset, QueryPage};
+use onehop_store::{Keyset, QueryPage};
 
 /// The smallest page that can be asked for.
 pub const FIRST_MIN: usize = 1;
@@ -47,7 +47,7 @@ impl<T> Page<T> {
     /// Decodes the items of a query's page; the first that cannot be decoded fails it.
     pub(super) fn decode<E>(
         page: &QueryPage,
-        decode: impl Fn(&crate::store::Item) -> Result<T, E>,
+        decode: impl Fn(&onehop_store::Item) -> Result<T, E>,
     ) -> Result<Self, E> {
         let items = page.items.iter().map(decode).collect::<Result<_, E>>()?;
         Ok(Self { items, has_next: page.has_more })

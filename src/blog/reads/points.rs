@@ -6,7 +6,7 @@ use crate::accounts::Username;
 use crate::blog::containers::{ACCOUNTS, POSTS, USERS};
 use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
 use crate::blog::items::{AccountItem, types};
-use crate::store::{Fault, FaultKind, Item, PartitionKey, Store};
+use onehop_store::{Fault, FaultKind, Item, PartitionKey, Store};
 
 /// The user's item, by point read.
 pub(super) async fn user(

@@ -6,7 +6,7 @@ use super::{Page, PageRequest, Session};
 use crate::blog::containers::POSTS;
 use crate::blog::ids::{PostId, UserId};
 use crate::blog::items::types;
-use crate::store::{ContainerName, Direction, Fault, PartitionKey, Query, Store};
+use onehop_store::{ContainerName, Direction, Fault, PartitionKey, Query, Store};
 
 /// A post's comments, oldest first, from its logical partition.
 pub(super) async fn comments(

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::lookups::Lookups;
-use crate::store::{Ledger, Store};
+use onehop_store::{Ledger, Store};
 
 /// The reads of one request.
 pub struct Session {

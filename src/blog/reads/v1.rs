@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use super::lookups::Counts;
 use super::{CommentView, LikeView, Page, PageRequest, PostView, Reads, Session, UserView, points, queries};
 use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
-use crate::store::{Fault, Store};
+use onehop_store::{Fault, Store};
 
 /// Reads of normalised items, completed by lookups.
 pub struct V1 {

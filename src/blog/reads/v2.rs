@@ -7,7 +7,7 @@ use async_trait::async_trait;
 
 use super::{CommentView, LikeView, Page, PageRequest, PostView, Reads, Session, UserView, points, queries};
 use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
-use crate::store::{Fault, Store};
+use onehop_store::{Fault, Store};
 
 /// Reads of denormalised items.
 pub struct V2 {

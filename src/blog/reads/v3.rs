@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use super::{CommentView, LikeView, Page, PageRequest, PostView, Reads, Session, UserView, points, queries};
 use crate::blog::containers::{FEED, FEED_PARTITION, USERS};
 use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
-use crate::store::{Fault, PartitionKey, Store};
+use onehop_store::{Fault, PartitionKey, Store};
 
 /// Reads of copies, each from one logical partition.
 pub struct V3 {

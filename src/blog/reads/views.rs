@@ -7,7 +7,7 @@ use super::cursor;
 use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
 use crate::blog::items::{CommentItem, LikeItem, PostItem, TEXT_VERSION_FIRST, UserItem};
 use crate::blog::summary::{shown, summarise};
-use crate::store::{Fault, Item, Keyset};
+use onehop_store::{Fault, Item, Keyset};
 
 /// A user.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -217,7 +217,7 @@ pub(super) fn live<T>(
 ) -> impl Fn(&Item) -> Result<T, Fault> {
     move |item| {
         decode(item)?.ok_or_else(|| {
-            Fault::new(crate::store::FaultKind::Internal, "a query answered with a deleted item")
+            Fault::new(onehop_store::FaultKind::Internal, "a query answered with a deleted item")
         })
     }
 }

@@ -17,8 +17,9 @@ use crate::accounts::token::CLOCK_LEEWAY_MS;
 use crate::blog::containers::ACCOUNTS;
 use crate::blog::ids::UserId;
 use crate::blog::items::{SessionEntry, SessionsItem, types};
-use crate::store::{
-    Clock, ETag, Fault, FaultKind, Ledger, NewItem, PartitionKey, Rejection, Store, WriteError, WriteOp,
+use onehop_runtime::clock::Clock;
+use onehop_store::{
+    ETag, Fault, FaultKind, Ledger, NewItem, PartitionKey, Rejection, Store, WriteError, WriteOp,
 };
 
 use memory::{Held, Memory};

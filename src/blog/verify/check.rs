@@ -16,7 +16,7 @@ use crate::blog::containers::{ACCOUNTS, FEED, FEED_PARTITION, FEED_POSTS_MAX, PO
 use crate::blog::ids::{PostId, UserId};
 use crate::blog::items::{AccountItem, PostCopyItem, PostItem, UserItem, types};
 use crate::blog::summary::is_summary;
-use crate::store::{ContainerName, Direction, ETag, Fault, Item, Ledger, PartitionKey, Query, Store};
+use onehop_store::{ContainerName, Direction, ETag, Fault, Item, Ledger, PartitionKey, Query, Store};
 
 /// How often a suspect is looked at; one that was never the same twice is no drift.
 const LOOKS_MAX: u32 = 4;

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use check::Verifier;
 pub(crate) use scan::for_each_change;
 
-use crate::store::{ContainerName, Fault, FaultKind, Store};
+use onehop_store::{ContainerName, Fault, FaultKind, Store};
 
 /// What is wrong with an item.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -16,8 +16,8 @@ use crate::blog::containers::{FEED, FEED_PARTITION, FEED_POSTS_MAX, POSTS, USERS
 use crate::blog::ids::{PostId, UserId};
 use crate::blog::items::{PostCopyItem, PostItem, types};
 use crate::blog::projections::{FEED_LISTING_ITEMS_MAX, FeedListing, copy_update};
-use crate::changefeed::ProjectionError;
-use crate::store::{
+use onehop_change_feed::ProjectionError;
+use onehop_store::{
     Batch, ContainerName, Direction, ETag, Fault, FaultKind, Item, Ledger, NewItem, PartitionKey, Query,
     Rejection, WriteError, WriteOp, limits,
 };

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::{Report, VerifyProgress};
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::items::{PostItem, UserItem, types};
-use crate::store::{Change, ContainerName, Fault, FeedRequest, Ledger, ShapeError, Store};
+use onehop_store::{Change, ContainerName, Fault, FeedRequest, Ledger, ShapeError, Store};
 
 const PAGE_ITEMS: usize = 500;
 
@@ -142,7 +142,7 @@ struct Typed<'a> {
 }
 
 fn corrupt(error: serde_json::Error) -> Fault {
-    Fault::new(crate::store::FaultKind::Corrupt, "an item's body has an unexpected shape")
+    Fault::new(onehop_store::FaultKind::Corrupt, "an item's body has an unexpected shape")
         .with_source(ShapeError::from(error))
 }
 

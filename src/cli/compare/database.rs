@@ -11,7 +11,6 @@ use crate::app::comparison::Databases;
 use crate::blog::containers::POSTS;
 use crate::blog::projections::{self, Usernames};
 use crate::blog::reads::DataModel;
-use crate::changefeed::{Processor, Projection, Settings};
 use crate::cli::progress::Bar;
 use crate::cli::work::DEMO_PASSWORD;
 use crate::compare::measure::{self, Database, Follower, Workload};
@@ -21,7 +20,8 @@ use crate::compare::seed::{SeedProgress, Seeder};
 use crate::compare::writes::{Plain, WritePath};
 use crate::config::Member;
 use crate::control::Progress;
-use crate::store::Store;
+use onehop_change_feed::{Processor, Projection, Settings};
+use onehop_store::Store;
 
 /// What is done with a database.
 pub(super) struct Measuring<'a> {

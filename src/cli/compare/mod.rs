@@ -18,8 +18,8 @@ use crate::compare::partitions::PartitionReport;
 use crate::compare::report::{EstimateErrors, Report, Row};
 use crate::compare::{html, show};
 use crate::config::{Environment, StoreKind};
-use crate::store::ChargeSource;
 use database::{Measured, Measuring};
+use onehop_store::ChargeSource;
 use settings::{PlaceSettings, SizeSettings, TrafficSettings};
 use study::Studied;
 

@@ -10,8 +10,8 @@ use crate::compare::dataset::DEFAULT_RNG_SEED;
 use crate::compare::report::Row;
 use crate::compare::traffic::{Rate, Traffic, even_rates};
 use crate::config::{CosmosSettings, Environment, StoreKind, ThroughputSettings};
-use crate::store::Indexing;
-use crate::store::embedded::PHYSICAL_PARTITIONS_MAX;
+use onehop_store::Indexing;
+use onehop_store::embedded::PHYSICAL_PARTITIONS_MAX;
 
 const USERS_DEFAULT: u32 = 200;
 /// As many as the charges of V2's Q3 and Q6 in the article imply, at some 2.8 RU each.

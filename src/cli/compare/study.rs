@@ -12,7 +12,7 @@ use crate::compare::metered::Metered;
 use crate::compare::partitions::{Footprint, Survey, footprints};
 use crate::compare::writes::WritePath;
 use crate::config::Member;
-use crate::store::Store;
+use onehop_store::Store;
 
 /// What was found in V3's database.
 #[derive(Default)]

@@ -5,8 +5,8 @@
 
 use super::ArticleRequest;
 use crate::blog::reads::DataModel;
-use crate::store::RequestCharge;
-use crate::store::embedded::charges;
+use onehop_store::RequestCharge;
+use onehop_store::embedded::charges;
 
 /// Q3 and Q6 of V2 speak of about so many: 201.54 RU is 70 times 2.7, and what 28 posts cost.
 pub const PHYSICAL_PARTITIONS: u32 = 70;

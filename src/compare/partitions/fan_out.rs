@@ -63,7 +63,7 @@ mod tests {
     use crate::blog::containers::POSTS;
     use crate::blog::reads::DataModel;
     use crate::compare::report::Quantiles;
-    use crate::store::{FoldedOperation, OperationKind, RequestCharge};
+    use onehop_store::{FoldedOperation, OperationKind, RequestCharge};
 
     fn row(request: ArticleRequest, model: DataModel, operations: &[(u32, f64)]) -> Row {
         let operation = |(physical_partitions, charge): &(u32, f64)| FoldedOperation {

@@ -15,7 +15,7 @@ use crate::compare::measure::{Database, Workload};
 use crate::compare::metered::{Metered, Touch};
 use crate::compare::plan::{Question, ReadPlan};
 use crate::compare::writes::{Author, Command, CompareError, numbered_name};
-use crate::store::{ContainerName, Ledger, PartitionKey};
+use onehop_store::{ContainerName, Ledger, PartitionKey};
 
 /// How often each request is run, unless fewer samples are wanted. The charges of one request hardly differ.
 const RUNS_MAX: usize = 20;
@@ -264,7 +264,7 @@ mod tests {
     use super::super::survey::{Held, Surveyed};
     use super::*;
     use crate::blog::containers::{ACCOUNTS, FEED};
-    use crate::store::RequestCharge;
+    use onehop_store::RequestCharge;
 
     fn survey() -> Survey {
         let surveyed = |container, keys: &[&str]| Surveyed {

@@ -11,7 +11,7 @@ use super::{LOGICAL_PARTITION_THROUGHPUT_MAX, ratio};
 use crate::blog::containers::FEED_POSTS_MAX;
 use crate::compare::article::ArticleRequest;
 use crate::compare::traffic::Rate;
-use crate::store::ContainerName;
+use onehop_store::ContainerName;
 
 /// Whom and what the requests of a traffic are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -219,7 +219,7 @@ mod tests {
     use crate::blog::containers::{ACCOUNTS, FEED, POSTS, USERS};
     use crate::blog::ids::PostId;
     use crate::compare::partitions::survey::Post;
-    use crate::store::PartitionKey;
+    use onehop_store::PartitionKey;
     use uuid::Uuid;
 
     const SIZES: [(ContainerName, usize); 4] = [(USERS, 2), (POSTS, 4), (FEED, 1), (ACCOUNTS, 2)];

@@ -8,7 +8,8 @@ use serde::Deserialize;
 use crate::blog::containers::{self, POSTS, USERS};
 use crate::blog::ids::PostId;
 use crate::blog::verify::for_each_change;
-use crate::store::{Change, ContainerName, Fault, FaultKind, PartitionKey, Store, parse_timestamp};
+use onehop_runtime::clock::parse_timestamp;
+use onehop_store::{Change, ContainerName, Fault, FaultKind, PartitionKey, Store};
 
 /// A database by logical partition.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 use super::*;
 use crate::blog::containers::{ACCOUNTS, FEED, POSTS, USERS};
 use crate::blog::ids::PostId;
-use crate::store::PartitionKey;
+use onehop_store::PartitionKey;
 use uuid::Uuid;
 
 fn surveyed(container: ContainerName, held: &[(u64, u64)]) -> Surveyed {

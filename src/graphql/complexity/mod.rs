@@ -16,8 +16,8 @@ use super::comparison::ReadRequest;
 use super::{BlogSchema, sdl_of};
 use crate::blog::reads::FIRST_MAX;
 use crate::compare::plan::ReadPlan;
-use crate::http::limit_exceeded::LimitExceeded;
 use introspection::Introspected;
+use onehop_graphql_server::limit_exceeded::LimitExceeded;
 
 /// What reading a list adds to its fields: nested lists are one read for each of their parents.
 const LIST_READ: usize = 10;

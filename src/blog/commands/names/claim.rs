@@ -6,7 +6,7 @@ use crate::accounts::username::{NameKey, Username};
 use crate::blog::containers::{ACCOUNTS, USERS};
 use crate::blog::ids::UserId;
 use crate::blog::items::{ABANDONED_TTL_S, AbandonedItem, AccountItem, UserItem, types};
-use crate::store::{ETag, Fault, Ledger, NewItem, PartitionKey, WriteOp};
+use onehop_store::{ETag, Fault, Ledger, NewItem, PartitionKey, WriteOp};
 
 use super::super::error::contended;
 use super::{

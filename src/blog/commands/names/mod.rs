@@ -33,7 +33,7 @@ use crate::accounts::username::{NameKey, NormalizedUsername, Username};
 use crate::blog::containers::{ACCOUNTS, USERS};
 use crate::blog::ids::UserId;
 use crate::blog::items::{AccountItem, UserItem, types};
-use crate::store::{
+use onehop_store::{
     ContainerName, ETag, Fault, FaultKind, Item, Ledger, NewItem, PartitionKey, Rejection, Store, WriteError,
     WriteOp,
 };

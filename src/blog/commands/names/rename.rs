@@ -11,7 +11,7 @@
 use crate::accounts::username::NameKey;
 use crate::blog::ids::UserId;
 use crate::blog::items::{AccountItem, UserItem};
-use crate::store::{ETag, Fault, Ledger};
+use onehop_store::{ETag, Fault, Ledger};
 
 use super::super::error::contended;
 use super::{ATTEMPTS_MAX, Attempt, Claim, Found, Names, StoredUser, account, parsed};

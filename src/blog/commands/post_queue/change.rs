@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::blog::ids::{LikeId, PostId, UserId};
 use crate::blog::items::{CommentItem, LikeItem, PostItem};
-use crate::store::ETag;
+use onehop_store::ETag;
 
 /// One change to one post.
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
 //! After a refused batch, or one whose answer was lost: what the item beside the post says about an intent. Pure.
 
 use crate::blog::items::{CommentItem, types};
-use crate::store::{Fault, Item};
+use onehop_store::{Fault, Item};
 
 use super::super::create_comment::made_and_deleted;
 use super::super::marker::command_of;

@@ -22,9 +22,9 @@ use tracing::Instrument;
 
 use crate::blog::containers::POSTS;
 use crate::blog::ids::{PostId, UserId};
-use crate::lifecycle::Tasks;
-use crate::span::SpanContext;
-use crate::store::{Fault, FaultKind, Ledger, OperationRecord, Store};
+use onehop_runtime::tasks::Tasks;
+use onehop_runtime::trace_context::SpanContext;
+use onehop_store::{Fault, FaultKind, Ledger, OperationRecord, Store};
 
 use super::error::Refusal;
 use super::{CommandError, CommandLimits, Commands};
@@ -35,7 +35,7 @@ use plan::PostState;
 use settle::{Outcome, Settler};
 
 /// Commands in one batch: its operations, save one for the post.
-const INTENTS_MAX: usize = crate::store::limits::BATCH_OPERATIONS_MAX - 1;
+const INTENTS_MAX: usize = onehop_store::limits::BATCH_OPERATIONS_MAX - 1;
 
 /// The queues of all posts on which this process works.
 pub(super) struct PostQueues {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::blog::items::{CommentItem, PostItem, TOMBSTONE_TTL_S};
-use crate::store::{ETag, Fault, Item, NewItem, WriteOp, limits};
+use onehop_store::{ETag, Fault, Item, NewItem, WriteOp, limits};
 
 use super::super::error::Refusal;
 use super::super::marker::{command_of, encode_marked};
@@ -368,7 +368,7 @@ mod tests {
         let mut whole = known();
         Arc::make_mut(&mut whole.post).content = "\u{1}".repeat(100_000);
         let plan = plan(Some(&whole), intents.iter());
-        let mut batch = crate::store::Batch::new(crate::blog::containers::POSTS, POST.partition_key());
+        let mut batch = onehop_store::Batch::new(crate::blog::containers::POSTS, POST.partition_key());
         batch.operations = plan.operations;
         assert!(batch.operations.len() > 10);
         assert_eq!(batch.check_limits(), Ok(()));

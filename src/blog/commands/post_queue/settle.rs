@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::blog::containers::POSTS;
 use crate::blog::ids::PostId;
 use crate::blog::items::CommentItem;
-use crate::store::{
+use onehop_store::{
     Batch, ETag, Fault, FaultKind, Ledger, PartitionKey, Rejection, Store, WriteError, WriteOp,
 };
 

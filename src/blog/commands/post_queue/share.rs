@@ -1,6 +1,6 @@
 //! Sharing what a batch did among the commands it settled, so that their ledgers sum up to it.
 
-use crate::store::{OperationRecord, RequestCharge};
+use onehop_store::{OperationRecord, RequestCharge};
 
 /// One ledger's worth of operations for each of `count` commands. Every command is shown every operation it took
 /// part in, with an equal part of the charge; items that cannot be divided go to the first ones.
@@ -18,7 +18,7 @@ fn part_of(operation: &OperationRecord, part: u32, parts: u32) -> OperationRecor
 
 #[cfg(test)]
 mod tests {
-    use crate::store::{ChargeSource, ContainerName, OperationKind};
+    use onehop_store::{ChargeSource, ContainerName, OperationKind};
 
     use super::*;
 

@@ -16,8 +16,8 @@ use crate::accounts::username::{NameKey, Username};
 use crate::blog::containers::{ACCOUNTS, POSTS, USERS};
 use crate::blog::ids::UserId;
 use crate::blog::items::{UserItem, types};
-use crate::changefeed::{Projection, ProjectionError, ReadRequest, Step, Turn};
-use crate::store::{Change, ContainerName, Item, NewItem, PartitionKey, WriteOp};
+use onehop_change_feed::{Projection, ProjectionError, ReadRequest, Step, Turn};
+use onehop_store::{Change, ContainerName, Item, NewItem, PartitionKey, WriteOp};
 use propagate::Place;
 
 /// Writes a user's new name wherever the old one stands.
@@ -74,10 +74,10 @@ fn read_reservation(name: &str) -> ReadRequest {
 
 /// Writes a user as it was read: refused when the user has changed since. A read may be old where replicas lag, a
 /// conditional write is not.
-fn confirm(user: UserId, item: &Item) -> crate::changefeed::IntendedWrite {
+fn confirm(user: UserId, item: &Item) -> onehop_change_feed::IntendedWrite {
     let unchanged = NewItem { id: user.to_string(), body: item.body.clone() };
     let operation = WriteOp::Replace { item: unchanged, if_match: Some(item.etag.clone()) };
-    crate::changefeed::IntendedWrite::one(USERS, user.partition_key(), operation)
+    onehop_change_feed::IntendedWrite::one(USERS, user.partition_key(), operation)
 }
 
 /// A stored username.

@@ -9,8 +9,8 @@ use super::super::names::{Written, rename, username_of};
 use super::{Asked, read_user, release};
 use crate::blog::containers::POSTS;
 use crate::blog::items::{UserItem, types};
-use crate::changefeed::{ProjectionError, ReadRequest, Step, Turn};
-use crate::store::{Direction, Item, Keyset, PartitionKey, WriteOp};
+use onehop_change_feed::{ProjectionError, ReadRequest, Step, Turn};
+use onehop_store::{Direction, Item, Keyset, PartitionKey, WriteOp};
 
 /// What carries a name, in the order in which it is written.
 const NAMED: [&str; 3] = [types::POST, types::COMMENT, types::LIKE];
@@ -83,7 +83,8 @@ mod tests {
     use super::*;
     use crate::blog::ids::{LikeId, PostId};
     use crate::blog::items::LikeItem;
-    use crate::store::{Change, format_timestamp};
+    use onehop_runtime::clock::format_timestamp;
+    use onehop_store::Change;
     use uuid::Uuid;
 
     fn change_of(user: &UserItem) -> Change {

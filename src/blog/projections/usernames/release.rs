@@ -10,8 +10,8 @@ use super::{confirm, has_key, read_reservation, read_user};
 use crate::accounts::username::NameKey;
 use crate::blog::containers::ACCOUNTS;
 use crate::blog::items::{AccountItem, UserItem};
-use crate::changefeed::{IntendedWrite, ProjectionError, Step, Turn};
-use crate::store::{PartitionKey, WriteOp};
+use onehop_change_feed::{IntendedWrite, ProjectionError, Step, Turn};
+use onehop_store::{PartitionKey, WriteOp};
 
 /// What was asked. `key` is the place of the reservation among those to release.
 #[derive(Debug, Serialize, Deserialize)]

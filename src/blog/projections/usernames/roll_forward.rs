@@ -15,8 +15,8 @@ use crate::blog::commands::left_keys;
 use crate::blog::containers::{ACCOUNTS, USERS};
 use crate::blog::ids::UserId;
 use crate::blog::items::{AccountItem, UserItem, types};
-use crate::changefeed::{IntendedWrite, ProjectionError, Step, Turn};
-use crate::store::{Item, NewItem, PartitionKey, WriteOp};
+use onehop_change_feed::{IntendedWrite, ProjectionError, Step, Turn};
+use onehop_store::{Item, NewItem, PartitionKey, WriteOp};
 
 /// What was asked. `user` is the ETag of the user for whom a claim is made, `key` the place of the claimed key among those
 /// of the new name.

@@ -1,0 +1,433 @@
+//! Dead letters: the changes of a logical partition that could not be projected, with their error, and every later
+//! change behind them, in order. They outlive the process.
+//!
+//! Only ids are kept: the change feed promises the latest version of an item and no older one, so a replay reads
+//! the item from its container. The exception is an item that expires, as a tombstone does: it may be gone by the time of
+//! the replay, so its body is kept. A letter holds up to [`PARKED_ITEMS_MAX`] items; further ones go to a next letter.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::containers::{DEAD_LETTERS, digest, types};
+use super::host::Host;
+use super::settings::Sharing;
+use onehop_runtime::clock::{format_timestamp, parse_timestamp};
+use onehop_store::{
+    Change, ContainerName, Direction, ETag, Fault, FaultKind, Item, Keyset, Ledger, NewItem, PartitionHash,
+    PartitionKey, Query, WriteError, WriteOp, limits,
+};
+
+/// Items in one dead letter.
+pub const PARKED_ITEMS_MAX: usize = 2_000;
+/// Characters of an error that are kept.
+const ERROR_CHARACTERS_MAX: usize = 500;
+/// Bytes of the body of an expiring item that are kept; a longer one is not. A letter full of them is still an item.
+const EXPIRING_BODY_BYTES_MAX: usize = 640;
+/// How often a write of a letter is tried against concurrent writers of other processes.
+const WRITE_ATTEMPTS_MAX: usize = 16;
+
+/// A dead letter as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeadLetterItem {
+    pub id: String,
+    #[serde(rename = "type")]
+    pub item_type: String,
+    pub projection: String,
+    pub container: String,
+    pub partition_key: PartitionKey,
+    /// The place of this letter among those of the same logical partition.
+    pub number: u32,
+    pub items: Vec<ParkedItem>,
+    /// Grows with each parking, so that a replay sees when an item was parked again.
+    pub next_sequence: u64,
+    /// RFC 3339.
+    pub first_parked_at: String,
+    /// RFC 3339.
+    pub last_parked_at: String,
+}
+
+/// An item whose latest version has to be projected.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ParkedItem {
+    pub id: String,
+    pub sequence: u64,
+    /// How often it was tried; 0 for one that only waits behind another.
+    pub attempts: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The latest version of an item with a time to live: what is projected once the item has expired.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expiring: Option<Value>,
+}
+
+impl ParkedItem {
+    /// The change of an item that has expired since it was parked, if its body was kept.
+    pub(super) fn expired_change(&self, partition_key: &PartitionKey, now_ms: i64) -> Option<Change> {
+        let body = serde_json::to_vec(self.expiring.as_ref()?).ok()?;
+        let item = Item { body: body.into(), etag: ETag::from_text("expired"), timestamp_ms: now_ms };
+        Some(Change { partition_key: partition_key.clone(), id: self.id.clone(), item })
+    }
+}
+
+/// A change to be parked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ToPark {
+    pub(super) id: String,
+    pub(super) attempts: u32,
+    pub(super) error: Option<String>,
+    expiring: Option<Value>,
+}
+
+impl ToPark {
+    /// A change that failed.
+    pub(super) fn failed(change: &Change, attempts: u32, error: &str) -> Self {
+        Self { expiring: expiring(&change.item), ..Self::failed_again(&change.id, attempts, error) }
+    }
+
+    /// A change that was parked before and failed again.
+    pub(super) fn failed_again(id: &str, attempts: u32, error: &str) -> Self {
+        let error = error.chars().take(ERROR_CHARACTERS_MAX).collect();
+        Self { id: id.to_owned(), attempts, error: Some(error), expiring: None }
+    }
+
+    /// A change that waits behind one that failed.
+    pub(super) fn behind(change: &Change) -> Self {
+        Self { id: change.id.clone(), attempts: 0, error: None, expiring: expiring(&change.item) }
+    }
+}
+
+/// The body of an item with a time to live.
+fn expiring(item: &Item) -> Option<Value> {
+    if item.body.len() > EXPIRING_BODY_BYTES_MAX {
+        return None;
+    }
+    let body: Value = serde_json::from_slice(&item.body).ok()?;
+    let expires = body.get("ttl").and_then(Value::as_i64).is_some_and(|ttl| ttl > 0);
+    expires.then_some(body)
+}
+
+/// The first and the last letter of a logical partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Letters {
+    pub(super) first: u32,
+    pub(super) last: u32,
+    /// When a change was parked last (Unix ms).
+    parked_at_ms: i64,
+}
+
+/// The dead letters of one projection.
+pub(super) struct DeadLetters {
+    host: Arc<Host>,
+    projection: &'static str,
+    container: ContainerName,
+    parked: RwLock<HashMap<PartitionKey, Letters>>,
+    /// Held while a letter and `parked` are changed together.
+    gate: tokio::sync::Mutex<()>,
+}
+
+impl DeadLetters {
+    pub(super) async fn load(
+        host: Arc<Host>,
+        projection: &'static str,
+        container: ContainerName,
+        ledger: &Ledger,
+    ) -> Result<Self, Fault> {
+        let (parked, gate) = (RwLock::default(), tokio::sync::Mutex::new(()));
+        let letters = Self { host, projection, container, parked, gate };
+        letters.reload(ledger).await?;
+        Ok(letters)
+    }
+
+    /// Learns which logical partitions wait, also those parked or replayed by other processes.
+    pub(super) async fn reload(&self, ledger: &Ledger) -> Result<(), Fault> {
+        let _gate = self.gate.lock().await;
+        let mut parked: HashMap<PartitionKey, Letters> = HashMap::new();
+        self.for_each(ledger, |letter| {
+            let parked_at_ms = parse_timestamp(&letter.last_parked_at).unwrap_or(0);
+            let letters = Letters { first: letter.number, last: letter.number, parked_at_ms };
+            let known = parked.entry(letter.partition_key).or_insert(letters);
+            known.first = known.first.min(letter.number);
+            known.last = known.last.max(letter.number);
+            known.parked_at_ms = known.parked_at_ms.max(parked_at_ms);
+        })
+        .await?;
+        *self.parked.write().unwrap_or_else(PoisonError::into_inner) = parked;
+        Ok(())
+    }
+
+    /// Reads every letter of the projection, the oldest first.
+    pub(super) async fn for_each(
+        &self,
+        ledger: &Ledger,
+        mut look: impl FnMut(DeadLetterItem) + Send,
+    ) -> Result<(), Fault> {
+        let mut after: Option<Keyset> = None;
+        loop {
+            let query = Query::Equality {
+                container: DEAD_LETTERS,
+                path: "projection",
+                value: self.projection,
+                item_type: types::DEAD_LETTER,
+                direction: Direction::OldestFirst,
+                after: after.as_ref(),
+                limit: limits::PAGE_ITEMS_MAX,
+            };
+            let page = self.host.store.query(&query, ledger).await?;
+            for item in &page.items {
+                let letter: DeadLetterItem = item.decode()?;
+                after = Some(Keyset { order_value: letter.first_parked_at.clone(), id: letter.id.clone() });
+                look(letter);
+            }
+            if !page.has_more {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Whether changes of this logical partition have to wait.
+    pub(super) fn holds(&self, partition_key: &PartitionKey) -> bool {
+        self.parked.read().unwrap_or_else(PoisonError::into_inner).contains_key(partition_key)
+    }
+
+    /// Whether changes of one of these logical partitions wait.
+    pub(super) fn holds_any(&self, partitions: &[PartitionHash]) -> bool {
+        let parked = self.parked.read().unwrap_or_else(PoisonError::into_inner);
+        parked.keys().any(|key| partitions.contains(&PartitionHash::of(self.container, key)))
+    }
+
+    /// Whether changes wait that were parked at this time or later (Unix ms).
+    pub(super) fn parked_since(&self, since_ms: i64) -> bool {
+        let parked = self.parked.read().unwrap_or_else(PoisonError::into_inner);
+        parked.values().any(|letters| letters.parked_at_ms >= since_ms)
+    }
+
+    /// The letters of a logical partition that waits.
+    pub(super) fn letters(&self, partition_key: &PartitionKey) -> Option<Letters> {
+        self.parked.read().unwrap_or_else(PoisonError::into_inner).get(partition_key).copied()
+    }
+
+    /// How many logical partitions wait.
+    pub(super) fn count(&self) -> u64 {
+        self.parked.read().unwrap_or_else(PoisonError::into_inner).len() as u64
+    }
+
+    /// The logical partitions that wait, with their letters.
+    pub(super) fn all(&self) -> Vec<(PartitionKey, Letters)> {
+        let parked = self.parked.read().unwrap_or_else(PoisonError::into_inner);
+        let mut all: Vec<_> = parked.iter().map(|(key, letters)| (key.clone(), *letters)).collect();
+        all.sort_by(|left, right| left.0.cmp(&right.0));
+        all
+    }
+
+    /// Parks changes behind those parked before; `false`, and nothing is parked, when none are parked any more.
+    pub(super) async fn park_behind(
+        &self,
+        partition_key: &PartitionKey,
+        changes: &[ToPark],
+        ledger: &Ledger,
+    ) -> Result<bool, Fault> {
+        let _gate = self.gate.lock().await;
+        let Some(Letters { last, .. }) = self.letters(partition_key) else { return Ok(false) };
+        let shared = self.host.settings.sharing != Sharing::Alone;
+        if shared && self.read(partition_key, last, ledger).await?.is_none() {
+            // Another process has replayed it.
+            self.forget_first(partition_key, last);
+            return Ok(false);
+        }
+        self.append(partition_key, changes, ledger).await?;
+        Ok(true)
+    }
+
+    /// Parks a change that failed and those that follow it.
+    pub(super) async fn park(
+        &self,
+        partition_key: &PartitionKey,
+        changes: &[ToPark],
+        ledger: &Ledger,
+    ) -> Result<(), Fault> {
+        let _gate = self.gate.lock().await;
+        self.append(partition_key, changes, ledger).await
+    }
+
+    /// Reads a letter.
+    pub(super) async fn read(
+        &self,
+        partition_key: &PartitionKey,
+        number: u32,
+        ledger: &Ledger,
+    ) -> Result<Option<(DeadLetterItem, ETag)>, Fault> {
+        let id = self.id(partition_key, number);
+        let found = self.host.store.read(DEAD_LETTERS, &PartitionKey::from(id.as_str()), &id, ledger).await?;
+        found.map(|item| Ok((item.decode()?, item.etag))).transpose()
+    }
+
+    /// Takes the replayed items out of a letter and writes down what a failed one said. `true` when the letter is
+    /// empty and gone; items parked since the replay read it stay.
+    pub(super) async fn settle(
+        &self,
+        partition_key: &PartitionKey,
+        number: u32,
+        replayed: &[ParkedItem],
+        failed: Option<&ToPark>,
+        ledger: &Ledger,
+    ) -> Result<bool, Fault> {
+        let _gate = self.gate.lock().await;
+        for _ in 0..WRITE_ATTEMPTS_MAX {
+            let Some((mut letter, etag)) = self.read(partition_key, number, ledger).await? else {
+                self.forget_first(partition_key, number);
+                return Ok(true);
+            };
+            letter.items.retain(|item| {
+                !replayed.iter().any(|done| done.id == item.id && done.sequence == item.sequence)
+            });
+            for item in &mut letter.items {
+                if let Some(failed) = failed.filter(|failed| failed.id == item.id) {
+                    item.attempts = item.attempts.saturating_add(failed.attempts);
+                    item.error.clone_from(&failed.error);
+                }
+            }
+            let empty = letter.items.is_empty();
+            let operation = if empty {
+                WriteOp::Delete { id: letter.id, if_match: Some(etag) }
+            } else {
+                let item = NewItem::encode(letter.id.clone(), &letter);
+                WriteOp::Replace { item, if_match: Some(etag) }
+            };
+            if self.write(operation, ledger).await? {
+                if empty {
+                    self.forget_first(partition_key, number);
+                }
+                return Ok(empty);
+            }
+        }
+        Err(busy())
+    }
+
+    async fn append(
+        &self,
+        partition_key: &PartitionKey,
+        changes: &[ToPark],
+        ledger: &Ledger,
+    ) -> Result<(), Fault> {
+        for chunk in changes.chunks(PARKED_ITEMS_MAX) {
+            self.append_chunk(partition_key, chunk, ledger).await?;
+        }
+        Ok(())
+    }
+
+    async fn append_chunk(
+        &self,
+        partition_key: &PartitionKey,
+        changes: &[ToPark],
+        ledger: &Ledger,
+    ) -> Result<(), Fault> {
+        let mut number = self.letters(partition_key).map_or(0, |letters| letters.last);
+        for _ in 0..WRITE_ATTEMPTS_MAX {
+            let parked_at_ms = self.host.clock.now_ms();
+            let now = format_timestamp(parked_at_ms);
+            let operation = match self.read(partition_key, number, ledger).await? {
+                None => {
+                    let mut letter = self.empty_letter(partition_key, number, &now);
+                    letter.add(changes);
+                    WriteOp::Create(NewItem::encode(letter.id.clone(), &letter))
+                }
+                Some((letter, _)) if letter.items.len() + changes.len() > PARKED_ITEMS_MAX => {
+                    number += 1;
+                    continue;
+                }
+                Some((mut letter, etag)) => {
+                    letter.add(changes);
+                    letter.last_parked_at = now;
+                    let item = NewItem::encode(letter.id.clone(), &letter);
+                    WriteOp::Replace { item, if_match: Some(etag) }
+                }
+            };
+            if self.write(operation, ledger).await? {
+                let mut parked = self.parked.write().unwrap_or_else(PoisonError::into_inner);
+                let letters = parked.entry(partition_key.clone()).or_insert(Letters {
+                    first: number,
+                    last: number,
+                    parked_at_ms,
+                });
+                letters.last = letters.last.max(number);
+                letters.parked_at_ms = parked_at_ms;
+                return Ok(());
+            }
+        }
+        Err(busy())
+    }
+
+    /// `false` when somebody else wrote the letter meanwhile.
+    async fn write(&self, operation: WriteOp, ledger: &Ledger) -> Result<bool, Fault> {
+        let partition_key = PartitionKey::from(operation.id());
+        match self.host.store.write(DEAD_LETTERS, &partition_key, operation, ledger).await {
+            Ok(_) => Ok(true),
+            Err(WriteError::Rejected { .. }) => Ok(false),
+            Err(WriteError::Fault(fault)) => Err(fault),
+        }
+    }
+
+    fn empty_letter(&self, partition_key: &PartitionKey, number: u32, now: &str) -> DeadLetterItem {
+        DeadLetterItem {
+            id: self.id(partition_key, number),
+            item_type: types::DEAD_LETTER.to_owned(),
+            projection: self.projection.to_owned(),
+            container: self.container.to_string(),
+            partition_key: partition_key.clone(),
+            number,
+            items: Vec::new(),
+            next_sequence: 0,
+            first_parked_at: now.to_owned(),
+            last_parked_at: now.to_owned(),
+        }
+    }
+
+    fn id(&self, partition_key: &PartitionKey, number: u32) -> String {
+        format!("{}~{}~{number}", self.projection, digest(&[self.container.as_str(), partition_key.as_str()]))
+    }
+
+    fn forget_first(&self, partition_key: &PartitionKey, number: u32) {
+        let mut parked = self.parked.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(letters) = parked.get_mut(partition_key) {
+            letters.first = letters.first.max(number.saturating_add(1));
+            if letters.first > letters.last {
+                parked.remove(partition_key);
+            }
+        }
+    }
+}
+
+impl DeadLetterItem {
+    /// Adds changes; one whose item waits already keeps its place.
+    fn add(&mut self, changes: &[ToPark]) {
+        for change in changes {
+            let sequence = self.next_sequence;
+            self.next_sequence += 1;
+            if let Some(known) = self.items.iter_mut().find(|item| item.id == change.id) {
+                known.sequence = sequence;
+                known.attempts = known.attempts.saturating_add(change.attempts);
+                known.expiring.clone_from(&change.expiring);
+                if change.error.is_some() {
+                    known.error.clone_from(&change.error);
+                }
+            } else {
+                self.items.push(ParkedItem {
+                    id: change.id.clone(),
+                    sequence,
+                    attempts: change.attempts,
+                    error: change.error.clone(),
+                    expiring: change.expiring.clone(),
+                });
+            }
+        }
+    }
+}
+
+fn busy() -> Fault {
+    Fault::new(FaultKind::Unavailable, "a dead letter was written by too many at once")
+}

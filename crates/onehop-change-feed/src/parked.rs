@@ -1,0 +1,115 @@
+//! What can be asked of dead letters from outside: what waits and why, and a replay of one logical partition.
+
+use serde::{Deserialize, Serialize};
+
+use super::containers::DEAD_LETTERS;
+use super::dead_letters::DeadLetterItem;
+use super::processor::{Processor, ProcessorError};
+use super::rebuild::ReplayReport;
+use super::settings::Sharing;
+use onehop_store::{Ledger, PartitionKey};
+
+/// Dead letters that a list names; further ones are counted.
+pub const DEAD_LETTERS_LISTED_MAX: usize = 1_000;
+
+/// The dead letters there are.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeadLetterList {
+    /// Projection by projection, the oldest first, [`DEAD_LETTERS_LISTED_MAX`] at most.
+    pub dead_letters: Vec<DeadLetterSummary>,
+    /// How many there are beyond these.
+    pub unlisted: u64,
+}
+
+/// What one dead letter says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeadLetterSummary {
+    pub id: String,
+    pub projection: String,
+    /// The container whose changes wait.
+    pub container: String,
+    pub partition_key: PartitionKey,
+    /// Items that wait: the one that failed, and those behind it.
+    pub items: u64,
+    /// How often the item that failed was tried.
+    pub attempts: u32,
+    /// Why it failed the last time. `None` in a letter that only continues another.
+    pub error: Option<String>,
+    /// When the first of them was parked, RFC 3339.
+    pub since: String,
+}
+
+impl From<DeadLetterItem> for DeadLetterSummary {
+    fn from(letter: DeadLetterItem) -> Self {
+        let failed = letter.items.iter().find(|item| item.error.is_some());
+        Self {
+            attempts: failed.map_or(0, |item| item.attempts),
+            error: failed.and_then(|item| item.error.clone()),
+            items: letter.items.len() as u64,
+            id: letter.id,
+            projection: letter.projection,
+            container: letter.container,
+            partition_key: letter.partition_key,
+            since: letter.first_parked_at,
+        }
+    }
+}
+
+impl Processor {
+    /// The dead letters of all projections, as they are stored.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    pub async fn dead_letters(&self) -> Result<DeadLetterList, ProcessorError> {
+        let mut list = DeadLetterList::default();
+        for runner in &self.instance.runners {
+            let ledger = Ledger::new();
+            let named = &mut list;
+            runner
+                .dead_letters
+                .for_each(&ledger, |letter| {
+                    if named.dead_letters.len() < DEAD_LETTERS_LISTED_MAX {
+                        named.dead_letters.push(letter.into());
+                    } else {
+                        named.unlisted += 1;
+                    }
+                })
+                .await?;
+            runner.counters.add_charge(&ledger);
+        }
+        Ok(list)
+    }
+
+    /// One dead letter, with every item in it.
+    ///
+    /// # Errors
+    /// There is none with this id, or a fault of the store.
+    pub async fn dead_letter(&self, id: &str) -> Result<DeadLetterItem, ProcessorError> {
+        let store = &self.instance.host.store;
+        let found = store.read(DEAD_LETTERS, &PartitionKey::from(id), id, &Ledger::new()).await?;
+        let found = found.ok_or_else(|| ProcessorError::UnknownDeadLetter(id.to_owned()))?;
+        Ok(found.decode()?)
+    }
+
+    /// Tries the changes of a dead letter's logical partition again, from the first that is parked: their order is kept.
+    ///
+    /// # Errors
+    /// There is no dead letter with this id, a fault of the store, the stop.
+    pub async fn replay_dead_letter(&self, id: &str) -> Result<ReplayReport, ProcessorError> {
+        let letter = self.dead_letter(id).await?;
+        let runner = self.runner(&letter.projection)?;
+        let ledger = Ledger::new();
+        if runner.host.settings.sharing != Sharing::Alone {
+            runner.dead_letters.reload(&ledger).await?;
+        }
+        let mut report = ReplayReport::default();
+        if let Some(letters) = runner.dead_letters.letters(&letter.partition_key) {
+            report.items_replayed = runner.replay_partition(&letter.partition_key, letters, &ledger).await?;
+        }
+        runner.counters.add_charge(&ledger);
+        report.partitions_parked = u64::from(runner.dead_letters.holds(&letter.partition_key));
+        Ok(report)
+    }
+}

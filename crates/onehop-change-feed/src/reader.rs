@@ -1,0 +1,256 @@
+//! The reader of one feed range for one projection, which lives as long as its lease is held: page, writes,
+//! checkpoint, and the end of the range in a split.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
+
+use tokio::sync::{Mutex, Notify};
+
+use super::hold::Hold;
+use super::lease::Lease;
+use super::notes::Notes;
+use super::range_feed::RangeFeed;
+use super::runner::{PageError, Runner};
+use super::settings::milliseconds;
+use onehop_store::{Continuation, Fault, FaultKind, FeedPage, FeedRange, Ledger};
+
+pub(super) struct RangeReader {
+    pub(super) feed: RangeFeed,
+    pub(super) hold: Hold,
+    pub(super) seen: Seen,
+    /// Ends the wait for changes.
+    pub(super) wake: Notify,
+    /// Held for a page, so that a task and a step from outside take turns.
+    state: Mutex<State>,
+    /// A copy of the position for those who only count.
+    position: SyncMutex<Option<Continuation>>,
+    /// What the range was split into, once a tick has seen it.
+    parts: SyncMutex<Option<Vec<FeedRange>>>,
+}
+
+struct State {
+    /// Where the next page begins. It may be ahead of the checkpoint by pages that held nothing.
+    position: Option<Continuation>,
+    checkpoint_at_ms: i64,
+    /// The page after the position, if it was read while the one before was worked on.
+    ahead: Option<FeedPage>,
+}
+
+/// What can be seen of a reader from outside.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// A task was started for it.
+    pub(super) followed: AtomicBool,
+    pub(super) running: AtomicBool,
+    pub(super) changes: AtomicU64,
+    /// Pages it has worked on, with or without changes.
+    pub(super) pages: AtomicU64,
+    pub(super) errors: AtomicU64,
+    pub(super) last_error: SyncMutex<Option<String>>,
+}
+
+/// What a single turn of a reader did.
+pub(super) enum Turned {
+    /// It read a page with so many changes.
+    Page { changes: usize, drained: bool },
+    /// It came to the end of its range, which goes on in these leases, and in others that were there before.
+    Split(Vec<Lease>),
+}
+
+impl RangeReader {
+    pub(super) fn new(runner: Arc<Runner>, lease: Lease) -> Arc<Self> {
+        let position = lease.item().continuation.clone();
+        let state =
+            State { position: position.clone(), checkpoint_at_ms: runner.host.clock.now_ms(), ahead: None };
+        Arc::new(Self {
+            feed: RangeFeed { runner, range: lease.item().range.clone() },
+            hold: Hold::new(lease),
+            seen: Seen::default(),
+            wake: Notify::new(),
+            state: Mutex::new(state),
+            position: SyncMutex::new(position),
+            parts: SyncMutex::default(),
+        })
+    }
+
+    pub(super) fn runner(&self) -> &Arc<Runner> {
+        &self.feed.runner
+    }
+
+    /// Where it stands.
+    pub(super) fn position(&self) -> Option<Continuation> {
+        self.position.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Tells it what its range was split into, if it was: then it ends with the page in hand.
+    pub(super) fn end_with(&self, parts: Option<Vec<FeedRange>>) {
+        let ends = parts.is_some();
+        *self.parts.lock().unwrap_or_else(PoisonError::into_inner) = parts;
+        if ends {
+            self.wake.notify_one();
+        }
+    }
+
+    /// Works on one page.
+    pub(super) async fn run_once(&self) -> Result<Turned, PageError> {
+        let mut state = self.state.lock().await;
+        let ledger = Ledger::new();
+        let turned = self.turn(&mut state, &ledger).await;
+        match &turned {
+            Ok(Turned::Page { changes, .. }) => {
+                self.seen.changes.fetch_add(*changes as u64, Ordering::Relaxed);
+            }
+            Err(PageError::Fault(fault)) => self.seen.note_error(&fault.to_string()),
+            _ => {}
+        }
+        *self.position.lock().unwrap_or_else(PoisonError::into_inner) = state.position.clone();
+        self.seen.pages.fetch_add(1, Ordering::Release);
+        self.runner().counters.add_charge(&ledger);
+        turned
+    }
+
+    async fn turn(&self, state: &mut State, ledger: &Ledger) -> Result<Turned, PageError> {
+        if self.hold.is_lost() {
+            return Err(PageError::LeaseLost);
+        }
+        let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(parts) = parts {
+            return self.split(state, &parts, ledger).await;
+        }
+        let page = match self.next_page(state, ledger).await {
+            Ok(page) => page,
+            Err(fault) => match self.parts_behind(&fault).await {
+                Some(parts) => return self.split(state, &parts, ledger).await,
+                None => self.page_from_the_beginning(state, fault, ledger).await?,
+            },
+        };
+        let host = &self.runner().host;
+        let (changes, drained) = (page.changes.len(), page.drained);
+        if changes == 0 {
+            self.hold.renew(host, ledger).await?;
+            state.position = Some(page.continuation);
+            self.checkpoint_if_old(state, ledger).await?;
+            return Ok(Turned::Page { changes, drained });
+        }
+        state.ahead = self.work(page.changes, &page.continuation, drained, ledger).await?;
+        self.hold.checkpoint(host, Some(page.continuation.clone()), ledger).await?;
+        state.position = Some(page.continuation);
+        state.checkpoint_at_ms = host.clock.now_ms();
+        Ok(Turned::Page { changes, drained })
+    }
+
+    /// Projects a page, and reads the next meanwhile where that is wanted and there is more.
+    async fn work(
+        &self,
+        changes: Vec<onehop_store::Change>,
+        continuation: &Continuation,
+        drained: bool,
+        ledger: &Ledger,
+    ) -> Result<Option<FeedPage>, PageError> {
+        let page = self.runner().run_page(changes, Notes::InLease(&self.hold), ledger);
+        if drained || !self.runner().host.settings.prefetches() {
+            return page.await.map(|()| None);
+        }
+        let (worked, ahead) = tokio::join!(page, self.feed.page(Some(continuation), ledger));
+        worked?;
+        // A fault is met again when it is this page's turn.
+        Ok(ahead.ok())
+    }
+
+    async fn next_page(&self, state: &mut State, ledger: &Ledger) -> Result<FeedPage, Fault> {
+        match state.ahead.take() {
+            // What is there by now, a page that was read before cannot say.
+            Some(page) => Ok(FeedPage { drained: false, ..page }),
+            None => self.feed.page(state.position.as_ref(), ledger).await,
+        }
+    }
+
+    /// The parts of the range, where a fault may mean that it was split.
+    async fn parts_behind(&self, fault: &Fault) -> Option<Vec<FeedRange>> {
+        if fault.kind.is_transient() {
+            return None;
+        }
+        self.feed.parts().await.ok().flatten()
+    }
+
+    /// A page from the beginning when the store does not know the position any more, which is slow and does no harm.
+    async fn page_from_the_beginning(
+        &self,
+        state: &mut State,
+        fault: Fault,
+        ledger: &Ledger,
+    ) -> Result<FeedPage, Fault> {
+        if fault.kind != FaultKind::InvalidContinuation || state.position.is_none() {
+            return Err(fault);
+        }
+        let projection = self.runner().projection.name();
+        tracing::warn!(projection, error = %fault, "the change feed is read again from the beginning");
+        self.runner().counters.note_error(&fault.to_string());
+        self.seen.note_error(&fault.to_string());
+        state.position = None;
+        self.feed.page(None, ledger).await
+    }
+
+    /// Writes down the position, and divides the lease. A crash in between leaves this lease beside some of those of
+    /// its parts: whoever takes it next divides it again.
+    async fn split(
+        &self,
+        state: &mut State,
+        parts: &[FeedRange],
+        ledger: &Ledger,
+    ) -> Result<Turned, PageError> {
+        self.checkpoint_position(state, ledger).await?;
+        let (host, source) = (&self.runner().host, self.runner().projection.source());
+        let children = self.hold.split(host, source, parts, ledger).await?;
+        let (projection, range) = (self.runner().projection.name(), &self.feed.range.0);
+        tracing::info!(projection, range, parts = parts.len(), "a feed range was split");
+        Ok(Turned::Split(children))
+    }
+
+    async fn checkpoint_if_old(&self, state: &mut State, ledger: &Ledger) -> Result<(), PageError> {
+        let host = &self.runner().host;
+        let after_ms = milliseconds(host.settings.empty_checkpoint_after);
+        if host.clock.now_ms() < state.checkpoint_at_ms.saturating_add(after_ms) {
+            return Ok(());
+        }
+        self.checkpoint_position(state, ledger).await
+    }
+
+    async fn checkpoint_position(&self, state: &mut State, ledger: &Ledger) -> Result<(), PageError> {
+        let host = &self.runner().host;
+        if self.hold.continuation().await != state.position {
+            self.hold.checkpoint(host, state.position.clone(), ledger).await?;
+        }
+        state.checkpoint_at_ms = host.clock.now_ms();
+        Ok(())
+    }
+
+    /// Extends the lease where it is time to, also while a page is worked on.
+    pub(super) async fn renew(&self) -> Result<(), PageError> {
+        let ledger = Ledger::new();
+        let renewed = self.hold.renew(&self.runner().host, &ledger).await;
+        self.runner().counters.add_charge(&ledger);
+        Ok(renewed?)
+    }
+
+    /// Writes down the position and gives the lease up. A failure only means that the next owner waits, or reads
+    /// some changes again.
+    pub(super) async fn release(&self) {
+        let mut state = self.state.lock().await;
+        let ledger = Ledger::new();
+        if let Err(error) = self.checkpoint_position(&mut state, &ledger).await {
+            tracing::debug!(%error, "no last checkpoint");
+        }
+        if let Err(error) = self.hold.release(&self.runner().host, &ledger).await {
+            tracing::debug!(%error, "a lease was not released");
+        }
+        self.runner().counters.add_charge(&ledger);
+    }
+}
+
+impl Seen {
+    pub(super) fn note_error(&self, error: &str) {
+        self.errors.fetch_add(1, Ordering::Relaxed);
+        *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_owned());
+    }
+}

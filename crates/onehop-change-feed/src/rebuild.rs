@@ -1,0 +1,251 @@
+//! A second pass over a change feed from the beginning, and the replay of dead letters.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use futures::future::try_join_all;
+use serde::Serialize;
+
+use super::dead_letters::{Letters, ParkedItem, ToPark};
+use super::notes::Notes;
+use super::processor::{Processor, ProcessorError};
+use super::range_feed::RangeFeed;
+use super::runner::{Failure, PageError, Runner};
+use super::settings::Sharing;
+use super::shared::SharedItems;
+use onehop_store::{Change, Fault, FaultKind, FeedPage, Ledger, PartitionKey};
+
+/// Changes of a feed range that are counted before a rebuild; where there are more, `done` passes `total`.
+const TOTAL_COUNT_MAX: u64 = 1_000_000;
+
+/// How far a rebuild has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RebuildProgress {
+    /// Changes projected so far.
+    pub done: u64,
+    /// Changes there were at the beginning, a million of each feed range at most; writes meanwhile add to `done` and not
+    /// to this.
+    pub total: u64,
+}
+
+/// What a rebuild did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RebuildReport {
+    /// Changes projected.
+    pub done: u64,
+    /// Changes there were at the beginning, as [`RebuildProgress::total`].
+    pub total: u64,
+    /// Changes that could not be read and are left out.
+    pub unreadable: Vec<String>,
+}
+
+/// What a replay did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReplayReport {
+    /// Items that were projected and are parked no more.
+    pub items_replayed: u64,
+    /// Logical partitions that are parked still.
+    pub partitions_parked: u64,
+}
+
+impl Processor {
+    /// Fills a read model again from the beginning of the change feed, beside the live readers: what is there stays
+    /// readable, and the versions of items keep an old change from overwriting a new copy. At the end the dead
+    /// letters of the projection are replayed. An interrupted rebuild is begun again.
+    ///
+    /// # Errors
+    /// An unknown projection, a fault of the store, the stop.
+    pub async fn rebuild(
+        &self,
+        projection: &str,
+        progress: &(dyn Fn(RebuildProgress) + Send + Sync),
+    ) -> Result<RebuildReport, ProcessorError> {
+        self.instance.while_renewing(self.rebuild_all(projection, progress)).await
+    }
+
+    async fn rebuild_all(
+        &self,
+        projection: &str,
+        progress: &(dyn Fn(RebuildProgress) + Send + Sync),
+    ) -> Result<RebuildReport, ProcessorError> {
+        let runner = self.runner(projection)?;
+        runner.memos.forget();
+        let ranges = runner.host.store.feed_ranges(runner.projection.source()).await?;
+        let feeds: Vec<_> =
+            ranges.into_iter().map(|range| RangeFeed { runner: Arc::clone(runner), range }).collect();
+        let mut total = 0;
+        for feed in &feeds {
+            total += feed.pending(None, TOTAL_COUNT_MAX, &Ledger::new()).await?.0;
+        }
+        let done = AtomicU64::new(0);
+        let report = |changes: usize| {
+            let before = done.fetch_add(changes as u64, Ordering::Relaxed);
+            progress(RebuildProgress { done: before + changes as u64, total });
+        };
+        let report = &report;
+        report(0);
+        let unreadable = try_join_all(feeds.iter().map(|feed| pass(feed, report))).await?.concat();
+        runner.replay().await?;
+        Ok(RebuildReport { done: done.into_inner(), total, unreadable })
+    }
+
+    /// Tries parked changes again, of one projection or of all. What succeeds is parked no more.
+    ///
+    /// # Errors
+    /// An unknown projection, a fault of the store, the stop.
+    pub async fn replay(&self, projection: Option<&str>) -> Result<ReplayReport, ProcessorError> {
+        let mut report = ReplayReport::default();
+        let asked: Vec<_> = match projection {
+            Some(projection) => vec![self.runner(projection)?],
+            None => self.instance.runners.iter().collect(),
+        };
+        for runner in asked {
+            report.items_replayed += runner.replay().await?;
+            report.partitions_parked += runner.dead_letters.count();
+        }
+        Ok(report)
+    }
+}
+
+/// One pass over a feed range, from the beginning to where it was drained. Returns what could not be read.
+async fn pass(feed: &RangeFeed, report: &(dyn Fn(usize) + Send + Sync)) -> Result<Vec<String>, PageError> {
+    let runner = &feed.runner;
+    let (mut position, mut unreadable) = (None, Vec::new());
+    loop {
+        let ledger = Ledger::new();
+        let page = runner.with_retries(|| feed.page(position.as_ref(), &ledger)).await;
+        let FeedPage { changes, continuation, drained } = match page {
+            Ok(page) => page,
+            Err(PageError::Fault(fault)) if fault.kind == FaultKind::Corrupt => {
+                unreadable.push(fault.to_string());
+                let Some(beyond) = fault.damage().and_then(|damage| damage.beyond.clone()) else {
+                    return Ok(unreadable);
+                };
+                position = Some(beyond);
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        let count = changes.len();
+        let outcome = runner.run_page(changes, Notes::Nowhere, &ledger).await;
+        runner.counters.add_charge(&ledger);
+        outcome?;
+        report(count);
+        if drained {
+            return Ok(unreadable);
+        }
+        if runner.host.stop.is_cancelled() {
+            return Err(PageError::Stopping);
+        }
+        position = Some(continuation);
+    }
+}
+
+impl Runner {
+    /// Replays all parked partitions of the projection; returns how many items were projected.
+    async fn replay(&self) -> Result<u64, PageError> {
+        let mut replayed = 0;
+        let ledger = Ledger::new();
+        if self.host.settings.sharing != Sharing::Alone {
+            self.dead_letters.reload(&ledger).await?;
+        }
+        for (partition_key, letters) in self.dead_letters.all() {
+            replayed += self.replay_partition(&partition_key, letters, &ledger).await?;
+        }
+        self.counters.add_charge(&ledger);
+        Ok(replayed)
+    }
+
+    /// Replays the letters of one logical partition in order, up to the first change that fails again.
+    pub(super) async fn replay_partition(
+        &self,
+        partition_key: &PartitionKey,
+        letters: Letters,
+        ledger: &Ledger,
+    ) -> Result<u64, PageError> {
+        let mut replayed = 0;
+        for number in letters.first..=letters.last {
+            let (items, emptied) = self.replay_letter(partition_key, number, ledger).await?;
+            replayed += items;
+            if !emptied {
+                break;
+            }
+        }
+        Ok(replayed)
+    }
+
+    /// Replays a letter, also what live readers add to it meanwhile, until it is empty or a change fails again.
+    async fn replay_letter(
+        &self,
+        partition_key: &PartitionKey,
+        number: u32,
+        ledger: &Ledger,
+    ) -> Result<(u64, bool), PageError> {
+        let mut replayed = 0;
+        loop {
+            let Some((letter, _)) = self.dead_letters.read(partition_key, number, ledger).await? else {
+                self.dead_letters.settle(partition_key, number, &[], None, ledger).await?;
+                return Ok((replayed, true));
+            };
+            let mut done = Vec::new();
+            let mut failed = None;
+            for parked in letter.items {
+                match self.replay_item(partition_key, &parked, ledger).await {
+                    Ok(()) => done.push(parked),
+                    Err(Failure::Page(error)) => return Err(error),
+                    Err(Failure::Change { attempts, error }) => {
+                        self.counters.note_error(&error);
+                        failed = Some(ToPark::failed_again(&parked.id, attempts, &error));
+                        break;
+                    }
+                }
+            }
+            replayed += done.len() as u64;
+            let emptied =
+                self.dead_letters.settle(partition_key, number, &done, failed.as_ref(), ledger).await?;
+            if emptied || failed.is_some() {
+                return Ok((replayed, emptied));
+            }
+        }
+    }
+
+    async fn replay_item(
+        &self,
+        partition_key: &PartitionKey,
+        parked: &ParkedItem,
+        ledger: &Ledger,
+    ) -> Result<(), Failure> {
+        let source = self.projection.source();
+        let item = self
+            .with_retries(|| self.host.store.read(source, partition_key, &parked.id, ledger))
+            .await
+            .map_err(|error| match error {
+                // It stays parked, and those of other logical partitions are tried.
+                PageError::Fault(fault) if fault.kind == FaultKind::Corrupt => {
+                    Failure::Change { attempts: 1, error: fault.to_string() }
+                }
+                error => Failure::Page(error),
+            })?;
+        let shared = SharedItems::default();
+        if let Some(item) = item {
+            let change = Change { partition_key: partition_key.clone(), id: parked.id.clone(), item };
+            return self.run_change(&change, None, &shared, Notes::Nowhere, ledger).await;
+        }
+        match parked.expired_change(partition_key, self.host.clock.now_ms()) {
+            Some(change) => self.run_expired(&change, &shared, ledger).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn with_retries<T, F: Future<Output = Result<T, Fault>>>(
+        &self,
+        attempt: impl Fn() -> F,
+    ) -> Result<T, PageError> {
+        let stopping = |fault: &Fault| fault.kind.is_transient() && self.host.stop.is_cancelled();
+        let outcome = self.host.with_retries(attempt).await;
+        outcome.map_err(|fault| if stopping(&fault) { PageError::Stopping } else { fault.into() })
+    }
+}

@@ -1,0 +1,212 @@
+//! The processor's limits and delays, each with a name and a unit.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use onehop_store::limits::PAGE_ITEMS_MAX;
+
+/// How the processor works.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Who holds the leases: an id of this instance, the same again after a restart where that is possible.
+    pub owner: String,
+    /// The name that the instances sharing their leases have in common. The projections of two processors with one
+    /// lease container have different names.
+    pub processor: String,
+    pub sharing: Sharing,
+    /// Changes in a page, at most [`PAGE_ITEMS_MAX`].
+    pub page_items_max: usize,
+    /// Logical partitions that a projection works on at the same time. Concurrent writes share a commit, so a small
+    /// number makes a durable store slow.
+    pub concurrent_partitions_max: usize,
+    /// Reads or writes of one step that happen at the same time.
+    pub concurrent_operations_max: usize,
+    /// How often a change is run again after transient faults before it is parked.
+    pub fault_attempts_max: u32,
+    pub fault_backoff: Backoff,
+    /// How often a change is run again because what it read was stale before it is parked. It is high, because a
+    /// busy item makes its readers lose many races. A change whose item has changed meanwhile is not parked: the newer
+    /// version comes later in the feed.
+    pub stale_attempts_max: u32,
+    /// How often a change is run again so before a step that yields to newer changes does.
+    pub yielding_attempts_max: u32,
+    pub stale_backoff: Backoff,
+    /// The delays between polls of a store without a signal on write, and after a page that failed.
+    pub poll: Backoff,
+    /// How long a reader waits after a signal for further writes, so that a burst makes one page and not many.
+    pub gather: Duration,
+    /// An empty page moves the checkpoint only when the last one is this old: reading a stretch of other types
+    /// again is cheaper than a write for each of them.
+    pub empty_checkpoint_after: Duration,
+    /// Whether the next page is read while one is worked on; `None` says yes where leases are shared. It takes the
+    /// place of another page in memory.
+    pub prefetch: Option<bool>,
+    /// How long a count of pending changes is given out again where leases are shared. Alone, each is counted anew.
+    pub pending_cache: Duration,
+    /// How often a drain waits for changes that other processes work on.
+    pub drain_waits_max: u32,
+    /// Where jitter starts from.
+    pub jitter_seed: u64,
+}
+
+/// Who else may hold leases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sharing {
+    /// Nobody: the store admits one process. Leases are taken over at once and never expire.
+    Alone,
+    /// Other processes: a lease is honoured until it expires.
+    WithOthers {
+        /// Between two looks at the leases: which are free, and whether this instance has its share.
+        acquire: Duration,
+        /// After which a lease that was not renewed may be taken over.
+        expire: Duration,
+        /// Between two renewals.
+        renew: Duration,
+    },
+}
+
+impl Sharing {
+    /// The intervals of the processors in the .NET and Java clients: acquire 17 s, expire 60 s, renew 13 s.
+    #[must_use]
+    pub fn with_others() -> Self {
+        Self::WithOthers {
+            acquire: Duration::from_secs(17),
+            expire: Duration::from_secs(60),
+            renew: Duration::from_secs(13),
+        }
+    }
+
+    pub(super) fn acquire(self) -> Option<Duration> {
+        match self {
+            Self::Alone => None,
+            Self::WithOthers { acquire, .. } => Some(acquire),
+        }
+    }
+
+    pub(super) fn expire(self) -> Option<Duration> {
+        match self {
+            Self::Alone => None,
+            Self::WithOthers { expire, .. } => Some(expire),
+        }
+    }
+
+    pub(super) fn renew(self) -> Option<Duration> {
+        match self {
+            Self::Alone => None,
+            Self::WithOthers { renew, .. } => Some(renew),
+        }
+    }
+}
+
+/// A duration in milliseconds, as the clock counts them.
+pub(super) fn milliseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Delays that double from the first to the longest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backoff {
+    pub first: Duration,
+    pub longest: Duration,
+}
+
+impl Backoff {
+    /// Delays between these two.
+    #[must_use]
+    pub const fn new(first: Duration, longest: Duration) -> Self {
+        Self { first, longest }
+    }
+
+    /// No delay at all.
+    pub const NONE: Self = Self::new(Duration::ZERO, Duration::ZERO);
+
+    /// The delay before the retry with this number, counted from 0.
+    #[must_use]
+    pub fn delay(self, retry: u32) -> Duration {
+        self.first.saturating_mul(1_u32.checked_shl(retry).unwrap_or(u32::MAX)).min(self.longest)
+    }
+}
+
+impl Settings {
+    /// The defaults, for an instance with this id.
+    #[must_use]
+    pub fn new(owner: impl Into<String>) -> Self {
+        Self {
+            owner: owner.into(),
+            processor: "change-feed".to_owned(),
+            sharing: Sharing::Alone,
+            page_items_max: PAGE_ITEMS_MAX,
+            concurrent_partitions_max: 64,
+            concurrent_operations_max: 64,
+            fault_attempts_max: 8,
+            fault_backoff: Backoff::new(Duration::from_millis(20), Duration::from_secs(5)),
+            stale_attempts_max: 64,
+            yielding_attempts_max: 8,
+            stale_backoff: Backoff::new(Duration::from_millis(1), Duration::from_millis(250)),
+            poll: Backoff::new(Duration::from_millis(100), Duration::from_secs(5)),
+            gather: Duration::from_millis(2),
+            empty_checkpoint_after: Duration::from_secs(5),
+            prefetch: None,
+            pending_cache: Duration::from_secs(1),
+            drain_waits_max: 120,
+            jitter_seed: 0,
+        }
+    }
+
+    /// Waits for nothing: for tests and for commands that drain.
+    #[must_use]
+    pub fn without_delays(mut self) -> Self {
+        self.fault_backoff = Backoff::NONE;
+        self.stale_backoff = Backoff::NONE;
+        self.poll = Backoff::NONE;
+        self.gather = Duration::ZERO;
+        self.pending_cache = Duration::ZERO;
+        self
+    }
+
+    pub(super) fn prefetches(&self) -> bool {
+        self.prefetch.unwrap_or(self.sharing != Sharing::Alone)
+    }
+}
+
+/// Spreads delays, so that those who failed together do not try again together.
+#[derive(Debug)]
+pub(super) struct Jitter(AtomicU64);
+
+impl Jitter {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(AtomicU64::new(seed))
+    }
+
+    /// A delay between the half and the whole of the given one. SplitMix64 is enough: nothing secret hangs on it.
+    pub(super) fn spread(&self, delay: Duration) -> Duration {
+        let mut bits = self.0.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed);
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        let eighths = u32::try_from((bits ^ (bits >> 31)) % 5).unwrap_or(0);
+        delay / 2 + delay * eighths / 8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_double_up_to_the_longest() {
+        let backoff = Backoff::new(Duration::from_millis(10), Duration::from_millis(50));
+        let delays: Vec<_> = (0..5).map(|retry| backoff.delay(retry).as_millis()).collect();
+        assert_eq!(delays, [10, 20, 40, 50, 50]);
+        assert_eq!(backoff.delay(200), Duration::from_millis(50));
+    }
+
+    #[test]
+    fn jitter_stays_between_the_half_and_the_whole() {
+        let jitter = Jitter::new(7);
+        let whole = Duration::from_millis(80);
+        for _ in 0..100 {
+            let spread = jitter.spread(whole);
+            assert!(spread >= whole / 2 && spread <= whole);
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! The tail of a container's change feed: everything that is written from now on, for a process that only wants to hear
+//! of it. It has neither leases nor checkpoints, since each process reads all of it, and what is written while nobody
+//! reads is not told. It knows no domain.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::{StreamExt, stream};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+
+use super::coverage::Parts;
+use super::settings::Backoff;
+use onehop_store::limits::PAGE_ITEMS_MAX;
+use onehop_store::{
+    Change, ContainerName, Continuation, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, Ledger, Store,
+};
+
+/// Between two looks at a store that neither signals nor says how often to look.
+const POLL_DEFAULT: Duration = Duration::from_secs(1);
+
+/// What a tail follows.
+#[derive(Debug, Clone, Copy)]
+pub struct TailSource {
+    pub container: ContainerName,
+    /// Only items of these types; `None` for all.
+    pub types: Option<&'static [&'static str]>,
+}
+
+/// How a tail reads.
+#[derive(Debug, Clone, Copy)]
+pub struct TailSettings {
+    /// Between two looks where other processes write as well; `None` where the store's signal tells of every write.
+    pub poll: Option<Duration>,
+    /// How long to wait after a signal for further writes, so that a burst makes one page and not many.
+    pub gather: Duration,
+    /// Changes in a page of a feed range.
+    pub page_items_max: usize,
+    /// Feed ranges that are read at the same time.
+    pub concurrent_reads_max: usize,
+    pub fault_backoff: Backoff,
+    /// Between two looks at what the feed ranges were split into.
+    pub split_look: Duration,
+}
+
+impl Default for TailSettings {
+    fn default() -> Self {
+        Self {
+            poll: None,
+            gather: Duration::from_millis(2),
+            page_items_max: PAGE_ITEMS_MAX,
+            concurrent_reads_max: 16,
+            fault_backoff: Backoff::new(Duration::from_millis(50), Duration::from_secs(5)),
+            split_look: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Reads all feed ranges of a container, each in order.
+pub struct Tail {
+    store: Arc<dyn Store>,
+    source: TailSource,
+    settings: TailSettings,
+    ranges: Vec<Position>,
+    signal: Option<watch::Receiver<u64>>,
+    splits_looked_at: Instant,
+    failures: u32,
+    rest: Rest,
+}
+
+#[derive(Clone)]
+struct Position {
+    range: FeedRange,
+    /// `None` begins with what is written from then on.
+    continuation: Option<Continuation>,
+}
+
+/// What comes before the next page.
+enum Rest {
+    None,
+    ForChanges,
+    AfterFault(Duration),
+}
+
+/// The store's word on what a range was split into.
+struct PartsIn<'a>(&'a dyn Store);
+
+impl Parts for PartsIn<'_> {
+    fn parts_of(&self, whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>> {
+        self.0.parts_of(whole, present)
+    }
+}
+
+impl Tail {
+    /// A tail of everything that is written from now on. The ledger has the first read.
+    ///
+    /// # Errors
+    /// A fault of the store: it is not known where now is.
+    pub async fn open(
+        store: Arc<dyn Store>,
+        source: TailSource,
+        settings: TailSettings,
+        ledger: &Ledger,
+    ) -> Result<Self, Fault> {
+        let ranges = store.feed_ranges(source.container).await?;
+        let mut tail = Self {
+            signal: store.change_signal(source.container),
+            store,
+            source,
+            settings,
+            ranges: ranges.into_iter().map(|range| Position { range, continuation: None }).collect(),
+            splits_looked_at: Instant::now(),
+            failures: 0,
+            rest: Rest::None,
+        };
+        let pages = tail.pages(ledger).await;
+        tail.take(pages).1.map_or(Ok(tail), Err)
+    }
+
+    /// The feed ranges that it reads.
+    pub fn ranges(&self) -> impl Iterator<Item = &FeedRange> {
+        self.ranges.iter().map(|position| &position.range)
+    }
+
+    /// The next changes, at least one; waits for them. Faults of the store are tried again without end. A call that is
+    /// dropped loses nothing.
+    pub async fn next(&mut self) -> Vec<Change> {
+        loop {
+            self.rest().await;
+            self.follow_splits().await;
+            if let Some(signal) = &mut self.signal {
+                // Before the pages are read: what is written after that signals again.
+                signal.mark_unchanged();
+            }
+            let pages = self.pages(&Ledger::new()).await;
+            let drained = pages.iter().all(|page| page.as_ref().is_ok_and(|page| page.drained));
+            let (changes, fault) = self.take(pages);
+            self.rest = match fault {
+                Some(fault) => self.after_fault(&fault),
+                None if drained => Rest::ForChanges,
+                None => Rest::None,
+            };
+            if !changes.is_empty() {
+                return changes;
+            }
+        }
+    }
+
+    async fn pages(&self, ledger: &Ledger) -> Vec<Result<FeedPage, Fault>> {
+        let reads: Vec<_> = self.ranges.iter().map(|position| self.page(position, ledger)).collect();
+        stream::iter(reads).buffered(self.settings.concurrent_reads_max.max(1)).collect().await
+    }
+
+    async fn page(
+        &self,
+        Position { range, continuation }: &Position,
+        ledger: &Ledger,
+    ) -> Result<FeedPage, Fault> {
+        let TailSource { container, types } = self.source;
+        if continuation.is_none() {
+            let continuation = self.store.change_feed_end(container, range, ledger).await?;
+            return Ok(FeedPage { changes: Vec::new(), continuation, drained: true });
+        }
+        let limit = self.settings.page_items_max;
+        let request = FeedRequest { container, range, continuation: continuation.as_ref(), types, limit };
+        self.store.read_change_feed(&request, ledger).await
+    }
+
+    /// Moves on by what was read; returns the changes, and the last fault if there was one.
+    fn take(&mut self, pages: Vec<Result<FeedPage, Fault>>) -> (Vec<Change>, Option<Fault>) {
+        let (mut changes, mut fault) = (Vec::new(), None);
+        for (position, page) in self.ranges.iter_mut().zip(pages) {
+            match page {
+                Ok(page) => {
+                    position.continuation = Some(page.continuation);
+                    changes.extend(page.changes);
+                }
+                Err(failed) => {
+                    if failed.kind == FaultKind::InvalidContinuation {
+                        position.continuation = None;
+                    }
+                    fault = Some(failed);
+                }
+            }
+        }
+        (changes, fault)
+    }
+
+    fn after_fault(&mut self, fault: &Fault) -> Rest {
+        if self.failures == 0 {
+            let container = self.source.container;
+            tracing::warn!(%container, error = %fault, "the change feed cannot be read; this is tried again");
+        }
+        let backoff = self.settings.fault_backoff.delay(self.failures);
+        self.failures = self.failures.saturating_add(1);
+        Rest::AfterFault(fault.retry_after.unwrap_or(backoff).max(backoff))
+    }
+
+    async fn rest(&mut self) {
+        match self.rest {
+            Rest::None => self.failures = 0,
+            Rest::ForChanges => {
+                self.failures = 0;
+                self.wait_for_changes().await;
+            }
+            Rest::AfterFault(delay) => {
+                sleep(delay).await;
+                self.rest = Rest::None;
+            }
+        }
+    }
+
+    async fn wait_for_changes(&mut self) {
+        let poll = match self.signal {
+            Some(_) => self.settings.poll,
+            None => Some(self.settings.poll.unwrap_or(POLL_DEFAULT)),
+        };
+        let is_signalled = tokio::select! {
+            () = signalled(self.signal.as_mut()) => true,
+            () = sleep_or_forever(poll) => false,
+        };
+        // The signal is used up: whoever drops this call now has to read next, not to wait.
+        self.rest = Rest::None;
+        if is_signalled {
+            sleep(self.settings.gather).await;
+        }
+    }
+
+    /// Goes on in the parts of ranges that were split. One whose split is not seen yet is read on as it is.
+    async fn follow_splits(&mut self) {
+        if self.settings.poll.is_none() || self.splits_looked_at.elapsed() < self.settings.split_look {
+            return;
+        }
+        // A fault is met again by the pages, or at the next look.
+        let present = self.store.feed_ranges(self.source.container).await.unwrap_or_default();
+        self.splits_looked_at = Instant::now();
+        let parts_in = PartsIn(&*self.store);
+        let divided =
+            self.ranges.iter().flat_map(|position| match parts_in.parts_of(&position.range, &present) {
+                Some(parts) => {
+                    let continuation = &position.continuation;
+                    parts
+                        .into_iter()
+                        .map(|range| Position { range, continuation: continuation.clone() })
+                        .collect()
+                }
+                None => vec![position.clone()],
+            });
+        self.ranges = divided.collect();
+    }
+}
+
+async fn signalled(signal: Option<&mut watch::Receiver<u64>>) {
+    let closed = match signal {
+        Some(signal) => signal.changed().await.is_err(),
+        None => true,
+    };
+    if closed {
+        std::future::pending::<()>().await;
+    }
+}
+
+async fn sleep_or_forever(delay: Option<Duration>) {
+    match delay {
+        Some(delay) => sleep(delay).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,209 @@
+//! Bounds on documents: what they are, and the walk over a text that keeps them before anything is built from it. The
+//! parser, the validator and the executor recurse, and visit a fragment again wherever it is spread; what a document
+//! amounts to once it is parsed is the affair of [`document_size`](super::document_size).
+
+use super::limit_exceeded::LimitExceeded;
+
+/// The longest document, in bytes. Long texts belong into variables.
+pub const DOCUMENT_BYTES_MAX: usize = 64 * 1024;
+
+/// How many tokens a document may have, also with its fragments written out. GraphiQL's introspection has about 250.
+pub const DOCUMENT_TOKENS_MAX: usize = 5_000;
+
+/// How deep selections may nest. The introspection query of GraphiQL takes 15.
+pub const DOCUMENT_DEPTH_MAX: usize = 16;
+
+/// How many fields and fragments a document may select, with every fragment written out.
+pub const DOCUMENT_SELECTIONS_MAX: usize = 1_000;
+
+/// How many fields of a document may be renamed.
+pub const DOCUMENT_ALIASES_MAX: usize = 50;
+
+/// How many directives a document may have.
+pub const DOCUMENT_DIRECTIVES_MAX: usize = 50;
+
+/// How many fields a query may select at its root.
+pub const QUERY_ROOT_FIELDS_MAX: usize = 20;
+
+/// How many commands one mutation may issue.
+pub const MUTATION_ROOT_FIELDS_MAX: usize = 10;
+
+/// How deep brackets of all kinds may nest in a document. Fixed, since the parser recurses.
+pub const BRACKETS_MAX: usize = 64;
+
+/// How deep selections and fragments may nest together. Fixed, since whatever walks a document recurses so deep.
+pub const LEVELS_MAX: usize = 32;
+
+/// What a document may be.
+#[derive(Debug, Clone, Copy)]
+pub struct DocumentLimits {
+    pub bytes_max: usize,
+    /// At most [`LEVELS_MAX`] has a meaning.
+    pub depth_max: usize,
+    pub tokens_max: usize,
+    pub selections_max: usize,
+    pub aliases_max: usize,
+    pub directives_max: usize,
+    pub query_root_fields_max: usize,
+    pub mutation_root_fields_max: usize,
+}
+
+impl Default for DocumentLimits {
+    fn default() -> Self {
+        Self {
+            bytes_max: DOCUMENT_BYTES_MAX,
+            depth_max: DOCUMENT_DEPTH_MAX,
+            tokens_max: DOCUMENT_TOKENS_MAX,
+            selections_max: DOCUMENT_SELECTIONS_MAX,
+            aliases_max: DOCUMENT_ALIASES_MAX,
+            directives_max: DOCUMENT_DIRECTIVES_MAX,
+            query_root_fields_max: QUERY_ROOT_FIELDS_MAX,
+            mutation_root_fields_max: MUTATION_ROOT_FIELDS_MAX,
+        }
+    }
+}
+
+impl DocumentLimits {
+    /// Looks at the length of a text, then walks over it once, counting tokens and open brackets.
+    ///
+    /// # Errors
+    /// The first limit that the text exceeds.
+    pub fn check_text(&self, text: &str) -> Result<(), LimitExceeded> {
+        self.check_bytes(text.len())?;
+        let bytes = text.as_bytes();
+        let (mut position, mut tokens, mut brackets) = (0, 0_usize, 0_usize);
+        while let Some(&byte) = bytes.get(position) {
+            let length = match byte {
+                b' ' | b'\t' | b'\n' | b'\r' | b',' => {
+                    position += 1;
+                    continue;
+                }
+                b'#' => {
+                    position += length_until(&bytes[position..], |byte| matches!(byte, b'\n' | b'\r'));
+                    continue;
+                }
+                b'{' | b'(' | b'[' => {
+                    brackets += 1;
+                    1
+                }
+                b'}' | b')' | b']' => {
+                    brackets = brackets.saturating_sub(1);
+                    1
+                }
+                b'"' => string_length(&bytes[position..]),
+                b'.' if bytes[position..].starts_with(b"...") => 3,
+                _ if is_word(byte) => length_until(&bytes[position..], |byte| !is_word(byte)),
+                _ => 1,
+            };
+            position += length;
+            tokens += 1;
+            at_most(BRACKETS_MAX, brackets, "document-brackets", "nested brackets")?;
+            self.check_tokens(tokens)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_bytes(&self, bytes: usize) -> Result<(), LimitExceeded> {
+        at_most(self.bytes_max, bytes, "document-bytes-max", "bytes")
+    }
+
+    pub(super) fn check_tokens(&self, tokens: usize) -> Result<(), LimitExceeded> {
+        at_most(self.tokens_max, tokens, "document-tokens-max", "tokens, with its fragments written out")
+    }
+}
+
+pub(super) fn at_most(
+    max: usize,
+    actual: usize,
+    limit: &'static str,
+    unit: &'static str,
+) -> Result<(), LimitExceeded> {
+    LimitExceeded::new(limit, max, "The document has more than", unit).unless(actual <= max)
+}
+
+/// Names and numbers; a byte of a character beyond ASCII counts as one so that it is one step.
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
+}
+
+fn length_until(bytes: &[u8], is_end: impl Fn(u8) -> bool) -> usize {
+    bytes.iter().position(|&byte| is_end(byte)).unwrap_or(bytes.len())
+}
+
+/// The length of the string literal that starts here, closed or not.
+fn string_length(bytes: &[u8]) -> usize {
+    let (delimiter, escape): (&[u8], &[u8]) =
+        if bytes.starts_with(b"\"\"\"") { (b"\"\"\"", b"\\\"\"\"") } else { (b"\"", b"\\\"") };
+    let mut position = delimiter.len();
+    while position < bytes.len() {
+        let rest = &bytes[position..];
+        if rest.starts_with(delimiter) {
+            return position + delimiter.len();
+        }
+        // In an ordinary string a backslash may itself be escaped; in a block string it is plain text.
+        position += if rest.starts_with(escape) {
+            escape.len()
+        } else if delimiter.len() == 1 && rest[0] == b'\\' {
+            2
+        } else {
+            1
+        };
+    }
+    bytes.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{DocumentError, Documents};
+
+    /// The limit that a text exceeds.
+    fn exceeded(text: &str) -> Option<&'static str> {
+        match Documents::new(DocumentLimits::default()).parse(text) {
+            Err(DocumentError::OverLimit(exceeded)) => Some(exceeded.limit),
+            _ => None,
+        }
+    }
+
+    fn is_parsed(text: &str) -> bool {
+        Documents::new(DocumentLimits::default()).parse(text).is_ok()
+    }
+
+    #[test]
+    fn text_at_the_limit_of_bytes_is_parsed_and_one_beyond_is_refused() {
+        let padded = |bytes: usize| format!("{{a}}{:1$}", "", bytes - 3);
+        assert!(is_parsed(&padded(DOCUMENT_BYTES_MAX)));
+        assert_eq!(exceeded(&padded(DOCUMENT_BYTES_MAX + 1)), Some("document-bytes-max"));
+    }
+
+    #[test]
+    fn brackets_of_every_kind_are_bounded_before_the_parser_recurses() {
+        let limit = Some("document-brackets");
+        for (open, close) in [("[", "]"), ("{a:", "}")] {
+            let nested =
+                |depth: usize| format!("{{a(b:{}1{})}}", open.repeat(depth - 2), close.repeat(depth - 2));
+            assert!(is_parsed(&nested(BRACKETS_MAX)), "{open}");
+            assert_eq!(exceeded(&nested(BRACKETS_MAX + 1)), limit, "{open}");
+            assert_eq!(exceeded(&format!("{{a(b:{}", open.repeat(10_000))), limit, "{open}");
+        }
+        assert_eq!(exceeded(&format!("query($a: {}", "[".repeat(10_000))), limit);
+        assert_eq!(exceeded(&"{a".repeat(10_000)), limit);
+    }
+
+    #[test]
+    fn text_with_too_many_tokens_is_refused_before_it_is_parsed() {
+        let long = |tokens: usize| format!("{{a(b:[{}])}}", "1 ".repeat(tokens - 9));
+        assert!(is_parsed(&long(DOCUMENT_TOKENS_MAX)));
+        assert_eq!(exceeded(&long(DOCUMENT_TOKENS_MAX + 1)), Some("document-tokens-max"));
+        assert_eq!(exceeded(&"]".repeat(DOCUMENT_TOKENS_MAX + 1)), Some("document-tokens-max"));
+    }
+
+    #[test]
+    fn brackets_in_strings_and_comments_count_for_nothing() {
+        let brackets = "{[(".repeat(1_000);
+        assert!(is_parsed(&format!("{{ a(b: \"{brackets}\") }} # {brackets}")));
+        assert!(is_parsed(&format!(r#"{{ a(b: """ {brackets} \""" " {brackets} """) }}"#)));
+        assert!(is_parsed(&format!(r#"{{ a(b: "\\\" {brackets}") }}"#)));
+        assert!(is_parsed(r#"{ a(b: "\\") { c(d: "") { e } } }"#));
+    }
+}

@@ -1,0 +1,116 @@
+//! One execution of a subscription, for all who ask the same: each result is encoded once, and handed to all.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use futures::StreamExt;
+use tokio::sync::{Notify, broadcast, watch};
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::LiveLimits;
+use super::patience::Patience;
+use super::payers::{Gate, Payers};
+use super::waiting::{WaitingResult, WaitingResults};
+use crate::callers::{Bill, charge_of};
+use crate::graphql_http::{Checked, GraphqlEndpoint};
+use crate::graphql_response::Encoded;
+use crate::graphql_service::{Caller, EventGate};
+
+pub(super) struct Group {
+    pub(super) graphql: Arc<GraphqlEndpoint>,
+    /// The results that somebody has not taken yet.
+    pub(super) results: broadcast::Sender<Told>,
+    pub(super) begin: watch::Sender<Begun>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) gate: Arc<Gate>,
+    pub(super) limits: LiveLimits,
+}
+
+/// What an execution and its members tell each other.
+#[derive(Default)]
+pub(super) struct Shared {
+    pub(super) payers: Payers,
+    /// Somebody has taken a result.
+    pub(super) taken: Notify,
+    /// Nobody is left.
+    pub(super) abandoned: CancellationToken,
+}
+
+/// A result for all members.
+#[derive(Debug, Clone)]
+pub(super) struct Told {
+    pub(super) result: Arc<WaitingResult>,
+}
+
+/// Whether an execution has begun.
+pub(super) enum Begun {
+    NotYet,
+    Yes,
+    /// It cannot begin.
+    Refused(Encoded),
+}
+
+/// What a member hears.
+#[derive(Debug)]
+pub(super) enum Heard {
+    Result(Bytes),
+    /// There is nothing more to come.
+    End,
+    /// It is so far behind that results were passed over.
+    Lagged,
+    /// Its quota is spent.
+    OverQuota(Encoded),
+}
+
+impl Group {
+    /// Executes until the end, or until nobody is left.
+    pub(super) async fn run(self, checked: Checked, caller: Option<&Caller>, bill: &Bill) {
+        let abandoned = self.shared.abandoned.clone();
+        abandoned.run_until_cancelled(self.execute(checked, caller, bill)).await;
+    }
+
+    async fn execute(&self, checked: Checked, caller: Option<&Caller>, bill: &Bill) {
+        let gate = EventGate(Arc::clone(&self.gate) as _);
+        let (mut results, completion) = match self.graphql.subscribe(checked, caller, bill, gate).await {
+            Ok(begun) => begun,
+            Err(refusal) => {
+                self.begin.send_replace(Begun::Refused(refusal));
+                return;
+            }
+        };
+        self.begin.send_replace(Begun::Yes);
+        let mut patience = Patience::new(self.limits.patience, Instant::now());
+        let mut waiting = WaitingResults::new(self.limits.results_waiting_bytes_max);
+        while let Some(execution) = results.next().await {
+            if self.gate.is_closed.load(Ordering::Acquire) {
+                self.shared.payers.end();
+                return;
+            }
+            let charge = charge_of(&execution);
+            let memory = self.graphql.responses();
+            let response = self.graphql.write(&completion, execution, &memory.begin_or_refuse()).body;
+            self.shared.payers.charge(charge, memory.limits().size_charge(response.len()));
+            self.publish(response, &mut patience, &mut waiting).await;
+        }
+    }
+
+    /// Hands a result to all, and waits before that a while for those who are behind.
+    async fn publish(&self, response: Bytes, patience: &mut Patience, waiting: &mut WaitingResults) {
+        while self.results.len() >= self.limits.results_waiting_max || !waiting.has_room_for(response.len()) {
+            let now = Instant::now();
+            let left = patience.left(now);
+            if left.is_zero() {
+                break;
+            }
+            // Whether somebody has taken a result or the time is over shows at the next look.
+            let _ = timeout(left, self.shared.taken.notified()).await;
+            patience.spend(now.elapsed(), Instant::now());
+        }
+        let result = Arc::new(WaitingResult::new(response));
+        waiting.push(&result);
+        // Without anybody to hear it, the group is about to be abandoned.
+        let _ = self.results.send(Told { result });
+    }
+}

@@ -1,0 +1,146 @@
+//! The rate limit of running subscriptions: who pays for the events of a group, and the gate that each event passes
+//! before it is executed, the concurrency limit with it. Knows charges, not what events are.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_graphql::ServerError;
+use async_trait::async_trait;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use super::error;
+use super::group::Shared;
+use crate::admission::Admission;
+use crate::callers::Bill;
+use crate::graphql_response::{Encoded, Refusal};
+use crate::graphql_service::{Account as _, EventAdmission, EventPermit, RequestRejection};
+
+/// The part of the requests that execute at once which events may be.
+pub(super) const EVENTS_PART: usize = 4;
+
+/// The members of a group, as those who pay.
+#[derive(Default)]
+pub(super) struct Payers {
+    members: Mutex<HashMap<u64, Arc<Payer>>>,
+    numbers: AtomicU64,
+}
+
+struct Payer {
+    bill: Arc<Bill>,
+    /// Its quota is spent: it gets nothing more.
+    over: CancellationToken,
+}
+
+/// A member's part in what its group costs, for as long as this lives.
+pub(super) struct Payment {
+    group: Arc<Shared>,
+    payer: Arc<Payer>,
+    number: u64,
+}
+
+impl Payers {
+    /// Charges all for an event together, and each for its own copy. Whose quota was spent before gets nothing more.
+    pub(super) fn charge(&self, together: f64, each: f64) {
+        if together + each <= 0.0 {
+            return;
+        }
+        let mut members = self.lock();
+        members.retain(|_, payer| {
+            let is_within = payer.bill.quota().is_ok();
+            if !is_within {
+                payer.over.cancel();
+            }
+            is_within
+        });
+        let share = together / members.len().max(1) as f64 + each;
+        for payer in members.values() {
+            payer.bill.charge(share);
+        }
+    }
+
+    /// Refuses when nobody's quota is left.
+    fn check(&self) -> Result<(), RequestRejection> {
+        let members = self.lock();
+        let mut refused = None;
+        for payer in members.values() {
+            match payer.bill.quota() {
+                Ok(()) => return Ok(()),
+                Err(rejection) => refused = Some(rejection),
+            }
+        }
+        refused.map_or(Ok(()), Err)
+    }
+
+    /// Ends all.
+    pub(super) fn end(&self) {
+        self.lock().values().for_each(|payer| payer.over.cancel());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Arc<Payer>>> {
+        self.members.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Payment {
+    /// Has a member pay from now on.
+    pub(super) fn of(bill: &Arc<Bill>, group: &Arc<Shared>) -> Self {
+        let number = group.payers.numbers.fetch_add(1, Ordering::Relaxed);
+        let payer = Arc::new(Payer { bill: Arc::clone(bill), over: CancellationToken::new() });
+        group.payers.lock().insert(number, Arc::clone(&payer));
+        Self { group: Arc::clone(group), payer, number }
+    }
+
+    /// Comes when the quota of the member is spent.
+    pub(super) async fn over(&self) -> Encoded {
+        self.payer.over.cancelled().await;
+        self.refusal()
+    }
+
+    /// The refusal, if the quota of the member is spent.
+    pub(super) fn is_over(&self) -> Option<Encoded> {
+        self.payer.over.is_cancelled().then(|| self.refusal())
+    }
+
+    fn refusal(&self) -> Encoded {
+        match self.payer.bill.quota() {
+            Err(rejection) => Refusal::from(rejection).into_encoded(),
+            Ok(()) => Encoded::refused(error(
+                "LIMIT_EXCEEDED",
+                "The quota was spent: begin the subscription again.",
+            )),
+        }
+    }
+}
+
+impl Drop for Payment {
+    fn drop(&mut self) {
+        self.group.payers.lock().remove(&self.number);
+    }
+}
+
+/// What the events of one group pass.
+pub(super) struct Gate {
+    pub(super) group: Arc<Shared>,
+    /// So that events never fill the line in which requests wait.
+    pub(super) turns: Arc<Semaphore>,
+    pub(super) admission: Admission,
+    pub(super) complexity: usize,
+    pub(super) is_closed: AtomicBool,
+}
+
+#[async_trait]
+impl EventAdmission for Gate {
+    async fn admit(&self) -> Result<EventPermit, ServerError> {
+        // The semaphore is never closed.
+        let turn = Arc::clone(&self.turns).acquire_owned().await.ok();
+        let admitted = self.admission.admit_event(self.complexity).await;
+        // After the waiting, in which others may have spent the same quota.
+        if let Err(rejection) = self.group.payers.check() {
+            self.is_closed.store(true, Ordering::Release);
+            return Err(ServerError::new(rejection.to_string(), None));
+        }
+        Ok(Box::new((turn, admitted)))
+    }
+}

@@ -1,0 +1,346 @@
+//! One WebSocket from its handshake to its end: the rules of `graphql-transport-ws`, its timers, and what it says.
+//!
+//! Messages are worked on one after the other, and a subscription has begun before the next message is read: whatever a
+//! client sends after it, a mutation or a ping, comes after the beginning.
+
+use std::sync::Arc;
+
+use async_graphql::parser::types::OperationType;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until, timeout};
+
+use super::LiveEndpoint;
+use super::groups::Member;
+use super::messages::{self, ClientMessage, Closing, InvalidMessage};
+use super::operations::{OperationId, Operations, Said};
+use super::permits::{ConnectionPermit, SubscriptionPermit};
+use super::socket::{Broken, Received, Socket};
+use crate::bearer::bearer_of;
+use crate::callers::Bill;
+use crate::client_address::Origin;
+use crate::graphql_http::Checked;
+use crate::graphql_request::{Asked, MalformedRequest, Parameters};
+use crate::graphql_response::{Encoded, ExecutedResponse, Refusal};
+use crate::graphql_service::{Account as _, Caller, RequestRejection};
+use crate::limit_exceeded::LimitExceeded;
+
+/// How often a result is in memory while it is sent: in the message, and in the write buffer of the socket.
+const MESSAGE_COPIES: usize = 2;
+
+/// One WebSocket.
+pub(super) struct Session {
+    live: Arc<LiveEndpoint>,
+    _permit: ConnectionPermit,
+    /// From where the socket was opened.
+    origin: Origin,
+    /// The token of the handshake, for `connection_init` without one.
+    bearer: Option<String>,
+    stage: Stage,
+    caller: Option<Arc<Caller>>,
+    expires_at: Option<Instant>,
+    /// Ready when the session of the caller has ended.
+    ended: Option<BoxFuture<'static, ()>>,
+    operations: Operations,
+    /// What has to be finished before the next message is read.
+    starting: Option<BoxFuture<'static, Started>>,
+}
+
+/// How far the connection within the socket is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Opened,
+    InitReceived,
+    Acknowledged,
+}
+
+enum Started {
+    Connection(Result<Option<Caller>, Refusal>),
+    Subscription { id: OperationId, permit: SubscriptionPermit, joined: Result<Member, Encoded> },
+}
+
+enum Happened {
+    Started(Started),
+    Received(Result<Received, Broken>),
+    Said(OperationId, Said),
+    KeepAlive,
+}
+
+impl Session {
+    pub(super) fn new(
+        live: Arc<LiveEndpoint>,
+        permit: ConnectionPermit,
+        origin: Origin,
+        bearer: Option<String>,
+    ) -> Self {
+        Self {
+            live,
+            _permit: permit,
+            origin,
+            bearer,
+            stage: Stage::Opened,
+            caller: None,
+            expires_at: None,
+            ended: None,
+            operations: Operations::default(),
+            starting: None,
+        }
+    }
+
+    /// Serves the socket to its end. One that does not speak the protocol is closed.
+    pub(super) async fn serve<S>(mut self, mut socket: Socket<S>, speaks: bool)
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let exchanged =
+            if speaks { self.exchange(&mut socket).await } else { Err(Closing::subprotocol().into()) };
+        let Err(ended) = exchanged else { return };
+        // Nothing is executed for a socket that is closing.
+        self.operations = Operations::default();
+        let close = async {
+            if let Broken::Closing(closing) = ended {
+                tracing::debug!(code = closing.code, reason = closing.reason, "a WebSocket is closed");
+                if socket.close(closing).await.is_err() {
+                    return;
+                }
+            }
+            socket.drain().await;
+        };
+        let _ = timeout(self.live.limits.close_timeout, close).await;
+    }
+
+    /// Exchanges messages until there is a reason to end.
+    async fn exchange<S>(&mut self, socket: &mut Socket<S>) -> Result<(), Broken>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let stop = self.live.stop.clone();
+        let limits = self.live.limits;
+        let init_by = Instant::now() + limits.init_timeout;
+        let mut keep_alive = interval_at(Instant::now() + limits.keep_alive, limits.keep_alive);
+        keep_alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut has_spoken = true;
+        loop {
+            let happened = tokio::select! {
+                biased;
+                () = stop.cancelled() => return Err(Closing::going_away().into()),
+                () = until(self.expires_at) => return Err(Closing::expired().into()),
+                () = started(self.ended.as_mut()) => return Err(Closing::expired().into()),
+                () = sleep_until(init_by), if self.stage == Stage::Opened => {
+                    return Err(Closing::init_timeout().into());
+                }
+                started = started(self.starting.as_mut()) => Happened::Started(started),
+                received = socket.recv(), if self.starting.is_none() => Happened::Received(received),
+                (id, said) = self.operations.next() => Happened::Said(id, said),
+                _ = keep_alive.tick() => Happened::KeepAlive,
+            };
+            match happened {
+                Happened::Started(started) => {
+                    self.starting = None;
+                    let reply = self.on_started(started)?;
+                    if self.stage == Stage::Acknowledged {
+                        socket.acknowledge();
+                    }
+                    if let Some(reply) = reply {
+                        self.send(socket, reply).await?;
+                    }
+                }
+                Happened::Received(received) => {
+                    has_spoken = true;
+                    if let Some(reply) = self.on_received(received?)? {
+                        self.send(socket, reply).await?;
+                    }
+                }
+                Happened::Said(id, said) => self.say(socket, &id, said).await?,
+                Happened::KeepAlive if has_spoken || self.starting.is_some() => {
+                    has_spoken = false;
+                    self.unless_stopped(socket.ping()).await?;
+                }
+                Happened::KeepAlive => return Err(Broken::Gone),
+            }
+        }
+    }
+
+    fn on_received(&mut self, received: Received) -> Result<Option<String>, Broken> {
+        match received {
+            Received::Text(text) => {
+                let message = ClientMessage::parse(&text).map_err(|invalid| Closing::invalid(&invalid))?;
+                Ok(self.on_message(message)?)
+            }
+            Received::Binary => Err(Closing::invalid(&InvalidMessage::binary()).into()),
+            Received::Control => Ok(None),
+        }
+    }
+
+    fn on_message(&mut self, message: ClientMessage) -> Result<Option<String>, Closing> {
+        match message {
+            ClientMessage::ConnectionInit { authorization } => {
+                if self.stage != Stage::Opened {
+                    return Err(Closing::too_many_inits());
+                }
+                self.stage = Stage::InitReceived;
+                self.connect(authorization)?;
+                Ok(None)
+            }
+            ClientMessage::Ping { payload } => Ok(Some(messages::pong(payload.as_deref()))),
+            ClientMessage::Pong => Ok(None),
+            ClientMessage::Subscribe { .. } if self.stage != Stage::Acknowledged => {
+                Err(Closing::unauthorized())
+            }
+            ClientMessage::Subscribe { id, .. } if self.operations.contains(&id) => Err(Closing::exists(&id)),
+            ClientMessage::Subscribe { id, payload } => {
+                let started = match self.live.graphql.body_limits().parse(payload.as_bytes()) {
+                    Ok(Asked::One(request)) => self.start(id.as_str().into(), *request),
+                    Err(MalformedRequest::OverLimit(exceeded)) => Err(Encoded::refused(exceeded.into())),
+                    Ok(Asked::Batch(_)) | Err(_) => {
+                        return Err(Closing::invalid(&InvalidMessage::not_a_request()));
+                    }
+                };
+                Ok(started.err().map(|refusal| refused(&id, &refusal)))
+            }
+            ClientMessage::Complete { id } => {
+                self.operations.end(&id);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Finds out who the caller is. A client that names no token is anonymous, unless its handshake named one.
+    fn connect(&mut self, authorization: Option<String>) -> Result<(), Closing> {
+        let bearer = match authorization {
+            Some(authorization) => Some(bearer_of(&authorization).ok_or_else(Closing::forbidden)?.to_owned()),
+            None => self.bearer.take(),
+        };
+        let live = Arc::clone(&self.live);
+        let connection = async move {
+            let Some(bearer) = bearer else { return Ok(None) };
+            live.graphql.authenticate(&bearer).await.map(Some)
+        };
+        self.starting = Some(connection.map(Started::Connection).boxed());
+        Ok(())
+    }
+
+    /// Starts an operation.
+    fn start(&mut self, id: OperationId, request: Parameters) -> Result<(), Encoded> {
+        let limits = self.live.limits;
+        let has_room = self.operations.len() < limits.operations_per_connection_max;
+        let over = |exceeded: LimitExceeded| Encoded::refused(exceeded.into());
+        limits.operations_per_connection().unless(has_room).map_err(over)?;
+        let checked = self.live.graphql.check(request, false).map_err(Refusal::into_encoded)?;
+        let (live, caller) = (Arc::clone(&self.live), self.caller.clone());
+        let bill = live.graphql.bill_for(self.origin, caller.is_none());
+        if checked.kind != OperationType::Subscription {
+            let execution = async move { execute(&live, checked, caller.as_deref(), &bill).await };
+            self.operations.run(id, execution.boxed());
+            return Ok(());
+        }
+        let user = caller.as_ref().map(|caller| caller.id.as_str());
+        bill.open(user).map_err(|rejection| Refusal::from(rejection).into_encoded())?;
+        let permit = live.permits.subscription(user).map_err(over)?;
+        let bill = Arc::new(bill);
+        let subscription = async move {
+            let joined = live.groups.join_in_time(checked, caller.as_deref(), &bill).await;
+            Started::Subscription { id, permit, joined }
+        };
+        self.starting = Some(subscription.boxed());
+        Ok(())
+    }
+
+    fn on_started(&mut self, started: Started) -> Result<Option<String>, Closing> {
+        match started {
+            Started::Connection(Ok(caller)) => {
+                self.stage = Stage::Acknowledged;
+                self.expires_at =
+                    caller.as_ref().and_then(|caller| Instant::now().checked_add(caller.valid_for));
+                self.caller = caller.map(Arc::new);
+                self.ended = self.caller.clone().map(|caller| self.live.graphql.session_ended(caller));
+                Ok(Some(messages::ACKNOWLEDGED.to_owned()))
+            }
+            Started::Connection(Err(Refusal::Rejected(RequestRejection::InvalidToken))) => {
+                Err(Closing::forbidden())
+            }
+            Started::Connection(Err(_)) => Err(Closing::unavailable()),
+            Started::Subscription { id, permit, joined: Ok(member) } => {
+                self.operations.follow(id, member, permit);
+                Ok(None)
+            }
+            Started::Subscription { id, joined: Err(refusal), .. } => Ok(Some(refused(&id, &refusal))),
+        }
+    }
+
+    async fn say<S>(&mut self, socket: &mut Socket<S>, id: &str, said: Said) -> Result<(), Broken>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        match said {
+            Said::Result(response) => self.send_result(socket, id, &response).await,
+            Said::Single(Encoded { request_errors: Some(errors), .. }) => {
+                self.send(socket, messages::error(id, &errors)).await
+            }
+            Said::Single(Encoded { response, .. }) => {
+                self.send_result(socket, id, &response).await?;
+                drop(response);
+                self.send(socket, messages::complete(id)).await
+            }
+            Said::End => self.send(socket, messages::complete(id)).await,
+            Said::Lagged => Err(Closing::too_slow().into()),
+            Said::Refused(refusal) => self.send(socket, refused(id, &refusal)).await,
+        }
+    }
+
+    /// Sends a result. Its copies in the message and in the write buffer are response memory, too; without that the
+    /// client has to come again later.
+    async fn send_result<S>(
+        &mut self,
+        socket: &mut Socket<S>,
+        id: &str,
+        response: &[u8],
+    ) -> Result<(), Broken>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let copies = self.live.graphql.responses().reserve(response.len().saturating_mul(MESSAGE_COPIES));
+        let Some(_copies) = copies else { return Err(Closing::overloaded().into()) };
+        self.send(socket, messages::next(id, response)).await
+    }
+
+    async fn send<S>(&mut self, socket: &mut Socket<S>, text: String) -> Result<(), Broken>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        self.unless_stopped(socket.send(text)).await
+    }
+
+    /// Waits for a write. A client that takes nothing does not delay the stop of the process.
+    async fn unless_stopped(
+        &mut self,
+        write: impl Future<Output = Result<(), Broken>>,
+    ) -> Result<(), Broken> {
+        let written = self.live.stop.run_until_cancelled(write).await;
+        written.unwrap_or_else(|| Err(Closing::going_away().into()))
+    }
+}
+
+async fn execute(live: &LiveEndpoint, checked: Checked, caller: Option<&Caller>, bill: &Bill) -> Encoded {
+    let execution = live.graphql.in_time(live.graphql.execute_for(checked, caller, bill)).await;
+    execution.map_or_else(Refusal::into_encoded, ExecutedResponse::into_encoded)
+}
+
+fn refused(id: &str, refusal: &Encoded) -> String {
+    messages::error(id, refusal.request_errors.as_deref().unwrap_or(b"[]"))
+}
+
+async fn until(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => sleep_until(instant).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn started<T>(starting: Option<&mut BoxFuture<'static, T>>) -> T {
+    match starting {
+        Some(starting) => starting.await,
+        None => std::future::pending().await,
+    }
+}

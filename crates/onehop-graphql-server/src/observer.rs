@@ -1,0 +1,223 @@
+//! Whoever counts what the HTTP side does, and tells it to those who ask.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_graphql::parser::types::OperationType;
+use async_graphql::{Response as Execution, ServerError, Value};
+use async_trait::async_trait;
+use axum::extract::Request;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::{HeaderName, HeaderValue, Method};
+use axum::response::{IntoResponse, Response};
+
+use tracing::{Span, error_span};
+
+use super::callers::charge_of;
+use onehop_runtime::trace_context::SpanContext;
+
+/// The text format of OpenMetrics.
+const OPEN_METRICS: HeaderValue =
+    HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
+
+/// Where the metrics are.
+pub(super) const METRICS_ROUTE: &str = "/metrics";
+
+/// The kinds of operations, as they are told.
+pub const OPERATION_TYPES: [&str; 3] = ["query", "mutation", "subscription"];
+
+/// The trace that a request is part of.
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+
+/// Hears of requests and executions.
+pub trait HttpObserver: Send + Sync + 'static {
+    /// A request begins: its span, if it is to be traced.
+    fn request_span(&self, route: &'static str, traceparent: Option<&str>) -> Option<RequestSpan>;
+
+    /// A part of what is traced begins: its span.
+    fn child_span(&self, parent: SpanContext) -> Option<SpanContext>;
+
+    /// A request has its answer; the body may still be on its way.
+    fn answered(&self, answered: &Answered);
+
+    /// A query or a mutation was executed.
+    fn executed(&self, executed: &Executed<'_>);
+}
+
+/// The span of a request.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestSpan {
+    pub span: SpanContext,
+    /// The caller's own span.
+    pub remote_parent: Option<u64>,
+}
+
+/// What is told of a request.
+#[derive(Debug, Clone, Copy)]
+pub struct Answered {
+    pub method: &'static str,
+    pub route: &'static str,
+    pub status: u16,
+    pub duration: Duration,
+    pub span: Option<RequestSpan>,
+}
+
+/// What is told of an execution.
+#[derive(Debug, Clone, Copy)]
+pub struct Executed<'a> {
+    pub operation_type: &'static str,
+    /// As the client wrote it.
+    pub operation_name: Option<&'a str>,
+    /// Since its turn came.
+    pub duration: Duration,
+    /// In request units.
+    pub request_charge: f64,
+    pub has_errors: bool,
+    /// The code of the gravest error: a fault of the server's, or else the first.
+    pub error_code: Option<&'a str>,
+    pub span: Option<SpanContext>,
+    /// That of the request.
+    pub parent: Option<SpanContext>,
+}
+
+/// Tells the metrics of the process.
+#[async_trait]
+pub trait MetricsSource: Send + Sync + 'static {
+    /// All metrics in the text format of OpenMetrics.
+    async fn metrics(&self) -> String;
+}
+
+/// Who is told, if anybody is.
+#[derive(Clone, Default)]
+pub(super) struct Observation(pub(super) Option<Arc<dyn HttpObserver>>);
+
+/// An execution that goes on.
+pub(super) struct Executing {
+    start: Instant,
+    parent: Option<SpanContext>,
+    pub(super) span: Option<SpanContext>,
+}
+
+impl Observation {
+    /// An execution begins, under the span of its request.
+    pub(super) fn executing(&self, parent: Option<SpanContext>) -> Executing {
+        let span = self.0.as_ref().zip(parent).and_then(|(observer, parent)| observer.child_span(parent));
+        Executing { start: Instant::now(), parent, span }
+    }
+
+    pub(super) fn executed(
+        &self,
+        kind: OperationType,
+        operation_name: Option<&str>,
+        executing: &Executing,
+        execution: &Execution,
+    ) {
+        let Some(observer) = &self.0 else { return };
+        let Executing { start, parent, span } = *executing;
+        observer.executed(&Executed {
+            operation_type: match kind {
+                OperationType::Query => OPERATION_TYPES[0],
+                OperationType::Mutation => OPERATION_TYPES[1],
+                OperationType::Subscription => OPERATION_TYPES[2],
+            },
+            operation_name,
+            duration: start.elapsed(),
+            request_charge: charge_of(execution),
+            has_errors: !execution.errors.is_empty(),
+            error_code: gravest_code(&execution.errors),
+            span,
+            parent,
+        });
+    }
+
+    /// A request begins.
+    pub(super) fn begin(&self, route: &'static str, request: &mut Request) -> Option<Answering> {
+        let observer = self.0.as_ref()?;
+        let (method, start) = (method_of(request.method()), Instant::now());
+        let traceparent = request.headers().get(TRACEPARENT).and_then(|value| value.to_str().ok());
+        let span = observer.request_span(route, traceparent);
+        if let Some(RequestSpan { span, .. }) = span {
+            request.extensions_mut().insert(span);
+        }
+        Some(Answering { method, route, start, span })
+    }
+
+    /// That request has its answer.
+    pub(super) fn end(&self, answering: Option<Answering>, response: &Response) {
+        let (Some(observer), Some(answering)) = (&self.0, answering) else { return };
+        let Answering { method, route, start, span } = answering;
+        let (status, duration) = (response.status().as_u16(), start.elapsed());
+        observer.answered(&Answered { method, route, status, duration, span });
+    }
+}
+
+/// A request that is being answered.
+pub(super) struct Answering {
+    method: &'static str,
+    route: &'static str,
+    start: Instant,
+    span: Option<RequestSpan>,
+}
+
+impl Answering {
+    /// The span of the log: every line within the request names its trace. None where the request is not traced.
+    pub(super) fn log_span(&self) -> Span {
+        let Some(RequestSpan { span: SpanContext { trace_id, span_id }, .. }) = self.span else {
+            return Span::none();
+        };
+        // At the highest level, so that no filter of lines takes it away.
+        error_span!("request", trace_id = %format_args!("{trace_id:032x}"), span_id = %format_args!("{span_id:016x}"))
+    }
+}
+
+/// The codes of faults, the gravest first: one of them among errors of the client's own is what matters.
+const GRAVE_CODES: [&str; 2] = ["INTERNAL", "UNAVAILABLE"];
+
+fn gravest_code(errors: &[ServerError]) -> Option<&str> {
+    let codes = || errors.iter().filter_map(code_of);
+    GRAVE_CODES.into_iter().find(|grave| codes().any(|code| code == *grave)).or_else(|| codes().next())
+}
+
+/// One of the codes that clients get.
+fn code_of(error: &ServerError) -> Option<&str> {
+    match error.extensions.as_ref()?.get("code") {
+        Some(Value::String(code)) => Some(code),
+        _ => None,
+    }
+}
+
+/// `/metrics`.
+pub(super) async fn metrics(source: Arc<dyn MetricsSource>) -> Response {
+    let headers = [(CONTENT_TYPE, OPEN_METRICS), (CACHE_CONTROL, HeaderValue::from_static("no-store"))];
+    (headers, source.metrics().await).into_response()
+}
+
+/// As the semantic conventions have it: what is no known method shares a name.
+fn method_of(method: &Method) -> &'static str {
+    match method.as_str() {
+        "GET" => "GET",
+        "HEAD" => "HEAD",
+        "POST" => "POST",
+        "OPTIONS" => "OPTIONS",
+        "PUT" => "PUT",
+        "PATCH" => "PATCH",
+        "DELETE" => "DELETE",
+        _ => "_OTHER",
+    }
+}
+
+/// The route of a path: one of the server's own, one of the labelled ones, or the one that all others share.
+pub(super) fn route_of(path: &str, labelled: &[&'static str]) -> &'static str {
+    match path {
+        "/graphql" => "/graphql",
+        "/healthz" => "/healthz",
+        "/readyz" => "/readyz",
+        METRICS_ROUTE => METRICS_ROUTE,
+        _ => labelled.iter().find(|route| **route == path).copied().unwrap_or("/*"),
+    }
+}
+
+/// Whether a route tells the health of the process.
+pub(super) fn is_health(route: &str) -> bool {
+    matches!(route, "/healthz" | "/readyz")
+}

@@ -1,0 +1,166 @@
+//! Which path is answered by whom, and whose pages may read the answers of the API: those of no other origin, unless the
+//! configuration names it. What holds for every request is in [`surroundings`](super::surroundings).
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::Request,
+    http::{
+        HeaderName, HeaderValue, Method, Response,
+        header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, IF_NONE_MATCH, RETRY_AFTER},
+    },
+    middleware::{Next, from_fn},
+    routing::{any, get},
+};
+use tower_http::cors::{AllowOrigin, CorsLayer};
+
+use super::{
+    callers::TOLD,
+    graphql_http::GraphqlEndpoint,
+    graphql_request::POSITION_HEADER,
+    health::{Readiness, healthz, readyz},
+    hosts::Hosts,
+    live::{LiveEndpoint, LiveLimits, LiveLoad, is_websocket},
+    media_type::Delivery,
+    observer::{HttpObserver, METRICS_ROUTE, MetricsSource, Observation, metrics},
+    security_headers::SecurityHeaders,
+    surroundings::{ErrorIds, Surroundings, not_our_name},
+};
+use onehop_runtime::tasks::Tasks;
+
+/// How long a browser may remember what a preflight allowed.
+const PREFLIGHT_MAX_AGE: Duration = Duration::from_secs(600);
+
+/// What pages of other origins may send, once they have asked.
+const ALLOWED_HEADERS: [HeaderName; 8] = [
+    ACCEPT,
+    IF_NONE_MATCH,
+    POSITION_HEADER,
+    AUTHORIZATION,
+    CONTENT_TYPE,
+    HeaderName::from_static("apollo-require-preflight"),
+    HeaderName::from_static("graphql-require-preflight"),
+    HeaderName::from_static("x-apollo-operation-name"),
+];
+
+/// What the router needs from the composition root.
+pub struct HttpParts {
+    pub graphql: Arc<GraphqlEndpoint>,
+    pub live: LiveLimits,
+    /// Where it is counted what stays open.
+    pub live_load: Arc<LiveLoad>,
+    /// Connections that stay open are tasks of the process.
+    pub tasks: Tasks,
+    pub readiness: Arc<dyn Readiness>,
+    /// What else is served under the same limits and headers: pages, say. Its fallback answers all other paths.
+    pub routes: Router,
+    /// The paths of `routes` that have a label of their own in metrics and traces; all others share one.
+    pub labelled_paths: &'static [&'static str],
+    pub exposure: Exposure,
+    pub error_ids: ErrorIds,
+    /// Hears of every answer.
+    pub observer: Option<Arc<dyn HttpObserver>>,
+    /// What `/metrics` tells; `None` where it tells nothing.
+    pub metrics: Option<Arc<dyn MetricsSource>>,
+}
+
+/// Who may reach the server, and by which names.
+#[derive(Debug, Clone)]
+pub struct Exposure {
+    /// Origins other than the server's own whose pages may call the API, exactly as browsers send them.
+    pub allowed_origins: Vec<HeaderValue>,
+    pub hosts: Hosts,
+    /// For how long browsers shall come back over HTTPS only; 0 leaves that to whoever serves HTTPS.
+    pub hsts_seconds: u32,
+}
+
+impl Default for Exposure {
+    fn default() -> Self {
+        Self { allowed_origins: Vec::new(), hosts: Hosts::Any, hsts_seconds: 0 }
+    }
+}
+
+/// All routes of the process. Under a name that is not the server's, health checks answer their status alone.
+pub fn router(parts: HttpParts) -> Router {
+    let HttpParts {
+        graphql,
+        live,
+        live_load,
+        tasks,
+        readiness,
+        routes,
+        labelled_paths,
+        exposure,
+        error_ids,
+        observer,
+        metrics,
+    } = parts;
+    let Exposure { allowed_origins, hosts, hsts_seconds } = exposure;
+    let live = Arc::new(LiveEndpoint::new(Arc::clone(&graphql), live, live_load, tasks));
+    let graphql = any(move |request: Request| answer(Arc::clone(&graphql), Arc::clone(&live), request));
+    let routes = routes
+        .route("/graphql", with_origins(graphql, allowed_origins))
+        .route("/healthz", get(healthz))
+        .route("/readyz", get(move || readyz(Arc::clone(&readiness))))
+        .merge(metrics.map(metrics_router).unwrap_or_default());
+    let surroundings = Surroundings {
+        hosts,
+        labelled_paths,
+        security_headers: SecurityHeaders::new(hsts_seconds),
+        error_ids,
+        observation: Observation(observer),
+    };
+    surroundings.around(routes)
+}
+
+/// `/metrics` beside the other routes.
+fn metrics_router(source: Arc<dyn MetricsSource>) -> Router {
+    Router::new().route(METRICS_ROUTE, get(move || metrics(Arc::clone(&source))))
+}
+
+/// `/metrics` alone, for a listener of its own, which answers to these names and to IP addresses.
+pub fn metrics_alone(source: Arc<dyn MetricsSource>, hosts: Hosts) -> Router {
+    let check = move |request: Request, next: Next| {
+        let is_ours = hosts.take_name_or_address(request.uri(), request.headers());
+        async move { if is_ours { next.run(request).await } else { not_our_name() } }
+    };
+    metrics_router(source).layer(from_fn(check))
+}
+
+/// Answers a GraphQL request in the way that it asks for.
+async fn answer(graphql: Arc<GraphqlEndpoint>, live: Arc<LiveEndpoint>, request: Request) -> Response<Body> {
+    if is_websocket(request.headers()) {
+        return live.websocket(request).await;
+    }
+    match Delivery::negotiate(request.headers()) {
+        Some(Delivery::EventStream) => live.event_stream(request, None).await,
+        Some(Delivery::Either(media_type)) => live.event_stream(request, Some(media_type)).await,
+        Some(Delivery::Single(_)) | None => graphql.handle(request).await,
+    }
+}
+
+/// Without origins there is no CORS at all, and a preflight is refused like any method but GET and POST.
+fn with_origins(
+    route: axum::routing::MethodRouter,
+    allowed_origins: Vec<HeaderValue>,
+) -> axum::routing::MethodRouter {
+    if allowed_origins.is_empty() {
+        return route;
+    }
+    route.layer(
+        CorsLayer::new()
+            .allow_origin(AllowOrigin::list(allowed_origins))
+            .allow_methods([Method::GET, Method::POST])
+            .allow_headers(ALLOWED_HEADERS)
+            .expose_headers(TOLD.into_iter().chain([ETAG, POSITION_HEADER, RETRY_AFTER]).collect::<Vec<_>>())
+            .max_age(PREFLIGHT_MAX_AGE),
+    )
+}
+
+impl fmt::Debug for HttpParts {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("HttpParts").field("exposure", &self.exposure).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,92 @@
+//! What holds for every request, whichever route answers it: the host allowlist (DNS rebinding), no panic ends a
+//! connection without an answer, every answer has the headers that keep browsers from misusing it, and whoever counts
+//! hears of it. One layer does all of it, since each costs a request some memory and moves.
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{HeaderValue, Response, StatusCode, header::CACHE_CONTROL};
+use axum::middleware::{Next, from_fn};
+use axum::response::IntoResponse;
+use futures::FutureExt;
+use tracing::{Instrument, Span};
+use uuid::Uuid;
+
+use super::graphql_response::{Refusal, panicked};
+use super::hosts::Hosts;
+use super::media_type::ResponseType;
+use super::observer::{Answering, METRICS_ROUTE, Observation, is_health, route_of};
+use super::security_headers::SecurityHeaders;
+use super::server::OnReserve;
+use onehop_runtime::tasks::panic_message;
+
+/// Makes the ids under which the log tells more than a client hears.
+pub type ErrorIds = Arc<dyn Fn() -> Uuid + Send + Sync>;
+
+/// What every request passes.
+pub(super) struct Surroundings {
+    pub(super) hosts: Hosts,
+    pub(super) labelled_paths: &'static [&'static str],
+    pub(super) security_headers: SecurityHeaders,
+    pub(super) error_ids: ErrorIds,
+    pub(super) observation: Observation,
+}
+
+impl Surroundings {
+    /// The same routes, surrounded.
+    pub(super) fn around(self, routes: Router) -> Router {
+        let surroundings = Arc::new(self);
+        routes.layer(from_fn(move |request, next| Arc::clone(&surroundings).pass(request, next)))
+    }
+
+    async fn pass(self: Arc<Self>, mut request: Request, next: Next) -> Response<Body> {
+        let route = route_of(request.uri().path(), self.labelled_paths);
+        let watching = self.observation.begin(route, &mut request);
+        let log_span = watching.as_ref().map_or_else(Span::none, Answering::log_span);
+        let is_ours = match route {
+            METRICS_ROUTE => self.hosts.take_name_or_address(request.uri(), request.headers()),
+            _ => self.hosts.take(request.uri(), request.headers()),
+        };
+        // So that the process can be watched however many connections there are.
+        let has_room = is_health(route) || request.extensions().get::<OnReserve>().is_none();
+        let response = if !has_room {
+            Refusal::ConnectionsFull.into_response(ResponseType::Json)
+        } else if is_ours || is_health(route) {
+            let answered =
+                AssertUnwindSafe(next.run(request).instrument(log_span.clone())).catch_unwind().await;
+            answered.unwrap_or_else(|panic| log_span.in_scope(|| self.answer_panic(&*panic)))
+        } else {
+            not_our_name()
+        };
+        // Probes ask under the address of the container. Another name learns the status and no reasons.
+        let response = if is_ours { response } else { without_reasons(response) };
+        let response = self.security_headers.add(response);
+        self.observation.end(watching, &response);
+        response
+    }
+
+    /// The panic hook has logged where it happened; this line has the id that the client is told.
+    fn answer_panic(&self, panic: &(dyn Any + Send)) -> Response<Body> {
+        let error_id = (self.error_ids)();
+        tracing::error!(%error_id, message = panic_message(panic), "a request failed by a panic");
+        panicked(error_id)
+    }
+}
+
+/// The status of a health check alone.
+fn without_reasons(response: Response<Body>) -> Response<Body> {
+    if response.status() == StatusCode::MISDIRECTED_REQUEST {
+        return response;
+    }
+    (response.status(), [(CACHE_CONTROL, HeaderValue::from_static("no-store"))]).into_response()
+}
+
+pub(super) fn not_our_name() -> Response<Body> {
+    let text =
+        "The server does not answer to the name in the Host header: --allow-host allows another one.\n";
+    (StatusCode::MISDIRECTED_REQUEST, text).into_response()
+}

@@ -1,0 +1,308 @@
+//! Request charges, and the ledger in which each request collects what it did.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{ContainerName, Mark, PartitionKey};
+use onehop_runtime::trace_context::SpanContext;
+
+/// Logical partitions and containers that a ledger remembers as read.
+const TOUCHED_MAX: usize = 16;
+
+/// Logical partitions that a ledger remembers as written.
+const WRITTEN_MAX: usize = 16;
+
+/// A short hash of a logical partition, the same in every process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PartitionHash(u32);
+
+impl PartitionHash {
+    /// The hash of a logical partition of a container.
+    #[must_use]
+    pub fn of(container: ContainerName, partition_key: &PartitionKey) -> Self {
+        let hash = Sha256::new()
+            .chain_update(container.as_str())
+            .chain_update([0])
+            .chain_update(partition_key.as_str())
+            .finalize();
+        Self(u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]]))
+    }
+}
+
+/// A request charge in request units (RU).
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize)]
+#[serde(transparent)]
+pub struct RequestCharge(pub f64);
+
+impl std::ops::Add for RequestCharge {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+/// Where a charge comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChargeSource {
+    /// The service said so.
+    Measured,
+    /// A model computed it.
+    Estimated,
+}
+
+/// What was done to a container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum OperationKind {
+    PointRead,
+    Query,
+    Count,
+    Create,
+    Replace,
+    Upsert,
+    Delete,
+    Batch,
+    ChangeFeed,
+}
+
+impl OperationKind {
+    /// Its name in metrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PointRead => "point_read",
+            Self::Query => "query",
+            Self::Count => "count",
+            Self::Create => "create",
+            Self::Replace => "replace",
+            Self::Upsert => "upsert",
+            Self::Delete => "delete",
+            Self::Batch => "batch",
+            Self::ChangeFeed => "change_feed",
+        }
+    }
+
+    /// Whether it writes.
+    #[must_use]
+    pub fn writes(self) -> bool {
+        match self {
+            Self::PointRead | Self::Query | Self::Count | Self::ChangeFeed => false,
+            Self::Create | Self::Replace | Self::Upsert | Self::Delete | Self::Batch => true,
+        }
+    }
+}
+
+/// One operation on the store.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OperationRecord {
+    pub container: ContainerName,
+    pub kind: OperationKind,
+    /// Items returned or written.
+    pub items: u32,
+    pub physical_partitions: u32,
+    pub charge: RequestCharge,
+    pub source: ChargeSource,
+}
+
+/// Identical operations of one request, folded into one line.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FoldedOperation {
+    pub container: ContainerName,
+    pub kind: OperationKind,
+    pub times: u32,
+    pub items: u32,
+    /// Physical partitions that one such operation touched, at most.
+    pub physical_partitions: u32,
+    pub request_charge: RequestCharge,
+}
+
+/// What one request did to the store, in order. Shared by everything that works for the request.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    operations: Mutex<Vec<OperationRecord>>,
+    /// Logical partitions that were written to, one more than [`WRITTEN_MAX`] at most.
+    written: Mutex<Vec<PartitionHash>>,
+    /// What was read, where somebody wants to know; `None` inside when that cannot be said. The parts of a ledger share it.
+    touched: Option<Arc<Mutex<Option<Vec<Mark>>>>>,
+    /// Under which the operations are traced, if they are.
+    span: Option<SpanContext>,
+}
+
+impl Ledger {
+    /// An empty ledger.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An empty ledger that also remembers what was read.
+    #[must_use]
+    pub fn remembering() -> Self {
+        Self { touched: Some(Arc::new(Mutex::new(Some(Vec::new())))), ..Self::default() }
+    }
+
+    /// The same, whose operations are traced under this span.
+    #[must_use]
+    pub fn under(self, span: Option<SpanContext>) -> Self {
+        Self { span, ..self }
+    }
+
+    /// The span under which its operations are traced, if they are.
+    #[must_use]
+    pub fn span(&self) -> Option<SpanContext> {
+        self.span
+    }
+
+    /// An empty ledger for a part of the same request, to be absorbed: what is read there is remembered here.
+    #[must_use]
+    pub fn part(&self) -> Self {
+        Self { touched: self.touched.clone(), span: self.span, ..Self::default() }
+    }
+
+    /// Remembers that this was read, if that is wanted.
+    pub fn touch(&self, mark: impl FnOnce() -> Mark) {
+        let Some(touched) = &self.touched else { return };
+        let mut touched = touched.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(marks) = &mut *touched else { return };
+        let mark = mark();
+        if marks.contains(&mark) {
+            return;
+        }
+        if marks.len() == TOUCHED_MAX {
+            *touched = None;
+        } else {
+            marks.push(mark);
+        }
+    }
+
+    /// Says that the answer depends on more than what was read here.
+    pub fn touch_more(&self) {
+        if let Some(touched) = &self.touched {
+            *touched.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+    }
+
+    /// What was read; `None` when that was not remembered, was too much, or is not all that the answer depends on.
+    #[must_use]
+    pub fn touched(&self) -> Option<Vec<Mark>> {
+        self.touched.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The containers that were written to.
+    #[must_use]
+    pub fn written(&self) -> Vec<ContainerName> {
+        let mut written: Vec<_> =
+            self.lock().iter().filter(|record| record.kind.writes()).map(|record| record.container).collect();
+        written.sort_unstable();
+        written.dedup();
+        written
+    }
+
+    /// Remembers that a logical partition was written to.
+    pub fn wrote(&self, container: ContainerName, partition_key: &PartitionKey) {
+        self.remember_written(PartitionHash::of(container, partition_key));
+    }
+
+    fn remember_written(&self, hash: PartitionHash) {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        if written.len() <= WRITTEN_MAX && !written.contains(&hash) {
+            written.push(hash);
+        }
+    }
+
+    /// The logical partitions that were written to; `None` when they were more than are remembered.
+    #[must_use]
+    pub fn written_partitions(&self) -> Option<Vec<PartitionHash>> {
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        (written.len() <= WRITTEN_MAX).then(|| written.clone())
+    }
+
+    /// Adds an operation.
+    pub fn record(&self, record: OperationRecord) {
+        self.lock().push(record);
+    }
+
+    /// Adds all operations of another ledger.
+    pub fn absorb(&self, other: &Ledger) {
+        let records = other.operations();
+        self.lock().extend(records);
+        let written = other.written.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        written.into_iter().for_each(|hash| self.remember_written(hash));
+    }
+
+    /// The sum of all charges.
+    #[must_use]
+    pub fn total(&self) -> RequestCharge {
+        // Not `sum`, whose value of nothing is -0.
+        RequestCharge(self.lock().iter().fold(0.0, |total, record| total + record.charge.0))
+    }
+
+    /// All operations, in the order in which they ended.
+    #[must_use]
+    pub fn operations(&self) -> Vec<OperationRecord> {
+        self.lock().clone()
+    }
+
+    /// The operations with identical container and kind folded together, in order of first appearance.
+    #[must_use]
+    pub fn folded(&self) -> Vec<FoldedOperation> {
+        let mut folded: Vec<FoldedOperation> = Vec::new();
+        for record in self.lock().iter() {
+            let same = |line: &&mut FoldedOperation| {
+                line.container == record.container
+                    && line.kind == record.kind
+                    && line.physical_partitions == record.physical_partitions
+            };
+            if let Some(line) = folded.iter_mut().find(same) {
+                line.times += 1;
+                line.items += record.items;
+                line.request_charge.0 += record.charge.0;
+            } else {
+                folded.push(FoldedOperation {
+                    container: record.container,
+                    kind: record.kind,
+                    times: 1,
+                    items: record.items,
+                    physical_partitions: record.physical_partitions,
+                    request_charge: record.charge,
+                });
+            }
+        }
+        folded
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<OperationRecord>> {
+        self.operations.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identical_operations_are_folded_into_one_line() {
+        let ledger = Ledger::new();
+        let read = OperationRecord {
+            container: ContainerName("users"),
+            kind: OperationKind::PointRead,
+            items: 1,
+            physical_partitions: 1,
+            charge: RequestCharge(1.0),
+            source: ChargeSource::Estimated,
+        };
+        ledger.record(read);
+        ledger.record(OperationRecord { kind: OperationKind::Query, ..read });
+        ledger.record(read);
+        let folded = ledger.folded();
+        assert_eq!(folded.len(), 2);
+        assert_eq!((folded[0].times, folded[0].items, folded[0].request_charge.0), (2, 2, 2.0));
+        assert!((ledger.total().0 - 3.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,87 @@
+//! A client of an account, from settings.
+
+use std::sync::Arc;
+
+use azure_core::credentials::{Secret, TokenCredential};
+use azure_data_cosmos::options::{
+    BinaryEncodingOptions, EndToEndOperationLatencyPolicy, OperationOptions, OperationOptionsBuilder,
+    ReadConsistencyStrategy, Region, ThrottlingRetryOptionsBuilder,
+};
+use azure_data_cosmos::{AccountEndpoint, AccountReference, CosmosClient, RoutingStrategy};
+use azure_identity::{
+    DeveloperToolsCredential, ManagedIdentityCredential, ManagedIdentityCredentialOptions, UserAssignedId,
+    WorkloadIdentityCredential,
+};
+
+use super::settings::{Consistency, CosmosSettings, Credential, Patience};
+use crate::{Fault, FaultKind};
+
+/// Connects to an account. The account is asked for its regions.
+///
+/// # Errors
+/// An endpoint that is no URL, a credential that is not to be had, an account that does not answer.
+pub async fn client_of(settings: &CosmosSettings) -> Result<CosmosClient, Fault> {
+    let endpoint: AccountEndpoint = settings
+        .endpoint
+        .parse()
+        .map_err(|error| setting_fault("the endpoint of the account is not a URL", error))?;
+    let account = match &settings.credential {
+        Credential::Key(key) => AccountReference::with_authentication_key(endpoint, Secret::new(key.clone())),
+        credential => AccountReference::with_credential(endpoint, token_credential(credential)?),
+    };
+    let regions = settings.preferred_regions.iter().map(|region| Region::new(region.clone())).collect();
+    CosmosClient::builder()
+        .with_default_operation_options(default_options(settings.patience))
+        .with_binary_encoding_options(encoding(settings.binary_encoding))
+        .build(account, RoutingStrategy::PreferredRegions(regions))
+        .await
+        .map_err(|error| setting_fault("the account cannot be reached", error))
+}
+
+/// What holds for every operation unless it says otherwise.
+#[must_use]
+pub fn default_options(patience: Patience) -> OperationOptions {
+    // The client would wait past any budget for a last try; see `retries`.
+    let throttling = ThrottlingRetryOptionsBuilder::new().with_max_retry_count(0).build();
+    OperationOptionsBuilder::new()
+        .with_throttling_retry_options(throttling)
+        .with_end_to_end_latency_policy(EndToEndOperationLatencyPolicy::new(patience.operation_max))
+        .build()
+}
+
+/// How items travel. The adapter gets text, whatever the service sends.
+#[must_use]
+pub fn encoding(binary: bool) -> BinaryEncodingOptions {
+    BinaryEncodingOptions::new().with_enabled(binary).with_request_text_response(true)
+}
+
+/// The same for reads.
+pub(super) fn read_options(consistency: Consistency) -> OperationOptions {
+    let strategy = match consistency {
+        Consistency::Account => return OperationOptions::default(),
+        Consistency::Eventual => ReadConsistencyStrategy::Eventual,
+        Consistency::Session => ReadConsistencyStrategy::Session,
+        Consistency::LatestCommitted => ReadConsistencyStrategy::LatestCommitted,
+    };
+    OperationOptionsBuilder::new().with_read_consistency_strategy(strategy).build()
+}
+
+fn token_credential(credential: &Credential) -> Result<Arc<dyn TokenCredential>, Fault> {
+    let made: azure_core::Result<Arc<dyn TokenCredential>> = match credential {
+        Credential::ManagedIdentity { client_id } => {
+            let user_assigned_id = client_id.clone().map(UserAssignedId::ClientId);
+            let options = ManagedIdentityCredentialOptions { user_assigned_id, ..Default::default() };
+            ManagedIdentityCredential::new(Some(options)).map(|credential| credential as _)
+        }
+        Credential::WorkloadIdentity => {
+            WorkloadIdentityCredential::new(None).map(|credential| credential as _)
+        }
+        Credential::DeveloperTools => DeveloperToolsCredential::new(None).map(|credential| credential as _),
+        Credential::Key(_) => unreachable!("an account key is no token credential"),
+    };
+    made.map_err(|error| setting_fault("the credential cannot be used", error))
+}
+
+fn setting_fault(message: &str, error: impl std::error::Error + Send + Sync + 'static) -> Fault {
+    Fault::new(FaultKind::Unavailable, message).with_source(error)
+}

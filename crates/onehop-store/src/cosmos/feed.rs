@@ -1,0 +1,235 @@
+//! The change feed: pages in latest-version mode, and what a feed range is.
+//!
+//! A page is read with a fresh stream from the continuation before it, so nothing is kept between pages, and a stream
+//! that broke off, as it does in the middle of a split, is begun again where the last page ended. A continuation says for each part of the key space how
+//! far it was read; the client matches it with the physical partitions there are now. That is why it outlives splits
+//! and merges, and why a continuation of a range serves each of its parts.
+
+use std::num::NonZeroU32;
+use std::sync::atomic::Ordering;
+
+use azure_data_cosmos::CosmosError;
+use azure_data_cosmos::feed::{ContinuationToken, FeedRange as CosmosRange, FeedScope};
+use azure_data_cosmos::options::{
+    ChangeFeedOptions, ChangeFeedStartFrom, MaxItemCountHint, ReadFeedRangesOptions,
+};
+use futures::StreamExt;
+use serde_json::{Map, Value};
+
+use super::document::change_of;
+use super::faults::{Doing, fault_of};
+use super::queries::{Failure, failed};
+use super::retries::Retries;
+use super::{Container, CosmosStore, charge_of};
+use crate::{
+    Change, Continuation, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, Ledger, OperationKind,
+    RequestCharge, limits,
+};
+
+/// Items in the pages that are read to count what is pending.
+const PENDING_PAGE_ITEMS: usize = 100;
+
+/// What one look at a feed range brought.
+struct Looked {
+    changes: Vec<Change>,
+    continuation: Continuation,
+    /// Nothing came from any of the physical partitions.
+    drained: bool,
+}
+
+impl CosmosStore {
+    pub(super) async fn read_feed(
+        &self,
+        container: &Container,
+        request: &FeedRequest<'_>,
+        ledger: &Ledger,
+    ) -> Result<FeedPage, Fault> {
+        let mut charge = RequestCharge::default();
+        let looked = self.look(container, request, ChangeFeedStartFrom::Beginning, &mut charge).await;
+        let items = looked.as_ref().map_or(0, |looked| looked.changes.len());
+        ledger.record(container.record(OperationKind::ChangeFeed, items, charge, 1));
+        let Looked { changes, continuation, drained } = looked?;
+        Ok(FeedPage { changes, continuation, drained })
+    }
+
+    /// Each physical partition of the range answers a first look from now on with nothing but its end.
+    pub(super) async fn feed_end(
+        &self,
+        container: &Container,
+        range: &FeedRange,
+        ledger: &Ledger,
+    ) -> Result<Continuation, Fault> {
+        let name = container.spec.name;
+        let request = FeedRequest { container: name, range, continuation: None, types: None, limit: 1 };
+        let mut charge = RequestCharge::default();
+        let looked = self.look(container, &request, ChangeFeedStartFrom::Now, &mut charge).await;
+        ledger.record(container.record(OperationKind::ChangeFeed, 0, charge, 1));
+        Ok(looked?.continuation)
+    }
+
+    /// Looks again, from the same continuation, while physical partitions move.
+    async fn look(
+        &self,
+        container: &Container,
+        request: &FeedRequest<'_>,
+        start: ChangeFeedStartFrom,
+        charge: &mut RequestCharge,
+    ) -> Result<Looked, Fault> {
+        let mut retries = Retries::new(self.patience);
+        loop {
+            match self.look_once(container, request, start.clone(), charge).await {
+                Ok(looked) => return Ok(looked),
+                Err(Failure::Fault(fault)) => return Err(fault),
+                Err(Failure::Service(error)) => {
+                    // A processor has patience of its own: what is refused for its rate goes back to it.
+                    if error.status().is_throttled() || !retries.go_on_after(&error).await {
+                        return Err(fault_of(*error, Doing::ReadingFeed));
+                    }
+                    container.look_up_ranges(true).await?;
+                }
+            }
+        }
+    }
+
+    /// Reads on until there is something, or nothing in any of the physical partitions that the range lies in.
+    async fn look_once(
+        &self,
+        container: &Container,
+        request: &FeedRequest<'_>,
+        start: ChangeFeedStartFrom,
+        charge: &mut RequestCharge,
+    ) -> Result<Looked, Failure> {
+        let range: CosmosRange = request.range.0.parse().map_err(not_ours)?;
+        let leaves =
+            container.look_up_ranges(false).await?.iter().filter(|leaf| leaf.overlaps(&range)).count();
+        let mut pages = {
+            let limit = request.limit.clamp(1, limits::PAGE_ITEMS_MAX);
+            let limit = u32::try_from(limit).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
+            let mut options = ChangeFeedOptions::default()
+                .with_operation_options(self.reads.clone())
+                .with_max_item_count(MaxItemCountHint::Limit(limit));
+            if let Some(continuation) = request.continuation {
+                let token = ContinuationToken::from_string(continuation.0.clone());
+                options = options.with_continuation_token(token);
+            }
+            let scope = FeedScope::range(range);
+            let opened =
+                container.client.query_change_feed::<Map<String, Value>>(scope, start, Some(options));
+            opened.await.map_err(|error| match request.continuation {
+                // The client itself could not read it: the service was not asked yet.
+                Some(_) if !error.is_from_wire() && !error.status().is_transient() => {
+                    Failure::Fault(not_ours(error))
+                }
+                _ => failed(error, charge),
+            })?
+        };
+        let mut empty = 0;
+        loop {
+            let page = match pages.next().await {
+                Some(page) => page.map_err(|error| failed(error, charge))?,
+                None => return Err(Fault::new(FaultKind::Unavailable, "the change feed broke off").into()),
+            };
+            charge.0 += charge_of(&page.diagnostics()).0;
+            let is_empty = page.items().is_empty();
+            empty += usize::from(is_empty);
+            let changes = changes_of(container, request, page.into_items())?;
+            if is_empty && empty < leaves {
+                continue;
+            }
+            let token = pages.to_continuation_token().map_err(|error| failed(error, charge))?;
+            let continuation = Continuation(token.as_str().to_owned());
+            return Ok(Looked { changes, continuation, drained: is_empty });
+        }
+    }
+
+    /// Counts by reading: the service has no cheaper way that this client could ask.
+    pub(super) async fn count_pending(
+        &self,
+        container: &Container,
+        request: &FeedRequest<'_>,
+        at_most: u64,
+        ledger: &Ledger,
+    ) -> Result<(u64, Option<i64>), Fault> {
+        let mut charge = RequestCharge::default();
+        let counted = self.count_by_reading(container, request, at_most, &mut charge).await;
+        let items =
+            counted.as_ref().map_or(0, |(pending, _)| usize::try_from(*pending).unwrap_or(usize::MAX));
+        ledger.record(container.record(OperationKind::ChangeFeed, items, charge, 1));
+        counted
+    }
+
+    async fn count_by_reading(
+        &self,
+        container: &Container,
+        request: &FeedRequest<'_>,
+        at_most: u64,
+        charge: &mut RequestCharge,
+    ) -> Result<(u64, Option<i64>), Fault> {
+        let (mut pending, mut oldest_ms) = (0, None);
+        let mut position = request.continuation.cloned();
+        let limit = usize::try_from(at_most).unwrap_or(usize::MAX).clamp(1, PENDING_PAGE_ITEMS);
+        while pending < at_most {
+            let request = FeedRequest { continuation: position.as_ref(), limit, ..*request };
+            let Looked { changes, continuation, drained } =
+                self.look(container, &request, ChangeFeedStartFrom::Beginning, charge).await?;
+            pending += changes.len() as u64;
+            let oldest_here_ms = changes.iter().map(|change| change.item.timestamp_ms).min();
+            oldest_ms = [oldest_ms, oldest_here_ms].into_iter().flatten().min();
+            if drained {
+                break;
+            }
+            position = Some(continuation);
+        }
+        Ok((pending.min(at_most), oldest_ms))
+    }
+}
+
+impl Container {
+    /// The ranges of the physical partitions there are, from the client's memory or anew.
+    pub(super) async fn look_up_ranges(&self, anew: bool) -> Result<Vec<CosmosRange>, Fault> {
+        let options = ReadFeedRangesOptions::default().with_force_refresh(anew);
+        let ranges = self.client.read_feed_ranges(Some(options)).await;
+        let ranges = ranges.map_err(|error| fault_of(error, Doing::Reading))?;
+        self.physical_partitions.store(u32::try_from(ranges.len()).unwrap_or(u32::MAX), Ordering::Relaxed);
+        Ok(ranges)
+    }
+}
+
+fn changes_of(
+    container: &Container,
+    request: &FeedRequest<'_>,
+    items: Vec<azure_data_cosmos::models::ChangeFeedItem<Map<String, Value>>>,
+) -> Result<Vec<Change>, Fault> {
+    let wanted = |properties: &&Map<String, Value>| {
+        request.types.is_none_or(|types| {
+            properties.get("type").and_then(Value::as_str).is_some_and(|is| types.contains(&is))
+        })
+    };
+    // A deleted item has no present version.
+    let present = items.iter().filter_map(|item| item.current()).filter(wanted);
+    present.map(|properties| change_of(&container.spec, properties.clone())).collect()
+}
+
+/// The present ranges within `whole`, if they are several and make up all of it.
+pub(super) fn parts_of(whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>> {
+    let whole_range: CosmosRange = whole.0.parse().ok()?;
+    let mut parts = Vec::new();
+    for range in present {
+        let part: CosmosRange = range.0.parse().ok()?;
+        if part.is_subset_of(&whole_range) {
+            parts.push((part, range.clone()));
+        }
+    }
+    parts.sort_by(|(one, _), (other, _)| one.min_inclusive().cmp(other.min_inclusive()));
+    let (first, last) = (parts.first()?, parts.last()?);
+    let starts_and_ends = first.0.min_inclusive() == whole_range.min_inclusive()
+        && last.0.max_exclusive() == whole_range.max_exclusive();
+    let has_no_gap = parts.windows(2).all(|pair| pair[0].0.max_exclusive() == pair[1].0.min_inclusive());
+    (parts.len() > 1 && starts_and_ends && has_no_gap)
+        .then(|| parts.into_iter().map(|(_, range)| range).collect())
+}
+
+fn not_ours(error: CosmosError) -> Fault {
+    Fault::new(FaultKind::InvalidContinuation, "a feed range or a continuation is not one of this store")
+        .with_source(error)
+}

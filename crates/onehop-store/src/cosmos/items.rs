@@ -1,0 +1,132 @@
+//! Point reads and single writes.
+
+use azure_core::http::Etag;
+use azure_data_cosmos::CosmosError;
+use azure_data_cosmos::models::ItemResponse;
+use azure_data_cosmos::options::{ItemReadOptions, ItemWriteOptions, Precondition};
+
+use super::document::item_of;
+use super::faults::{Doing, fault_of, write_error_of};
+use super::retries::Retries;
+use super::{Answered, Container, CosmosStore, charge_of, charge_of_error, key};
+use crate::{ETag, Fault, FaultKind, Item, Ledger, OperationKind, PartitionKey, WriteError, WriteOp};
+
+impl CosmosStore {
+    pub(super) async fn read_item(
+        &self,
+        container: &Container,
+        partition_key: &PartitionKey,
+        id: &str,
+    ) -> Answered<Option<Item>> {
+        let mut retries = Retries::new(self.patience);
+        let outcome = loop {
+            let options = ItemReadOptions::default().with_operation_options(self.reads.clone());
+            let outcome = container.client.read_item(key(partition_key), id, Some(options)).await;
+            match outcome {
+                Err(error) if retries.go_on_after(&error).await => {}
+                outcome => break outcome,
+            }
+        };
+        match outcome {
+            Ok(response) => {
+                let charge = retries.charge + charge_of(&response.diagnostics());
+                Answered { charge, outcome: item_in(response).map(Some) }
+            }
+            Err(error) => {
+                let charge = retries.charge + charge_of_error(&error);
+                let absent = error.status().is_not_found();
+                let outcome = if absent { Ok(None) } else { Err(fault_of(error, Doing::Reading)) };
+                Answered { charge, outcome }
+            }
+        }
+    }
+
+    pub(super) async fn run_write(
+        &self,
+        container: &Container,
+        partition_key: &PartitionKey,
+        operation: &WriteOp,
+        ledger: &Ledger,
+    ) -> Result<Option<ETag>, WriteError> {
+        container
+            .check(partition_key, operation)
+            .map_err(|reason| WriteError::Rejected { operation: 0, reason })?;
+        let mut retries = Retries::new(self.patience);
+        let outcome = loop {
+            match self.write_item(container, partition_key, operation).await {
+                Err(error) if retries.go_on_after(&error).await => {}
+                outcome => break outcome,
+            }
+        };
+        let charge = match &outcome {
+            Ok(response) => retries.charge + charge_of(&response.diagnostics()),
+            Err(error) => retries.charge + charge_of_error(error),
+        };
+        let written = usize::from(outcome.is_ok());
+        ledger.record(container.record(kind_of(operation), written, charge, 1));
+        ledger.wrote(container.spec.name, partition_key);
+        let response = outcome.map_err(|error| write_error_of(error, retries.may_have_happened))?;
+        container.announce();
+        if matches!(operation, WriteOp::Delete { .. }) {
+            return Ok(None);
+        }
+        let etag = response.headers().etag().map(|etag| ETag::from_text(etag.to_string()));
+        Ok(Some(
+            etag.ok_or_else(|| Fault::new(FaultKind::Ambiguous, "a write was answered without an ETag"))?,
+        ))
+    }
+
+    async fn write_item(
+        &self,
+        container: &Container,
+        partition_key: &PartitionKey,
+        operation: &WriteOp,
+    ) -> Result<ItemResponse, CosmosError> {
+        let (client, key) = (&container.client, key(partition_key));
+        let unconditional = ItemWriteOptions::default;
+        match operation {
+            WriteOp::Create(item) => {
+                client.create_item(key, &item.id, tree(&item.body)?, Some(unconditional())).await
+            }
+            WriteOp::Upsert(item) => {
+                client.upsert_item(key, &item.id, tree(&item.body)?, Some(unconditional())).await
+            }
+            WriteOp::Replace { item, if_match } => {
+                let options = conditional(if_match.as_ref());
+                client.replace_item(key, &item.id, tree(&item.body)?, Some(options)).await
+            }
+            WriteOp::Delete { id, if_match } => {
+                client.delete_item(key, id, Some(conditional(if_match.as_ref()))).await
+            }
+        }
+    }
+}
+
+fn conditional(if_match: Option<&ETag>) -> ItemWriteOptions {
+    match if_match {
+        Some(etag) => {
+            ItemWriteOptions::default().with_precondition(Precondition::IfMatch(Etag::from(etag.to_string())))
+        }
+        None => ItemWriteOptions::default(),
+    }
+}
+
+/// The body as the client's encoder takes it: its binary form knows no JSON that is written down already.
+pub(super) fn tree(body: &[u8]) -> Result<serde_json::Value, CosmosError> {
+    serde_json::from_slice(body).map_err(CosmosError::from)
+}
+
+fn item_in(response: ItemResponse) -> Result<Item, Fault> {
+    let bytes = response.into_body().single().map_err(|error| fault_of(error, Doing::Reading))?;
+    item_of(&bytes)
+}
+
+/// What the ledger calls an operation.
+fn kind_of(operation: &WriteOp) -> OperationKind {
+    match operation {
+        WriteOp::Create(_) => OperationKind::Create,
+        WriteOp::Upsert(_) => OperationKind::Upsert,
+        WriteOp::Replace { .. } => OperationKind::Replace,
+        WriteOp::Delete { .. } => OperationKind::Delete,
+    }
+}

@@ -1,0 +1,57 @@
+//! What a container is in the account: its partition key, its time to live, and an indexing policy that serves the query
+//! shapes and nothing else, unless everything is to be indexed.
+//!
+//! No container has a unique key. The one thing that is unique across logical partitions, a username, is the id of its
+//! reservation in `accounts`; a unique key holds within a logical partition only and could not promise it.
+
+use azure_data_cosmos::models::{
+    CompositeIndex, CompositeIndexOrder, CompositeIndexProperty, ContainerProperties, IndexingMode,
+    IndexingPolicy, PartitionKeyDefinition, PartitionKeyVersion, TimeToLive,
+};
+
+use crate::{ContainerSpec, Indexing};
+
+/// The service adds this path where `/*` is excluded; named here, what it returns is what was sent.
+const ETAG_PATH: &str = "/\"_etag\"/?";
+
+/// The properties of a container, as they are sent.
+#[must_use]
+pub fn definition(spec: &ContainerSpec, indexing: Indexing) -> ContainerProperties {
+    let partition_key =
+        PartitionKeyDefinition::from(path_of(spec.partition_key)).with_version(PartitionKeyVersion::V2);
+    // Items may have a `ttl` of their own; without one they stay.
+    ContainerProperties::new(spec.name.as_str(), partition_key)
+        .with_default_ttl(TimeToLive::NoDefault)
+        .with_indexing_policy(indexing_policy(spec, indexing))
+}
+
+/// What [`Indexing::All`] includes is the service's default. [`Indexing::Needed`] excludes every path but those that a query
+/// shape filters or sorts by: each indexed path makes each write dearer. `id` is always indexed. The partition key is not
+/// unless it is `id`, and reads of many keys filter by it.
+fn indexing_policy(spec: &ContainerSpec, indexing: Indexing) -> IndexingPolicy {
+    let mut policy = IndexingPolicy::default().with_indexing_mode(IndexingMode::Consistent);
+    policy.automatic = true;
+    policy = match indexing {
+        Indexing::All => policy.with_included_path("/*"),
+        Indexing::Needed => {
+            let paths = spec.needed_properties().into_iter().map(|property| path_of(property) + "/?");
+            paths.fold(policy, IndexingPolicy::with_included_path).with_excluded_path("/*")
+        }
+    };
+    policy = policy.with_excluded_path(ETAG_PATH);
+    if let Some(order_by) = spec.order_by {
+        // `ORDER BY order, id`, in either direction. It serves the reverse order, too, but the service's documentation
+        // names both. One by type before them would only serve an ORDER BY that begins with the type.
+        for order in [CompositeIndexOrder::Ascending, CompositeIndexOrder::Descending] {
+            let index = CompositeIndex::default()
+                .with_property(CompositeIndexProperty::new(path_of(order_by), order.clone()))
+                .with_property(CompositeIndexProperty::new(path_of("id"), order));
+            policy = policy.with_composite_index(index);
+        }
+    }
+    policy
+}
+
+fn path_of(property: &str) -> String {
+    format!("/{property}")
+}

@@ -1,0 +1,133 @@
+//! Running SQL: pages of items, and counts.
+
+use std::num::NonZeroU32;
+use std::sync::atomic::Ordering;
+
+use azure_data_cosmos::CosmosError;
+use azure_data_cosmos::feed::FeedScope;
+use azure_data_cosmos::options::{MaxItemCountHint, QueryOptions};
+use futures::StreamExt;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use super::document::item_of;
+use super::faults::{Doing, fault_of};
+use super::retries::Retries;
+use super::sql::{Shape, Sql};
+use super::{Answered, Container, CosmosStore, charge_of, charge_of_error};
+use crate::{Fault, Item, Ledger, OperationKind, QueryPage, RequestCharge, limits};
+
+/// The client's own limit of physical partitions for one query, if ours is not higher.
+const FAN_OUT_DEFAULT: u32 = 100;
+
+impl CosmosStore {
+    /// Runs SQL to its end, or until `at_most` values are there.
+    pub(super) async fn run_sql<T: DeserializeOwned + Send + 'static>(
+        &self,
+        container: &Container,
+        scope: &FeedScope,
+        sql: &Sql,
+        at_most: usize,
+    ) -> Answered<Vec<T>> {
+        let mut charge = RequestCharge::default();
+        let mut retries = Retries::new(self.patience);
+        let outcome = loop {
+            match self.run_sql_once(container, scope, sql, at_most, &mut charge).await {
+                Ok(values) => break Ok(values),
+                Err(Failure::Fault(fault)) => break Err(fault),
+                Err(Failure::Service(error)) => {
+                    // What it was charged is in `charge` already.
+                    if !retries.go_on_after(&error).await {
+                        break Err(fault_of(*error, Doing::Reading));
+                    }
+                }
+            }
+        };
+        Answered { charge, outcome }
+    }
+
+    async fn run_sql_once<T: DeserializeOwned + Send + 'static>(
+        &self,
+        container: &Container,
+        scope: &FeedScope,
+        sql: &Sql,
+        at_most: usize,
+        charge: &mut RequestCharge,
+    ) -> Result<Vec<T>, Failure> {
+        let mut options = QueryOptions::default().with_operation_options(self.reads.clone());
+        if let Some(limit) = u32::try_from(at_most).ok().and_then(NonZeroU32::new) {
+            options = options.with_max_item_count(MaxItemCountHint::Limit(limit));
+        }
+        let fan_out = container.physical_partitions.load(Ordering::Relaxed).max(FAN_OUT_DEFAULT);
+        let feed = options.feed.clone().with_max_fan_out(fan_out);
+        let query = sql.clone().into_query()?;
+        let items =
+            container.client.query_items::<T>(query, scope.clone(), Some(options.with_feed_options(feed)));
+        let mut pages = items.await.map_err(|error| failed(error, charge))?.into_pages();
+        let mut values = Vec::new();
+        while let Some(page) = pages.next().await {
+            let page = page.map_err(|error| failed(error, charge))?;
+            charge.0 += charge_of(&page.diagnostics()).0;
+            values.extend(page.into_items());
+            if values.len() >= at_most {
+                break;
+            }
+        }
+        Ok(values)
+    }
+
+    pub(super) async fn page(
+        &self,
+        container: &Container,
+        scope: FeedScope,
+        shape: Shape<'_>,
+    ) -> Answered<QueryPage> {
+        let limit = shape.top - 1;
+        let sql = Sql::page(&container.spec, shape);
+        let Answered { charge, outcome } =
+            self.run_sql::<Box<RawValue>>(container, &scope, &sql, shape.top).await;
+        let outcome = outcome.and_then(|values| {
+            let has_more = values.len() > limit;
+            let items: Result<Vec<Item>, Fault> =
+                values.iter().take(limit).map(|value| item_of(value.get().as_bytes())).collect();
+            Ok(QueryPage { items: items?, has_more })
+        });
+        Answered { charge, outcome }
+    }
+}
+
+impl Container {
+    pub(super) fn finish_query(
+        &self,
+        answered: Answered<QueryPage>,
+        physical_partitions: u32,
+        ledger: &Ledger,
+    ) -> Result<QueryPage, Fault> {
+        let items = answered.outcome.as_ref().map_or(0, |page| page.items.len());
+        ledger.record(self.record(OperationKind::Query, items, answered.charge, physical_partitions));
+        answered.outcome
+    }
+}
+
+/// Why a page was not read.
+pub(super) enum Failure {
+    Service(Box<CosmosError>),
+    Fault(Fault),
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// A page that the service did not give, with what it was charged all the same.
+pub(super) fn failed(error: CosmosError, charge: &mut RequestCharge) -> Failure {
+    charge.0 += charge_of_error(&error).0;
+    Failure::Service(Box::new(error))
+}
+
+/// One more than is wanted, to know whether there is more.
+pub(super) fn top(limit: usize) -> usize {
+    limit.min(limits::PAGE_ITEMS_MAX) + 1
+}

@@ -1,0 +1,182 @@
+//! The closed set of query shapes as parametrised SQL. No value is ever part of a text.
+
+use azure_data_cosmos::Query as SqlQuery;
+
+use crate::{ContainerSpec, Direction, Fault, FaultKind, Keyset};
+
+/// Items that are not softly deleted.
+const LIVE: &str = "(NOT IS_DEFINED(c.deleted) OR c.deleted = false)";
+
+/// A text and its parameters.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Sql {
+    pub text: String,
+    parameters: Vec<(&'static str, serde_json::Value)>,
+}
+
+/// What the shapes of a query have in common.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shape<'a> {
+    pub item_type: &'a str,
+    /// A property and its value.
+    pub equality: Option<(&'static str, &'a str)>,
+    pub direction: Direction,
+    pub after: Option<&'a Keyset>,
+    /// One more than is wanted, to know whether there is more.
+    pub top: usize,
+}
+
+impl Sql {
+    /// A page of items, in the container's order and then by id.
+    pub(super) fn page(spec: &ContainerSpec, shape: Shape<'_>) -> Self {
+        let mut sql = Self::new("SELECT TOP @top * FROM c", shape.item_type);
+        sql.add("@top", shape.top.into());
+        if let Some((path, value)) = shape.equality {
+            sql.text.push_str(&format!(" AND {} = @value", property(path)));
+            sql.add("@value", value.into());
+        }
+        if let Some(after) = shape.after {
+            sql.go_on_after(spec, shape.direction, after);
+        }
+        let word = match shape.direction {
+            Direction::OldestFirst => "ASC",
+            Direction::NewestFirst => "DESC",
+        };
+        match spec.order_by {
+            Some(order) => {
+                sql.text.push_str(&format!(" ORDER BY {} {word}, c.id {word}", property(order)));
+            }
+            None => sql.text.push_str(&format!(" ORDER BY c.id {word}")),
+        }
+        sql
+    }
+
+    /// The number of items of a type.
+    pub(super) fn count(item_type: &str) -> Self {
+        Self::new("SELECT VALUE COUNT(1) FROM c", item_type)
+    }
+
+    fn new(select: &str, item_type: &str) -> Self {
+        let text = format!("{select} WHERE c.type = @type AND {LIVE}");
+        Self { text, parameters: vec![("@type", item_type.into())] }
+    }
+
+    fn add(&mut self, name: &'static str, value: serde_json::Value) {
+        self.parameters.push((name, value));
+    }
+
+    /// Only what comes after a place in the order. Items without the order's property come before all others, and
+    /// their place has an empty value; a list with such items and some whose value is empty cannot be paged through.
+    fn go_on_after(&mut self, spec: &ContainerSpec, direction: Direction, after: &Keyset) {
+        let sign = match direction {
+            Direction::OldestFirst => '>',
+            Direction::NewestFirst => '<',
+        };
+        self.add("@id", after.id.as_str().into());
+        let Some(order) = spec.order_by else {
+            self.text.push_str(&format!(" AND c.id {sign} @id"));
+            return;
+        };
+        let order = property(order);
+        let predicate = match (after.order_value.is_empty(), direction) {
+            (true, Direction::OldestFirst) => {
+                format!("((IS_DEFINED({order}) AND {order} != '') OR c.id > @id)")
+            }
+            (true, Direction::NewestFirst) => {
+                format!("((NOT IS_DEFINED({order}) OR {order} = '') AND c.id < @id)")
+            }
+            (false, Direction::OldestFirst) => {
+                format!("({order} > @order OR ({order} = @order AND c.id > @id))")
+            }
+            (false, Direction::NewestFirst) => {
+                format!("({order} < @order OR ({order} = @order AND c.id < @id) OR NOT IS_DEFINED({order}))")
+            }
+        };
+        self.text.push_str(&format!(" AND {predicate}"));
+        if !after.order_value.is_empty() {
+            self.add("@order", after.order_value.as_str().into());
+        }
+    }
+
+    /// The query as the client takes it.
+    ///
+    /// # Errors
+    /// Never for texts and numbers.
+    pub(super) fn into_query(self) -> Result<SqlQuery, Fault> {
+        let mut query = SqlQuery::from(self.text);
+        for (name, value) in self.parameters {
+            query = query.with_parameter(name, value).map_err(|error| {
+                Fault::new(FaultKind::Internal, "a parameter cannot be written").with_source(error)
+            })?;
+        }
+        Ok(query)
+    }
+}
+
+/// A property by its name, which is declared in code.
+fn property(name: &str) -> String {
+    format!("c.{name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ContainerName;
+
+    const POSTS: ContainerSpec = ContainerSpec {
+        name: ContainerName("posts"),
+        partition_key: "postId",
+        order_by: Some("creationDate"),
+        equality: &["userId"],
+        newest_types: &["post"],
+    };
+    const LEASES: ContainerSpec = ContainerSpec { order_by: None, equality: &["processor"], ..POSTS };
+
+    fn told(sql: &Sql) -> String {
+        let parameters: Vec<String> =
+            sql.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        format!("{}\n  {}\n", sql.text, parameters.join(" "))
+    }
+
+    #[test]
+    fn every_shape_has_its_text() {
+        let place = Keyset { order_value: "2026-01-02".to_owned(), id: "7".to_owned() };
+        let dateless = Keyset { order_value: String::new(), id: "7".to_owned() };
+        let shape =
+            |direction, after, equality| Shape { item_type: "post", equality, direction, after, top: 21 };
+        let by_user = Some(("userId", "u"));
+        let (oldest, newest) = (Direction::OldestFirst, Direction::NewestFirst);
+        let mut texts = String::new();
+        for (spec, shape) in [
+            (&POSTS, shape(oldest, None, None)),
+            (&POSTS, shape(newest, None, None)),
+            (&POSTS, shape(oldest, Some(&place), None)),
+            (&POSTS, shape(newest, Some(&place), None)),
+            (&POSTS, shape(oldest, Some(&dateless), None)),
+            (&POSTS, shape(newest, Some(&dateless), None)),
+            (&POSTS, shape(newest, None, by_user)),
+            (&POSTS, shape(newest, Some(&place), by_user)),
+            (&LEASES, shape(oldest, None, Some(("processor", "p")))),
+            (&LEASES, shape(oldest, Some(&place), None)),
+        ] {
+            texts.push_str(&told(&Sql::page(spec, shape)));
+        }
+        texts.push_str(&told(&Sql::count("like")));
+        insta::assert_snapshot!(texts);
+    }
+
+    #[test]
+    fn a_value_is_never_part_of_the_text() {
+        let evil = "x' OR 1=1 --";
+        let after = Keyset { order_value: evil.to_owned(), id: evil.to_owned() };
+        let shape = Shape {
+            item_type: evil,
+            equality: Some(("userId", evil)),
+            direction: Direction::NewestFirst,
+            after: Some(&after),
+            top: 2,
+        };
+        assert!(!Sql::page(&POSTS, shape).text.contains(evil));
+        assert!(!Sql::count(evil).text.contains(evil));
+    }
+}

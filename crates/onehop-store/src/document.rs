@@ -1,0 +1,233 @@
+//! What a store has to know of an item's JSON, the properties that keys and indexes are made of, and the checks of a
+//! write that need nothing else.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserializer as _;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+
+use super::batch::check_operation;
+use super::{ContainerSpec, Fault, FaultKind, Keyset, Rejection, WriteOp, limits};
+
+/// The properties of an item that its keys are made of.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Facts {
+    pub item_type: String,
+    pub order_value: String,
+    pub deleted: bool,
+    /// Seconds.
+    pub ttl: Option<u32>,
+    /// Values of the container's equality paths, in their order.
+    pub equality: Vec<String>,
+}
+
+/// The facts, and the id and partition key that the body holds.
+#[derive(Debug, Default)]
+pub(super) struct Document {
+    pub facts: Facts,
+    pub id: Option<String>,
+    pub partition_key: Option<String>,
+}
+
+/// Checks a write as every adapter has to, and returns what the body holds; `None` for a delete.
+///
+/// # Errors
+/// A limit that is passed, or a body without the id and the partition key that it is written under.
+pub(super) fn check_write(
+    spec: &ContainerSpec,
+    partition_key: &str,
+    operation: &WriteOp,
+) -> Result<Option<Facts>, Rejection> {
+    check_operation(operation)?;
+    let item = match operation {
+        WriteOp::Create(item) | WriteOp::Upsert(item) | WriteOp::Replace { item, .. } => item,
+        WriteOp::Delete { .. } => return Ok(None),
+    };
+    let document = read_document(spec, &item.body).map_err(|_| Rejection::KeyMismatch)?;
+    let same_id = document.id.as_deref() == Some(item.id.as_str());
+    if !same_id || document.partition_key.as_deref() != Some(partition_key) {
+        return Err(Rejection::KeyMismatch);
+    }
+    let facts = document.facts;
+    for text in [&facts.item_type, &facts.order_value].into_iter().chain(&facts.equality) {
+        check_text(text, limits::INDEXED_TEXT_BYTES_MAX)?;
+    }
+    Ok(Some(facts))
+}
+
+/// Refuses a text that a key cannot hold.
+pub(super) fn check_text(text: &str, limit_bytes: usize) -> Result<(), Rejection> {
+    let actual_bytes = text.len();
+    if actual_bytes > limit_bytes { Err(Rejection::TooLarge { limit_bytes, actual_bytes }) } else { Ok(()) }
+}
+
+/// Whether an item could have been written under these keys: a store cannot even be asked for longer ones.
+pub(super) fn can_exist(partition_key: &str, id: &str) -> bool {
+    partition_key.len() <= limits::PARTITION_KEY_BYTES_MAX && id.len() <= limits::ID_BYTES_MAX
+}
+
+/// Whether an index can hold a text.
+pub(super) fn is_indexable(text: &str) -> bool {
+    text.len() <= limits::INDEXED_TEXT_BYTES_MAX
+}
+
+/// Refuses a keyset that no item of a store can have.
+pub(super) fn check_keyset(after: Option<&Keyset>) -> Result<(), Fault> {
+    let fits = |keyset: &Keyset| is_indexable(&keyset.order_value) && keyset.id.len() <= limits::ID_BYTES_MAX;
+    if after.is_none_or(fits) {
+        return Ok(());
+    }
+    Err(Fault::new(FaultKind::InvalidContinuation, "a keyset is longer than any of this store"))
+}
+
+/// Reads a body once, without building a tree of it.
+///
+/// # Errors
+/// When the body is not a JSON object.
+pub(super) fn read_document(spec: &ContainerSpec, body: &[u8]) -> Result<Document, serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_slice(body);
+    let document = deserializer.deserialize_map(DocumentVisitor { spec })?;
+    deserializer.end()?;
+    Ok(document)
+}
+
+struct DocumentVisitor<'a> {
+    spec: &'a ContainerSpec,
+}
+
+impl<'de> Visitor<'de> for DocumentVisitor<'_> {
+    type Value = Document;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document, A::Error> {
+        let spec = self.spec;
+        let mut document = Document::default();
+        document.facts.equality = vec![String::new(); spec.equality.len()];
+        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+            let key = key.as_ref();
+            let equality = spec.equality.iter().position(|path| *path == key);
+            let wanted = equality.is_some()
+                || key == "id"
+                || key == "type"
+                || key == spec.partition_key
+                || Some(key) == spec.order_by;
+            if wanted {
+                let Scalar(value) = map.next_value()?;
+                if let (Some(index), Some(value)) = (equality, &value) {
+                    document.facts.equality[index].clone_from(value);
+                }
+                if key == "type"
+                    && let Some(value) = &value
+                {
+                    document.facts.item_type.clone_from(value);
+                }
+                if Some(key) == spec.order_by
+                    && let Some(value) = &value
+                {
+                    document.facts.order_value.clone_from(value);
+                }
+                if key == spec.partition_key {
+                    document.partition_key.clone_from(&value);
+                }
+                if key == "id" {
+                    document.id = value;
+                }
+            } else if key == "deleted" {
+                document.facts.deleted = map.next_value::<bool>()?;
+            } else if key == "ttl" {
+                document.facts.ttl = map.next_value::<Option<u32>>()?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(document)
+    }
+}
+
+/// A text, or nothing where the property is of another kind.
+struct Scalar(Option<String>);
+
+impl<'de> serde::Deserialize<'de> for Scalar {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ScalarVisitor;
+        impl<'de> Visitor<'de> for ScalarVisitor {
+            type Value = Scalar;
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a value")
+            }
+            fn visit_str<E>(self, value: &str) -> Result<Scalar, E> {
+                Ok(Scalar(Some(value.to_owned())))
+            }
+            fn visit_bool<E>(self, _: bool) -> Result<Scalar, E> {
+                Ok(Scalar(None))
+            }
+            fn visit_i64<E>(self, _: i64) -> Result<Scalar, E> {
+                Ok(Scalar(None))
+            }
+            fn visit_u64<E>(self, _: u64) -> Result<Scalar, E> {
+                Ok(Scalar(None))
+            }
+            fn visit_f64<E>(self, _: f64) -> Result<Scalar, E> {
+                Ok(Scalar(None))
+            }
+            fn visit_unit<E>(self) -> Result<Scalar, E> {
+                Ok(Scalar(None))
+            }
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut seq: A) -> Result<Scalar, A::Error> {
+                while seq.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Scalar(None))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Scalar, A::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Scalar(None))
+            }
+        }
+        deserializer.deserialize_any(ScalarVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ContainerName;
+
+    const SPEC: ContainerSpec = ContainerSpec {
+        name: ContainerName("posts"),
+        partition_key: "postId",
+        order_by: Some("creationDate"),
+        equality: &["userId"],
+        newest_types: &["post"],
+    };
+
+    #[test]
+    fn a_document_gives_up_its_facts_and_nothing_else() {
+        let body = br#"{"id":"1","type":"post","postId":"1","tags":["a",{"b":1}],"userId":"u","creationDate":"2026","ttl":5,"deleted":true}"#;
+        let document = read_document(&SPEC, body).expect("an object");
+        assert_eq!(document.id.as_deref(), Some("1"));
+        assert_eq!(document.partition_key.as_deref(), Some("1"));
+        let expected = Facts {
+            item_type: "post".into(),
+            order_value: "2026".into(),
+            deleted: true,
+            ttl: Some(5),
+            equality: vec!["u".into()],
+        };
+        assert_eq!(document.facts, expected);
+    }
+
+    #[test]
+    fn a_partition_key_of_another_kind_is_none() {
+        let document = read_document(&SPEC, br#"{"postId":[{}, 1.5]}"#).expect("an object");
+        assert_eq!(document.partition_key, None);
+    }
+
+    #[test]
+    fn what_is_no_object_is_an_error() {
+        assert!(read_document(&SPEC, b"[1]").is_err());
+        assert!(read_document(&SPEC, b"{} {}").is_err());
+    }
+}

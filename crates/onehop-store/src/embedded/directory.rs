@@ -1,0 +1,280 @@
+//! The data directory: one process at a time, and a format that this program understands.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use thiserror::Error;
+
+use super::backup::{BackupError, BackupNote};
+use super::high_water::{HighWater, Losses, MARK_FILE, Mark};
+use onehop_runtime::private_files;
+
+/// The format of the data directory that this program reads and writes.
+pub(super) const FORMAT_VERSION: u32 = 1;
+
+const LOCK_FILE: &str = "lock";
+const FORMAT_FILE: &str = "format";
+const FORMAT_FILE_UNFINISHED: &str = "format.unfinished";
+/// There from the beginning of a backup or a restoring to its end.
+const UNFINISHED_FILE: &str = "unfinished";
+/// There in a finished backup, until somebody opens it as a data directory.
+const BACKUP_FILE: &str = "backup.json";
+const ENGINE_DIRECTORY: &str = "engine";
+
+/// Why a data directory cannot be opened.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    #[error(
+        "the data directory {} is in use by another process{}; stop it, or name another directory with --data",
+        path.display(), holder.as_ref().map_or_else(String::new, |pid| format!(" (process {pid})"))
+    )]
+    InUse { path: PathBuf, holder: Option<String> },
+    #[error(
+        "the data directory {} has format {found}, and this program reads formats up to {known}: \
+         use a newer onehop, or name another directory with --data", path.display()
+    )]
+    NewerFormat { path: PathBuf, found: u32, known: u32 },
+    #[error("the file {} does not hold a format number: this is not a data directory of onehop", path.display())]
+    NotADataDirectory { path: PathBuf },
+    #[error(
+        "the file {} is missing, though the directory holds data: put it back (it holds the number {FORMAT_VERSION}), or \
+         restore a backup", path.display()
+    )]
+    FormatMissing { path: PathBuf },
+    #[error(
+        "the data directory {} has lost writes: {losses}. Put back what is missing, or restore a backup; \
+         `onehop recover --data {}` goes on without it and says what was dropped", path.display(), path.display()
+    )]
+    Lost { path: PathBuf, losses: Losses },
+    #[error(
+        "the data directory {} was made with {stored} physical partitions, and the setting asks for {wanted}: \
+         the number is fixed when a directory is made", path.display()
+    )]
+    PhysicalPartitions { path: PathBuf, stored: u16, wanted: u16 },
+    #[error("physical partitions must be 1 to {max}, not {wanted}")]
+    PhysicalPartitionsLimit { wanted: u16, max: u16 },
+    #[error(
+        "the container {container} in the data directory {} was made with other keys or indexes than this program \
+         uses: name another directory with --data", path.display()
+    )]
+    ContainerChanged { path: PathBuf, container: String },
+    #[error("the data directory {} is damaged: {what} cannot be read", path.display())]
+    Damaged { path: PathBuf, what: &'static str },
+    #[error(
+        "the directory {} holds an unfinished backup, or one that was not restored to its end: delete it and \
+         begin again", path.display()
+    )]
+    Unfinished { path: PathBuf },
+    #[error("cannot use the data directory {}: {source}", path.display())]
+    Io { path: PathBuf, source: std::io::Error },
+    #[error("the storage engine cannot open {}: {source}", path.display())]
+    Engine { path: PathBuf, source: Box<fjall::Error> },
+}
+
+/// A data directory that is locked as long as this lives.
+pub(super) struct Directory {
+    path: PathBuf,
+    /// Written when the directory is closed; absent until it was opened to the end.
+    high_water: OnceLock<Arc<HighWater>>,
+    _lock: File,
+}
+
+impl Directory {
+    /// Makes the directory where it is missing, locks it, checks its format, and takes other users' permissions away.
+    pub(super) fn open(path: &Path) -> Result<Self, OpenError> {
+        let io = |source| OpenError::Io { path: path.to_owned(), source };
+        private_files::make_directory(path).map_err(io)?;
+        let lock_path = path.join(LOCK_FILE);
+        let mut lock = private_files::file_options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&lock_path)
+            .map_err(io)?;
+        try_lock(&mut lock, path)?;
+        lock.set_len(0).map_err(io)?;
+        writeln!(lock, "{}", std::process::id()).map_err(io)?;
+        check_finished(path)?;
+        check_format(path)?;
+        mend_permissions(path).map_err(io)?;
+        Ok(Self { path: path.to_owned(), high_water: OnceLock::new(), _lock: lock })
+    }
+
+    /// Makes a data directory of what was a backup, when all of it was opened: what is written from now on is not in the
+    /// backup that it was.
+    pub(super) fn end_backup(&self) -> Result<(), OpenError> {
+        match fs::remove_file(self.path.join(BACKUP_FILE)) {
+            Ok(()) => sync_directory(&self.path),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+        }
+        .map_err(|source| OpenError::Io { path: self.path.clone(), source })
+    }
+
+    /// Where the storage engine keeps its files.
+    pub(super) fn engine_path(&self) -> PathBuf {
+        engine_path(&self.path)
+    }
+
+    /// The directory itself.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Has this mark closed when the directory is: the engine has to be closed before.
+    pub(super) fn close_with(&self, high_water: Arc<HighWater>) {
+        let _ = self.high_water.set(high_water);
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        if let Some(high_water) = self.high_water.get() {
+            high_water.close();
+        }
+    }
+}
+
+/// Takes other users' permissions away from what the store keeps in a data directory. The token secret is not among it: one
+/// that others can read is refused and not mended in silence.
+fn mend_permissions(path: &Path) -> std::io::Result<()> {
+    for name in [LOCK_FILE, FORMAT_FILE, MARK_FILE, BACKUP_FILE, ENGINE_DIRECTORY] {
+        private_files::mend_tree(&path.join(name))?;
+    }
+    Ok(())
+}
+
+fn new_file(path: &Path) -> std::io::Result<File> {
+    private_files::file_options().write(true).create_new(true).open(path)
+}
+
+/// Where the storage engine keeps its files in a data directory.
+pub(super) fn engine_path(path: &Path) -> PathBuf {
+    path.join(ENGINE_DIRECTORY)
+}
+
+fn try_lock(lock: &mut File, path: &Path) -> Result<(), OpenError> {
+    match lock.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            let holder = lock.read_to_string(&mut holder).ok().map(|_| holder.trim().to_owned());
+            let holder =
+                holder.filter(|pid| !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()));
+            Err(OpenError::InUse { path: path.to_owned(), holder })
+        }
+        Err(TryLockError::Error(source)) => Err(OpenError::Io { path: path.to_owned(), source }),
+    }
+}
+
+/// Locks a data directory and changes nothing in it. `None` for one that was never opened, as a backup: it has no lock.
+pub(super) fn lock_without_a_trace(path: &Path) -> Result<Option<File>, OpenError> {
+    match File::open(path.join(LOCK_FILE)) {
+        Ok(mut lock) => try_lock(&mut lock, path).map(|()| Some(lock)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(OpenError::Io { path: path.to_owned(), source }),
+    }
+}
+
+/// Refuses a directory without a format that this program reads, and one that is not finished.
+pub(super) fn check_without_a_trace(path: &Path) -> Result<(), OpenError> {
+    check_finished(path)?;
+    let format_path = path.join(FORMAT_FILE);
+    if format_path.exists() || engine_path(path).exists() {
+        check_format(path)
+    } else {
+        Err(OpenError::NotADataDirectory { path: format_path })
+    }
+}
+
+fn check_finished(path: &Path) -> Result<(), OpenError> {
+    if path.join(UNFINISHED_FILE).exists() {
+        return Err(OpenError::Unfinished { path: path.to_owned() });
+    }
+    Ok(())
+}
+
+/// Makes a directory where there is none.
+///
+/// # Errors
+/// There is something in it.
+pub(super) fn make_empty(path: &Path) -> Result<(), BackupError> {
+    let io = |source| BackupError::Io { path: path.to_owned(), source };
+    private_files::make_directory(path).map_err(io)?;
+    match fs::read_dir(path).map_err(io)?.next() {
+        None => Ok(()),
+        Some(_) => Err(BackupError::NotEmpty(path.to_owned())),
+    }
+}
+
+/// Marks a directory as unfinished, on the disk, before anything else is in it.
+pub(super) fn mark_unfinished(path: &Path) -> std::io::Result<()> {
+    new_file(&path.join(UNFINISHED_FILE))?.sync_all()?;
+    sync_directory(path)
+}
+
+/// Makes a data directory of one that holds all there has to be, and a backup where there is a note. The mark goes last.
+pub(super) fn finish(path: &Path, note: Option<&BackupNote>, mark: Mark) -> std::io::Result<()> {
+    if let Some(note) = note {
+        let mut file = new_file(&path.join(BACKUP_FILE))?;
+        file.write_all(&serde_json::to_vec_pretty(note)?)?;
+        file.sync_all()?;
+    }
+    mend_permissions(path)?;
+    sync_directory(&engine_path(path))?;
+    mark.closed(path)?.write(path)?;
+    write_format(path)?;
+    fs::remove_file(path.join(UNFINISHED_FILE))?;
+    sync_directory(path)
+}
+
+/// What a finished backup says of itself; `None` of everything else.
+pub(super) fn read_backup_note(path: &Path) -> Option<BackupNote> {
+    check_without_a_trace(path).ok()?;
+    serde_json::from_slice(&fs::read(path.join(BACKUP_FILE)).ok()?).ok()
+}
+
+fn check_format(path: &Path) -> Result<(), OpenError> {
+    let format_path = path.join(FORMAT_FILE);
+    let io = |source| OpenError::Io { path: format_path.clone(), source };
+    match fs::read_to_string(&format_path) {
+        Ok(text) => {
+            let found: u32 = text
+                .trim()
+                .parse()
+                .map_err(|_| OpenError::NotADataDirectory { path: format_path.clone() })?;
+            if found > FORMAT_VERSION {
+                return Err(OpenError::NewerFormat { path: path.to_owned(), found, known: FORMAT_VERSION });
+            }
+            Ok(())
+        }
+        // The format is written before anything else is made.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => match engine_path(path).exists() {
+            true => Err(OpenError::FormatMissing { path: format_path }),
+            false => write_format(path).map_err(io),
+        },
+        Err(source) => Err(io(source)),
+    }
+}
+
+/// Writes the format file under another name first: a crash leaves none, or a whole one.
+fn write_format(path: &Path) -> std::io::Result<()> {
+    let unfinished = path.join(FORMAT_FILE_UNFINISHED);
+    let mut file = private_files::file_options().write(true).create(true).truncate(true).open(&unfinished)?;
+    writeln!(file, "{FORMAT_VERSION}")?;
+    file.sync_all()?;
+    fs::rename(&unfinished, path.join(FORMAT_FILE))?;
+    sync_directory(path)?;
+    match path.canonicalize()?.parent() {
+        Some(parent) => sync_directory(parent),
+        None => Ok(()),
+    }
+}
+
+/// Brings the names in a directory to the disk.
+pub(super) fn sync_directory(path: &Path) -> std::io::Result<()> {
+    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+}

@@ -1,0 +1,166 @@
+//! The change feed: the change log holds one entry for each item, at the number of its last write.
+
+use super::engine::{Engine, Space, View};
+use super::keys::{self, ContainerId};
+use super::reader::parse_item;
+use super::writer::META_SEQUENCE;
+use crate::{Change, Continuation, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, limits};
+
+/// Entries of other types, and of items whose time is over, that a page passes over before it ends early.
+const PASSED_OVER_MAX: usize = 20_000;
+
+const RANGE_PREFIX: &str = "physical:";
+const CONTINUATION_PREFIX: &str = "sequence:";
+
+/// The feed range of a physical partition.
+pub(super) fn range_of(physical: u16) -> FeedRange {
+    FeedRange(format!("{RANGE_PREFIX}{physical}"))
+}
+
+/// The physical partition behind a feed range.
+pub(super) fn parse_range(range: &FeedRange, partitions: u16) -> Result<u16, Fault> {
+    let physical = range.0.strip_prefix(RANGE_PREFIX).and_then(|number| number.parse::<u16>().ok());
+    physical.filter(|physical| *physical < partitions).ok_or_else(|| {
+        Fault::new(FaultKind::InvalidContinuation, format!("{:?} is no feed range of this store", range.0))
+    })
+}
+
+/// Whether a continuation is not before another.
+pub(super) fn is_past(at: &Continuation, end: &Continuation) -> bool {
+    match (number_of(at), number_of(end)) {
+        (Some(at), Some(end)) => at >= end,
+        _ => false,
+    }
+}
+
+fn number_of(continuation: &Continuation) -> Option<u64> {
+    continuation.0.strip_prefix(CONTINUATION_PREFIX)?.parse().ok()
+}
+
+/// The number behind a continuation. One that lies ahead of the last write comes from another store: to read on from
+/// there would pass over the changes up to it without a word.
+fn parse_continuation(view: &View, continuation: Option<&Continuation>) -> Result<u64, Fault> {
+    let Some(continuation) = continuation else { return Ok(0) };
+    let last = last_sequence(view)?;
+    number_of(continuation).filter(|sequence| *sequence <= last).ok_or_else(|| {
+        let text = &continuation.0;
+        Fault::new(FaultKind::InvalidContinuation, format!("{text:?} is no continuation of this store"))
+    })
+}
+
+/// The number of the last write, 0 before the first.
+fn last_sequence(view: &View) -> Result<u64, Fault> {
+    let last = view.get(Space::Meta, META_SEQUENCE)?;
+    Ok(last.and_then(|bytes| bytes.as_ref().try_into().map(u64::from_be_bytes).ok()).unwrap_or(0))
+}
+
+/// Where every change feed ends at this moment.
+pub(super) fn end(engine: &Engine) -> Result<Continuation, Fault> {
+    let sequence = last_sequence(&engine.view()?)?;
+    Ok(Continuation(format!("{CONTINUATION_PREFIX}{sequence}")))
+}
+
+/// A page of changes after the continuation.
+pub(super) fn page(
+    engine: &Engine,
+    container: ContainerId,
+    physical: u16,
+    request: &FeedRequest<'_>,
+    now_ms: i64,
+) -> Result<FeedPage, Fault> {
+    let view = engine.view()?;
+    let mut sequence = parse_continuation(&view, request.continuation)?;
+    let from = keys::log_key(container, physical, sequence.saturating_add(1));
+    let to = keys::log_key(container, physical, u64::MAX);
+    let mut page = FeedPage { changes: Vec::new(), continuation: Continuation(String::new()), drained: true };
+    let limit = request.limit.clamp(1, limits::PAGE_ITEMS_MAX);
+    let mut passed_over = 0;
+    for entry in view.range(Space::Log, &from, &to) {
+        if page.changes.len() == limit || passed_over == PASSED_OVER_MAX {
+            page.drained = false;
+            break;
+        }
+        let (key, item_key) = entry.pair()?;
+        let before = sequence;
+        sequence = keys::log_sequence(&key).ok_or_else(unreadable_entry)?;
+        if request.types.is_some_and(|types| !keys::log_value_has_type(&item_key, types)) {
+            passed_over += 1;
+            continue;
+        }
+        match change(&view, container, request, &item_key, now_ms) {
+            Ok(Some(change)) => page.changes.push(change),
+            Ok(None) => passed_over += 1,
+            Err(fault) if fault.kind == FaultKind::Corrupt && !page.changes.is_empty() => {
+                // What lies before it is read; the next page begins with it.
+                page.drained = false;
+                sequence = before;
+                break;
+            }
+            Err(fault) => return Err(fault.before(continuation_of(sequence))),
+        }
+    }
+    page.continuation = continuation_of(sequence);
+    Ok(page)
+}
+
+fn continuation_of(sequence: u64) -> Continuation {
+    Continuation(format!("{CONTINUATION_PREFIX}{sequence}"))
+}
+
+fn unreadable_entry() -> Fault {
+    Fault::new(FaultKind::Corrupt, "an entry of the change log cannot be read")
+}
+
+/// The change that an entry of the change log names; `None` for an item whose time is over.
+fn change(
+    view: &View,
+    container: ContainerId,
+    request: &FeedRequest<'_>,
+    item_key: &[u8],
+    now_ms: i64,
+) -> Result<Option<Change>, Fault> {
+    let (partition_key, id) = keys::parse_item_key(item_key).ok_or_else(unreadable_entry)?;
+    let mut full_key = Vec::with_capacity(item_key.len() + 1);
+    full_key.push(container);
+    full_key.extend_from_slice(item_key);
+    let read = || {
+        let value = view.get(Space::Items, &full_key)?.ok_or_else(unreadable_entry)?;
+        parse_item(value.into(), now_ms)
+    };
+    let found = read().map_err(|fault| fault.of_item(request.container, &partition_key, &id))?;
+    Ok(found.map(|(_, item)| Change { partition_key: partition_key.as_str().into(), id, item }))
+}
+
+/// How many changes lie after the continuation, counted up to `at_most`, and the time of the oldest.
+pub(super) fn pending(
+    engine: &Engine,
+    container: ContainerId,
+    physical: u16,
+    request: &FeedRequest<'_>,
+    at_most: u64,
+) -> Result<(u64, Option<i64>), Fault> {
+    let view = engine.view()?;
+    let sequence = parse_continuation(&view, request.continuation)?;
+    let from = keys::log_key(container, physical, sequence.saturating_add(1));
+    let to = keys::log_key(container, physical, u64::MAX);
+    let (mut changes, mut oldest) = (0, None);
+    for entry in view.range(Space::Log, &from, &to) {
+        if changes == at_most {
+            break;
+        }
+        let item_key = entry.value()?;
+        if request.types.is_some_and(|types| !keys::log_value_has_type(&item_key, types)) {
+            continue;
+        }
+        if changes == 0 {
+            let mut full_key = vec![container];
+            full_key.extend_from_slice(&item_key);
+            // One that cannot be read is counted, and the reader of the feed says so.
+            let value = view.get(Space::Items, &full_key).ok().flatten();
+            oldest =
+                value.and_then(|value| super::header::decode_value_prefix(&value)).map(|prefix| prefix.1);
+        }
+        changes += 1;
+    }
+    Ok((changes, oldest))
+}

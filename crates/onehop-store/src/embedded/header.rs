@@ -1,0 +1,126 @@
+//! How the engine keeps an item: the header in `ids`, and the bytes before the body in `items`.
+
+use crate::document::Facts;
+
+/// What `ids` holds of an item: enough to find it, to check a precondition, and to take every entry that it has
+/// elsewhere away without reading it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Header {
+    /// The number of the item's last write: its ETag and its place in the change log.
+    pub sequence: u64,
+    /// Unix ms; 0 for never.
+    pub expires_at_ms: i64,
+    pub facts: Facts,
+}
+
+impl Header {
+    /// Whether the item is there for readers at this instant.
+    pub(super) fn is_live_at(&self, now_ms: i64) -> bool {
+        self.expires_at_ms == 0 || self.expires_at_ms > now_ms
+    }
+
+    /// The bytes stored in `ids`.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(96);
+        bytes.extend_from_slice(&self.sequence.to_be_bytes());
+        bytes.extend_from_slice(&self.expires_at_ms.to_be_bytes());
+        bytes.push(u8::from(self.facts.deleted));
+        bytes.push(u8::try_from(self.facts.equality.len()).unwrap_or(u8::MAX));
+        for text in [&self.facts.item_type, &self.facts.order_value].into_iter().chain(&self.facts.equality) {
+            bytes.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_be_bytes());
+            bytes.extend_from_slice(text.as_bytes());
+        }
+        bytes
+    }
+
+    /// Reads the bytes of `ids`; `None` when they are not a header.
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        let sequence = u64::from_be_bytes(bytes.get(0..8)?.try_into().ok()?);
+        let expires_at_ms = i64::from_be_bytes(bytes.get(8..16)?.try_into().ok()?);
+        let deleted = *bytes.get(16)? != 0;
+        let equality_paths = usize::from(*bytes.get(17)?);
+        let mut rest = bytes.get(18..)?;
+        let mut take = || {
+            let (text, after) = take_text(rest)?;
+            rest = after;
+            Some(text.to_owned())
+        };
+        let (item_type, order_value) = (take()?, take()?);
+        let equality = (0..equality_paths).map(|_| take()).collect::<Option<Vec<_>>>()?;
+        let facts = Facts { item_type, order_value, deleted, ttl: None, equality };
+        Some(Self { sequence, expires_at_ms, facts })
+    }
+}
+
+/// Where an item lies in `items`, read from its header without a copy of anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place<'a> {
+    pub item_type: &'a str,
+    pub order_value: &'a str,
+    pub deleted: bool,
+}
+
+impl<'a> Place<'a> {
+    pub(super) fn of(facts: &'a Facts) -> Self {
+        Self { item_type: &facts.item_type, order_value: &facts.order_value, deleted: facts.deleted }
+    }
+
+    /// Reads the bytes of `ids`; `None` when they are not a header.
+    pub(super) fn decode(bytes: &'a [u8]) -> Option<Self> {
+        let deleted = *bytes.get(16)? != 0;
+        let (item_type, rest) = take_text(bytes.get(18..)?)?;
+        let (order_value, _) = take_text(rest)?;
+        Some(Self { item_type, order_value, deleted })
+    }
+}
+
+/// Takes a text with its length from the front of a header's rest.
+fn take_text(bytes: &[u8]) -> Option<(&str, &[u8])> {
+    let (length, rest) = bytes.split_first_chunk::<4>()?;
+    let (text, rest) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
+    Some((std::str::from_utf8(text).ok()?, rest))
+}
+
+/// Bytes before the body in `items`: sequence number, time of the write and expiry, both Unix ms.
+pub(super) const VALUE_PREFIX_BYTES: usize = 24;
+
+/// The bytes stored in `items`.
+pub(super) fn encode_value(sequence: u64, timestamp_ms: i64, expires_at_ms: i64, body: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(VALUE_PREFIX_BYTES + body.len());
+    bytes.extend_from_slice(&sequence.to_be_bytes());
+    bytes.extend_from_slice(&timestamp_ms.to_be_bytes());
+    bytes.extend_from_slice(&expires_at_ms.to_be_bytes());
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+/// Sequence number, time and expiry of the bytes in `items`.
+pub(super) fn decode_value_prefix(bytes: &[u8]) -> Option<(u64, i64, i64)> {
+    let sequence = u64::from_be_bytes(bytes.get(0..8)?.try_into().ok()?);
+    let timestamp_ms = i64::from_be_bytes(bytes.get(8..16)?.try_into().ok()?);
+    let expires_at_ms = i64::from_be_bytes(bytes.get(16..24)?.try_into().ok()?);
+    Some((sequence, timestamp_ms, expires_at_ms))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_survives_its_bytes() {
+        let facts = Facts {
+            item_type: "like".into(),
+            order_value: "2026-01-01".into(),
+            deleted: true,
+            ttl: None,
+            equality: vec!["u".into(), String::new()],
+        };
+        let header = Header { sequence: 77, expires_at_ms: 12, facts };
+        assert_eq!(Place::decode(&header.encode()), Some(Place::of(&header.facts)));
+        assert_eq!(Header::decode(&header.encode()).as_ref(), Some(&header));
+        for length in 0..header.encode().len() {
+            assert_eq!(Header::decode(&header.encode()[..length]), None);
+        }
+        assert_eq!(Header::decode(b"short"), None);
+    }
+}

@@ -1,0 +1,345 @@
+//! Opening a data directory: configuration, what is remembered of the containers, and the start of the writer.
+
+use std::panic::catch_unwind;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::{mpsc, watch};
+
+use super::directory::Directory;
+use super::engine::{Change, Engine, Space, prefix_end};
+use super::header::VALUE_PREFIX_BYTES;
+use super::high_water::{self, Counts, HighWater, Losses, Mark};
+use super::keys::BEHIND_ALL;
+use super::opened::EngineSizes;
+use super::room::Room;
+use super::writer::{Counters, META_COMMIT, META_SEQUENCE, QUEUE_REQUESTS_MAX, Writer, WriterContainer};
+use super::{Container, Durability, EmbeddedStore, OpenError};
+use crate::document::read_document;
+use crate::{ContainerSpec, Fault, FaultKind, Indexing, WriteMarks};
+use onehop_runtime::clock::Clock;
+
+/// Physical partitions of a new data directory unless the configuration says otherwise.
+pub const PHYSICAL_PARTITIONS_DEFAULT: u16 = 4;
+/// The most physical partitions that are modelled.
+pub const PHYSICAL_PARTITIONS_MAX: u16 = 1000;
+
+/// Bytes that are to stay free on the disk unless the configuration says otherwise. Full memtables of all key spaces and
+/// the next journal fit in.
+pub const DISK_RESERVE_BYTES_DEFAULT: u64 = 256 * 1024 * 1024;
+
+pub(super) const META_PARTITIONS: &[u8] = b"physical-partitions";
+pub(super) const META_CONTAINERS: &[u8] = b"containers";
+
+/// How a data directory is opened.
+#[derive(Debug, Clone)]
+pub struct EmbeddedConfig {
+    pub path: PathBuf,
+    pub durability: Durability,
+    /// `None` takes what the directory was made with.
+    pub physical_partitions: Option<u16>,
+    /// Bytes of the engine's block cache.
+    pub cache_bytes: u64,
+    /// Bytes that each of the engine's five key spaces collects in memory before it writes them out; it keeps the
+    /// number that it was made with.
+    pub memtable_bytes: u64,
+    /// Which properties the estimated charges of writes take for indexed. The store's own indexes do not depend on it.
+    pub indexing: Indexing,
+    /// Bytes that are to stay free on the disk: writes are refused that would leave less.
+    pub disk_reserve_bytes: u64,
+}
+
+impl EmbeddedConfig {
+    /// The defaults for a directory.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            durability: Durability::Sync,
+            physical_partitions: None,
+            cache_bytes: 128 * 1024 * 1024,
+            memtable_bytes: 16 * 1024 * 1024,
+            indexing: Indexing::Needed,
+            disk_reserve_bytes: DISK_RESERVE_BYTES_DEFAULT,
+        }
+    }
+}
+
+impl EmbeddedStore {
+    /// Opens the store in a directory, and makes it where there is none.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn open(
+        config: &EmbeddedConfig,
+        specs: &[ContainerSpec],
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, OpenError> {
+        if let Some(wanted) = config.physical_partitions
+            && !(1..=PHYSICAL_PARTITIONS_MAX).contains(&wanted)
+        {
+            return Err(OpenError::PhysicalPartitionsLimit { wanted, max: PHYSICAL_PARTITIONS_MAX });
+        }
+        let directory = Directory::open(&config.path)?;
+        let (mark, losses) = high_water::look(&config.path)?;
+        refuse(config, losses)?;
+        let mark = high_water::mark_open(&config.path, mark)?;
+        let engine = Arc::new(open_engine(&directory, config)?);
+        let counts = stored_counts(&engine, config)?;
+        refuse(config, losses_within(&engine, mark.as_ref(), counts, config)?)?;
+        let partitions = partitions_of(&engine, config)?;
+        let ids = stored_container_ids(&engine, specs, config)?;
+        let high_water = Arc::new(high_water_of(&engine, config, counts, mark)?);
+        directory.end_backup()?;
+        high_water.begin(&engine);
+        directory.close_with(Arc::clone(&high_water));
+
+        let mut containers = Vec::with_capacity(specs.len());
+        let mut writer_containers: Vec<Option<WriterContainer>> = Vec::new();
+        for (spec, id) in specs.iter().zip(ids) {
+            let (sender, signal) = watch::channel(0);
+            let place = usize::from(id);
+            if writer_containers.len() <= place {
+                writer_containers.resize_with(place + 1, || None);
+            }
+            writer_containers[place] =
+                Some(WriterContainer { newest_types: spec.newest_types, signal: sender });
+            containers.push(Container { id, spec: *spec, signal });
+        }
+        let unused = || WriterContainer { newest_types: &[], signal: watch::channel(0).0 };
+        let writer_containers =
+            writer_containers.into_iter().map(|container| container.unwrap_or_else(unused));
+
+        let (requests, receiver) = mpsc::channel(QUEUE_REQUESTS_MAX);
+        let counters = Arc::new(Counters::default());
+        let marks = Arc::new(WriteMarks::default());
+        let writer = Writer {
+            engine: Arc::clone(&engine),
+            room: Room::new(&config.path, config.disk_reserve_bytes),
+            containers: Arc::new(writer_containers.collect()),
+            clock: Arc::clone(&clock),
+            sequence: counts.last_write,
+            commit_number: counts.last_commit,
+            high_water: Arc::clone(&high_water),
+            counters: Arc::clone(&counters),
+            marks: Arc::clone(&marks),
+            commits: 0,
+        };
+        let writer = std::thread::Builder::new()
+            .name("store-writer".to_owned())
+            .spawn(move || writer.run(receiver))
+            .map_err(|source| OpenError::Io { path: config.path.clone(), source })?;
+        Ok(Self {
+            directory,
+            engine,
+            containers,
+            partitions,
+            indexing: config.indexing,
+            memtable_bytes: config.memtable_bytes,
+            disk_reserve_bytes: config.disk_reserve_bytes,
+            clock,
+            requests: Some(requests),
+            writer: Some(writer),
+            counters,
+            marks,
+            high_water,
+        })
+    }
+}
+
+/// Opens the engine. It checks what it reads by checksums, but takes some lengths in a damaged journal on trust: what
+/// panics there is an error here.
+pub(super) fn open_engine(directory: &Directory, config: &EmbeddedConfig) -> Result<Engine, OpenError> {
+    let path = directory.engine_path();
+    let sizes = EngineSizes { cache_bytes: config.cache_bytes, memtable_bytes: config.memtable_bytes };
+    let opening = || Engine::open(&path, sizes, config.durability);
+    catch_unwind(opening).unwrap_or_else(|_| Err(damaged(config, "the journal of the storage engine")))
+}
+
+pub(super) fn io(config: &EmbeddedConfig) -> impl Fn(Fault) -> OpenError {
+    |fault| OpenError::Io { path: config.path.clone(), source: std::io::Error::other(fault.to_string()) }
+}
+
+pub(super) fn damaged(config: &EmbeddedConfig, what: &'static str) -> OpenError {
+    OpenError::Damaged { path: config.path.clone(), what }
+}
+
+/// The number that the directory was made with; `None` where that was not written yet.
+pub(super) fn stored_partitions(engine: &Engine, config: &EmbeddedConfig) -> Result<Option<u16>, OpenError> {
+    let Some(bytes) = engine.get(Space::Meta, META_PARTITIONS).map_err(io(config))? else { return Ok(None) };
+    let stored = bytes.as_ref().try_into().map(u16::from_be_bytes);
+    let stored = stored.map_err(|_| damaged(config, "the number of physical partitions"))?;
+    match config.physical_partitions {
+        Some(wanted) if wanted != stored => {
+            Err(OpenError::PhysicalPartitions { path: config.path.clone(), stored, wanted })
+        }
+        _ => Ok(Some(stored)),
+    }
+}
+
+/// The number that the directory was made with; a new one gets it now.
+pub(super) fn partitions_of(engine: &Engine, config: &EmbeddedConfig) -> Result<u16, OpenError> {
+    if let Some(stored) = stored_partitions(engine, config)? {
+        return Ok(stored);
+    }
+    let partitions = config.physical_partitions.unwrap_or(PHYSICAL_PARTITIONS_DEFAULT);
+    let change: Change = (Space::Meta, META_PARTITIONS.to_vec(), Some(partitions.to_be_bytes().to_vec()));
+    engine.commit(vec![change]).map_err(io(config))?;
+    Ok(partitions)
+}
+
+/// What is remembered of a container: all that its keys and index entries depend on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct StoredContainer {
+    pub name: String,
+    partition_key: String,
+    order_by: Option<String>,
+    equality: Vec<String>,
+    newest_types: Vec<String>,
+}
+
+impl From<&ContainerSpec> for StoredContainer {
+    fn from(spec: &ContainerSpec) -> Self {
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        Self {
+            name: spec.name.as_str().to_owned(),
+            partition_key: spec.partition_key.to_owned(),
+            order_by: spec.order_by.map(str::to_owned),
+            equality: texts(spec.equality),
+            newest_types: texts(spec.newest_types),
+        }
+    }
+}
+
+/// What is remembered of all containers, in the order of their numbers.
+pub(super) fn stored_containers(
+    engine: &Engine,
+    config: &EmbeddedConfig,
+) -> Result<Vec<StoredContainer>, OpenError> {
+    match engine.get(Space::Meta, META_CONTAINERS).map_err(io(config))? {
+        Some(bytes) => serde_json::from_slice(&bytes).map_err(|_| damaged(config, "the list of containers")),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// The number of each container: those seen before keep theirs, new ones get the next.
+pub(super) fn stored_container_ids(
+    engine: &Engine,
+    specs: &[ContainerSpec],
+    config: &EmbeddedConfig,
+) -> Result<Vec<u8>, OpenError> {
+    let mut stored = stored_containers(engine, config)?;
+    let mut changed = false;
+    let mut ids = Vec::with_capacity(specs.len());
+    for spec in specs {
+        let wanted = StoredContainer::from(spec);
+        let place = match stored.iter().position(|container| container.name == wanted.name) {
+            Some(place) if stored[place] == wanted => place,
+            Some(place) if only_adds_paths(engine, place, spec, &stored[place]).map_err(io(config))? => {
+                stored[place] = wanted;
+                changed = true;
+                place
+            }
+            Some(_) => {
+                let container = wanted.name;
+                return Err(OpenError::ContainerChanged { path: config.path.clone(), container });
+            }
+            None => {
+                stored.push(wanted);
+                changed = true;
+                stored.len() - 1
+            }
+        };
+        let too_many = |_| io(config)(Fault::new(FaultKind::Internal, "too many containers"));
+        ids.push(u8::try_from(place).map_err(too_many)?);
+    }
+    if changed {
+        let bytes = serde_json::to_vec(&stored).expect("a plain struct with string keys serialises");
+        engine.commit(vec![(Space::Meta, META_CONTAINERS.to_vec(), Some(bytes))]).map_err(io(config))?;
+    }
+    Ok(ids)
+}
+
+/// Whether the container is as it was, but for equality paths at the end of which no item in it has a value: then their
+/// index is complete as it is.
+fn only_adds_paths(
+    engine: &Engine,
+    place: usize,
+    spec: &ContainerSpec,
+    stored: &StoredContainer,
+) -> Result<bool, Fault> {
+    let wanted = StoredContainer::from(spec);
+    let known = stored.equality.len();
+    let Some(added) = wanted.equality.strip_prefix(stored.equality.as_slice()) else { return Ok(false) };
+    let Ok(id) = u8::try_from(place) else { return Ok(false) };
+    let equality = stored.equality.clone();
+    if added.is_empty() || (StoredContainer { equality, ..wanted }) != *stored {
+        return Ok(false);
+    }
+    let view = engine.view()?;
+    for entry in view.range(Space::Items, &[id], &prefix_end(&[id])) {
+        let value = entry.value()?;
+        let body = value.get(VALUE_PREFIX_BYTES..).unwrap_or_default();
+        let indexed = read_document(spec, body).map(|document| document.facts.equality).unwrap_or_default();
+        if indexed.iter().skip(known).any(|value| !value.is_empty()) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The numbers of the last commit and the last write. A number is never given out twice: continuations of the change feed and
+/// ETags depend on it. In a directory of an earlier version commits have no numbers yet.
+pub(super) fn stored_counts(engine: &Engine, config: &EmbeddedConfig) -> Result<Counts, OpenError> {
+    let number = |name: &[u8], what| {
+        let Some(bytes) = engine.get(Space::Meta, name).map_err(io(config))? else { return Ok(0) };
+        bytes.as_ref().try_into().map(u64::from_be_bytes).map_err(|_| damaged(config, what))
+    };
+    Ok(Counts {
+        last_commit: number(META_COMMIT, "the number of the last commit")?,
+        last_write: number(META_SEQUENCE, "the number of the last write")?,
+    })
+}
+
+/// What an engine that is open lacks, by the mark or by itself.
+pub(super) fn losses_within(
+    engine: &Engine,
+    mark: Option<&Mark>,
+    found: Counts,
+    config: &EmbeddedConfig,
+) -> Result<Vec<String>, OpenError> {
+    let mut losses: Vec<String> = high_water::missing_commits(mark, found).into_iter().collect();
+    // What a directory is made with is written before the first item.
+    if losses.is_empty() && stored_partitions(engine, config)?.is_none() {
+        let view = engine.view().map_err(io(config))?;
+        if view.range(Space::Items, &[], BEHIND_ALL).next().is_some() {
+            losses.push("there are items, and nothing of what the directory was made with".to_owned());
+        }
+    }
+    Ok(losses)
+}
+
+fn refuse(config: &EmbeddedConfig, losses: Vec<String>) -> Result<(), OpenError> {
+    if losses.is_empty() {
+        return Ok(());
+    }
+    Err(OpenError::Lost { path: config.path.clone(), losses: Losses(losses) })
+}
+
+/// The mark of a directory that is open, with what it was made with.
+pub(super) fn high_water_of(
+    engine: &Engine,
+    config: &EmbeddedConfig,
+    counts: Counts,
+    before: Option<Mark>,
+) -> Result<HighWater, OpenError> {
+    let mark = Mark {
+        counts,
+        physical_partitions: stored_partitions(engine, config)?.unwrap_or(PHYSICAL_PARTITIONS_DEFAULT),
+        containers: stored_containers(engine, config)?,
+        ..Mark::default()
+    };
+    Ok(HighWater::new(&config.path, config.durability, mark, before))
+}

@@ -1,0 +1,236 @@
+//! One opening of the storage engine: the database with its key spaces, until it is closed. Knows what the engine
+//! (fjall) does when it cannot write, and nothing of views.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use fjall::config::{CompressionPolicy, FilterPolicy};
+use fjall::{AbstractTree as _, CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode};
+
+use super::engine::Space;
+use onehop_runtime::private_files;
+
+/// The most that journals may take before they are flushed: a short journal keeps reopening short.
+const JOURNAL_BYTES_MAX: u64 = 128 * 1024 * 1024;
+/// How many times its limit a memory may grow before the engine itself has it written out.
+const MEMTABLE_OVERRUN: u64 = 8;
+/// Memtables of a key space that wait to be written out before the next commit waits. The engine itself waits at 4,
+/// inside of a commit and for ever if writing them out has failed, so it must not come to that.
+const WAITING_MEMTABLES_MAX: usize = 2;
+/// Runs in the lowest level of a key space before the next commit waits. The engine itself waits at 30, likewise.
+const LOWEST_RUNS_MAX: usize = 25;
+/// Between two looks at what waits.
+const FLUSH_WAIT: Duration = Duration::from_millis(10);
+
+/// The file with which the engine ends the making of its directory, and the least it holds then, in bytes.
+const VERSION_FILE: &str = "version";
+const VERSION_BYTES_MIN: u64 = 4;
+/// The directory in which the engine makes one for each key space, its own first of all.
+const SPACES_DIRECTORY: &str = "keyspaces";
+/// The first journal.
+const FIRST_JOURNAL: &str = "0.jnl";
+
+const SPACES: [(Space, &str); 5] = [
+    (Space::Ids, "ids"),
+    (Space::Items, "items"),
+    (Space::Index, "index"),
+    (Space::Log, "log"),
+    (Space::Meta, "meta"),
+];
+
+/// How an engine is opened.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EngineSizes {
+    /// Bytes of the block cache.
+    pub cache_bytes: u64,
+    /// Bytes that each key space collects in memory before it writes them out.
+    pub memtable_bytes: u64,
+}
+
+/// The engine, open.
+pub(super) struct Opened {
+    pub database: Database,
+    spaces: [Keyspace; 5],
+    memtable_bytes: u64,
+}
+
+impl Opened {
+    pub(super) fn open(path: &Path, sizes: EngineSizes) -> Result<Self, fjall::Error> {
+        clear_unfinished(path)?;
+        private_files::make_directory(path)?;
+        let database = Database::builder(path)
+            .cache_size(sizes.cache_bytes)
+            .max_journaling_size(JOURNAL_BYTES_MAX)
+            .worker_threads(2)
+            .open()?;
+        let open = |place: usize| {
+            let (space, name) = SPACES[place];
+            database.keyspace(name, || options(space, sizes.memtable_bytes))
+        };
+        let spaces = [open(0)?, open(1)?, open(2)?, open(3)?, open(4)?];
+        Ok(Self { database, spaces, memtable_bytes: sizes.memtable_bytes })
+    }
+
+    pub(super) fn space(&self, space: Space) -> &Keyspace {
+        match space {
+            Space::Ids => &self.spaces[0],
+            Space::Items => &self.spaces[1],
+            Space::Index => &self.spaces[2],
+            Space::Log => &self.spaces[3],
+            Space::Meta => &self.spaces[4],
+        }
+    }
+
+    pub(super) fn spaces(&self) -> &[Keyspace] {
+        &self.spaces
+    }
+
+    /// The tables whose keys span a key.
+    pub(super) fn tables_with(&self, space: Space, key: &[u8]) -> Vec<PathBuf> {
+        let version = self.space(space).tree.current_version();
+        let has_key = version.iter_tables().filter(|table| table.metadata.key_range.contains_key(key));
+        has_key.map(|table| table.path.to_path_buf()).collect()
+    }
+
+    /// Brings everything to the disk.
+    pub(super) fn persist(&self) -> Result<(), fjall::Error> {
+        self.database.persist(PersistMode::SyncAll)
+    }
+
+    /// Fails when the engine takes no more writes: its journal, or the writing out of what was committed, has failed.
+    pub(super) fn check(&self) -> Result<(), fjall::Error> {
+        // Nothing is in a buffer between commits, so this only looks.
+        self.database.persist(PersistMode::Buffer)
+    }
+
+    /// Has the memory of key spaces that is full written out.
+    ///
+    /// Left to itself, the engine (fjall 3.1) asks its workers to, once with each commit, through a bounded queue that
+    /// the workers send to as well. Where commits are faster than the workers the queue fills up, the workers wait for
+    /// room in it, which only they could make, and nothing is ever written out again: see
+    /// <https://github.com/fjall-rs/fjall/pull/323>. Asked by the one thread that commits, once for each full memory,
+    /// the queue stays short.
+    pub(super) fn seal_full_memory(&self) -> Result<(), fjall::Error> {
+        for space in &self.spaces {
+            if space.tree.active_memtable().size() >= self.memtable_bytes {
+                space.rotate_memtable()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until a commit does not have to wait within the engine.
+    pub(super) fn wait_for_flushes(&self) -> Result<(), fjall::Error> {
+        let is_behind = |space: &Keyspace| {
+            space.tree.sealed_memtable_count() > WAITING_MEMTABLES_MAX
+                || space.tree.l0_run_count() > LOWEST_RUNS_MAX
+        };
+        loop {
+            self.check()?;
+            if !self.spaces.iter().any(is_behind) {
+                return Ok(());
+            }
+            #[expect(clippy::disallowed_methods, reason = "the engine wakes nobody when it has written out")]
+            std::thread::sleep(FLUSH_WAIT);
+        }
+    }
+}
+
+/// Clears away what is left of an engine whose process died while it made its directory: the engine (fjall 3.1) would
+/// not make it again over its own files, and takes it for its own only by the version file. A directory that holds any
+/// key space is left as it is, whatever else it lacks.
+fn clear_unfinished(path: &Path) -> io::Result<()> {
+    if has_version(path)? || has_spaces(path)? {
+        return Ok(());
+    }
+    for file in [FIRST_JOURNAL, VERSION_FILE] {
+        found(std::fs::remove_file(path.join(file)))?;
+    }
+    Ok(())
+}
+
+/// Whether an engine was made here to the end, and holds key spaces. From then on there is a journal at all times.
+pub(super) fn is_made(path: &Path) -> io::Result<bool> {
+    Ok(has_version(path)? && has_spaces(path)?)
+}
+
+fn has_version(path: &Path) -> io::Result<bool> {
+    let version = found(path.join(VERSION_FILE).metadata())?;
+    Ok(version.is_some_and(|file| file.len() >= VERSION_BYTES_MIN))
+}
+
+fn has_spaces(path: &Path) -> io::Result<bool> {
+    let spaces = found(std::fs::read_dir(path.join(SPACES_DIRECTORY)))?;
+    Ok(spaces.is_some_and(|mut entries| entries.next().is_some()))
+}
+
+/// What was found, if it was there.
+fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// How a key space is made; it keeps its options from then on.
+fn options(space: Space, memtable_bytes: u64) -> KeyspaceCreateOptions {
+    let options = KeyspaceCreateOptions::default()
+        // What `seal_full_memory` keeps it from ever reaching.
+        .max_memtable_size(memtable_bytes.saturating_mul(MEMTABLE_OVERRUN))
+        .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4));
+    match space {
+        // Only ever read in ranges, where a filter says nothing.
+        Space::Index | Space::Log => options.filter_policy(FilterPolicy::disabled()),
+        // Only ever read under keys that another space names, so a filter of the last level would always say yes.
+        Space::Items => options.expect_point_read_hits(true),
+        Space::Ids | Space::Meta => options,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const SIZES: EngineSizes = EngineSizes { cache_bytes: 1 << 20, memtable_bytes: 1 << 20 };
+
+    fn opens(directory: &Path) -> bool {
+        Opened::open(directory, SIZES).is_ok()
+    }
+
+    #[test]
+    fn a_directory_whose_making_was_cut_off_is_made_again() {
+        for has_version in [false, true] {
+            let directory = tempfile::tempdir().expect("a temporary directory");
+            fs::write(directory.path().join("lock"), "").expect("a lock file");
+            fs::create_dir(directory.path().join(SPACES_DIRECTORY)).expect("a directory");
+            fs::write(directory.path().join(FIRST_JOURNAL), "").expect("a journal");
+            if has_version {
+                fs::write(directory.path().join(VERSION_FILE), "").expect("an empty version file");
+            }
+            assert!(opens(directory.path()), "with a version file: {has_version}");
+            assert!(opens(directory.path()), "again, with a version file: {has_version}");
+        }
+    }
+
+    #[test]
+    fn a_directory_that_was_cut_off_before_its_first_key_space_goes_on() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        assert!(opens(directory.path()));
+        fs::remove_dir_all(directory.path().join(SPACES_DIRECTORY)).expect("the key spaces are removed");
+        fs::create_dir(directory.path().join(SPACES_DIRECTORY)).expect("a directory");
+        assert!(opens(directory.path()));
+    }
+
+    #[test]
+    fn data_without_a_version_file_is_left_alone() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        assert!(opens(directory.path()));
+        fs::remove_file(directory.path().join(VERSION_FILE)).expect("the version file is removed");
+        assert!(!opens(directory.path()));
+        assert!(directory.path().join(FIRST_JOURNAL).exists());
+    }
+}

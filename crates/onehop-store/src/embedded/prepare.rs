@@ -1,0 +1,53 @@
+//! Turns an operation of the port into what the writer is asked.
+
+use super::writer::{Condition, Intent, Operation};
+use super::{charges, properties};
+use crate::document::check_write;
+use crate::{ContainerSpec, ETag, Indexing, OperationKind, Rejection, RequestCharge, WriteOp};
+
+/// The id of an item that may be there already, so that the charge depends on it. Nothing for a create.
+pub(super) fn written_before(operation: &WriteOp) -> Option<&str> {
+    match operation {
+        WriteOp::Create(_) => None,
+        WriteOp::Upsert(item) | WriteOp::Replace { item, .. } => Some(&item.id),
+        WriteOp::Delete { id, .. } => Some(id),
+    }
+}
+
+/// Turns an operation of the port into one of the writer, with its estimated charge. `before` is the body of the
+/// item that it replaces or deletes.
+pub(super) fn prepare(
+    spec: &ContainerSpec,
+    indexing: Indexing,
+    partition_key: &str,
+    operation: WriteOp,
+    before: Option<&[u8]>,
+) -> Result<(Operation, RequestCharge), Rejection> {
+    let facts = check_write(spec, partition_key, &operation)?;
+    let number = |if_match: Option<ETag>| if_match.map(|etag| etag.number().unwrap_or(0));
+    let (item, condition) = match operation {
+        WriteOp::Create(item) => (item, Condition::MustNotExist),
+        WriteOp::Upsert(item) => (item, Condition::Any),
+        WriteOp::Replace { item, if_match } => (item, Condition::MustExist { if_match: number(if_match) }),
+        WriteOp::Delete { id, if_match } => {
+            let intent = Intent::Delete { if_match: number(if_match) };
+            let indexed = properties::touched(spec, indexing, before, None);
+            let charge = charges::write(before.map_or(0, <[u8]>::len), indexed);
+            return Ok((Operation { id, intent }, charge));
+        }
+    };
+    let indexed = properties::touched(spec, indexing, before, Some(&item.body));
+    let charge = charges::write(item.body.len(), indexed);
+    let intent = Intent::Put { condition, facts: facts.unwrap_or_default(), body: item.body };
+    Ok((Operation { id: item.id, intent }, charge))
+}
+
+/// What the ledger calls an operation.
+pub(super) fn kind_of(operation: &WriteOp) -> OperationKind {
+    match operation {
+        WriteOp::Create(_) => OperationKind::Create,
+        WriteOp::Upsert(_) => OperationKind::Upsert,
+        WriteOp::Replace { .. } => OperationKind::Replace,
+        WriteOp::Delete { .. } => OperationKind::Delete,
+    }
+}

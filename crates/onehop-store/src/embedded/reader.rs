@@ -1,0 +1,273 @@
+//! Point reads, queries and counts, each on one consistent view. Readers never wait for the writer.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::iter::Rev;
+
+use bytes::Bytes;
+
+use super::charges;
+use super::engine::{Engine, Entry, Space, View, prefix_end};
+use super::header::{Place, VALUE_PREFIX_BYTES, decode_value_prefix};
+use super::keys::{self, ContainerId};
+use crate::document::can_exist;
+use crate::{Direction, ETag, Fault, FaultKind, Item, Keyset};
+
+/// An item in the engine's bytes, if it is there at this instant.
+pub(super) fn parse_item(value: Bytes, now_ms: i64) -> Result<Option<(u64, Item)>, Fault> {
+    let (sequence, timestamp_ms, expires_at_ms) = decode_value_prefix(&value)
+        .ok_or_else(|| Fault::new(FaultKind::Corrupt, "an item's value is too short"))?;
+    if expires_at_ms != 0 && expires_at_ms <= now_ms {
+        return Ok(None);
+    }
+    let body = value.slice(VALUE_PREFIX_BYTES..);
+    Ok(Some((sequence, Item { body, etag: ETag::from_number(sequence), timestamp_ms })))
+}
+
+/// Reads one item.
+pub(super) fn read(
+    view: &View,
+    container: ContainerId,
+    partition_key: &str,
+    id: &str,
+    now_ms: i64,
+) -> Result<Option<Item>, Fault> {
+    if !can_exist(partition_key, id) {
+        return Ok(None);
+    }
+    let Some(bytes) = view.get(Space::Ids, &keys::id_key(container, partition_key, id))? else {
+        return Ok(None);
+    };
+    let place = Place::decode(&bytes)
+        .ok_or_else(|| Fault::new(FaultKind::Corrupt, "an entry of the id index cannot be read"))?;
+    let key = keys::item_key(container, partition_key, place, id);
+    let value = view
+        .get(Space::Items, &key)?
+        .ok_or_else(|| Fault::new(FaultKind::Corrupt, "the id index names an item that is not there"))?;
+    Ok(parse_item(value.into(), now_ms)?.map(|(_, item)| item))
+}
+
+/// The range of keys under a prefix that lies behind a keyset, in a direction.
+fn bounds(prefix: &[u8], after: Option<Vec<u8>>, direction: Direction) -> (Vec<u8>, Vec<u8>) {
+    match (after, direction) {
+        (None, _) => (prefix.to_vec(), prefix_end(prefix)),
+        (Some(after), Direction::OldestFirst) => (prefix_end(&after), prefix_end(prefix)),
+        (Some(after), Direction::NewestFirst) => (prefix.to_vec(), after),
+    }
+}
+
+/// Entries in one of two directions.
+enum Directed<I> {
+    Forward(I),
+    Backward(Rev<I>),
+}
+
+impl<I: DoubleEndedIterator> Directed<I> {
+    fn new(entries: I, direction: Direction) -> Self {
+        match direction {
+            Direction::OldestFirst => Self::Forward(entries),
+            Direction::NewestFirst => Self::Backward(entries.rev()),
+        }
+    }
+}
+
+impl<I: DoubleEndedIterator> Iterator for Directed<I> {
+    type Item = I::Item;
+
+    fn next(&mut self) -> Option<I::Item> {
+        match self {
+            Self::Forward(entries) => entries.next(),
+            Self::Backward(entries) => entries.next(),
+        }
+    }
+}
+
+/// Items of a type in one logical partition: up to `limit`, and whether there are more.
+pub(super) fn partition_page(
+    engine: &Engine,
+    prefix: &[u8],
+    direction: Direction,
+    after: Option<&Keyset>,
+    limit: usize,
+    now_ms: i64,
+) -> Result<(Vec<Item>, bool), Fault> {
+    let known_end = match direction {
+        Direction::NewestFirst => engine.ends().known(prefix),
+        Direction::OldestFirst => None,
+    };
+    let view = engine.view()?;
+    let after = after.map(|keyset| keys::with_keyset(prefix.to_vec(), &keyset.order_value, &keyset.id));
+    let (mut from, to) = match (after, direction) {
+        // The id ends an items key without a mark, so the key behind a keyset is the keyset and a zero byte.
+        (Some(mut after), Direction::OldestFirst) => {
+            after.push(0);
+            (after, prefix_end(prefix))
+        }
+        (after, direction) => bounds(prefix, after, direction),
+    };
+    if let Some(oldest) = known_end.as_ref().and_then(|known| engine.ends().oldest_in_view(prefix, known)) {
+        from = oldest.min(to.clone());
+    }
+    let mut items = Vec::with_capacity(limit.min(128));
+    let mut last_key = None;
+    for entry in Directed::new(view.range(Space::Items, &from, &to), direction) {
+        let (key, value) = entry.pair()?;
+        if let Some((_, item)) = parse_item(value.into(), now_ms)? {
+            if items.len() == limit {
+                return Ok((items, true));
+            }
+            items.push(item);
+            last_key = Some(key);
+        }
+    }
+    if let (Some(known), Some(key)) = (known_end, last_key) {
+        engine.ends().remember(prefix, &known, key.to_vec());
+    }
+    Ok((items, false))
+}
+
+/// The number of live items under a prefix.
+pub(super) fn count(engine: &Engine, prefix: &[u8], now_ms: i64) -> Result<u64, Fault> {
+    let mut items = 0;
+    for entry in engine.view()?.range(Space::Items, prefix, &prefix_end(prefix)) {
+        if parse_item(entry.value()?.into(), now_ms)?.is_some() {
+            items += 1;
+        }
+    }
+    Ok(items)
+}
+
+/// Items whose time is over, by container, partition key and id, up to `at_most`.
+pub(super) fn expired(
+    engine: &Engine,
+    now_ms: i64,
+    at_most: usize,
+) -> Result<Vec<(ContainerId, String, String)>, Fault> {
+    let corrupt = || Fault::new(FaultKind::Corrupt, "an entry of the expiry index cannot be read");
+    let (from, to) = keys::expiry_range(now_ms);
+    let view = engine.view()?;
+    let entries = view.range(Space::Index, &from, &to).take(at_most);
+    entries.map(|entry| keys::parse_expiry_entry(&entry.key()?).ok_or_else(corrupt)).collect()
+}
+
+/// The next entry of one physical partition's part of an index.
+struct Head {
+    /// Order value, id and partition key, as the key has them.
+    suffix: Vec<u8>,
+    partition: usize,
+    direction: Direction,
+}
+
+impl Ord for Head {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // A binary heap gives out the greatest: the one that comes first in the wanted direction.
+        let order = self.suffix.cmp(&other.suffix);
+        match self.direction {
+            Direction::NewestFirst => order,
+            Direction::OldestFirst => order.reverse(),
+        }
+    }
+}
+
+impl PartialOrd for Head {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Head {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Head {}
+
+/// A page over an index of all physical partitions: each is visited, and their entries are merged in order.
+/// `prefixes` holds the index prefix of each physical partition; all have the same length.
+pub(super) struct FanOut<'a> {
+    pub engine: &'a Engine,
+    pub container: ContainerId,
+    pub item_type: &'a str,
+    pub prefixes: Vec<Vec<u8>>,
+    pub direction: Direction,
+    pub after: Option<&'a Keyset>,
+    pub limit: usize,
+    pub now_ms: i64,
+}
+
+/// A page, and how many items the physical partitions returned for it.
+#[derive(Default)]
+pub(super) struct FannedOut {
+    pub items: Vec<Item>,
+    pub has_more: bool,
+    pub returned: usize,
+}
+
+impl FanOut<'_> {
+    pub(super) fn page(&self) -> Result<FannedOut, Fault> {
+        let view = self.engine.view()?;
+        let mut partitions = Vec::with_capacity(self.prefixes.len());
+        let mut heads = BinaryHeap::with_capacity(self.prefixes.len());
+        for (partition, prefix) in self.prefixes.iter().enumerate() {
+            let after = self
+                .after
+                .map(|keyset| keys::index_entry(prefix.clone(), &keyset.order_value, &keyset.id, ""));
+            let (from, to) = bounds(prefix, after, self.direction);
+            let mut entries = Directed::new(view.range(Space::Index, &from, &to), self.direction);
+            heads.extend(self.next_head(&mut entries, partition)?);
+            partitions.push(entries);
+        }
+        // The first entry of each partition that has one was taken as its head.
+        let mut taken = vec![0; partitions.len()];
+        for head in &heads {
+            taken[head.partition] = 1;
+        }
+        let mut items = Vec::with_capacity(self.limit.min(128));
+        let mut has_more = false;
+        while let Some(head) = heads.pop() {
+            let next = self.next_head(&mut partitions[head.partition], head.partition)?;
+            taken[head.partition] += usize::from(next.is_some());
+            heads.extend(next);
+            if let Some(item) = self.fetch(&view, &head.suffix)? {
+                if items.len() == self.limit {
+                    has_more = true;
+                    break;
+                }
+                items.push(item);
+            }
+        }
+        let returned = if has_more { self.returned(partitions, &taken) } else { items.len() };
+        Ok(FannedOut { items, has_more, returned })
+    }
+
+    /// How many items the partitions return for a client to merge this page out of, as far as they have them.
+    fn returned(&self, partitions: Vec<impl Iterator<Item = Entry>>, taken: &[usize]) -> usize {
+        let physical_partitions = u32::try_from(partitions.len()).unwrap_or(u32::MAX);
+        let asked = charges::ordered_items_per_partition(physical_partitions, self.limit);
+        // Only counted: an entry that cannot be read is for the query that reaches it to report.
+        let rest = |(rest, taken)| taken + Iterator::take(rest, asked.saturating_sub(taken)).count();
+        partitions.into_iter().zip(taken.iter().copied()).map(rest).sum()
+    }
+
+    fn next_head(
+        &self,
+        entries: &mut impl Iterator<Item = Entry>,
+        partition: usize,
+    ) -> Result<Option<Head>, Fault> {
+        let Some(entry) = entries.next() else { return Ok(None) };
+        let key = entry.key()?;
+        let suffix = key[self.prefixes[partition].len()..].to_vec();
+        Ok(Some(Head { suffix, partition, direction: self.direction }))
+    }
+
+    fn fetch(&self, view: &View, suffix: &[u8]) -> Result<Option<Item>, Fault> {
+        let corrupt = || Fault::new(FaultKind::Corrupt, "an index entry cannot be read");
+        let (order_value, id, partition_key) = keys::parse_index_entry(suffix).ok_or_else(corrupt)?;
+        let prefix = keys::live_prefix(self.container, &partition_key, self.item_type);
+        let Some(value) = view.get(Space::Items, &keys::with_keyset(prefix, &order_value, &id))? else {
+            return Err(Fault::new(FaultKind::Corrupt, "an index entry names an item that is not there"));
+        };
+        Ok(parse_item(value.into(), self.now_ms)?.map(|(_, item)| item))
+    }
+}

@@ -1,0 +1,329 @@
+//! Recovery of a data directory that has lost writes: makes it sound again from what is left, and says what was dropped.
+//!
+//! The engine writes each key space out by itself, so after the loss of a journal they are of different moments. `items` holds
+//! everything that the other spaces are made of, and is of one moment: the recovery keeps it, and makes `ids`, `index` and `log`
+//! fit. Numbers go on behind the high-water mark, so none is given out twice. Cut off, a recovery is begun again: the mark is
+//! reached with its last commit.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::EmbeddedConfig;
+use super::directory::{Directory, OpenError};
+use super::ends::META_LISTS;
+use super::engine::{Engine, Space};
+use super::header::{Header, Place, VALUE_PREFIX_BYTES, decode_value_prefix};
+use super::high_water::{self, Counts, HighWater, Mark};
+use super::keys::{self, BEHIND_ALL, ContainerId};
+use super::open::{
+    META_CONTAINERS, META_PARTITIONS, high_water_of, io, losses_within, open_engine, partitions_of,
+    stored_container_ids, stored_containers, stored_counts, stored_partitions,
+};
+use super::writer::{counted, entries};
+use crate::document::read_document;
+use crate::{ContainerSpec, Fault};
+
+/// Changes in one commit of a recovery.
+const CHANGES_MAX: usize = 2_000;
+/// Entries between two reports of progress.
+const PROGRESS_ENTRIES: u64 = 1_000;
+
+/// What a recovery found and did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Recovery {
+    /// What was missing; nothing where there was nothing to recover.
+    pub losses: Vec<String>,
+    /// The last commit that is there, and the last that was once on the disk.
+    pub last_commit: u64,
+    pub expected_commit: u64,
+    /// Items that are there.
+    pub items: u64,
+    /// Items that were older versions of others, or could not be read.
+    pub items_dropped: u64,
+    /// Entries of ids, indexes and the change log that were made from items.
+    pub entries_made: u64,
+    /// Entries that belonged to no item.
+    pub entries_dropped: u64,
+}
+
+/// Makes a data directory that has lost writes sound, and lets it be opened again. Changes nothing where nothing is missing.
+///
+/// # Errors
+/// The directory cannot be opened or written, or its tables are damaged.
+pub fn recover(
+    config: &EmbeddedConfig,
+    specs: &[ContainerSpec],
+    progress: &mut dyn FnMut(u64),
+) -> Result<Recovery, OpenError> {
+    let directory = Directory::open(&config.path)?;
+    let (mut mark, mut losses) = high_water::look(&config.path)?;
+    if losses.is_empty() {
+        mark = high_water::mark_open(&config.path, mark)?;
+    }
+    let engine_path = directory.engine_path();
+    let made = high_water::ensure_journal(&engine_path);
+    made.map_err(|source| OpenError::Io { path: engine_path, source })?;
+    let engine = open_engine(&directory, config)?;
+    let found = stored_counts(&engine, config)?;
+    losses.extend(losses_within(&engine, mark.as_ref(), found, config)?);
+    if losses.is_empty() {
+        close(&directory, high_water_of(&engine, config, found, mark)?, &engine);
+        return Ok(Recovery::default());
+    }
+    // What is left is not what the note of a backup says.
+    directory.end_backup()?;
+    let expected = mark.as_ref().map_or(found, |mark| mark.counts);
+    restore_making(&engine, mark.as_ref(), config)?;
+    let partitions = partitions_of(&engine, config)?;
+    let ids = stored_container_ids(&engine, specs, config)?;
+    let containers = ids.into_iter().zip(specs.iter().copied()).collect();
+    let recovery = Recovery {
+        losses,
+        last_commit: found.last_commit,
+        expected_commit: expected.last_commit,
+        ..Recovery::default()
+    };
+    let mut fitting = Fitting {
+        engine: &engine,
+        containers,
+        partitions,
+        changes: HashMap::new(),
+        last_write: 0,
+        recovery,
+        progress,
+    };
+    fitting.run().map_err(io(config))?;
+    let (last_write, recovery) = (fitting.last_write, fitting.recovery);
+    let counts = Counts {
+        last_commit: found.last_commit.max(expected.last_commit) + 1,
+        last_write: found.last_write.max(expected.last_write).max(last_write),
+    };
+    engine.commit(counted(counts).into()).map_err(io(config))?;
+    close(&directory, high_water_of(&engine, config, counts, mark)?, &engine);
+    Ok(recovery)
+}
+
+/// Has the directory marked as closed when it is.
+fn close(directory: &Directory, high_water: HighWater, engine: &Engine) {
+    high_water.begin(engine);
+    high_water.finish();
+    directory.close_with(Arc::new(high_water));
+}
+
+/// Writes what the directory was made with again, as the mark has it.
+fn restore_making(engine: &Engine, mark: Option<&Mark>, config: &EmbeddedConfig) -> Result<(), OpenError> {
+    let Some(mark) = mark else { return Ok(()) };
+    let mut changes = Vec::new();
+    if stored_partitions(engine, config)?.is_none() {
+        let value = mark.physical_partitions.to_be_bytes().to_vec();
+        changes.push((Space::Meta, META_PARTITIONS.to_vec(), Some(value)));
+    }
+    if stored_containers(engine, config)?.is_empty() {
+        let value = serde_json::to_vec(&mark.containers).expect("a plain struct with string keys serialises");
+        changes.push((Space::Meta, META_CONTAINERS.to_vec(), Some(value)));
+    }
+    if changes.is_empty() {
+        return Ok(());
+    }
+    engine.commit(changes).map_err(io(config))
+}
+
+/// Makes the other key spaces fit the items.
+struct Fitting<'a> {
+    engine: &'a Engine,
+    containers: HashMap<ContainerId, ContainerSpec>,
+    partitions: u16,
+    /// What is not committed yet.
+    changes: HashMap<(Space, Vec<u8>), Option<Vec<u8>>>,
+    last_write: u64,
+    recovery: Recovery,
+    progress: &'a mut dyn FnMut(u64),
+}
+
+/// An item as its value has it.
+struct Found {
+    container: ContainerId,
+    partition_key: String,
+    id: String,
+    header: Header,
+}
+
+impl Found {
+    fn item_key(&self) -> Vec<u8> {
+        keys::item_key(self.container, &self.partition_key, Place::of(&self.header.facts), &self.id)
+    }
+}
+
+impl Fitting<'_> {
+    fn run(&mut self) -> Result<(), Fault> {
+        self.pass(Space::Items, Self::fit_item)?;
+        self.pass(Space::Ids, |fitting, key, value| {
+            fitting.drop_unless(Space::Ids, key, |fitting| fitting.is_id_entry(key, value))
+        })?;
+        self.pass(Space::Log, |fitting, key, value| {
+            fitting.drop_unless(Space::Log, key, |fitting| fitting.is_log_entry(key, value))
+        })?;
+        self.pass(Space::Index, |fitting, key, _| {
+            fitting.drop_unless(Space::Index, key, |fitting| fitting.is_index_entry(key))
+        })?;
+        // Hints about lists that may have been other ones.
+        self.changes.insert((Space::Meta, META_LISTS.to_vec()), None);
+        self.commit()
+    }
+
+    /// Visits every entry of a key space as it was before the pass, and commits what it changes.
+    fn pass(
+        &mut self,
+        space: Space,
+        mut visit: impl FnMut(&mut Self, &[u8], &[u8]) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let view = self.engine.view()?;
+        for (number, entry) in (1_u64..).zip(view.range(space, &[], BEHIND_ALL)) {
+            let (key, value) = entry.pair()?;
+            visit(self, &key, &value)?;
+            if self.changes.len() >= CHANGES_MAX {
+                self.commit()?;
+            }
+            if number % PROGRESS_ENTRIES == 0 {
+                (self.progress)(number);
+            }
+        }
+        self.commit()
+    }
+
+    fn commit(&mut self) -> Result<(), Fault> {
+        if self.changes.is_empty() {
+            return Ok(());
+        }
+        let changes = self.changes.drain().map(|((space, key), value)| (space, key, value)).collect();
+        self.engine.commit(changes)
+    }
+
+    /// The value of a key with what is not committed yet.
+    fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
+        match self.changes.get(&(space, key.to_vec())) {
+            Some(value) => Ok(value.clone()),
+            None => Ok(self.engine.get(space, key)?.map(|value| value.to_vec())),
+        }
+    }
+
+    fn read(&self, key: &[u8], value: &[u8]) -> Option<Found> {
+        let container = *key.first()?;
+        let spec = self.containers.get(&container)?;
+        let (sequence, _, expires_at_ms) = decode_value_prefix(value)?;
+        let document = read_document(spec, &value[VALUE_PREFIX_BYTES..]).ok()?;
+        let header = Header { sequence, expires_at_ms, facts: document.facts };
+        Some(Found { container, partition_key: document.partition_key?, id: document.id?, header })
+    }
+
+    /// Makes the entries of an item that are missing, or drops the item where a newer version of it is elsewhere.
+    fn fit_item(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+        if self.changes.contains_key(&(Space::Items, key.to_vec())) {
+            return Ok(());
+        }
+        if key.first().is_none_or(|container| !self.containers.contains_key(container)) {
+            return Ok(());
+        }
+        let Some(found) = self.read(key, value).filter(|found| found.item_key() == key) else {
+            self.drop_item(key);
+            return Ok(());
+        };
+        let id_key = keys::id_key(found.container, &found.partition_key, &found.id);
+        let named = self.get(Space::Ids, &id_key)?.and_then(|bytes| Header::decode(&bytes));
+        if let Some(named) = named
+            && let Some(other) = self.other_version(&found, &named)?
+        {
+            if named.sequence > found.header.sequence {
+                self.drop_item(key);
+                return Ok(());
+            }
+            self.drop_item(&other);
+        }
+        self.last_write = self.last_write.max(found.header.sequence);
+        self.recovery.items += 1;
+        self.put(Space::Ids, id_key, found.header.encode())?;
+        let physical = keys::physical_partition(&found.partition_key, self.partitions);
+        for (space, key, value) in self.entries_of(&found, physical) {
+            if space != Space::Items {
+                self.put(space, key, value.unwrap_or_default())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where another version of an item lies that its id entry names.
+    fn other_version(&self, found: &Found, named: &Header) -> Result<Option<Vec<u8>>, Fault> {
+        let key = keys::item_key(found.container, &found.partition_key, Place::of(&named.facts), &found.id);
+        if key == found.item_key() {
+            return Ok(None);
+        }
+        Ok(self.has_sequence(&key, named.sequence)?.then_some(key))
+    }
+
+    fn has_sequence(&self, item_key: &[u8], sequence: u64) -> Result<bool, Fault> {
+        let value = self.get(Space::Items, item_key)?;
+        Ok(value.and_then(|value| decode_value_prefix(&value)).is_some_and(|(stored, ..)| stored == sequence))
+    }
+
+    fn entries_of(&self, found: &Found, physical: u16) -> Vec<(Space, Vec<u8>, Option<Vec<u8>>)> {
+        let newest_types = self.containers.get(&found.container).map_or(&[][..], |spec| spec.newest_types);
+        let Found { container, partition_key, id, header } = found;
+        entries(newest_types, *container, physical, partition_key, id, header, Some(&Vec::new()))
+    }
+
+    fn put(&mut self, space: Space, key: Vec<u8>, value: Vec<u8>) -> Result<(), Fault> {
+        if self.get(space, &key)?.as_ref() != Some(&value) {
+            self.recovery.entries_made += 1;
+            self.changes.insert((space, key), Some(value));
+        }
+        Ok(())
+    }
+
+    fn drop_item(&mut self, key: &[u8]) {
+        self.recovery.items_dropped += 1;
+        self.changes.insert((Space::Items, key.to_vec()), None);
+    }
+
+    fn drop_unless(
+        &mut self,
+        space: Space,
+        key: &[u8],
+        belongs: impl FnOnce(&Self) -> Result<Option<bool>, Fault>,
+    ) -> Result<(), Fault> {
+        if belongs(self)? != Some(true) {
+            self.recovery.entries_dropped += 1;
+            self.changes.insert((space, key.to_vec()), None);
+        }
+        Ok(())
+    }
+
+    fn is_id_entry(&self, key: &[u8], value: &[u8]) -> Result<Option<bool>, Fault> {
+        let named = keys::parse_id_key(key).zip(Header::decode(value));
+        let Some(((container, partition_key, id), header)) = named else { return Ok(None) };
+        let item_key = keys::item_key(container, &partition_key, Place::of(&header.facts), &id);
+        self.has_sequence(&item_key, header.sequence).map(Some)
+    }
+
+    fn is_log_entry(&self, key: &[u8], value: &[u8]) -> Result<Option<bool>, Fault> {
+        let item_key = [&key[..1], value].concat();
+        let named = keys::log_sequence(key).zip(keys::partition_key_of_item(&item_key));
+        let Some((sequence, partition_key)) = named else { return Ok(None) };
+        let physical = keys::physical_partition(&partition_key, self.partitions);
+        let is_placed = keys::log_key(key[0], physical, sequence) == key;
+        Ok(Some(is_placed && self.has_sequence(&item_key, sequence)?))
+    }
+
+    fn is_index_entry(&self, key: &[u8]) -> Result<Option<bool>, Fault> {
+        let Some((container, partition_key, id)) = keys::parse_index_key(key) else { return Ok(None) };
+        let header = self.get(Space::Ids, &keys::id_key(container, &partition_key, &id))?;
+        let Some(header) = header.and_then(|bytes| Header::decode(&bytes)) else { return Ok(None) };
+        let physical = keys::physical_partition(&partition_key, self.partitions);
+        let found = Found { container, partition_key, id, header };
+        let belongs =
+            |(space, of, _): &(Space, Vec<u8>, Option<Vec<u8>>)| *space == Space::Index && of == key;
+        Ok(Some(self.entries_of(&found, physical).iter().any(belongs)))
+    }
+}

@@ -1,0 +1,511 @@
+//! The one writer: a thread that takes requests in order, checks each against the state that the ones before it
+//! leave behind, and commits as many as are waiting with one fsync (group commit).
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::engine::{Change, Engine, Space};
+use super::header::{Header, Place, encode_value};
+use super::high_water::{COMMITS_BETWEEN_MARKS, Counts, HighWater};
+use super::keys::{self, ContainerId};
+use super::room::Room;
+use crate::document::Facts;
+use crate::{ETag, Fault, FaultKind, Rejection, StoreObserver, WriteError, WriteMarks};
+use onehop_runtime::clock::Clock;
+
+/// Requests that may wait for the writer before senders wait, too.
+pub(super) const QUEUE_REQUESTS_MAX: usize = 1024;
+/// Requests committed with one fsync.
+const GROUP_REQUESTS_MAX: usize = 256;
+/// Bytes of bodies committed with one fsync; a group may pass it by one request.
+const GROUP_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// The name under which the last sequence number is kept.
+pub(super) const META_SEQUENCE: &[u8] = b"sequence";
+/// The name under which the number of the last commit is kept. A deletion has no sequence number; a commit always has one.
+pub(super) const META_COMMIT: &[u8] = b"commit";
+
+/// What one operation wants, with its JSON already read.
+#[derive(Debug)]
+pub(super) enum Intent {
+    Put {
+        condition: Condition,
+        facts: Facts,
+        body: Bytes,
+    },
+    Delete {
+        if_match: Option<u64>,
+    },
+    /// Deletes the item only where its time is over.
+    Purge,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Condition {
+    MustNotExist,
+    Any,
+    MustExist { if_match: Option<u64> },
+}
+
+/// One operation on one item.
+#[derive(Debug)]
+pub(super) struct Operation {
+    pub id: String,
+    pub intent: Intent,
+}
+
+/// A batch for one logical partition.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub container: ContainerId,
+    pub partition_key: String,
+    pub physical: u16,
+    pub operations: Vec<Operation>,
+    pub reply: oneshot::Sender<Result<Vec<Option<ETag>>, WriteError>>,
+}
+
+/// What the writer needs to know of a container.
+pub(super) struct WriterContainer {
+    pub newest_types: &'static [&'static str],
+    pub signal: watch::Sender<u64>,
+}
+
+/// The item as this group leaves it.
+#[derive(Debug, Clone)]
+struct Pending {
+    header: Header,
+    /// `None` where only the header is known: the item was there before this group.
+    value: Option<Vec<u8>>,
+}
+
+/// An item that this group touches.
+struct Touched {
+    container: ContainerId,
+    partition_key: Arc<str>,
+    physical: u16,
+    id: String,
+    before: Option<Header>,
+    after: Option<Pending>,
+}
+
+/// What the writer of a store has done since it was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Statistics {
+    /// Commits to the disk; with [`super::Durability::Sync`] each is one fsync.
+    pub commits: u64,
+    /// Writes and batches that were asked for, the refused ones included.
+    pub requests: u64,
+}
+
+#[derive(Default)]
+pub(super) struct Counters {
+    commits: AtomicU64,
+    requests: AtomicU64,
+    /// Who hears of commits.
+    observers: OnceLock<Arc<[Arc<dyn StoreObserver>]>>,
+}
+
+impl Counters {
+    pub(super) fn statistics(&self) -> Statistics {
+        Statistics {
+            commits: self.commits.load(Ordering::Relaxed),
+            requests: self.requests.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Has them hear of commits from now on, unless others do already.
+    pub(super) fn tell(&self, observers: Arc<[Arc<dyn StoreObserver>]>) {
+        let _ = self.observers.set(observers);
+    }
+
+    fn committed(&self, duration: Duration) {
+        for observer in self.observers.get().into_iter().flat_map(|observers| observers.iter()) {
+            observer.committed(duration);
+        }
+    }
+}
+
+pub(super) struct Writer {
+    pub engine: Arc<Engine>,
+    pub room: Room,
+    pub containers: Arc<Vec<WriterContainer>>,
+    pub clock: Arc<dyn Clock>,
+    pub sequence: u64,
+    /// The number of the last commit that was tried. It is never given out twice.
+    pub commit_number: u64,
+    pub high_water: Arc<HighWater>,
+    pub counters: Arc<Counters>,
+    pub marks: Arc<WriteMarks>,
+    /// Commits since the store was opened, those that failed included.
+    pub commits: u64,
+}
+
+impl Writer {
+    /// Works until the last sender is gone.
+    pub(super) fn run(mut self, mut requests: mpsc::Receiver<Request>) {
+        while let Some(first) = requests.blocking_recv() {
+            let mut group = vec![first];
+            let mut bytes = request_bytes(&group[0]);
+            while group.len() < GROUP_REQUESTS_MAX && bytes < GROUP_BYTES_MAX {
+                let Ok(next) = requests.try_recv() else { break };
+                bytes += request_bytes(&next);
+                group.push(next);
+            }
+            self.commit_group(group, bytes);
+        }
+        match self.engine.persist() {
+            Ok(()) => self.high_water.finish(),
+            Err(fault) => tracing::error!(error = %fault, "the last writes could not be brought to the disk"),
+        }
+    }
+
+    /// Refuses all writes of a group while there is no room for them, and sees to it that the engine can write.
+    fn admit(&self, bytes: usize) -> Result<(), Fault> {
+        self.room.check(bytes)?;
+        if self.engine.can_write() {
+            return Ok(());
+        }
+        self.room.check_for_reopening()?;
+        tracing::warn!("the storage engine has failed to write, and is opened again");
+        self.engine.reopen()?;
+        tracing::info!("the storage engine is open again");
+        // The journal may have held a commit whose outcome was not known.
+        for container in self.containers.iter() {
+            container.signal.send_modify(|number| *number += 1);
+        }
+        Ok(())
+    }
+
+    fn commit_group(&mut self, group: Vec<Request>, bytes: usize) {
+        self.counters.requests.fetch_add(group.len() as u64, Ordering::Relaxed);
+        if let Err(fault) = self.admit(bytes) {
+            for request in group {
+                // A caller that has hung up wants no answer.
+                let _ = request.reply.send(Err(fault.again().into()));
+            }
+            return;
+        }
+        let now_ms = self.clock.now_ms();
+        let mut touched: HashMap<Vec<u8>, Touched> = HashMap::new();
+        let mut answers = Vec::with_capacity(group.len());
+        for request in group {
+            let outcome = self.evaluate(&request, &mut touched, now_ms);
+            answers.push((request.reply, request.container, outcome));
+        }
+        let committed = self.commit_touched(touched);
+        for (reply, container, outcome) in answers {
+            let outcome = match (&committed, outcome) {
+                (Ok(()), outcome) => outcome,
+                (Err(fault), Ok(_)) if fault.kind == FaultKind::Full => Err(fault.again().into()),
+                // The journal may hold the commit or not: the next opening will tell.
+                (Err(fault), Ok(_)) => Err(Fault::new(FaultKind::Ambiguous, fault.to_string()).into()),
+                (Err(_), refused) => refused,
+            };
+            if outcome.as_ref().is_ok_and(|etags| !etags.is_empty()) {
+                self.containers[usize::from(container)].signal.send_modify(|number| *number += 1);
+            }
+            // A caller that has hung up wants no answer.
+            let _ = reply.send(outcome);
+        }
+    }
+
+    /// Checks a request against the state that the group so far leaves behind, and adds it to that state unless
+    /// one of its operations is refused.
+    fn evaluate(
+        &mut self,
+        request: &Request,
+        touched: &mut HashMap<Vec<u8>, Touched>,
+        now_ms: i64,
+    ) -> Result<Vec<Option<ETag>>, WriteError> {
+        let mut local: Vec<(Vec<u8>, Option<Header>, Option<Pending>)> =
+            Vec::with_capacity(request.operations.len());
+        let mut etags = Vec::with_capacity(request.operations.len());
+        for (position, operation) in request.operations.iter().enumerate() {
+            let key = keys::id_key(request.container, &request.partition_key, &operation.id);
+            let earlier = local.iter().rposition(|(other, _, _)| *other == key);
+            let (before, current) = match earlier {
+                Some(index) => (local[index].1.clone(), local[index].2.clone()),
+                None => self.current(&key, touched)?,
+            };
+            let live = current.as_ref().filter(|pending| pending.header.is_live_at(now_ms));
+            check(&operation.intent, live.map(|pending| &pending.header))
+                .map_err(|reason| WriteError::Rejected { operation: position, reason })?;
+            let after = match &operation.intent {
+                Intent::Put { facts, body, .. } => {
+                    self.sequence += 1;
+                    let expires_at_ms = facts.ttl.map_or(0, |ttl| now_ms + i64::from(ttl) * 1000);
+                    let header = Header { sequence: self.sequence, expires_at_ms, facts: facts.clone() };
+                    etags.push(Some(ETag::from_number(self.sequence)));
+                    let value = encode_value(self.sequence, now_ms, expires_at_ms, body);
+                    Some(Pending { header, value: Some(value) })
+                }
+                Intent::Purge if live.is_some() => {
+                    etags.push(None);
+                    current
+                }
+                Intent::Delete { .. } | Intent::Purge => {
+                    etags.push(None);
+                    None
+                }
+            };
+            match earlier {
+                Some(index) => local[index].2 = after,
+                None => local.push((key, before, after)),
+            }
+        }
+        let partition_key: Arc<str> = Arc::from(request.partition_key.as_str());
+        for ((key, before, after), operation) in local.into_iter().zip(unique_ids(&request.operations)) {
+            match touched.get_mut(&key) {
+                Some(entry) => entry.after = after,
+                None => {
+                    let entry = Touched {
+                        container: request.container,
+                        partition_key: Arc::clone(&partition_key),
+                        physical: request.physical,
+                        id: operation.to_owned(),
+                        before,
+                        after,
+                    };
+                    touched.insert(key, entry);
+                }
+            }
+        }
+        Ok(etags)
+    }
+
+    fn current(
+        &self,
+        key: &[u8],
+        touched: &HashMap<Vec<u8>, Touched>,
+    ) -> Result<(Option<Header>, Option<Pending>), WriteError> {
+        if let Some(entry) = touched.get(key) {
+            return Ok((entry.before.clone(), entry.after.clone()));
+        }
+        let Some(bytes) = self.engine.get(Space::Ids, key)? else { return Ok((None, None)) };
+        let header = Header::decode(&bytes)
+            .ok_or_else(|| Fault::new(FaultKind::Corrupt, "an entry of the id index cannot be read"))?;
+        Ok((Some(header.clone()), Some(Pending { header, value: None })))
+    }
+
+    /// Commits items, index entries and change log entries of the whole group at once.
+    fn commit_touched(&mut self, touched: HashMap<Vec<u8>, Touched>) -> Result<(), Fault> {
+        self.commits += 1;
+        let mut changes: Vec<Change> = Vec::with_capacity(touched.len() * 6);
+        for (id_key, item) in touched {
+            let unchanged = matches!(&item.after, Some(pending) if pending.value.is_none());
+            if unchanged || (item.before.is_none() && item.after.is_none()) {
+                continue;
+            }
+            self.marks.write(item.container, &item.partition_key, self.commits);
+            let first = changes.len();
+            let mut id_value = None;
+            if let Some(Pending { header, value: Some(value) }) = &item.after {
+                changes.extend(self.entries(&item, header, Some(value)));
+                id_value = Some(header.encode());
+            }
+            let last = changes.len();
+            if let Some(header) = &item.before {
+                for entry in self.entries(&item, header, None) {
+                    let written = changes[first..last].iter().any(|put| put.0 == entry.0 && put.1 == entry.1);
+                    if !written {
+                        changes.push(entry);
+                    }
+                }
+            }
+            changes.push((Space::Ids, id_key, id_value));
+        }
+        if changes.is_empty() {
+            return Ok(());
+        }
+        self.commit_number += 1;
+        let counts = Counts { last_commit: self.commit_number, last_write: self.sequence };
+        changes.extend(counted(counts));
+        self.counters.commits.fetch_add(1, Ordering::Relaxed);
+        let start = Instant::now();
+        self.engine.commit(changes)?;
+        self.counters.committed(start.elapsed());
+        self.marks.finish(self.commits);
+        self.high_water.acknowledge(counts);
+        if self.commit_number.is_multiple_of(COMMITS_BETWEEN_MARKS)
+            && let Err(fault) = self.high_water.write(&self.engine)
+        {
+            tracing::debug!(error = %fault, "the high-water mark stays behind");
+        }
+        Ok(())
+    }
+
+    fn entries(&self, item: &Touched, header: &Header, value: Option<&Vec<u8>>) -> Vec<Change> {
+        let newest_types = self.containers[usize::from(item.container)].newest_types;
+        let Touched { container, partition_key, physical, id, .. } = item;
+        entries(newest_types, *container, *physical, partition_key, id, header, value)
+    }
+}
+
+/// What keeps the numbers of the last commit and of the last write in it.
+pub(super) fn counted(counts: Counts) -> [Change; 2] {
+    let number = |name: &[u8], number: u64| (Space::Meta, name.to_vec(), Some(number.to_be_bytes().to_vec()));
+    [number(META_SEQUENCE, counts.last_write), number(META_COMMIT, counts.last_commit)]
+}
+
+/// Every entry that an item has outside `ids`.
+pub(super) fn entries(
+    newest_types: &[&str],
+    container: ContainerId,
+    physical: u16,
+    partition_key: &str,
+    id: &str,
+    header: &Header,
+    value: Option<&Vec<u8>>,
+) -> Vec<Change> {
+    let facts = &header.facts;
+    let some_empty = value.map(|_| Vec::new());
+    let item_key = keys::item_key(container, partition_key, Place::of(facts), id);
+    let log_value = value.map(|_| item_key[1..].to_vec());
+    let mut entries = Vec::with_capacity(4 + facts.equality.len());
+    entries.push((Space::Log, keys::log_key(container, physical, header.sequence), log_value));
+    entries.push((Space::Items, item_key, value.cloned()));
+    if !facts.deleted {
+        for (path, equal_to) in facts.equality.iter().enumerate().filter(|(_, value)| !value.is_empty()) {
+            let path = u8::try_from(path).unwrap_or(u8::MAX);
+            let prefix = keys::equality_prefix(container, physical, path, equal_to, &facts.item_type);
+            let key = keys::index_entry(prefix, &facts.order_value, id, partition_key);
+            entries.push((Space::Index, key, some_empty.clone()));
+        }
+        if newest_types.contains(&facts.item_type.as_str()) {
+            let prefix = keys::newest_prefix(container, physical, &facts.item_type);
+            let key = keys::index_entry(prefix, &facts.order_value, id, partition_key);
+            entries.push((Space::Index, key, some_empty.clone()));
+        }
+    }
+    if header.expires_at_ms != 0 {
+        let key = keys::expiry_entry(header.expires_at_ms, container, partition_key, id);
+        entries.push((Space::Index, key, some_empty));
+    }
+    entries
+}
+
+/// The ids of the operations, each once, in order of first appearance: as `evaluate` collects them.
+fn unique_ids(operations: &[Operation]) -> impl Iterator<Item = &str> {
+    operations.iter().enumerate().filter_map(|(index, operation)| {
+        let repeated = operations[..index].iter().any(|other| other.id == operation.id);
+        (!repeated).then_some(operation.id.as_str())
+    })
+}
+
+fn check(intent: &Intent, live: Option<&Header>) -> Result<(), Rejection> {
+    let must_match = |if_match: Option<u64>| match (live, if_match) {
+        (None, _) => Err(Rejection::NotFound),
+        (Some(header), Some(sequence)) if header.sequence != sequence => Err(Rejection::PreconditionFailed),
+        (Some(_), _) => Ok(()),
+    };
+    match intent {
+        Intent::Put { condition: Condition::MustNotExist, .. } if live.is_some() => Err(Rejection::Conflict),
+        Intent::Put { condition: Condition::MustExist { if_match }, .. } => must_match(*if_match),
+        Intent::Put { .. } | Intent::Purge => Ok(()),
+        Intent::Delete { if_match } => must_match(*if_match),
+    }
+}
+
+fn request_bytes(request: &Request) -> usize {
+    let bytes = |operation: &Operation| match &operation.intent {
+        Intent::Put { body, .. } => body.len(),
+        Intent::Delete { .. } | Intent::Purge => 0,
+    };
+    request.operations.iter().map(bytes).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embedded::Durability;
+    use crate::embedded::high_water::Mark;
+    use crate::embedded::opened::EngineSizes;
+    use onehop_runtime::clock::ManualClock;
+
+    fn writer(directory: &tempfile::TempDir) -> Writer {
+        let sizes = EngineSizes { cache_bytes: 8 << 20, memtable_bytes: 16 << 20 };
+        let engine = Engine::open(directory.path(), sizes, Durability::Sync).expect("the engine opens");
+        let high_water = HighWater::new(directory.path(), Durability::Sync, Mark::default(), None);
+        Writer {
+            engine: Arc::new(engine),
+            room: Room::new(directory.path(), 0),
+            containers: Arc::new(vec![WriterContainer { newest_types: &[], signal: watch::channel(0).0 }]),
+            clock: Arc::new(ManualClock::new(0)),
+            sequence: 0,
+            commit_number: 0,
+            high_water: Arc::new(high_water),
+            counters: Arc::default(),
+            marks: Arc::default(),
+            commits: 0,
+        }
+    }
+
+    type Answer = oneshot::Receiver<Result<Vec<Option<ETag>>, WriteError>>;
+
+    fn put(id: &str, condition: Condition, bytes: usize) -> (Request, Answer) {
+        let (reply, answer) = oneshot::channel();
+        let intent = Intent::Put { condition, facts: Facts::default(), body: vec![b' '; bytes].into() };
+        let operations = vec![Operation { id: id.to_owned(), intent }];
+        (Request { container: 0, partition_key: "p".to_owned(), physical: 0, operations, reply }, answer)
+    }
+
+    /// Lets a writer find all requests waiting, and returns its commits and the answers.
+    fn run(writer: Writer, requests: Vec<(Request, Answer)>) -> (u64, Vec<bool>) {
+        let (sender, receiver) = mpsc::channel(QUEUE_REQUESTS_MAX);
+        let mut answers = Vec::new();
+        for (request, answer) in requests {
+            sender.try_send(request).expect("room in the queue");
+            answers.push(answer);
+        }
+        drop(sender);
+        let counters = Arc::clone(&writer.counters);
+        writer.run(receiver);
+        let succeeded = |mut answer: Answer| answer.try_recv().expect("an answer").is_ok();
+        (counters.statistics().commits, answers.into_iter().map(succeeded).collect())
+    }
+
+    #[test]
+    fn requests_that_wait_together_are_committed_together() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let requests =
+            (0..GROUP_REQUESTS_MAX).map(|number| put(&number.to_string(), Condition::Any, 1)).collect();
+        let (commits, answers) = run(writer(&directory), requests);
+        assert_eq!(commits, 1);
+        assert!(answers.iter().all(|succeeded| *succeeded));
+    }
+
+    #[test]
+    fn a_group_ends_at_its_limits() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let requests =
+            (0..=GROUP_REQUESTS_MAX).map(|number| put(&number.to_string(), Condition::Any, 1)).collect();
+        assert_eq!(run(writer(&directory), requests).0, 2);
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let half = GROUP_BYTES_MAX / 2;
+        let requests = (0..4).map(|number| put(&number.to_string(), Condition::Any, half)).collect();
+        assert_eq!(run(writer(&directory), requests).0, 2);
+    }
+
+    #[test]
+    fn a_request_sees_what_earlier_ones_of_its_group_did() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let requests = vec![
+            put("a", Condition::MustNotExist, 1),
+            put("a", Condition::MustNotExist, 1),
+            put("a", Condition::Any, 1),
+        ];
+        assert_eq!(run(writer(&directory), requests), (1, vec![true, false, true]));
+    }
+
+    #[test]
+    fn a_group_of_refusals_commits_nothing() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let absent = || put("a", Condition::MustExist { if_match: None }, 1);
+        assert_eq!(run(writer(&directory), vec![absent(), absent()]), (0, vec![false, false]));
+    }
+}

@@ -1,0 +1,142 @@
+//! The store port: a partitioned document store as Azure Cosmos DB is one, and no more.
+//!
+//! It owns items, logical partitions, batches, a closed set of query shapes, the change feed and the
+//! accounting of request charges. It refuses to know the blog, GraphQL and HTTP. [`Store`] is the port;
+//! `embedded` is the adapter that needs no set-up, `cosmos` the one
+//! for where one machine is not enough.
+
+mod batch;
+mod call;
+mod charge;
+mod container;
+pub mod cosmos;
+mod decorator;
+mod document;
+pub mod embedded;
+mod error;
+mod feed;
+mod item;
+mod marks;
+mod observed;
+mod query;
+mod shape;
+
+pub use batch::{Batch, WriteOp, limits};
+pub use call::StoreCall;
+pub use charge::{
+    ChargeSource, FoldedOperation, Ledger, OperationKind, OperationRecord, PartitionHash, RequestCharge,
+};
+pub use container::{ContainerName, ContainerSpec, Indexing};
+pub use decorator::StoreDecorator;
+pub use error::{Damage, Fault, FaultKind, Rejection, WriteError};
+pub use feed::{Change, Continuation, FeedPage, FeedRange, FeedRequest};
+pub use item::{ETag, Item, NewItem, PartitionKey};
+pub use marks::{Mark, WriteMarks};
+pub use observed::{Observed, Operated, OperationPlace, StoreObserver};
+pub use query::{Direction, Keyset, Query, QueryPage};
+pub use shape::ShapeError;
+
+use async_trait::async_trait;
+use tokio::sync::watch;
+
+/// A partitioned document store.
+///
+/// Absence is `Option`, a refused write is a [`Rejection`], everything else is a [`Fault`]. Every operation
+/// writes what it did and what it was charged into the [`Ledger`] it is given. No method has a default: an adapter
+/// says what it cannot do, and a [`StoreDecorator`] forwards everything.
+#[async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// Reads one item by partition key and id: the cheapest operation there is.
+    async fn read(
+        &self,
+        container: ContainerName,
+        partition_key: &PartitionKey,
+        id: &str,
+        ledger: &Ledger,
+    ) -> Result<Option<Item>, Fault>;
+
+    /// Reads many items by partition key and id; the answers are in the order of the keys. Each key is charged
+    /// as a point read.
+    async fn read_many(
+        &self,
+        container: ContainerName,
+        keys: &[(PartitionKey, String)],
+        ledger: &Ledger,
+    ) -> Result<Vec<Option<Item>>, Fault>;
+
+    /// Writes one item. Returns its new ETag, or `None` after a delete.
+    async fn write(
+        &self,
+        container: ContainerName,
+        partition_key: &PartitionKey,
+        operation: WriteOp,
+        ledger: &Ledger,
+    ) -> Result<Option<ETag>, WriteError>;
+
+    /// Runs a transactional batch in one logical partition: all of it, or none. Returns an ETag for each
+    /// operation, `None` for deletes. [`WriteError::Rejected`] names the operation that refused.
+    async fn batch(&self, batch: Batch, ledger: &Ledger) -> Result<Vec<Option<ETag>>, WriteError>;
+
+    /// Runs one of the closed set of query shapes and returns one page.
+    async fn query(&self, query: &Query<'_>, ledger: &Ledger) -> Result<QueryPage, Fault>;
+
+    /// Counts the items of a type in one logical partition.
+    async fn count(
+        &self,
+        container: ContainerName,
+        partition_key: &PartitionKey,
+        item_type: &str,
+        ledger: &Ledger,
+    ) -> Result<u64, Fault>;
+
+    /// The feed ranges of a container, one for each physical partition at this moment.
+    async fn feed_ranges(&self, container: ContainerName) -> Result<Vec<FeedRange>, Fault>;
+
+    /// The parts into which a range was split: those of the `present` ranges of its container that lie within it, if
+    /// they are at least two and make up all of it. `None` otherwise, also where ranges were merged: a range that was
+    /// once handed out can be read for ever. A continuation of the whole serves each of its parts.
+    fn parts_of(&self, whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>>;
+
+    /// Reads a page of the change feed: latest versions, in order within a logical partition, at least once.
+    async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault>;
+
+    /// Where the change feed of a range ends: a reader that begins there sees every change written from now on.
+    async fn change_feed_end(
+        &self,
+        container: ContainerName,
+        range: &FeedRange,
+        ledger: &Ledger,
+    ) -> Result<Continuation, Fault>;
+
+    /// Where the change feeds of a container end at this moment, for all of its ranges, if the store knows that without
+    /// asking anybody; `None` otherwise.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    fn feed_end_at_hand(&self, container: ContainerName) -> Result<Option<Continuation>, Fault>;
+
+    /// Whether a reader at a continuation has read all that lies before an end; `false` where the store cannot tell.
+    fn is_past(&self, at: &Continuation, end: &Continuation) -> bool;
+
+    /// How many changes of a range lie after a continuation, counted up to `at_most`, and when the oldest of
+    /// them was written (Unix ms). Charged as a read of the change feed.
+    async fn pending_changes(
+        &self,
+        request: &FeedRequest<'_>,
+        at_most: u64,
+        ledger: &Ledger,
+    ) -> Result<(u64, Option<i64>), Fault>;
+
+    /// Whether what was read may have been written since; `None` where other processes write as well.
+    fn write_marks(&self) -> Option<&WriteMarks>;
+
+    /// A signal that changes whenever something was written to the container by this process; `None` where
+    /// the adapter has no such signal and its reader has to poll.
+    fn change_signal(&self, container: ContainerName) -> Option<watch::Receiver<u64>>;
+
+    /// The physical partitions that a query without a partition key visits.
+    fn physical_partitions(&self, container: ContainerName) -> u32;
+
+    /// Says whether the store answers.
+    async fn ready(&self) -> Result<(), Fault>;
+}
