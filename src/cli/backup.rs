@@ -12,24 +12,25 @@ use crate::config::{DataSettings, StoreKind, StoreSettings};
 use crate::control::Work;
 use onehop_store::embedded::BackupNote;
 
-/// The copy holds every write that was acknowledged before it began, and whole commits only. It is a data directory, too:
-/// a server that is started on it makes it one, and it is no backup from then on.
+/// The backup holds every write that was acknowledged before it began, and whole commits only. It leaves the signing secrets
+/// of access tokens out. It is a data directory, too: once a server was started on it, it is no backup any more.
+/// The target directory must be missing or empty.
 #[derive(Debug, Args)]
 pub struct Backup {
     #[command(flatten)]
     store: StoreSettings,
 
-    /// Directory for the copy; missing or empty
+    /// Directory for the backup; missing or empty
     directory: PathBuf,
 }
 
-/// The secret that signs access tokens is in no backup: who was signed in has to sign in again.
+/// A backup holds no signing secret of access tokens: users have to sign in again. An unfinished backup is refused.
 #[derive(Debug, Args)]
 pub struct Restore {
     #[command(flatten)]
     data: DataSettings,
 
-    /// Directory of a finished backup; it stays as it is
+    /// Directory of a finished backup; it is not changed
     #[arg(long, value_name = "DIRECTORY", env = "ONEHOP_FROM")]
     from: PathBuf,
 }

@@ -10,14 +10,14 @@ use crate::config::DataSettings;
 use crate::control::Work;
 use onehop_store::embedded::Soundness;
 
-/// Reads every item with every entry that belongs to it, and changes nothing. Exits with 0 when all is sound, with 1 when
-/// something is not, with 2 when it could not find out. What the items say of each other is for `verify`.
+/// Reads every item with each index entry, change log entry and checksum, and changes nothing. It reports lost writes, too. Exit
+/// status: 0 sound, 1 problems found, 2 the check failed. `onehop verify` compares read models with the write side.
 #[derive(Debug, Args)]
 pub struct Check {
     #[command(flatten)]
     data: DataSettings,
 
-    /// Print what was found as JSON
+    /// Print the report as JSON
     #[arg(long, env = "ONEHOP_JSON", value_parser = BoolishValueParser::new())]
     json: bool,
 }

@@ -16,18 +16,20 @@ use crate::config::{DataSettings, Environment, Member, StoreChoice, StoreKind, S
 use crate::control::{Progress, Work};
 use crate::copy::{Copier, CopyProgress};
 
-/// Copies users, posts, comments, likes and accounts; the read models are made anew at the target, and all of it is
-/// verified. An interrupted copy is gone on with by the same command. The source must rest meanwhile.
+/// Copies users, posts, comments, likes and accounts with their ids and dates. The target's read models are projected anew, and
+/// everything is verified. The same command resumes an interrupted copy. Nothing may write to either store meanwhile. Exit
+/// status as `verify`.
 #[derive(Debug, Args)]
 pub struct Copy {
     #[command(flatten)]
     store: StoreSettings,
 
-    /// Where the blog is: `embedded:DIRECTORY`, or `cosmos` for the account of the --cosmos-... settings
+    /// Source: `embedded:DIRECTORY`, or `cosmos` for the account of the --cosmos-... settings. Nothing may
+    /// write to it meanwhile
     #[arg(long, value_name = "STORE", env = "ONEHOP_FROM")]
     from: Place,
 
-    /// Where it goes, in the same form; without data, or with a part of this copy
+    /// Target, in the same form: empty, or with a part of this copy
     #[arg(long, value_name = "STORE", env = "ONEHOP_TO")]
     to: Place,
 }

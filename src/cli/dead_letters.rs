@@ -10,8 +10,8 @@ use crate::config::StoreSettings;
 use crate::control::Work;
 use onehop_change_feed::{DeadLetterItem, DeadLetterList, DeadLetterSummary};
 
-/// A dead letter holds the changes of a logical partition that wait: one that could not be projected, and every later
-/// one behind it.
+/// A dead letter holds the parked changes of one logical partition: one that could not be projected, and every later one
+/// behind it.
 #[derive(Debug, Args)]
 pub struct DeadLetters {
     #[command(subcommand)]
@@ -20,11 +20,11 @@ pub struct DeadLetters {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Say what waits, since when, and why
+    /// List the dead letters with their age and error
     List(List),
-    /// Say which items of a dead letter wait
+    /// Show the parked changes of a dead letter
     Show(Show),
-    /// Try changes again, in their order
+    /// Replay parked changes in their order; exit status 1 when some are still parked
     Replay(ReplayLetters),
 }
 
@@ -43,7 +43,7 @@ struct Show {
     #[command(flatten)]
     store: StoreSettings,
 
-    /// Id of the dead letter, as `list` has it
+    /// Id of the dead letter, as `list` prints it
     id: String,
 
     /// Print the dead letter as JSON
@@ -56,11 +56,11 @@ struct ReplayLetters {
     #[command(flatten)]
     store: StoreSettings,
 
-    /// Id of a dead letter: its logical partition is tried. Everything that waits unless it is given
+    /// Id of the dead letter to replay [default: all]
     #[arg(conflicts_with = "read_model")]
     id: Option<String>,
 
-    /// The read model whose parked changes are tried
+    /// Read model whose dead letters are replayed [default: all]
     #[arg(long, value_name = "NAME", env = "ONEHOP_READ_MODEL")]
     read_model: Option<String>,
 }

@@ -21,7 +21,7 @@ use crate::config::StoreSettings;
 use crate::control::Work;
 use onehop_store::{ETag, Ledger, NewItem, PartitionKey, WriteOp};
 
-/// Their posts stay; nobody can sign in as them any more. Afterwards the data directory can be served with --production.
+/// Their posts stay, and sign-ins as these users are refused from then on.
 #[derive(Debug, Args)]
 pub struct LockDemoUsers {
     #[command(flatten)]

@@ -22,7 +22,7 @@ use clap::{Parser, Subcommand};
 
 use crate::config::LogSettings;
 
-/// A GraphQL API for a blogging platform whose every read is one hop to one logical partition.
+/// GraphQL API for a blog with CQRS read models on Azure Cosmos DB or an embedded store.
 #[derive(Debug, Parser)]
 #[command(name = "onehop", version, about, propagate_version = true, arg_required_else_help = true)]
 pub struct Cli {
@@ -35,39 +35,39 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Serve the GraphQL API, the playground and the web page
+    /// Serve the GraphQL API, the playground and the web pages
     Serve(Box<serve::Serve>),
-    /// Write the article's data set at any size, and wait for the read models
+    /// Seed a store with the article's data set at any size, and wait for the read models
     Seed(seed::Seed),
-    /// Say what each data model costs, on the article's data set at any size
+    /// Compare request charge and latency of the data models, on the article's data set at any size
     Compare(compare::Compare),
-    /// Recompute every count, copy, summary and username, and report each drift
+    /// Verify every count, copy, summary and username against the write side, and report each drift
     Verify(verify::Verify),
-    /// Fill read models again from the beginning of the change feed
+    /// Rebuild read models from the beginning of the change feed, while the old copies stay readable
     Rebuild(rebuild::Rebuild),
-    /// Try parked changes again; the same as `dead-letters replay`
+    /// Replay dead letters; the same as `dead-letters replay`
     Replay(rebuild::Replay),
-    /// Look at changes that could not be projected, and try them again
+    /// List, show and replay dead letters: changes that could not be projected
     DeadLetters(dead_letters::DeadLetters),
-    /// Copy the data directory as it is at this moment, also while a server writes to it
+    /// Back up the data directory at this moment, also while a server writes to it
     Backup(backup::Backup),
-    /// Make a data directory of a backup
+    /// Restore a backup into a new data directory
     Restore(backup::Restore),
-    /// Say whether the data directory is sound
+    /// Check the integrity of the data directory: items, index entries, change log entries and checksums
     Check(check::Check),
-    /// Go on with a data directory that has lost writes, and say what was dropped
+    /// Recover a data directory that has lost its journal or a part of it, and report what was dropped
     Recover(recover::Recover),
-    /// List, rotate and drop the secrets that sign access tokens, while a server runs
+    /// List, rotate and drop the signing secrets of access tokens, also while a server runs
     TokenSecret(token_secret::TokenSecret),
-    /// Take the published password from the demo users, so that their data can be served with --production
+    /// Lock the demo users, whose password is published, so that their data can be served with --production
     LockDemoUsers(demo_users::LockDemoUsers),
-    /// Make the database and the containers of an account on Azure Cosmos DB
+    /// Create or update the database and the containers of an account on Azure Cosmos DB
     Provision(provision::Provision),
-    /// Copy a blog from one store to another, and verify it there
+    /// Copy a blog from one store to another, and verify the copy
     Copy(copy::Copy),
     /// Print the GraphQL schema
     Schema(schema::Schema),
-    /// Print the documents that the web pages send, for --trusted-documents
+    /// Print the documents of the web pages and of the playground's examples, for --trusted-documents
     Documents(documents::Documents),
 }
 

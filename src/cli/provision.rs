@@ -9,7 +9,7 @@ use crate::app::provisioning::{
 };
 use crate::config::{Environment, StoreChoice, StoreKind, StoreSettings, ThroughputSettings};
 
-/// Makes what is missing and replaces what differs; what is as it should be is left alone. Needs a key of the account.
+/// Creates what is missing and updates what differs, so a second run does nothing. It needs a key of the account.
 #[derive(Debug, Args)]
 pub struct Provision {
     #[command(flatten)]
@@ -17,11 +17,11 @@ pub struct Provision {
     #[command(flatten)]
     throughput: ThroughputSettings,
 
-    /// Say what would be done, and do nothing
+    /// Dry run: print what would be done, and do nothing
     #[arg(long, env = "ONEHOP_DRY_RUN", value_parser = BoolishValueParser::new())]
     dry_run: bool,
 
-    /// Print the definitions of the containers, as deploy/containers.json holds them, and do nothing
+    /// Print the container definitions, as deploy/containers.json holds them, and do nothing
     #[arg(long, env = "ONEHOP_PRINT_DEFINITIONS", value_parser = BoolishValueParser::new())]
     print_definitions: bool,
 }

@@ -12,25 +12,25 @@ use crate::control::Work;
 pub(super) const NEXT_AFTER_DAMAGE: &str =
     "next: onehop check names everything that cannot be read; stop the server and restore a backup";
 
-/// The server keeps answering from the old copies meanwhile.
+/// Exit status: 0 done, 1 items could not be read, 2 the rebuild failed.
 #[derive(Debug, Args)]
 pub struct Rebuild {
     #[command(flatten)]
     store: StoreSettings,
 
-    /// The read model to fill; all of them unless it is given
+    /// Read model to rebuild [default: all]
     #[arg(long, value_name = "NAME", env = "ONEHOP_READ_MODEL")]
     read_model: Option<String>,
 }
 
-/// Changes that could not be projected are parked with their error, and later changes of their logical partition
-/// behind them.
+/// A change that could not be projected is parked as a dead letter, with later changes of its logical partition behind it.
+/// Exit status: 0 nothing is parked any more, 1 changes are still parked, 2 the replay failed.
 #[derive(Debug, Args)]
 pub struct Replay {
     #[command(flatten)]
     store: StoreSettings,
 
-    /// The read model whose parked changes are tried; all of them unless it is given
+    /// Read model whose dead letters are replayed [default: all]
     #[arg(long, value_name = "NAME", env = "ONEHOP_READ_MODEL")]
     read_model: Option<String>,
 }

@@ -9,14 +9,15 @@ use crate::app::operations;
 use crate::config::DataSettings;
 use onehop_store::embedded::Recovery;
 
-/// Makes the directory sound again from the items that are left, and says what was dropped. First put back what is missing, or
-/// restore a backup, if that can be done; otherwise keep a copy of the directory. Changes nothing where nothing is missing.
+/// Every other command but `check` refuses such a directory. This one makes it consistent again from the items that are left. Try
+/// first to put back the missing files or to restore a backup, and keep a copy of the directory. Where nothing is missing it
+/// changes nothing.
 #[derive(Debug, Args)]
 pub struct Recover {
     #[command(flatten)]
     data: DataSettings,
 
-    /// Print what was done as JSON
+    /// Print the report as JSON
     #[arg(long, env = "ONEHOP_JSON", value_parser = BoolishValueParser::new())]
     json: bool,
 }

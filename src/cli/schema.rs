@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::Exit;
 
-/// Prints what the file `schema.graphql` holds.
+/// Prints the schema in SDL, as the file `schema.graphql` holds it.
 #[derive(Debug, Args)]
 pub struct Schema {}
 

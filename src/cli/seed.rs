@@ -9,13 +9,14 @@ use crate::compare::dataset::{DEFAULT_RNG_SEED, Texts};
 use crate::config::StoreSettings;
 use crate::control::Work;
 
-/// The same numbers give the same data set, to the byte. An interrupted seeding is resumed by the same command.
+/// It adds what is missing, and writes nothing to deleted posts; so the same command resumes an interrupted seeding. It may run
+/// beside a server.
 #[derive(Debug, Args)]
 pub struct Seed {
     #[command(flatten)]
     store: StoreSettings,
 
-    /// Users to make, each with 5 to 50 posts
+    /// Users to create, each with 5 to 50 posts; each post gets up to 25 comments and up to 100 likes
     #[arg(
         long,
         value_name = "NUMBER",
@@ -24,11 +25,11 @@ pub struct Seed {
     )]
     users: u32,
 
-    /// Seed of the random numbers
+    /// Seed of the random number generator. The same seed makes the same data set, to the byte
     #[arg(long, value_name = "NUMBER", env = "ONEHOP_RNG_SEED", default_value_t = DEFAULT_RNG_SEED)]
     rng_seed: u64,
 
-    /// How long the texts are
+    /// Length of the texts
     #[arg(long, value_enum, env = "ONEHOP_TEXTS", default_value = "short")]
     texts: Texts,
 }

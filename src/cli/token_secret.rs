@@ -11,7 +11,7 @@ use crate::accounts::secret::{Secrets, SigningSecret};
 use crate::accounts::secret_file::SecretFile;
 use crate::config::{Environment, TOKEN_SECRET_VARIABLE};
 
-/// The first secret signs, all verify. After a rotation wait until the last token of the old secret has expired
+/// The first secret signs, and all verify. After a rotation wait until the tokens of the old secret have expired
 /// (--token-minutes), and drop it.
 #[derive(Debug, Args)]
 pub struct TokenSecret {
@@ -21,26 +21,26 @@ pub struct TokenSecret {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Say which secrets there are, and which one signs
+    /// List the ids of the secrets, and the one that signs
     List(Place),
-    /// Make a new secret that signs from now on
+    /// Create a secret that signs from now on
     Rotate(Place),
-    /// Make a new secret that only verifies, to be brought to other machines before it signs
+    /// Create a secret that only verifies, to distribute it to other machines before it signs
     Add(Place),
-    /// Have a secret sign from now on
+    /// Sign with this secret from now on
     Use(Named),
-    /// Forget a secret: its tokens are refused from now on
+    /// Drop a secret: its tokens are refused from now on
     Drop(Named),
 }
 
 /// Where the secrets are.
 #[derive(Debug, Args)]
 struct Place {
-    /// Data directory that keeps them
+    /// Data directory whose secrets are meant
     #[arg(long, value_name = "DIRECTORY", env = "ONEHOP_DATA", default_value = "./data")]
     data: PathBuf,
 
-    /// File that keeps them in place of the data directory
+    /// File with the secrets, in place of those of the data directory [default: none]
     #[arg(long, value_name = "FILE", env = "ONEHOP_TOKEN_SECRET_FILE")]
     token_secret_file: Option<PathBuf>,
 }
@@ -50,7 +50,7 @@ struct Named {
     #[command(flatten)]
     place: Place,
 
-    /// Id of the secret, as `list` has it
+    /// Id of the secret, as `list` prints it
     id: String,
 }
 

@@ -10,13 +10,13 @@ use crate::blog::verify::{Report, Unreadable};
 use crate::config::StoreSettings;
 use crate::control::Work;
 
-/// Exits with 0 when nothing is wrong (any more), with 1 when drifts are left, with 2 when it could not find out.
+/// Exit status: 0 clean, 1 drifts are left, 2 the verification failed. What cannot be read is named, and the rest is verified.
 #[derive(Debug, Args)]
 pub struct Verify {
     #[command(flatten)]
     store: StoreSettings,
 
-    /// Mend what is wrong, then verify again
+    /// Repair each drift, then verify again. It may run beside writes
     #[arg(long, env = "ONEHOP_REPAIR", value_parser = BoolishValueParser::new())]
     repair: bool,
 

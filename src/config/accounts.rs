@@ -17,8 +17,9 @@ pub const TOKEN_SECRET_VARIABLE: &str = "ONEHOP_TOKEN_SECRET";
 
 /// Settings of access tokens.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Access tokens and sessions")]
 pub struct AccountSettings {
-    /// Minutes for which an access token is valid; then its session has to renew it
+    /// Lifetime of an access token, in minutes. Then a client has to renew it by its session
     #[arg(
         long,
         value_name = "MINUTES",
@@ -28,7 +29,7 @@ pub struct AccountSettings {
     )]
     pub token_minutes: u32,
 
-    /// Days for which a session lasts; then its user has to sign in again
+    /// Lifetime of a session and of its refresh token, in days. Then the user has to sign in again
     #[arg(
         long,
         value_name = "DAYS",
@@ -38,8 +39,8 @@ pub struct AccountSettings {
     )]
     pub session_days: u32,
 
-    /// Seconds for which a process answers from memory whether a session exists: for so long other processes may still
-    /// accept the access tokens of a session that has ended
+    /// Cache time of session checks, in seconds: for so long another process may accept access tokens of a
+    /// session that has ended. With 0 each request reads its session
     #[arg(
         long,
         value_name = "SECONDS",
@@ -49,21 +50,23 @@ pub struct AccountSettings {
     )]
     pub session_check_seconds: u32,
 
-    /// Audience (`aud`) of access tokens: environments with different ones refuse each other's tokens [default: one for
-    /// each data directory, and for each database of an account]
+    /// Audience (`aud`) of access tokens. Environments with different audiences refuse each other's tokens
+    /// [default: one for each data directory, and for each database of an account]
     #[arg(long, value_name = "NAME", env = "ONEHOP_TOKEN_AUDIENCE")]
     pub token_audience: Option<String>,
 
-    /// File with the secret that signs access tokens; or the secret itself in the environment variable
-    /// ONEHOP_TOKEN_SECRET. Without either, the data directory keeps one
+    /// Signing secrets of access tokens: file with one secret, or with several that `onehop token-secret`
+    /// keeps. Or the environment variable ONEHOP_TOKEN_SECRET holds the secret. With --store cosmos one of
+    /// both is needed; otherwise the data directory keeps its own [default: none]
     #[arg(long, value_name = "FILE", env = "ONEHOP_TOKEN_SECRET_FILE")]
     pub token_secret_file: Option<PathBuf>,
 
-    /// OpenID Connect provider whose tokens are accepted, too: its issuer URL
+    /// OpenID Connect provider, as its issuer URL. Its access tokens are accepted beside those of this
+    /// server, and its subjects become users [default: none]
     #[arg(long, value_name = "URL", env = "ONEHOP_JWT_ISSUER")]
     pub jwt_issuer: Option<String>,
 
-    /// Audience that the provider's tokens must name
+    /// Audience that tokens of the OpenID Connect provider must name. --production needs it with --jwt-issuer
     #[arg(long, value_name = "AUDIENCE", env = "ONEHOP_JWT_AUDIENCE", requires = "jwt_issuer")]
     pub jwt_audience: Option<String>,
 }

@@ -15,16 +15,18 @@ use onehop_graphql_server::client_address::{ForwardingHeader, Proxies};
 /// The header in which proxies say by whom they were called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ForwardingHeaderSetting {
-    /// Addresses alone, as most proxies write it
+    /// X-Forwarded-For: addresses alone
     XForwardedFor,
-    /// As RFC 7239 has it
+    /// Forwarded, by RFC 7239
     Forwarded,
 }
 
 /// Settings of callers.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Rate limits, quotas and brute-force protection")]
 pub struct CallerSettings {
-    /// Proxies that each request passes before this server; 0 when clients connect themselves
+    /// Trusted reverse proxies that each request passes before this server. The client's address is the one
+    /// that the farthest of them saw; 0 takes the address of the connection
     #[arg(
         long,
         value_name = "NUMBER",
@@ -34,7 +36,7 @@ pub struct CallerSettings {
     )]
     pub trusted_proxies: u8,
 
-    /// Header in which those proxies say by whom they were called
+    /// Forwarding header in which the trusted proxies write client addresses. The other header is not read
     #[arg(
         long,
         value_enum,
@@ -44,8 +46,9 @@ pub struct CallerSettings {
     )]
     pub trusted_proxies_header: ForwardingHeaderSetting,
 
-    /// Request units a second that the requests of one user, or of one address of those who are anonymous, may cost;
-    /// 0 for no budgets
+    /// Rate limit (request-unit quota): request units a second that one user may spend, or one network of
+    /// anonymous clients, which is an IPv4 address or a /64 of IPv6; 0 for no quota. Beyond it requests get
+    /// 429 with Retry-After
     #[arg(
         long,
         value_name = "RU",
@@ -55,7 +58,8 @@ pub struct CallerSettings {
     )]
     pub caller_ru_per_second: u32,
 
-    /// Seconds for which a caller may save those up
+    /// Burst of the quota, in seconds: how many seconds of --caller-ru-per-second a client may save up (token
+    /// bucket)
     #[arg(
         long,
         value_name = "SECONDS",
@@ -65,8 +69,9 @@ pub struct CallerSettings {
     )]
     pub caller_burst_seconds: u32,
 
-    /// Attempts to sign in from one address (an IPv4 address, or a /64 of IPv6) in a minute; a /56 has four times as many,
-    /// a /48 sixteen times; 0 for any number
+    /// Brute-force protection: sign-in attempts from one network, which is an IPv4 address or a /64 of IPv6,
+    /// in a minute; 0 for no limit. A /56 has four times as many, a /48 sixteen times. A further one gets
+    /// LIMIT_EXCEEDED with retryAfterMs
     #[arg(
         long,
         value_name = "NUMBER",
@@ -76,8 +81,9 @@ pub struct CallerSettings {
     )]
     pub sign_ins_per_address: u32,
 
-    /// Failed attempts at one username, in a minute; 0 for any number. Beyond them each network that signed in at it
-    /// before has one a minute, and all of these together five
+    /// Brute-force protection: failed sign-ins at one username in a minute, sign-ups at a taken one among
+    /// them; 0 for no limit. Beyond it each network that signed in at the name before has one attempt a
+    /// minute, and all these networks together five, so that strangers cannot lock a user out
     #[arg(
         long,
         value_name = "NUMBER",
@@ -87,7 +93,8 @@ pub struct CallerSettings {
     )]
     pub sign_ins_per_username: u32,
 
-    /// Attempts to sign up from one address in a minute, and from wider networks as for sign-ins; 0 for any number
+    /// Brute-force protection: sign-up attempts from one network in a minute, and from wider networks as for
+    /// sign-ins; 0 for no limit. A further one gets LIMIT_EXCEEDED with retryAfterMs
     #[arg(
         long,
         value_name = "NUMBER",
@@ -97,7 +104,8 @@ pub struct CallerSettings {
     )]
     pub sign_ups_per_address: u32,
 
-    /// New posts of one user, in a minute; 0 for any number
+    /// Write limit: new posts of one user in a minute; 0 for no limit. A further one gets LIMIT_EXCEEDED with
+    /// retryAfterMs
     #[arg(
         long,
         value_name = "NUMBER",
@@ -107,7 +115,8 @@ pub struct CallerSettings {
     )]
     pub posts_per_user: u32,
 
-    /// Edits of posts of one user, in a minute; 0 for any number
+    /// Write limit: edits of posts by one user in a minute; 0 for no limit. A further one gets LIMIT_EXCEEDED
+    /// with retryAfterMs
     #[arg(
         long,
         value_name = "NUMBER",
@@ -117,7 +126,8 @@ pub struct CallerSettings {
     )]
     pub edits_per_user: u32,
 
-    /// New comments of one user, in a minute; 0 for any number
+    /// Write limit: new comments of one user in a minute; 0 for no limit. A further one gets LIMIT_EXCEEDED
+    /// with retryAfterMs
     #[arg(
         long,
         value_name = "NUMBER",
@@ -127,7 +137,8 @@ pub struct CallerSettings {
     )]
     pub comments_per_user: u32,
 
-    /// Likes of one user, given and taken back, in a minute; 0 for any number
+    /// Write limit: likes of one user, given and taken back, in a minute; 0 for no limit. A further one gets
+    /// LIMIT_EXCEEDED with retryAfterMs
     #[arg(
         long,
         value_name = "NUMBER",
@@ -137,7 +148,8 @@ pub struct CallerSettings {
     )]
     pub likes_per_user: u32,
 
-    /// Deletions of posts and comments by one user, in a minute; 0 for any number
+    /// Write limit: deletions of posts and comments by one user in a minute; 0 for no limit. A further one
+    /// gets LIMIT_EXCEEDED with retryAfterMs
     #[arg(
         long,
         value_name = "NUMBER",
@@ -147,7 +159,8 @@ pub struct CallerSettings {
     )]
     pub deletions_per_user: u32,
 
-    /// Renames of one user, in an hour; 0 for any number
+    /// Write limit: renames of one user in an hour; 0 for no limit. A further one gets LIMIT_EXCEEDED with
+    /// retryAfterMs. The user's quota is charged an estimate of what the projections of a rename cost
     #[arg(
         long,
         value_name = "NUMBER",

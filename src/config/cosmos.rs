@@ -26,36 +26,39 @@ const MANAGED_IDENTITY_VARIABLE: &str = "IDENTITY_ENDPOINT";
 /// How the program proves who it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CredentialSetting {
-    /// The key if there is one, else the workload identity of the pod, else the managed identity where the environment
-    /// shows one, else whoever signed in to the developer tools
+    /// The first that is found: a key; a workload identity (AZURE_CLIENT_ID, AZURE_TENANT_ID and
+    /// AZURE_FEDERATED_TOKEN_FILE are set); a managed identity (IDENTITY_ENDPOINT or --cosmos-client-id is set); the
+    /// developer tools
     Auto,
-    /// A key of the account
+    /// Account key
     Key,
-    /// The managed identity of the machine or the app
+    /// Managed identity of the virtual machine or the app
     ManagedIdentity,
-    /// The identity that Kubernetes gives the pod
+    /// Workload identity of the Kubernetes pod
     WorkloadIdentity,
-    /// Whoever signed in to the Azure CLI or the Azure Developer CLI
+    /// User who is signed in to the Azure CLI or the Azure Developer CLI
     DeveloperTools,
 }
 
 /// How recent reads are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ConsistencySetting {
-    /// As the account says
+    /// Default consistency of the account
     Account,
-    /// Whatever the nearest replica has
+    /// Eventual: any replica answers
     Eventual,
-    /// This process reads its own writes
+    /// Session: this process reads its own writes
     Session,
-    /// The latest committed version of the region: a quorum read, charged twice
+    /// Latest committed version in the region: a quorum read, charged twice
     LatestCommitted,
 }
 
 /// Settings of the store on Azure Cosmos DB.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Azure Cosmos DB account")]
 pub struct CosmosSettings {
-    /// URL of the account, such as https://name.documents.azure.com
+    /// URL of the account, such as https://name.documents.azure.com. Needed with --store cosmos. Plain http
+    /// is accepted for an emulator on this machine
     #[arg(long, value_name = "URL", env = "ONEHOP_COSMOS_ENDPOINT")]
     pub cosmos_endpoint: Option<String>,
 
@@ -63,27 +66,29 @@ pub struct CosmosSettings {
     #[arg(long, value_name = "NAME", env = "ONEHOP_COSMOS_DATABASE", default_value = "onehop")]
     pub cosmos_database: String,
 
-    /// How to prove who asks
+    /// Credential (authentication) of this process at the account
     #[arg(long, value_enum, env = "ONEHOP_COSMOS_CREDENTIAL", default_value = "auto")]
     pub cosmos_credential: CredentialSetting,
 
-    /// File that holds a key of the account; or the key itself in the environment variable ONEHOP_COSMOS_KEY
+    /// File that holds a key of the account; or the environment variable ONEHOP_COSMOS_KEY holds the key
+    /// [default: none]
     #[arg(long, value_name = "FILE", env = "ONEHOP_COSMOS_KEY_FILE")]
     pub cosmos_key_file: Option<PathBuf>,
 
-    /// Client id of a user-assigned managed identity
+    /// Client id of a user-assigned managed identity [default: none]
     #[arg(long, value_name = "ID", env = "ONEHOP_COSMOS_CLIENT_ID")]
     pub cosmos_client_id: Option<String>,
 
-    /// Azure regions in the order in which they are asked, such as "North Europe,West Europe"
+    /// Preferred Azure regions, in this order and separated by commas, such as "North Europe,West Europe"
+    /// [default: none]
     #[arg(long, value_name = "REGIONS", env = "ONEHOP_COSMOS_REGIONS", value_delimiter = ',')]
     pub cosmos_regions: Vec<String>,
 
-    /// How recent reads are
+    /// Consistency level of reads
     #[arg(long, value_enum, env = "ONEHOP_COSMOS_CONSISTENCY", default_value = "account")]
     pub cosmos_consistency: ConsistencySetting,
 
-    /// Whether items travel in the service's binary form of JSON; some emulators know text only
+    /// Binary JSON encoding of items on the wire. Microsoft's Linux emulator needs false
     #[arg(
         long,
         value_name = "BOOL",
@@ -94,7 +99,8 @@ pub struct CosmosSettings {
     )]
     pub cosmos_binary_encoding: bool,
 
-    /// Milliseconds that an operation waits in all when it is refused for its rate (429)
+    /// Retry budget of one operation that is throttled (429), in milliseconds. Then the operation fails with
+    /// UNAVAILABLE
     #[arg(
         long,
         value_name = "MS",
@@ -104,7 +110,8 @@ pub struct CosmosSettings {
     )]
     pub cosmos_throttled_wait_ms: u64,
 
-    /// Milliseconds that an operation takes at most, with every retry
+    /// Timeout of one operation with all its retries, in milliseconds. Then the operation fails with
+    /// UNAVAILABLE
     #[arg(
         long,
         value_name = "MS",

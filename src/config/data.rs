@@ -15,24 +15,25 @@ const MIB: u64 = 1024 * 1024;
 /// How far an acknowledged write has got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum DurabilitySetting {
-    /// On the disk: it survives the loss of power. Concurrent writes share one fsync
+    /// On the disk: the write survives a power loss. Concurrent writes share one fsync (group commit)
     Sync,
-    /// With the operating system: it survives the end of the process, but not the loss of power
+    /// With the operating system: the write survives the end of the process, but not a power loss
     Relaxed,
 }
 
 /// Settings of the embedded store.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Embedded store")]
 pub struct DataSettings {
-    /// Directory that holds the data; made where it is missing
+    /// Data directory of the embedded store, for one process at a time; created where it is missing
     #[arg(long, value_name = "DIRECTORY", env = "ONEHOP_DATA", default_value = "./data")]
     pub data: PathBuf,
 
-    /// How far a write has got when it is acknowledged
+    /// Durability of an acknowledged write
     #[arg(long, value_enum, env = "ONEHOP_DURABILITY", default_value = "sync")]
     pub durability: DurabilitySetting,
 
-    /// Physical partitions that the store models; fixed when the directory is made [default: 4]
+    /// Physical partitions that the embedded store models; fixed when the directory is created [default: 4]
     #[arg(
         long,
         value_name = "NUMBER",
@@ -41,7 +42,7 @@ pub struct DataSettings {
     )]
     pub physical_partitions: Option<u16>,
 
-    /// Memory for cached blocks of the store, in MiB
+    /// Block cache of the embedded store, in MiB of memory
     #[arg(
         long,
         value_name = "MIB",
@@ -51,7 +52,7 @@ pub struct DataSettings {
     )]
     pub cache_mib: u64,
 
-    /// Room that stays free on the disk, in MiB: writes that would leave less are refused, and reads go on
+    /// Disk space that stays free, in MiB. Writes that would leave less get UNAVAILABLE, and reads go on
     #[arg(
         long,
         value_name = "MIB",

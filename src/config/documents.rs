@@ -14,12 +14,16 @@ const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// Settings of persisted documents.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Trusted documents")]
 pub struct DocumentSettings {
-    /// File with documents that clients may ask for by their hashes: a JSON object from `sha256:...` to document
+    /// Trusted (persisted) documents: JSON file with an object from `sha256:...` to document, which clients
+    /// may send by hash. Each is checked against its hash, the limits and the schema at the start [default:
+    /// none]
     #[arg(long, value_name = "FILE", env = "ONEHOP_TRUSTED_DOCUMENTS")]
     pub trusted_documents: Option<PathBuf>,
 
-    /// Run those documents and nothing else
+    /// Document allowlist: run the trusted documents and nothing else, introspection included. Any other
+    /// document gets FORBIDDEN
     #[arg(
         long,
         env = "ONEHOP_TRUSTED_ONLY",

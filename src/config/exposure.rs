@@ -13,46 +13,55 @@ use onehop_graphql_server::router::Exposure;
 
 /// Settings of what is shown.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Hardening, CORS and hosts")]
 pub struct ExposureSettings {
-    /// Serve people: introspection, suggestions and playground are off unless they are switched on, and settings that
-    /// are dangerous in service are refused
+    /// Hardening for service: introspection, suggestions, playground, operations and metrics are off unless
+    /// they are switched on. It refuses to start with --demo, with --durability relaxed, with an
+    /// --allow-origin or a --cosmos-endpoint that is not https, with --jwt-issuer without --jwt-audience, and
+    /// on data whose demo users have their published password
     #[arg(long, env = "ONEHOP_PRODUCTION", value_parser = BoolishValueParser::new())]
     pub production: bool,
 
-    /// Whether clients may ask for the schema [default: on, or off with --production]
+    /// Introspection of the schema by clients [default: on, or off with --production]
     #[arg(long, value_name = "ON|OFF", env = "ONEHOP_INTROSPECTION", value_parser = BoolishValueParser::new())]
     pub introspection: Option<bool>,
 
-    /// Whether an error suggests names that are like an unknown one [default: on, or off with --production]
+    /// Suggestions of similar names in validation errors [default: on, or off with --production]
     #[arg(long, value_name = "ON|OFF", env = "ONEHOP_SUGGESTIONS", value_parser = BoolishValueParser::new())]
     pub suggestions: Option<bool>,
 
-    /// Whether the playground is served [default: on, or off with --production]
+    /// Playground (GraphiQL) at /graphiql [default: on, or off with --production]
     #[arg(long, value_name = "ON|OFF", env = "ONEHOP_PLAYGROUND", value_parser = BoolishValueParser::new())]
     pub playground: Option<bool>,
 
-    /// Whether the API tells leases and the load of logical partitions [default: on, or off with --production]
+    /// Operations data for clients: leases, load of logical partitions, and the store operations of a request
+    /// (`extensions.operations`) [default: on, or off with --production]
     #[arg(long, value_name = "ON|OFF", env = "ONEHOP_OPERATIONS", value_parser = BoolishValueParser::new())]
     pub operations: Option<bool>,
 
-    /// Whether /metrics is served beside the API [default: on, or off with --production or --metrics-listen]
+    /// Prometheus metrics at /metrics of the API's own address [default: on, or off with --production or
+    /// --metrics-listen]
     #[arg(long, value_name = "ON|OFF", env = "ONEHOP_METRICS", value_parser = BoolishValueParser::new())]
     pub metrics: Option<bool>,
 
-    /// Address of its own for /metrics, such as 127.0.0.1:9090
+    /// Separate address for /metrics, such as 127.0.0.1:9090 [default: none]
     #[arg(long, value_name = "ADDRESS", env = "ONEHOP_METRICS_LISTEN")]
     pub metrics_listen: Option<SocketAddr>,
 
-    /// Origin that a browser may call from, such as https://blog.example; may be given several times
+    /// CORS: origin whose pages may call this server, such as https://blog.example; several are separated by
+    /// commas or given one by one [default: none]
     #[arg(long = "allow-origin", value_name = "ORIGIN", env = "ONEHOP_ALLOW_ORIGINS", value_delimiter = ',')]
     pub allow_origins: Vec<String>,
 
-    /// Name that a request may have in its Host header, without a port; may be given several times. Without any, a
-    /// server on a loopback address answers to names of this machine, and any other to every name
+    /// Host allowlist (DNS rebinding): name that a request may have in its Host header, without a port;
+    /// several are separated by commas or given one by one. Others get 421. /metrics answers to IP addresses,
+    /// too, and health checks answer other names with their status alone [default: names of this machine
+    /// where the server listens on a loopback address, otherwise every name]
     #[arg(long = "allow-host", value_name = "HOST", env = "ONEHOP_ALLOW_HOSTS", value_delimiter = ',')]
     pub allow_hosts: Vec<String>,
 
-    /// Seconds for which browsers shall come back over HTTPS only (Strict-Transport-Security); 0 to say nothing
+    /// HTTP Strict Transport Security: seconds for which browsers use HTTPS only; 0 sends no header, for
+    /// instance behind a proxy that sends it
     #[arg(long, value_name = "SECONDS", env = "ONEHOP_HSTS_SECONDS", default_value_t = 0)]
     pub hsts_seconds: u32,
 }

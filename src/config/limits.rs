@@ -31,8 +31,10 @@ use onehop_graphql_server::session_positions::SESSION_POSITIONS_MAX;
 
 /// Settings of limits.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Limits of requests, responses and connections")]
 pub struct LimitSettings {
-    /// Longest GraphQL document
+    /// Document size limit: bytes of a GraphQL document. A longer one is refused with LIMIT_EXCEEDED before
+    /// it is parsed
     #[arg(
         long,
         value_name = "BYTES",
@@ -42,7 +44,8 @@ pub struct LimitSettings {
     )]
     pub document_bytes_max: u32,
 
-    /// Tokens of a document, with its fragments written out
+    /// Document token limit: tokens of a GraphQL document, with each fragment spread expanded. More are
+    /// refused with LIMIT_EXCEEDED
     #[arg(
         long,
         value_name = "NUMBER",
@@ -52,7 +55,7 @@ pub struct LimitSettings {
     )]
     pub document_tokens_max: u32,
 
-    /// Levels of nested selections in a document
+    /// Document depth limit: levels of nested selections. A deeper document is refused with LIMIT_EXCEEDED
     #[arg(
         long,
         value_name = "NUMBER",
@@ -62,7 +65,8 @@ pub struct LimitSettings {
     )]
     pub document_depth_max: u32,
 
-    /// Fields and fragments that a document selects, with its fragments written out
+    /// Selection limit: fields and fragments that a document selects, with each fragment spread expanded.
+    /// More are refused with LIMIT_EXCEEDED
     #[arg(
         long,
         value_name = "NUMBER",
@@ -72,7 +76,7 @@ pub struct LimitSettings {
     )]
     pub document_selections_max: u32,
 
-    /// Aliases in a document
+    /// Alias limit: aliases in a document. More are refused with LIMIT_EXCEEDED
     #[arg(
         long,
         value_name = "NUMBER",
@@ -82,7 +86,7 @@ pub struct LimitSettings {
     )]
     pub document_aliases_max: u32,
 
-    /// Directives in a document
+    /// Directive limit: directives in a document. More are refused with LIMIT_EXCEEDED
     #[arg(
         long,
         value_name = "NUMBER",
@@ -92,7 +96,7 @@ pub struct LimitSettings {
     )]
     pub document_directives_max: u32,
 
-    /// Fields at the root of a query
+    /// Root field limit of a query. More are refused with LIMIT_EXCEEDED
     #[arg(
         long,
         value_name = "NUMBER",
@@ -102,7 +106,7 @@ pub struct LimitSettings {
     )]
     pub query_root_fields_max: u32,
 
-    /// Commands in one mutation
+    /// Root field limit of a mutation, which is its number of commands. More are refused with LIMIT_EXCEEDED
     #[arg(
         long,
         value_name = "NUMBER",
@@ -112,7 +116,9 @@ pub struct LimitSettings {
     )]
     pub mutation_root_fields_max: u32,
 
-    /// Fields that a request asks for, those of a list counted for each of its items
+    /// Query complexity limit: fields that a request asks for. A field in a list counts as often as `first`
+    /// says, the content of a post counts 20, that of a comment 2. A request above the limit is refused with
+    /// LIMIT_EXCEEDED before it reads anything
     #[arg(
         long,
         value_name = "NUMBER",
@@ -122,7 +128,8 @@ pub struct LimitSettings {
     )]
     pub complexity_max: u32,
 
-    /// Longest variables of a request, and longest extensions, as JSON
+    /// Variable size limit: bytes of the variables of a request as JSON, and likewise of its extensions. More
+    /// are refused with LIMIT_EXCEEDED
     #[arg(
         long,
         value_name = "BYTES",
@@ -132,7 +139,8 @@ pub struct LimitSettings {
     )]
     pub variables_bytes_max: u32,
 
-    /// Keys and values in the variables of a request
+    /// Variable value limit: keys and values in the variables of a request. More are refused with
+    /// LIMIT_EXCEEDED
     #[arg(
         long,
         value_name = "NUMBER",
@@ -142,7 +150,8 @@ pub struct LimitSettings {
     )]
     pub variables_values_max: u32,
 
-    /// Levels of lists and objects in the variables of a request
+    /// Variable depth limit: levels of lists and objects in the variables of a request. Deeper ones are
+    /// refused with LIMIT_EXCEEDED
     #[arg(
         long,
         value_name = "NUMBER",
@@ -152,7 +161,8 @@ pub struct LimitSettings {
     )]
     pub variables_depth_max: u32,
 
-    /// GraphQL requests that one HTTP request may hold; 0 for no batches
+    /// HTTP batch limit: GraphQL requests in one HTTP request, which share the limits of one request; 0
+    /// refuses batches
     #[arg(
         long,
         value_name = "NUMBER",
@@ -162,7 +172,8 @@ pub struct LimitSettings {
     )]
     pub batch_max: u32,
 
-    /// Shortest answer of a query that is compressed; 0 for none, for instance behind a proxy that compresses
+    /// Compression threshold: bytes from which the response of a query is compressed, for clients that accept
+    /// gzip; 0 for no compression, for instance behind a proxy that compresses
     #[arg(
         long,
         value_name = "BYTES",
@@ -172,7 +183,8 @@ pub struct LimitSettings {
     )]
     pub compress_bytes_min: u32,
 
-    /// Largest response, in bytes of its body before compression
+    /// Response size limit: bytes of a response before compression. The field that exceeds it gets
+    /// LIMIT_EXCEEDED
     #[arg(
         long,
         value_name = "BYTES",
@@ -182,7 +194,8 @@ pub struct LimitSettings {
     )]
     pub response_bytes_max: u32,
 
-    /// Bytes of all responses that are built or sent at once; more are answered with 503 and Retry-After
+    /// Response memory limit (load shedding): bytes of all responses that are being built or sent. Large
+    /// responses may take half of it. Beyond it requests get 503 with Retry-After
     #[arg(
         long,
         value_name = "BYTES",
@@ -192,7 +205,9 @@ pub struct LimitSettings {
     )]
     pub responses_in_flight_bytes_max: u64,
 
-    /// Request units that a caller's quota is charged for each KiB of a response beyond the first 64 KiB
+    /// Quota charge of large responses: request units for each KiB of a response or event beyond the first 64
+    /// KiB; 0 for none. It is charged to the quota of --caller-ru-per-second; `extensions.requestCharge`
+    /// stays the charge of the store
     #[arg(
         long,
         value_name = "RU",
@@ -202,7 +217,7 @@ pub struct LimitSettings {
     )]
     pub response_ru_per_kib: u32,
 
-    /// Largest body of a request
+    /// Request body size limit, in bytes, also after gzip is decoded. A larger body gets 413
     #[arg(
         long,
         value_name = "BYTES",
@@ -212,7 +227,7 @@ pub struct LimitSettings {
     )]
     pub body_bytes_max: u32,
 
-    /// Seconds that the body of a request may take to arrive
+    /// Request body timeout, in seconds. A body that takes longer gets 408
     #[arg(
         long,
         value_name = "SECONDS",
@@ -222,7 +237,7 @@ pub struct LimitSettings {
     )]
     pub body_seconds: u32,
 
-    /// Longest head of a request, with its URL
+    /// Request head size limit: bytes of the header and the URL. A longer head gets 431
     #[arg(
         long,
         value_name = "BYTES",
@@ -232,7 +247,8 @@ pub struct LimitSettings {
     )]
     pub header_bytes_max: u32,
 
-    /// Seconds that the head of a request may take to arrive, and that an idle connection is kept
+    /// Request head timeout and keep-alive timeout, in seconds: how long a head may take to arrive, and how
+    /// long an idle connection is kept. Then the connection is closed
     #[arg(
         long,
         value_name = "SECONDS",
@@ -242,7 +258,8 @@ pub struct LimitSettings {
     )]
     pub header_seconds: u32,
 
-    /// Seconds that a client may take nothing of an answer that is being sent
+    /// Write timeout, in seconds: how long a client may read nothing of a response. Then the connection is
+    /// closed
     #[arg(
         long,
         value_name = "SECONDS",
@@ -252,7 +269,7 @@ pub struct LimitSettings {
     )]
     pub write_seconds: u32,
 
-    /// Seconds that a request may take from its head to its answer
+    /// Request timeout, in seconds from the head of a request to its response. Then it gets 503
     #[arg(
         long,
         value_name = "SECONDS",
@@ -262,7 +279,9 @@ pub struct LimitSettings {
     )]
     pub request_seconds: u32,
 
-    /// Milliseconds that a query waits for the position that it names
+    /// Read-your-writes timeout, in milliseconds: how long a query waits until the read models reach the
+    /// position that it names, or the last write of its user. Then it is answered with `extensions.reached:
+    /// false`
     #[arg(
         long,
         value_name = "MILLISECONDS",
@@ -272,7 +291,8 @@ pub struct LimitSettings {
     )]
     pub position_wait_ms: u32,
 
-    /// Session consistency: signed-in users whose last write is remembered, so that their queries wait for it; 0 for none
+    /// Session consistency: signed-in users whose last write this process remembers, so that their queries
+    /// wait for it; 0 for none. Beyond the limit the least recent user is forgotten
     #[arg(
         long,
         value_name = "USERS",
@@ -282,7 +302,8 @@ pub struct LimitSettings {
     )]
     pub session_positions_max: u32,
 
-    /// Connections that are served at once, beside those that stay open
+    /// Connection limit: connections served at once, beside WebSockets and event streams. Beyond it only
+    /// health checks are answered, and other requests get 503
     #[arg(
         long,
         value_name = "NUMBER",
@@ -292,8 +313,8 @@ pub struct LimitSettings {
     )]
     pub connections_max: u32,
 
-    /// Those of one network, which is an IPv4 address or a /64 of IPv6; 0 for any number. Not counted behind trusted
-    /// proxies
+    /// Connection limit of one network, which is an IPv4 address or a /64 of IPv6; 0 for no limit. Beyond it
+    /// only health checks are answered. Not counted behind --trusted-proxies
     #[arg(
         long,
         value_name = "NUMBER",
@@ -303,7 +324,8 @@ pub struct LimitSettings {
     )]
     pub connections_per_network: u32,
 
-    /// GraphQL requests that execute at once
+    /// Concurrency limit: GraphQL requests that execute at once. Further ones wait in a queue, those of low
+    /// complexity first
     #[arg(
         long,
         value_name = "NUMBER",
@@ -313,7 +335,8 @@ pub struct LimitSettings {
     )]
     pub executing_max: u32,
 
-    /// GraphQL requests that wait for that; more are answered with 503 and Retry-After
+    /// Queue limit (load shedding): GraphQL requests that wait for execution. Further ones get 503 with
+    /// Retry-After
     #[arg(
         long,
         value_name = "NUMBER",

@@ -13,8 +13,11 @@ use onehop_graphql_server::live::{
 
 /// Settings of subscriptions.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Subscriptions over WebSocket and server-sent events")]
 pub struct LiveSettings {
-    /// WebSockets and event streams that are open at once, beside the connections of requests
+    /// Limit of WebSockets and event streams that are open at once, beside --connections-max. Further ones
+    /// get 503. Each takes a file descriptor: the soft limit of open files is raised to the hard one (`ulimit
+    /// -Hn`) at the start
     #[arg(
         long = "live-connections",
         value_name = "NUMBER",
@@ -24,7 +27,8 @@ pub struct LiveSettings {
     )]
     pub connections: u32,
 
-    /// Those of one network, which is an IPv4 address or a /64 of IPv6; 0 for any number
+    /// Limit of WebSockets and event streams of one network, which is an IPv4 address or a /64 of IPv6; 0 for
+    /// no limit. Further ones get 429
     #[arg(
         id = "live_connections_per_network",
         long = "live-connections-per-network",
@@ -35,7 +39,8 @@ pub struct LiveSettings {
     )]
     pub connections_per_network: u32,
 
-    /// Pings and pongs that one WebSocket may send in a second; more close it
+    /// Rate limit of control frames: pings and pongs that one WebSocket may send in a second. More close it
+    /// with 1008
     #[arg(
         long = "live-control-frames-per-second",
         value_name = "NUMBER",
@@ -45,8 +50,8 @@ pub struct LiveSettings {
     )]
     pub control_frames_per_second: u32,
 
-    /// Bytes of the messages of all WebSockets that are not complete, beyond 8 KiB of each; one network may have an
-    /// eighth of them
+    /// Memory limit of incomplete messages: bytes of all WebSockets, beyond 8 KiB of each. One network may
+    /// have an eighth of it. A WebSocket beyond it is closed with 1013
     #[arg(
         long = "live-unfinished-bytes",
         value_name = "BYTES",
@@ -56,7 +61,7 @@ pub struct LiveSettings {
     )]
     pub unfinished_bytes: u64,
 
-    /// Subscriptions at once
+    /// Subscription limit of the process. Further subscriptions get LIMIT_EXCEEDED
     #[arg(
         long = "live-subscriptions",
         value_name = "NUMBER",
@@ -66,7 +71,7 @@ pub struct LiveSettings {
     )]
     pub subscriptions: u32,
 
-    /// Subscriptions of one user at once
+    /// Subscription limit of one user, over all connections. Further subscriptions get LIMIT_EXCEEDED
     #[arg(
         long = "live-subscriptions-per-user",
         value_name = "NUMBER",
@@ -76,7 +81,8 @@ pub struct LiveSettings {
     )]
     pub subscriptions_per_user: u32,
 
-    /// Operations of one WebSocket at once, subscriptions among them
+    /// Concurrency limit of one WebSocket: operations at once, subscriptions among them. Further ones get
+    /// LIMIT_EXCEEDED
     #[arg(
         long = "live-operations-per-connection",
         value_name = "NUMBER",
@@ -86,7 +92,8 @@ pub struct LiveSettings {
     )]
     pub operations_per_connection: u32,
 
-    /// Bytes of the results of a subscription that wait for clients who have not taken them yet
+    /// Backpressure limit: bytes of the results of a subscription that wait for slow clients. A client that
+    /// is further behind is disconnected with 1013
     #[arg(
         long = "live-results-bytes-max",
         value_name = "BYTES",
@@ -96,7 +103,8 @@ pub struct LiveSettings {
     )]
     pub results_bytes_max: u32,
 
-    /// Milliseconds between two looks at what other processes have written, while somebody subscribes
+    /// Poll interval of the change feed for subscriptions, in milliseconds, with --store cosmos. Nothing is
+    /// polled without a subscriber. Each poll is charged about 1 RU for each physical partition
     #[arg(
         long = "live-poll-ms",
         value_name = "MILLISECONDS",

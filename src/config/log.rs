@@ -12,20 +12,21 @@ const QUIET: &str =
 /// The form of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// A line a person reads
+    /// Text, one line for each entry
     Human,
-    /// An object in JSON on each line
+    /// JSON, one object for each line
     Json,
 }
 
 /// Settings of the log.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Log")]
 pub struct LogSettings {
-    /// Form of the log on standard error
+    /// Format of the log on standard error
     #[arg(long, value_enum, env = "ONEHOP_LOG_FORMAT", default_value = "human", global = true)]
     pub log_format: LogFormat,
 
-    /// What is logged: error, warn, info, debug, or a filter such as `onehop_change_feed=debug,info`
+    /// Log filter: error, warn, info, debug, trace, or a filter such as `onehop_change_feed=debug,info`
     #[arg(long, value_name = "FILTER", env = "ONEHOP_LOG", default_value = "info", global = true)]
     pub log: String,
 }

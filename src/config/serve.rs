@@ -10,8 +10,9 @@ use onehop_runtime::tasks::GRACEFUL_STOP_MAX;
 
 /// Settings of the server.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Server")]
 pub struct ServeSettings {
-    /// Address to listen on; port 0 picks a free one, and the ready line names it
+    /// Address and port to listen on. Port 0 takes a free one, and the ready line names it
     #[arg(long, value_name = "ADDRESS:PORT", env = "ONEHOP_LISTEN", default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,
 
@@ -29,7 +30,8 @@ pub struct ServeSettings {
     )]
     pub demo_users: u32,
 
-    /// Seconds that requests and background work have to finish after SIGTERM
+    /// Graceful shutdown timeout, in seconds: how long requests and background work have to finish after
+    /// SIGTERM
     #[arg(
         long,
         value_name = "SECONDS",

@@ -13,14 +13,15 @@ use onehop_store::{cosmos, embedded};
 /// Which store holds the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum StoreKind {
-    /// A directory of this machine, for one process at a time
+    /// Directory on this machine, for one process at a time
     Embedded,
-    /// An account on Azure Cosmos DB, for as many processes as one likes
+    /// Account on Azure Cosmos DB for NoSQL, for any number of processes
     Cosmos,
 }
 
 /// Settings of the store, whichever it is.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Store")]
 pub struct StoreSettings {
     /// Store that holds the data
     #[arg(long, value_enum, env = "ONEHOP_STORE", default_value = "embedded")]
@@ -35,12 +36,14 @@ pub struct StoreSettings {
 
 /// How processes share the change feed.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Leases of the change feed")]
 pub struct SharingSettings {
-    /// Name of this process among those that share an account [default: the host's name and a random suffix]
+    /// Owner name under which this process holds leases [default: the host's name and a random suffix]
     #[arg(long, value_name = "NAME", env = "ONEHOP_INSTANCE")]
     pub instance: Option<String>,
 
-    /// Milliseconds between two attempts to acquire a lease that another process holds
+    /// Acquire interval of the change feed's leases, in milliseconds: how often a process looks for leases to
+    /// take
     #[arg(
         long,
         value_name = "MS",
@@ -50,7 +53,8 @@ pub struct SharingSettings {
     )]
     pub lease_acquire_ms: u64,
 
-    /// Milliseconds after which a lease that was not renewed may be taken over
+    /// Expiry of a lease, in milliseconds without renewal. Then another process takes it over. It must be
+    /// greater than --lease-renew-ms
     #[arg(
         long,
         value_name = "MS",
@@ -60,7 +64,7 @@ pub struct SharingSettings {
     )]
     pub lease_expire_ms: u64,
 
-    /// Milliseconds between two renewals of a lease
+    /// Renewal interval of leases, in milliseconds
     #[arg(
         long,
         value_name = "MS",

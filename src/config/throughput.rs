@@ -7,16 +7,18 @@ use onehop_store::cosmos::provision::{Throughput, ThroughputScope};
 /// Who shares the request units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ThroughputScopeSetting {
-    /// All containers of the database
+    /// The containers of the database share it
     Database,
-    /// Nobody: each container has as many
+    /// Each container has as much
     Container,
 }
 
 /// Settings of the throughput. Neither kind is for serverless accounts.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Throughput of Azure Cosmos DB containers")]
 pub struct ThroughputSettings {
-    /// Autoscale up to so many request units a second
+    /// Autoscale throughput: maximum in RU/s. Neither this nor --throughput-manual is for serverless accounts
+    /// [default: none]
     #[arg(
         long,
         value_name = "RU",
@@ -25,7 +27,7 @@ pub struct ThroughputSettings {
     )]
     pub throughput_autoscale_max: Option<u64>,
 
-    /// So many request units a second, always
+    /// Manual throughput, in RU/s [default: none]
     #[arg(
         long,
         value_name = "RU",
@@ -35,7 +37,7 @@ pub struct ThroughputSettings {
     )]
     pub throughput_manual: Option<u64>,
 
-    /// Who shares the throughput
+    /// Scope of the throughput
     #[arg(long, value_enum, env = "ONEHOP_THROUGHPUT_SCOPE", default_value = "database")]
     pub throughput_scope: ThroughputScopeSetting,
 }

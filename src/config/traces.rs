@@ -11,12 +11,14 @@ const TRACES_PATH: &str = "/v1/traces";
 
 /// Settings of traces.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Traces")]
 pub struct TraceSettings {
-    /// Collector that takes traces by OTLP over HTTP, such as http://127.0.0.1:4318 [default: no traces]
+    /// OpenTelemetry collector that takes traces by OTLP over HTTP, such as http://127.0.0.1:4318 [default:
+    /// no traces]
     #[arg(long, value_name = "URL", env = "ONEHOP_OTLP_ENDPOINT")]
     pub otlp_endpoint: Option<String>,
 
-    /// Share of the traces that is sent, from 0 to 1
+    /// Sampling ratio of traces, from 0 to 1
     #[arg(long, value_name = "RATIO", env = "ONEHOP_OTLP_SAMPLE_RATIO", default_value_t = 1.0)]
     pub otlp_sample_ratio: f64,
 }

@@ -36,15 +36,15 @@ const ON_AN_ACCOUNT: &str = "With --store cosmos an account is measured, which n
 /// How the report is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For a terminal
+    /// Table for a terminal
     Table,
-    /// For a document
+    /// Tables in Markdown
     Markdown,
-    /// One line for each request, in Markdown
+    /// One line of Markdown for each request
     Summary,
-    /// For a program
+    /// JSON, with the fields of docs/comparison.md
     Json,
-    /// One file with charts, for a browser
+    /// One HTML file with charts, without scripts
     Html,
 }
 
@@ -56,7 +56,7 @@ pub struct Compare {
     #[command(flatten)]
     size: SizeSettings,
 
-    /// How the report is written
+    /// Format of the report
     #[arg(long, value_enum, env = "ONEHOP_FORMAT", default_value = "table")]
     format: Format,
 

@@ -19,6 +19,7 @@ const PHYSICAL_PARTITIONS_DEFAULT: u16 = 70;
 
 /// What is run.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Data set and samples")]
 pub(super) struct SizeSettings {
     /// Users of the data set, each with 5 to 50 posts [default: 200]
     #[arg(
@@ -29,11 +30,11 @@ pub(super) struct SizeSettings {
     )]
     users: Option<u32>,
 
-    /// Seed of the random numbers
+    /// Seed of the random number generator. The same seed makes the same data set
     #[arg(long, value_name = "NUMBER", env = "ONEHOP_RNG_SEED", default_value_t = DEFAULT_RNG_SEED)]
     pub rng_seed: u64,
 
-    /// How often each request is run under each data model
+    /// Samples: how often each request runs under each data model
     #[arg(
         long,
         value_name = "NUMBER",
@@ -46,12 +47,14 @@ pub(super) struct SizeSettings {
 
 /// Where it is run.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Store")]
 pub(super) struct PlaceSettings {
-    /// Store whose charges are compared
+    /// Store whose request charges are compared
     #[arg(long, value_enum, env = "ONEHOP_STORE", default_value = "embedded")]
     pub store: StoreKind,
 
-    /// Directory in which the embedded databases are made, under `compare` [default: a temporary one]
+    /// Directory of the embedded store in which the databases are made, under `compare` [default: a temporary
+    /// one]
     #[arg(long, value_name = "DIRECTORY", env = "ONEHOP_DATA")]
     pub data: Option<PathBuf>,
 
@@ -64,15 +67,16 @@ pub(super) struct PlaceSettings {
     )]
     physical_partitions: Option<u16>,
 
-    /// Which properties are indexed, which is what a write is charged for
+    /// Indexing policy, which decides what a write is charged
     #[arg(long, value_enum, env = "ONEHOP_INDEXING", default_value = "all")]
     indexing: IndexingSetting,
 
-    /// With --store cosmos: put beside each charge what the embedded store estimates for the same requests
+    /// Estimation error, with --store cosmos: print the embedded store's estimate of each charge beside it
     #[arg(long, env = "ONEHOP_ESTIMATE_ERROR", value_parser = BoolishValueParser::new())]
     pub estimate_error: bool,
 
-    /// With --store cosmos: delete each of the comparison's databases when it has been measured, also after a failure
+    /// Clean-up, with --store cosmos: delete each of the comparison's databases when it was measured, also
+    /// after a failure
     #[arg(long, env = "ONEHOP_DROP", value_parser = BoolishValueParser::new())]
     pub drop: bool,
 
@@ -85,16 +89,17 @@ pub(super) struct PlaceSettings {
 /// Which properties are indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum IndexingSetting {
-    /// Every one: Cosmos DB's default, and what the article measured
+    /// Every property: Cosmos DB's default, and what the article measured
     All,
-    /// Those that queries need: what `onehop provision` makes
+    /// Properties that queries need: what `onehop provision` creates
     Needed,
 }
 
 /// The traffic for which throughput and bill are worked out.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Traffic and bill")]
 pub(super) struct TrafficSettings {
-    /// Reads for each write, one write a second, spread evenly over the requests
+    /// Traffic as reads for each write: one write a second, spread evenly over the requests [default: none]
     #[arg(
         long,
         value_name = "NUMBER",
@@ -104,11 +109,11 @@ pub(super) struct TrafficSettings {
     )]
     reads_per_write: Option<f64>,
 
-    /// Requests a second, like Q3=100,C2=1
+    /// Traffic as requests a second, such as Q3=100,C2=1 [default: none]
     #[arg(long, value_name = "RATES", env = "ONEHOP_RATES", value_delimiter = ',')]
     rates: Vec<Rate>,
 
-    /// Price of 100 RU/s for an hour, for a monthly bill
+    /// Price of 100 RU/s for an hour, for the monthly bill [default: none]
     #[arg(long, value_name = "PRICE", env = "ONEHOP_PRICE_PER_100_RU", value_parser = non_negative)]
     price_per_100_ru: Option<f64>,
 }

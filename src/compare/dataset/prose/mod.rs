@@ -38,10 +38,10 @@ const CONTENT_CHARS_RESERVED: usize = CONTENT_CHARS_MAX + 200;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "camelCase")]
 pub enum Texts {
-    /// 200 to 600 characters a post, some 130 a comment: pleasant to look at
+    /// 200 to 600 characters for a post, some 130 for a comment
     #[default]
     Short,
-    /// 1,600 characters a post and 500 a comment in the mean: what the article's request charges speak of
+    /// 1,600 characters for a post and 500 for a comment in the mean, as the article's request charges imply
     Long,
 }
 
