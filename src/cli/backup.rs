@@ -12,9 +12,7 @@ use crate::config::{DataSettings, StoreKind, StoreSettings};
 use crate::control::Work;
 use onehop_store::embedded::BackupNote;
 
-/// The backup holds every write that was acknowledged before it began, and whole commits only. It leaves the signing secrets
-/// of access tokens out. It is a data directory, too: once a server was started on it, it is no backup any more.
-/// The target directory must be missing or empty.
+/// Arguments of `onehop backup`.
 #[derive(Debug, Args)]
 pub struct Backup {
     #[command(flatten)]
@@ -24,7 +22,7 @@ pub struct Backup {
     directory: PathBuf,
 }
 
-/// A backup holds no signing secret of access tokens: users have to sign in again. An unfinished backup is refused.
+/// Arguments of `onehop restore`.
 #[derive(Debug, Args)]
 pub struct Restore {
     #[command(flatten)]

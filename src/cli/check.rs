@@ -10,8 +10,7 @@ use crate::config::DataSettings;
 use crate::control::Work;
 use onehop_store::embedded::Soundness;
 
-/// Reads every item with each index entry, change log entry and checksum, and changes nothing. It reports lost writes, too. Exit
-/// status: 0 sound, 1 problems found, 2 the check failed. `onehop verify` compares read models with the write side.
+/// Arguments of `onehop check`.
 #[derive(Debug, Args)]
 pub struct Check {
     #[command(flatten)]

@@ -16,9 +16,7 @@ use crate::config::{DataSettings, Environment, Member, StoreChoice, StoreKind, S
 use crate::control::{Progress, Work};
 use crate::copy::{Copier, CopyProgress};
 
-/// Copies users, posts, comments, likes and accounts with their ids and dates. The target's read models are projected anew, and
-/// everything is verified. The same command resumes an interrupted copy. Nothing may write to either store meanwhile. Exit
-/// status as `verify`.
+/// Arguments of `onehop copy`.
 #[derive(Debug, Args)]
 pub struct Copy {
     #[command(flatten)]

@@ -10,8 +10,7 @@ use crate::config::StoreSettings;
 use crate::control::Work;
 use onehop_change_feed::{DeadLetterItem, DeadLetterList, DeadLetterSummary};
 
-/// A dead letter holds the parked changes of one logical partition: one that could not be projected, and every later one
-/// behind it.
+/// Arguments of `onehop dead-letters`.
 #[derive(Debug, Args)]
 pub struct DeadLetters {
     #[command(subcommand)]

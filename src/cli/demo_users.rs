@@ -21,7 +21,7 @@ use crate::config::StoreSettings;
 use crate::control::Work;
 use onehop_store::{ETag, Ledger, NewItem, PartitionKey, WriteOp};
 
-/// Their posts stay, and sign-ins as these users are refused from then on.
+/// Arguments of `onehop lock-demo-users`.
 #[derive(Debug, Args)]
 pub struct LockDemoUsers {
     #[command(flatten)]

@@ -7,7 +7,7 @@ use super::Exit;
 /// What `npm run generate` writes, from the documents of the pages that are in this binary.
 const DOCUMENTS: &str = include_str!("../../web/trusted-documents.json");
 
-/// Prints a JSON object from hash to document.
+/// Arguments of `onehop documents`.
 #[derive(Debug, Args)]
 pub struct Documents {}
 

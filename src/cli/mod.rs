@@ -36,38 +36,88 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Serve the GraphQL API, the playground and the web pages
+    ///
+    /// It serves until SIGTERM or SIGINT, and then stops gracefully; a second signal stops at once.
     Serve(Box<serve::Serve>),
     /// Seed a store with the article's data set at any size, and wait for the read models
+    ///
+    /// It adds what is missing, and writes nothing to deleted posts; so the same command resumes an interrupted
+    /// seeding. It may run beside a server.
     Seed(seed::Seed),
     /// Compare request charge and latency of the data models, on the article's data set at any size
+    ///
+    /// It writes the data set once for each data model, runs the article's ten requests on it, and prints what each
+    /// did and what it was charged, beside the article's figures. The report goes to standard output.
     Compare(compare::Compare),
     /// Verify every count, copy, summary and username against the write side, and report each drift
+    ///
+    /// Exit status: 0 clean, 1 drifts are left, 2 the verification failed. What cannot be read is named, and the
+    /// rest is verified.
     Verify(verify::Verify),
     /// Rebuild read models from the beginning of the change feed, while the old copies stay readable
+    ///
+    /// Exit status: 0 done, 1 items could not be read, 2 the rebuild failed.
     Rebuild(rebuild::Rebuild),
     /// Replay dead letters; the same as `dead-letters replay`
+    ///
+    /// A change that could not be projected is parked as a dead letter, with later changes of its logical partition
+    /// behind it. Exit status: 0 nothing is parked any more, 1 changes are still parked, 2 the replay failed.
     Replay(rebuild::Replay),
     /// List, show and replay dead letters: changes that could not be projected
+    ///
+    /// A dead letter holds the parked changes of one logical partition: one that could not be projected, and every
+    /// later one behind it.
     DeadLetters(dead_letters::DeadLetters),
     /// Back up the data directory at this moment, also while a server writes to it
+    ///
+    /// The backup holds every write that was acknowledged before it began, and whole commits only. It leaves the
+    /// signing secrets of access tokens out. It is a data directory, too: once a server was started on it, it is no
+    /// backup any more. The target directory must be missing or empty.
     Backup(backup::Backup),
     /// Restore a backup into a new data directory
+    ///
+    /// A backup holds no signing secret of access tokens: users have to sign in again. An unfinished backup is
+    /// refused.
     Restore(backup::Restore),
     /// Check the integrity of the data directory: items, index entries, change log entries and checksums
+    ///
+    /// It reads every item with each index entry, change log entry and checksum, and changes nothing. It reports lost
+    /// writes, too. Exit status: 0 sound, 1 problems found, 2 the check failed. `onehop verify` compares read
+    /// models with the write side.
     Check(check::Check),
     /// Recover a data directory that has lost its journal or a part of it, and report what was dropped
+    ///
+    /// Every other command but `check` refuses such a directory. This one makes it consistent again from the items
+    /// that are left. Try first to put back the missing files or to restore a backup, and keep a copy of the
+    /// directory. Where nothing is missing it changes nothing.
     Recover(recover::Recover),
     /// List, rotate and drop the signing secrets of access tokens, also while a server runs
+    ///
+    /// The first secret signs, and all verify. After a rotation wait until the tokens of the old secret have
+    /// expired (--token-minutes), and drop it.
     TokenSecret(token_secret::TokenSecret),
     /// Lock the demo users, whose password is published, so that their data can be served with --production
+    ///
+    /// Their posts stay, and sign-ins as these users are refused from then on.
     LockDemoUsers(demo_users::LockDemoUsers),
     /// Create or update the database and the containers of an account on Azure Cosmos DB
+    ///
+    /// It creates what is missing and updates what differs, so a second run does nothing. It needs a key of the
+    /// account.
     Provision(provision::Provision),
     /// Copy a blog from one store to another, and verify the copy
+    ///
+    /// It copies users, posts, comments, likes and accounts with their ids and dates. The target's read models are
+    /// projected anew, and everything is verified. The same command resumes an interrupted copy. Nothing may write
+    /// to either store meanwhile. Exit status as `verify`.
     Copy(copy::Copy),
     /// Print the GraphQL schema
+    ///
+    /// It prints the schema in SDL, as the file `schema.graphql` holds it.
     Schema(schema::Schema),
     /// Print the documents of the web pages and of the playground's examples, for --trusted-documents
+    ///
+    /// It prints a JSON object from hash to document.
     Documents(documents::Documents),
 }
 

@@ -9,7 +9,7 @@ use crate::app::provisioning::{
 };
 use crate::config::{Environment, StoreChoice, StoreKind, StoreSettings, ThroughputSettings};
 
-/// Creates what is missing and updates what differs, so a second run does nothing. It needs a key of the account.
+/// Arguments of `onehop provision`.
 #[derive(Debug, Args)]
 pub struct Provision {
     #[command(flatten)]

@@ -12,7 +12,7 @@ use crate::control::Work;
 pub(super) const NEXT_AFTER_DAMAGE: &str =
     "next: onehop check names everything that cannot be read; stop the server and restore a backup";
 
-/// Exit status: 0 done, 1 items could not be read, 2 the rebuild failed.
+/// Arguments of `onehop rebuild`.
 #[derive(Debug, Args)]
 pub struct Rebuild {
     #[command(flatten)]
@@ -23,8 +23,7 @@ pub struct Rebuild {
     read_model: Option<String>,
 }
 
-/// A change that could not be projected is parked as a dead letter, with later changes of its logical partition behind it.
-/// Exit status: 0 nothing is parked any more, 1 changes are still parked, 2 the replay failed.
+/// Arguments of `onehop replay`.
 #[derive(Debug, Args)]
 pub struct Replay {
     #[command(flatten)]

@@ -9,9 +9,7 @@ use crate::app::operations;
 use crate::config::DataSettings;
 use onehop_store::embedded::Recovery;
 
-/// Every other command but `check` refuses such a directory. This one makes it consistent again from the items that are left. Try
-/// first to put back the missing files or to restore a backup, and keep a copy of the directory. Where nothing is missing it
-/// changes nothing.
+/// Arguments of `onehop recover`.
 #[derive(Debug, Args)]
 pub struct Recover {
     #[command(flatten)]

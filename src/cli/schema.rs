@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::Exit;
 
-/// Prints the schema in SDL, as the file `schema.graphql` holds it.
+/// Arguments of `onehop schema`.
 #[derive(Debug, Args)]
 pub struct Schema {}
 

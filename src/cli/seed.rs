@@ -9,8 +9,7 @@ use crate::compare::dataset::{DEFAULT_RNG_SEED, Texts};
 use crate::config::StoreSettings;
 use crate::control::Work;
 
-/// It adds what is missing, and writes nothing to deleted posts; so the same command resumes an interrupted seeding. It may run
-/// beside a server.
+/// Arguments of `onehop seed`.
 #[derive(Debug, Args)]
 pub struct Seed {
     #[command(flatten)]

@@ -35,7 +35,7 @@ use onehop_runtime::tasks::log_panics;
 /// The part of the time for a graceful stop that requests have; the rest is for what works behind them.
 const REQUESTS_STOP_SHARE: f64 = 0.75;
 
-/// It serves until SIGTERM or SIGINT, and then stops gracefully; a second signal stops at once.
+/// Arguments of `onehop serve`.
 #[derive(Debug, Args)]
 pub struct Serve {
     #[command(flatten)]

@@ -11,8 +11,7 @@ use crate::accounts::secret::{Secrets, SigningSecret};
 use crate::accounts::secret_file::SecretFile;
 use crate::config::{Environment, TOKEN_SECRET_VARIABLE};
 
-/// The first secret signs, and all verify. After a rotation wait until the tokens of the old secret have expired
-/// (--token-minutes), and drop it.
+/// Arguments of `onehop token-secret`.
 #[derive(Debug, Args)]
 pub struct TokenSecret {
     #[command(subcommand)]

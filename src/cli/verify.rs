@@ -10,7 +10,7 @@ use crate::blog::verify::{Report, Unreadable};
 use crate::config::StoreSettings;
 use crate::control::Work;
 
-/// Exit status: 0 clean, 1 drifts are left, 2 the verification failed. What cannot be read is named, and the rest is verified.
+/// Arguments of `onehop verify`.
 #[derive(Debug, Args)]
 pub struct Verify {
     #[command(flatten)]

@@ -48,8 +48,7 @@ pub enum Format {
     Html,
 }
 
-/// Writes the data set once for each data model, runs the article's ten requests on it, and prints what each did and
-/// what it was charged, beside the article's figures. The report goes to standard output.
+/// Arguments of `onehop compare`.
 #[derive(Debug, Args)]
 #[command(after_long_help = ON_AN_ACCOUNT)]
 pub struct Compare {
