@@ -1,0 +1,140 @@
+//! The documents: links, promises and decision records are checked against the files that they name.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+/// Promises of `docs/promises.md`.
+const PROMISES: usize = 12;
+const README_LINES_MAX: usize = 150;
+/// Folders with Rust tests.
+const TEST_FOLDERS: [&str; 3] = ["tests", "src", "crates"];
+const STATUSES: [&str; 3] = ["accepted", "accepted, changed by ADR ", "superseded by ADR "];
+
+fn read(path: impl AsRef<Path>) -> String {
+    let path = Path::new(ROOT).join(path);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Files with this extension in a folder and below it, outside of what is built or installed.
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    const SKIPPED: [&str; 5] = ["target", "node_modules", "dist", "corpus", ".git"];
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut found = Vec::new();
+    for path in entries.map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            if !SKIPPED.iter().any(|skipped| path.ends_with(skipped)) {
+                found.extend(files(&path, extension));
+            }
+        } else if path.extension().is_some_and(|has| has == extension) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn every_link_between_documents_leads_somewhere() {
+    let documents = files(Path::new(ROOT), "md");
+    assert!(documents.len() > 30, "{documents:?}");
+    let mut broken = Vec::new();
+    for document in documents {
+        let text = fs::read_to_string(&document).unwrap();
+        for link in links(&text) {
+            let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = if path.is_empty() { document.clone() } else { document.parent().unwrap().join(path) };
+            let is_there = target.exists()
+                && (anchor.is_empty()
+                    || fs::read_to_string(&target).is_ok_and(|text| anchors(&text).any(|known| known == anchor)));
+            if !is_there {
+                broken.push(format!("{}: {link}", document.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+/// The targets of links to files, outside of code.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    let mut is_code = false;
+    let lines = text.lines().filter(move |line| {
+        is_code ^= line.trim_start().starts_with("```");
+        !is_code && !line.starts_with("    ")
+    });
+    let targets = lines.flat_map(|line| line.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0)));
+    targets.filter(|target| !target.contains("://") && !target.starts_with("mailto:"))
+}
+
+/// The anchors of a document's headings.
+fn anchors(text: &str) -> impl Iterator<Item = String> {
+    text.lines().filter(|line| line.starts_with('#')).map(|line| anchor(line.trim_start_matches('#').trim()))
+}
+
+/// The anchor that Markdown renderers give a heading.
+pub fn anchor(heading: &str) -> String {
+    let kept = heading.to_lowercase();
+    let kept = kept.chars().filter(|one| one.is_alphanumeric() || matches!(one, ' ' | '-' | '_'));
+    kept.map(|one| if one == ' ' { '-' } else { one }).collect()
+}
+
+#[test]
+fn every_promise_names_tests_that_exist() {
+    let sources: Vec<(PathBuf, String)> = TEST_FOLDERS
+        .iter()
+        .flat_map(|folder| files(&Path::new(ROOT).join(folder), "rs"))
+        .map(|path| (path.clone(), fs::read_to_string(path).unwrap()))
+        .collect();
+    let text = read("docs/promises.md");
+    let promises: Vec<&str> = text.split("\n## ").skip(1).collect();
+    assert_eq!(promises.len(), PROMISES);
+    for (place, promise) in promises.iter().enumerate() {
+        assert!(promise.starts_with(&format!("{}. ", place + 1)), "{promise}");
+        let tests: Vec<(&str, &str)> = promise.lines().filter_map(named_test).collect();
+        assert!(!tests.is_empty(), "a promise without a test: {promise}");
+        for (test, file) in tests {
+            let definition = format!("fn {test}(");
+            let is_there = sources.iter().any(|(path, text)| {
+                path.file_name().is_some_and(|name| name == file) && text.contains(&definition)
+            });
+            assert!(is_there, "promise {}: no test {test} in a file {file}", place + 1);
+        }
+    }
+}
+
+/// Test and file of a line such as "- `some_test` in `counts.rs`".
+fn named_test(line: &str) -> Option<(&str, &str)> {
+    let (test, file) = line.strip_prefix("- `")?.split_once("` in `")?;
+    Some((test, file.strip_suffix('`')?))
+}
+
+#[test]
+fn every_decision_record_has_status_and_date() {
+    let index = read("docs/adr/README.md");
+    let records = files(&Path::new(ROOT).join("docs/adr"), "md");
+    let records: Vec<_> = records.iter().filter(|path| !path.ends_with("README.md")).collect();
+    assert!(records.len() > 30);
+    for path in &records {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let number: u32 = name[..4].parse().unwrap_or_else(|_| panic!("{name} has no number"));
+        let text = fs::read_to_string(path).unwrap();
+        let mut lines = text.lines().filter(|line| !line.is_empty());
+        let title = lines.next().and_then(|line| line.strip_prefix(&format!("# {number}. ")));
+        let title = title.unwrap_or_else(|| panic!("{name}: the title does not begin with its number"));
+        let line = lines.next().and_then(|line| line.strip_prefix("Status: ")?.strip_suffix('.'));
+        let (status, date) = line.and_then(|line| line.split_once(". Date: ")).unwrap_or_default();
+        assert!(STATUSES.iter().any(|known| status.starts_with(known)), "{name}: status {status:?}");
+        let is_date = date.len() == 10 && date.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+        assert!(is_date, "{name}: date {date:?}");
+        let row = format!("| [{number}]({name}) | {title} | {status} | {date} |");
+        assert!(index.contains(&row), "docs/adr/README.md lacks {row}");
+    }
+    let rows = index.lines().filter(|line| line.starts_with("| [")).count();
+    assert_eq!(rows, records.len(), "docs/adr/README.md lists a record that is not there");
+}
+
+#[test]
+fn the_readme_is_short() {
+    let lines = read("README.md").lines().count();
+    assert!(lines <= README_LINES_MAX, "README.md has {lines} lines");
+}
