@@ -15,22 +15,22 @@ use onehop_store::embedded::BackupNote;
 /// Arguments of `onehop backup`.
 #[derive(Debug, Args)]
 pub struct Backup {
-    #[command(flatten)]
-    store: StoreSettings,
-
     /// Directory for the backup; missing or empty
     directory: PathBuf,
+
+    #[command(flatten)]
+    store: StoreSettings,
 }
 
 /// Arguments of `onehop restore`.
 #[derive(Debug, Args)]
 pub struct Restore {
-    #[command(flatten)]
-    data: DataSettings,
-
     /// Directory of a finished backup; it is not changed
     #[arg(long, value_name = "DIRECTORY", env = "ONEHOP_FROM")]
     from: PathBuf,
+
+    #[command(flatten)]
+    data: DataSettings,
 }
 
 impl Backup {

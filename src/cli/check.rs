@@ -13,12 +13,12 @@ use onehop_store::embedded::Soundness;
 /// Arguments of `onehop check`.
 #[derive(Debug, Args)]
 pub struct Check {
-    #[command(flatten)]
-    data: DataSettings,
-
     /// Print the report as JSON
     #[arg(long, env = "ONEHOP_JSON", value_parser = BoolishValueParser::new())]
     json: bool,
+
+    #[command(flatten)]
+    data: DataSettings,
 }
 
 impl Check {

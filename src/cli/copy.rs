@@ -19,9 +19,6 @@ use crate::copy::{Copier, CopyProgress};
 /// Arguments of `onehop copy`.
 #[derive(Debug, Args)]
 pub struct Copy {
-    #[command(flatten)]
-    store: StoreSettings,
-
     /// Source: `embedded:DIRECTORY`, or `cosmos` for the account of the --cosmos-... settings. Nothing may
     /// write to it meanwhile
     #[arg(long, value_name = "STORE", env = "ONEHOP_FROM")]
@@ -30,6 +27,9 @@ pub struct Copy {
     /// Target, in the same form: empty, or with a part of this copy
     #[arg(long, value_name = "STORE", env = "ONEHOP_TO")]
     to: Place,
+
+    #[command(flatten)]
+    store: StoreSettings,
 }
 
 /// A store, as a word of the command line.

@@ -29,32 +29,29 @@ enum Action {
 
 #[derive(Debug, Args)]
 struct List {
-    #[command(flatten)]
-    store: StoreSettings,
-
     /// Print the list as JSON
     #[arg(long, env = "ONEHOP_JSON", value_parser = BoolishValueParser::new())]
     json: bool,
+
+    #[command(flatten)]
+    store: StoreSettings,
 }
 
 #[derive(Debug, Args)]
 struct Show {
-    #[command(flatten)]
-    store: StoreSettings,
-
     /// Id of the dead letter, as `list` prints it
     id: String,
 
     /// Print the dead letter as JSON
     #[arg(long, env = "ONEHOP_JSON", value_parser = BoolishValueParser::new())]
     json: bool,
+
+    #[command(flatten)]
+    store: StoreSettings,
 }
 
 #[derive(Debug, Args)]
 struct ReplayLetters {
-    #[command(flatten)]
-    store: StoreSettings,
-
     /// Id of the dead letter to replay [default: all]
     #[arg(conflicts_with = "read_model")]
     id: Option<String>,
@@ -62,6 +59,9 @@ struct ReplayLetters {
     /// Read model whose dead letters are replayed [default: all]
     #[arg(long, value_name = "NAME", env = "ONEHOP_READ_MODEL")]
     read_model: Option<String>,
+
+    #[command(flatten)]
+    store: StoreSettings,
 }
 
 impl DeadLetters {

@@ -12,11 +12,6 @@ use crate::config::{Environment, StoreChoice, StoreKind, StoreSettings, Throughp
 /// Arguments of `onehop provision`.
 #[derive(Debug, Args)]
 pub struct Provision {
-    #[command(flatten)]
-    store: StoreSettings,
-    #[command(flatten)]
-    throughput: ThroughputSettings,
-
     /// Dry run: print what would be done, and do nothing
     #[arg(long, env = "ONEHOP_DRY_RUN", value_parser = BoolishValueParser::new())]
     dry_run: bool,
@@ -24,6 +19,11 @@ pub struct Provision {
     /// Print the container definitions, as deploy/containers.json holds them, and do nothing
     #[arg(long, env = "ONEHOP_PRINT_DEFINITIONS", value_parser = BoolishValueParser::new())]
     print_definitions: bool,
+
+    #[command(flatten)]
+    store: StoreSettings,
+    #[command(flatten)]
+    throughput: ThroughputSettings,
 }
 
 impl Provision {

@@ -15,23 +15,23 @@ pub(super) const NEXT_AFTER_DAMAGE: &str =
 /// Arguments of `onehop rebuild`.
 #[derive(Debug, Args)]
 pub struct Rebuild {
-    #[command(flatten)]
-    store: StoreSettings,
-
     /// Read model to rebuild [default: all]
     #[arg(long, value_name = "NAME", env = "ONEHOP_READ_MODEL")]
     read_model: Option<String>,
+
+    #[command(flatten)]
+    store: StoreSettings,
 }
 
 /// Arguments of `onehop replay`.
 #[derive(Debug, Args)]
 pub struct Replay {
-    #[command(flatten)]
-    store: StoreSettings,
-
     /// Read model whose dead letters are replayed [default: all]
     #[arg(long, value_name = "NAME", env = "ONEHOP_READ_MODEL")]
     read_model: Option<String>,
+
+    #[command(flatten)]
+    store: StoreSettings,
 }
 
 #[derive(Deserialize)]

@@ -12,12 +12,12 @@ use onehop_store::embedded::Recovery;
 /// Arguments of `onehop recover`.
 #[derive(Debug, Args)]
 pub struct Recover {
-    #[command(flatten)]
-    data: DataSettings,
-
     /// Print the report as JSON
     #[arg(long, env = "ONEHOP_JSON", value_parser = BoolishValueParser::new())]
     json: bool,
+
+    #[command(flatten)]
+    data: DataSettings,
 }
 
 impl Recover {

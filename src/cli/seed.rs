@@ -12,9 +12,6 @@ use crate::control::Work;
 /// Arguments of `onehop seed`.
 #[derive(Debug, Args)]
 pub struct Seed {
-    #[command(flatten)]
-    store: StoreSettings,
-
     /// Users to create, each with 5 to 50 posts; each post gets up to 25 comments and up to 100 likes
     #[arg(
         long,
@@ -31,6 +28,9 @@ pub struct Seed {
     /// Length of the texts
     #[arg(long, value_enum, env = "ONEHOP_TEXTS", default_value = "short")]
     texts: Texts,
+
+    #[command(flatten)]
+    store: StoreSettings,
 }
 
 /// What was written.

@@ -13,9 +13,6 @@ use crate::control::Work;
 /// Arguments of `onehop verify`.
 #[derive(Debug, Args)]
 pub struct Verify {
-    #[command(flatten)]
-    store: StoreSettings,
-
     /// Repair each drift, then verify again. It may run beside writes
     #[arg(long, env = "ONEHOP_REPAIR", value_parser = BoolishValueParser::new())]
     repair: bool,
@@ -23,6 +20,9 @@ pub struct Verify {
     /// Print the report as JSON
     #[arg(long, env = "ONEHOP_JSON", value_parser = BoolishValueParser::new())]
     json: bool,
+
+    #[command(flatten)]
+    store: StoreSettings,
 }
 
 impl Verify {

@@ -43,7 +43,8 @@ fn the_configuration_reference_is_up_to_date() {
         std::fs::write(FILE, &generated).unwrap();
     }
     let committed = std::fs::read_to_string(FILE).unwrap_or_default();
-    let differs = committed.lines().zip(generated.lines()).position(|(committed, generated)| committed != generated);
+    let differs =
+        committed.lines().zip(generated.lines()).position(|(committed, generated)| committed != generated);
     assert!(
         committed == generated,
         "docs/configuration.md is stale from line {}: set {UPDATE_VARIABLE}=1 and run this test to write it anew",
@@ -51,9 +52,9 @@ fn the_configuration_reference_is_up_to_date() {
     );
 }
 
-/// One setting as it is printed, with the commands that take it.
+/// One setting as it is printed (flag, environment variable, default, meaning), with the commands that take it.
 struct Setting {
-    row: String,
+    cells: [String; 4],
     commands: BTreeSet<String>,
 }
 
@@ -109,7 +110,8 @@ fn write_command(text: &mut String, name: &str, command: &Command) {
     let (summary, details) = about.split_once("\n\n").unwrap_or((&about, ""));
     let positionals: String = command.get_positionals().fold(String::new(), |mut usage, argument| {
         let value = argument.get_id().as_str().to_uppercase();
-        let _ = if argument.is_required_set() { write!(usage, " {value}") } else { write!(usage, " [{value}]") };
+        let _ =
+            if argument.is_required_set() { write!(usage, " {value}") } else { write!(usage, " [{value}]") };
         usage
     });
     let _ = writeln!(text, "\n### `onehop {name}{positionals}`\n\n{}", wrapped(&format!("{summary}.")));
@@ -124,7 +126,7 @@ fn write_command(text: &mut String, name: &str, command: &Command) {
         let _ = writeln!(text, "\n{HEADER}");
     }
     for argument in own {
-        let _ = writeln!(text, "{}", row(argument));
+        let _ = writeln!(text, "{}", row(cells(argument), None));
     }
     let mut headings: Vec<&str> = settings_of(command).filter_map(Arg::get_help_heading).collect();
     headings.dedup();
@@ -142,10 +144,10 @@ fn add(groups: &mut Vec<(String, Group)>, heading: &str, command: &str, argument
     });
     let group = &mut groups[place].1;
     group.commands.insert(command.to_owned());
-    let row = row(argument);
-    match group.settings.iter_mut().find(|setting| setting.row == row) {
+    let cells = cells(argument);
+    match group.settings.iter_mut().find(|setting| setting.cells == cells) {
         Some(setting) => _ = setting.commands.insert(command.to_owned()),
-        None => group.settings.push(Setting { row, commands: BTreeSet::from([command.to_owned()]) }),
+        None => group.settings.push(Setting { cells, commands: BTreeSet::from([command.to_owned()]) }),
     }
 }
 
@@ -157,13 +159,9 @@ fn write_group(text: &mut String, heading: &str, group: &Group, all_commands: us
         text.push_str("Of every command.\n\n");
     }
     let _ = writeln!(text, "{HEADER}");
-    for Setting { row, commands } in &group.settings {
-        if *commands == group.commands {
-            let _ = writeln!(text, "{row}");
-        } else {
-            let row = row.trim_end_matches(" |");
-            let _ = writeln!(text, "{row} (Of {}.) |", named(commands));
-        }
+    for Setting { cells, commands } in &group.settings {
+        let only = (*commands != group.commands).then(|| named(commands));
+        let _ = writeln!(text, "{}", row(cells.clone(), only.as_deref()));
     }
 }
 
@@ -171,8 +169,15 @@ fn named(commands: &BTreeSet<String>) -> String {
     commands.iter().map(|command| format!("`{command}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// A row of a table: flag, environment variable, default, meaning.
-fn row(argument: &Arg) -> String {
+/// A row of a table, with the commands in front of the meaning where not all of the group take it.
+fn row(cells: [String; 4], only: Option<&str>) -> String {
+    let [flag, variable, default, meaning] = cells;
+    let meaning = only.map_or_else(|| meaning.clone(), |commands| format!("{commands}: {meaning}"));
+    format!("| {} |", [flag, variable, default, meaning].map(|cell| cell.replace('|', "\\|")).join(" | "))
+}
+
+/// Flag, environment variable, default and meaning.
+fn cells(argument: &Arg) -> [String; 4] {
     let help = argument.get_long_help().or(argument.get_help()).map(ToString::to_string).unwrap_or_default();
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     let (meaning, default_in_words) = match help.rsplit_once(" [default: ") {
@@ -180,7 +185,8 @@ fn row(argument: &Arg) -> String {
         None => (help, None),
     };
     let takes_value = !matches!(argument.get_action(), ArgAction::SetTrue | ArgAction::SetFalse);
-    let defaults: Vec<_> = argument.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
+    let defaults: Vec<_> =
+        argument.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
     let default = match default_in_words {
         Some(words) => words,
         None if !takes_value => "off".to_owned(),
@@ -188,20 +194,19 @@ fn row(argument: &Arg) -> String {
         None if argument.is_required_set() => "needed".to_owned(),
         None => "none".to_owned(),
     };
-    let flag = match (argument.get_long(), argument.get_value_names()) {
-        (Some(long), Some(values)) if takes_value => format!("`--{long} {}`", values[0]),
-        (Some(long), _) => format!("`--{long}`"),
-        (None, _) => format!("`{}`", argument.get_id().as_str().to_uppercase()),
-    };
-    let variable = argument.get_env().map(|name| format!("`{}`", name.to_string_lossy())).unwrap_or_default();
     let values: Vec<String> = argument
         .get_possible_values()
         .iter()
         .filter_map(|value| Some(format!("`{}`: {}", value.get_name(), value.get_help()?)))
         .collect();
     let values = if values.is_empty() { String::new() } else { format!(" {}.", values.join("; ")) };
-    let cells = [flag, variable, default, format!("{meaning}.{values}")];
-    format!("| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "))
+    let flag = match (argument.get_long(), argument.get_value_names()) {
+        (Some(long), Some(names)) if takes_value && values.is_empty() => format!("`--{long} {}`", names[0]),
+        (Some(long), _) => format!("`--{long}`"),
+        (None, _) => format!("`{}`", argument.get_id().as_str().to_uppercase()),
+    };
+    let variable = argument.get_env().map(|name| format!("`{}`", name.to_string_lossy())).unwrap_or_default();
+    [flag, variable, default, format!("{meaning}.{values}")]
 }
 
 fn wrapped(text: &str) -> String {

@@ -43,10 +43,12 @@ fn every_link_between_documents_leads_somewhere() {
         let text = fs::read_to_string(&document).unwrap();
         for link in links(&text) {
             let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
-            let target = if path.is_empty() { document.clone() } else { document.parent().unwrap().join(path) };
+            let target =
+                if path.is_empty() { document.clone() } else { document.parent().unwrap().join(path) };
             let is_there = target.exists()
                 && (anchor.is_empty()
-                    || fs::read_to_string(&target).is_ok_and(|text| anchors(&text).any(|known| known == anchor)));
+                    || fs::read_to_string(&target)
+                        .is_ok_and(|text| anchors(&text).any(|known| known == anchor)));
             if !is_there {
                 broken.push(format!("{}: {link}", document.display()));
             }
@@ -62,7 +64,8 @@ fn links(text: &str) -> impl Iterator<Item = &str> {
         is_code ^= line.trim_start().starts_with("```");
         !is_code && !line.starts_with("    ")
     });
-    let targets = lines.flat_map(|line| line.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0)));
+    let targets =
+        lines.flat_map(|line| line.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0)));
     targets.filter(|target| !target.contains("://") && !target.starts_with("mailto:"))
 }
 
@@ -113,7 +116,7 @@ fn every_decision_record_has_status_and_date() {
     let index = read("docs/adr/README.md");
     let records = files(&Path::new(ROOT).join("docs/adr"), "md");
     let records: Vec<_> = records.iter().filter(|path| !path.ends_with("README.md")).collect();
-    assert!(records.len() > 30);
+    assert!(records.len() >= 30, "{records:?}");
     for path in &records {
         let name = path.file_name().unwrap().to_str().unwrap();
         let number: u32 = name[..4].parse().unwrap_or_else(|_| panic!("{name} has no number"));

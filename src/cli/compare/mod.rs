@@ -52,13 +52,12 @@ pub enum Format {
 #[derive(Debug, Args)]
 #[command(after_long_help = ON_AN_ACCOUNT)]
 pub struct Compare {
-    #[command(flatten)]
-    size: SizeSettings,
-
     /// Format of the report
     #[arg(long, value_enum, env = "ONEHOP_FORMAT", default_value = "table")]
     format: Format,
 
+    #[command(flatten)]
+    size: SizeSettings,
     #[command(flatten)]
     place: PlaceSettings,
     #[command(flatten)]

@@ -47,7 +47,7 @@ pub(super) struct SizeSettings {
 
 /// Where it is run.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Store")]
+#[command(next_help_heading = "Compared store")]
 pub(super) struct PlaceSettings {
     /// Store whose request charges are compared
     #[arg(long, value_enum, env = "ONEHOP_STORE", default_value = "embedded")]
