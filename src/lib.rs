@@ -2,10 +2,10 @@
 //!
 //! Below this program are crates that know no domain: `onehop-store` is the port to a partitioned document store and its
 //! adapters; `onehop-change-feed` keeps read models current from the store's change feed; `onehop-graphql-server` serves
-//! GraphQL over HTTP; `onehop-runtime` is what all of them are given.
+//! GraphQL over HTTP; `onehop-study` measures and compares data models; `onehop-runtime` is what all of them are given.
 //!
 //! The modules in reading order: [`blog`] is the domain; [`accounts`] signs people in; [`graphql`] is the schema; [`http`] are
-//! the pages; [`compare`] says what each data model costs; [`copy`] takes a blog from one store to another; [`app`] and
+//! the pages; [`copy`] takes a blog from one store to another; [`app`] and
 //! [`api`] put the parts together.
 
 pub mod accounts;
@@ -13,7 +13,6 @@ pub mod api;
 pub mod app;
 pub mod blog;
 pub mod cli;
-pub mod compare;
 pub mod config;
 pub mod control;
 pub mod copy;

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use onehop::blog::reads::DataModel;
-use onehop::compare::article::{ArticleCell, ArticleRequest, cell, cells, estimate};
+use onehop::blog::study::article::{ArticleCell, ArticleRequest, cell, cells, estimate};
 use onehop_store::embedded::charges;
 
 /// The calibration half.

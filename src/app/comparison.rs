@@ -11,13 +11,13 @@ use azure_data_cosmos::CosmosClient;
 use super::{App, AppOptions, OpenStore, container_specs};
 use crate::accounts::password::HashingCost;
 use crate::blog::reads::DataModel;
-use crate::compare::report::Account;
 use crate::config::Member;
 use onehop_change_feed::Sharing;
 use onehop_store::Indexing;
 use onehop_store::cosmos::provision::{self, Throughput, ThroughputScope, Wanted};
 use onehop_store::cosmos::{CosmosSettings, CosmosStore, Credential, client_of};
 use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore};
+use onehop_study::report::Account;
 
 /// How long one operation waits in all when it is refused for its rate. A data set takes more than most accounts give at
 /// once, and a comparison cannot be gone on with.

@@ -9,6 +9,7 @@ pub mod plain_text;
 pub mod projections;
 pub mod reads;
 pub mod sessions;
+pub mod study;
 pub mod summary;
 pub mod verify;
 pub mod write_limits;

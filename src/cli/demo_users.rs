@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::blog::containers::{ACCOUNTS, USERS};
 use crate::blog::ids::UserId;
 use crate::blog::items::{AccountItem, UserItem};
-use crate::compare::dataset::{DEFAULT_END_MS, DEFAULT_RNG_SEED, DEMO_USERNAMES, Dataset};
+use crate::blog::study::dataset::{DEFAULT_END_MS, DEFAULT_RNG_SEED, DEMO_USERNAMES, Dataset};
 use crate::config::StoreSettings;
 use crate::control::Work;
 use onehop_store::{ETag, Ledger, NewItem, PartitionKey, WriteOp};

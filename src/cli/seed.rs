@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::Exit;
 use super::progress::perform;
-use crate::compare::dataset::{DEFAULT_RNG_SEED, Texts};
+use crate::blog::study::dataset::{DEFAULT_RNG_SEED, Texts};
 use crate::config::StoreSettings;
 use crate::control::Work;
 

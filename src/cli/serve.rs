@@ -18,7 +18,7 @@ use crate::accounts::secret_file::SecretFile;
 use crate::accounts::token::Tokens;
 use crate::api::{Api, ApiOptions, ApiParts, api_of};
 use crate::app::{App, AppOptions};
-use crate::compare::dataset::{DEFAULT_RNG_SEED, DEMO_USERNAMES, Texts};
+use crate::blog::study::dataset::{DEFAULT_RNG_SEED, DEMO_USERNAMES, Texts};
 use crate::config::{
     AccountSettings, CallerSettings, DocumentSettings, Environment, ExposureSettings, GivenSecrets,
     LimitSettings, LiveSettings, ServeSettings, StoreChoice, StoreSettings, TOKEN_SECRET_VARIABLE,

@@ -14,9 +14,9 @@ use super::demo_users::lock_demo_accounts;
 use crate::accounts::password::Password;
 use crate::app::operations::KeepGoing;
 use crate::app::{App, Drained};
+use crate::blog::study::dataset::{DEFAULT_END_MS, DEMO_USERNAMES, Dataset};
+use crate::blog::study::seed::{SeedProgress, Seeder};
 use crate::blog::verify::{Report, Verifier, VerifyProgress};
-use crate::compare::dataset::{DEFAULT_END_MS, DEMO_USERNAMES, Dataset};
-use crate::compare::seed::{SeedProgress, Seeder};
 use crate::control::{ControlServer, Progress, Work, Worker};
 use onehop_change_feed::RebuildProgress;
 

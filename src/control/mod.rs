@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::compare::dataset::Texts;
+use crate::blog::study::dataset::Texts;
 
 pub use client::{ControlError, ask};
 pub use server::ControlServer;

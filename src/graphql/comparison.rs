@@ -12,7 +12,7 @@ use super::model::DataModel;
 use super::post::Post;
 use super::scope::RequestScope;
 use crate::blog::ids::{PostId, UserId};
-use crate::compare::plan::{self, Question};
+use crate::blog::study::plan::{self, Question};
 use onehop_store::{FoldedOperation, Ledger};
 
 /// A read request of the article.

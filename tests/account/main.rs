@@ -8,8 +8,8 @@ mod process;
 mod websocket;
 
 use onehop::app::container_specs;
+use onehop::blog::study::dataset::Texts;
 use onehop::cli::work::AppWorker;
-use onehop::compare::dataset::Texts;
 use onehop::control::{Work, Worker};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;

@@ -30,7 +30,7 @@ fn told(row: &Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_comparison_runs_every_request_of_the_article_under_every_data_model() {
+async fn a_comparison_runs_every_request_under_every_data_model() {
     let report = report(&["--rates", "Q3=10,C3=1", "--price-per-100-ru", "0.008"]).await;
     assert_eq!(report["rows"].as_array().unwrap().len(), 10 * 3 + 6);
     assert_eq!(
@@ -76,7 +76,7 @@ fn load<'a>(report: &'a Value, container: &str, popularity: usize) -> &'a Value 
 }
 
 #[tokio::test]
-async fn what_a_traffic_is_charged_is_put_down_to_logical_partitions_without_losing_any() {
+async fn the_charges_of_a_traffic_add_up_over_logical_partitions() {
     let report = report(&["--rates", "Q1=5,Q2=5,Q3=20,Q4=20,Q5=20,Q6=50,C1=1,C2=1,C3=4,C4=4"]).await;
     assert_eq!(report["partitions"]["isAssumed"], false);
     let in_table = report["traffic"]["models"].as_array().unwrap().last().unwrap();
@@ -113,8 +113,7 @@ async fn what_a_traffic_is_charged_is_put_down_to_logical_partitions_without_los
 }
 
 #[tokio::test]
-async fn the_feed_is_the_first_at_its_limit_as_its_changes_and_all_its_readers_meet_in_one_logical_partition()
-{
+async fn the_feed_is_the_first_at_its_limit() {
     let report = report(&["--rates", "Q6=10,C4=10"]).await;
     for popularity in [0, 1] {
         assert_eq!(report["partitions"]["popularities"][popularity]["firstAtLimit"], "feed");
@@ -181,7 +180,7 @@ async fn the_same_seed_gives_the_same_charges_of_the_reads() {
 }
 
 #[tokio::test]
-async fn indexing_changes_what_commands_are_charged_and_not_what_questions_are() {
+async fn indexing_changes_the_charges_of_commands_alone() {
     let (all, needed) = (report(&[]).await, report(&["--indexing", "needed"]).await);
     assert_eq!(needed["indexing"], "needed");
     let charge =
@@ -198,7 +197,7 @@ async fn indexing_changes_what_commands_are_charged_and_not_what_questions_are()
 }
 
 #[tokio::test]
-async fn a_comparison_is_shown_as_a_table_in_markdown_and_as_one_html_file() {
+async fn a_comparison_is_shown_in_every_format() {
     for (format, heading) in [("table", "request"), ("markdown", "| request |"), ("html", "<!doctype html>")]
     {
         let output = run(&[&SMALL[..], &["--format", format, "--reads-per-write", "100"]].concat()).await;
@@ -224,7 +223,7 @@ async fn a_comparison_is_shown_as_a_table_in_markdown_and_as_one_html_file() {
 }
 
 #[tokio::test]
-async fn a_comparison_keeps_its_databases_where_it_is_told_to_and_never_overwrites_one() {
+async fn a_comparison_keeps_its_databases_and_overwrites_none() {
     let directory = tempfile::tempdir().unwrap();
     let (status, printed) = run_on(directory.path(), &SMALL).await;
     assert_eq!(status, 0, "{printed}");
@@ -239,7 +238,7 @@ async fn a_comparison_keeps_its_databases_where_it_is_told_to_and_never_overwrit
 }
 
 #[tokio::test]
-async fn a_bad_setting_of_a_comparison_is_refused_by_the_name_of_its_flag() {
+async fn a_bad_setting_is_refused_by_the_name_of_its_flag() {
     for (flag, value) in [
         ("--users", "0"),
         ("--samples", "0"),

@@ -93,7 +93,7 @@ fn refusal(output: &Output) -> String {
 }
 
 #[tokio::test]
-async fn an_account_is_measured_for_every_request_with_the_estimates_beside() {
+async fn an_account_is_measured_with_the_estimates_beside() {
     let account = Account::start().await;
     let output = account.compare(&["--format", "json", "--estimate-error"]).await;
     let told = String::from_utf8(output.stderr).unwrap();
@@ -147,7 +147,7 @@ async fn a_comparison_deletes_its_databases_where_it_is_told_to() {
 }
 
 #[tokio::test]
-async fn a_database_that_is_there_already_is_refused_before_any_is_made() {
+async fn an_existing_database_is_refused_before_any_is_made() {
     let account = Account::start().await;
     account.client().await.create_database("blog-v3", None).await.unwrap();
     let told = refusal(&account.compare(&["--cosmos-database", "blog", "--drop"]).await);
@@ -175,7 +175,7 @@ async fn what_a_failed_comparison_made_is_named_or_deleted() {
 }
 
 #[tokio::test]
-async fn a_comparison_is_patient_while_the_account_has_no_request_units_left() {
+async fn a_comparison_waits_while_the_account_throttles() {
     // Far more refusals than a server puts up with for each of the batches that are under way; and some of the change feed.
     let refusals = [3_000, 40].map(|number| Arc::new(AtomicU32::new(number)));
     let [writes, feed] = refusals.clone();
@@ -197,7 +197,7 @@ async fn a_comparison_is_patient_while_the_account_has_no_request_units_left() {
 }
 
 #[tokio::test]
-async fn settings_of_the_other_store_are_refused_by_the_name_of_their_flag() {
+async fn settings_of_the_other_store_are_refused_by_their_flag() {
     let account = Account::start().await;
     for (arguments, variables, named) in [
         (&["--data", "/nowhere"][..], &[][..], "--data is for --store embedded"),

@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Stdio;
 
-use onehop::compare::dataset::{DEFAULT_END_MS, DEFAULT_RNG_SEED, Dataset};
+use onehop::blog::study::dataset::{DEFAULT_END_MS, DEFAULT_RNG_SEED, Dataset};
 use serde_json::{Value, json};
 
 use crate::program::onehop;

@@ -1,41 +1,42 @@
-//! One data model's database: made, filled, asked, and closed.
+//! One data model's database: made, filled, measured, and closed.
 
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::study::{Studied, study};
+use super::survey::{Surveyed, survey};
 use crate::accounts::password::Password;
 use crate::app::App;
 use crate::app::comparison::Databases;
 use crate::blog::containers::POSTS;
 use crate::blog::projections::{self, Usernames};
 use crate::blog::reads::DataModel;
+use crate::blog::study::measure::{Database, Workload};
+use crate::blog::study::seed::{SeedProgress, Seeder};
+use crate::blog::study::writes::{Plain, WritePath};
 use crate::cli::progress::Bar;
 use crate::cli::work::DEMO_PASSWORD;
-use crate::compare::measure::{self, Database, Follower, Workload};
-use crate::compare::metered::Metered;
-use crate::compare::report::Row;
-use crate::compare::seed::{SeedProgress, Seeder};
-use crate::compare::writes::{Plain, WritePath};
 use crate::config::Member;
 use crate::control::Progress;
 use onehop_change_feed::{Processor, Projection, Settings};
 use onehop_store::Store;
+use onehop_study::follower::{self, Follower};
+use onehop_study::measurement::Row;
+use onehop_study::metered::MeteredStore;
 
 /// What is done with a database.
 pub(super) struct Measuring<'a> {
     pub model: DataModel,
     pub workload: &'a Workload,
-    /// Whether V3's logical partitions are studied as well.
-    pub is_studied: bool,
+    /// Whether V3's logical partitions are surveyed as well.
+    pub with_survey: bool,
 }
 
 /// What was found in one database.
 pub(super) struct Measured {
     pub rows: Vec<Row>,
     /// Of V3's database, which has every container; `None` for the others.
-    pub studied: Option<Studied>,
+    pub surveyed: Option<Surveyed>,
     /// Of `posts`, the only container that is queried across them.
     pub physical_partitions: u32,
 }
@@ -51,13 +52,13 @@ impl Measuring<'_> {
     }
 
     async fn run_on(&self, app: &App, member: &Member, bar: &mut Bar) -> anyhow::Result<Measured> {
-        let Self { model, workload, is_studied } = *self;
+        let Self { model, workload, with_survey } = *self;
         self.fill(app, bar).await?;
         let database = Database {
             model,
             reads: app.reads.clone(),
             writes: writes_of(app, model),
-            follower: follower(app, member, model, Metered::new(Arc::clone(&app.recent))).await?,
+            follower: follower(app, member, model, MeteredStore::new(Arc::clone(&app.recent))).await?,
         };
         let (total, mut done) = (workload.requests(model), 0);
         let rows = workload
@@ -67,16 +68,16 @@ impl Measuring<'_> {
             })
             .await?;
         if let Some(follower) = database.follower {
-            release(&follower).await?;
+            follower.release().await?;
         }
         let physical_partitions = u32::try_from(app.store.feed_ranges(POSTS).await?.len())?;
-        let studied = if model == DataModel::V3 && is_studied {
+        let surveyed = if model == DataModel::V3 && with_survey {
             self.show(bar, "its logical partitions", 0, None);
-            Some(study(app, member, workload).await?)
+            Some(survey(app, member, workload).await?)
         } else {
             None
         };
-        Ok(Measured { rows, studied, physical_partitions })
+        Ok(Measured { rows, surveyed, physical_partitions })
     }
 
     /// Writes the data set, and in V3 the copies.
@@ -90,7 +91,7 @@ impl Measuring<'_> {
         seeder.run(|SeedProgress { done, total }| self.show(bar, "writing", done, Some(total))).await?;
         if self.model == DataModel::V3 {
             self.show(bar, "making the copies", 0, None);
-            measure::drain(&app.processor).await?;
+            follower::drain(&app.processor).await?;
             app.processor.release().await;
         }
         Ok(())
@@ -99,14 +100,6 @@ impl Measuring<'_> {
     fn show(&self, bar: &mut Bar, step: &str, done: u64, total: Option<u64>) {
         bar.show(&Progress { step: format!("{:?}: {step}", self.model), done, total });
     }
-}
-
-/// Ends following. What was parked on the way is missing in the charges.
-pub(super) async fn release(follower: &Follower) -> anyhow::Result<()> {
-    let parked: u64 = follower.processor.status().await?.iter().map(|status| status.dead_letters).sum();
-    anyhow::ensure!(parked == 0, "{parked} changes could not be projected, so the charges say too little");
-    follower.processor.release().await;
-    Ok(())
 }
 
 fn writes_of(app: &App, model: DataModel) -> WritePath {
@@ -118,13 +111,13 @@ fn writes_of(app: &App, model: DataModel) -> WritePath {
     }
 }
 
-/// What follows the writes of a data model: nothing in V1, the usernames in V2, everything in V3. `store` should be as
+/// The projections of a data model, which follow its writes: none in V1, the usernames in V2, all in V3. `store` should be as
 /// recent as what the processor of a server reads.
 pub(super) async fn follower(
     app: &App,
     member: &Member,
     model: DataModel,
-    store: Metered,
+    store: MeteredStore,
 ) -> anyhow::Result<Option<Follower>> {
     let projections: Vec<Arc<dyn Projection>> = match model {
         DataModel::V1 => return Ok(None),

@@ -1,8 +1,8 @@
-//! `onehop compare`: what each data model costs, on the article's data set at any size.
+//! `onehop compare`: measures each data model on the article's data set at any size.
 
 mod database;
 mod settings;
-mod study;
+mod survey;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
@@ -11,17 +11,15 @@ use super::Exit;
 use super::progress::Bar;
 use crate::app::comparison::Databases;
 use crate::blog::reads::DataModel;
-use crate::compare::article::ArticleRequest;
-use crate::compare::dataset::{DEFAULT_END_MS, Dataset, Texts};
-use crate::compare::measure::Workload;
-use crate::compare::partitions::PartitionReport;
-use crate::compare::report::{EstimateErrors, Report, Row};
-use crate::compare::{html, show};
+use crate::blog::study::dataset::{DEFAULT_END_MS, Dataset, Texts};
+use crate::blog::study::measure::Workload;
+use crate::blog::study::report::{self, Findings};
 use crate::config::{Environment, StoreKind};
 use database::{Measured, Measuring};
-use onehop_store::ChargeSource;
+use onehop_study::render;
+use onehop_study::report::Report;
 use settings::{PlaceSettings, SizeSettings, TrafficSettings};
-use study::Studied;
+use survey::Surveyed;
 
 /// The directory within `--data` that this command makes and fills.
 const DIRECTORY: &str = "compare";
@@ -73,11 +71,11 @@ impl Compare {
             StoreKind::Cosmos => self.compare_account(&environment).await?,
         };
         match self.format {
-            Format::Table => print!("{}", show::table(&report)),
-            Format::Markdown => print!("{}", show::markdown(&report)),
-            Format::Summary => print!("{}", show::summary(&report)),
-            Format::Json => println!("{}", serde_json::to_string_pretty(&report)?),
-            Format::Html => print!("{}", html::page(&report)),
+            Format::Table => print!("{}", render::table(&report)),
+            Format::Markdown => print!("{}", render::markdown(&report)),
+            Format::Summary => print!("{}", render::summary(&report)),
+            Format::Json => println!("{}", serde_json::to_string_pretty(&report::json(&report)?)?),
+            Format::Html => print!("{}", render::page(&report)),
         }
         Ok(Exit::Success)
     }
@@ -119,36 +117,29 @@ impl Compare {
         let users = self.size.users();
         let dataset = Dataset::new(users, rng_seed, DEFAULT_END_MS).with_texts(Texts::Long);
         let workload = Workload::new(dataset, samples as usize);
-        let (mut rows, mut studied, mut physical_partitions) = (Vec::new(), Studied::default(), 0);
+        let (mut rows, mut surveyed, mut physical_partitions) = (Vec::new(), Surveyed::default(), 0);
         let mut bar = Bar::new();
         for model in DataModel::ALL {
             let measured = self.measure(model, databases, &workload, &mut bar).await?;
             rows.extend(measured.rows);
-            studied = measured.studied.unwrap_or(studied);
+            surveyed = measured.surveyed.unwrap_or(surveyed);
             physical_partitions = physical_partitions.max(measured.physical_partitions);
         }
         bar.clear();
-        // As in the article's table: by request, then by data model.
-        rows.sort_by_key(|row: &Row| ArticleRequest::ALL.iter().position(|request| *request == row.request));
-        let account = databases.account();
-        Ok(Report {
-            partitions: PartitionReport::of(
-                &studied.survey,
-                &studied.footprints,
-                self.traffic.rates(),
-                &rows,
-            ),
-            traffic: self.traffic.of(&rows),
-            estimate_errors: EstimateErrors::of(&rows),
+        let findings = Findings {
             rows,
+            survey: surveyed.survey,
+            footprints: surveyed.footprints,
             users,
             rng_seed,
             samples: workload.samples,
             physical_partitions,
             indexing: self.place.indexing(),
-            charge_source: if account.is_some() { ChargeSource::Measured } else { ChargeSource::Estimated },
-            account,
-        })
+            account: databases.account(),
+            rates: self.traffic.rates(),
+            price_per_100_ru: self.traffic.price_per_100_ru,
+        };
+        Ok(findings.report())
     }
 
     /// Measures one data model, with estimates beside the charges and the database deleted afterwards if that is wanted.
@@ -159,7 +150,7 @@ impl Compare {
         workload: &Workload,
         bar: &mut Bar,
     ) -> anyhow::Result<Measured> {
-        let measured = Measuring { model, workload, is_studied: true }.run(databases, bar).await;
+        let measured = Measuring { model, workload, with_survey: true }.run(databases, bar).await;
         let deleted = if self.place.deletes() { databases.delete(model).await } else { Ok(()) };
         let mut measured = measured?;
         deleted?;
@@ -169,7 +160,7 @@ impl Compare {
             let physical_partitions = u16::try_from(measured.physical_partitions).unwrap_or(u16::MAX);
             let mut databases =
                 Databases::in_directory(temporary.path(), physical_partitions, self.place.indexing());
-            let estimated = Measuring { model, workload, is_studied: false }.run(&mut databases, bar).await;
+            let estimated = Measuring { model, workload, with_survey: false }.run(&mut databases, bar).await;
             let estimated = estimated.context("--estimate-error")?;
             measured.rows.iter_mut().for_each(|row| row.put_beside(&estimated.rows));
         }

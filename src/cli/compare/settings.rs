@@ -6,12 +6,12 @@ use anyhow::ensure;
 use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 
-use crate::compare::dataset::DEFAULT_RNG_SEED;
-use crate::compare::report::Row;
-use crate::compare::traffic::{Rate, Traffic, even_rates};
+use crate::blog::study::article;
+use crate::blog::study::dataset::DEFAULT_RNG_SEED;
 use crate::config::{CosmosSettings, Environment, StoreKind, ThroughputSettings};
 use onehop_store::Indexing;
 use onehop_store::embedded::PHYSICAL_PARTITIONS_MAX;
+use onehop_study::traffic::{InvalidRate, Rate};
 
 const USERS_DEFAULT: u32 = 200;
 /// As many as the charges of V2's Q3 and Q6 in the article imply, at some 2.8 RU each.
@@ -110,12 +110,12 @@ pub(super) struct TrafficSettings {
     reads_per_write: Option<f64>,
 
     /// Traffic as requests a second, such as Q3=100,C2=1 [default: none]
-    #[arg(long, value_name = "RATES", env = "ONEHOP_RATES", value_delimiter = ',')]
+    #[arg(long, value_name = "RATES", env = "ONEHOP_RATES", value_delimiter = ',', value_parser = rate)]
     rates: Vec<Rate>,
 
     /// Price of 100 RU/s for an hour, for the monthly bill [default: none]
     #[arg(long, value_name = "PRICE", env = "ONEHOP_PRICE_PER_100_RU", value_parser = non_negative)]
-    price_per_100_ru: Option<f64>,
+    pub price_per_100_ru: Option<f64>,
 }
 
 impl SizeSettings {
@@ -125,8 +125,8 @@ impl SizeSettings {
 }
 
 impl PlaceSettings {
-    /// Whether each database is deleted when it has been measured: where that was asked for, and where nobody would find
-    /// it afterwards, so that a large data set takes the space of one and not of three.
+    /// Whether each database is deleted when it has been measured: on request, and where it would not be found
+    /// afterwards, so that a large data set takes the space of one and not of three.
     pub fn deletes(&self) -> bool {
         self.drop || (self.store == StoreKind::Embedded && self.data.is_none())
     }
@@ -178,12 +178,13 @@ impl TrafficSettings {
     /// `None` where no traffic is given.
     pub fn rates(&self) -> Option<Vec<Rate>> {
         let given = (!self.rates.is_empty()).then(|| self.rates.clone());
-        self.reads_per_write.map(even_rates).or(given)
+        self.reads_per_write.map(|ratio| Rate::even(&article::requests(), ratio)).or(given)
     }
+}
 
-    pub fn of(&self, rows: &[Row]) -> Option<Traffic> {
-        Some(Traffic::of(rows, self.rates()?, self.price_per_100_ru))
-    }
+/// A rate of one of the article's requests.
+fn rate(text: &str) -> Result<Rate, InvalidRate> {
+    Rate::parse(text, &article::requests())
 }
 
 /// A finite number that is not negative.

@@ -15,7 +15,7 @@ use async_graphql::{InputType as _, Positioned, ServerResult, Value, Variables};
 use super::comparison::ReadRequest;
 use super::{BlogSchema, sdl_of};
 use crate::blog::reads::FIRST_MAX;
-use crate::compare::plan::ReadPlan;
+use crate::blog::study::plan::ReadPlan;
 use introspection::Introspected;
 use onehop_graphql_server::limit_exceeded::LimitExceeded;
 

@@ -1,0 +1,14 @@
+#![doc = include_str!("../README.md")]
+
+mod figure;
+#[cfg(test)]
+mod fixtures;
+pub mod follower;
+pub mod measurement;
+pub mod metered;
+pub mod partitions;
+pub mod prose;
+pub mod render;
+pub mod report;
+pub mod rng;
+pub mod traffic;

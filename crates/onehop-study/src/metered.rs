@@ -1,0 +1,217 @@
+//! Store decorator that meters request charges, also those of operations whose ledger the caller does not see: the change
+//! feed processor keeps its own. It can record in which logical partition each charge arose.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use onehop_change_feed::LEASES;
+use onehop_store::{
+    Change, ContainerName, Ledger, OperationKind, OperationPlace, PartitionKey, RequestCharge, Store,
+    StoreCall, StoreDecorator,
+};
+
+/// A store with a meter of request charges.
+pub struct MeteredStore {
+    store: Arc<dyn Store>,
+    charge: Mutex<RequestCharge>,
+    /// `None` where they are not recorded.
+    touches: Option<Mutex<Vec<Touch>>>,
+}
+
+/// What one operation did to one logical partition.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Touch {
+    pub container: ContainerName,
+    /// `None`: a query across logical partitions.
+    pub partition_key: Option<PartitionKey>,
+    pub charge: RequestCharge,
+}
+
+impl MeteredStore {
+    /// With a meter at zero.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self { store, charge: Mutex::default(), touches: None }
+    }
+
+    /// With a meter that also records each touch until [`take_touches`](Self::take_touches).
+    #[must_use]
+    pub fn with_touches(store: Arc<dyn Store>) -> Self {
+        Self { touches: Some(Mutex::default()), ..Self::new(store) }
+    }
+
+    /// The charge so far, without what is charged whether or not there are changes: polling an idle change feed, and
+    /// operations on leases (checkpoints).
+    #[must_use]
+    pub fn charge(&self) -> RequestCharge {
+        *self.charge.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the touches since the last time; their charges add up to [`charge`](Self::charge).
+    #[must_use]
+    pub fn take_touches(&self) -> Vec<Touch> {
+        let Some(touches) = &self.touches else { return Vec::new() };
+        std::mem::take(&mut *touches.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// `partition_keys`: of what was read or written, one for each record, or several that share each record evenly. None
+    /// stands for an operation across logical partitions.
+    fn record(&self, own: &Ledger, partition_keys: &[&PartitionKey], ledger: &Ledger) {
+        let mut charge = self.charge.lock().unwrap_or_else(PoisonError::into_inner);
+        let records = own.operations();
+        for (number, record) in records.iter().enumerate() {
+            let is_idle = record.kind == OperationKind::ChangeFeed && record.items == 0;
+            if is_idle || record.container == LEASES {
+                continue;
+            }
+            *charge = *charge + record.charge;
+            let Some(touches) = &self.touches else { continue };
+            let shared_by = if records.len() == partition_keys.len() {
+                &partition_keys[number..=number]
+            } else {
+                partition_keys
+            };
+            let mut touches = touches.lock().unwrap_or_else(PoisonError::into_inner);
+            touches.extend(shares(record.container, shared_by, record.charge));
+        }
+        ledger.absorb(own);
+    }
+}
+
+fn shares(
+    container: ContainerName,
+    partition_keys: &[&PartitionKey],
+    charge: RequestCharge,
+) -> impl Iterator<Item = Touch> {
+    let charge = RequestCharge(charge.0 / partition_keys.len().max(1) as f64);
+    let across = partition_keys.is_empty().then_some(None);
+    let within = partition_keys.iter().map(|key| Some(PartitionKey::clone(key)));
+    across.into_iter().chain(within).map(move |partition_key| Touch { container, partition_key, charge })
+}
+
+impl StoreDecorator for MeteredStore {
+    fn inner(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Answer, C::Error> {
+        let (own, place) = (Ledger::new(), call.place());
+        let outcome = call.run(&*self.store, &own).await;
+        let changes = outcome.as_ref().map_or(&[][..], C::changes);
+        self.record(&own, &partition_keys(place, changes), ledger);
+        outcome
+    }
+}
+
+/// The logical partitions of an operation; of a page of the change feed those of its changes.
+fn partition_keys<'k>(place: OperationPlace<'k>, changes: &'k [Change]) -> Vec<&'k PartitionKey> {
+    match place {
+        OperationPlace::One(partition_key) => vec![partition_key],
+        OperationPlace::Each(keys) => keys.iter().map(|(partition_key, _)| partition_key).collect(),
+        OperationPlace::Across => changes.iter().map(|change| &change.partition_key).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onehop_runtime::clock::ManualClock;
+    use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore};
+    use onehop_store::{Batch, ContainerSpec, Direction, FeedRequest, NewItem, Query, WriteOp};
+
+    #[test]
+    fn a_charge_is_shared_by_its_logical_partitions() {
+        let (container, keys) = (ContainerName("posts"), ["a", "b", "a", "c"].map(PartitionKey::from));
+        let touched = |keys: &[&PartitionKey]| {
+            let touches = shares(container, keys, RequestCharge(6.0));
+            let touch = |touch: Touch| (touch.partition_key.map(|key| key.to_string()), touch.charge.0);
+            touches.map(touch).collect::<Vec<_>>()
+        };
+        let of = |key: &str| (Some(key.to_owned()), 1.5);
+        assert_eq!(touched(&keys.each_ref()), [of("a"), of("b"), of("a"), of("c")]);
+        assert_eq!(touched(&[]), [(None, 6.0)]);
+    }
+
+    const THINGS: ContainerName = ContainerName("things");
+
+    fn specs() -> [ContainerSpec; 2] {
+        let spec = |name| ContainerSpec {
+            name,
+            partition_key: "home",
+            order_by: None,
+            equality: &[],
+            newest_types: &[],
+        };
+        [spec(THINGS), spec(LEASES)]
+    }
+
+    fn home() -> PartitionKey {
+        PartitionKey::from("h")
+    }
+
+    fn create(id: &str) -> WriteOp {
+        let item = serde_json::json!({"id": id, "type": "thing", "home": "h"});
+        WriteOp::Create(NewItem::encode(id.to_owned(), &item))
+    }
+
+    /// Every kind of operation that changes or returns something of a container.
+    async fn do_everything(store: &MeteredStore, container: ContainerName, ledger: &Ledger) {
+        store.write(container, &home(), create("a"), ledger).await.unwrap();
+        let operations = vec![create("b"), create("c")];
+        store.batch(Batch { container, partition_key: home(), operations }, ledger).await.unwrap();
+        assert!(store.read(container, &home(), "a", ledger).await.unwrap().is_some());
+        store.read_many(container, &[(home(), "b".to_owned())], ledger).await.unwrap();
+        let query = Query::Partition {
+            container,
+            partition_key: &home(),
+            item_type: "thing",
+            direction: Direction::NewestFirst,
+            after: None,
+            limit: 10,
+        };
+        assert_eq!(store.query(&query, ledger).await.unwrap().items.len(), 3);
+        assert_eq!(store.count(container, &home(), "thing", ledger).await.unwrap(), 3);
+        assert_eq!(read_feed(store, container, ledger).await, 3);
+    }
+
+    fn store(directory: &std::path::Path) -> Arc<dyn Store> {
+        let config = EmbeddedConfig { physical_partitions: Some(1), ..EmbeddedConfig::new(directory) };
+        Arc::new(EmbeddedStore::open(&config, &specs(), Arc::new(ManualClock::new(0))).unwrap())
+    }
+
+    /// How many changes the container has, of its only physical partition.
+    async fn read_feed(store: &MeteredStore, container: ContainerName, ledger: &Ledger) -> usize {
+        let ranges = store.feed_ranges(container).await.unwrap();
+        let request =
+            FeedRequest { container, range: &ranges[0], continuation: None, types: None, limit: 10 };
+        store.read_change_feed(&request, ledger).await.unwrap().changes.len()
+    }
+
+    #[tokio::test]
+    async fn leases_and_idle_polls_are_not_counted() {
+        let directory = tempfile::tempdir().unwrap();
+        let metered = MeteredStore::new(store(directory.path()));
+        let (counted, left_out) = (Ledger::new(), Ledger::new());
+        assert_eq!(read_feed(&metered, THINGS, &left_out).await, 0);
+        do_everything(&metered, LEASES, &left_out).await;
+        assert_eq!(metered.charge(), RequestCharge(0.0));
+        do_everything(&metered, THINGS, &counted).await;
+        let difference = metered.charge().0 - counted.total().0;
+        assert!(difference.abs() < 1e-9, "{difference}");
+        let kinds = |ledger: &Ledger| ledger.operations().len();
+        assert_eq!((kinds(&counted), kinds(&left_out)), (7, 8), "the caller's ledger has everything");
+    }
+
+    #[tokio::test]
+    async fn every_kind_of_operation_records_its_logical_partition() {
+        let directory = tempfile::tempdir().unwrap();
+        let (metered, ledger) = (MeteredStore::with_touches(store(directory.path())), Ledger::new());
+        do_everything(&metered, THINGS, &ledger).await;
+        let touches = metered.take_touches();
+        assert!(touches.iter().all(|touch| touch.partition_key == Some(home())), "{touches:?}");
+        let sum: f64 = touches.iter().map(|touch| touch.charge.0).sum();
+        assert!((sum - ledger.total().0).abs() < 1e-9, "{sum}");
+        assert_eq!(metered.take_touches(), [], "each is taken once");
+        do_everything(&metered, LEASES, &ledger).await;
+        assert_eq!(metered.take_touches(), []);
+    }
+}

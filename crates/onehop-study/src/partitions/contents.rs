@@ -1,0 +1,41 @@
+//! What containers hold, by logical partition: counted by the caller, who reads the database.
+
+use std::collections::HashMap;
+
+use onehop_store::{ContainerName, PartitionKey};
+
+/// A container by logical partition.
+#[derive(Debug, Clone)]
+pub struct ContainerContents {
+    pub container: ContainerName,
+    /// The property that is the partition key.
+    pub partition_key: &'static str,
+    pub sizes: HashMap<PartitionKey, PartitionSize>,
+    /// Where the partition key has a single value by design.
+    pub single: Option<SinglePartition>,
+}
+
+/// What one logical partition holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PartitionSize {
+    pub items: u64,
+    /// Of JSON, without indexes.
+    pub bytes: u64,
+}
+
+/// Why a container has a single logical partition by design, as its verdict says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SinglePartition {
+    /// What that means, as a clause: `it holds 100 posts at most, but every reader shares it`.
+    pub consequence: String,
+    /// Requests by name, and what so many of them a second are called: `("Q6", "reads")`.
+    pub rates: Vec<(String, String)>,
+    /// What helps beyond what it bears, as a clause: `it takes a cache`.
+    pub relief: String,
+}
+
+/// The contents of the container of this name.
+#[must_use]
+pub fn contents_of(contents: &[ContainerContents], name: ContainerName) -> Option<&ContainerContents> {
+    contents.iter().find(|contents| contents.container == name)
+}

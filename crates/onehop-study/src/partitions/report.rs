@@ -1,0 +1,234 @@
+//! The report on partition keys, in figures.
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, Serializer};
+
+use super::contents::ContainerContents;
+use super::fan_out::{FanOut, fan_outs};
+use super::footprint::{Footprint, PartitionRole};
+use super::load::{Load, LoadModel};
+use super::population::{Popularity, Population, Shares};
+use super::verdict::Verdict;
+use super::{ASSUMED_READS_PER_WRITE, LOGICAL_PARTITION_BYTES_MAX, LOGICAL_PARTITION_THROUGHPUT_MAX, ratio};
+use crate::measurement::{Measurements, Request};
+use crate::traffic::Rate;
+use onehop_store::ContainerName;
+
+/// What a report on partition keys is made from.
+pub struct PartitionStudy<'a> {
+    /// The data model whose database was read and measured.
+    pub model: &'a str,
+    pub contents: &'a [ContainerContents],
+    pub population: &'a Population,
+    pub footprints: &'a [Footprint],
+    /// `None`: one write a second, and [`ASSUMED_READS_PER_WRITE`].
+    pub rates: Option<Vec<Rate>>,
+    /// Of all data models.
+    pub measurements: &'a Measurements,
+}
+
+/// What was found about the partition keys of a database, and what a traffic means for them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PartitionReport {
+    /// The data model whose containers these are.
+    pub model: String,
+    /// The traffic for which request charges were worked out.
+    pub rates: Vec<Rate>,
+    /// Whether no traffic was given: then it is one write a second, and [`ASSUMED_READS_PER_WRITE`].
+    pub is_assumed: bool,
+    /// How entities are ranked by popularity, as a sentence.
+    #[serde(skip)]
+    pub ranking: String,
+    pub popularities: Vec<PopularityShares>,
+    pub containers: Vec<ContainerPartitions>,
+    /// Under each data model.
+    pub fan_outs: Vec<FanOut>,
+}
+
+/// What a popularity means in this database.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PopularityShares {
+    pub popularity: Popularity,
+    #[serde(flatten, serialize_with = "by_key")]
+    pub highlights: Vec<HighlightShare>,
+    /// The container whose largest logical partition is the first to reach 10,000 RU/s; `None` without requests.
+    pub first_at_limit: Option<ContainerName>,
+}
+
+/// The share of the requests that a [`Highlight`](super::Highlight) gets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HighlightShare {
+    pub key: String,
+    pub text: String,
+    /// Of 1.
+    pub share: f64,
+}
+
+/// One container's logical partitions.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContainerPartitions {
+    pub container: ContainerName,
+    pub partition_key: &'static str,
+    pub logical_partitions: u64,
+    pub items: Spread,
+    /// Of JSON, without indexes.
+    pub bytes: Spread,
+    /// How many times the mean the largest logical partition is, in bytes.
+    pub storage_skew: f64,
+    /// The largest logical partition's share of 20 GB.
+    pub share_of_storage_limit: f64,
+    /// One for each [`Popularity`].
+    pub loads: Vec<Load>,
+    /// What each request alone could come to in one logical partition.
+    pub bears: Vec<Bearable>,
+    pub verdict: Verdict,
+}
+
+/// The median, the 99th percentile and the largest of many sizes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Spread {
+    pub median: u64,
+    pub p99: u64,
+    pub largest: u64,
+}
+
+/// How often one logical partition bears a request, if it serves nothing else.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Bearable {
+    pub request: String,
+    /// What the logical partition is to the request.
+    #[serde(rename = "place")]
+    pub role: PartitionRole,
+    /// RU in this logical partition, projections included.
+    pub request_charge: f64,
+    /// Requests a second within 10,000 RU/s.
+    pub per_second_max: f64,
+}
+
+impl PartitionReport {
+    /// Works out the report.
+    #[must_use]
+    pub fn of(study: PartitionStudy<'_>) -> Self {
+        let PartitionStudy { model, contents, population, footprints, rates, measurements } = study;
+        let requests = &measurements.requests;
+        let is_assumed = rates.is_none();
+        let rates = rates.unwrap_or_else(|| Rate::even(requests, ASSUMED_READS_PER_WRITE));
+        let sizes: Vec<(ContainerName, usize)> =
+            contents.iter().map(|contents| (contents.container, contents.sizes.len())).collect();
+        let model_of_load = LoadModel { containers: &sizes, population, requests, footprints, rates: &rates };
+        let loads = Popularity::ALL.map(|popularity| model_of_load.loads(popularity));
+        let container = |(number, contents): (usize, &ContainerContents)| {
+            let loads = loads.iter().map(|loads| loads[number].clone()).collect();
+            ContainerPartitions::of(contents, loads, bears(contents.container, requests, footprints))
+        };
+        let containers: Vec<ContainerPartitions> = contents.iter().enumerate().map(container).collect();
+        let popularities = Popularity::ALL
+            .into_iter()
+            .map(|popularity| PopularityShares::of(popularity, population, &containers))
+            .collect();
+        Self {
+            model: model.to_owned(),
+            fan_outs: fan_outs(measurements, &rates),
+            rates,
+            is_assumed,
+            ranking: population.ranking.clone(),
+            popularities,
+            containers,
+        }
+    }
+}
+
+impl PopularityShares {
+    fn of(popularity: Popularity, population: &Population, containers: &[ContainerPartitions]) -> Self {
+        let shares = Shares::of(population, popularity);
+        let largest = |container: &&ContainerPartitions| container.load(popularity).map(|load| load.largest);
+        let first =
+            containers.iter().filter(|container| largest(container) > Some(0.0)).max_by(|one, other| {
+                largest(one).partial_cmp(&largest(other)).unwrap_or(std::cmp::Ordering::Equal)
+            });
+        let highlights = population.highlights.iter().map(|highlight| HighlightShare {
+            key: highlight.key.clone(),
+            text: highlight.text.clone(),
+            share: shares.of_subset(&highlight.subset),
+        });
+        Self {
+            popularity,
+            highlights: highlights.collect(),
+            first_at_limit: first.map(|container| container.container),
+        }
+    }
+}
+
+/// As properties of the object around them.
+fn by_key<S: Serializer>(highlights: &[HighlightShare], serializer: S) -> Result<S::Ok, S::Error> {
+    let by_key: BTreeMap<&str, f64> =
+        highlights.iter().map(|highlight| (highlight.key.as_str(), highlight.share)).collect();
+    by_key.serialize(serializer)
+}
+
+impl ContainerPartitions {
+    fn of(contents: &ContainerContents, loads: Vec<Load>, bears: Vec<Bearable>) -> Self {
+        let logical_partitions = contents.sizes.len() as u64;
+        let items = Spread::of(contents.sizes.values().map(|size| size.items).collect());
+        let bytes = Spread::of(contents.sizes.values().map(|size| size.bytes).collect());
+        let total: u64 = contents.sizes.values().map(|size| size.bytes).sum();
+        let storage_skew = ratio(bytes.largest as f64 * logical_partitions as f64, total as f64);
+        let mut partitions = Self {
+            container: contents.container,
+            partition_key: contents.partition_key,
+            logical_partitions,
+            items,
+            bytes,
+            storage_skew: storage_skew.unwrap_or(0.0),
+            share_of_storage_limit: bytes.largest as f64 / LOGICAL_PARTITION_BYTES_MAX,
+            loads,
+            bears,
+            verdict: Verdict::default(),
+        };
+        partitions.verdict = Verdict::on(&partitions, contents.single.as_ref());
+        partitions
+    }
+
+    /// The load under a popularity.
+    #[must_use]
+    pub fn load(&self, popularity: Popularity) -> Option<&Load> {
+        self.loads.iter().find(|load| load.popularity == popularity)
+    }
+}
+
+/// For each request the logical partition of this container in which it is charged most; new ones are left out, as
+/// they are written once.
+fn bears(container: ContainerName, requests: &[Request], footprints: &[Footprint]) -> Vec<Bearable> {
+    let bearable = |request: &Request| {
+        let footprints = footprints.iter().filter(|footprint| footprint.request == request.name);
+        let parts = footprints.flat_map(|footprint| &footprint.parts).filter(|part| {
+            let is_one = !matches!(part.role, PartitionRole::New | PartitionRole::Elsewhere);
+            part.container == container && is_one && part.request_charge > 0.0
+        });
+        let part = parts.max_by(|one, other| one.request_charge.total_cmp(&other.request_charge))?;
+        Some(Bearable {
+            request: request.name.clone(),
+            role: part.role.clone(),
+            request_charge: part.request_charge,
+            per_second_max: (LOGICAL_PARTITION_THROUGHPUT_MAX / part.request_charge).floor(),
+        })
+    };
+    requests.iter().filter_map(bearable).collect()
+}
+
+impl Spread {
+    /// By nearest rank; zeros of nothing.
+    fn of(mut sizes: Vec<u64>) -> Self {
+        sizes.sort_unstable();
+        let at = |percent: usize| {
+            let rank = (sizes.len() * percent).div_ceil(100).max(1);
+            sizes.get(rank - 1).copied().unwrap_or(0)
+        };
+        Self { median: at(50), p99: at(99), largest: at(100) }
+    }
+}

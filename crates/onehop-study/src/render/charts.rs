@@ -1,0 +1,192 @@
+//! Bar charts on a logarithmic scale, as positions and texts: the template draws them as SVG.
+
+use super::partitions::popularity_name;
+use crate::figure::figure;
+use crate::measurement::{Plan, Request, Row};
+use crate::partitions::{PartitionReport, Popularity};
+use crate::report::Report;
+
+const WIDTH: f64 = 900.0;
+const LABEL_WIDTH: f64 = 150.0;
+const FIGURE_WIDTH: f64 = 120.0;
+const BAR_STEP: f64 = 26.0;
+/// Height of a bar; the template draws it.
+const BAR_HEIGHT: f64 = 18.0;
+/// Where the scale of request charges begins, RU.
+const CHARGE_MIN: f64 = 0.5;
+/// Where the scale of loads begins and where it ends, RU/s: a logical partition serves no more.
+const LOADS: (f64, f64) = (0.001, 10_000.0);
+/// Colours in the template; further plans begin again.
+const SERIES: usize = 6;
+
+/// A chart. Lengths are in units of its view box.
+pub(super) struct Chart {
+    pub title: String,
+    pub width: f64,
+    /// Of the bars, without the labels of the scale.
+    pub height: f64,
+    pub ticks: Vec<Tick>,
+    pub bars: Vec<Bar>,
+}
+
+/// A vertical line of the scale.
+pub(super) struct Tick {
+    pub x: f64,
+    pub label: String,
+    /// Whether the scale ends here because nothing can be larger.
+    pub is_limit: bool,
+}
+
+/// A bar with its texts.
+pub(super) struct Bar {
+    pub label: String,
+    /// The figure beside it.
+    pub figure: String,
+    /// Number of its colour.
+    pub series: usize,
+    pub top: f64,
+    pub start: f64,
+    pub end: f64,
+    /// Where what comes on top of it ends.
+    pub more_end: Option<f64>,
+    pub mark: Option<Mark>,
+}
+
+/// The charge of the reference.
+pub(super) struct Mark {
+    pub x: f64,
+    pub title: String,
+}
+
+impl Bar {
+    /// The line on which its texts stand.
+    pub fn baseline(&self) -> f64 {
+        self.top + BAR_HEIGHT - 4.0
+    }
+
+    /// The right end of all that is drawn.
+    pub fn right(&self) -> f64 {
+        let end = self.more_end.unwrap_or(self.end);
+        self.mark.as_ref().map_or(end, |mark| mark.x.max(end))
+    }
+}
+
+/// A logarithmic scale.
+struct Scale {
+    start: f64,
+    min: f64,
+    max: f64,
+}
+
+impl Scale {
+    fn x(&self, value: f64) -> f64 {
+        let share = (value.clamp(self.min, self.max) / self.min).log10() / (self.max / self.min).log10();
+        self.start + share * (WIDTH - self.start - FIGURE_WIDTH)
+    }
+
+    /// At the powers of ten.
+    fn ticks(&self, limit: Option<f64>) -> Vec<Tick> {
+        let powers = (-2..=5).map(|power| 10_f64.powi(power));
+        let within = powers.filter(|value| (self.min..=self.max).contains(value));
+        let tick = |value: f64| Tick {
+            x: self.x(value),
+            label: value.to_string(),
+            is_limit: limit.is_some_and(|limit| value >= limit),
+        };
+        within.map(tick).collect()
+    }
+}
+
+/// One chart for each request with rows, all on the same scale.
+pub(super) fn request_charges(report: &Report) -> Vec<Chart> {
+    let measurements = &report.measurements;
+    let charges = measurements.rows.iter().flat_map(|row| {
+        [row.request_charge + row.projection_charge, row.reference_request_charge.unwrap_or(0.0)]
+    });
+    let scale = Scale { start: LABEL_WIDTH, min: CHARGE_MIN, max: charges.fold(10.0, f64::max) };
+    let chart = |request: &Request| {
+        let rows: Vec<&Row> = measurements.rows.iter().filter(|row| row.request == request.name).collect();
+        let bars = rows.iter().enumerate();
+        let bars = bars.map(|(number, row)| charge_bar(row, number, report, &scale)).collect();
+        let title = format!("{} · {}", request.name, request.title);
+        let height = BAR_STEP * rows.len() as f64;
+        (!rows.is_empty()).then(|| Chart { title, width: WIDTH, height, ticks: scale.ticks(None), bars })
+    };
+    measurements.requests.iter().filter_map(chart).collect()
+}
+
+fn charge_bar(row: &Row, number: usize, report: &Report, scale: &Scale) -> Bar {
+    let has_more = row.projection_charge > 0.0;
+    let more = if has_more { format!(" + {:.2}", row.projection_charge) } else { String::new() };
+    let mark = |charge: f64| Mark {
+        x: scale.x(charge),
+        title: format!("the {}: {charge} RU", report.captions.reference),
+    };
+    Bar {
+        label: row.plan.to_string(),
+        figure: format!("{:.2}{more}", row.request_charge),
+        series: series(&row.plan, &report.measurements.plans),
+        top: number as f64 * BAR_STEP,
+        start: scale.x(CHARGE_MIN),
+        end: scale.x(row.request_charge),
+        more_end: has_more.then(|| scale.x(row.request_charge + row.projection_charge)),
+        mark: row.reference_request_charge.map(mark),
+    }
+}
+
+/// The most loaded logical partition of each container.
+pub(super) fn loads(report: &PartitionReport, plans: &[Plan]) -> Chart {
+    let (min, max) = LOADS;
+    let scale = Scale { start: LABEL_WIDTH, min, max };
+    let series = series(&Plan::of_model(&report.model), plans);
+    let loads: Vec<(String, f64)> = report
+        .containers
+        .iter()
+        .flat_map(|found| Popularity::ALL.map(|popularity| (found, popularity)))
+        .filter_map(|(found, popularity)| {
+            let label = format!("{}, {}", found.container, popularity_name(popularity));
+            Some((label, found.load(popularity)?.largest))
+        })
+        .filter(|(_, largest)| *largest > 0.0)
+        .collect();
+    let bar = |(number, (label, largest)): (usize, (String, f64))| Bar {
+        label,
+        figure: figure(largest),
+        series,
+        top: number as f64 * BAR_STEP,
+        start: scale.x(min),
+        end: scale.x(largest),
+        more_end: None,
+        mark: None,
+    };
+    Chart {
+        title: "Partition keys".to_owned(),
+        width: WIDTH,
+        height: BAR_STEP * loads.len() as f64,
+        ticks: scale.ticks(Some(max)),
+        bars: loads.into_iter().enumerate().map(bar).collect(),
+    }
+}
+
+fn series(plan: &Plan, plans: &[Plan]) -> usize {
+    plans.iter().position(|known| known == plan).unwrap_or(0) % SERIES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scale_is_logarithmic_and_ends_at_its_limit() {
+        let scale = Scale { start: 0.0, min: 1.0, max: 100.0 };
+        let end = WIDTH - FIGURE_WIDTH;
+        assert_eq!(
+            [0.5, 1.0, 10.0, 100.0, 999.0].map(|value| scale.x(value)),
+            [0.0, 0.0, end / 2.0, end, end]
+        );
+        let ticks = scale.ticks(Some(100.0));
+        let labels: Vec<(&str, bool)> =
+            ticks.iter().map(|tick| (tick.label.as_str(), tick.is_limit)).collect();
+        assert_eq!(labels, [("1", false), ("10", false), ("100", true)]);
+    }
+}

@@ -1,0 +1,40 @@
+//! The HTML file: its templates are in `templates/`. It needs no other file and has no script.
+
+use askama::Template;
+
+use super::blocks::Block;
+use super::charts::{self, Chart};
+use super::{partitions, sections};
+use crate::report::Report;
+
+/// What the template shows.
+#[derive(Template)]
+#[template(path = "report.html")]
+struct ReportPage<'a> {
+    title: &'a str,
+    reference: &'a str,
+    about: String,
+    charges: Vec<Chart>,
+    figures: [Block; 1],
+    loads: Chart,
+    partitions: Vec<Block>,
+    traffic: Vec<Block>,
+}
+
+/// The whole file.
+#[must_use]
+pub fn page(report: &Report) -> String {
+    let plans = &report.measurements.plans;
+    let page = ReportPage {
+        title: &report.captions.title,
+        reference: &report.captions.reference,
+        about: sections::about(report),
+        charges: charts::request_charges(report),
+        figures: [Block::Table(sections::figures(report))],
+        loads: charts::loads(&report.partitions, plans),
+        partitions: partitions::blocks(&report.partitions),
+        traffic: report.traffic.as_ref().map(sections::traffic).unwrap_or_default(),
+    };
+    // A template fails only where a value's `Display` does, and none of these does.
+    page.render().unwrap_or_default()
+}

@@ -1,0 +1,28 @@
+//! Rendering: a report for a terminal, in Markdown, as a summary, and as one HTML file. All formats show the same blocks;
+//! the HTML file has charts beside them.
+
+mod blocks;
+mod charts;
+mod html;
+mod partitions;
+mod sections;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+pub use html::page;
+pub use summary::summary;
+
+use super::report::Report;
+
+/// For a terminal: aligned columns.
+#[must_use]
+pub fn table(report: &Report) -> String {
+    blocks::terminal(&sections::all(report))
+}
+
+/// For a document: Markdown.
+#[must_use]
+pub fn markdown(report: &Report) -> String {
+    blocks::markdown(&sections::all(report))
+}

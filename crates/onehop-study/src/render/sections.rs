@@ -1,0 +1,153 @@
+//! The sections of a report as blocks: the table of all figures, what was measured, partition keys, traffic.
+
+use std::fmt::Write as _;
+
+use super::blocks::{Block, Table, TableColumn};
+use super::partitions;
+use crate::measurement::{EstimateErrors, Row};
+use crate::report::{Account, Report};
+use crate::traffic::Traffic;
+use onehop_store::{FoldedOperation, Indexing};
+
+/// The whole report.
+pub(super) fn all(report: &Report) -> Vec<Block> {
+    let mut blocks = vec![Block::Table(figures(report)), Block::Text(about(report))];
+    blocks.extend(partitions::blocks(&report.partitions));
+    blocks.extend(report.traffic.iter().flat_map(traffic));
+    blocks
+}
+
+/// A column of the table of all figures.
+struct FigureColumn {
+    column: TableColumn,
+    cell: fn(&Row) -> String,
+}
+
+/// One line for each row.
+pub(super) fn figures(report: &Report) -> Table {
+    let columns = columns(report);
+    let line = |row: &Row| columns.iter().map(|column| (column.cell)(row)).collect();
+    let lines = report.measurements.rows.iter().map(line).collect();
+    Table { lines, columns: columns.into_iter().map(|column| column.column).collect() }
+}
+
+/// The columns in order; those of estimates and of a reference only where there are any.
+fn columns(report: &Report) -> Vec<FigureColumn> {
+    let text = |heading: &str, cell| FigureColumn { column: TableColumn::text(heading), cell };
+    let figure = |heading: &str, cell| FigureColumn { column: TableColumn::figure(heading), cell };
+    let mut columns = vec![
+        text("request", |row: &Row| row.request.clone()),
+        text("model", |row| row.plan.to_string()),
+        figure("RU", |row| format!("{:.2}", row.request_charge)),
+        figure("p99", |row| format!("{:.2}", row.request_charge_p99)),
+    ];
+    if report.estimate_errors.is_some() {
+        columns.push(figure("estimate", |row| charge(row.estimated_request_charge)));
+        columns.push(figure("error", |row| deviation(row.estimate_error)));
+    }
+    columns.push(figure("projections", |row| charge(Some(row.projection_charge))));
+    if !report.captions.reference.is_empty() {
+        columns.push(figure(&report.captions.reference, |row| charge(row.reference_request_charge)));
+        columns.push(figure("deviation", |row| deviation(row.deviation)));
+    }
+    columns.push(figure("ms p50 / p99", latency));
+    columns.push(text("operations", operations));
+    columns
+}
+
+/// Empty where there is no charge.
+pub(super) fn charge(charge: Option<f64>) -> String {
+    charge.filter(|charge| *charge > 0.0).map(|charge| format!("{charge:.2}")).unwrap_or_default()
+}
+
+/// A relative deviation with its sign: `+10.0 %`.
+pub(super) fn deviation(share: Option<f64>) -> String {
+    share.map(|share| format!("{:+.1} %", share * 100.0)).unwrap_or_default()
+}
+
+fn latency(row: &Row) -> String {
+    format!("{:.2} / {:.2}", row.latency_ms.median, row.latency_ms.p99)
+}
+
+fn operations(row: &Row) -> String {
+    row.operations.iter().map(operation).collect::<Vec<_>>().join(", ")
+}
+
+/// `70 COUNT posts`, with the physical partitions if there is more than one.
+fn operation(operation: &FoldedOperation) -> String {
+    let FoldedOperation { container, kind, times, physical_partitions, .. } = operation;
+    let kind = serde_json::to_value(kind).ok().and_then(|kind| kind.as_str().map(str::to_owned));
+    let kind = kind.unwrap_or_default();
+    match physical_partitions {
+        0 | 1 => format!("{times} {kind} {container}"),
+        more => format!("{times} {kind} {container} ({more} partitions)"),
+    }
+}
+
+/// Where the charges come from, and what was measured.
+pub(super) fn about(report: &Report) -> String {
+    format!("{} {}", charge_source(report), measured(report))
+}
+
+fn charge_source(report: &Report) -> String {
+    let Some(Account { endpoint, databases }) = &report.account else {
+        return "Request charges are estimates.".to_owned();
+    };
+    let mut text = format!(
+        "Request charges are those that {endpoint} answered with (databases {}).",
+        databases.join(", ")
+    );
+    if let Some(EstimateErrors { largest, mean }) = report.estimate_errors {
+        let _ = write!(
+            text,
+            " The embedded store's estimates of the same requests are off by {:.1} % at most, {:.1} % in the mean.",
+            largest * 100.0,
+            mean * 100.0
+        );
+    }
+    text
+}
+
+fn measured(report: &Report) -> String {
+    let Report { captions, samples, physical_partitions, .. } = report;
+    let indexed = match report.indexing {
+        Indexing::All => "every property",
+        Indexing::Needed => "what queries need",
+    };
+    format!(
+        "{}, {physical_partitions} physical partitions, {indexed} indexed; medians of {samples} samples {} Projections: \
+         reading the change and writing what follows, without idle polling and checkpoints.",
+        captions.data_set, captions.subjects
+    )
+}
+
+/// What a traffic takes.
+pub(super) fn traffic(traffic: &Traffic) -> Vec<Block> {
+    let mut rates = String::from("Your traffic:");
+    for rate in &traffic.rates {
+        let _ = write!(rates, " {} {:.2}/s", rate.request, rate.per_second);
+    }
+    let throughputs = traffic.models.iter().map(|plan| {
+        let total = plan.reads + plan.writes;
+        let mut line = format!(
+            "{}: {total:.1} RU/s ({:.1} reads, {:.1} writes), to be provisioned: {:.0} RU/s",
+            plan.model, plan.reads, plan.writes, plan.provisioned
+        );
+        if let Some(bill) = plan.monthly_bill {
+            let _ = write!(line, ", {bill:.2} a month");
+        }
+        line
+    });
+    let throughputs = Block::List(throughputs.collect());
+    let mut blocks = vec![Block::Text(rates), throughputs];
+    if let (Some(first), Some(last)) = (traffic.models.first(), traffic.models.last()) {
+        let (first, last) = (&first.model, &last.model);
+        blocks.push(Block::Text(match traffic.break_even_reads_per_write {
+            Some(ratio) => format!("{last} takes less than {first} from {ratio:.3} reads for each write on."),
+            None => {
+                format!("There is no ratio of reads to writes from which {last} takes less than {first}.")
+            }
+        }));
+    }
+    blocks
+}

@@ -1,0 +1,42 @@
+//! Summary of a report: one line for each request, in Markdown.
+
+use super::blocks::{self, Block, Table, TableColumn};
+use super::sections;
+use crate::measurement::{Plan, Request, Row};
+use crate::report::Report;
+
+/// The charge of each request under each plan, with how far it is from the reference, and what the projections of the
+/// last plan are charged.
+#[must_use]
+pub fn summary(report: &Report) -> String {
+    let measurements = &report.measurements;
+    let mut columns = vec![TableColumn::text("request")];
+    columns.extend(measurements.plans.iter().map(|plan| TableColumn::figure(&plan.to_string())));
+    let last = measurements.plans.last();
+    columns.extend(last.map(|plan| TableColumn::figure(&format!("projections of {plan}"))));
+    let lines = measurements.requests.iter().map(|request| line(report, request, last)).collect();
+    let unit = match report.captions.reference.as_str() {
+        "" => "RU.".to_owned(),
+        reference => format!("RU, and beside it how far from the {reference}'s."),
+    };
+    let about = format!("{unit} {}", sections::about(report));
+    blocks::markdown(&[Block::Table(Table { columns, lines }), Block::Text(about)])
+}
+
+fn line(report: &Report, request: &Request, last: Option<&Plan>) -> Vec<String> {
+    let row_of = |plan| report.measurements.row(&request.name, plan);
+    let mut line = vec![format!("{} {}", request.name, request.title)];
+    line.extend(report.measurements.plans.iter().map(|plan| row_of(plan).map(charge).unwrap_or_default()));
+    line.extend(last.map(|plan| {
+        row_of(plan).map(|row| sections::charge(Some(row.projection_charge))).unwrap_or_default()
+    }));
+    line
+}
+
+fn charge(row: &Row) -> String {
+    let charge = format!("{:.2}", row.request_charge);
+    match row.deviation {
+        Some(_) => format!("{charge} ({})", sections::deviation(row.deviation)),
+        None => charge,
+    }
+}

@@ -1,0 +1,64 @@
+//! The report of a study: everything that was measured and worked out, as values that serialize to JSON. The module
+//! [`render`](super::render) shows it to people.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::measurement::{EstimateErrors, Measurements, Row};
+use super::partitions::PartitionReport;
+use super::traffic::Traffic;
+use onehop_store::{ChargeSource, Indexing};
+
+/// Everything that a study found.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    #[serde(rename = "rows", serialize_with = "rows")]
+    pub measurements: Measurements,
+    /// Parameters of the data set, by name.
+    #[serde(flatten)]
+    pub parameters: Map<String, Value>,
+    /// How often each request was run under each plan.
+    pub samples: usize,
+    /// Of the container that is queried across them: the most that any of the databases had.
+    pub physical_partitions: u32,
+    pub indexing: Indexing,
+    pub charge_source: ChargeSource,
+    /// The account that was measured; `None` on the embedded store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub account: Option<Account>,
+    /// Errors of the estimates, where there are any beside the charges.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimate_errors: Option<EstimateErrors>,
+    pub partitions: PartitionReport,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<Traffic>,
+    #[serde(skip)]
+    pub captions: Captions,
+}
+
+/// The account that a study measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Account {
+    pub endpoint: String,
+    /// One for each data model.
+    pub databases: Vec<String>,
+}
+
+/// Texts about one study, which a report shows beside its figures.
+#[derive(Debug, Clone, Default)]
+pub struct Captions {
+    pub title: String,
+    /// What the rows are compared with, as one word: `article`. Empty where there is nothing.
+    pub reference: String,
+    /// The data set, as the beginning of a sentence: `200 users, seed 1`.
+    pub data_set: String,
+    /// What was asked about, as the end of a sentence and further ones: `on the largest orders. Pages have 20 items.`
+    pub subjects: String,
+}
+
+fn rows<S: serde::Serializer>(measurements: &Measurements, serializer: S) -> Result<S::Ok, S::Error> {
+    let rows: &[Row] = &measurements.rows;
+    rows.serialize(serializer)
+}

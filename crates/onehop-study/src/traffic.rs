@@ -1,0 +1,238 @@
+//! Throughput and cost of a traffic: request units a second under each plan, what has to be provisioned for them, what
+//! that costs, and the break-even ratio of reads to writes between two plans. Pure.
+
+use serde::Serialize;
+
+use super::measurement::{Measurements, Plan, Request};
+
+/// Throughput is provisioned in steps of so many RU/s.
+/// Source: "Provisioned throughput", learn.microsoft.com/azure/cosmos-db/set-throughput.
+const THROUGHPUT_STEP: f64 = 100.0;
+/// The least that can be provisioned for a container or a database, RU/s. Source: the same.
+const THROUGHPUT_MIN: f64 = 400.0;
+/// Azure's month, in which its prices a month are stated.
+const HOURS_A_MONTH: f64 = 730.0;
+
+/// How often a request comes, a second.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Rate {
+    /// The request's name.
+    pub request: String,
+    pub per_second: f64,
+}
+
+/// A text that is no rate.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a request and its rate a second, like Q3=100")]
+pub struct InvalidRate(String);
+
+impl Rate {
+    /// Parses `Q3=100`, with the name of one of `requests` in any case.
+    ///
+    /// # Errors
+    /// [`InvalidRate`].
+    pub fn parse(text: &str, requests: &[Request]) -> Result<Self, InvalidRate> {
+        let invalid = || InvalidRate(text.to_owned());
+        let (name, rate) = text.split_once('=').ok_or_else(invalid)?;
+        let is_named = |request: &&Request| request.name.eq_ignore_ascii_case(name.trim());
+        let request = requests.iter().find(is_named).ok_or_else(invalid)?.name.clone();
+        let per_second: f64 = rate.trim().parse().map_err(|_| invalid())?;
+        if !per_second.is_finite() || per_second < 0.0 {
+            return Err(invalid());
+        }
+        Ok(Self { request, per_second })
+    }
+
+    /// Rates for a ratio of reads to writes: one write a second, spread evenly over the requests that write, and the reads
+    /// evenly over the others.
+    #[must_use]
+    pub fn even(requests: &[Request], reads_per_write: f64) -> Vec<Self> {
+        let writes = requests.iter().filter(|request| request.is_write).count() as f64;
+        let reads = requests.len() as f64 - writes;
+        let share = |request: &Request| if request.is_write { 1.0 / writes } else { reads_per_write / reads };
+        requests
+            .iter()
+            .map(|request| Self { request: request.name.clone(), per_second: share(request) })
+            .collect()
+    }
+}
+
+/// The throughput that a traffic takes under each plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Traffic {
+    pub rates: Vec<Rate>,
+    pub reads_per_write: Option<f64>,
+    pub models: Vec<PlanThroughput>,
+    /// With this many reads for each write, in this mix, or more, the last plan takes fewer request units than the first;
+    /// `None` if it never does, or if one side of the ratio is missing.
+    pub break_even_reads_per_write: Option<f64>,
+}
+
+/// The throughput that a traffic takes under one plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanThroughput {
+    /// The plan's name.
+    pub model: String,
+    /// RU/s.
+    pub reads: f64,
+    /// RU/s, projections included.
+    pub writes: f64,
+    /// RU/s that have to be provisioned for both.
+    pub provisioned: f64,
+    /// In the currency of the price; `None` without a price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub monthly_bill: Option<f64>,
+}
+
+impl Traffic {
+    /// `price_per_100_ru`: of 100 RU/s for an hour.
+    #[must_use]
+    pub fn of(measurements: &Measurements, rates: Vec<Rate>, price_per_100_ru: Option<f64>) -> Self {
+        let of_kind = |is_write: bool| {
+            let rates = rates.iter().filter(|rate| measurements.is_write(&rate.request) == is_write);
+            rates.fold(0.0, |total, rate| total + rate.per_second)
+        };
+        let (reads, writes) = (of_kind(false), of_kind(true));
+        let models: Vec<PlanThroughput> = measurements
+            .plans
+            .iter()
+            .map(|plan| {
+                let [reads, writes] =
+                    [false, true].map(|is_write| throughput(measurements, &rates, plan, is_write));
+                let provisioned = provisioned(reads + writes);
+                let monthly_bill = price_per_100_ru.map(|price| bill(provisioned, price));
+                PlanThroughput { model: plan.to_string(), reads, writes, provisioned, monthly_bill }
+            })
+            .collect();
+        let ends = models.first().zip(models.last());
+        let break_even_reads_per_write =
+            ends.and_then(|(first, last)| break_even(first, last, reads, writes));
+        let reads_per_write = (writes > 0.0).then(|| reads / writes);
+        Self { rates, reads_per_write, models, break_even_reads_per_write }
+    }
+}
+
+/// RU/s of the reads or of the writes. A data loader does not change writes: those of the plan without it count.
+fn throughput(measurements: &Measurements, rates: &[Rate], plan: &Plan, of_writes: bool) -> f64 {
+    let plan = Plan { batched: plan.batched && !of_writes, ..plan.clone() };
+    let charge = |request: &str| {
+        let row = measurements.row(request, &plan);
+        row.map_or(0.0, |row| row.request_charge + row.projection_charge)
+    };
+    let rates = rates.iter().filter(|rate| measurements.is_write(&rate.request) == of_writes);
+    // Not `sum`, whose value of nothing is -0.
+    rates.fold(0.0, |total, rate| total + rate.per_second * charge(&rate.request))
+}
+
+fn provisioned(throughput: f64) -> f64 {
+    ((throughput / THROUGHPUT_STEP).ceil() * THROUGHPUT_STEP).max(THROUGHPUT_MIN)
+}
+
+fn bill(provisioned: f64, price_per_100_ru: f64) -> f64 {
+    provisioned / THROUGHPUT_STEP * price_per_100_ru * HOURS_A_MONTH
+}
+
+/// The ratio at which what the last plan saves on reads is what it adds to writes.
+fn break_even(first: &PlanThroughput, last: &PlanThroughput, reads: f64, writes: f64) -> Option<f64> {
+    if reads <= 0.0 || writes <= 0.0 {
+        return None;
+    }
+    let saved_by_a_read = (first.reads - last.reads) / reads;
+    let added_by_a_write = (last.writes - first.writes) / writes;
+    (saved_by_a_read > 0.0).then(|| (added_by_a_write / saved_by_a_read).max(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::{request, row};
+
+    fn rate(request: &str, per_second: f64) -> Rate {
+        Rate { request: request.to_owned(), per_second }
+    }
+
+    fn requests() -> Vec<Request> {
+        vec![request("C3", true), request("Q3", false), request("Q6", false)]
+    }
+
+    /// V1 reads for 100 and writes for 5, V3 reads for 10 and writes for 15 with 20 for its projections.
+    fn measurements() -> Measurements {
+        let [v1, v2, v3] = ["V1", "V2", "V3"].map(Plan::of_model);
+        let loader = Plan { batched: true, ..v1.clone() };
+        let rows = vec![
+            row("Q3", &v1, 100.0, 0.0),
+            row("Q3", &loader, 60.0, 0.0),
+            row("Q3", &v2, 50.0, 0.0),
+            row("Q3", &v3, 10.0, 0.0),
+            row("C3", &v1, 5.0, 0.0),
+            row("C3", &v2, 15.0, 0.0),
+            row("C3", &v3, 15.0, 20.0),
+        ];
+        Measurements { requests: requests(), plans: vec![v1, loader, v2, v3], rows }
+    }
+
+    fn traffic(reads: f64, writes: f64, price: Option<f64>) -> Traffic {
+        Traffic::of(&measurements(), vec![rate("Q3", reads), rate("C3", writes)], price)
+    }
+
+    #[test]
+    fn throughput_is_the_sum_of_rates_times_charges() {
+        let traffic = traffic(10.0, 4.0, None);
+        let sums: Vec<(f64, f64)> = traffic.models.iter().map(|model| (model.reads, model.writes)).collect();
+        assert_eq!(sums, [(1000.0, 20.0), (600.0, 20.0), (500.0, 60.0), (100.0, 140.0)]);
+        assert_eq!(traffic.reads_per_write, Some(2.5));
+    }
+
+    #[test]
+    fn throughput_is_provisioned_in_steps_and_at_least_400() {
+        for (needed, bought) in [(0.0, 400.0), (400.0, 400.0), (400.1, 500.0), (1020.0, 1100.0)] {
+            assert_eq!(provisioned(needed), bought, "{needed}");
+        }
+    }
+
+    #[test]
+    fn the_bill_is_for_a_month_of_what_is_provisioned() {
+        let traffic = traffic(10.0, 4.0, Some(0.008));
+        let bill = traffic.models[0].monthly_bill.unwrap();
+        assert!((bill - 11.0 * 0.008 * 730.0).abs() < 1e-9);
+        assert_eq!(traffic.models[3].monthly_bill.map(f64::round), Some(23.0));
+    }
+
+    #[test]
+    fn at_the_break_even_ratio_both_plans_take_the_same() {
+        let ratio = traffic(10.0, 4.0, None).break_even_reads_per_write.unwrap();
+        assert!((ratio - 30.0 / 90.0).abs() < 1e-9);
+        let there = traffic(ratio, 1.0, None);
+        let total = |model: &PlanThroughput| model.reads + model.writes;
+        assert!((total(&there.models[0]) - total(&there.models[3])).abs() < 1e-9);
+    }
+
+    #[test]
+    fn without_reads_or_writes_there_is_no_break_even() {
+        assert_eq!(traffic(0.0, 1.0, None).break_even_reads_per_write, None);
+        assert_eq!(traffic(1.0, 0.0, None).break_even_reads_per_write, None);
+    }
+
+    #[test]
+    fn without_reads_or_writes_these_take_nothing_and_not_less() {
+        let traffic = Traffic::of(&measurements(), vec![rate("C3", 1.0)], None);
+        assert!(traffic.models.iter().all(|model| model.reads.is_sign_positive() && model.reads == 0.0));
+    }
+
+    #[test]
+    fn a_ratio_is_spread_evenly() {
+        let rates = Rate::even(&requests(), 60.0);
+        assert_eq!(rates, [rate("C3", 1.0), rate("Q3", 30.0), rate("Q6", 30.0)]);
+    }
+
+    #[test]
+    fn a_rate_is_a_request_and_a_number() {
+        assert_eq!(Rate::parse("q3=2.5", &requests()), Ok(rate("Q3", 2.5)));
+        for invalid in ["", "Q3", "Q7=1", "Q3=", "Q3=-1", "Q3=NaN", "Q3=inf", "=1"] {
+            assert!(Rate::parse(invalid, &requests()).is_err(), "{invalid}");
+        }
+    }
+}

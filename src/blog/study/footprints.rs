@@ -1,0 +1,250 @@
+//! Footprints of the article's requests, found by running them: each charge is attributed to the post that was asked
+//! about, its author, the user who asked, or another logical partition, by the partition key of the operation. What the
+//! projections do because of a command is part of it.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::article::ArticleRequest;
+use super::measure::{Database, Workload};
+use super::plan::{Question, ReadPlan};
+use super::survey::{self, AUTHOR, POST, RankedPost, Survey, USER};
+use super::writes::{Author, Command, CompareError, numbered_name};
+use crate::blog::containers::{POSTS, USERS};
+use crate::blog::ids::PostId;
+use onehop_store::{Ledger, PartitionKey};
+use onehop_study::metered::{MeteredStore, Touch};
+use onehop_study::partitions::{Footprint, FootprintTally, PartitionRole, contents_of};
+
+/// How often each request is run, unless fewer samples are wanted. The charges of one request hardly differ.
+const RUNS_MAX: usize = 20;
+
+/// The post, its author and the user that one run is about.
+#[derive(Debug, Default)]
+struct Subject {
+    post: Option<PartitionKey>,
+    author: Option<PartitionKey>,
+    user: Option<PartitionKey>,
+}
+
+/// Runs the article's ten requests on a database that was surveyed, and returns their footprints. Its reads and writes
+/// work through `meter`, which records touches, as that of its follower does.
+///
+/// # Errors
+/// The first request that failed.
+pub async fn footprints(
+    database: &Database,
+    meter: &MeteredStore,
+    workload: &Workload,
+    survey: &Survey,
+) -> Result<Vec<Footprint>, CompareError> {
+    let runs = workload.samples.min(RUNS_MAX);
+    let prober = Prober { database, meter, workload, survey, runs };
+    let mut footprints = prober.questions().await?;
+    footprints.extend(prober.commands().await?);
+    Ok(footprints)
+}
+
+struct Prober<'a> {
+    database: &'a Database,
+    meter: &'a MeteredStore,
+    workload: &'a Workload,
+    survey: &'a Survey,
+    runs: usize,
+}
+
+impl Prober<'_> {
+    async fn questions(&self) -> Result<Vec<Footprint>, CompareError> {
+        let plan = ReadPlan { model: self.database.model, batched: false };
+        let mut footprints = Vec::new();
+        for request in ArticleRequest::ALL {
+            let mut tally = FootprintTally::default();
+            for number in 0..self.runs {
+                let Some(question) = self.workload.question(request, number) else { continue };
+                drop(self.take_touches());
+                plan.ask(&self.database.reads, &question, &Arc::new(Ledger::new())).await?;
+                Subject::of_question(&question).add_to(&mut tally, self.survey, &self.take_touches());
+            }
+            footprints.extend(tally.footprint(&request.name(), None));
+        }
+        Ok(footprints)
+    }
+
+    /// New posts come last: they push older ones out of the feed.
+    async fn commands(&self) -> Result<Vec<Footprint>, CompareError> {
+        self.database.follow().await?;
+        let mut signing_up = FootprintTally::default();
+        let mut writers = Vec::with_capacity(self.runs);
+        for number in 0..self.runs {
+            drop(self.take_touches());
+            let name = numbered_name("visitor", number);
+            writers.push(self.database.writes.create_user(name, &Ledger::new()).await?);
+            self.database.follow().await?;
+            Subject::default().add_to(&mut signing_up, self.survey, &self.take_touches());
+        }
+        let signing_up = signing_up.footprint(&ArticleRequest::C1.name(), None);
+        let mut footprints: Vec<Footprint> = signing_up.into_iter().collect();
+        // The processor of a server has its memos.
+        self.posts(writers.get(..1).unwrap_or_default()).await?;
+        let (in_feed, all) = (self.survey.posts_in_feed(), self.survey.posts.len());
+        for request in [ArticleRequest::C3, ArticleRequest::C4] {
+            for ranks in [0..in_feed, in_feed..all] {
+                footprints.extend(self.reactions(request, ranks, &writers).await?);
+            }
+        }
+        footprints.extend(self.posts(&writers).await?);
+        Ok(footprints)
+    }
+
+    async fn posts(&self, writers: &[Author]) -> Result<Option<Footprint>, CompareError> {
+        let mut tally = FootprintTally::default();
+        for (number, writer) in writers.iter().enumerate() {
+            let subject = Subject { user: Some(writer.id.partition_key()), ..Subject::default() };
+            if let Some(command) = self.workload.command(ArticleRequest::C2, number, writer.clone()) {
+                self.run(command, &subject, &mut tally).await?;
+            }
+        }
+        Ok(tally.footprint(&ArticleRequest::C2.name(), None))
+    }
+
+    /// Comments on, or likes of, posts that lie evenly apart among these ranks; `None` without posts. Whether a post is in
+    /// the feed changes what a comment or a like brings about.
+    async fn reactions(
+        &self,
+        request: ArticleRequest,
+        ranks: Range<usize>,
+        writers: &[Author],
+    ) -> Result<Option<Footprint>, CompareError> {
+        let posts: &[RankedPost] = &self.survey.posts[ranks.clone()];
+        if posts.is_empty() {
+            return Ok(None);
+        }
+        let mut tally = FootprintTally::default();
+        for (number, writer) in writers.iter().enumerate() {
+            let post = posts[number * posts.len() / writers.len()];
+            let subject = Subject {
+                post: Some(post.id.partition_key()),
+                author: self.survey.users.get(post.author).cloned(),
+                user: Some(writer.id.partition_key()),
+            };
+            if let Some(command) = self.workload.command(request, number, writer.clone()) {
+                self.run(on(command, post.id), &subject, &mut tally).await?;
+            }
+        }
+        Ok(tally.footprint(&request.name(), Some(survey::posts(ranks))))
+    }
+
+    /// Of the requests and of the projections.
+    fn take_touches(&self) -> Vec<Touch> {
+        let mut touches = self.meter.take_touches();
+        touches.extend(self.database.follower.iter().flat_map(|follower| follower.store.take_touches()));
+        touches
+    }
+
+    async fn run(
+        &self,
+        command: Command,
+        subject: &Subject,
+        tally: &mut FootprintTally,
+    ) -> Result<(), CompareError> {
+        drop(self.take_touches());
+        self.database.writes.run(command, &Ledger::new()).await?;
+        self.database.follow().await?;
+        subject.add_to(tally, self.survey, &self.take_touches());
+        Ok(())
+    }
+}
+
+/// The same command on another post.
+fn on(command: Command, post: PostId) -> Command {
+    match command {
+        Command::Comment { author, content, .. } => Command::Comment { author, post, content },
+        Command::Like { author, .. } => Command::Like { author, post },
+        Command::Post { .. } => command,
+    }
+}
+
+impl Subject {
+    fn of_question(question: &Question) -> Self {
+        let none = Self::default();
+        match question {
+            Question::User(user) | Question::PostsOf(user, _) => {
+                Self { user: Some(user.partition_key()), ..none }
+            }
+            Question::Post(post) | Question::Comments(post, _) | Question::Likes(post, _) => {
+                Self { post: Some(post.partition_key()), ..none }
+            }
+            Question::Feed(_) => none,
+        }
+    }
+
+    fn add_to(&self, tally: &mut FootprintTally, survey: &Survey, touches: &[Touch]) {
+        tally.add(touches, |touch| self.role(survey, touch));
+    }
+
+    fn role(&self, survey: &Survey, touch: &Touch) -> PartitionRole {
+        let Some(key) = &touch.partition_key else { return PartitionRole::Elsewhere };
+        let sizes = contents_of(&survey.contents, touch.container).map(|contents| &contents.sizes);
+        let is = |subject: &Option<PartitionKey>| subject.as_ref() == Some(key);
+        match touch.container {
+            POSTS if is(&self.post) => PartitionRole::entity(POST),
+            USERS if is(&self.user) => PartitionRole::entity(USER),
+            USERS if is(&self.author) => PartitionRole::entity(AUTHOR),
+            _ if sizes.is_some_and(|sizes| sizes.len() == 1 && sizes.contains_key(key)) => {
+                PartitionRole::Only
+            }
+            _ if sizes.is_some_and(|sizes| sizes.contains_key(key)) => PartitionRole::Elsewhere,
+            _ => PartitionRole::New,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blog::containers::{ACCOUNTS, FEED};
+    use onehop_store::{ContainerName, RequestCharge};
+    use onehop_study::partitions::{ContainerContents, PartitionSize};
+
+    fn survey() -> Survey {
+        let contents = |container, keys: &[&str]| ContainerContents {
+            container,
+            partition_key: "id",
+            sizes: keys.iter().map(|key| (PartitionKey::from(*key), PartitionSize::default())).collect(),
+            single: None,
+        };
+        let contents = vec![
+            contents(USERS, &["ada", "bob", "eve"]),
+            contents(POSTS, &["p1", "p2"]),
+            contents(FEED, &["post"]),
+            contents(ACCOUNTS, &["ada", "bob", "eve"]),
+        ];
+        Survey { contents, ..Survey::default() }
+    }
+
+    fn touch(container: ContainerName, key: &str) -> Touch {
+        let partition_key = (!key.is_empty()).then(|| PartitionKey::from(key));
+        Touch { container, partition_key, charge: RequestCharge(1.0) }
+    }
+
+    #[test]
+    fn a_charge_is_attributed_to_the_role_of_its_logical_partition() {
+        let key = |text| Some(PartitionKey::from(text));
+        let subject = Subject { post: key("p1"), author: key("ada"), user: key("bob") };
+        for (container, partition_key, role) in [
+            (POSTS, "p1", PartitionRole::entity(POST)),
+            (POSTS, "p2", PartitionRole::Elsewhere),
+            (POSTS, "p3", PartitionRole::New),
+            (POSTS, "", PartitionRole::Elsewhere),
+            (USERS, "ada", PartitionRole::entity(AUTHOR)),
+            (USERS, "bob", PartitionRole::entity(USER)),
+            (USERS, "eve", PartitionRole::Elsewhere),
+            (FEED, "post", PartitionRole::Only),
+            (ACCOUNTS, "ada", PartitionRole::Elsewhere),
+            (ACCOUNTS, "dan", PartitionRole::New),
+        ] {
+            let touch = touch(container, partition_key);
+            assert_eq!(subject.role(&survey(), &touch), role, "{container} {partition_key:?}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Workload: runs the article's ten requests against one data model's database, many times each, and measures them. The
+//! caller opens the database, in whichever store.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::article::{ArticleRequest, cell};
+use super::dataset::{Dataset, SeedPost};
+use super::plan::{Question, ReadPlan};
+use super::subjects::{COMMENTS_FIRST, FEED_FIRST, LIKES_FIRST, Subjects, USER_POSTS_FIRST};
+use super::writes::{Author, Command, CompareError, WritePath, numbered_name};
+use crate::blog::ids::PostId;
+use crate::blog::reads::{DataModel, PageRequest, ReadModels};
+use onehop_store::Ledger;
+use onehop_study::follower::Follower;
+use onehop_study::measurement::{Row, Sample};
+
+/// Text of a comment where the data set has none for its post.
+const COMMENT: &str = "I had not thought of it that way. Thank you for writing this down.";
+
+/// One data model with its data.
+pub struct Database {
+    pub model: DataModel,
+    pub reads: ReadModels,
+    pub writes: WritePath,
+    /// The projections of the data model; `None` where it has none.
+    pub follower: Option<Follower>,
+}
+
+/// The requests that every database gets.
+pub struct Workload {
+    pub dataset: Dataset,
+    pub subjects: Subjects,
+    /// How often each request is run.
+    pub samples: usize,
+}
+
+impl Workload {
+    /// The same parameters make the same workload.
+    #[must_use]
+    pub fn new(dataset: Dataset, samples: usize) -> Self {
+        Self { dataset, subjects: Subjects::of(&dataset, samples), samples }
+    }
+
+    /// How many requests [`run`](Self::run) runs on a database of this data model.
+    #[must_use]
+    pub fn requests(&self, model: DataModel) -> u64 {
+        let reads = 6 * plans_of(model).count();
+        (self.samples * (reads + 4)) as u64
+    }
+
+    /// Runs everything, the questions before the commands, so that they find the data set as it was made. `done` is
+    /// called after each request.
+    ///
+    /// # Errors
+    /// The first request that failed.
+    pub async fn run(&self, database: &Database, mut done: impl FnMut()) -> Result<Vec<Row>, CompareError> {
+        let mut rows = Vec::new();
+        for plan in plans_of(database.model) {
+            for request in ArticleRequest::ALL.into_iter().filter(|request| !request.is_command()) {
+                let mut samples = Vec::with_capacity(self.samples);
+                for number in 0..self.samples {
+                    let Some(question) = self.question(request, number) else { continue };
+                    let ledger = Arc::new(Ledger::new());
+                    let duration = plan.ask(&database.reads, &question, &ledger).await?;
+                    samples.push(Sample { ledger, duration, projection_charge: 0.0 });
+                    done();
+                }
+                rows.push(row(request, plan, &samples));
+            }
+        }
+        rows.extend(self.run_commands(database, done).await?);
+        Ok(rows)
+    }
+
+    async fn run_commands(
+        &self,
+        database: &Database,
+        mut done: impl FnMut(),
+    ) -> Result<Vec<Row>, CompareError> {
+        let plan = ReadPlan { model: database.model, batched: false };
+        // What was written before is not caused by these.
+        database.follow().await?;
+        let mut samples = Vec::with_capacity(self.samples);
+        let mut authors = Vec::with_capacity(self.samples);
+        for number in 0..self.samples {
+            let ledger = Arc::new(Ledger::new());
+            let start = Instant::now();
+            authors.push(database.writes.create_user(numbered_name("newcomer", number), &ledger).await?);
+            let duration = start.elapsed();
+            samples.push(Sample { ledger, duration, projection_charge: database.follow().await? });
+            done();
+        }
+        let mut rows = vec![row(ArticleRequest::C1, plan, &samples)];
+        for request in [ArticleRequest::C2, ArticleRequest::C3, ArticleRequest::C4] {
+            samples.clear();
+            for (number, author) in authors.iter().enumerate() {
+                let Some(command) = self.command(request, number, author.clone()) else { continue };
+                let ledger = Arc::new(Ledger::new());
+                let start = Instant::now();
+                database.writes.run(command, &ledger).await?;
+                let duration = start.elapsed();
+                samples.push(Sample { ledger, duration, projection_charge: database.follow().await? });
+                done();
+            }
+            rows.push(row(request, plan, &samples));
+        }
+        Ok(rows)
+    }
+
+    /// `None` for commands.
+    pub(super) fn question(&self, request: ArticleRequest, number: usize) -> Option<Question> {
+        let (user, post) = (self.subjects.user(number), self.subjects.post(number));
+        let page = |first| PageRequest::new(first, None);
+        Some(match request {
+            ArticleRequest::Q1 => Question::User(user),
+            ArticleRequest::Q2 => Question::Post(post),
+            ArticleRequest::Q3 => Question::PostsOf(user, page(USER_POSTS_FIRST)?),
+            ArticleRequest::Q4 => Question::Comments(post, page(COMMENTS_FIRST)?),
+            ArticleRequest::Q5 => Question::Likes(post, page(LIKES_FIRST)?),
+            ArticleRequest::Q6 => Question::Feed(page(FEED_FIRST)?),
+            _ => return None,
+        })
+    }
+
+    /// By a user of its own, so that no user likes a post twice; `None` for questions and C1.
+    pub(super) fn command(&self, request: ArticleRequest, number: usize, author: Author) -> Option<Command> {
+        let post: &SeedPost = &self.subjects.posts[number % self.subjects.posts.len()];
+        let id = PostId(post.id);
+        Some(match request {
+            ArticleRequest::C2 => {
+                Command::Post { author, title: post.title.clone(), content: post.content.clone() }
+            }
+            ArticleRequest::C3 => {
+                let comment = self.dataset.comments_of(post).next();
+                let content = comment.map_or_else(|| COMMENT.to_owned(), |comment| comment.content);
+                Command::Comment { author, post: id, content }
+            }
+            ArticleRequest::C4 => Command::Like { author, post: id },
+            _ => return None,
+        })
+    }
+}
+
+impl Database {
+    /// Drains the projections. Returns what they were charged for that, RU.
+    pub(super) async fn follow(&self) -> Result<f64, CompareError> {
+        match &self.follower {
+            Some(follower) => Ok(follower.follow().await?.0),
+            None => Ok(0.0),
+        }
+    }
+}
+
+/// The row of a request, beside the article's figure. The article has no data loader.
+fn row(request: ArticleRequest, plan: ReadPlan, samples: &[Sample]) -> Row {
+    let reference = (!plan.batched).then(|| cell(request, plan.model).request_charge);
+    Row::of(request.name(), plan.plan(), reference, samples)
+}
+
+fn plans_of(model: DataModel) -> impl Iterator<Item = ReadPlan> {
+    ReadPlan::ALL.into_iter().filter(move |plan| plan.model == model)
+}
