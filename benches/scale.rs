@@ -12,7 +12,7 @@ use clap::Parser;
 use onehop::blog::ids::{PostId, UserId};
 use onehop::blog::reads::{DataModel, PageRequest, ReadModels};
 use onehop::blog::study::dataset::{DEFAULT_END_MS, DEFAULT_RNG_SEED, Dataset, Texts};
-use onehop::blog::study::plan::{Question, ReadPlan};
+use onehop::blog::study::read_path::{ArticleRead, ReadPath};
 use onehop::blog::study::subjects::{COMMENTS_FIRST, FEED_FIRST, LIKES_FIRST, USER_POSTS_FIRST};
 use onehop_runtime::clock::SystemClock;
 use onehop_store::embedded::{Blocks, EmbeddedConfig, EmbeddedStore};
@@ -83,7 +83,7 @@ async fn run(arguments: &Arguments) -> Result<()> {
     );
     println!("| request | model | CPU us | | | blocks | | | blocks not cached | | p99 us | | |");
     println!("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
-    for plan in [ReadPlan::ALL[3], ReadPlan::ALL[2], ReadPlan::ALL[0], ReadPlan::ALL[1]] {
+    for plan in [ReadPath::ALL[3], ReadPath::ALL[2], ReadPath::ALL[0], ReadPath::ALL[1]] {
         let requests = arguments.requests / if plan.model == DataModel::V3 { 1 } else { FEWER };
         for request in REQUESTS {
             let (mut smaller, mut larger) = (Vec::new(), Vec::new());
@@ -132,19 +132,19 @@ impl Subject {
         Ok(Self { dataset, store, reads: ReadModels::new(&port), asked: 0 })
     }
 
-    async fn round(&mut self, plan: ReadPlan, request: &str, requests: usize) -> Result<Round> {
+    async fn round(&mut self, plan: ReadPath, request: &str, requests: usize) -> Result<Round> {
         let mut latencies = Vec::with_capacity(requests);
         let (cpu, before) = (thread_cpu_ns()?, self.store.blocks());
         for _ in 0..requests {
             let question = self.question(request)?;
-            latencies.push(plan.ask(&self.reads, &question, &Arc::new(Ledger::new())).await?);
+            latencies.push(plan.run(&self.reads, &question, &Arc::new(Ledger::new())).await?);
         }
         let (cpu, after) = (thread_cpu_ns()? - cpu, self.store.blocks());
         Ok(Round::of(cpu, before, after, latencies))
     }
 
     /// About another user or post each time, spread over the whole data set.
-    fn question(&mut self, request: &str) -> Result<Question> {
+    fn question(&mut self, request: &str) -> Result<ArticleRead> {
         self.asked += 1;
         // A multiplicative hash: far apart for numbers in sequence.
         let drawn = self.asked.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16;
@@ -154,12 +154,12 @@ impl Subject {
         let user = UserId(self.dataset.user_id(user));
         let page = |first| PageRequest::new(first, None).context("a page size");
         Ok(match request {
-            "Q1" => Question::User(user),
-            "Q2" => Question::Post(post()),
-            "Q3" => Question::PostsOf(user, page(USER_POSTS_FIRST)?),
-            "Q4" => Question::Comments(post(), page(COMMENTS_FIRST)?),
-            "Q5" => Question::Likes(post(), page(LIKES_FIRST)?),
-            _ => Question::Feed(page(FEED_FIRST)?),
+            "Q1" => ArticleRead::User(user),
+            "Q2" => ArticleRead::Post(post()),
+            "Q3" => ArticleRead::PostsOf(user, page(USER_POSTS_FIRST)?),
+            "Q4" => ArticleRead::Comments(post(), page(COMMENTS_FIRST)?),
+            "Q5" => ArticleRead::Likes(post(), page(LIKES_FIRST)?),
+            _ => ArticleRead::Feed(page(FEED_FIRST)?),
         })
     }
 }
@@ -195,7 +195,7 @@ impl Round {
     }
 }
 
-fn print_row(request: &str, plan: ReadPlan, small: &Round, large: &Round) {
+fn print_row(request: &str, plan: ReadPath, small: &Round, large: &Round) {
     let loader = if plan.batched { ", data loader" } else { "" };
     println!(
         "| {request} | {:?}{loader} | {:.1} | {:.1} | {:.2} | {:.1} | {:.1} | {:.2} | {:.1} | {:.1} | {:.0} | {:.0} | {:.2} |",

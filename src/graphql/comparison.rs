@@ -12,7 +12,7 @@ use super::model::DataModel;
 use super::post::Post;
 use super::scope::RequestScope;
 use crate::blog::ids::{PostId, UserId};
-use crate::blog::study::plan::{self, Question};
+use crate::blog::study::read_path::{self, ArticleRead, ReadPath};
 use onehop_store::{FoldedOperation, Ledger};
 
 /// A read request of the article.
@@ -115,15 +115,15 @@ impl ReadRequest {
 
     /// # Errors
     /// `BAD_USER_INPUT` for `id` or `first`.
-    fn question(self, id: Option<&ID>, first: i32) -> Result<Question> {
+    fn question(self, id: Option<&ID>, first: i32) -> Result<ArticleRead> {
         let page = PageArguments { first, after: None }.parse::<Post>()?;
         Ok(match self {
-            Self::Q1 => Question::User(user(id)?),
-            Self::Q2 => Question::Post(post(id)?),
-            Self::Q3 => Question::PostsOf(user(id)?, page),
-            Self::Q4 => Question::Comments(post(id)?, page),
-            Self::Q5 => Question::Likes(post(id)?, page),
-            Self::Q6 => Question::Feed(page),
+            Self::Q1 => ArticleRead::User(user(id)?),
+            Self::Q2 => ArticleRead::Post(post(id)?),
+            Self::Q3 => ArticleRead::PostsOf(user(id)?, page),
+            Self::Q4 => ArticleRead::Comments(post(id)?, page),
+            Self::Q5 => ArticleRead::Likes(post(id)?, page),
+            Self::Q6 => ArticleRead::Feed(page),
         })
     }
 }
@@ -159,18 +159,18 @@ pub(super) async fn compare(
     let question = request.question(id, first)?;
     // How long it takes is part of the answer.
     scope.ledger().touch_more();
-    let mut plans = Vec::with_capacity(plan::ReadPlan::ALL.len());
-    for way in plan::ReadPlan::ALL {
+    let mut plans = Vec::with_capacity(ReadPath::ALL.len());
+    for way in ReadPath::ALL {
         // Its own ledger and its own lookups: what one plan has read does not spare another its reads.
         let ledger = Arc::new(Ledger::new().under(scope.ledger().span()));
-        let duration = way.ask(&scope.services().reads, &question, &ledger).await;
+        let duration = way.run(&scope.services().reads, &question, &ledger).await;
         scope.ledger().absorb(&ledger);
         let duration = duration.map_err(|fault| scope.fault(&fault))?;
         plans.push(ReadPlan {
             model: way.model.into(),
             batched: way.batched,
             request_charge: hundredths(ledger.total().0),
-            charge_source: plan::charge_source(&ledger).into(),
+            charge_source: read_path::charge_source(&ledger).into(),
             duration_ms: duration.as_secs_f64() * 1000.0,
             operations: ledger.folded().into_iter().map(StoreOperation::from).collect(),
         });

@@ -75,3 +75,94 @@ pub async fn drain(processor: &Processor) -> Result<(), FollowError> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use onehop_change_feed::{
+        IntendedWrite, Projection, ProjectionError, SPECS, Settings, Sharing, Step, Turn,
+    };
+    use onehop_runtime::clock::ManualClock;
+    use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore};
+    use onehop_store::{Change, ContainerName, ContainerSpec, Ledger, NewItem, PartitionKey, Store, WriteOp};
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+
+    const ORDERS: ContainerName = ContainerName("orders");
+    const COPIES: ContainerName = ContainerName("copies");
+
+    /// Copies orders; one that is called "poison" cannot be projected.
+    struct OrderCopies;
+
+    impl Projection for OrderCopies {
+        fn name(&self) -> &'static str {
+            "order-copies"
+        }
+
+        fn source(&self) -> ContainerName {
+            ORDERS
+        }
+
+        fn step(&self, change: &Change, _turn: Turn<'_>) -> Result<Step, ProjectionError> {
+            if change.id == "poison" {
+                return Err(ProjectionError::text("poison"));
+            }
+            Ok(Step::done().after_writing(vec![IntendedWrite::one(COPIES, key(), upsert(&change.id))]))
+        }
+    }
+
+    fn key() -> PartitionKey {
+        PartitionKey::from("shop")
+    }
+
+    fn upsert(id: &str) -> WriteOp {
+        let item = serde_json::json!({"id": id, "type": "order", "shopId": "shop"});
+        WriteOp::Upsert(NewItem::encode(id.to_owned(), &item))
+    }
+
+    async fn follower(directory: &std::path::Path) -> Follower {
+        let spec = |name| ContainerSpec {
+            name,
+            partition_key: "shopId",
+            order_by: None,
+            equality: &[],
+            newest_types: &[],
+        };
+        let specs = [&[spec(ORDERS), spec(COPIES)], SPECS].concat();
+        let config = EmbeddedConfig { physical_partitions: Some(1), ..EmbeddedConfig::new(directory) };
+        let clock = Arc::new(ManualClock::new(0));
+        let store = EmbeddedStore::open(&config, &specs, clock.clone()).unwrap();
+        let store = Arc::new(MeteredStore::new(Arc::new(store)));
+        let settings = Settings { sharing: Sharing::Alone, ..Settings::new("study") };
+        let processor = Processor::open(
+            Arc::clone(&store) as Arc<dyn Store>,
+            clock,
+            vec![Arc::new(OrderCopies)],
+            settings,
+            CancellationToken::new(),
+        );
+        Follower { processor: processor.await.unwrap(), store }
+    }
+
+    #[tokio::test]
+    async fn following_costs_the_change_and_its_copy_and_nothing_when_idle() {
+        let directory = tempfile::tempdir().unwrap();
+        let follower = follower(directory.path()).await;
+        let ledger = Ledger::new();
+        follower.store.write(ORDERS, &key(), upsert("o1"), &ledger).await.unwrap();
+        let copy = ledger.total().0;
+        let charge = follower.follow().await.unwrap().0;
+        assert!(charge > copy, "{charge} for reading the change and writing the copy, {copy}");
+        assert_eq!(follower.follow().await.unwrap().0, 0.0);
+        assert!(follower.release().await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_parked_change_makes_the_charges_incomplete() {
+        let directory = tempfile::tempdir().unwrap();
+        let follower = follower(directory.path()).await;
+        follower.store.write(ORDERS, &key(), upsert("poison"), &Ledger::new()).await.unwrap();
+        follower.follow().await.unwrap();
+        assert!(matches!(follower.release().await, Err(FollowError::Parked(1))));
+    }
+}

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use super::article::ArticleRequest;
 use super::measure::{Database, Workload};
-use super::plan::{Question, ReadPlan};
+use super::read_path::{ArticleRead, ReadPath};
 use super::survey::{self, AUTHOR, POST, RankedPost, Survey, USER};
-use super::writes::{Author, Command, CompareError, numbered_name};
+use super::writes::{ArticleCommand, Author, CompareError, numbered_name};
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::ids::PostId;
 use onehop_store::{Ledger, PartitionKey};
@@ -40,7 +40,7 @@ pub async fn footprints(
 ) -> Result<Vec<Footprint>, CompareError> {
     let runs = workload.samples.min(RUNS_MAX);
     let prober = Prober { database, meter, workload, survey, runs };
-    let mut footprints = prober.questions().await?;
+    let mut footprints = prober.reads().await?;
     footprints.extend(prober.commands().await?);
     Ok(footprints)
 }
@@ -54,16 +54,16 @@ struct Prober<'a> {
 }
 
 impl Prober<'_> {
-    async fn questions(&self) -> Result<Vec<Footprint>, CompareError> {
-        let plan = ReadPlan { model: self.database.model, batched: false };
+    async fn reads(&self) -> Result<Vec<Footprint>, CompareError> {
+        let plan = ReadPath { model: self.database.model, batched: false };
         let mut footprints = Vec::new();
         for request in ArticleRequest::ALL {
             let mut tally = FootprintTally::default();
             for number in 0..self.runs {
-                let Some(question) = self.workload.question(request, number) else { continue };
+                let Some(read) = self.workload.read(request, number) else { continue };
                 drop(self.take_touches());
-                plan.ask(&self.database.reads, &question, &Arc::new(Ledger::new())).await?;
-                Subject::of_question(&question).add_to(&mut tally, self.survey, &self.take_touches());
+                plan.run(&self.database.reads, &read, &Arc::new(Ledger::new())).await?;
+                Subject::of_read(&read).add_to(&mut tally, self.survey, &self.take_touches());
             }
             footprints.extend(tally.footprint(&request.name(), None));
         }
@@ -143,7 +143,7 @@ impl Prober<'_> {
 
     async fn run(
         &self,
-        command: Command,
+        command: ArticleCommand,
         subject: &Subject,
         tally: &mut FootprintTally,
     ) -> Result<(), CompareError> {
@@ -156,25 +156,25 @@ impl Prober<'_> {
 }
 
 /// The same command on another post.
-fn on(command: Command, post: PostId) -> Command {
+fn on(command: ArticleCommand, post: PostId) -> ArticleCommand {
     match command {
-        Command::Comment { author, content, .. } => Command::Comment { author, post, content },
-        Command::Like { author, .. } => Command::Like { author, post },
-        Command::Post { .. } => command,
+        ArticleCommand::Comment { author, content, .. } => ArticleCommand::Comment { author, post, content },
+        ArticleCommand::Like { author, .. } => ArticleCommand::Like { author, post },
+        ArticleCommand::Post { .. } => command,
     }
 }
 
 impl Subject {
-    fn of_question(question: &Question) -> Self {
+    fn of_read(read: &ArticleRead) -> Self {
         let none = Self::default();
-        match question {
-            Question::User(user) | Question::PostsOf(user, _) => {
+        match read {
+            ArticleRead::User(user) | ArticleRead::PostsOf(user, _) => {
                 Self { user: Some(user.partition_key()), ..none }
             }
-            Question::Post(post) | Question::Comments(post, _) | Question::Likes(post, _) => {
+            ArticleRead::Post(post) | ArticleRead::Comments(post, _) | ArticleRead::Likes(post, _) => {
                 Self { post: Some(post.partition_key()), ..none }
             }
-            Question::Feed(_) => none,
+            ArticleRead::Feed(_) => none,
         }
     }
 

@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use super::article::{ArticleRequest, cell};
 use super::dataset::{Dataset, SeedPost};
-use super::plan::{Question, ReadPlan};
+use super::read_path::{ArticleRead, ReadPath};
 use super::subjects::{COMMENTS_FIRST, FEED_FIRST, LIKES_FIRST, Subjects, USER_POSTS_FIRST};
-use super::writes::{Author, Command, CompareError, WritePath, numbered_name};
+use super::writes::{ArticleCommand, Author, CompareError, WritePath, numbered_name};
 use crate::blog::ids::PostId;
 use crate::blog::reads::{DataModel, PageRequest, ReadModels};
 use onehop_store::Ledger;
@@ -49,7 +49,7 @@ impl Workload {
         (self.samples * (reads + 4)) as u64
     }
 
-    /// Runs everything, the questions before the commands, so that they find the data set as it was made. `done` is
+    /// Runs everything, the reads before the commands, so that they find the data set as it was made. `done` is
     /// called after each request.
     ///
     /// # Errors
@@ -60,9 +60,9 @@ impl Workload {
             for request in ArticleRequest::ALL.into_iter().filter(|request| !request.is_command()) {
                 let mut samples = Vec::with_capacity(self.samples);
                 for number in 0..self.samples {
-                    let Some(question) = self.question(request, number) else { continue };
+                    let Some(read) = self.read(request, number) else { continue };
                     let ledger = Arc::new(Ledger::new());
-                    let duration = plan.ask(&database.reads, &question, &ledger).await?;
+                    let duration = plan.run(&database.reads, &read, &ledger).await?;
                     samples.push(Sample { ledger, duration, projection_charge: 0.0 });
                     done();
                 }
@@ -78,7 +78,7 @@ impl Workload {
         database: &Database,
         mut done: impl FnMut(),
     ) -> Result<Vec<Row>, CompareError> {
-        let plan = ReadPlan { model: database.model, batched: false };
+        let plan = ReadPath { model: database.model, batched: false };
         // What was written before is not caused by these.
         database.follow().await?;
         let mut samples = Vec::with_capacity(self.samples);
@@ -109,34 +109,39 @@ impl Workload {
     }
 
     /// `None` for commands.
-    pub(super) fn question(&self, request: ArticleRequest, number: usize) -> Option<Question> {
+    pub(super) fn read(&self, request: ArticleRequest, number: usize) -> Option<ArticleRead> {
         let (user, post) = (self.subjects.user(number), self.subjects.post(number));
         let page = |first| PageRequest::new(first, None);
         Some(match request {
-            ArticleRequest::Q1 => Question::User(user),
-            ArticleRequest::Q2 => Question::Post(post),
-            ArticleRequest::Q3 => Question::PostsOf(user, page(USER_POSTS_FIRST)?),
-            ArticleRequest::Q4 => Question::Comments(post, page(COMMENTS_FIRST)?),
-            ArticleRequest::Q5 => Question::Likes(post, page(LIKES_FIRST)?),
-            ArticleRequest::Q6 => Question::Feed(page(FEED_FIRST)?),
+            ArticleRequest::Q1 => ArticleRead::User(user),
+            ArticleRequest::Q2 => ArticleRead::Post(post),
+            ArticleRequest::Q3 => ArticleRead::PostsOf(user, page(USER_POSTS_FIRST)?),
+            ArticleRequest::Q4 => ArticleRead::Comments(post, page(COMMENTS_FIRST)?),
+            ArticleRequest::Q5 => ArticleRead::Likes(post, page(LIKES_FIRST)?),
+            ArticleRequest::Q6 => ArticleRead::Feed(page(FEED_FIRST)?),
             _ => return None,
         })
     }
 
-    /// By a user of its own, so that no user likes a post twice; `None` for questions and C1.
-    pub(super) fn command(&self, request: ArticleRequest, number: usize, author: Author) -> Option<Command> {
+    /// By a user of its own, so that no user likes a post twice; `None` for reads and C1.
+    pub(super) fn command(
+        &self,
+        request: ArticleRequest,
+        number: usize,
+        author: Author,
+    ) -> Option<ArticleCommand> {
         let post: &SeedPost = &self.subjects.posts[number % self.subjects.posts.len()];
         let id = PostId(post.id);
         Some(match request {
             ArticleRequest::C2 => {
-                Command::Post { author, title: post.title.clone(), content: post.content.clone() }
+                ArticleCommand::Post { author, title: post.title.clone(), content: post.content.clone() }
             }
             ArticleRequest::C3 => {
                 let comment = self.dataset.comments_of(post).next();
                 let content = comment.map_or_else(|| COMMENT.to_owned(), |comment| comment.content);
-                Command::Comment { author, post: id, content }
+                ArticleCommand::Comment { author, post: id, content }
             }
-            ArticleRequest::C4 => Command::Like { author, post: id },
+            ArticleRequest::C4 => ArticleCommand::Like { author, post: id },
             _ => return None,
         })
     }
@@ -153,11 +158,11 @@ impl Database {
 }
 
 /// The row of a request, beside the article's figure. The article has no data loader.
-fn row(request: ArticleRequest, plan: ReadPlan, samples: &[Sample]) -> Row {
+fn row(request: ArticleRequest, plan: ReadPath, samples: &[Sample]) -> Row {
     let reference = (!plan.batched).then(|| cell(request, plan.model).request_charge);
     Row::of(request.name(), plan.plan(), reference, samples)
 }
 
-fn plans_of(model: DataModel) -> impl Iterator<Item = ReadPlan> {
-    ReadPlan::ALL.into_iter().filter(move |plan| plan.model == model)
+fn plans_of(model: DataModel) -> impl Iterator<Item = ReadPath> {
+    ReadPath::ALL.into_iter().filter(move |plan| plan.model == model)
 }

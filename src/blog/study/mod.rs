@@ -5,7 +5,7 @@ pub mod article;
 pub mod dataset;
 pub mod footprints;
 pub mod measure;
-pub mod plan;
+pub mod read_path;
 pub mod report;
 pub mod seed;
 pub mod subjects;

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::article::{self, ArticleRequest};
-use super::plan::ReadPlan;
+use super::read_path::ReadPath;
 use super::survey::Survey;
 use crate::blog::reads::DataModel;
 use onehop_store::{ChargeSource, Indexing};
@@ -14,7 +14,7 @@ use onehop_study::report::{Account, Captions, Report};
 use onehop_study::traffic::{Rate, Traffic};
 
 /// What a report is made from.
-pub struct Findings {
+pub struct StudyFindings {
     /// Of all data models, in any order.
     pub rows: Vec<Row>,
     /// Of V3's database, which has every container.
@@ -33,7 +33,7 @@ pub struct Findings {
     pub price_per_100_ru: Option<f64>,
 }
 
-impl Findings {
+impl StudyFindings {
     /// Works out the report.
     #[must_use]
     pub fn report(mut self) -> Report {
@@ -43,11 +43,11 @@ impl Findings {
         self.rows.sort_by_key(position);
         let measurements = Measurements {
             requests: article::requests(),
-            plans: ReadPlan::ALL.map(ReadPlan::plan).into(),
+            plans: ReadPath::ALL.map(ReadPath::plan).into(),
             rows: self.rows,
         };
         let partitions = PartitionReport::of(PartitionStudy {
-            model: &ReadPlan { model: DataModel::V3, batched: false }.plan().model,
+            model: &ReadPath { model: DataModel::V3, batched: false }.plan().model,
             contents: &self.survey.contents,
             population: &self.survey.population(),
             footprints: &self.footprints,

@@ -30,7 +30,7 @@ pub struct Author {
 
 /// A command of the article.
 #[derive(Debug, Clone)]
-pub enum Command {
+pub enum ArticleCommand {
     /// C2
     Post { author: Author, title: String, content: String },
     /// C3
@@ -119,7 +119,7 @@ impl WritePath {
     ///
     /// # Errors
     /// The write was refused or failed.
-    pub async fn run(&self, command: Command, ledger: &Ledger) -> Result<(), CompareError> {
+    pub async fn run(&self, command: ArticleCommand, ledger: &Ledger) -> Result<(), CompareError> {
         match self {
             Self::SingleItems(plain) => plain.write_single(command, ledger).await,
             Self::Batches(plain) => plain.write_counted(command, ledger).await,
@@ -128,17 +128,17 @@ impl WritePath {
     }
 }
 
-async fn issue(commands: &Commands, command: Command, ledger: &Ledger) -> Result<(), CompareError> {
+async fn issue(commands: &Commands, command: ArticleCommand, ledger: &Ledger) -> Result<(), CompareError> {
     match command {
-        Command::Post { author, title, content } => {
+        ArticleCommand::Post { author, title, content } => {
             let input = CreatePost { user_id: author.id, title, content, idempotency_key: None };
             commands.create_post(input, ledger).await.map(drop)
         }
-        Command::Comment { author, post, content } => {
+        ArticleCommand::Comment { author, post, content } => {
             let input = CreateComment { user_id: author.id, post_id: post, content, idempotency_key: None };
             commands.create_comment(input, ledger).await.map(drop)
         }
-        Command::Like { author, post } => {
+        ArticleCommand::Like { author, post } => {
             let input = LikePost { user_id: author.id, post_id: post };
             commands.like_post(input, ledger).await.map(drop)
         }
@@ -169,10 +169,10 @@ impl Plain {
     }
 
     /// Exactly the fields of the article's V1, one item for each command.
-    async fn write_single(&self, command: Command, ledger: &Ledger) -> Result<(), CompareError> {
+    async fn write_single(&self, command: ArticleCommand, ledger: &Ledger) -> Result<(), CompareError> {
         let now = self.now();
         let (post, id, item) = match command {
-            Command::Post { author, title, content } => {
+            ArticleCommand::Post { author, title, content } => {
                 let id = self.new_id();
                 let item = json!({
                     "id": id, "type": types::POST, "postId": id, "userId": author.id, "title": title,
@@ -180,7 +180,7 @@ impl Plain {
                 });
                 (PostId(id), id, item)
             }
-            Command::Comment { author, post, content } => {
+            ArticleCommand::Comment { author, post, content } => {
                 let id = self.new_id();
                 let item = json!({
                     "id": id, "type": types::COMMENT, "postId": post, "userId": author.id,
@@ -188,7 +188,7 @@ impl Plain {
                 });
                 (post, id, item)
             }
-            Command::Like { author, post } => {
+            ArticleCommand::Like { author, post } => {
                 let id = LikeId::derive(post, author.id);
                 let item = json!({
                     "id": id, "type": types::LIKE, "postId": post, "userId": author.id,
@@ -201,18 +201,18 @@ impl Plain {
     }
 
     /// With usernames and counts: a comment or a like and its post with the new count in one batch.
-    async fn write_counted(&self, command: Command, ledger: &Ledger) -> Result<(), CompareError> {
+    async fn write_counted(&self, command: ArticleCommand, ledger: &Ledger) -> Result<(), CompareError> {
         match command {
-            Command::Post { author, title, content } => {
+            ArticleCommand::Post { author, title, content } => {
                 let post = self.post(author, title, content);
                 self.create(POSTS, post.id.partition_key(), post.id.0, &post, ledger).await
             }
-            Command::Comment { author, post, content } => {
+            ArticleCommand::Comment { author, post, content } => {
                 let comment = self.comment(author, post, content);
                 let item = NewItem::encode(comment.id.to_string(), &comment);
                 self.add(post, item, |post| post.comment_count += 1, ledger).await
             }
-            Command::Like { author, post } => {
+            ArticleCommand::Like { author, post } => {
                 let like = self.like(author, post);
                 let item = NewItem::encode(like.id.to_string(), &like);
                 self.add(post, item, |post| post.like_count += 1, ledger).await

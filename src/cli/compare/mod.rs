@@ -13,7 +13,7 @@ use crate::app::comparison::Databases;
 use crate::blog::reads::DataModel;
 use crate::blog::study::dataset::{DEFAULT_END_MS, Dataset, Texts};
 use crate::blog::study::measure::Workload;
-use crate::blog::study::report::{self, Findings};
+use crate::blog::study::report::{self, StudyFindings};
 use crate::config::{Environment, StoreKind};
 use database::{Measured, Measuring};
 use onehop_study::render;
@@ -126,7 +126,7 @@ impl Compare {
             physical_partitions = physical_partitions.max(measured.physical_partitions);
         }
         bar.clear();
-        let findings = Findings {
+        let findings = StudyFindings {
             rows,
             survey: surveyed.survey,
             footprints: surveyed.footprints,

@@ -15,7 +15,7 @@ use async_graphql::{InputType as _, Positioned, ServerResult, Value, Variables};
 use super::comparison::ReadRequest;
 use super::{BlogSchema, sdl_of};
 use crate::blog::reads::FIRST_MAX;
-use crate::blog::study::plan::ReadPlan;
+use crate::blog::study::read_path::ReadPath;
 use introspection::Introspected;
 use onehop_graphql_server::limit_exceeded::LimitExceeded;
 
@@ -165,7 +165,7 @@ fn page(items: usize, fields: usize) -> usize {
 /// A comparison counts its fields for each of its plans, and every operation that these may take.
 fn comparison(request: ReadRequest, items: usize, fields: usize) -> usize {
     let operations = request.operations_max(items) * COMPARED_OPERATION;
-    fields.saturating_mul(ReadPlan::ALL.len()).saturating_add(operations)
+    fields.saturating_mul(ReadPath::ALL.len()).saturating_add(operations)
 }
 
 /// What is asked: an operation, and what its variables are.

@@ -147,8 +147,8 @@ impl LoadModel<'_> {
         let same_kind = footprint.about.as_ref().filter(|subset| subset.kind == role.kind);
         let ranks = same_kind.map_or(0..of_kind.len(), |subset| subset.ranks.clone());
         let throughput = if same_kind.is_some() { throughput } else { throughput * share };
-        for rank in ranks.start..ranks.end.min(of_kind.len()) {
-            served.add(role.partitions.of_rank(rank), throughput * of_kind[rank]);
+        for (rank, share) in of_kind.iter().enumerate().take(ranks.end).skip(ranks.start) {
+            served.add(role.partitions.of_rank(rank), throughput * share);
         }
     }
 }

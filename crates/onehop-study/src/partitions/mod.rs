@@ -2,6 +2,7 @@
 //! beside the limits of one, with a verdict on each partition key. Pure: the caller reads the database and runs the
 //! requests.
 
+mod bearable;
 mod contents;
 mod fan_out;
 #[cfg(test)]
@@ -14,13 +15,14 @@ mod report;
 mod tests;
 mod verdict;
 
+pub use bearable::Bearable;
 pub use contents::{ContainerContents, PartitionSize, SinglePartition, contents_of};
 pub use fan_out::{FanOut, fan_outs};
 pub use footprint::{Footprint, FootprintPart, FootprintTally, PartitionRole};
 pub use load::{Load, RequestLoad};
 pub use population::{EntityPartitions, EntityRole, Highlight, Popularity, Population, Subset};
 pub use report::{
-    Bearable, ContainerPartitions, HighlightShare, PartitionReport, PartitionStudy, PopularityShares, Spread,
+    ContainerPartitions, HighlightShare, PartitionReport, PartitionStudy, PopularityShares, Spread,
 };
 pub use verdict::Verdict;
 

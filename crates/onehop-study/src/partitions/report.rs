@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
+use super::bearable::{Bearable, bears};
 use super::contents::ContainerContents;
 use super::fan_out::{FanOut, fan_outs};
-use super::footprint::{Footprint, PartitionRole};
+use super::footprint::Footprint;
 use super::load::{Load, LoadModel};
 use super::population::{Popularity, Population, Shares};
-use super::verdict::Verdict;
-use super::{ASSUMED_READS_PER_WRITE, LOGICAL_PARTITION_BYTES_MAX, LOGICAL_PARTITION_THROUGHPUT_MAX, ratio};
-use crate::measurement::{Measurements, Request};
+use super::verdict::{KeyFigures, Verdict};
+use super::{ASSUMED_READS_PER_WRITE, LOGICAL_PARTITION_BYTES_MAX, ratio};
+use crate::measurement::Measurements;
 use crate::traffic::Rate;
 use onehop_store::ContainerName;
 
@@ -96,20 +97,6 @@ pub struct Spread {
     pub largest: u64,
 }
 
-/// How often one logical partition bears a request, if it serves nothing else.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Bearable {
-    pub request: String,
-    /// What the logical partition is to the request.
-    #[serde(rename = "place")]
-    pub role: PartitionRole,
-    /// RU in this logical partition, projections included.
-    pub request_charge: f64,
-    /// Requests a second within 10,000 RU/s.
-    pub per_second_max: f64,
-}
-
 impl PartitionReport {
     /// Works out the report.
     #[must_use]
@@ -178,20 +165,26 @@ impl ContainerPartitions {
         let bytes = Spread::of(contents.sizes.values().map(|size| size.bytes).collect());
         let total: u64 = contents.sizes.values().map(|size| size.bytes).sum();
         let storage_skew = ratio(bytes.largest as f64 * logical_partitions as f64, total as f64);
-        let mut partitions = Self {
+        let storage_skew = storage_skew.unwrap_or(0.0);
+        let figures = KeyFigures {
+            logical_partitions,
+            items_median: items.median,
+            storage_skew,
+            loads: &loads,
+            bears: &bears,
+        };
+        Self {
             container: contents.container,
             partition_key: contents.partition_key,
             logical_partitions,
             items,
             bytes,
-            storage_skew: storage_skew.unwrap_or(0.0),
+            storage_skew,
             share_of_storage_limit: bytes.largest as f64 / LOGICAL_PARTITION_BYTES_MAX,
+            verdict: Verdict::on(&figures, contents.single.as_ref()),
             loads,
             bears,
-            verdict: Verdict::default(),
-        };
-        partitions.verdict = Verdict::on(&partitions, contents.single.as_ref());
-        partitions
+        }
     }
 
     /// The load under a popularity.
@@ -199,26 +192,6 @@ impl ContainerPartitions {
     pub fn load(&self, popularity: Popularity) -> Option<&Load> {
         self.loads.iter().find(|load| load.popularity == popularity)
     }
-}
-
-/// For each request the logical partition of this container in which it is charged most; new ones are left out, as
-/// they are written once.
-fn bears(container: ContainerName, requests: &[Request], footprints: &[Footprint]) -> Vec<Bearable> {
-    let bearable = |request: &Request| {
-        let footprints = footprints.iter().filter(|footprint| footprint.request == request.name);
-        let parts = footprints.flat_map(|footprint| &footprint.parts).filter(|part| {
-            let is_one = !matches!(part.role, PartitionRole::New | PartitionRole::Elsewhere);
-            part.container == container && is_one && part.request_charge > 0.0
-        });
-        let part = parts.max_by(|one, other| one.request_charge.total_cmp(&other.request_charge))?;
-        Some(Bearable {
-            request: request.name.clone(),
-            role: part.role.clone(),
-            request_charge: part.request_charge,
-            per_second_max: (LOGICAL_PARTITION_THROUGHPUT_MAX / part.request_charge).floor(),
-        })
-    };
-    requests.iter().filter_map(bearable).collect()
 }
 
 impl Spread {

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use super::bearable::Bearable;
 use super::contents::SinglePartition;
 use super::load::Load;
 use super::population::Popularity;
-use super::report::ContainerPartitions;
 use crate::figure::figure;
 
 /// With fewer values a partition key cannot spread load over the physical partitions of a large container.
@@ -32,6 +32,23 @@ pub struct Verdict {
     pub text: String,
 }
 
+/// The figures of a container that a verdict depends on.
+pub(super) struct KeyFigures<'a> {
+    pub logical_partitions: u64,
+    /// Of the items in a logical partition.
+    pub items_median: u64,
+    /// How many times the mean the largest logical partition is, in bytes.
+    pub storage_skew: f64,
+    pub loads: &'a [Load],
+    pub bears: &'a [Bearable],
+}
+
+impl KeyFigures<'_> {
+    fn load(&self, popularity: Popularity) -> Option<&Load> {
+        self.loads.iter().find(|load| load.popularity == popularity)
+    }
+}
+
 /// What makes a logical partition hot.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum HotSpot {
@@ -45,11 +62,11 @@ enum HotSpot {
 
 impl Verdict {
     /// On a container whose loads are known.
-    pub(super) fn on(found: &ContainerPartitions, single: Option<&SinglePartition>) -> Self {
+    pub(super) fn on(found: &KeyFigures<'_>, single: Option<&SinglePartition>) -> Self {
         let hot_spot = hot_spot(found);
         let many_values = found.logical_partitions >= MANY_VALUES;
         let no_hot_spot = found.logical_partitions > 1 && hot_spot.is_none();
-        let repeating = found.items.median > 1;
+        let repeating = found.items_median > 1;
         let of_key = if let Some(SinglePartition { consequence, .. }) = single {
             format!("a single logical partition, a hot spot by design: {consequence}")
         } else if !many_values {
@@ -69,7 +86,7 @@ impl Verdict {
     }
 }
 
-fn hot_spot(found: &ContainerPartitions) -> Option<HotSpot> {
+fn hot_spot(found: &KeyFigures<'_>) -> Option<HotSpot> {
     if found.storage_skew >= HOT_SPOT_SKEW {
         return Some(HotSpot::Storage(found.storage_skew));
     }
@@ -101,7 +118,7 @@ impl HotSpot {
 }
 
 /// The skews that a key answers for.
-fn skews(found: &ContainerPartitions) -> String {
+fn skews(found: &KeyFigures<'_>) -> String {
     let storage = format!("skew {:.1} of storage", found.storage_skew);
     match found.load(Popularity::Even).and_then(|load| load.skew) {
         Some(skew) => format!("{storage}, {skew:.1} of request charge"),
@@ -110,7 +127,7 @@ fn skews(found: &ContainerPartitions) -> String {
 }
 
 /// When the most loaded logical partition is at its limit.
-fn load(found: &ContainerPartitions) -> String {
+fn load(found: &KeyFigures<'_>) -> String {
     let of = |popularity| {
         let load = found.load(popularity)?;
         Some((load.skew?, load.traffic_multiple_max?))
@@ -131,7 +148,7 @@ fn load(found: &ContainerPartitions) -> String {
 }
 
 /// What the only logical partition serves and what it could.
-fn single_load(found: &ContainerPartitions, single: &SinglePartition) -> String {
+fn single_load(found: &KeyFigures<'_>, single: &SinglePartition) -> String {
     let load = found.loads.iter().max_by(|one, other| one.largest.total_cmp(&other.largest));
     let mut text = match load {
         Some(Load { largest, share_of_throughput_limit, traffic_multiple_max: Some(multiple), .. }) => {

@@ -11,7 +11,7 @@ use onehop_study::measurement::Plan;
 
 /// A read request of the article, with what it asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Question {
+pub enum ArticleRead {
     /// Q1
     User(UserId),
     /// Q2
@@ -28,13 +28,13 @@ pub enum Question {
 
 /// A data model and how it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ReadPlan {
+pub struct ReadPath {
     pub model: DataModel,
     /// Whether a data loader batches the lookups of V1; the other models have none.
     pub batched: bool,
 }
 
-impl ReadPlan {
+impl ReadPath {
     /// All ways to read that are compared: V1 as the article has it, V1 with the data loader, V2 and V3.
     pub const ALL: [Self; 4] = [
         Self { model: DataModel::V1, batched: false },
@@ -54,22 +54,22 @@ impl ReadPlan {
     ///
     /// # Errors
     /// A fault of the store; the ledger has what was done until then.
-    pub async fn ask(
+    pub async fn run(
         self,
         reads: &ReadModels,
-        question: &Question,
+        read: &ArticleRead,
         ledger: &Arc<Ledger>,
     ) -> Result<Duration, Fault> {
         let session = self.session(Arc::clone(ledger));
         let reads = reads.of(self.model);
         let start = Instant::now();
-        match question {
-            Question::User(id) => reads.user(*id, &session).await.map(drop),
-            Question::Post(id) => reads.post(*id, &session).await.map(drop),
-            Question::PostsOf(user, page) => reads.posts_of_user(*user, page, &session).await.map(drop),
-            Question::Comments(post, page) => reads.comments(*post, page, &session).await.map(drop),
-            Question::Likes(post, page) => reads.likes(*post, page, &session).await.map(drop),
-            Question::Feed(page) => reads.feed(page, &session).await.map(drop),
+        match read {
+            ArticleRead::User(id) => reads.user(*id, &session).await.map(drop),
+            ArticleRead::Post(id) => reads.post(*id, &session).await.map(drop),
+            ArticleRead::PostsOf(user, page) => reads.posts_of_user(*user, page, &session).await.map(drop),
+            ArticleRead::Comments(post, page) => reads.comments(*post, page, &session).await.map(drop),
+            ArticleRead::Likes(post, page) => reads.likes(*post, page, &session).await.map(drop),
+            ArticleRead::Feed(page) => reads.feed(page, &session).await.map(drop),
         }?;
         Ok(start.elapsed())
     }
