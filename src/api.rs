@@ -27,7 +27,7 @@ use crate::http::pages::{Known, PageHead, PageHeads, Pages, Subject};
 use crate::http::static_files::StaticFiles;
 use crate::http::{LABELLED_PATHS, page_routes};
 use crate::telemetry::{ContainerLoad, Gauges, Telemetry};
-use onehop_change_feed::{Position, PositionError, Standing, Written};
+use onehop_change_feed::{Position, PositionError, ProcessorStatus, WriteScope};
 use onehop_graphql_server::admission::Admission;
 use onehop_graphql_server::graphql_http::{GraphqlEndpoint, RequestLimits};
 use onehop_graphql_server::graphql_service::{Account, InvalidPosition, NotReached, Reach};
@@ -202,8 +202,8 @@ struct ProcessMetrics {
 
 impl ProcessMetrics {
     /// Where the projections stand; `None` where the store does not say. Logged once, until it does again.
-    async fn projections(&self) -> Option<Standing> {
-        let standing = tokio::time::timeout(READINESS_TIMEOUT, self.app.processor.standing()).await;
+    async fn projections(&self) -> Option<ProcessorStatus> {
+        let standing = tokio::time::timeout(READINESS_TIMEOUT, self.app.processor.processor_status()).await;
         let (standing, error) = match standing {
             Ok(Ok(standing)) => (Some(standing), String::new()),
             Ok(Err(fault)) => (None, fault.to_string()),
@@ -269,7 +269,7 @@ impl Readiness for Ready {
         }
         // Without room there is nothing to project, and no room for leases.
         let is_full = !condition.limited.is_empty();
-        for following in self.app.processor.running().into_iter().filter(|following| !following.running) {
+        for following in self.app.processor.health().into_iter().filter(|following| !following.running) {
             let parts = if is_full { &mut condition.limited } else { &mut condition.unready };
             parts.push(part(following.projection, "the projection does not run"));
         }
@@ -286,7 +286,7 @@ struct Statuses {
 #[async_trait]
 impl ProjectionStatuses for Statuses {
     async fn statuses(&self) -> Result<Vec<ProjectionStatus>, Fault> {
-        let mut statuses = ProjectionStatus::all_of(self.app.processor.standing().await?);
+        let mut statuses = ProjectionStatus::all_of(self.app.processor.processor_status().await?);
         if !self.tells_leases {
             statuses.iter_mut().for_each(|status| status.leases.clear());
         }
@@ -367,7 +367,7 @@ impl ProcessorRecency {
 
 #[async_trait]
 impl Recency for ProcessorRecency {
-    async fn position_after(&self, written: &Written) -> Option<String> {
+    async fn position_after(&self, written: &WriteScope) -> Option<String> {
         match self.app.processor.position_of(written).await {
             Ok(position) => position.map(|position| self.sealer.seal(POSITION_PURPOSE, &position.encode())),
             Err(fault) => {
@@ -387,10 +387,12 @@ impl Recency for ProcessorRecency {
             (position.len() <= POSITION_CHARS_MAX).then(|| self.sealer.open(POSITION_PURPOSE, position));
         let bytes = bytes.flatten().ok_or(InvalidPosition)?;
         let position = Position::parse(&bytes).map_err(|_| InvalidPosition)?;
-        match self.app.processor.reach(&position, wait_max, ledger).await {
-            Ok(onehop_change_feed::Reach::Reached) => Ok(Reach::Reached),
-            Ok(onehop_change_feed::Reach::TimedOut) => Ok(Reach::NotReached(NotReached::TimedOut)),
-            Ok(onehop_change_feed::Reach::Parked) => Ok(Reach::NotReached(NotReached::Parked)),
+        match self.app.processor.wait_for_position(&position, wait_max, ledger).await {
+            Ok(onehop_change_feed::PositionOutcome::Reached) => Ok(Reach::Reached),
+            Ok(onehop_change_feed::PositionOutcome::TimedOut) => Ok(Reach::NotReached(NotReached::TimedOut)),
+            Ok(onehop_change_feed::PositionOutcome::DeadLettered) => {
+                Ok(Reach::NotReached(NotReached::Parked))
+            }
             Err(PositionError::Invalid(_)) => Err(InvalidPosition),
             Err(PositionError::Fault(fault)) => {
                 tracing::warn!(error = %fault, "a position cannot be waited for");

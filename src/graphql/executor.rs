@@ -34,7 +34,7 @@ use crate::blog::commands::{CommandError, ExternalSubject};
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::ids::UserId;
 use crate::http::session_cookie::SessionCookie;
-use onehop_change_feed::Written;
+use onehop_change_feed::WriteScope;
 use onehop_graphql_server::document::Document;
 use onehop_graphql_server::document_limits::LEVELS_MAX;
 use onehop_graphql_server::etag::ReadTrace;
@@ -172,11 +172,11 @@ impl Executor {
     async fn tell_position(&self, response: &mut Response, ledger: &Ledger, since_ms: i64) {
         let recency = &self.services.recency;
         let (containers, partitions) = (ledger.written(), ledger.written_partitions());
-        let position = match recency.position_after(&Written { containers, partitions, since_ms }).await {
+        let position = match recency.position_after(&WriteScope { containers, partitions, since_ms }).await {
             // A repeated command may have written nothing that matters, and its first run everything.
             None => {
                 let containers = vec![POSTS, USERS];
-                recency.position_after(&Written { containers, partitions: None, since_ms }).await
+                recency.position_after(&WriteScope { containers, partitions: None, since_ms }).await
             }
             some => some,
         };

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 
 use super::connections;
 use crate::blog::reads::FIRST_MAX;
-use onehop_change_feed::{LeaseStatus, Standing};
+use onehop_change_feed::{LeaseStatus, ProcessorStatus};
 use onehop_store::Fault;
 
 /// Who knows where the projections stand.
@@ -76,7 +76,7 @@ impl ProjectionStatus {
     /// Of all projections. What an instance calls itself may be the name of a machine, so clients get a number in its
     /// place; why something failed is for the log.
     #[must_use]
-    pub fn all_of(Standing { projections, leases }: Standing) -> Vec<Self> {
+    pub fn all_of(ProcessorStatus { projections, leases }: ProcessorStatus) -> Vec<Self> {
         let owners: BTreeSet<&str> = leases.iter().filter_map(|lease| lease.owner.as_deref()).collect();
         let number = |lease: &LeaseStatus| {
             let owner = lease.owner.as_deref()?;
@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    fn standing(leases: Vec<LeaseStatus>) -> Standing {
+    fn standing(leases: Vec<LeaseStatus>) -> ProcessorStatus {
         let status = |projection| onehop_change_feed::ProjectionStatus {
             projection,
             source: "posts",
@@ -157,7 +157,7 @@ mod tests {
             request_charge: RequestCharge(1.0),
             last_error: None,
         };
-        Standing { projections: vec![status("feed"), status("usernames")], leases }
+        ProcessorStatus { projections: vec![status("feed"), status("usernames")], leases }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 
 use std::time::Duration;
 
-use onehop_change_feed::Written;
+use onehop_change_feed::WriteScope;
 use onehop_graphql_server::graphql_service::{InvalidPosition, Reach};
 use onehop_store::{Ledger, Mark};
 
@@ -14,7 +14,7 @@ use onehop_store::{Ledger, Mark};
 pub trait Recency: Send + Sync + 'static {
     /// A position that the read models have reached when they hold all that was written to these containers until now;
     /// `None` where no read model depends on them, or it cannot be said.
-    async fn position_after(&self, written: &Written) -> Option<String>;
+    async fn position_after(&self, written: &WriteScope) -> Option<String>;
 
     /// Waits, up to a limit, until the read models have reached a position. What is read for that is in the ledger.
     async fn reach(

@@ -13,7 +13,7 @@ use super::families::{
 };
 use super::names::OperationNames;
 use super::process::Process;
-use onehop_change_feed::{LeaseStatus, ProjectionStatus, Standing};
+use onehop_change_feed::{LeaseStatus, ProcessorStatus, ProjectionStatus};
 use onehop_graphql_server::observer::{Answered, Executed};
 use onehop_store::embedded::{Blocks, Statistics};
 use onehop_store::{FaultKind, Operated};
@@ -34,7 +34,7 @@ pub struct Gauges {
     pub live_connections: usize,
     pub live_subscriptions: usize,
     /// `None` where the store does not say: their gauges are left out then.
-    pub projections: Option<Standing>,
+    pub projections: Option<ProcessorStatus>,
     /// When the projections were last looked at with success, Unix ms.
     pub projections_seen_ms: i64,
     /// Whether the process serves.
@@ -87,7 +87,7 @@ impl Metrics {
         families.store_full.set(i64::from(gauges.is_full));
         families.projections_seen.set(gauges.projections_seen_ms as f64 / 1000.0);
         match &gauges.projections {
-            Some(Standing { projections, leases }) => {
+            Some(ProcessorStatus { projections, leases }) => {
                 projections.iter().for_each(|status| self.set_projection(status, leases));
             }
             None => families.forget_projections(),

@@ -33,7 +33,7 @@ use onehop::graphql::{
     Services,
 };
 use onehop::telemetry::{ContainerLoad, HotKey, HotPartition, KeysTold};
-use onehop_change_feed::{Processor, Settings, Written};
+use onehop_change_feed::{Processor, Settings, WriteScope};
 use onehop_graphql_server::document::{Documents, select_operation};
 use onehop_graphql_server::document_limits::DocumentLimits;
 use onehop_graphql_server::graphql_service::{
@@ -317,7 +317,7 @@ struct NoProjections;
 /// Nothing projects here, so every position is reached.
 #[async_trait]
 impl Recency for NoProjections {
-    async fn position_after(&self, _written: &Written) -> Option<String> {
+    async fn position_after(&self, _written: &WriteScope) -> Option<String> {
         None
     }
 

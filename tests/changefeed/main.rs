@@ -1,8 +1,8 @@
 //! The change feed processor with several instances over one store, seen through a toy projection, and the tail: no blog
 //! here.
 
-mod memos;
 mod pages;
+mod read_cache;
 mod schedules;
 mod sharing;
 mod splits;

@@ -17,14 +17,14 @@ async fn a_lease_is_renewed_while_a_long_page_is_worked_on() {
     let world = World::new(1);
     world.put_many(1).await;
     let (ada, bob) = (world.instance("ada").await, world.instance("bob").await);
-    ada.tick().await.expect("a tick");
+    ada.balance_leases().await.expect("a tick");
     world.store.close(COPIES);
     let meanwhile = async {
         world.store.until_one_waits().await;
         for _ in 0..10 {
             world.clock.advance_ms(SHORT_MS);
             ada.renew().await;
-            bob.tick().await.expect("a tick");
+            bob.balance_leases().await.expect("a tick");
             assert_eq!(world.holdings(&["ada", "bob"]).await, [1, 0]);
         }
         world.store.open();
@@ -42,12 +42,12 @@ async fn a_lease_lost_in_the_middle_of_a_page_ends_it_without_a_checkpoint() {
         world.put(1, id).await;
     }
     let (ada, bob) = (world.instance("ada").await, world.instance("bob").await);
-    ada.tick().await.expect("a tick");
+    ada.balance_leases().await.expect("a tick");
     world.store.close(COPIES);
     let meanwhile = async {
         world.store.until_one_waits().await;
         world.clock.advance_ms(EXPIRY_MS);
-        bob.tick().await.expect("a tick");
+        bob.balance_leases().await.expect("a tick");
         ada.renew().await;
         world.store.open();
     };
@@ -66,7 +66,7 @@ async fn one_page_at_most_is_read_ahead() {
         let world = World::new(1);
         world.put_many(3).await;
         let ada = world.instance_with(Settings { prefetch, ..shared("ada") }).await;
-        ada.tick().await.expect("a tick");
+        ada.balance_leases().await.expect("a tick");
         let pages = || world.store.feed_pages.swap(0, Ordering::SeqCst);
         pages();
         world.store.close(COPIES);
@@ -130,7 +130,7 @@ async fn tasks_follow_leases_as_they_come_and_go_and_see_what_other_processes_wr
     let settings = |owner| Settings { sharing, poll, ..shared(owner) };
     let ada = world.instance_with(settings("ada")).await;
     let _ada_tasks = run(&ada);
-    while !ada.running()[0].running {
+    while !ada.health()[0].running {
         tokio::task::yield_now().await;
     }
     let bob = world.instance_with(settings("bob")).await;

@@ -57,7 +57,7 @@ async fn play(acts: Vec<Act>, prefetch: bool) {
             Act::Start => instances.push(world.instance_with(settings(&format!("i{number}"))).await),
             Act::Tick(place) => {
                 if let Some(place) = chosen(place) {
-                    let _ = instances[place].tick().await;
+                    let _ = instances[place].balance_leases().await;
                 }
             }
             Act::Run(place) => {

@@ -10,12 +10,12 @@ use crate::toy::{EXPIRY_MS, SHORT_MS, THINGS, World, shared};
 async fn two_then_three_then_one_instance_share_the_leases_and_lose_nothing() {
     let world = World::new(8);
     let ada = world.instance("ada").await;
-    ada.tick().await.expect("a tick");
+    ada.balance_leases().await.expect("a tick");
     assert_eq!(world.holdings(&["ada"]).await, [8]);
     let bob = world.instance("bob").await;
     for round in 0..8 {
         world.put_many(1).await;
-        bob.tick().await.expect("a tick");
+        bob.balance_leases().await.expect("a tick");
         ada.run_once().await.expect("a turn");
         bob.run_once().await.expect("a turn");
         let held = world.holdings(&["ada", "bob"]).await;
@@ -26,7 +26,7 @@ async fn two_then_three_then_one_instance_share_the_leases_and_lose_nothing() {
     for _ in 0..8 {
         world.put_many(2).await;
         for instance in [&cleo, &bob, &ada] {
-            instance.tick().await.expect("a tick");
+            instance.balance_leases().await.expect("a tick");
             instance.run_once().await.expect("a turn");
         }
     }
@@ -50,14 +50,14 @@ async fn instances_that_start_together_have_their_share_at_once() {
     let instances = [world.instance("ada").await, world.instance("bob").await, world.instance("cleo").await];
     for _ in 0..8 {
         for instance in &instances {
-            instance.tick().await.expect("a tick");
+            instance.balance_leases().await.expect("a tick");
         }
     }
     let held = world.holdings(&["ada", "bob", "cleo"]).await;
     assert!(held.iter().max().unwrap() - held.iter().min().unwrap() <= 1, "{held:?}");
     let epochs: Vec<_> = world.leases().await.iter().map(|lease| lease.epoch).collect();
     for instance in &instances {
-        instance.tick().await.expect("a tick");
+        instance.balance_leases().await.expect("a tick");
     }
     assert_eq!(world.leases().await.iter().map(|lease| lease.epoch).collect::<Vec<_>>(), epochs);
 }
@@ -68,7 +68,7 @@ async fn the_old_owner_of_a_stolen_lease_writes_no_checkpoint() {
     let ada = world.instance("ada").await;
     ada.drain().await.expect("drained");
     let bob = world.instance("bob").await;
-    bob.tick().await.expect("a tick");
+    bob.balance_leases().await.expect("a tick");
     assert_eq!(world.holdings(&["ada", "bob"]).await, [1, 1]);
     let before = world.leases().await;
     world.put_many(1).await;
@@ -116,7 +116,7 @@ async fn a_lost_answer_of_a_lease_write_is_recognised() {
     for _ in 0..4 {
         world.put_many(1).await;
         // The answer to a creation is asked for by the next tick.
-        while ada.tick().await.is_err() {}
+        while ada.balance_leases().await.is_err() {}
         ada.run_once().await.expect("a turn");
         world.clock.advance_ms(SHORT_MS);
         ada.renew().await;
@@ -187,8 +187,8 @@ async fn old_leases_that_another_instance_holds_are_adopted_and_honoured() {
     ada.drain().await.expect("drained");
     world.make_leases_old().await;
     let bob = world.instance("bob").await;
-    bob.tick().await.expect("a tick");
-    bob.tick().await.expect("a tick");
+    bob.balance_leases().await.expect("a tick");
+    bob.balance_leases().await.expect("a tick");
     assert_eq!(world.holdings(&["ada", "bob"]).await, [2, 2]);
     assert!(world.leases().await.iter().all(|lease| !lease.processor.is_empty()));
 }
@@ -257,7 +257,7 @@ async fn a_tick_that_failed_half_way_is_finished_by_the_next() {
             writes += 1;
             if writes == failing + 1 { Verdict::Fail(FaultKind::Internal) } else { Verdict::Pass }
         });
-        ada.tick().await.expect_err("a write failed");
+        ada.balance_leases().await.expect_err("a write failed");
         world.store.mend();
         world.put_many(1).await;
         ada.drain().await.expect("drained");

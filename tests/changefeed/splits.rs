@@ -14,7 +14,7 @@ async fn a_split_goes_on_in_the_parts_where_the_whole_stood() {
         let ada = world.instance_with(settings).await;
         ada.run_once().await.expect("a turn");
         world.store.split(0);
-        ada.tick().await.expect("a tick");
+        ada.balance_leases().await.expect("a tick");
         while ada.run_once().await.expect("a turn") > 0 {}
         assert_eq!(world.ranges_leased().await, ["0-1", "2-3", "4-7"]);
         ada.drain().await.expect("drained");
@@ -37,7 +37,7 @@ async fn a_split_and_a_split_of_its_parts_before_anybody_looked_are_followed() {
             world.store.split(place);
         }
     }
-    ada.tick().await.expect("a tick");
+    ada.balance_leases().await.expect("a tick");
     ada.drain().await.expect("drained");
     assert_eq!(world.leases().await.len(), 8);
     assert_eq!(world.projected(), 24, "nothing was read twice");
@@ -48,13 +48,13 @@ async fn a_split_in_the_middle_of_a_page_waits_for_its_checkpoint() {
     let world = World::new(1);
     world.put_many(1).await;
     let ada = world.instance("ada").await;
-    ada.tick().await.expect("a tick");
+    ada.balance_leases().await.expect("a tick");
     world.store.close(COPIES);
     let page = ada.run_once();
     let splitting = async {
         world.store.until_one_waits().await;
         world.store.split(0);
-        ada.tick().await.expect("a tick");
+        ada.balance_leases().await.expect("a tick");
         assert_eq!(world.ranges_leased().await, ["0-7"]);
         world.store.open();
     };
@@ -78,7 +78,7 @@ async fn a_crash_between_the_steps_of_a_split_loses_nothing() {
         let world = World::new(1);
         world.put_many(2).await;
         let ada = world.instance("ada").await;
-        ada.tick().await.expect("a tick");
+        ada.balance_leases().await.expect("a tick");
         ada.run_once().await.expect("a turn");
         world.store.split(0);
         let mut writes = 0;
@@ -91,7 +91,7 @@ async fn a_crash_between_the_steps_of_a_split_loses_nothing() {
                 std::cmp::Ordering::Greater => Verdict::Fail(FaultKind::Internal),
             }
         });
-        let _ = ada.tick().await;
+        let _ = ada.balance_leases().await;
         for _ in 0..4 {
             let _ = ada.run_once().await;
         }
@@ -102,9 +102,9 @@ async fn a_crash_between_the_steps_of_a_split_loses_nothing() {
         let cleo = world.instance("cleo").await;
         world.clock.advance_ms(EXPIRY_MS);
         for _ in 0..6 {
-            bob.tick().await.expect("a tick");
+            bob.balance_leases().await.expect("a tick");
             bob.run_once().await.expect("a turn");
-            cleo.tick().await.expect("a tick");
+            cleo.balance_leases().await.expect("a tick");
             cleo.run_once().await.expect("a turn");
         }
         drop(cleo);
@@ -123,7 +123,7 @@ async fn the_parts_of_an_interrupted_split_wait_for_its_end() {
     let ada = world.instance("ada").await;
     ada.run_once().await.expect("a turn");
     world.store.split(0);
-    ada.tick().await.expect("a tick");
+    ada.balance_leases().await.expect("a tick");
     world.store.judge(|_, operation| match operation {
         WriteOp::Delete { .. } => Verdict::Fail(FaultKind::Internal),
         _ => Verdict::Pass,
@@ -134,7 +134,7 @@ async fn the_parts_of_an_interrupted_split_wait_for_its_end() {
     assert_eq!(world.ranges_leased().await, ["0-3", "0-7", "4-7"]);
     world.clock.advance_ms(EXPIRY_MS);
     let bob = world.instance("bob").await;
-    bob.tick().await.expect("a tick");
+    bob.balance_leases().await.expect("a tick");
     let owners: Vec<_> = world.leases().await.into_iter().map(|lease| lease.owner).collect();
     let owners: Vec<_> = owners.iter().map(Option::as_deref).collect();
     assert_eq!(owners, [Some("ada"), Some("bob"), Some("ada")]);
@@ -150,7 +150,7 @@ async fn the_parts_of_a_split_are_balanced_like_all_leases() {
     let (ada, bob) = (world.instance("ada").await, world.instance("bob").await);
     for _ in 0..3 {
         for instance in [&ada, &bob] {
-            instance.tick().await.expect("a tick");
+            instance.balance_leases().await.expect("a tick");
             instance.run_once().await.expect("a turn");
         }
     }
@@ -159,7 +159,7 @@ async fn the_parts_of_a_split_are_balanced_like_all_leases() {
         world.put_many(1).await;
         for _ in 0..4 {
             for instance in [&ada, &bob] {
-                instance.tick().await.expect("a tick");
+                instance.balance_leases().await.expect("a tick");
                 instance.run_once().await.expect("a turn");
             }
         }
@@ -177,7 +177,7 @@ async fn the_leases_of_ranges_that_were_merged_go_on() {
     world.store.merge(0);
     world.store.merge(1);
     world.put_many(1).await;
-    ada.tick().await.expect("a tick");
+    ada.balance_leases().await.expect("a tick");
     ada.drain().await.expect("drained");
     assert_eq!(world.ranges_leased().await, ["0-1", "2-3", "4-5", "6-7"]);
     assert_eq!(world.projected(), 24, "nothing was read twice");

@@ -15,12 +15,12 @@ use crate::toy::{EXPIRY_MS, World, shared};
 async fn a_status_asks_nothing_of_the_lease_container_and_counts_once_a_second() {
     let world = World::new(4);
     let ada = world.instance_with(Settings { pending_cache: Duration::from_secs(1), ..shared("ada") }).await;
-    ada.tick().await.expect("a tick");
+    ada.balance_leases().await.expect("a tick");
     let before = world.store.lease_requests.load(Ordering::SeqCst);
     for _ in 0..5 {
         ada.status().await.expect("a status");
         ada.leases().await.expect("a status");
-        let _ = ada.running();
+        let _ = ada.health();
     }
     assert_eq!(world.store.lease_requests.load(Ordering::SeqCst), before);
     assert_eq!(world.store.counts.load(Ordering::SeqCst), 4, "once for each lease");
@@ -33,8 +33,8 @@ async fn a_status_asks_nothing_of_the_lease_container_and_counts_once_a_second()
 async fn projections_and_their_leases_are_told_at_the_price_of_one() {
     let world = World::new(4);
     let ada = world.instance_with(Settings { pending_cache: Duration::ZERO, ..shared("ada") }).await;
-    ada.tick().await.expect("a tick");
-    let standing = ada.standing().await.expect("a status");
+    ada.balance_leases().await.expect("a tick");
+    let standing = ada.processor_status().await.expect("a status");
     assert_eq!((standing.projections.len(), standing.leases.len()), (1, 4));
     assert_eq!(world.store.counts.load(Ordering::SeqCst), 4, "once for each lease");
 }
@@ -43,11 +43,11 @@ async fn projections_and_their_leases_are_told_at_the_price_of_one() {
 async fn each_lease_says_who_holds_it_and_what_waits() {
     let world = World::new(2);
     let (ada, bob) = (world.instance("ada").await, world.instance("bob").await);
-    ada.tick().await.expect("a tick");
+    ada.balance_leases().await.expect("a tick");
     for _ in 0..2 {
-        bob.tick().await.expect("a tick");
+        bob.balance_leases().await.expect("a tick");
         ada.run_once().await.expect("a turn");
-        ada.tick().await.expect("a tick");
+        ada.balance_leases().await.expect("a tick");
     }
     world.put_many(1).await;
     world.clock.advance_ms(1500);
@@ -75,14 +75,14 @@ async fn each_lease_says_who_holds_it_and_what_waits() {
 async fn a_projection_runs_where_another_instance_that_is_alive_holds_its_leases() {
     let world = World::new(2);
     let (ada, bob) = (world.instance("ada").await, world.instance("bob").await);
-    assert!(!bob.running()[0].running, "nothing is known yet");
-    ada.tick().await.expect("a tick");
-    assert!(!ada.running()[0].running, "its own leases have no task");
+    assert!(!bob.health()[0].running, "nothing is known yet");
+    ada.balance_leases().await.expect("a tick");
+    assert!(!ada.health()[0].running, "its own leases have no task");
     // The only look of bob, who would steal at the second.
     bob.drain().await.expect("drained");
-    assert!(bob.running()[0].running);
+    assert!(bob.health()[0].running);
     world.clock.advance_ms(EXPIRY_MS);
-    assert!(!bob.running()[0].running, "ada may be dead");
+    assert!(!bob.health()[0].running, "ada may be dead");
 }
 
 #[tokio::test]
@@ -91,7 +91,7 @@ async fn a_lease_that_cannot_be_taken_alone_is_a_failed_tick() {
         let world = World::new(1);
         let ada = world.instance_with(Settings::new("ada").without_delays()).await;
         if !refuses_creation {
-            ada.tick().await.expect("a tick");
+            ada.balance_leases().await.expect("a tick");
             ada.release().await;
         }
         world.store.judge(move |container, operation| {
@@ -104,12 +104,12 @@ async fn a_lease_that_cannot_be_taken_alone_is_a_failed_tick() {
         });
         let bob = world.instance_with(Settings::new("bob").without_delays()).await;
         for _ in 0..2 {
-            let error = bob.tick().await.expect_err("no lease can be taken").to_string();
+            let error = bob.balance_leases().await.expect_err("no lease can be taken").to_string();
             assert!(error.contains("the lease of copier for the feed range"), "{error}");
-            assert!(bob.running().iter().all(|following| !following.running));
+            assert!(bob.health().iter().all(|following| !following.running));
         }
         world.store.mend();
-        bob.tick().await.expect("a tick");
+        bob.balance_leases().await.expect("a tick");
         assert!(bob.run_once().await.is_ok());
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use onehop_change_feed::{
     self, IntendedWrite, LEASES, LeaseItem, Processor, Projection, ProjectionError, ReadRequest, Settings,
-    Sharing, Step, Turn,
+    Sharing, Step, StepInput,
 };
 use onehop_runtime::clock::ManualClock;
 use onehop_store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
@@ -60,18 +60,18 @@ impl Projection for Copier {
         THINGS
     }
 
-    fn step(&self, change: &Change, turn: Turn<'_>) -> Result<Step, ProjectionError> {
+    fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
         let thing: Thing = change.item.decode()?;
         if thing.poisoned {
             return Err(ProjectionError::text("it is poisoned"));
         }
-        if turn.is_first() {
+        if input.is_first() {
             return Ok(Step::ask(vec![ReadRequest::item(COPIES, change.partition_key.clone(), &*change.id)]));
         }
         let entry = (self.owner.clone(), thing.home.clone(), thing.number);
         self.diary.lock().expect("no panic while locked").push(entry);
         let item = NewItem::encode(thing.id.clone(), &thing);
-        let operation = match turn.item(0)? {
+        let operation = match input.item(0)? {
             None => WriteOp::Create(item),
             Some(copy) if copy.decode::<Thing>()?.number < thing.number => {
                 WriteOp::Replace { item, if_match: Some(copy.etag.clone()) }

@@ -19,7 +19,7 @@ async fn work(processes: &[&Process]) {
     for _ in 0..ROUNDS {
         for process in processes {
             process.processor.renew().await;
-            process.processor.tick().await.expect("a tick");
+            process.processor.balance_leases().await.expect("a tick");
             process.processor.run_once().await.expect("pages");
         }
     }
@@ -27,7 +27,7 @@ async fn work(processes: &[&Process]) {
 
 /// Leases by owner, as a process sees them.
 async fn owners(process: &Process) -> BTreeMap<String, usize> {
-    process.processor.tick().await.expect("a tick");
+    process.processor.balance_leases().await.expect("a tick");
     let mut owners = BTreeMap::new();
     for lease in process.processor.leases().await.expect("leases") {
         *owners.entry(lease.owner.unwrap_or_default()).or_insert(0) += 1;

@@ -164,7 +164,7 @@ impl Episode {
         self.clock.advance_ms(EXPIRY_MS);
         self.start().await;
         let last = &self.members[0].process;
-        last.processor.tick().await.expect("a tick");
+        last.processor.balance_leases().await.expect("a tick");
         last.processor.drain().await.expect("drained");
         last.processor.replay(None).await.expect("replayed");
         last.assert_clean().await;
@@ -210,7 +210,7 @@ impl Episode {
         let processor = &self.member().process.processor;
         processor.renew().await;
         // What fails now goes on later.
-        let _ = processor.tick().await;
+        let _ = processor.balance_leases().await;
         let _ = processor.run_once().await;
     }
 

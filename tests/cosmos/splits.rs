@@ -39,7 +39,7 @@ async fn commands_and_projections_go_on_while_partitions_split() {
             ended.expect("no panic");
         }
         assert_eq!(account.physical_partitions(POSTS).len(), before + 1);
-        process.processor.tick().await.expect("a tick");
+        process.processor.balance_leases().await.expect("a tick");
         process.assert_clean().await;
     }
     let ranges = process.store.feed_ranges(POSTS).await.expect("ranges");
@@ -60,7 +60,7 @@ async fn projections_go_on_where_partitions_were_merged() {
         account.merge(container, partitions[0], partitions[1]).await;
     }
     Scene::set(&process, 2).await;
-    process.processor.tick().await.expect("a tick");
+    process.processor.balance_leases().await.expect("a tick");
     process.assert_clean().await;
     assert_eq!(process.store.feed_ranges(POSTS).await.expect("ranges").len(), 2);
     let leases = process.processor.leases().await.expect("leases");

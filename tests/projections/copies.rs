@@ -107,9 +107,9 @@ async fn a_late_change_does_not_overwrite_a_newer_copy() {
     let body = NewItem::encode(old.id.to_string(), &old).body;
     let item = Item { body, etag: ETag::from_number(1), timestamp_ms: 0 };
     let late = Change { partition_key: old.id.partition_key(), id: old.id.to_string(), item };
-    let answers = [onehop_change_feed::Answer::Item(existing.map(std::sync::Arc::new))];
-    let turn = onehop_change_feed::Turn { note: &serde_json::Value::Null, answers: &answers };
-    let step = UserPosts.step(&late, turn).expect("a step");
+    let answers = [onehop_change_feed::ReadResult::Item(existing.map(std::sync::Arc::new))];
+    let input = onehop_change_feed::StepInput { state: &serde_json::Value::Null, results: &answers };
+    let step = UserPosts.step(&late, input).expect("a step");
     assert!(step.is_done() && step.writes().is_empty());
 }
 

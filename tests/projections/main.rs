@@ -5,6 +5,7 @@ mod emulator;
 #[path = "../support/store.rs"]
 mod store;
 
+mod change_checkpoints;
 mod copies;
 mod dead_letters;
 mod deletions;
@@ -12,6 +13,5 @@ mod failing_store;
 mod feed;
 mod leases;
 mod live;
-mod notes;
 mod renames;
 mod world;

@@ -1,12 +1,12 @@
-//! The processor's own containers.
+//! The lease container and the dead letter container: names, specification and ids of their items.
 
 use sha2::{Digest, Sha256};
 
 use onehop_store::{ContainerName, ContainerSpec, FeedRange};
 
-/// One item for each feed range and projection: owner and checkpoint.
+/// The lease container: one lease for each feed range and projection, with owner, epoch and checkpoint.
 pub const LEASES: ContainerName = ContainerName("leases");
-/// The changes that could not be projected, and those that wait behind them.
+/// The dead letter container: changes that could not be projected, and later changes of the same logical partitions.
 pub const DEAD_LETTERS: ContainerName = ContainerName("dead-letters");
 
 /// The values of `type`.
@@ -15,7 +15,7 @@ pub(super) mod types {
     pub(crate) const DEAD_LETTER: &str = "deadLetter";
 }
 
-/// What a store has to provide for the processor.
+/// The specification of both containers, for the adapter that opens or creates them.
 pub const SPECS: &[ContainerSpec] = &[
     ContainerSpec {
         name: LEASES,
@@ -33,12 +33,12 @@ pub const SPECS: &[ContainerSpec] = &[
     },
 ];
 
-/// The id of the lease on a feed range, whoever holds it.
+/// The id of the lease of a feed range; it does not depend on the owner.
 pub(super) fn lease_id(projection: &str, container: ContainerName, range: &FeedRange) -> String {
     format!("{projection}~{container}~{}", digest(&[&range.0]))
 }
 
-/// A short text for parts that may hold characters an id must not have.
+/// A hash in hexadecimal digits, for ids made of texts with characters that an id cannot have.
 pub(super) fn digest(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {

@@ -1,9 +1,8 @@
-//! Which feed ranges still need a lease, and which leases are to be divided: pure, over what the store says are
-//! the parts of a range.
+//! Lease coverage (pure): which feed ranges need a lease, and which leases are divided after a partition split.
 
 use onehop_store::FeedRange;
 
-/// The store's word on what a range was split into.
+/// Finds the parts of a range that was split.
 pub(super) trait Parts: Sync {
     fn parts_of(&self, whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>>;
 }
@@ -16,7 +15,7 @@ pub(super) struct Coverage<'a> {
 }
 
 impl Coverage<'_> {
-    /// What a leased range is to be divided into: the ranges of now that make it up, or leased ones from a split that
+    /// The ranges into which a leased range has to be divided: the present ranges that make it up, or leased ones from a split that
     /// was interrupted.
     pub(super) fn parts_of(&self, leased: &FeedRange) -> Option<Vec<FeedRange>> {
         self.parts.parts_of(leased, self.present).or_else(|| {

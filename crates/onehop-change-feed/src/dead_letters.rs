@@ -1,18 +1,19 @@
-//! Dead letters: the changes of a logical partition that could not be projected, with their error, and every later
-//! change behind them, in order. They outlive the process.
+//! Dead letters: the poison messages of a logical partition (changes that could not be projected, with their error) and every
+//! later change behind them, in order. They are stored in the dead letter container and outlive the process.
 //!
-//! Only ids are kept: the change feed promises the latest version of an item and no older one, so a replay reads
-//! the item from its container. The exception is an item that expires, as a tombstone does: it may be gone by the time of
-//! the replay, so its body is kept. A letter holds up to [`PARKED_ITEMS_MAX`] items; further ones go to a next letter.
+//! A dead letter holds ids, not bodies: the change feed promises the latest version of an item and no older one, so a replay
+//! reads the item from its container. The exception is an item with a time to live, such as a tombstone. It may be gone by the
+//! time of the replay, so its body is kept. A letter holds up to [`DEAD_LETTER_ENTRIES_MAX`] items; further ones go to a next letter.
 
+use parking_lot::RwLock;
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::containers::{DEAD_LETTERS, digest, types};
-use super::host::Host;
+use super::context::Context;
 use super::settings::Sharing;
 use onehop_runtime::clock::{format_timestamp, parse_timestamp};
 use onehop_store::{
@@ -21,7 +22,7 @@ use onehop_store::{
 };
 
 /// Items in one dead letter.
-pub const PARKED_ITEMS_MAX: usize = 2_000;
+pub const DEAD_LETTER_ENTRIES_MAX: usize = 2_000;
 /// Characters of an error that are kept.
 const ERROR_CHARACTERS_MAX: usize = 500;
 /// Bytes of the body of an expiring item that are kept; a longer one is not. A letter full of them is still an item.
@@ -29,20 +30,26 @@ const EXPIRING_BODY_BYTES_MAX: usize = 640;
 /// How often a write of a letter is tried against concurrent writers of other processes.
 const WRITE_ATTEMPTS_MAX: usize = 16;
 
-/// A dead letter as it is stored.
+/// A dead letter, in its stored form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeadLetterItem {
+    /// The id.
     pub id: String,
+    /// The value of `type`.
     #[serde(rename = "type")]
     pub item_type: String,
+    /// The name of the projection.
     pub projection: String,
+    /// The container.
     pub container: String,
+    /// The partition key.
     pub partition_key: PartitionKey,
     /// The place of this letter among those of the same logical partition.
     pub number: u32,
-    pub items: Vec<ParkedItem>,
-    /// Grows with each parking, so that a replay sees when an item was parked again.
+    /// The items.
+    pub items: Vec<DeadLetterEntry>,
+    /// Grows with each entry, so that a replay sees when an item was added again.
     pub next_sequence: u64,
     /// RFC 3339.
     pub first_parked_at: String,
@@ -50,14 +57,17 @@ pub struct DeadLetterItem {
     pub last_parked_at: String,
 }
 
-/// An item whose latest version has to be projected.
+/// An entry of a dead letter: an item whose latest version has to be projected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ParkedItem {
+pub struct DeadLetterEntry {
+    /// The id.
     pub id: String,
+    /// The sequence number.
     pub sequence: u64,
     /// How often it was tried; 0 for one that only waits behind another.
     pub attempts: u32,
+    /// The error, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The latest version of an item with a time to live: what is projected once the item has expired.
@@ -65,8 +75,8 @@ pub struct ParkedItem {
     pub expiring: Option<Value>,
 }
 
-impl ParkedItem {
-    /// The change of an item that has expired since it was parked, if its body was kept.
+impl DeadLetterEntry {
+    /// The change of an item that has expired since it was added, if its body was kept.
     pub(super) fn expired_change(&self, partition_key: &PartitionKey, now_ms: i64) -> Option<Change> {
         let body = serde_json::to_vec(self.expiring.as_ref()?).ok()?;
         let item = Item { body: body.into(), etag: ETag::from_text("expired"), timestamp_ms: now_ms };
@@ -74,28 +84,28 @@ impl ParkedItem {
     }
 }
 
-/// A change to be parked.
+/// A change on its way to a dead letter.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ToPark {
+pub(super) struct FailedChange {
     pub(super) id: String,
     pub(super) attempts: u32,
     pub(super) error: Option<String>,
     expiring: Option<Value>,
 }
 
-impl ToPark {
+impl FailedChange {
     /// A change that failed.
     pub(super) fn failed(change: &Change, attempts: u32, error: &str) -> Self {
         Self { expiring: expiring(&change.item), ..Self::failed_again(&change.id, attempts, error) }
     }
 
-    /// A change that was parked before and failed again.
+    /// An entry that failed again in a replay.
     pub(super) fn failed_again(id: &str, attempts: u32, error: &str) -> Self {
         let error = error.chars().take(ERROR_CHARACTERS_MAX).collect();
         Self { id: id.to_owned(), attempts, error: Some(error), expiring: None }
     }
 
-    /// A change that waits behind one that failed.
+    /// A change that waits behind a poison message of its logical partition.
     pub(super) fn behind(change: &Change) -> Self {
         Self { id: change.id.clone(), attempts: 0, error: None, expiring: expiring(&change.item) }
     }
@@ -111,52 +121,52 @@ fn expiring(item: &Item) -> Option<Value> {
     expires.then_some(body)
 }
 
-/// The first and the last letter of a logical partition.
+/// The numbers of the first and the last dead letter of a logical partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Letters {
+pub(super) struct LetterRange {
     pub(super) first: u32,
     pub(super) last: u32,
-    /// When a change was parked last (Unix ms).
-    parked_at_ms: i64,
+    /// When a change was added last (Unix ms).
+    added_at_ms: i64,
 }
 
 /// The dead letters of one projection.
 pub(super) struct DeadLetters {
-    host: Arc<Host>,
+    context: Arc<Context>,
     projection: &'static str,
     container: ContainerName,
-    parked: RwLock<HashMap<PartitionKey, Letters>>,
-    /// Held while a letter and `parked` are changed together.
+    letters_by_partition: RwLock<HashMap<PartitionKey, LetterRange>>,
+    /// Locked while a letter and `letters_by_partition` are changed together.
     gate: tokio::sync::Mutex<()>,
 }
 
 impl DeadLetters {
     pub(super) async fn load(
-        host: Arc<Host>,
+        context: Arc<Context>,
         projection: &'static str,
         container: ContainerName,
         ledger: &Ledger,
     ) -> Result<Self, Fault> {
-        let (parked, gate) = (RwLock::default(), tokio::sync::Mutex::new(()));
-        let letters = Self { host, projection, container, parked, gate };
+        let (letters_by_partition, gate) = (RwLock::default(), tokio::sync::Mutex::new(()));
+        let letters = Self { context, projection, container, letters_by_partition, gate };
         letters.reload(ledger).await?;
         Ok(letters)
     }
 
-    /// Learns which logical partitions wait, also those parked or replayed by other processes.
+    /// Reads which logical partitions have dead letters, including those that other processes wrote or replayed.
     pub(super) async fn reload(&self, ledger: &Ledger) -> Result<(), Fault> {
         let _gate = self.gate.lock().await;
-        let mut parked: HashMap<PartitionKey, Letters> = HashMap::new();
+        let mut letters_by_partition: HashMap<PartitionKey, LetterRange> = HashMap::new();
         self.for_each(ledger, |letter| {
-            let parked_at_ms = parse_timestamp(&letter.last_parked_at).unwrap_or(0);
-            let letters = Letters { first: letter.number, last: letter.number, parked_at_ms };
-            let known = parked.entry(letter.partition_key).or_insert(letters);
+            let added_at_ms = parse_timestamp(&letter.last_parked_at).unwrap_or(0);
+            let letters = LetterRange { first: letter.number, last: letter.number, added_at_ms };
+            let known = letters_by_partition.entry(letter.partition_key).or_insert(letters);
             known.first = known.first.min(letter.number);
             known.last = known.last.max(letter.number);
-            known.parked_at_ms = known.parked_at_ms.max(parked_at_ms);
+            known.added_at_ms = known.added_at_ms.max(added_at_ms);
         })
         .await?;
-        *self.parked.write().unwrap_or_else(PoisonError::into_inner) = parked;
+        *self.letters_by_partition.write() = letters_by_partition;
         Ok(())
     }
 
@@ -177,7 +187,7 @@ impl DeadLetters {
                 after: after.as_ref(),
                 limit: limits::PAGE_ITEMS_MAX,
             };
-            let page = self.host.store.query(&query, ledger).await?;
+            let page = self.context.store.query(&query, ledger).await?;
             for item in &page.items {
                 let letter: DeadLetterItem = item.decode()?;
                 after = Some(Keyset { order_value: letter.first_parked_at.clone(), id: letter.id.clone() });
@@ -189,51 +199,52 @@ impl DeadLetters {
         }
     }
 
-    /// Whether changes of this logical partition have to wait.
-    pub(super) fn holds(&self, partition_key: &PartitionKey) -> bool {
-        self.parked.read().unwrap_or_else(PoisonError::into_inner).contains_key(partition_key)
+    /// Whether the logical partition has dead letters, so that its changes have to wait.
+    pub(super) fn contains(&self, partition_key: &PartitionKey) -> bool {
+        self.letters_by_partition.read().contains_key(partition_key)
     }
 
-    /// Whether changes of one of these logical partitions wait.
-    pub(super) fn holds_any(&self, partitions: &[PartitionHash]) -> bool {
-        let parked = self.parked.read().unwrap_or_else(PoisonError::into_inner);
-        parked.keys().any(|key| partitions.contains(&PartitionHash::of(self.container, key)))
+    /// Whether one of these logical partitions has dead letters.
+    pub(super) fn contains_any(&self, partitions: &[PartitionHash]) -> bool {
+        let letters_by_partition = self.letters_by_partition.read();
+        letters_by_partition.keys().any(|key| partitions.contains(&PartitionHash::of(self.container, key)))
     }
 
-    /// Whether changes wait that were parked at this time or later (Unix ms).
-    pub(super) fn parked_since(&self, since_ms: i64) -> bool {
-        let parked = self.parked.read().unwrap_or_else(PoisonError::into_inner);
-        parked.values().any(|letters| letters.parked_at_ms >= since_ms)
+    /// Whether an entry was added at this time or later (Unix ms).
+    pub(super) fn added_since(&self, since_ms: i64) -> bool {
+        let letters_by_partition = self.letters_by_partition.read();
+        letters_by_partition.values().any(|letters| letters.added_at_ms >= since_ms)
     }
 
     /// The letters of a logical partition that waits.
-    pub(super) fn letters(&self, partition_key: &PartitionKey) -> Option<Letters> {
-        self.parked.read().unwrap_or_else(PoisonError::into_inner).get(partition_key).copied()
+    pub(super) fn letters(&self, partition_key: &PartitionKey) -> Option<LetterRange> {
+        self.letters_by_partition.read().get(partition_key).copied()
     }
 
     /// How many logical partitions wait.
     pub(super) fn count(&self) -> u64 {
-        self.parked.read().unwrap_or_else(PoisonError::into_inner).len() as u64
+        self.letters_by_partition.read().len() as u64
     }
 
     /// The logical partitions that wait, with their letters.
-    pub(super) fn all(&self) -> Vec<(PartitionKey, Letters)> {
-        let parked = self.parked.read().unwrap_or_else(PoisonError::into_inner);
-        let mut all: Vec<_> = parked.iter().map(|(key, letters)| (key.clone(), *letters)).collect();
+    pub(super) fn all(&self) -> Vec<(PartitionKey, LetterRange)> {
+        let letters_by_partition = self.letters_by_partition.read();
+        let mut all: Vec<_> =
+            letters_by_partition.iter().map(|(key, letters)| (key.clone(), *letters)).collect();
         all.sort_by(|left, right| left.0.cmp(&right.0));
         all
     }
 
-    /// Parks changes behind those parked before; `false`, and nothing is parked, when none are parked any more.
-    pub(super) async fn park_behind(
+    /// Adds changes behind the dead letters of their logical partition; `false`, and adds nothing, when these have been replayed.
+    pub(super) async fn append_behind(
         &self,
         partition_key: &PartitionKey,
-        changes: &[ToPark],
+        changes: &[FailedChange],
         ledger: &Ledger,
     ) -> Result<bool, Fault> {
         let _gate = self.gate.lock().await;
-        let Some(Letters { last, .. }) = self.letters(partition_key) else { return Ok(false) };
-        let shared = self.host.settings.sharing != Sharing::Alone;
+        let Some(LetterRange { last, .. }) = self.letters(partition_key) else { return Ok(false) };
+        let shared = self.context.settings.sharing != Sharing::Alone;
         if shared && self.read(partition_key, last, ledger).await?.is_none() {
             // Another process has replayed it.
             self.forget_first(partition_key, last);
@@ -243,11 +254,11 @@ impl DeadLetters {
         Ok(true)
     }
 
-    /// Parks a change that failed and those that follow it.
-    pub(super) async fn park(
+    /// Adds a change that failed and those that follow it.
+    pub(super) async fn add_failed(
         &self,
         partition_key: &PartitionKey,
-        changes: &[ToPark],
+        changes: &[FailedChange],
         ledger: &Ledger,
     ) -> Result<(), Fault> {
         let _gate = self.gate.lock().await;
@@ -262,18 +273,19 @@ impl DeadLetters {
         ledger: &Ledger,
     ) -> Result<Option<(DeadLetterItem, ETag)>, Fault> {
         let id = self.id(partition_key, number);
-        let found = self.host.store.read(DEAD_LETTERS, &PartitionKey::from(id.as_str()), &id, ledger).await?;
+        let found =
+            self.context.store.read(DEAD_LETTERS, &PartitionKey::from(id.as_str()), &id, ledger).await?;
         found.map(|item| Ok((item.decode()?, item.etag))).transpose()
     }
 
-    /// Takes the replayed items out of a letter and writes down what a failed one said. `true` when the letter is
-    /// empty and gone; items parked since the replay read it stay.
-    pub(super) async fn settle(
+    /// Removes the replayed entries from a letter and records the error of a failed one. `true` when the letter is
+    /// empty and deleted; entries added since the replay read it stay.
+    pub(super) async fn record_replay(
         &self,
         partition_key: &PartitionKey,
         number: u32,
-        replayed: &[ParkedItem],
-        failed: Option<&ToPark>,
+        replayed: &[DeadLetterEntry],
+        failed: Option<&FailedChange>,
         ledger: &Ledger,
     ) -> Result<bool, Fault> {
         let _gate = self.gate.lock().await;
@@ -305,16 +317,16 @@ impl DeadLetters {
                 return Ok(empty);
             }
         }
-        Err(busy())
+        Err(contended())
     }
 
     async fn append(
         &self,
         partition_key: &PartitionKey,
-        changes: &[ToPark],
+        changes: &[FailedChange],
         ledger: &Ledger,
     ) -> Result<(), Fault> {
-        for chunk in changes.chunks(PARKED_ITEMS_MAX) {
+        for chunk in changes.chunks(DEAD_LETTER_ENTRIES_MAX) {
             self.append_chunk(partition_key, chunk, ledger).await?;
         }
         Ok(())
@@ -323,20 +335,20 @@ impl DeadLetters {
     async fn append_chunk(
         &self,
         partition_key: &PartitionKey,
-        changes: &[ToPark],
+        changes: &[FailedChange],
         ledger: &Ledger,
     ) -> Result<(), Fault> {
         let mut number = self.letters(partition_key).map_or(0, |letters| letters.last);
         for _ in 0..WRITE_ATTEMPTS_MAX {
-            let parked_at_ms = self.host.clock.now_ms();
-            let now = format_timestamp(parked_at_ms);
+            let added_at_ms = self.context.clock.now_ms();
+            let now = format_timestamp(added_at_ms);
             let operation = match self.read(partition_key, number, ledger).await? {
                 None => {
                     let mut letter = self.empty_letter(partition_key, number, &now);
                     letter.add(changes);
                     WriteOp::Create(NewItem::encode(letter.id.clone(), &letter))
                 }
-                Some((letter, _)) if letter.items.len() + changes.len() > PARKED_ITEMS_MAX => {
+                Some((letter, _)) if letter.items.len() + changes.len() > DEAD_LETTER_ENTRIES_MAX => {
                     number += 1;
                     continue;
                 }
@@ -348,24 +360,24 @@ impl DeadLetters {
                 }
             };
             if self.write(operation, ledger).await? {
-                let mut parked = self.parked.write().unwrap_or_else(PoisonError::into_inner);
-                let letters = parked.entry(partition_key.clone()).or_insert(Letters {
+                let mut letters_by_partition = self.letters_by_partition.write();
+                let letters = letters_by_partition.entry(partition_key.clone()).or_insert(LetterRange {
                     first: number,
                     last: number,
-                    parked_at_ms,
+                    added_at_ms,
                 });
                 letters.last = letters.last.max(number);
-                letters.parked_at_ms = parked_at_ms;
+                letters.added_at_ms = added_at_ms;
                 return Ok(());
             }
         }
-        Err(busy())
+        Err(contended())
     }
 
-    /// `false` when somebody else wrote the letter meanwhile.
+    /// `false` when another process wrote the letter meanwhile (optimistic concurrency).
     async fn write(&self, operation: WriteOp, ledger: &Ledger) -> Result<bool, Fault> {
         let partition_key = PartitionKey::from(operation.id());
-        match self.host.store.write(DEAD_LETTERS, &partition_key, operation, ledger).await {
+        match self.context.store.write(DEAD_LETTERS, &partition_key, operation, ledger).await {
             Ok(_) => Ok(true),
             Err(WriteError::Rejected { .. }) => Ok(false),
             Err(WriteError::Fault(fault)) => Err(fault),
@@ -392,11 +404,11 @@ impl DeadLetters {
     }
 
     fn forget_first(&self, partition_key: &PartitionKey, number: u32) {
-        let mut parked = self.parked.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(letters) = parked.get_mut(partition_key) {
+        let mut letters_by_partition = self.letters_by_partition.write();
+        if let Some(letters) = letters_by_partition.get_mut(partition_key) {
             letters.first = letters.first.max(number.saturating_add(1));
             if letters.first > letters.last {
-                parked.remove(partition_key);
+                letters_by_partition.remove(partition_key);
             }
         }
     }
@@ -404,7 +416,7 @@ impl DeadLetters {
 
 impl DeadLetterItem {
     /// Adds changes; one whose item waits already keeps its place.
-    fn add(&mut self, changes: &[ToPark]) {
+    fn add(&mut self, changes: &[FailedChange]) {
         for change in changes {
             let sequence = self.next_sequence;
             self.next_sequence += 1;
@@ -416,7 +428,7 @@ impl DeadLetterItem {
                     known.error.clone_from(&change.error);
                 }
             } else {
-                self.items.push(ParkedItem {
+                self.items.push(DeadLetterEntry {
                     id: change.id.clone(),
                     sequence,
                     attempts: change.attempts,
@@ -428,6 +440,6 @@ impl DeadLetterItem {
     }
 }
 
-fn busy() -> Fault {
+fn contended() -> Fault {
     Fault::new(FaultKind::Unavailable, "a dead letter was written by too many at once")
 }

@@ -1,13 +1,13 @@
-//! Leases: who reads a feed range for a projection, and how far it has come.
+//! Leases: the right of an instance to read a feed range for a projection, with the checkpoint.
 //!
-//! Every write of a lease carries the ETag of the one before, so an owner that lost its lease writes no
-//! checkpoint. A write whose outcome is not known is recognised by owner and epoch when the lease is read again.
+//! Every write of a lease carries the ETag of the one before (optimistic concurrency), so an owner that lost its lease writes no
+//! checkpoint: the epoch is the fencing token. A write whose outcome is unknown is recognised when the lease is read again.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::containers::{LEASES, lease_id, types};
-use super::host::Host;
+use super::context::Context;
 use super::settings::{Sharing, milliseconds};
 use onehop_runtime::clock::{format_timestamp, parse_timestamp};
 use onehop_store::{
@@ -15,19 +15,24 @@ use onehop_store::{
     PartitionKey, Query, Rejection, WriteError, WriteOp, limits,
 };
 
-/// A lease as it is stored.
+/// A lease, in its stored form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LeaseItem {
+    /// The id.
     pub id: String,
+    /// The value of `type`.
     #[serde(rename = "type")]
     pub item_type: String,
     /// The processor whose instances share the lease. Leases from before there was this property lack it, and get it
     /// when their range is looked for.
     #[serde(default)]
     pub processor: String,
+    /// The name of the projection.
     pub projection: String,
+    /// The container.
     pub container: String,
+    /// The feed range.
     pub range: FeedRange,
     /// The checkpoint; `None` is the beginning.
     pub continuation: Option<Continuation>,
@@ -37,13 +42,13 @@ pub struct LeaseItem {
     pub epoch: u64,
     /// RFC 3339; `None` when the lease does not expire.
     pub expires_at: Option<String>,
-    /// The saved notes of long changes of the page after the checkpoint.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<SavedNote>,
+    /// Checkpoints within changes of the page after the checkpoint. Stored as `notes`.
+    #[serde(default, rename = "notes", skip_serializing_if = "Vec::is_empty")]
+    pub change_checkpoints: Vec<ChangeCheckpoint>,
 }
 
 impl LeaseItem {
-    /// A lease that nobody has held, at the beginning of the feed.
+    /// A lease without an owner, at the beginning of the feed.
     pub(super) fn unowned(
         processor: &str,
         projection: &str,
@@ -61,28 +66,32 @@ impl LeaseItem {
             owner: None,
             epoch: 0,
             expires_at: None,
-            notes: Vec::new(),
+            change_checkpoints: Vec::new(),
         }
     }
 
-    /// As it is when this instance has just acquired it.
-    pub(super) fn acquired_by(self, host: &Host) -> Self {
+    /// The lease after this instance has acquired it.
+    pub(super) fn acquired_by(self, context: &Context) -> Self {
         Self {
-            processor: host.settings.processor.clone(),
-            owner: Some(host.settings.owner.clone()),
+            processor: context.settings.processor.clone(),
+            owner: Some(context.settings.owner.clone()),
             epoch: self.epoch + 1,
-            expires_at: expiry(host),
+            expires_at: expiry(context),
             ..self
         }
     }
 
     /// The lease of a part of its range, which goes on where this one stands.
-    fn of_part(&self, container: ContainerName, part: &FeedRange, host: &Host) -> Self {
-        let item = Self::unowned(&self.processor, &self.projection, container, part).acquired_by(host);
-        Self { continuation: self.continuation.clone(), notes: self.notes.clone(), ..item }
+    fn of_part(&self, container: ContainerName, part: &FeedRange, context: &Context) -> Self {
+        let item = Self::unowned(&self.processor, &self.projection, container, part).acquired_by(context);
+        Self {
+            continuation: self.continuation.clone(),
+            change_checkpoints: self.change_checkpoints.clone(),
+            ..item
+        }
     }
 
-    /// The instance that holds it and has not let it expire.
+    /// The owner, unless the lease has expired.
     #[must_use]
     pub fn live_owner(&self, now_ms: i64) -> Option<&str> {
         let expires_at_ms = self.expires_at.as_deref().and_then(parse_timestamp)?;
@@ -90,15 +99,19 @@ impl LeaseItem {
     }
 }
 
-/// How far a change has come.
+/// A checkpoint within one change: the state of a projection half way through a long change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SavedNote {
+pub struct ChangeCheckpoint {
+    /// The partition key.
     pub partition_key: PartitionKey,
+    /// The id.
     pub id: String,
-    /// Of the item as it was when the note was saved: a note says nothing about another version.
+    /// The ETag of the version for which the state was saved. It is not used for another version.
     pub etag: String,
-    pub note: Value,
+    /// The saved state.
+    #[serde(rename = "note")]
+    pub state: Value,
 }
 
 /// Why a lease could not be written.
@@ -110,29 +123,29 @@ pub(super) enum LeaseError {
     Fault(#[from] Fault),
 }
 
-/// A lease as it was read or written last, whoever holds it.
+/// A lease of any owner, with the ETag of its last read or write.
 #[derive(Debug, Clone)]
-pub(super) struct Stored {
+pub(super) struct StoredLease {
     pub(super) item: LeaseItem,
     etag: ETag,
 }
 
-impl Stored {
-    /// All leases of this processor, in one question.
-    pub(super) async fn list(host: &Host, ledger: &Ledger) -> Result<Vec<Self>, Fault> {
+impl StoredLease {
+    /// Lists all leases of this processor.
+    pub(super) async fn list(context: &Context, ledger: &Ledger) -> Result<Vec<Self>, Fault> {
         let mut leases = Vec::new();
         let mut after: Option<Keyset> = None;
         loop {
             let query = Query::Equality {
                 container: LEASES,
                 path: "processor",
-                value: &host.settings.processor,
+                value: &context.settings.processor,
                 item_type: types::LEASE,
                 direction: Direction::OldestFirst,
                 after: after.as_ref(),
                 limit: limits::PAGE_ITEMS_MAX,
             };
-            let page = host.store.query(&query, ledger).await?;
+            let page = context.store.query(&query, ledger).await?;
             for item in page.items {
                 leases.push(Self::decode(item)?);
             }
@@ -143,10 +156,14 @@ impl Stored {
 
     /// Writes a lease for the first time: the start checkpoint, without which a reader that dies in its first page
     /// would be a reader that never was. `None` when there is one already.
-    pub(super) async fn create(host: &Host, item: LeaseItem, ledger: &Ledger) -> Result<Option<Self>, Fault> {
+    pub(super) async fn create(
+        context: &Context,
+        item: LeaseItem,
+        ledger: &Ledger,
+    ) -> Result<Option<Self>, Fault> {
         let partition_key = PartitionKey::from(item.id.as_str());
         let operation = WriteOp::Create(NewItem::encode(item.id.clone(), &item));
-        match host.store.write(LEASES, &partition_key, operation, ledger).await {
+        match context.store.write(LEASES, &partition_key, operation, ledger).await {
             Ok(Some(etag)) => Ok(Some(Self { item, etag })),
             Ok(None) => Err(no_etag()),
             Err(WriteError::Rejected { .. }) => Ok(None),
@@ -155,19 +172,21 @@ impl Stored {
     }
 
     /// Reads a lease that the listing did not have, and writes the processor's name into it, so that the next one has.
-    /// `None` when it is gone, or was written meanwhile: the next listing tells.
-    pub(super) async fn adopt(host: &Host, id: &str, ledger: &Ledger) -> Result<Option<Self>, Fault> {
+    /// `None` when it is deleted, or was written meanwhile: the next listing has it.
+    pub(super) async fn adopt(context: &Context, id: &str, ledger: &Ledger) -> Result<Option<Self>, Fault> {
         let partition_key = PartitionKey::from(id);
-        let Some(found) = host.store.read(LEASES, &partition_key, id, ledger).await? else { return Ok(None) };
+        let Some(found) = context.store.read(LEASES, &partition_key, id, ledger).await? else {
+            return Ok(None);
+        };
         let mut stored = Self::decode(found)?;
         // Alone, the lease is taken and thereby written at once.
-        if stored.item.processor == host.settings.processor || host.settings.sharing == Sharing::Alone {
+        if stored.item.processor == context.settings.processor || context.settings.sharing == Sharing::Alone {
             return Ok(Some(stored));
         }
-        stored.item.processor.clone_from(&host.settings.processor);
+        stored.item.processor.clone_from(&context.settings.processor);
         let item = NewItem::encode(id, &stored.item);
         let operation = WriteOp::Replace { item, if_match: Some(stored.etag) };
-        match host.store.write(LEASES, &partition_key, operation, ledger).await {
+        match context.store.write(LEASES, &partition_key, operation, ledger).await {
             Ok(Some(etag)) => Ok(Some(Self { item: stored.item, etag })),
             Ok(None) => Err(no_etag()),
             Err(WriteError::Rejected { .. }) => Ok(None),
@@ -180,24 +199,28 @@ impl Stored {
     }
 }
 
-/// A lease that this instance holds.
+/// A lease that this instance owns.
 #[derive(Debug)]
 pub(super) struct Lease {
-    stored: Stored,
+    stored: StoredLease,
     renewed_at_ms: i64,
 }
 
 impl Lease {
-    /// A lease that was written as this instance's.
-    pub(super) fn held(host: &Host, stored: Stored) -> Self {
-        Self { stored, renewed_at_ms: host.clock.now_ms() }
+    /// A lease that was created with this instance as its owner.
+    pub(super) fn created(context: &Context, stored: StoredLease) -> Self {
+        Self { stored, renewed_at_ms: context.clock.now_ms() }
     }
 
-    /// Acquires a lease as it was read, whoever holds it. `None` when somebody wrote it since.
-    pub(super) async fn take(host: &Host, stored: Stored, ledger: &Ledger) -> Result<Option<Self>, Fault> {
-        let next = stored.item.clone().acquired_by(host);
+    /// Acquires a lease, also from another owner. `None` when it was written since it was read.
+    pub(super) async fn take(
+        context: &Context,
+        stored: StoredLease,
+        ledger: &Ledger,
+    ) -> Result<Option<Self>, Fault> {
+        let next = stored.item.clone().acquired_by(context);
         let mut lease = Self { stored, renewed_at_ms: 0 };
-        match lease.save(host, next, ledger).await {
+        match lease.save(context, next, ledger).await {
             Ok(()) => Ok(Some(lease)),
             Err(LeaseError::Lost) => Ok(None),
             Err(LeaseError::Fault(fault)) => Err(fault),
@@ -208,58 +231,59 @@ impl Lease {
         &self.stored.item
     }
 
-    /// The note saved for this version of an item.
-    pub(super) fn note(&self, change: &Change) -> Option<Value> {
+    /// The state saved for this version of an item.
+    pub(super) fn state(&self, change: &Change) -> Option<Value> {
         let etag = change.item.etag.to_string();
-        let same = |saved: &&SavedNote| {
+        let same = |saved: &&ChangeCheckpoint| {
             saved.id == change.id && saved.partition_key == change.partition_key && saved.etag == etag
         };
-        self.item().notes.iter().find(same).map(|saved| saved.note.clone())
+        self.item().change_checkpoints.iter().find(same).map(|saved| saved.state.clone())
     }
 
-    /// Writes a checkpoint. The notes belonged to the page before it and go.
+    /// Writes a checkpoint. Change checkpoints belong to the page before it and are removed.
     pub(super) async fn checkpoint(
         &mut self,
-        host: &Host,
+        context: &Context,
         continuation: Option<Continuation>,
         ledger: &Ledger,
     ) -> Result<(), LeaseError> {
-        let next = LeaseItem { continuation, notes: Vec::new(), ..self.item().clone() };
-        self.save(host, next, ledger).await
+        let next = LeaseItem { continuation, change_checkpoints: Vec::new(), ..self.item().clone() };
+        self.save(context, next, ledger).await
     }
 
-    /// Saves how far a change has come.
-    pub(super) async fn save_note(
+    /// Writes a checkpoint within a change.
+    pub(super) async fn save_state(
         &mut self,
-        host: &Host,
+        context: &Context,
         change: &Change,
-        note: &Value,
+        state: &Value,
         ledger: &Ledger,
     ) -> Result<(), LeaseError> {
         let mut next = self.item().clone();
-        next.notes.retain(|saved| saved.id != change.id || saved.partition_key != change.partition_key);
-        next.notes.push(SavedNote {
+        next.change_checkpoints
+            .retain(|saved| saved.id != change.id || saved.partition_key != change.partition_key);
+        next.change_checkpoints.push(ChangeCheckpoint {
             partition_key: change.partition_key.clone(),
             id: change.id.clone(),
             etag: change.item.etag.to_string(),
-            note: note.clone(),
+            state: state.clone(),
         });
-        self.save(host, next, ledger).await
+        self.save(context, next, ledger).await
     }
 
-    /// Extends the lease where it is time to.
-    pub(super) async fn renew(&mut self, host: &Host, ledger: &Ledger) -> Result<(), LeaseError> {
-        let Some(renew) = host.settings.sharing.renew() else { return Ok(()) };
-        if host.clock.now_ms() < self.renewed_at_ms.saturating_add(milliseconds(renew)) {
+    /// Renews the lease if that is due.
+    pub(super) async fn renew(&mut self, context: &Context, ledger: &Ledger) -> Result<(), LeaseError> {
+        let Some(renew) = context.settings.sharing.renew() else { return Ok(()) };
+        if context.clock.now_ms() < self.renewed_at_ms.saturating_add(milliseconds(renew)) {
             return Ok(());
         }
-        self.save(host, self.item().clone(), ledger).await
+        self.save(context, self.item().clone(), ledger).await
     }
 
-    /// Gives the lease up, so that nobody has to wait for its expiry.
-    pub(super) async fn release(&mut self, host: &Host, ledger: &Ledger) -> Result<(), LeaseError> {
+    /// Releases the lease, so that another instance does not wait for its expiry.
+    pub(super) async fn release(&mut self, context: &Context, ledger: &Ledger) -> Result<(), LeaseError> {
         let next = LeaseItem { owner: None, expires_at: None, ..self.item().clone() };
-        self.write(host, next, ledger).await
+        self.write(context, next, ledger).await
     }
 
     /// Divides the lease: creates those of the parts, then deletes this one. A part that has a lease already, from a
@@ -267,22 +291,22 @@ impl Lease {
     /// leases created.
     pub(super) async fn split(
         &mut self,
-        host: &Host,
+        context: &Context,
         container: ContainerName,
         parts: &[FeedRange],
         ledger: &Ledger,
     ) -> Result<Vec<Self>, LeaseError> {
         let mut created = Vec::new();
         for part in parts {
-            let item = self.item().of_part(container, part, host);
-            let stored = host.with_retries(|| Stored::create(host, item.clone(), ledger)).await?;
-            created.extend(stored.map(|stored| Self::held(host, stored)));
+            let item = self.item().of_part(container, part, context);
+            let stored = context.with_retries(|| StoredLease::create(context, item.clone(), ledger)).await?;
+            created.extend(stored.map(|stored| Self::created(context, stored)));
         }
         let partition_key = PartitionKey::from(self.item().id.as_str());
-        let deleted = host.with_retries(async || {
+        let deleted = context.with_retries(async || {
             let operation =
                 WriteOp::Delete { id: self.item().id.clone(), if_match: Some(self.stored.etag.clone()) };
-            match host.store.write(LEASES, &partition_key, operation, ledger).await {
+            match context.store.write(LEASES, &partition_key, operation, ledger).await {
                 Ok(_) | Err(WriteError::Rejected { reason: Rejection::NotFound, .. }) => Ok(true),
                 Err(WriteError::Rejected { .. }) => Ok(false),
                 Err(WriteError::Fault(fault)) => Err(fault),
@@ -291,20 +315,25 @@ impl Lease {
         if deleted.await? { Ok(created) } else { Err(LeaseError::Lost) }
     }
 
-    async fn save(&mut self, host: &Host, mut next: LeaseItem, ledger: &Ledger) -> Result<(), LeaseError> {
-        let now_ms = host.clock.now_ms();
-        next.expires_at = expiry(host);
+    async fn save(
+        &mut self,
+        context: &Context,
+        mut next: LeaseItem,
+        ledger: &Ledger,
+    ) -> Result<(), LeaseError> {
+        let now_ms = context.clock.now_ms();
+        next.expires_at = expiry(context);
         let mut retry = 0;
         loop {
-            match self.write(host, next.clone(), ledger).await {
+            match self.write(context, next.clone(), ledger).await {
                 Ok(()) => {
                     self.renewed_at_ms = now_ms;
                     return Ok(());
                 }
                 Err(LeaseError::Fault(fault))
-                    if fault.kind.is_transient() && retry < host.settings.fault_attempts_max =>
+                    if fault.kind.is_transient() && retry < context.settings.fault_attempts_max =>
                 {
-                    if !host.pause_after_fault(retry, &fault).await {
+                    if !context.pause_after_fault(retry, &fault).await {
                         return Err(LeaseError::Fault(fault));
                     }
                     retry += 1;
@@ -314,30 +343,30 @@ impl Lease {
         }
     }
 
-    async fn write(&mut self, host: &Host, next: LeaseItem, ledger: &Ledger) -> Result<(), LeaseError> {
+    async fn write(&mut self, context: &Context, next: LeaseItem, ledger: &Ledger) -> Result<(), LeaseError> {
         let id = next.id.clone();
         let partition_key = PartitionKey::from(id.as_str());
         let item = NewItem::encode(id.clone(), &next);
         let operation = WriteOp::Replace { item, if_match: Some(self.stored.etag.clone()) };
-        match host.store.write(LEASES, &partition_key, operation, ledger).await {
+        match context.store.write(LEASES, &partition_key, operation, ledger).await {
             Ok(Some(etag)) => {
-                self.stored = Stored { item: next, etag };
+                self.stored = StoredLease { item: next, etag };
                 Ok(())
             }
             Ok(None) => Err(no_etag().into()),
             Err(WriteError::Fault(fault)) => Err(fault.into()),
             Err(WriteError::Rejected { reason: Rejection::PreconditionFailed, .. }) => {
-                let found = host.store.read(LEASES, &partition_key, &id, ledger).await?;
+                let found = context.store.read(LEASES, &partition_key, &id, ledger).await?;
                 self.recognise(found, &next)
             }
             Err(WriteError::Rejected { .. }) => Err(LeaseError::Lost),
         }
     }
 
-    /// A write whose answer was lost may have succeeded: then the lease says what was to be written.
+    /// A write whose response was lost may have succeeded: then the lease equals what was to be written.
     fn recognise(&mut self, found: Option<Item>, next: &LeaseItem) -> Result<(), LeaseError> {
         let Some(found) = found else { return Err(LeaseError::Lost) };
-        let stored = Stored::decode(found)?;
+        let stored = StoredLease::decode(found)?;
         if stored.item != *next {
             return Err(LeaseError::Lost);
         }
@@ -346,9 +375,9 @@ impl Lease {
     }
 }
 
-fn expiry(host: &Host) -> Option<String> {
-    let expire = host.settings.sharing.expire()?;
-    Some(format_timestamp(host.clock.now_ms().saturating_add(milliseconds(expire))))
+fn expiry(context: &Context) -> Option<String> {
+    let expire = context.settings.sharing.expire()?;
+    Some(format_timestamp(context.clock.now_ms().saturating_add(milliseconds(expire))))
 }
 
 fn no_etag() -> Fault {

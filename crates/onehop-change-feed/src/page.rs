@@ -1,56 +1,58 @@
-//! Works on a page of changes: one logical partition after its own order, different ones at the same time.
+//! Page processing: the changes of one logical partition run in order, those of different ones concurrently.
 //!
-//! Changes that need no I/O (the projection is done with them at once, or after answers from memory) never leave the
-//! first, synchronous pass; that pass also collects the reads that the page shares.
+//! Changes that need no I/O (the projection is done at once, or after cached reads) never leave the first, synchronous pass.
+//! That pass also collects the reads that the page shares.
 
 use std::collections::HashMap;
 
 use futures::{StreamExt, TryStreamExt, stream};
 
-use super::dead_letters::ToPark;
-use super::notes::Notes;
-use super::projection::{ProjectionError, Step, Then, Turn};
-use super::runner::{Failure, PageError, Runner, STEPS_MAX};
+use super::change_checkpoints::ChangeCheckpoints;
+use super::dead_letters::FailedChange;
+use super::page_cache::PageCache;
+use super::projection::{NextAction, ProjectionError, Step, StepInput};
+use super::runner::{ChangeError, PageError, Runner, STEPS_MAX};
 use super::settings::Sharing;
-use super::shared::SharedItems;
 use onehop_store::{Change, Ledger, PartitionKey};
 
 /// A change after the first pass.
 struct Prepared {
     change: Change,
-    first: First,
+    first: FirstStep,
 }
 
-enum First {
+enum FirstStep {
     /// Nothing is to be done.
     Nothing,
     Step(Step),
     Failed(ProjectionError),
-    /// A saved note or a parked partition decides: the first step is taken when the change's turn comes.
+    /// A saved state or a dead letter decides: the first step is taken when the change runs.
     Later,
 }
 
 impl Runner {
-    /// Projects a page. Afterwards every change of it is projected or parked.
+    /// Projects a page. Afterwards every change of it is projected or a dead letter.
     pub(super) async fn run_page(
         &self,
         mut changes: Vec<Change>,
-        notes: Notes<'_>,
+        checkpoints: ChangeCheckpoints<'_>,
         ledger: &Ledger,
     ) -> Result<(), PageError> {
         let count = changes.len();
-        if self.host.settings.sharing != Sharing::Alone {
-            // Other processes write too, and forget no memo here.
-            self.memos.forget();
+        if self.context.settings.sharing != Sharing::Alone {
+            // Other processes write too, without invalidating this cache.
+            self.read_cache.invalidate();
         }
         self.projection.arrange(&mut changes);
-        let (prepared, shared) = self.prepare(changes, notes, ledger).await?;
+        let (prepared, shared) = self.prepare(changes, checkpoints, ledger).await?;
         let groups = group(prepared);
         let bound =
-            self.host.settings.concurrent_partitions_max.min(self.projection.concurrent_partitions_max());
+            self.context.settings.concurrent_partitions_max.min(self.projection.concurrent_partitions_max());
         stream::iter(groups)
             .map(Ok)
-            .try_for_each_concurrent(bound.max(1), |group| self.run_group(group, &shared, notes, ledger))
+            .try_for_each_concurrent(bound.max(1), |group| {
+                self.run_group(group, &shared, checkpoints, ledger)
+            })
             .await?;
         self.counters.add_changes(count);
         Ok(())
@@ -60,29 +62,30 @@ impl Runner {
     async fn prepare(
         &self,
         changes: Vec<Change>,
-        notes: Notes<'_>,
+        checkpoints: ChangeCheckpoints<'_>,
         ledger: &Ledger,
-    ) -> Result<(Vec<Prepared>, SharedItems), PageError> {
-        let mut shared = SharedItems::default();
+    ) -> Result<(Vec<Prepared>, PageCache), PageError> {
+        let mut shared = PageCache::default();
         let mut prepared = Vec::with_capacity(changes.len());
         for change in changes {
-            let first =
-                if self.dead_letters.holds(&change.partition_key) || !notes.get(&change).await.is_null() {
-                    First::Later
-                } else {
-                    match self.projection.step(&change, Turn::first()) {
-                        Ok(step) => {
-                            step.reads().iter().for_each(|read| shared.want(read));
-                            First::Step(step)
-                        }
-                        Err(error) => First::Failed(error),
+            let first = if self.dead_letters.contains(&change.partition_key)
+                || !checkpoints.get(&change).await.is_null()
+            {
+                FirstStep::Later
+            } else {
+                match self.projection.step(&change, StepInput::first()) {
+                    Ok(step) => {
+                        step.reads().iter().for_each(|read| shared.request(read));
+                        FirstStep::Step(step)
                     }
-                };
+                    Err(error) => FirstStep::Failed(error),
+                }
+            };
             prepared.push(Prepared { change, first });
         }
-        shared.fill(&*self.host.store, ledger).await?;
+        shared.fill(&*self.context.store, ledger).await?;
         for Prepared { change, first } in &mut prepared {
-            if let First::Step(step) = first {
+            if let FirstStep::Step(step) = first {
                 let step = std::mem::take(step);
                 *first = self.advance(change, step, &shared);
             }
@@ -90,74 +93,78 @@ impl Runner {
         Ok((prepared, shared))
     }
 
-    /// Takes steps while they write nothing and are answered from memory.
-    fn advance(&self, change: &Change, mut step: Step, shared: &SharedItems) -> First {
+    /// Takes steps while they write nothing and their reads are cached.
+    fn advance(&self, change: &Change, mut step: Step, shared: &PageCache) -> FirstStep {
         for _ in 0..STEPS_MAX {
             if !step.writes.is_empty() {
-                return First::Step(step);
+                return FirstStep::Step(step);
             }
-            let Then::Ask { reads, note, saved: false } = &step.then else {
-                return if step.is_done() { First::Nothing } else { First::Step(step) };
+            let NextAction::Ask { reads, state, checkpointed: false } = &step.then else {
+                return if step.is_done() { FirstStep::Nothing } else { FirstStep::Step(step) };
             };
-            let answers: Option<Vec<_>> =
-                reads.iter().map(|read| self.remembered(read, Some(shared))).collect();
-            let Some(answers) = answers else { return First::Step(step) };
-            step = match self.projection.step(change, Turn { note, answers: &answers }) {
+            let results: Option<Vec<_>> = reads.iter().map(|read| self.cached(read, Some(shared))).collect();
+            let Some(results) = results else { return FirstStep::Step(step) };
+            step = match self.projection.step(change, StepInput { state, results: &results }) {
                 Ok(step) => step,
-                Err(error) => return First::Failed(error),
+                Err(error) => return FirstStep::Failed(error),
             };
         }
-        First::Failed(ProjectionError::text(format!("no end after {STEPS_MAX} steps")))
+        FirstStep::Failed(ProjectionError::text(format!("no end after {STEPS_MAX} steps")))
     }
 
-    /// The changes of one logical partition, in order. After a failure the rest is parked behind it.
+    /// The changes of one logical partition, in order. After a failure the rest goes to the dead letters behind it.
     async fn run_group(
         &self,
         group: Vec<Prepared>,
-        shared: &SharedItems,
-        notes: Notes<'_>,
+        shared: &PageCache,
+        checkpoints: ChangeCheckpoints<'_>,
         ledger: &Ledger,
     ) -> Result<(), PageError> {
-        // Shared by all readers of the projection, and fair. The semaphore is never closed, so a permit always comes.
-        let _turn = self.turns.acquire().await.ok();
+        // A fair semaphore, shared by all readers of the projection. It is never closed, so a permit always comes.
+        let _turn = self.partition_permits.acquire().await.ok();
         let Some(partition_key) = group.first().map(|prepared| prepared.change.partition_key.clone()) else {
             return Ok(());
         };
-        if self.dead_letters.holds(&partition_key) {
-            let waiting: Vec<_> = group.iter().map(|prepared| ToPark::behind(&prepared.change)).collect();
-            if self.dead_letters.park_behind(&partition_key, &waiting, ledger).await? {
+        if self.dead_letters.contains(&partition_key) {
+            let waiting: Vec<_> =
+                group.iter().map(|prepared| FailedChange::behind(&prepared.change)).collect();
+            if self.dead_letters.append_behind(&partition_key, &waiting, ledger).await? {
                 return Ok(());
             }
         }
         let mut group = group.into_iter();
         while let Some(Prepared { change, first }) = group.next() {
-            if notes.are_lost() {
+            if checkpoints.are_lost() {
                 return Err(PageError::LeaseLost);
             }
             let outcome = match first {
-                First::Nothing => Ok(()),
-                First::Failed(error) => Err(Failure::Change { attempts: 1, error: error.to_string() }),
-                First::Step(step) => self.run_change(&change, Some(step), shared, notes, ledger).await,
-                First::Later => self.run_change(&change, None, shared, notes, ledger).await,
+                FirstStep::Nothing => Ok(()),
+                FirstStep::Failed(error) => {
+                    Err(ChangeError::Change { attempts: 1, error: error.to_string() })
+                }
+                FirstStep::Step(step) => {
+                    self.run_change(&change, Some(step), shared, checkpoints, ledger).await
+                }
+                FirstStep::Later => self.run_change(&change, None, shared, checkpoints, ledger).await,
             };
             match outcome {
                 Ok(()) => {}
-                Err(Failure::Page(error)) => return Err(error),
-                Err(Failure::Change { attempts, error }) => {
-                    self.note_parked(&change, &error);
-                    let mut parked = vec![ToPark::failed(&change, attempts, &error)];
-                    parked.extend(group.map(|prepared| ToPark::behind(&prepared.change)));
-                    return Ok(self.dead_letters.park(&partition_key, &parked, ledger).await?);
+                Err(ChangeError::Page(error)) => return Err(error),
+                Err(ChangeError::Change { attempts, error }) => {
+                    self.log_dead_letter(&change, &error);
+                    let mut parked = vec![FailedChange::failed(&change, attempts, &error)];
+                    parked.extend(group.map(|prepared| FailedChange::behind(&prepared.change)));
+                    return Ok(self.dead_letters.add_failed(&partition_key, &parked, ledger).await?);
                 }
             }
         }
         Ok(())
     }
 
-    fn note_parked(&self, change: &Change, error: &str) {
+    fn log_dead_letter(&self, change: &Change, error: &str) {
         let (projection, partition_key, id) = (self.projection.name(), &change.partition_key, &change.id);
         tracing::warn!(projection, %partition_key, id, error, "a change cannot be projected and is parked");
-        self.counters.note_error(error);
+        self.counters.record_error(error);
     }
 }
 
@@ -174,6 +181,6 @@ fn group(prepared: Vec<Prepared>) -> Vec<Vec<Prepared>> {
             groups.push(vec![prepared]);
         }
     }
-    groups.retain(|group| group.iter().any(|prepared| !matches!(prepared.first, First::Nothing)));
+    groups.retain(|group| group.iter().any(|prepared| !matches!(prepared.first, FirstStep::Nothing)));
     groups
 }

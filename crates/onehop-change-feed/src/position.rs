@@ -1,12 +1,12 @@
-//! Positions: how far the change feeds of some containers have to be followed until a write is in the read models. They
-//! give a writer the end of what it wrote, and a reader the moment when it reads that.
+//! Positions (read-your-writes): a writer receives the end of the change feeds after its write, and a reader waits until the read
+//! models have processed the feeds up to there.
 //!
-//! Where the store knows the end of its change feeds by itself, a position names it, and is reached by each reader that
-//! comes that far. Elsewhere it names containers only, and is reached by a reader that at some moment after the question has
-//! nothing left to read; so under writes without a pause it may take longer than the write that is waited for.
+//! Where the store knows the end of its change feeds by itself, a position contains it, and each reader that passes that end has
+//! reached the position. Elsewhere a position contains only containers. It is reached by a reader that at some moment after
+//! the call has nothing left to read; so under continuous writes it may take longer than the write needs.
 //!
-//! A position also names the logical partitions that were written to. A reader passes a change that it cannot project:
-//! the change is a dead letter then, and the position is not reached.
+//! A position also contains the logical partitions that were written to. A change that cannot be projected becomes a dead
+//! letter; then the position is not reached.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::instance::{Instance, KnownLease};
-use super::lease::Stored;
+use super::instance::{Instance, LeaseSnapshot};
+use super::lease::StoredLease;
 use super::processor::Processor;
 use super::projection::Projection;
 use super::range_feed::RangeFeed;
@@ -26,7 +26,7 @@ use onehop_store::{ContainerName, Continuation, Fault, Ledger, PartitionHash};
 /// Projections behind projections that a position is followed through.
 const STAGES_MAX: usize = 4;
 
-/// Where the change feeds of some containers ended at a moment, as far as the store knows it, and what was written before.
+/// A position: the ends of the change feeds of some containers, and the logical partitions written before them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Position {
     #[serde(rename = "e")]
@@ -38,9 +38,10 @@ pub struct Position {
     since_ms: i64,
 }
 
-/// What a position is made for.
+/// The extent of a write, from which a position is made.
 #[derive(Debug, Clone, Default)]
-pub struct Written {
+pub struct WriteScope {
+    /// The containers that were written to.
     pub containers: Vec<ContainerName>,
     /// `None` when they are too many or not known.
     pub partitions: Option<Vec<PartitionHash>>,
@@ -48,18 +49,18 @@ pub struct Written {
     pub since_ms: i64,
 }
 
-/// What came of waiting for a position.
+/// The outcome of waiting for a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum PositionOutcome {
     /// The read models hold what was written.
     Reached,
-    /// The time was over first.
+    /// The timeout passed first.
     TimedOut,
-    /// The change cannot be projected: it waits among the dead letters.
-    Parked,
+    /// The change cannot be projected: it is a dead letter.
+    DeadLettered,
 }
 
-/// Bytes that are no position of this store, or one that lies beyond its last write.
+/// The bytes are no position of this store, or lie beyond its last write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("is no position of this store")]
 pub struct InvalidPosition;
@@ -67,8 +68,10 @@ pub struct InvalidPosition;
 /// Why a position was not waited for.
 #[derive(Debug, thiserror::Error)]
 pub enum PositionError {
+    /// The position is invalid.
     #[error(transparent)]
     Invalid(#[from] InvalidPosition),
+    /// A fault of the store.
     #[error(transparent)]
     Fault(#[from] Fault),
 }
@@ -82,7 +85,7 @@ impl Position {
         serde_json::from_slice(bytes).map_err(|_| InvalidPosition)
     }
 
-    /// The position as bytes. They tell how much was written: clients are not to read them.
+    /// The position as bytes. They reveal how much was written, so they are encrypted before a client gets them.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("a map with string keys serialises")
@@ -98,7 +101,7 @@ impl Processor {
     ///
     /// # Errors
     /// A fault of the store.
-    pub async fn position_of(&self, written: &Written) -> Result<Option<Position>, Fault> {
+    pub async fn position_of(&self, written: &WriteScope) -> Result<Option<Position>, Fault> {
         let position = Position {
             ends: self.instance.ends_of(&written.containers)?,
             written: written.partitions.clone(),
@@ -107,50 +110,50 @@ impl Processor {
         Ok((!position.ends.is_empty()).then_some(position))
     }
 
-    /// Waits until the projections have come past a position, and those behind them past what they wrote for it. What is
-    /// read for that is in the ledger.
+    /// Waits until the projections have passed a position, and those that follow them have passed what they wrote for it. The
+    /// ledger records the reads.
     ///
     /// # Errors
     /// The position is not one of this store's, or lies beyond its last write; or a fault of the store.
-    pub async fn reach(
+    pub async fn wait_for_position(
         &self,
         position: &Position,
         wait_max: Duration,
         ledger: &Ledger,
-    ) -> Result<Reach, PositionError> {
+    ) -> Result<PositionOutcome, PositionError> {
         self.instance.check_position(position)?;
         match tokio::time::timeout(wait_max, self.instance.pass(position, ledger)).await {
             Ok(reach) => Ok(reach?),
-            Err(_) => Ok(Reach::TimedOut),
+            Err(_) => Ok(PositionOutcome::TimedOut),
         }
     }
 }
 
-/// Where readers stood when they were looked at last.
+/// The positions of readers at the last check.
 #[derive(Default)]
-struct Looks(HashMap<String, Look>);
+struct PositionChecks(HashMap<String, PositionCheck>);
 
-enum Look {
+enum PositionCheck {
     Passed,
     /// Something waited there.
-    Before(Standing),
+    Before(ReaderProgress),
 }
 
-/// How far a reader is: here by the pages it has worked on, elsewhere by its checkpoint.
+/// The progress of a reader: its pages in this instance, its checkpoint in another one.
 #[derive(PartialEq, Eq)]
-enum Standing {
-    Here(u64),
-    Elsewhere(Option<Continuation>),
+enum ReaderProgress {
+    InThisInstance(u64),
+    InAnotherInstance(Option<Continuation>),
 }
 
-impl Looks {
+impl PositionChecks {
     fn has_passed(&self, lease: &str) -> bool {
-        matches!(self.0.get(lease), Some(Look::Passed))
+        matches!(self.0.get(lease), Some(PositionCheck::Passed))
     }
 
     /// Whether a reader stands where something waited for it.
-    fn is_where_it_was(&self, lease: &str, standing: &Standing) -> bool {
-        matches!(self.0.get(lease), Some(Look::Before(before)) if before == standing)
+    fn is_unchanged(&self, lease: &str, progress_now: &ReaderProgress) -> bool {
+        matches!(self.0.get(lease), Some(PositionCheck::Before(before)) if before == progress_now)
     }
 }
 
@@ -159,7 +162,7 @@ impl Instance {
         let mut ends = BTreeMap::new();
         for container in containers {
             if self.runners.iter().any(|runner| runner.projection.source() == *container) {
-                let end = self.host.store.feed_end_at_hand(*container)?;
+                let end = self.context.store.feed_end_at_hand(*container)?;
                 ends.insert(container.as_str().to_owned(), end);
             }
         }
@@ -171,8 +174,8 @@ impl Instance {
         let sources: Vec<_> = self.runners.iter().map(|runner| runner.projection.source()).collect();
         for (container, end) in &position.ends {
             let source = sources.iter().find(|source| source.as_str() == container).ok_or(InvalidPosition)?;
-            let is_ours = match (end, self.host.store.feed_end_at_hand(*source)?) {
-                (Some(end), Some(present)) => self.host.store.is_past(&present, end),
+            let is_ours = match (end, self.context.store.feed_end_at_hand(*source)?) {
+                (Some(end), Some(present)) => self.context.store.is_past(&present, end),
                 (None, None) => true,
                 _ => false,
             };
@@ -183,12 +186,12 @@ impl Instance {
         if position.ends.is_empty() { Err(InvalidPosition.into()) } else { Ok(()) }
     }
 
-    async fn pass(&self, position: &Position, ledger: &Ledger) -> Result<Reach, Fault> {
+    async fn pass(&self, position: &Position, ledger: &Ledger) -> Result<PositionOutcome, Fault> {
         let mut stage = position.clone();
         for _ in 0..STAGES_MAX {
             self.pass_stage(&stage, ledger).await?;
-            if self.is_parked(&stage, ledger).await? {
-                return Ok(Reach::Parked);
+            if self.is_dead_lettered(&stage, ledger).await? {
+                return Ok(PositionOutcome::DeadLettered);
             }
             let follows = |projection: &Arc<dyn Projection>| stage.end(projection.source()).is_some();
             let projections = self.runners.iter().map(|runner| &runner.projection);
@@ -200,71 +203,71 @@ impl Instance {
             if behind.is_empty() {
                 break;
             }
-            // Which logical partitions the projections before have written to, nobody keeps.
+            // The logical partitions that the earlier projections wrote to are not recorded.
             stage = Position { ends: self.ends_of(&behind)?, written: None, since_ms: position.since_ms };
         }
-        Ok(Reach::Reached)
+        Ok(PositionOutcome::Reached)
     }
 
-    /// Looks again when a reader has come further; now and then where others read, too.
+    /// Checks again when a reader has made progress; polls where other instances read, too.
     async fn pass_stage(&self, position: &Position, ledger: &Ledger) -> Result<(), Fault> {
         let mut progress = self.progress.subscribe();
-        let mut looks = Looks::default();
+        let mut checks = PositionChecks::default();
         let mut polls = 0;
         loop {
             progress.mark_unchanged();
-            if self.has_passed(position, &mut looks, ledger).await? {
+            if self.has_passed(position, &mut checks, ledger).await? {
                 return Ok(());
             }
-            let poll = self.host.settings.poll.delay(polls);
+            let poll = self.context.settings.poll.delay(polls);
             polls += 1;
-            if self.host.settings.sharing == Sharing::Alone {
+            if self.context.settings.sharing == Sharing::Alone {
                 // The sender is a field of this instance.
                 let _ = progress.changed().await;
             } else {
-                let _ = tokio::time::timeout(self.host.jitter.spread(poll), progress.changed()).await;
+                let _ = tokio::time::timeout(self.context.jitter.spread(poll), progress.changed()).await;
             }
         }
     }
 
-    /// Whether every reader has passed the position. A reader is looked at again when it has moved.
+    /// Whether every reader has passed the position. A reader is checked again after it made progress.
     async fn has_passed(
         &self,
         position: &Position,
-        looks: &mut Looks,
+        checks: &mut PositionChecks,
         ledger: &Ledger,
     ) -> Result<bool, Fault> {
         let known = self.known();
-        let is_awaited = |lease: &&KnownLease| position.end(lease.runner.projection.source()).is_some();
+        let is_awaited = |lease: &&LeaseSnapshot| position.end(lease.runner.projection.source()).is_some();
         let awaited: Vec<_> = known.iter().filter(is_awaited).collect();
         let elsewhere = self.continuations_elsewhere(&awaited, ledger).await?;
         let mut all = true;
-        for KnownLease { runner, item } in awaited {
-            if looks.has_passed(&item.id) {
+        for LeaseSnapshot { runner, item } in awaited {
+            if checks.has_passed(&item.id) {
                 continue;
             }
-            let (standing, at) = match (self.held.get(&item.id), elsewhere.get(&item.id)) {
+            let (progress_now, at) = match (self.owned.get(&item.id), elsewhere.get(&item.id)) {
                 (Some(reader), _) => {
-                    let pages = reader.seen.pages.load(Ordering::Acquire);
-                    (Standing::Here(pages), reader.position())
+                    let pages = reader.statistics.pages.load(Ordering::Acquire);
+                    (ReaderProgress::InThisInstance(pages), reader.position())
                 }
                 (None, listed) => {
                     let at = listed.unwrap_or(&item.continuation).clone();
-                    (Standing::Elsewhere(at.clone()), at)
+                    (ReaderProgress::InAnotherInstance(at.clone()), at)
                 }
             };
             let end = position.end(runner.projection.source()).flatten();
             let is_past = match (&at, end) {
-                (Some(at), Some(end)) => self.host.store.is_past(at, end),
+                (Some(at), Some(end)) => self.context.store.is_past(at, end),
                 _ => false,
             };
             let feed = RangeFeed { runner: Arc::clone(runner), range: item.range.clone() };
             let has_passed = is_past
-                || !looks.is_where_it_was(&item.id, &standing)
+                || !checks.is_unchanged(&item.id, &progress_now)
                     && feed.pending(at.as_ref(), 1, ledger).await?.0 == 0;
             all &= has_passed;
-            let look = if has_passed { Look::Passed } else { Look::Before(standing) };
-            looks.0.insert(item.id.clone(), look);
+            let check = if has_passed { PositionCheck::Passed } else { PositionCheck::Before(progress_now) };
+            checks.0.insert(item.id.clone(), check);
         }
         Ok(all)
     }
@@ -272,38 +275,37 @@ impl Instance {
     /// The checkpoints of the leases, where other instances hold one of the awaited.
     async fn continuations_elsewhere(
         &self,
-        awaited: &[&KnownLease],
+        awaited: &[&LeaseSnapshot],
         ledger: &Ledger,
     ) -> Result<HashMap<String, Option<Continuation>>, Fault> {
         if !self.are_elsewhere(awaited) {
             return Ok(HashMap::new());
         }
-        let listed = Stored::list(&self.host, ledger).await?;
+        let listed = StoredLease::list(&self.context, ledger).await?;
         Ok(listed.into_iter().map(|stored| (stored.item.id, stored.item.continuation)).collect())
     }
 
-    fn are_elsewhere(&self, leases: &[&KnownLease]) -> bool {
-        let is_elsewhere = |lease: &&KnownLease| self.held.get(&lease.item.id).is_none();
-        self.host.settings.sharing != Sharing::Alone && leases.iter().any(is_elsewhere)
+    fn are_elsewhere(&self, leases: &[&LeaseSnapshot]) -> bool {
+        let is_elsewhere = |lease: &&LeaseSnapshot| self.owned.get(&lease.item.id).is_none();
+        self.context.settings.sharing != Sharing::Alone && leases.iter().any(is_elsewhere)
     }
 
-    /// Whether what was written waits among the dead letters. Where it is not known what that was, everything counts that
-    /// was parked since.
-    async fn is_parked(&self, position: &Position, ledger: &Ledger) -> Result<bool, Fault> {
+    /// Whether the write is among the dead letters. Where its logical partitions are unknown, each dead letter since then counts.
+    async fn is_dead_lettered(&self, position: &Position, ledger: &Ledger) -> Result<bool, Fault> {
         let known = self.known();
         for runner in &self.runners {
             if position.end(runner.projection.source()).is_none() {
                 continue;
             }
-            let is_of_it = |lease: &&KnownLease| Arc::ptr_eq(&lease.runner, runner);
+            let is_of_it = |lease: &&LeaseSnapshot| Arc::ptr_eq(&lease.runner, runner);
             if self.are_elsewhere(&known.iter().filter(is_of_it).collect::<Vec<_>>()) {
                 runner.dead_letters.reload(ledger).await?;
             }
-            let is_parked = match &position.written {
-                Some(partitions) => runner.dead_letters.holds_any(partitions),
-                None => runner.dead_letters.parked_since(position.since_ms),
+            let is_dead_lettered = match &position.written {
+                Some(partitions) => runner.dead_letters.contains_any(partitions),
+                None => runner.dead_letters.added_since(position.since_ms),
             };
-            if is_parked {
+            if is_dead_lettered {
                 return Ok(true);
             }
         }

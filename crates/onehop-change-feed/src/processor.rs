@@ -1,18 +1,18 @@
-//! The processor: what can be asked of an instance from outside.
+//! Processor: the public interface of an instance.
 
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, join_all, try_join_all};
 use tokio_util::sync::CancellationToken;
 
-use super::host::Host;
-use super::instance::{Instance, Stepped};
+use super::context::Context;
+use super::instance::{Instance, StepOutcome};
+use super::load_balancer::Steal;
 use super::projection::Projection;
 use super::reader::RangeReader;
 use super::runner::{PageError, Runner};
 use super::settings::{Jitter, Settings, Sharing};
-use super::status::{Following, LeaseStatus, ProjectionStatus, Standing};
-use super::tick::Steal;
+use super::status::{LeaseStatus, ProcessorStatus, ProjectionHealth, ProjectionStatus};
 use onehop_runtime::clock::Clock;
 use onehop_store::{Fault, FaultKind, Store};
 
@@ -20,23 +20,27 @@ use onehop_store::{Fault, FaultKind, Store};
 /// a circle, or where others write without end.
 const DRAIN_ROUNDS_MAX: usize = 100_000;
 
-/// Keeps read models current from the change feeds of their containers, alone or with other instances.
+/// A change feed processor instance: runs projections over the change feeds of their containers, alone or with other instances.
 #[derive(Clone)]
 pub struct Processor {
     pub(super) instance: Arc<Instance>,
 }
 
-/// Why something asked of the processor failed.
+/// An error of the processor.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessorError {
+    /// There is no projection with this name.
     #[error("there is no projection {0}")]
     UnknownProjection(String),
+    /// There is no dead letter with this id.
     #[error("there is no dead letter {0:?}")]
     UnknownDeadLetter(String),
     #[error(
         "the change feed was not drained: it is written to without end, or another process does not get on"
     )]
+    /// The change feed was not drained.
     NotDrained,
+    /// A page failed.
     #[error(transparent)]
     Page(#[from] PageError),
 }
@@ -57,7 +61,7 @@ impl From<Fault> for ProcessorError {
 
 impl Processor {
     /// Looks up the feed ranges and the dead letters. No lease is taken and nothing is read of the change feed yet: that
-    /// is for [`run`](Self::run), or step by step for [`tick`](Self::tick) and [`run_once`](Self::run_once). Cancelling
+    /// is for [`run`](Self::run), or step by step for [`balance_leases`](Self::balance_leases) and [`run_once`](Self::run_once). Cancelling
     /// `stop` ends what runs.
     ///
     /// # Errors
@@ -70,8 +74,8 @@ impl Processor {
         stop: CancellationToken,
     ) -> Result<Self, Fault> {
         let jitter = Jitter::new(settings.jitter_seed);
-        let host = Arc::new(Host { store, clock, settings, stop, jitter });
-        Ok(Self { instance: Arc::new(Instance::open(host, projections).await?) })
+        let context = Arc::new(Context { store, clock, settings, stop, jitter });
+        Ok(Self { instance: Arc::new(Instance::open(context, projections).await?) })
     }
 
     /// Takes leases, renews them, and has the feed range of each followed in a task of its own, until the stop. `spawn`
@@ -81,29 +85,29 @@ impl Processor {
         self.instance.supervise(spawn).await;
     }
 
-    /// Looks at the leases now: gives feed ranges without a lease one, takes free leases up to this instance's share,
-    /// steals one from whoever has the most if it is still short of it, and notices splits.
+    /// Runs a lease balancing round: creates missing leases, acquires free leases up to this instance's share,
+    /// steals one from the instance with the most if the share is not reached, and detects splits.
     ///
     /// # Errors
-    /// A fault of the store. What was done until then stays done, and the next tick goes on.
-    pub async fn tick(&self) -> Result<(), Fault> {
-        self.instance.tick(Steal::One).await
+    /// A fault of the store. What was done until then stays done, and the next round goes on.
+    pub async fn balance_leases(&self) -> Result<(), Fault> {
+        self.instance.balance_leases(Steal::One).await
     }
 
-    /// Extends the leases whose time has come, also under readers that are in the middle of a page.
+    /// Renews the leases that are due, also while their readers process a page.
     pub async fn renew(&self) {
         self.instance.renew().await;
     }
 
-    /// Ticks if that is due, has every reader work on one page, and returns how many changes that were.
+    /// Balances leases if that is due, processes one page of every owned lease, and returns the number of changes.
     ///
     /// # Errors
-    /// The tick or the first page that failed; all pages were worked on.
+    /// The balancing round or the first page that failed; all pages were worked on.
     pub async fn run_once(&self) -> Result<usize, ProcessorError> {
-        self.instance.tick_if_due().await?;
-        let steps = self.instance.held.all().into_iter().map(|reader| async move {
+        self.instance.balance_if_due().await?;
+        let steps = self.instance.owned.all().into_iter().map(|reader| async move {
             let stepped = self.instance.step(&reader).await;
-            stepped.map(|stepped| if let Stepped::Page { changes, .. } = stepped { changes } else { 0 })
+            stepped.map(|stepped| if let StepOutcome::Page { changes, .. } = stepped { changes } else { 0 })
         });
         let mut total = 0;
         for changes in self.instance.while_renewing(join_all(steps)).await {
@@ -124,27 +128,27 @@ impl Processor {
 
     async fn drain_in_rounds(&self) -> Result<(), ProcessorError> {
         let instance = &*self.instance;
-        let shared = instance.host.settings.sharing != Sharing::Alone;
+        let shared = instance.context.settings.sharing != Sharing::Alone;
         let mut waits = 0;
         for _ in 0..DRAIN_ROUNDS_MAX {
             if shared {
-                instance.tick(Steal::None).await?;
+                instance.balance_leases(Steal::None).await?;
             } else {
-                instance.tick_if_due().await?;
+                instance.balance_if_due().await?;
             }
-            let before = (self.changes(), instance.held.generation());
-            let readers = instance.held.all();
+            let before = (self.changes(), instance.owned.generation());
+            let readers = instance.owned.all();
             try_join_all(readers.iter().map(|reader| drain_reader(instance, reader))).await?;
-            if (self.changes(), instance.held.generation()) != before {
+            if (self.changes(), instance.owned.generation()) != before {
                 continue;
             }
             if instance.others_are_drained().await? {
                 return Ok(());
             }
-            if waits == instance.host.settings.drain_waits_max {
+            if waits == instance.context.settings.drain_waits_max {
                 break;
             }
-            if !instance.host.pause(instance.host.settings.poll.delay(waits)).await {
+            if !instance.context.pause(instance.context.settings.poll.delay(waits)).await {
                 return Err(PageError::Stopping.into());
             }
             waits += 1;
@@ -152,22 +156,22 @@ impl Processor {
         Err(ProcessorError::NotDrained)
     }
 
-    /// Changes projected so far, whoever ran the readers: a page that ended while others were drained may have
+    /// Changes projected so far by all readers of this instance: a page that ended while others were drained may have
     /// written changes for them.
     fn changes(&self) -> u64 {
         self.instance.runners.iter().map(|runner| runner.counters.changes()).sum()
     }
 
-    /// How each projection is doing. What is said of other instances is as old as the last tick; the lease container
-    /// is not asked.
+    /// The status of each projection. What concerns other instances is as old as the last balancing round; the lease container
+    /// is not read.
     ///
     /// # Errors
     /// The store could not count.
     pub async fn status(&self) -> Result<Vec<ProjectionStatus>, Fault> {
-        Ok(self.standing().await?.projections)
+        Ok(self.processor_status().await?.projections)
     }
 
-    /// How the reading of each feed range is doing, as [`status`](Self::status) is answered.
+    /// The status of each lease, as old as that of [`status`](Self::status).
     ///
     /// # Errors
     /// The store could not count.
@@ -175,21 +179,21 @@ impl Processor {
         self.instance.leases().await
     }
 
-    /// Both, at the price of one: pending changes are counted once.
+    /// The status of projections and leases: pending changes are counted once for both.
     ///
     /// # Errors
     /// The store could not count.
-    pub async fn standing(&self) -> Result<Standing, Fault> {
-        self.instance.standing().await
+    pub async fn processor_status(&self) -> Result<ProcessorStatus, Fault> {
+        self.instance.processor_status().await
     }
 
-    /// Whether each projection is followed, from memory alone.
+    /// Whether each projection runs, from memory alone.
     #[must_use]
-    pub fn running(&self) -> Vec<Following> {
-        self.instance.following()
+    pub fn health(&self) -> Vec<ProjectionHealth> {
+        self.instance.health()
     }
 
-    /// Gives up all leases, after the pages in hand. For when no task runs, or all have ended.
+    /// Releases all leases, after the current pages. For when no task runs, or all have ended.
     pub async fn release(&self) {
         self.instance.release().await;
     }
@@ -204,8 +208,8 @@ impl Processor {
 async fn drain_reader(instance: &Instance, reader: &Arc<RangeReader>) -> Result<(), PageError> {
     loop {
         match instance.step(reader).await? {
-            Stepped::Page { changes: 0, drained: true } | Stepped::Ended => return Ok(()),
-            Stepped::Page { .. } => {}
+            StepOutcome::Page { changes: 0, drained: true } | StepOutcome::Ended => return Ok(()),
+            StepOutcome::Page { .. } => {}
         }
     }
 }
@@ -216,11 +220,11 @@ mod tests {
 
     fn assert_send<T: Send>(_: &T) {}
 
-    /// Tasks may move between threads; whether a future may is otherwise found out by whoever spawns it.
+    /// Tasks may move between threads. Without this, only the caller that spawns the future would notice.
     #[expect(dead_code, reason = "compiling it is the test")]
     fn the_futures_of_a_processor_may_move_between_threads(processor: &Processor) {
         assert_send(&processor.run(|_, _| {}));
-        assert_send(&processor.tick());
+        assert_send(&processor.balance_leases());
         assert_send(&processor.renew());
         assert_send(&processor.run_once());
         assert_send(&processor.drain());

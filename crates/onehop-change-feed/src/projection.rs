@@ -1,5 +1,5 @@
-//! What a projection is: a pure function from a change, and the answers to what it asked to read, to intended
-//! writes. It does no I/O and keeps no state; the processor reads, writes, retries and parks for it.
+//! Projection: a pure function from a change, and the results of the reads it requested, to intended writes. It does no I/O
+//! and keeps no state; the processor reads, writes, retries and stores dead letters for it.
 
 use std::error::Error;
 use std::fmt;
@@ -9,15 +9,15 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::request::{Answer, ReadRequest};
+use super::request::{ReadRequest, ReadResult};
 use onehop_store::{Change, ContainerName, Fault, Item, PartitionKey, QueryPage, ShapeError, WriteOp};
 
-/// Keeps one read model current.
+/// A projection: keeps one read model current.
 ///
 /// The same change may arrive more than once, late, and at the same time as a newer one (a rebuild runs beside the
 /// live readers), so a projection compares versions and writes with If-Match. A write that is refused because of
 /// what the projection read (a failed precondition, a conflict, an item that is gone) makes the processor read
-/// the change again from its container and run it anew from its last saved note.
+/// the change again from its container and run it anew from its last checkpointed state.
 pub trait Projection: Send + Sync + 'static {
     /// The name under which leases and dead letters are kept; it never changes.
     fn name(&self) -> &'static str;
@@ -30,8 +30,8 @@ pub trait Projection: Send + Sync + 'static {
         None
     }
 
-    /// The containers to which it writes what other projections are to follow: who waits for the read models waits
-    /// for those, too. None of them may lead back to its source.
+    /// The containers to which it writes what other projections follow: a wait for the read models includes
+    /// those, too. None of them may lead back to its source.
     fn feeds(&self) -> &'static [ContainerName] {
         &[]
     }
@@ -46,89 +46,89 @@ pub trait Projection: Send + Sync + 'static {
     /// their order among themselves.
     fn arrange(&self, _changes: &mut Vec<Change>) {}
 
-    /// The next step for a change. The first turn has no answers and an empty note, or the note last saved.
+    /// The next step for a change. The first input has no results and an empty state, or the state last checkpointed.
     ///
     /// # Errors
-    /// A change that cannot be projected; it is parked with the error.
-    fn step(&self, change: &Change, turn: Turn<'_>) -> Result<Step, ProjectionError>;
+    /// A change that cannot be projected (a poison message); it becomes a dead letter with the error.
+    fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError>;
 }
 
-/// What a projection knows at a step, beside the change.
+/// The input of a step, beside the change: the state and the read results.
 #[derive(Debug, Clone, Copy)]
-pub struct Turn<'a> {
-    /// The note that the step before left; null at the first turn.
-    pub note: &'a Value,
-    /// The answers to the reads of the step before, in their order.
-    pub answers: &'a [Answer],
+pub struct StepInput<'a> {
+    /// The state that the step before left; null at the first step.
+    pub state: &'a Value,
+    /// The results to the reads of the step before, in their order.
+    pub results: &'a [ReadResult],
 }
 
-impl<'a> Turn<'a> {
-    /// A first turn.
+impl<'a> StepInput<'a> {
+    /// The input of the first step.
     #[must_use]
     pub fn first() -> Self {
-        Self { note: &Value::Null, answers: &[] }
+        Self { state: &Value::Null, results: &[] }
     }
 
-    /// Whether nothing was asked yet.
+    /// Whether this is the first step.
     #[must_use]
     pub fn is_first(&self) -> bool {
-        self.note.is_null() && self.answers.is_empty()
+        self.state.is_null() && self.results.is_empty()
     }
 
-    /// The note as `T`; `None` when there is none.
+    /// The state as `T`; `None` when there is none.
     ///
     /// # Errors
-    /// The note is not a `T`.
-    pub fn note<T: DeserializeOwned>(&self) -> Result<Option<T>, ProjectionError> {
-        if self.note.is_null() {
+    /// The state is not a `T`.
+    pub fn state<T: DeserializeOwned>(&self) -> Result<Option<T>, ProjectionError> {
+        if self.state.is_null() {
             return Ok(None);
         }
-        T::deserialize(self.note)
+        T::deserialize(self.state)
             .map(Some)
-            .map_err(|error| ProjectionError::new("a note of another shape", ShapeError::from(error)))
+            .map_err(|error| ProjectionError::new("a state of another shape", ShapeError::from(error)))
     }
 
-    /// The answer at this position, which was asked for with a point read.
+    /// The read result at this position, requested with a point read.
     ///
     /// # Errors
-    /// Something else was asked there.
+    /// Another read was requested there.
     pub fn item(&self, position: usize) -> Result<Option<&'a Arc<Item>>, ProjectionError> {
-        match self.answers.get(position) {
-            Some(Answer::Item(item)) => Ok(item.as_ref()),
-            _ => Err(ProjectionError::text(format!("no point read was asked at position {position}"))),
+        match self.results.get(position) {
+            Some(ReadResult::Item(item)) => Ok(item.as_ref()),
+            _ => Err(ProjectionError::text(format!("no point read was requested at position {position}"))),
         }
     }
 
-    /// The answer at this position, which was asked for with a query.
+    /// The read result at this position, requested with a query.
     ///
     /// # Errors
-    /// Something else was asked there.
+    /// Another read was requested there.
     pub fn page(&self, position: usize) -> Result<&'a QueryPage, ProjectionError> {
-        match self.answers.get(position) {
-            Some(Answer::Page(page)) => Ok(page),
-            _ => Err(ProjectionError::text(format!("no query was asked at position {position}"))),
+        match self.results.get(position) {
+            Some(ReadResult::Page(page)) => Ok(page),
+            _ => Err(ProjectionError::text(format!("no query was requested at position {position}"))),
         }
     }
 }
 
-/// What a projection wants next: first the writes, then either the end or the reads that its next turn answers.
+/// The output of a step: writes, and then either the end or reads, whose results the next step receives.
 #[derive(Debug, Default)]
 #[must_use]
 pub struct Step {
     pub(super) writes: Vec<IntendedWrite>,
-    pub(super) forgets_memos: bool,
+    pub(super) invalidates_cache: bool,
     pub(super) yields: bool,
-    pub(super) then: Then,
+    pub(super) then: NextAction,
 }
 
 #[derive(Debug, Default)]
-pub(super) enum Then {
+pub(super) enum NextAction {
     #[default]
     Done,
     Ask {
         reads: Vec<ReadRequest>,
-        note: Value,
-        saved: bool,
+        state: Value,
+        checkpointed: bool,
     },
 }
 
@@ -138,9 +138,9 @@ impl Step {
         Self::default()
     }
 
-    /// Reads, and then another turn with the answers.
+    /// Reads, and then another step with the results.
     pub fn ask(reads: Vec<ReadRequest>) -> Self {
-        Self { then: Then::Ask { reads, note: Value::Null, saved: false }, ..Self::default() }
+        Self { then: NextAction::Ask { reads, state: Value::Null, checkpointed: false }, ..Self::default() }
     }
 
     /// Adds writes that happen before anything else of this step; those of different logical partitions happen at
@@ -150,33 +150,33 @@ impl Step {
         self
     }
 
-    /// Hands a note to the next turn. Without a next turn it is dropped.
+    /// Hands a state to the next step. Without a next step it is dropped.
     ///
     /// # Panics
-    /// When the note has keys that are not text.
-    pub fn with_note<T: Serialize>(mut self, value: &T) -> Self {
-        if let Then::Ask { note, .. } = &mut self.then {
-            *note = serde_json::to_value(value).expect("a note is a plain struct with string keys");
+    /// When the state has keys that are not text.
+    pub fn with_state<T: Serialize>(mut self, value: &T) -> Self {
+        if let NextAction::Ask { state, .. } = &mut self.then {
+            *state = serde_json::to_value(value).expect("a state is a plain struct with string keys");
         }
         self
     }
 
-    /// Keeps the note in the lease once the writes are done, so that a long change goes on from here after a crash.
-    /// A later run of this change begins with the note and no answers.
-    pub fn save_note(mut self) -> Self {
-        if let Then::Ask { saved, .. } = &mut self.then {
-            *saved = true;
+    /// Saves the state in the lease once the writes are done, so that a long change resumes here after a crash. A later run
+    /// of this change begins with the state and without read results.
+    pub fn checkpoint(mut self) -> Self {
+        if let NextAction::Ask { checkpointed, .. } = &mut self.then {
+            *checkpointed = true;
         }
         self
     }
 
-    /// Says that the writes change what this projection's memos say.
-    pub fn forget_memos(mut self) -> Self {
-        self.forgets_memos = true;
+    /// Invalidates the cached reads of this projection, because the writes change their results.
+    pub fn invalidate_cache(mut self) -> Self {
+        self.invalidates_cache = true;
         self
     }
 
-    /// Lets the writes of this step lose for good. Each of them is conditional, and whoever wins has made a change that a
+    /// Lets the writes of this step lose for good. Each of them is conditional, and the winner has made a change that a
     /// projection follows which compares the same again, so a write that keeps losing is left to that change. Batches of
     /// several operations do not yield.
     pub fn yield_to_newer_changes(mut self) -> Self {
@@ -194,24 +194,24 @@ impl Step {
     #[must_use]
     pub fn reads(&self) -> &[ReadRequest] {
         match &self.then {
-            Then::Done => &[],
-            Then::Ask { reads, .. } => reads,
+            NextAction::Done => &[],
+            NextAction::Ask { reads, .. } => reads,
         }
     }
 
-    /// The note for the next turn; null at the end.
+    /// The state for the next step; null at the end.
     #[must_use]
-    pub fn note(&self) -> &Value {
+    pub fn state(&self) -> &Value {
         match &self.then {
-            Then::Done => &Value::Null,
-            Then::Ask { note, .. } => note,
+            NextAction::Done => &Value::Null,
+            NextAction::Ask { state, .. } => state,
         }
     }
 
-    /// Whether no turn follows.
+    /// Whether no step follows.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        matches!(self.then, Then::Done)
+        matches!(self.then, NextAction::Done)
     }
 }
 
@@ -219,8 +219,11 @@ impl Step {
 /// transactional batch (at most [`onehop_store::limits::BATCH_OPERATIONS_MAX`]).
 #[derive(Debug, Clone)]
 pub struct IntendedWrite {
+    /// The container.
     pub container: ContainerName,
+    /// The partition key.
     pub partition_key: PartitionKey,
+    /// The operations, in order.
     pub operations: Vec<WriteOp>,
 }
 

@@ -1,4 +1,4 @@
-//! The change feed of one feed range, as one projection reads it.
+//! Range feed: the change feed of one feed range, read for one projection.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ impl RangeFeed {
         position: Option<&Continuation>,
         ledger: &Ledger,
     ) -> Result<FeedPage, Fault> {
-        self.runner.host.store.read_change_feed(&self.request(position), ledger).await
+        self.runner.context.store.read_change_feed(&self.request(position), ledger).await
     }
 
     /// How many changes wait after a position, up to `at_most`, and when the oldest was written (Unix ms).
@@ -27,24 +27,24 @@ impl RangeFeed {
         at_most: u64,
         ledger: &Ledger,
     ) -> Result<(u64, Option<i64>), Fault> {
-        self.runner.host.store.pending_changes(&self.request(position), at_most, ledger).await
+        self.runner.context.store.pending_changes(&self.request(position), at_most, ledger).await
     }
 
     /// What the range was split into by now, if it was.
     pub(super) async fn parts(&self) -> Result<Option<Vec<FeedRange>>, Fault> {
-        let store = &self.runner.host.store;
+        let store = &self.runner.context.store;
         let present = store.feed_ranges(self.runner.projection.source()).await?;
         Ok(store.parts_of(&self.range, &present))
     }
 
     fn request<'a>(&'a self, continuation: Option<&'a Continuation>) -> FeedRequest<'a> {
-        let Runner { host, projection, .. } = &*self.runner;
+        let Runner { context, projection, .. } = &*self.runner;
         FeedRequest {
             container: projection.source(),
             range: &self.range,
             continuation,
             types: projection.types(),
-            limit: host.settings.page_items_max,
+            limit: context.settings.page_items_max,
         }
     }
 }

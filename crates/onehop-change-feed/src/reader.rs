@@ -1,14 +1,14 @@
-//! The reader of one feed range for one projection, which lives as long as its lease is held: page, writes,
-//! checkpoint, and the end of the range in a split.
+//! Range reader: reads one feed range for one projection under its lease (pages, checkpoint, and the end of a range that was split).
 
+use parking_lot::Mutex as SyncMutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
 
 use tokio::sync::{Mutex, Notify};
 
-use super::hold::Hold;
+use super::change_checkpoints::ChangeCheckpoints;
 use super::lease::Lease;
-use super::notes::Notes;
+use super::lease_handle::LeaseHandle;
 use super::range_feed::RangeFeed;
 use super::runner::{PageError, Runner};
 use super::settings::milliseconds;
@@ -16,15 +16,15 @@ use onehop_store::{Continuation, Fault, FaultKind, FeedPage, FeedRange, Ledger};
 
 pub(super) struct RangeReader {
     pub(super) feed: RangeFeed,
-    pub(super) hold: Hold,
-    pub(super) seen: Seen,
+    pub(super) lease: LeaseHandle,
+    pub(super) statistics: ReaderStatistics,
     /// Ends the wait for changes.
     pub(super) wake: Notify,
-    /// Held for a page, so that a task and a step from outside take turns.
+    /// Locked for a page, so that a task and an explicit step do not overlap.
     state: Mutex<State>,
-    /// A copy of the position for those who only count.
+    /// A copy of the position, for the estimator.
     position: SyncMutex<Option<Continuation>>,
-    /// What the range was split into, once a tick has seen it.
+    /// The parts of the range, once a balancing round has seen its split.
     parts: SyncMutex<Option<Vec<FeedRange>>>,
 }
 
@@ -36,11 +36,11 @@ struct State {
     ahead: Option<FeedPage>,
 }
 
-/// What can be seen of a reader from outside.
+/// Statistics of a reader, for the status.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct ReaderStatistics {
     /// A task was started for it.
-    pub(super) followed: AtomicBool,
+    pub(super) started: AtomicBool,
     pub(super) running: AtomicBool,
     pub(super) changes: AtomicU64,
     /// Pages it has worked on, with or without changes.
@@ -49,8 +49,8 @@ pub(super) struct Seen {
     pub(super) last_error: SyncMutex<Option<String>>,
 }
 
-/// What a single turn of a reader did.
-pub(super) enum Turned {
+/// The outcome of processing a page.
+pub(super) enum PageOutcome {
     /// It read a page with so many changes.
     Page { changes: usize, drained: bool },
     /// It came to the end of its range, which goes on in these leases, and in others that were there before.
@@ -60,12 +60,15 @@ pub(super) enum Turned {
 impl RangeReader {
     pub(super) fn new(runner: Arc<Runner>, lease: Lease) -> Arc<Self> {
         let position = lease.item().continuation.clone();
-        let state =
-            State { position: position.clone(), checkpoint_at_ms: runner.host.clock.now_ms(), ahead: None };
+        let state = State {
+            position: position.clone(),
+            checkpoint_at_ms: runner.context.clock.now_ms(),
+            ahead: None,
+        };
         Arc::new(Self {
             feed: RangeFeed { runner, range: lease.item().range.clone() },
-            hold: Hold::new(lease),
-            seen: Seen::default(),
+            lease: LeaseHandle::new(lease),
+            statistics: ReaderStatistics::default(),
             wake: Notify::new(),
             state: Mutex::new(state),
             position: SyncMutex::new(position),
@@ -77,43 +80,43 @@ impl RangeReader {
         &self.feed.runner
     }
 
-    /// Where it stands.
+    /// The continuation after the last page.
     pub(super) fn position(&self) -> Option<Continuation> {
-        self.position.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.position.lock().clone()
     }
 
-    /// Tells it what its range was split into, if it was: then it ends with the page in hand.
-    pub(super) fn end_with(&self, parts: Option<Vec<FeedRange>>) {
+    /// Sets the parts of a range that was split: the reader ends with its current page.
+    pub(super) fn set_parts(&self, parts: Option<Vec<FeedRange>>) {
         let ends = parts.is_some();
-        *self.parts.lock().unwrap_or_else(PoisonError::into_inner) = parts;
+        *self.parts.lock() = parts;
         if ends {
             self.wake.notify_one();
         }
     }
 
-    /// Works on one page.
-    pub(super) async fn run_once(&self) -> Result<Turned, PageError> {
+    /// Processes one page.
+    pub(super) async fn run_once(&self) -> Result<PageOutcome, PageError> {
         let mut state = self.state.lock().await;
         let ledger = Ledger::new();
         let turned = self.turn(&mut state, &ledger).await;
         match &turned {
-            Ok(Turned::Page { changes, .. }) => {
-                self.seen.changes.fetch_add(*changes as u64, Ordering::Relaxed);
+            Ok(PageOutcome::Page { changes, .. }) => {
+                self.statistics.changes.fetch_add(*changes as u64, Ordering::Relaxed);
             }
-            Err(PageError::Fault(fault)) => self.seen.note_error(&fault.to_string()),
+            Err(PageError::Fault(fault)) => self.statistics.record_error(&fault.to_string()),
             _ => {}
         }
-        *self.position.lock().unwrap_or_else(PoisonError::into_inner) = state.position.clone();
-        self.seen.pages.fetch_add(1, Ordering::Release);
+        *self.position.lock() = state.position.clone();
+        self.statistics.pages.fetch_add(1, Ordering::Release);
         self.runner().counters.add_charge(&ledger);
         turned
     }
 
-    async fn turn(&self, state: &mut State, ledger: &Ledger) -> Result<Turned, PageError> {
-        if self.hold.is_lost() {
+    async fn turn(&self, state: &mut State, ledger: &Ledger) -> Result<PageOutcome, PageError> {
+        if self.lease.is_lost() {
             return Err(PageError::LeaseLost);
         }
-        let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let parts = self.parts.lock().clone();
         if let Some(parts) = parts {
             return self.split(state, &parts, ledger).await;
         }
@@ -124,19 +127,19 @@ impl RangeReader {
                 None => self.page_from_the_beginning(state, fault, ledger).await?,
             },
         };
-        let host = &self.runner().host;
+        let context = &self.runner().context;
         let (changes, drained) = (page.changes.len(), page.drained);
         if changes == 0 {
-            self.hold.renew(host, ledger).await?;
+            self.lease.renew(context, ledger).await?;
             state.position = Some(page.continuation);
             self.checkpoint_if_old(state, ledger).await?;
-            return Ok(Turned::Page { changes, drained });
+            return Ok(PageOutcome::Page { changes, drained });
         }
         state.ahead = self.work(page.changes, &page.continuation, drained, ledger).await?;
-        self.hold.checkpoint(host, Some(page.continuation.clone()), ledger).await?;
+        self.lease.checkpoint(context, Some(page.continuation.clone()), ledger).await?;
         state.position = Some(page.continuation);
-        state.checkpoint_at_ms = host.clock.now_ms();
-        Ok(Turned::Page { changes, drained })
+        state.checkpoint_at_ms = context.clock.now_ms();
+        Ok(PageOutcome::Page { changes, drained })
     }
 
     /// Projects a page, and reads the next meanwhile where that is wanted and there is more.
@@ -147,8 +150,8 @@ impl RangeReader {
         drained: bool,
         ledger: &Ledger,
     ) -> Result<Option<FeedPage>, PageError> {
-        let page = self.runner().run_page(changes, Notes::InLease(&self.hold), ledger);
-        if drained || !self.runner().host.settings.prefetches() {
+        let page = self.runner().run_page(changes, ChangeCheckpoints::InLease(&self.lease), ledger);
+        if drained || !self.runner().context.settings.prefetches() {
             return page.await.map(|()| None);
         }
         let (worked, ahead) = tokio::join!(page, self.feed.page(Some(continuation), ledger));
@@ -185,55 +188,55 @@ impl RangeReader {
         }
         let projection = self.runner().projection.name();
         tracing::warn!(projection, error = %fault, "the change feed is read again from the beginning");
-        self.runner().counters.note_error(&fault.to_string());
-        self.seen.note_error(&fault.to_string());
+        self.runner().counters.record_error(&fault.to_string());
+        self.statistics.record_error(&fault.to_string());
         state.position = None;
         self.feed.page(None, ledger).await
     }
 
-    /// Writes down the position, and divides the lease. A crash in between leaves this lease beside some of those of
-    /// its parts: whoever takes it next divides it again.
+    /// Writes a checkpoint, and divides the lease. A crash in between leaves this lease beside some of those of
+    /// its parts: the next owner divides it again.
     async fn split(
         &self,
         state: &mut State,
         parts: &[FeedRange],
         ledger: &Ledger,
-    ) -> Result<Turned, PageError> {
+    ) -> Result<PageOutcome, PageError> {
         self.checkpoint_position(state, ledger).await?;
-        let (host, source) = (&self.runner().host, self.runner().projection.source());
-        let children = self.hold.split(host, source, parts, ledger).await?;
+        let (context, source) = (&self.runner().context, self.runner().projection.source());
+        let children = self.lease.split(context, source, parts, ledger).await?;
         let (projection, range) = (self.runner().projection.name(), &self.feed.range.0);
         tracing::info!(projection, range, parts = parts.len(), "a feed range was split");
-        Ok(Turned::Split(children))
+        Ok(PageOutcome::Split(children))
     }
 
     async fn checkpoint_if_old(&self, state: &mut State, ledger: &Ledger) -> Result<(), PageError> {
-        let host = &self.runner().host;
-        let after_ms = milliseconds(host.settings.empty_checkpoint_after);
-        if host.clock.now_ms() < state.checkpoint_at_ms.saturating_add(after_ms) {
+        let context = &self.runner().context;
+        let after_ms = milliseconds(context.settings.empty_checkpoint_after);
+        if context.clock.now_ms() < state.checkpoint_at_ms.saturating_add(after_ms) {
             return Ok(());
         }
         self.checkpoint_position(state, ledger).await
     }
 
     async fn checkpoint_position(&self, state: &mut State, ledger: &Ledger) -> Result<(), PageError> {
-        let host = &self.runner().host;
-        if self.hold.continuation().await != state.position {
-            self.hold.checkpoint(host, state.position.clone(), ledger).await?;
+        let context = &self.runner().context;
+        if self.lease.continuation().await != state.position {
+            self.lease.checkpoint(context, state.position.clone(), ledger).await?;
         }
-        state.checkpoint_at_ms = host.clock.now_ms();
+        state.checkpoint_at_ms = context.clock.now_ms();
         Ok(())
     }
 
-    /// Extends the lease where it is time to, also while a page is worked on.
+    /// Renews the lease if that is due, also while a page is processed.
     pub(super) async fn renew(&self) -> Result<(), PageError> {
         let ledger = Ledger::new();
-        let renewed = self.hold.renew(&self.runner().host, &ledger).await;
+        let renewed = self.lease.renew(&self.runner().context, &ledger).await;
         self.runner().counters.add_charge(&ledger);
         Ok(renewed?)
     }
 
-    /// Writes down the position and gives the lease up. A failure only means that the next owner waits, or reads
+    /// Writes a checkpoint and releases the lease. A failure only means that the next owner waits, or reads
     /// some changes again.
     pub(super) async fn release(&self) {
         let mut state = self.state.lock().await;
@@ -241,16 +244,16 @@ impl RangeReader {
         if let Err(error) = self.checkpoint_position(&mut state, &ledger).await {
             tracing::debug!(%error, "no last checkpoint");
         }
-        if let Err(error) = self.hold.release(&self.runner().host, &ledger).await {
+        if let Err(error) = self.lease.release(&self.runner().context, &ledger).await {
             tracing::debug!(%error, "a lease was not released");
         }
         self.runner().counters.add_charge(&ledger);
     }
 }
 
-impl Seen {
-    pub(super) fn note_error(&self, error: &str) {
+impl ReaderStatistics {
+    pub(super) fn record_error(&self, error: &str) {
         self.errors.fetch_add(1, Ordering::Relaxed);
-        *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_owned());
+        *self.last_error.lock() = Some(error.to_owned());
     }
 }

@@ -1,4 +1,4 @@
-//! A second pass over a change feed from the beginning, and the replay of dead letters.
+//! Rebuild and replay: a second pass over a change feed from the beginning (backfill), and another run of dead letters.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,19 +6,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use futures::future::try_join_all;
 use serde::Serialize;
 
-use super::dead_letters::{Letters, ParkedItem, ToPark};
-use super::notes::Notes;
+use super::change_checkpoints::ChangeCheckpoints;
+use super::dead_letters::{DeadLetterEntry, FailedChange, LetterRange};
+use super::page_cache::PageCache;
 use super::processor::{Processor, ProcessorError};
 use super::range_feed::RangeFeed;
-use super::runner::{Failure, PageError, Runner};
+use super::runner::{ChangeError, PageError, Runner};
 use super::settings::Sharing;
-use super::shared::SharedItems;
 use onehop_store::{Change, Fault, FaultKind, FeedPage, Ledger, PartitionKey};
 
 /// Changes of a feed range that are counted before a rebuild; where there are more, `done` passes `total`.
 const TOTAL_COUNT_MAX: u64 = 1_000_000;
 
-/// How far a rebuild has come.
+/// The progress of a rebuild.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RebuildProgress {
@@ -29,7 +29,7 @@ pub struct RebuildProgress {
     pub total: u64,
 }
 
-/// What a rebuild did.
+/// The result of a rebuild.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RebuildReport {
@@ -41,13 +41,13 @@ pub struct RebuildReport {
     pub unreadable: Vec<String>,
 }
 
-/// What a replay did.
+/// The result of a replay.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplayReport {
-    /// Items that were projected and are parked no more.
+    /// Items that were projected and have left the dead letters.
     pub items_replayed: u64,
-    /// Logical partitions that are parked still.
+    /// Logical partitions that still have dead letters.
     pub partitions_parked: u64,
 }
 
@@ -72,8 +72,8 @@ impl Processor {
         progress: &(dyn Fn(RebuildProgress) + Send + Sync),
     ) -> Result<RebuildReport, ProcessorError> {
         let runner = self.runner(projection)?;
-        runner.memos.forget();
-        let ranges = runner.host.store.feed_ranges(runner.projection.source()).await?;
+        runner.read_cache.invalidate();
+        let ranges = runner.context.store.feed_ranges(runner.projection.source()).await?;
         let feeds: Vec<_> =
             ranges.into_iter().map(|range| RangeFeed { runner: Arc::clone(runner), range }).collect();
         let mut total = 0;
@@ -92,17 +92,17 @@ impl Processor {
         Ok(RebuildReport { done: done.into_inner(), total, unreadable })
     }
 
-    /// Tries parked changes again, of one projection or of all. What succeeds is parked no more.
+    /// Runs dead letters again, of one projection or of all. Changes that succeed leave the dead letters.
     ///
     /// # Errors
     /// An unknown projection, a fault of the store, the stop.
     pub async fn replay(&self, projection: Option<&str>) -> Result<ReplayReport, ProcessorError> {
         let mut report = ReplayReport::default();
-        let asked: Vec<_> = match projection {
+        let runners: Vec<_> = match projection {
             Some(projection) => vec![self.runner(projection)?],
             None => self.instance.runners.iter().collect(),
         };
-        for runner in asked {
+        for runner in runners {
             report.items_replayed += runner.replay().await?;
             report.partitions_parked += runner.dead_letters.count();
         }
@@ -130,14 +130,14 @@ async fn pass(feed: &RangeFeed, report: &(dyn Fn(usize) + Send + Sync)) -> Resul
             Err(error) => return Err(error),
         };
         let count = changes.len();
-        let outcome = runner.run_page(changes, Notes::Nowhere, &ledger).await;
+        let outcome = runner.run_page(changes, ChangeCheckpoints::Nowhere, &ledger).await;
         runner.counters.add_charge(&ledger);
         outcome?;
         report(count);
         if drained {
             return Ok(unreadable);
         }
-        if runner.host.stop.is_cancelled() {
+        if runner.context.stop.is_cancelled() {
             return Err(PageError::Stopping);
         }
         position = Some(continuation);
@@ -145,11 +145,11 @@ async fn pass(feed: &RangeFeed, report: &(dyn Fn(usize) + Send + Sync)) -> Resul
 }
 
 impl Runner {
-    /// Replays all parked partitions of the projection; returns how many items were projected.
+    /// Replays the dead letters of the projection; returns the number of items projected.
     async fn replay(&self) -> Result<u64, PageError> {
         let mut replayed = 0;
         let ledger = Ledger::new();
-        if self.host.settings.sharing != Sharing::Alone {
+        if self.context.settings.sharing != Sharing::Alone {
             self.dead_letters.reload(&ledger).await?;
         }
         for (partition_key, letters) in self.dead_letters.all() {
@@ -163,7 +163,7 @@ impl Runner {
     pub(super) async fn replay_partition(
         &self,
         partition_key: &PartitionKey,
-        letters: Letters,
+        letters: LetterRange,
         ledger: &Ledger,
     ) -> Result<u64, PageError> {
         let mut replayed = 0;
@@ -187,25 +187,27 @@ impl Runner {
         let mut replayed = 0;
         loop {
             let Some((letter, _)) = self.dead_letters.read(partition_key, number, ledger).await? else {
-                self.dead_letters.settle(partition_key, number, &[], None, ledger).await?;
+                self.dead_letters.record_replay(partition_key, number, &[], None, ledger).await?;
                 return Ok((replayed, true));
             };
             let mut done = Vec::new();
             let mut failed = None;
-            for parked in letter.items {
-                match self.replay_item(partition_key, &parked, ledger).await {
-                    Ok(()) => done.push(parked),
-                    Err(Failure::Page(error)) => return Err(error),
-                    Err(Failure::Change { attempts, error }) => {
-                        self.counters.note_error(&error);
-                        failed = Some(ToPark::failed_again(&parked.id, attempts, &error));
+            for entry in letter.items {
+                match self.replay_item(partition_key, &entry, ledger).await {
+                    Ok(()) => done.push(entry),
+                    Err(ChangeError::Page(error)) => return Err(error),
+                    Err(ChangeError::Change { attempts, error }) => {
+                        self.counters.record_error(&error);
+                        failed = Some(FailedChange::failed_again(&entry.id, attempts, &error));
                         break;
                     }
                 }
             }
             replayed += done.len() as u64;
-            let emptied =
-                self.dead_letters.settle(partition_key, number, &done, failed.as_ref(), ledger).await?;
+            let emptied = self
+                .dead_letters
+                .record_replay(partition_key, number, &done, failed.as_ref(), ledger)
+                .await?;
             if emptied || failed.is_some() {
                 return Ok((replayed, emptied));
             }
@@ -215,26 +217,26 @@ impl Runner {
     async fn replay_item(
         &self,
         partition_key: &PartitionKey,
-        parked: &ParkedItem,
+        entry: &DeadLetterEntry,
         ledger: &Ledger,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ChangeError> {
         let source = self.projection.source();
         let item = self
-            .with_retries(|| self.host.store.read(source, partition_key, &parked.id, ledger))
+            .with_retries(|| self.context.store.read(source, partition_key, &entry.id, ledger))
             .await
             .map_err(|error| match error {
-                // It stays parked, and those of other logical partitions are tried.
+                // It stays a dead letter, and those of other logical partitions are tried.
                 PageError::Fault(fault) if fault.kind == FaultKind::Corrupt => {
-                    Failure::Change { attempts: 1, error: fault.to_string() }
+                    ChangeError::Change { attempts: 1, error: fault.to_string() }
                 }
-                error => Failure::Page(error),
+                error => ChangeError::Page(error),
             })?;
-        let shared = SharedItems::default();
+        let shared = PageCache::default();
         if let Some(item) = item {
-            let change = Change { partition_key: partition_key.clone(), id: parked.id.clone(), item };
-            return self.run_change(&change, None, &shared, Notes::Nowhere, ledger).await;
+            let change = Change { partition_key: partition_key.clone(), id: entry.id.clone(), item };
+            return self.run_change(&change, None, &shared, ChangeCheckpoints::Nowhere, ledger).await;
         }
-        match parked.expired_change(partition_key, self.host.clock.now_ms()) {
+        match entry.expired_change(partition_key, self.context.clock.now_ms()) {
             Some(change) => self.run_expired(&change, &shared, ledger).await,
             None => Ok(()),
         }
@@ -244,8 +246,8 @@ impl Runner {
         &self,
         attempt: impl Fn() -> F,
     ) -> Result<T, PageError> {
-        let stopping = |fault: &Fault| fault.kind.is_transient() && self.host.stop.is_cancelled();
-        let outcome = self.host.with_retries(attempt).await;
+        let stopping = |fault: &Fault| fault.kind.is_transient() && self.context.stop.is_cancelled();
+        let outcome = self.context.with_retries(attempt).await;
         outcome.map_err(|fault| if stopping(&fault) { PageError::Stopping } else { fault.into() })
     }
 }

@@ -1,4 +1,4 @@
-//! What a projection may ask to read, as owned values, and how the store is asked.
+//! Read requests of a projection, as owned values, and their execution against the store.
 
 use std::sync::Arc;
 
@@ -6,38 +6,81 @@ use onehop_store::{
     ContainerName, Direction, Fault, Item, Keyset, Ledger, PartitionKey, Query, QueryPage, Store,
 };
 
-/// A read that a projection asks for.
+/// A read that a projection requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadRequest {
-    /// One item by partition key and id. A `shared` answer may be as old as the page in hand: it is read once for
+    /// One item by partition key and id. A `shared` result may be as old as the current page: it is read once for
     /// all changes of the page that ask for it, after the page itself was read.
-    Item { container: ContainerName, partition_key: PartitionKey, id: String, shared: bool },
+    Item {
+        /// The container.
+        container: ContainerName,
+        /// The partition key.
+        partition_key: PartitionKey,
+        /// The id.
+        id: String,
+        /// Whether all changes of a page share the read.
+        shared: bool,
+    },
     /// Items of a type in one logical partition.
     Partition {
+        /// The container.
         container: ContainerName,
+        /// The partition key.
         partition_key: PartitionKey,
+        /// The value of `type`.
         item_type: &'static str,
+        /// The order.
         direction: Direction,
+        /// The key after which the page begins; `None` for the first page.
         after: Option<Keyset>,
+        /// The largest number of items.
         limit: usize,
     },
     /// Items of a type whose property equals a value, in all logical partitions.
     Equality {
+        /// The container.
         container: ContainerName,
+        /// The indexed property.
         path: &'static str,
+        /// The value to compare with.
         value: String,
+        /// The value of `type`.
         item_type: &'static str,
+        /// The order.
         direction: Direction,
+        /// The key after which the page begins; `None` for the first page.
         after: Option<Keyset>,
+        /// The largest number of items.
         limit: usize,
     },
     /// The newest items of a type in all logical partitions.
-    Newest { container: ContainerName, item_type: &'static str, after: Option<Keyset>, limit: usize },
+    Newest {
+        /// The container.
+        container: ContainerName,
+        /// The value of `type`.
+        item_type: &'static str,
+        /// The key after which the page begins; `None` for the first page.
+        after: Option<Keyset>,
+        /// The largest number of items.
+        limit: usize,
+    },
     /// How many items of a type one logical partition has.
-    Count { container: ContainerName, partition_key: PartitionKey, item_type: &'static str },
-    /// A read whose answer is remembered under this name until a step of the projection forgets its memos. From
-    /// memory it costs nothing.
-    Memo { name: &'static str, of: Box<ReadRequest> },
+    Count {
+        /// The container.
+        container: ContainerName,
+        /// The partition key.
+        partition_key: PartitionKey,
+        /// The value of `type`.
+        item_type: &'static str,
+    },
+    /// A cached read: its result is reused under this name until a step of the projection invalidates the cache. A cached
+    /// result costs nothing.
+    Cached {
+        /// The name.
+        name: &'static str,
+        /// The read.
+        of: Box<ReadRequest>,
+    },
 }
 
 impl ReadRequest {
@@ -53,26 +96,26 @@ impl ReadRequest {
         Self::Item { container, partition_key, id: id.into(), shared: true }
     }
 
-    /// A remembered read.
+    /// A cached read.
     #[must_use]
-    pub fn memo(name: &'static str, of: ReadRequest) -> Self {
-        Self::Memo { name, of: Box::new(of) }
+    pub fn cached(name: &'static str, of: ReadRequest) -> Self {
+        Self::Cached { name, of: Box::new(of) }
     }
 
-    /// Asks the store, remembering and sharing nothing.
-    pub(super) async fn ask(&self, store: &dyn Store, ledger: &Ledger) -> Result<Answer, Fault> {
+    /// Reads from the store, without a cache.
+    pub(super) async fn execute(&self, store: &dyn Store, ledger: &Ledger) -> Result<ReadResult, Fault> {
         match self {
             Self::Item { container, partition_key, id, .. } => {
                 let item = store.read(*container, partition_key, id, ledger).await?;
-                Ok(Answer::Item(item.map(Arc::new)))
+                Ok(ReadResult::Item(item.map(Arc::new)))
             }
             Self::Count { container, partition_key, item_type } => {
-                store.count(*container, partition_key, item_type, ledger).await.map(Answer::Count)
+                store.count(*container, partition_key, item_type, ledger).await.map(ReadResult::Count)
             }
-            Self::Memo { of, .. } => Box::pin(of.ask(store, ledger)).await,
+            Self::Cached { of, .. } => Box::pin(of.execute(store, ledger)).await,
             Self::Partition { .. } | Self::Equality { .. } | Self::Newest { .. } => {
                 let page = store.query(&self.query(), ledger).await?;
-                Ok(Answer::Page(Arc::new(page)))
+                Ok(ReadResult::Page(Arc::new(page)))
             }
         }
     }
@@ -103,17 +146,20 @@ impl ReadRequest {
             Self::Newest { container, item_type, after, limit } => {
                 Query::Newest { container: *container, item_type, after: after.as_ref(), limit: *limit }
             }
-            Self::Item { .. } | Self::Count { .. } | Self::Memo { .. } => {
-                unreachable!("only the three query shapes are asked as queries")
+            Self::Item { .. } | Self::Count { .. } | Self::Cached { .. } => {
+                unreachable!("only the three query shapes run as queries")
             }
         }
     }
 }
 
-/// The answer to a [`ReadRequest`].
+/// The result of a [`ReadRequest`].
 #[derive(Debug, Clone)]
-pub enum Answer {
+pub enum ReadResult {
+    /// An item, or `None` if there is none.
     Item(Option<Arc<Item>>),
+    /// A page failed.
     Page(Arc<QueryPage>),
+    /// A number of items.
     Count(u64),
 }

@@ -1,4 +1,4 @@
-//! Runs one change through its projection: steps, reads, writes, and what to do when one of them fails.
+//! Runner: runs one change through its projection (steps, reads, writes), and retries or gives up after a failure.
 
 use std::sync::Arc;
 
@@ -6,42 +6,43 @@ use futures::future::{join_all, try_join_all};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
+use super::change_checkpoints::ChangeCheckpoints;
+use super::context::Context;
+use super::counters::Counters;
 use super::dead_letters::DeadLetters;
-use super::host::Host;
 use super::lease::LeaseError;
-use super::memo::Memos;
-use super::notes::Notes;
-use super::projection::{IntendedWrite, Projection, ProjectionError, Step, Then, Turn};
-use super::request::{Answer, ReadRequest};
-use super::shared::SharedItems;
-use super::status::Counters;
+use super::page_cache::PageCache;
+use super::projection::{IntendedWrite, NextAction, Projection, ProjectionError, Step, StepInput};
+use super::read_cache::ReadCache;
+use super::request::{ReadRequest, ReadResult};
+
 use onehop_store::{Batch, Change, Fault, FaultKind, Ledger, Rejection, WriteError};
 
-/// Steps of one change between two saved notes; more are taken for a projection that does not come to an end.
+/// Steps of one change between two change checkpoints; a projection that takes more does not end.
 pub(super) const STEPS_MAX: usize = 10_000;
 
-/// One projection at work, in however many readers.
+/// A projection and its processing state, shared by all readers of the projection.
 pub(super) struct Runner {
-    pub(super) host: Arc<Host>,
+    pub(super) context: Arc<Context>,
     pub(super) projection: Arc<dyn Projection>,
-    pub(super) memos: Memos,
+    pub(super) read_cache: ReadCache,
     pub(super) dead_letters: DeadLetters,
     pub(super) counters: Counters,
     /// One permit for each logical partition that may be worked on at the same time, by all readers together. Readers
     /// that write to one logical partition would otherwise refuse each other, and the slowest of them would starve.
-    pub(super) turns: Semaphore,
+    pub(super) partition_permits: Semaphore,
 }
 
-/// Why a change was not projected.
+/// The error of a change that was not projected.
 #[derive(Debug)]
-pub(super) enum Failure {
-    /// The change is to be parked.
+pub(super) enum ChangeError {
+    /// The change becomes a dead letter.
     Change { attempts: u32, error: String },
     /// The page cannot go on.
     Page(PageError),
 }
 
-/// Why a page ended early. It is read again from the last checkpoint.
+/// The error of a page that ended early. The page is read again from the last checkpoint.
 #[derive(Debug, thiserror::Error)]
 pub enum PageError {
     /// Another process owns the lease by now.
@@ -64,27 +65,27 @@ impl From<LeaseError> for PageError {
     }
 }
 
-/// Why a run of a change came to a halt.
-enum Halt {
+/// The error of one attempt to project a change.
+enum AttemptError {
     Stale(Rejection),
     Fault(Fault),
     Refused(String),
     Page(PageError),
 }
 
-impl From<ProjectionError> for Halt {
+impl From<ProjectionError> for AttemptError {
     fn from(error: ProjectionError) -> Self {
         Self::Refused(error.to_string())
     }
 }
 
-impl From<Fault> for Halt {
+impl From<Fault> for AttemptError {
     fn from(fault: Fault) -> Self {
         if fault.kind.is_transient() { Self::Fault(fault) } else { Self::Refused(fault.to_string()) }
     }
 }
 
-impl From<WriteError> for Halt {
+impl From<WriteError> for AttemptError {
     fn from(error: WriteError) -> Self {
         match error {
             WriteError::Fault(fault) => fault.into(),
@@ -98,18 +99,18 @@ impl From<WriteError> for Halt {
     }
 }
 
-/// What becomes of a change whose item is not there when it is to be run again.
+/// How to retry a change whose item is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum IfGone {
-    /// Nothing: an item that is gone has no changes.
-    Done,
-    /// It is run as it is: its item has expired, and this was its last version.
-    RunAsItIs,
+enum MissingItem {
+    /// It is skipped: an item that is gone has no changes.
+    Skip,
+    /// It is projected: its item has expired, and this was its last version.
+    Project,
 }
 
-/// A change in its runs: where to begin again, and how often it was tried since it last got on.
-struct Run {
-    note: Value,
+/// The retry state of a change: where to resume, and the failed attempts since the last progress.
+struct RetryState {
+    state: Value,
     faults: u32,
     stale: u32,
 }
@@ -120,34 +121,34 @@ impl Runner {
         &self,
         change: &Change,
         first: Option<Step>,
-        shared: &SharedItems,
-        notes: Notes<'_>,
+        shared: &PageCache,
+        checkpoints: ChangeCheckpoints<'_>,
         ledger: &Ledger,
-    ) -> Result<(), Failure> {
-        self.run(change, first, shared, notes, IfGone::Done, ledger).await
+    ) -> Result<(), ChangeError> {
+        self.run(change, first, shared, checkpoints, MissingItem::Skip, ledger).await
     }
 
     /// Projects the last version of an item that has expired.
     pub(super) async fn run_expired(
         &self,
         change: &Change,
-        shared: &SharedItems,
+        shared: &PageCache,
         ledger: &Ledger,
-    ) -> Result<(), Failure> {
-        self.run(change, None, shared, Notes::Nowhere, IfGone::RunAsItIs, ledger).await
+    ) -> Result<(), ChangeError> {
+        self.run(change, None, shared, ChangeCheckpoints::Nowhere, MissingItem::Project, ledger).await
     }
 
     async fn run(
         &self,
         change: &Change,
         first: Option<Step>,
-        shared: &SharedItems,
-        notes: Notes<'_>,
-        if_gone: IfGone,
+        shared: &PageCache,
+        checkpoints: ChangeCheckpoints<'_>,
+        if_gone: MissingItem,
         ledger: &Ledger,
-    ) -> Result<(), Failure> {
-        let mut run = Run { note: notes.get(change).await, faults: 0, stale: 0 };
-        let mut outcome = self.attempt(change, first, &mut run, Some(shared), notes, ledger).await;
+    ) -> Result<(), ChangeError> {
+        let mut run = RetryState { state: checkpoints.get(change).await, faults: 0, stale: 0 };
+        let mut outcome = self.attempt(change, first, &mut run, Some(shared), checkpoints, ledger).await;
         let mut etag = change.item.etag.clone();
         while let Err(halt) = outcome {
             if self.is_superseded(&run, &halt) && etag != change.item.etag {
@@ -155,17 +156,17 @@ impl Runner {
             }
             self.pause_before_retry(&mut run, halt).await?;
             outcome = match self.read_again(change, ledger).await {
-                Ok(None) if if_gone == IfGone::RunAsItIs => {
-                    self.attempt(change, None, &mut run, None, notes, ledger).await
+                Ok(None) if if_gone == MissingItem::Project => {
+                    self.attempt(change, None, &mut run, None, checkpoints, ledger).await
                 }
                 Ok(None) => Ok(()),
                 Ok(Some(present)) => {
-                    // A note says nothing about another version.
+                    // A saved state is valid for one version only.
                     if present.item.etag != etag {
                         etag = present.item.etag.clone();
-                        run.note = Value::Null;
+                        run.state = Value::Null;
                     }
-                    self.attempt(&present, None, &mut run, None, notes, ledger).await
+                    self.attempt(&present, None, &mut run, None, checkpoints, ledger).await
                 }
                 Err(fault) => Err(fault.into()),
             };
@@ -175,49 +176,49 @@ impl Runner {
 
     /// Whether a change that lost all its races need not be projected if its item has changed since: losing races is
     /// contention and no defect, and the feed has a change of the newer version behind this one.
-    fn is_superseded(&self, run: &Run, halt: &Halt) -> bool {
-        matches!(halt, Halt::Stale(_)) && run.stale >= self.host.settings.stale_attempts_max
+    fn is_superseded(&self, run: &RetryState, halt: &AttemptError) -> bool {
+        matches!(halt, AttemptError::Stale(_)) && run.stale >= self.context.settings.stale_attempts_max
     }
 
-    /// Counts the failure and waits; or says that this was one too many.
-    async fn pause_before_retry(&self, run: &mut Run, halt: Halt) -> Result<(), Failure> {
-        let settings = &self.host.settings;
+    /// Counts the failure and waits, or returns an error after the last attempt.
+    async fn pause_before_retry(&self, run: &mut RetryState, halt: AttemptError) -> Result<(), ChangeError> {
+        let settings = &self.context.settings;
         let attempts = run.faults + run.stale + 1;
         let (go_on, error) = match halt {
-            Halt::Page(error) => return Err(Failure::Page(error)),
-            Halt::Refused(error) => return Err(Failure::Change { attempts, error }),
-            Halt::Stale(reason) => {
+            AttemptError::Page(error) => return Err(ChangeError::Page(error)),
+            AttemptError::Refused(error) => return Err(ChangeError::Change { attempts, error }),
+            AttemptError::Stale(reason) => {
                 run.stale += 1;
-                self.memos.forget();
+                self.read_cache.invalidate();
                 if run.stale > settings.stale_attempts_max {
                     let error = format!("what was read kept changing: {reason}");
-                    return Err(Failure::Change { attempts, error });
+                    return Err(ChangeError::Change { attempts, error });
                 }
-                (self.host.pause(settings.stale_backoff.delay(run.stale - 1)).await, None)
+                (self.context.pause(settings.stale_backoff.delay(run.stale - 1)).await, None)
             }
             // Every change would fail, and there is no room for dead letters either.
-            Halt::Fault(fault) if fault.kind == FaultKind::Full => {
-                return Err(Failure::Page(fault.into()));
+            AttemptError::Fault(fault) if fault.kind == FaultKind::Full => {
+                return Err(ChangeError::Page(fault.into()));
             }
-            Halt::Fault(fault) => {
+            AttemptError::Fault(fault) => {
                 run.faults += 1;
                 if run.faults > settings.fault_attempts_max {
-                    return Err(Failure::Change { attempts, error: fault.to_string() });
+                    return Err(ChangeError::Change { attempts, error: fault.to_string() });
                 }
-                (self.host.pause_after_fault(run.faults - 1, &fault).await, Some(fault))
+                (self.context.pause_after_fault(run.faults - 1, &fault).await, Some(fault))
             }
         };
         if let Some(fault) = error {
-            self.counters.note_error(&fault.to_string());
+            self.counters.record_error(&fault.to_string());
         }
-        if go_on { Ok(()) } else { Err(Failure::Page(PageError::Stopping)) }
+        if go_on { Ok(()) } else { Err(ChangeError::Page(PageError::Stopping)) }
     }
 
     /// The present version of the changed item. The feed promises the latest version only, so a newer one serves as
     /// well, and an item that is gone has no changes.
     pub(super) async fn read_again(&self, change: &Change, ledger: &Ledger) -> Result<Option<Change>, Fault> {
         let source = self.projection.source();
-        let item = self.host.store.read(source, &change.partition_key, &change.id, ledger).await?;
+        let item = self.context.store.read(source, &change.partition_key, &change.id, ledger).await?;
         Ok(item.map(|item| Change {
             partition_key: change.partition_key.clone(),
             id: change.id.clone(),
@@ -225,60 +226,60 @@ impl Runner {
         }))
     }
 
-    /// One run, from the last saved note to the end.
+    /// One run, from the last saved state to the end.
     async fn attempt(
         &self,
         change: &Change,
         first: Option<Step>,
-        run: &mut Run,
-        shared: Option<&SharedItems>,
-        notes: Notes<'_>,
+        run: &mut RetryState,
+        shared: Option<&PageCache>,
+        checkpoints: ChangeCheckpoints<'_>,
         ledger: &Ledger,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), AttemptError> {
         let mut step = match first {
             Some(step) => step,
-            None => self.projection.step(change, Turn { note: &run.note, answers: &[] })?,
+            None => self.projection.step(change, StepInput { state: &run.state, results: &[] })?,
         };
         let mut steps = 0;
         loop {
-            if notes.are_lost() {
-                return Err(Halt::Page(PageError::LeaseLost));
+            if checkpoints.are_lost() {
+                return Err(AttemptError::Page(PageError::LeaseLost));
             }
-            let yields = step.yields && run.stale >= self.host.settings.yielding_attempts_max;
-            self.write_all(step.writes, step.forgets_memos, yields, ledger).await?;
-            let Then::Ask { reads, note, saved } = step.then else { return Ok(()) };
-            if saved {
-                notes
-                    .save(&self.host, change, &note, ledger)
+            let yields = step.yields && run.stale >= self.context.settings.yielding_attempts_max;
+            self.write_all(step.writes, step.invalidates_cache, yields, ledger).await?;
+            let NextAction::Ask { reads, state, checkpointed } = step.then else { return Ok(()) };
+            if checkpointed {
+                checkpoints
+                    .save(&self.context, change, &state, ledger)
                     .await
-                    .map_err(|error| Halt::Page(error.into()))?;
-                *run = Run { note: note.clone(), faults: 0, stale: 0 };
+                    .map_err(|error| AttemptError::Page(error.into()))?;
+                *run = RetryState { state: state.clone(), faults: 0, stale: 0 };
                 steps = 0;
-                if self.host.stop.is_cancelled() {
-                    return Err(Halt::Page(PageError::Stopping));
+                if self.context.stop.is_cancelled() {
+                    return Err(AttemptError::Page(PageError::Stopping));
                 }
             }
             steps += 1;
             if steps > STEPS_MAX {
-                return Err(Halt::Refused(format!("no end after {STEPS_MAX} steps")));
+                return Err(AttemptError::Refused(format!("no end after {STEPS_MAX} steps")));
             }
-            let answers = self.read_all(&reads, shared, ledger).await?;
-            step = self.projection.step(change, Turn { note: &note, answers: &answers })?;
+            let results = self.read_all(&reads, shared, ledger).await?;
+            step = self.projection.step(change, StepInput { state: &state, results: &results })?;
         }
     }
 
     async fn write_all(
         &self,
         writes: Vec<IntendedWrite>,
-        forgets_memos: bool,
+        invalidates_cache: bool,
         yields: bool,
         ledger: &Ledger,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), AttemptError> {
         if writes.is_empty() {
             return Ok(());
         }
-        let _guard = forgets_memos.then(|| self.memos.forget_around());
-        // A batch that is refused for one item leaves the others unwritten, and nobody has changed those.
+        let _guard = invalidates_cache.then(|| self.read_cache.invalidate_around());
+        // A batch that is rejected for one item leaves the others unwritten, although no other process changed them.
         let may_lose: Vec<bool> = writes.iter().map(|write| yields && write.operations.len() == 1).collect();
         let mut outcomes = Vec::with_capacity(writes.len());
         let mut waiting = writes.into_iter();
@@ -286,7 +287,7 @@ impl Runner {
             // Collected first: a lazy stream over borrowing closures cannot move between threads.
             let together: Vec<_> = waiting
                 .by_ref()
-                .take(self.host.settings.concurrent_operations_max.max(1))
+                .take(self.context.settings.concurrent_operations_max.max(1))
                 .map(|write| self.write(write, ledger))
                 .collect();
             outcomes.extend(join_all(together).await);
@@ -294,21 +295,21 @@ impl Runner {
         // A refusal is looked at last: a fault among the others has to be retried first.
         let mut stale = None;
         for (outcome, may_lose) in outcomes.into_iter().zip(may_lose) {
-            match outcome.map_err(Halt::from) {
+            match outcome.map_err(AttemptError::from) {
                 Ok(()) => {}
-                Err(Halt::Stale(_)) if may_lose => {}
-                Err(Halt::Stale(reason)) => stale = Some(reason),
+                Err(AttemptError::Stale(_)) if may_lose => {}
+                Err(AttemptError::Stale(reason)) => stale = Some(reason),
                 Err(halt) => return Err(halt),
             }
         }
-        stale.map_or(Ok(()), |reason| Err(Halt::Stale(reason)))
+        stale.map_or(Ok(()), |reason| Err(AttemptError::Stale(reason)))
     }
 
     async fn write(&self, write: IntendedWrite, ledger: &Ledger) -> Result<(), WriteError> {
         let IntendedWrite { container, partition_key, mut operations } = write;
         if operations.len() > 1 {
             return self
-                .host
+                .context
                 .store
                 .batch(Batch { container, partition_key, operations }, ledger)
                 .await
@@ -316,7 +317,7 @@ impl Runner {
         }
         match operations.pop() {
             Some(operation) => {
-                self.host.store.write(container, &partition_key, operation, ledger).await.map(drop)
+                self.context.store.write(container, &partition_key, operation, ledger).await.map(drop)
             }
             None => Ok(()),
         }
@@ -325,39 +326,39 @@ impl Runner {
     async fn read_all(
         &self,
         reads: &[ReadRequest],
-        shared: Option<&SharedItems>,
+        shared: Option<&PageCache>,
         ledger: &Ledger,
-    ) -> Result<Vec<Answer>, Fault> {
-        let mut answers = Vec::with_capacity(reads.len());
-        for chunk in reads.chunks(self.host.settings.concurrent_operations_max.max(1)) {
+    ) -> Result<Vec<ReadResult>, Fault> {
+        let mut results = Vec::with_capacity(reads.len());
+        for chunk in reads.chunks(self.context.settings.concurrent_operations_max.max(1)) {
             let together: Vec<_> = chunk.iter().map(|read| self.read(read, shared, ledger)).collect();
-            answers.extend(try_join_all(together).await?);
+            results.extend(try_join_all(together).await?);
         }
-        Ok(answers)
+        Ok(results)
     }
 
-    /// Answers from memory where that is allowed, otherwise from the store.
+    /// Reads from a cache where that is allowed, otherwise from the store.
     async fn read(
         &self,
         read: &ReadRequest,
-        shared: Option<&SharedItems>,
+        shared: Option<&PageCache>,
         ledger: &Ledger,
-    ) -> Result<Answer, Fault> {
-        if let Some(answer) = self.remembered(read, shared) {
+    ) -> Result<ReadResult, Fault> {
+        if let Some(answer) = self.cached(read, shared) {
             return Ok(answer);
         }
-        let begun = self.memos.begin();
-        let answer = read.ask(&*self.host.store, ledger).await?;
-        if let ReadRequest::Memo { name, of } = read {
-            self.memos.keep(begun, name, of, answer.clone());
+        let begun = self.read_cache.begin();
+        let answer = read.execute(&*self.context.store, ledger).await?;
+        if let ReadRequest::Cached { name, of } = read {
+            self.read_cache.keep(begun, name, of, answer.clone());
         }
         Ok(answer)
     }
 
-    /// The answer, if it costs nothing.
-    pub(super) fn remembered(&self, read: &ReadRequest, shared: Option<&SharedItems>) -> Option<Answer> {
+    /// The cached result.
+    pub(super) fn cached(&self, read: &ReadRequest, shared: Option<&PageCache>) -> Option<ReadResult> {
         match read {
-            ReadRequest::Memo { name, of } => self.memos.get(name, of),
+            ReadRequest::Cached { name, of } => self.read_cache.get(name, of),
             read => shared?.get(read),
         }
     }

@@ -1,18 +1,19 @@
-//! The processor's limits and delays, each with a name and a unit.
+//! Settings of the processor: limits, intervals and delays.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use onehop_store::limits::PAGE_ITEMS_MAX;
 
-/// How the processor works.
+/// Settings of a processor instance.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Who holds the leases: an id of this instance, the same again after a restart where that is possible.
+    /// The owner of acquired leases: an id of this instance, the same again after a restart where that is possible.
     pub owner: String,
     /// The name that the instances sharing their leases have in common. The projections of two processors with one
     /// lease container have different names.
     pub processor: String,
+    /// Whether other instances own leases, too.
     pub sharing: Sharing,
     /// Changes in a page, at most [`PAGE_ITEMS_MAX`].
     pub page_items_max: usize,
@@ -21,15 +22,17 @@ pub struct Settings {
     pub concurrent_partitions_max: usize,
     /// Reads or writes of one step that happen at the same time.
     pub concurrent_operations_max: usize,
-    /// How often a change is run again after transient faults before it is parked.
+    /// How often a change is run again after transient faults before it becomes a dead letter.
     pub fault_attempts_max: u32,
+    /// Delays between retries after transient faults.
     pub fault_backoff: Backoff,
-    /// How often a change is run again because what it read was stale before it is parked. It is high, because a
-    /// busy item makes its readers lose many races. A change whose item has changed meanwhile is not parked: the newer
+    /// How often a change is run again because what it read was stale before it becomes a dead letter. It is high, because a
+    /// busy item makes its readers lose many races. A change whose item has changed meanwhile becomes none: the newer
     /// version comes later in the feed.
     pub stale_attempts_max: u32,
     /// How often a change is run again so before a step that yields to newer changes does.
     pub yielding_attempts_max: u32,
+    /// Delays between retries after lost races.
     pub stale_backoff: Backoff,
     /// The delays between polls of a store without a signal on write, and after a page that failed.
     pub poll: Backoff,
@@ -45,22 +48,22 @@ pub struct Settings {
     pub pending_cache: Duration,
     /// How often a drain waits for changes that other processes work on.
     pub drain_waits_max: u32,
-    /// Where jitter starts from.
+    /// The seed of jitter.
     pub jitter_seed: u64,
 }
 
-/// Who else may hold leases.
+/// Lease sharing: whether other instances may own leases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
-    /// Nobody: the store admits one process. Leases are taken over at once and never expire.
+    /// A single instance: the store admits one process. Leases are taken over at once and never expire.
     Alone,
-    /// Other processes: a lease is honoured until it expires.
+    /// Several instances: a lease is honoured until it expires.
     WithOthers {
-        /// Between two looks at the leases: which are free, and whether this instance has its share.
+        /// Acquire interval: between two balancing rounds.
         acquire: Duration,
-        /// After which a lease that was not renewed may be taken over.
+        /// Expiration interval: a lease that was not renewed for so long may be acquired by another instance.
         expire: Duration,
-        /// Between two renewals.
+        /// Renew interval: between two renewals.
         renew: Duration,
     },
 }
@@ -106,7 +109,9 @@ pub(super) fn milliseconds(duration: Duration) -> i64 {
 /// Delays that double from the first to the longest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
+    /// The first delay.
     pub first: Duration,
+    /// The longest delay.
     pub longest: Duration,
 }
 
@@ -169,7 +174,7 @@ impl Settings {
     }
 }
 
-/// Spreads delays, so that those who failed together do not try again together.
+/// Jitter: spreads delays, so that what failed together is not retried together.
 #[derive(Debug)]
 pub(super) struct Jitter(AtomicU64);
 
@@ -178,7 +183,7 @@ impl Jitter {
         Self(AtomicU64::new(seed))
     }
 
-    /// A delay between the half and the whole of the given one. SplitMix64 is enough: nothing secret hangs on it.
+    /// A delay between the half and the whole of the given one. SplitMix64 is enough: it protects no secret.
     pub(super) fn spread(&self, delay: Duration) -> Duration {
         let mut bits = self.0.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed);
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -1,6 +1,5 @@
-//! The tail of a container's change feed: everything that is written from now on, for a process that only wants to hear
-//! of it. It has neither leases nor checkpoints, since each process reads all of it, and what is written while nobody
-//! reads is not told. It knows no domain.
+//! Tail of a change feed: reads everything that is written to a container from now on, without leases and checkpoints. Each
+//! process reads all of it, and what is written while no tail is open is not seen. It knows no domain.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,18 +18,19 @@ use onehop_store::{
 /// Between two looks at a store that neither signals nor says how often to look.
 const POLL_DEFAULT: Duration = Duration::from_secs(1);
 
-/// What a tail follows.
+/// The source of a tail: a container, and types of items.
 #[derive(Debug, Clone, Copy)]
 pub struct TailSource {
+    /// The container.
     pub container: ContainerName,
     /// Only items of these types; `None` for all.
     pub types: Option<&'static [&'static str]>,
 }
 
-/// How a tail reads.
+/// Settings of a tail.
 #[derive(Debug, Clone, Copy)]
 pub struct TailSettings {
-    /// Between two looks where other processes write as well; `None` where the store's signal tells of every write.
+    /// Between two looks where other processes write as well; `None` where the store signals every write.
     pub poll: Option<Duration>,
     /// How long to wait after a signal for further writes, so that a burst makes one page and not many.
     pub gather: Duration,
@@ -38,6 +38,7 @@ pub struct TailSettings {
     pub page_items_max: usize,
     /// Feed ranges that are read at the same time.
     pub concurrent_reads_max: usize,
+    /// Delays between retries after transient faults.
     pub fault_backoff: Backoff,
     /// Between two looks at what the feed ranges were split into.
     pub split_look: Duration,
@@ -61,28 +62,28 @@ pub struct Tail {
     store: Arc<dyn Store>,
     source: TailSource,
     settings: TailSettings,
-    ranges: Vec<Position>,
+    ranges: Vec<RangePosition>,
     signal: Option<watch::Receiver<u64>>,
     splits_looked_at: Instant,
     failures: u32,
-    rest: Rest,
+    next_read: NextRead,
 }
 
 #[derive(Clone)]
-struct Position {
+struct RangePosition {
     range: FeedRange,
     /// `None` begins with what is written from then on.
     continuation: Option<Continuation>,
 }
 
-/// What comes before the next page.
-enum Rest {
-    None,
-    ForChanges,
+/// The wait before the next page.
+enum NextRead {
+    Now,
+    OnChange,
     AfterFault(Duration),
 }
 
-/// The store's word on what a range was split into.
+/// Finds the parts of a range through the store.
 struct PartsIn<'a>(&'a dyn Store);
 
 impl Parts for PartsIn<'_> {
@@ -108,10 +109,10 @@ impl Tail {
             store,
             source,
             settings,
-            ranges: ranges.into_iter().map(|range| Position { range, continuation: None }).collect(),
+            ranges: ranges.into_iter().map(|range| RangePosition { range, continuation: None }).collect(),
             splits_looked_at: Instant::now(),
             failures: 0,
-            rest: Rest::None,
+            next_read: NextRead::Now,
         };
         let pages = tail.pages(ledger).await;
         tail.take(pages).1.map_or(Ok(tail), Err)
@@ -126,7 +127,7 @@ impl Tail {
     /// dropped loses nothing.
     pub async fn next(&mut self) -> Vec<Change> {
         loop {
-            self.rest().await;
+            self.wait_for_next_read().await;
             self.follow_splits().await;
             if let Some(signal) = &mut self.signal {
                 // Before the pages are read: what is written after that signals again.
@@ -135,10 +136,10 @@ impl Tail {
             let pages = self.pages(&Ledger::new()).await;
             let drained = pages.iter().all(|page| page.as_ref().is_ok_and(|page| page.drained));
             let (changes, fault) = self.take(pages);
-            self.rest = match fault {
+            self.next_read = match fault {
                 Some(fault) => self.after_fault(&fault),
-                None if drained => Rest::ForChanges,
-                None => Rest::None,
+                None if drained => NextRead::OnChange,
+                None => NextRead::Now,
             };
             if !changes.is_empty() {
                 return changes;
@@ -153,7 +154,7 @@ impl Tail {
 
     async fn page(
         &self,
-        Position { range, continuation }: &Position,
+        RangePosition { range, continuation }: &RangePosition,
         ledger: &Ledger,
     ) -> Result<FeedPage, Fault> {
         let TailSource { container, types } = self.source;
@@ -186,26 +187,26 @@ impl Tail {
         (changes, fault)
     }
 
-    fn after_fault(&mut self, fault: &Fault) -> Rest {
+    fn after_fault(&mut self, fault: &Fault) -> NextRead {
         if self.failures == 0 {
             let container = self.source.container;
             tracing::warn!(%container, error = %fault, "the change feed cannot be read; this is tried again");
         }
         let backoff = self.settings.fault_backoff.delay(self.failures);
         self.failures = self.failures.saturating_add(1);
-        Rest::AfterFault(fault.retry_after.unwrap_or(backoff).max(backoff))
+        NextRead::AfterFault(fault.retry_after.unwrap_or(backoff).max(backoff))
     }
 
-    async fn rest(&mut self) {
-        match self.rest {
-            Rest::None => self.failures = 0,
-            Rest::ForChanges => {
+    async fn wait_for_next_read(&mut self) {
+        match self.next_read {
+            NextRead::Now => self.failures = 0,
+            NextRead::OnChange => {
                 self.failures = 0;
                 self.wait_for_changes().await;
             }
-            Rest::AfterFault(delay) => {
+            NextRead::AfterFault(delay) => {
                 sleep(delay).await;
-                self.rest = Rest::None;
+                self.next_read = NextRead::Now;
             }
         }
     }
@@ -219,14 +220,14 @@ impl Tail {
             () = signalled(self.signal.as_mut()) => true,
             () = sleep_or_forever(poll) => false,
         };
-        // The signal is used up: whoever drops this call now has to read next, not to wait.
-        self.rest = Rest::None;
+        // The signal is consumed: if this call is dropped now, the next one has to read, not to wait.
+        self.next_read = NextRead::Now;
         if is_signalled {
             sleep(self.settings.gather).await;
         }
     }
 
-    /// Goes on in the parts of ranges that were split. One whose split is not seen yet is read on as it is.
+    /// Goes on in the parts of ranges that were split. One whose split is not visible yet is read on.
     async fn follow_splits(&mut self) {
         if self.settings.poll.is_none() || self.splits_looked_at.elapsed() < self.settings.split_look {
             return;
@@ -241,7 +242,7 @@ impl Tail {
                     let continuation = &position.continuation;
                     parts
                         .into_iter()
-                        .map(|range| Position { range, continuation: continuation.clone() })
+                        .map(|range| RangePosition { range, continuation: continuation.clone() })
                         .collect()
                 }
                 None => vec![position.clone()],

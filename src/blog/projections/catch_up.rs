@@ -8,7 +8,7 @@ use super::USERNAMES_CATCH_UP;
 use super::names::{Written, rename, username_of};
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::items::types;
-use onehop_change_feed::{IntendedWrite, Projection, ProjectionError, ReadRequest, Step, Turn};
+use onehop_change_feed::{IntendedWrite, Projection, ProjectionError, ReadRequest, Step, StepInput};
 use onehop_store::{Change, ContainerName, PartitionKey};
 
 /// Compares the name in each item of `posts` with its author's.
@@ -28,16 +28,16 @@ impl Projection for UsernamesCatchUp {
         Some(&[types::POST, types::COMMENT, types::LIKE])
     }
 
-    fn step(&self, change: &Change, turn: Turn<'_>) -> Result<Step, ProjectionError> {
+    fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
         let written: Written<'_> = serde_json::from_slice(&change.item.body)?;
         if written.deleted {
             return Ok(Step::done());
         }
-        if turn.is_first() {
+        if input.is_first() {
             let user = ReadRequest::shared_item(USERS, PartitionKey::from(written.user_id), written.user_id);
             return Ok(Step::ask(vec![user]));
         }
-        match username_of(turn.item(0)?)? {
+        match username_of(input.item(0)?)? {
             Some(name) if name != written.user_username => {
                 let operation = rename(&change.item, written.item_type, &name)?;
                 let write = IntendedWrite::one(POSTS, change.partition_key.clone(), operation);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{DELETIONS, in_batches};
 use crate::blog::containers::POSTS;
 use crate::blog::items::types;
-use onehop_change_feed::{Projection, ProjectionError, ReadRequest, Step, Turn};
+use onehop_change_feed::{Projection, ProjectionError, ReadRequest, Step, StepInput};
 use onehop_store::{Change, ContainerName, Direction, Item, PartitionKey, WriteOp, limits};
 
 /// What a deleted post leaves behind, in the order of deletion.
@@ -44,12 +44,12 @@ impl Projection for Deletions {
         Some(&[types::POST])
     }
 
-    fn step(&self, change: &Change, turn: Turn<'_>) -> Result<Step, ProjectionError> {
-        let Some(Asked(place)) = turn.note()? else {
+    fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
+        let Some(Asked(place)) = input.state()? else {
             let post: Deleted = serde_json::from_slice(&change.item.body)?;
             return Ok(if post.deleted { ask(&change.partition_key, 0) } else { Step::done() });
         };
-        let page = turn.page(0)?;
+        let page = input.page(0)?;
         let deletes: Vec<_> = page.items.iter().map(delete).collect::<Result<_, _>>()?;
         let next = if page.has_more { place } else { place + 1 };
         let writes = in_batches(POSTS, &change.partition_key, deletes);
@@ -67,7 +67,7 @@ fn ask(post: &PartitionKey, place: usize) -> Step {
         after: None,
         limit: limits::BATCH_OPERATIONS_MAX,
     };
-    Step::ask(vec![page]).with_note(&Asked(place))
+    Step::ask(vec![page]).with_state(&Asked(place))
 }
 
 fn delete(item: &Item) -> Result<WriteOp, ProjectionError> {

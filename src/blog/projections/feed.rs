@@ -22,7 +22,7 @@ use super::names::Written;
 use super::{FEED_POSTS, copies, in_batches};
 use crate::blog::containers::{FEED, FEED_PARTITION, FEED_POSTS_MAX, POSTS};
 use crate::blog::items::{PostCopyItem, PostItem, types};
-use onehop_change_feed::{IntendedWrite, Projection, ProjectionError, ReadRequest, Step, Turn};
+use onehop_change_feed::{IntendedWrite, Projection, ProjectionError, ReadRequest, Step, StepInput};
 use onehop_store::{
     Change, ContainerName, Direction, Item, Keyset, NewItem, PartitionKey, QueryPage, WriteOp,
 };
@@ -68,23 +68,23 @@ impl Projection for FeedPosts {
         changes.sort_by_cached_key(|change| Reverse(creation_date(&change.item)));
     }
 
-    fn step(&self, change: &Change, turn: Turn<'_>) -> Result<Step, ProjectionError> {
-        if turn.is_first() {
+    fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
+        if input.is_first() {
             return Ok(Step::ask(vec![listing()]));
         }
-        let asked = turn.note()?;
-        if turn.answers.is_empty()
+        let asked = input.state()?;
+        if input.results.is_empty()
             && let Some(Asked::Settle { entered }) = asked
         {
             return Ok(ask_settle(entered));
         }
-        let page = turn.page(0)?;
+        let page = input.page(0)?;
         match asked {
             None => look(change, page),
-            Some(Asked::Place) => place(change, page, turn),
-            Some(Asked::Settle { entered }) => settle(&Listing::of(page)?, &entered, turn),
+            Some(Asked::Place) => place(change, page, input),
+            Some(Asked::Settle { entered }) => settle(&Listing::of(page)?, &entered, input),
             Some(Asked::Refill { after }) => {
-                refill(change, &Listing::of(page)?, after.as_ref(), turn.page(1)?)
+                refill(change, &Listing::of(page)?, after.as_ref(), input.page(1)?)
             }
         }
     }
@@ -100,7 +100,7 @@ fn look(change: &Change, page: &QueryPage) -> Result<Step, ProjectionError> {
         });
     }
     let copy = ReadRequest::item(FEED, partition(), change.id.clone());
-    Ok(Step::ask(vec![listing(), copy]).with_note(&Asked::Place))
+    Ok(Step::ask(vec![listing(), copy]).with_state(&Asked::Place))
 }
 
 fn is_older_than_all(change: &Change, page: &QueryPage) -> Result<bool, ProjectionError> {
@@ -111,9 +111,9 @@ fn is_older_than_all(change: &Change, page: &QueryPage) -> Result<bool, Projecti
 }
 
 /// Writes the post's copy. A new one makes room for itself in the same batch.
-fn place(change: &Change, page: &QueryPage, turn: Turn<'_>) -> Result<Step, ProjectionError> {
+fn place(change: &Change, page: &QueryPage, input: StepInput<'_>) -> Result<Step, ProjectionError> {
     let post: PostItem = change.item.decode()?;
-    let existing = turn.item(1)?;
+    let existing = input.item(1)?;
     let was_live = match existing {
         Some(existing) => !existing.decode::<PostCopyItem>()?.deleted,
         None => false,
@@ -140,15 +140,15 @@ fn place(change: &Change, page: &QueryPage, turn: Turn<'_>) -> Result<Step, Proj
         operations.extend(listing.room_for_one());
         entered.push(post.id.to_string());
     }
-    Ok(ask_settle(entered).after_writing(in_batches(FEED, &partition(), operations)).forget_memos())
+    Ok(ask_settle(entered).after_writing(in_batches(FEED, &partition(), operations)).invalidate_cache())
 }
 
 /// Compares what has entered with its posts, deletes what is over, asks for what is missing.
-fn settle(listing: &Listing, entered: &[String], turn: Turn<'_>) -> Result<Step, ProjectionError> {
+fn settle(listing: &Listing, entered: &[String], input: StepInput<'_>) -> Result<Step, ProjectionError> {
     let mut operations = Vec::new();
     for (place, id) in entered.iter().enumerate() {
         if let Some(copy) = listing.0.iter().find(|listed| listed.copy.id.to_string() == *id) {
-            operations.extend(copy.correction(turn.item(place + 1)?)?);
+            operations.extend(copy.correction(input.item(place + 1)?)?);
         }
     }
     if operations.is_empty() {
@@ -156,12 +156,12 @@ fn settle(listing: &Listing, entered: &[String], turn: Turn<'_>) -> Result<Step,
     }
     if !operations.is_empty() {
         let writes = in_batches(FEED, &partition(), operations);
-        return Ok(ask_settle(Vec::new()).after_writing(writes).forget_memos());
+        return Ok(ask_settle(Vec::new()).after_writing(writes).invalidate_cache());
     }
     if listing.0.len() >= FEED_POSTS_MAX {
         return Ok(Step::done());
     }
-    Ok(ask_refill(listing, |older| ReadRequest::memo("older", older)))
+    Ok(ask_refill(listing, |older| ReadRequest::cached("older", older)))
 }
 
 /// Copies the next older posts, where the oldest copy is still the one from which they were asked. Of those that cannot
@@ -187,7 +187,7 @@ fn refill(
     let writes = in_batches(FEED, &partition(), listing.rewrite_oldest().into_iter().chain(creates));
     let entered = copies.iter().map(|copy| copy.id.to_string()).collect();
     // Saved, because who has entered has to be compared with its post even after a fault or a crash.
-    Ok(ask_settle(entered).after_writing(writes).forget_memos().save_note())
+    Ok(ask_settle(entered).after_writing(writes).invalidate_cache().checkpoint())
 }
 
 fn ask_refill(listing: &Listing, older: impl FnOnce(ReadRequest) -> ReadRequest) -> Step {
@@ -195,14 +195,14 @@ fn ask_refill(listing: &Listing, older: impl FnOnce(ReadRequest) -> ReadRequest)
     let limit = FEED_POSTS_MAX.saturating_sub(listing.0.len());
     let newest =
         ReadRequest::Newest { container: POSTS, item_type: types::POST, after: after.clone(), limit };
-    Step::ask(vec![self::listing(), older(newest)]).with_note(&Asked::Refill { after })
+    Step::ask(vec![self::listing(), older(newest)]).with_state(&Asked::Refill { after })
 }
 
 fn ask_settle(entered: Vec<String>) -> Step {
     let posts =
         entered.iter().map(|id| ReadRequest::item(POSTS, PartitionKey::from(id.as_str()), id.clone()));
     let reads = std::iter::once(listing()).chain(posts).collect();
-    Step::ask(reads).with_note(&Asked::Settle { entered })
+    Step::ask(reads).with_state(&Asked::Settle { entered })
 }
 
 fn listing() -> ReadRequest {
@@ -214,7 +214,7 @@ fn listing() -> ReadRequest {
         after: None,
         limit: LISTING_ITEMS_MAX,
     };
-    ReadRequest::memo("listing", query)
+    ReadRequest::cached("listing", query)
 }
 
 fn partition() -> PartitionKey {
@@ -300,10 +300,10 @@ mod tests {
         ABSENT, answer, asked, change_of, first, found, item, page, post, resume, user,
     };
     use super::*;
-    use onehop_change_feed::Answer;
+    use onehop_change_feed::ReadResult;
 
     /// A feed of the posts with these numbers, which are their ages.
-    fn feed(numbers: impl DoubleEndedIterator<Item = u128>) -> Answer {
+    fn feed(numbers: impl DoubleEndedIterator<Item = u128>) -> ReadResult {
         let ada = user(1, "ada", 1);
         let copy = |number: u128| {
             item(1000 + u64::try_from(number).expect("small"), &PostCopyItem::of(&post(number, &ada)))
@@ -399,7 +399,7 @@ mod tests {
         let change = change_of(&PostItem { deleted: true, ..post(5, &ada) });
         let step = answer(&FeedPosts, &change, &first(&FeedPosts, &change), &[feed(10..20)]);
         let step = answer(&FeedPosts, &change, &step, &[feed(10..20), page(vec![item(1, &older)], false)]);
-        let step = resume(&FeedPosts, &change, step.note());
+        let step = resume(&FeedPosts, &change, step.state());
         let deleted = PostItem { deleted: true, version: 2, ..older };
         let step = answer(&FeedPosts, &change, &step, &[feed((7..8).chain(10..20)), found(2, &deleted)]);
         assert_eq!(operations(&step), ["replace 7"]);

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::blog::ids::{CommentId, PostId, UserId};
 use crate::blog::items::{CommentItem, PostItem, UserItem, types};
-use onehop_change_feed::{Answer, Projection, ReadRequest, Step, Turn};
+use onehop_change_feed::{Projection, ReadRequest, ReadResult, Step, StepInput};
 use onehop_runtime::clock::format_timestamp;
 use onehop_store::{Change, ETag, Item, NewItem, PartitionKey, QueryPage};
 
@@ -20,29 +20,34 @@ pub(super) fn change<T: Serialize>(partition_key: PartitionKey, id: String, valu
     Change { partition_key, id, item: item(1, value) }
 }
 
-pub(super) fn found<T: Serialize>(etag: u64, value: &T) -> Answer {
-    Answer::Item(Some(Arc::new(item(etag, value))))
+pub(super) fn found<T: Serialize>(etag: u64, value: &T) -> ReadResult {
+    ReadResult::Item(Some(Arc::new(item(etag, value))))
 }
 
-pub(super) const ABSENT: Answer = Answer::Item(None);
+pub(super) const ABSENT: ReadResult = ReadResult::Item(None);
 
-pub(super) fn page(items: Vec<Item>, has_more: bool) -> Answer {
-    Answer::Page(Arc::new(QueryPage { items, has_more }))
+pub(super) fn page(items: Vec<Item>, has_more: bool) -> ReadResult {
+    ReadResult::Page(Arc::new(QueryPage { items, has_more }))
 }
 
 /// The next step after one whose reads were answered so.
-pub(super) fn answer(projection: &dyn Projection, change: &Change, step: &Step, answers: &[Answer]) -> Step {
+pub(super) fn answer(
+    projection: &dyn Projection,
+    change: &Change,
+    step: &Step,
+    answers: &[ReadResult],
+) -> Step {
     assert_eq!(step.reads().len(), answers.len(), "one answer for each read: {:?}", step.reads());
-    projection.step(change, Turn { note: step.note(), answers }).expect("a step")
+    projection.step(change, StepInput { state: step.state(), results: answers }).expect("a step")
 }
 
 pub(super) fn first(projection: &dyn Projection, change: &Change) -> Step {
-    projection.step(change, Turn::first()).expect("a step")
+    projection.step(change, StepInput::first()).expect("a step")
 }
 
 /// The step after a crash, from a saved note.
 pub(super) fn resume(projection: &dyn Projection, change: &Change, note: &Value) -> Step {
-    projection.step(change, Turn { note, answers: &[] }).expect("a step")
+    projection.step(change, StepInput { state: note, results: &[] }).expect("a step")
 }
 
 /// What was asked, in short: the container, and the id or the type.
@@ -57,7 +62,7 @@ fn name(read: &ReadRequest) -> String {
         | ReadRequest::Equality { container, item_type, .. }
         | ReadRequest::Newest { container, item_type, .. }
         | ReadRequest::Count { container, item_type, .. } => format!("{container}: {item_type}"),
-        ReadRequest::Memo { name: memo, .. } => format!("memo {memo}"),
+        ReadRequest::Cached { name: memo, .. } => format!("memo {memo}"),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{USER_POSTS, copies};
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::items::{PostCopyItem, PostItem, types};
-use onehop_change_feed::{IntendedWrite, Projection, ProjectionError, ReadRequest, Step, Turn};
+use onehop_change_feed::{IntendedWrite, Projection, ProjectionError, ReadRequest, Step, StepInput};
 use onehop_store::{Change, ContainerName};
 
 /// Copies each post to its author. A deleted post leaves a soft-deleted copy, so that a late change does not bring it
@@ -24,13 +24,13 @@ impl Projection for UserPosts {
         Some(&[types::POST])
     }
 
-    fn step(&self, change: &Change, turn: Turn<'_>) -> Result<Step, ProjectionError> {
+    fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
         let post: PostItem = change.item.decode()?;
         let author = post.user_id.partition_key();
-        if turn.is_first() {
+        if input.is_first() {
             return Ok(Step::ask(vec![ReadRequest::item(USERS, author, post.id.to_string())]));
         }
-        let write = copies::update(&PostCopyItem::of(&post), turn.item(0)?.map(|item| &**item))?
+        let write = copies::update(&PostCopyItem::of(&post), input.item(0)?.map(|item| &**item))?
             .map(|operation| IntendedWrite::one(USERS, author, operation));
         Ok(Step::done().after_writing(write.into_iter().collect()))
     }

@@ -16,7 +16,7 @@ use crate::accounts::username::{NameKey, Username};
 use crate::blog::containers::{ACCOUNTS, POSTS, USERS};
 use crate::blog::ids::UserId;
 use crate::blog::items::{UserItem, types};
-use onehop_change_feed::{Projection, ProjectionError, ReadRequest, Step, Turn};
+use onehop_change_feed::{Projection, ProjectionError, ReadRequest, Step, StepInput};
 use onehop_store::{Change, ContainerName, Item, NewItem, PartitionKey, WriteOp};
 use propagate::Place;
 
@@ -50,16 +50,16 @@ impl Projection for Usernames {
         &[POSTS]
     }
 
-    fn step(&self, change: &Change, turn: Turn<'_>) -> Result<Step, ProjectionError> {
+    fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
         let user: UserItem = change.item.decode()?;
-        match turn.note()? {
+        match input.state()? {
             None if user.pending_username.is_some() => Ok(roll_forward::begin(&user)),
             None => propagate::begin(&user),
-            Some(Asked::RollForward(asked)) => roll_forward::step(&user, asked, turn),
-            Some(Asked::Propagate(place)) if turn.answers.is_empty() => Ok(propagate::ask(&user, place)),
-            Some(Asked::Propagate(place)) => propagate::step(&user, place, turn),
-            Some(Asked::Release(_)) if turn.answers.is_empty() => Ok(release::begin(&user)),
-            Some(Asked::Release(asked)) => release::step(&user, asked, turn),
+            Some(Asked::RollForward(asked)) => roll_forward::step(&user, asked, input),
+            Some(Asked::Propagate(place)) if input.results.is_empty() => Ok(propagate::ask(&user, place)),
+            Some(Asked::Propagate(place)) => propagate::step(&user, place, input),
+            Some(Asked::Release(_)) if input.results.is_empty() => Ok(release::begin(&user)),
+            Some(Asked::Release(asked)) => release::step(&user, asked, input),
         }
     }
 }

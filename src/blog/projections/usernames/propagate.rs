@@ -9,7 +9,7 @@ use super::super::names::{Written, rename, username_of};
 use super::{Asked, read_user, release};
 use crate::blog::containers::POSTS;
 use crate::blog::items::{UserItem, types};
-use onehop_change_feed::{ProjectionError, ReadRequest, Step, Turn};
+use onehop_change_feed::{ProjectionError, ReadRequest, Step, StepInput};
 use onehop_store::{Direction, Item, Keyset, PartitionKey, WriteOp};
 
 /// What carries a name, in the order in which it is written.
@@ -42,13 +42,13 @@ pub(super) fn ask(user: &UserItem, place: Place) -> Step {
         after: place.after.clone(),
         limit: PAGE_ITEMS,
     };
-    Step::ask(vec![read_user(user.id), page]).with_note(&Asked::Propagate(place))
+    Step::ask(vec![read_user(user.id), page]).with_state(&Asked::Propagate(place))
 }
 
 /// Renames what is on the page and has another name.
-pub(super) fn step(user: &UserItem, place: Place, turn: Turn<'_>) -> Result<Step, ProjectionError> {
-    let Some(name) = username_of(turn.item(0)?)? else { return Ok(Step::done()) };
-    let page = turn.page(1)?;
+pub(super) fn step(user: &UserItem, place: Place, input: StepInput<'_>) -> Result<Step, ProjectionError> {
+    let Some(name) = username_of(input.item(0)?)? else { return Ok(Step::done()) };
+    let page = input.page(1)?;
     let mut by_post: BTreeMap<&str, Vec<WriteOp>> = BTreeMap::new();
     for item in &page.items {
         let written: Written<'_> = serde_json::from_slice(&item.body)?;
@@ -66,7 +66,7 @@ pub(super) fn step(user: &UserItem, place: Place, turn: Turn<'_>) -> Result<Step
     let wrote = !writes.is_empty();
     // Who writes an item while it is renamed makes a change that `usernames-catch-up` compares with the new name.
     let step = ask(user, next).after_writing(writes).yield_to_newer_changes();
-    Ok(if wrote { step.save_note() } else { step })
+    Ok(if wrote { step.checkpoint() } else { step })
 }
 
 fn keyset(item: &Item) -> Result<Keyset, ProjectionError> {
@@ -122,7 +122,7 @@ mod tests {
         let posts = vec![item(1, &post(3, &old)), item(1, &post(2, &old))];
         let step =
             answer(&Usernames, &change, &first(&Usernames, &change), &[found(1, &new), page(posts, true)]);
-        let resumed = resume(&Usernames, &change, step.note());
+        let resumed = resume(&Usernames, &change, step.state());
         assert_eq!(resumed.reads(), step.reads());
         let ReadRequest::Equality { after: Some(after), .. } = &resumed.reads()[1] else {
             panic!("a keyset")
@@ -150,7 +150,7 @@ mod tests {
         };
         step = answer(&Usernames, &change, &step, &[found(1, &new), page(vec![item(1, &like)], false)]);
         assert_eq!(asked(&step), ["accounts/ada"]);
-        assert_eq!(resume(&Usernames, &change, step.note()).reads(), step.reads());
+        assert_eq!(resume(&Usernames, &change, step.state()).reads(), step.reads());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::{confirm, has_key, read_reservation, read_user};
 use crate::accounts::username::NameKey;
 use crate::blog::containers::ACCOUNTS;
 use crate::blog::items::{AccountItem, UserItem};
-use onehop_change_feed::{IntendedWrite, ProjectionError, Step, Turn};
+use onehop_change_feed::{IntendedWrite, ProjectionError, Step, StepInput};
 use onehop_store::{PartitionKey, WriteOp};
 
 /// What was asked. `key` is the place of the reservation among those to release.
@@ -53,16 +53,16 @@ fn ask(user: &UserItem, key: usize) -> Step {
     match user.former_reservations().nth(key) {
         Some(former) => {
             let asked = if key == 0 { Asked::Reservation } else { Asked::Further { key } };
-            Step::ask(vec![read_reservation(former)]).with_note(&note(asked))
+            Step::ask(vec![read_reservation(former)]).with_state(&note(asked))
         }
         None => Step::done(),
     }
 }
 
-pub(super) fn step(user: &UserItem, asked: Asked, turn: Turn<'_>) -> Result<Step, ProjectionError> {
+pub(super) fn step(user: &UserItem, asked: Asked, input: StepInput<'_>) -> Result<Step, ProjectionError> {
     let key = asked.key();
     let Some(former) = user.former_reservations().nth(key) else { return Ok(Step::done()) };
-    let Some(item) = turn.item(0)? else { return Ok(ask(user, key + 1)) };
+    let Some(item) = input.item(0)? else { return Ok(ask(user, key + 1)) };
     match asked {
         Asked::Reservation | Asked::Further { .. } => {
             let reservation: AccountItem = item.decode()?;
@@ -70,14 +70,14 @@ pub(super) fn step(user: &UserItem, asked: Asked, turn: Turn<'_>) -> Result<Step
                 return Ok(ask(user, key + 1));
             }
             let etag = item.etag.to_string();
-            Ok(Step::ask(vec![read_user(user.id)]).with_note(&note(Asked::User { key, etag })))
+            Ok(Step::ask(vec![read_user(user.id)]).with_state(&note(Asked::User { key, etag })))
         }
         Asked::User { etag, .. } => {
             if has_key(&item.decode()?, &NameKey::from_stored(former))? {
                 return Ok(ask(user, key + 1));
             }
             let again = Step::ask(vec![read_reservation(former)]);
-            let again = again.with_note(&note(Asked::Confirmed { key, etag }));
+            let again = again.with_state(&note(Asked::Confirmed { key, etag }));
             Ok(again.after_writing(vec![confirm(user.id, item)]))
         }
         Asked::Confirmed { etag, .. } => {

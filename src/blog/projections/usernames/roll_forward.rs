@@ -15,7 +15,7 @@ use crate::blog::commands::left_keys;
 use crate::blog::containers::{ACCOUNTS, USERS};
 use crate::blog::ids::UserId;
 use crate::blog::items::{AccountItem, UserItem, types};
-use onehop_change_feed::{IntendedWrite, ProjectionError, Step, Turn};
+use onehop_change_feed::{IntendedWrite, ProjectionError, Step, StepInput};
 use onehop_store::{Item, NewItem, PartitionKey, WriteOp};
 
 /// What was asked. `user` is the ETag of the user for whom a claim is made, `key` the place of the claimed key among those
@@ -58,15 +58,15 @@ struct Kind<'a> {
 }
 
 pub(super) fn begin(user: &UserItem) -> Step {
-    Step::ask(vec![read_user(user.id)]).with_note(&note(Asked::User))
+    Step::ask(vec![read_user(user.id)]).with_state(&note(Asked::User))
 }
 
-pub(super) fn step(change: &UserItem, asked: Asked, turn: Turn<'_>) -> Result<Step, ProjectionError> {
+pub(super) fn step(change: &UserItem, asked: Asked, input: StepInput<'_>) -> Result<Step, ProjectionError> {
     let Some(pending) = &change.pending_username else { return Ok(Step::done()) };
     let (old, new) = (parsed(&change.username)?, parsed(pending)?);
     let names = Names { user: change, pending, keys: new.keys(), old };
     match asked {
-        Asked::User => match turn.item(0)? {
+        Asked::User => match input.item(0)? {
             // Whatever the user has become, a change of it follows this one.
             Some(item) if names.is_announced(item)? => {
                 let user = item.etag.to_string();
@@ -74,17 +74,17 @@ pub(super) fn step(change: &UserItem, asked: Asked, turn: Turn<'_>) -> Result<St
             }
             _ => Ok(Step::done()),
         },
-        Asked::Reservations { user, key } => names.claim(Target { user, key }, turn),
+        Asked::Reservations { user, key } => names.claim(Target { user, key }, input),
         Asked::Holder { user, key, reservation, holder } => {
-            names.judge(Target { user, key }, reservation, holder, turn)
+            names.judge(Target { user, key }, reservation, holder, input)
         }
-        Asked::Lapsed { user, key, reservation } => match turn.item(1)? {
+        Asked::Lapsed { user, key, reservation } => match input.item(1)? {
             Some(item) if item.etag.to_string() == reservation => {
-                names.reserve(Target { user, key }, Some(item), turn)
+                names.reserve(Target { user, key }, Some(item), input)
             }
             _ => Ok(begin(change)),
         },
-        Asked::Claimed { user } => names.finish(&user, turn, |user, former, former_keys| UserItem {
+        Asked::Claimed { user } => names.finish(&user, input, |user, former, former_keys| UserItem {
             username: pending.clone(),
             version: user.version + 1,
             pending_username: None,
@@ -93,7 +93,7 @@ pub(super) fn step(change: &UserItem, asked: Asked, turn: Turn<'_>) -> Result<St
             ..user
         }),
         Asked::Refused { user } => {
-            names.finish(&user, turn, |user, _, _| UserItem { pending_username: None, ..user })
+            names.finish(&user, input, |user, _, _| UserItem { pending_username: None, ..user })
         }
     }
 }
@@ -128,20 +128,20 @@ impl Names<'_> {
         let old = self.old.normalized();
         let keys = self.keys.get(key).map(NameKey::as_str);
         let reads = std::iter::once(old.as_str()).chain(keys).map(read_reservation).collect();
-        Step::ask(reads).with_note(&note(asked))
+        Step::ask(reads).with_state(&note(asked))
     }
 
     /// Reserves the key, or asks who holds it.
-    fn claim(&self, target: Target, turn: Turn<'_>) -> Result<Step, ProjectionError> {
-        let Some(item) = turn.item(1)? else { return self.reserve(target, None, turn) };
+    fn claim(&self, target: Target, input: StepInput<'_>) -> Result<Step, ProjectionError> {
+        let Some(item) = input.item(1)? else { return self.reserve(target, None, input) };
         let reservation: AccountItem = item.decode()?;
         if reservation.user_id == self.user.id {
-            return self.reserve(target, Some(item), turn);
+            return self.reserve(target, Some(item), input);
         }
         let Target { user, key } = target;
         let holder = reservation.user_id;
         let asked = Asked::Holder { user, key, reservation: item.etag.to_string(), holder };
-        Ok(Step::ask(vec![read_user(holder)]).with_note(&note(asked)))
+        Ok(Step::ask(vec![read_user(holder)]).with_state(&note(asked)))
     }
 
     /// Decides whether the one to whom the reservation points holds the key.
@@ -150,12 +150,12 @@ impl Names<'_> {
         Target { user, key }: Target,
         reservation: String,
         holder: UserId,
-        turn: Turn<'_>,
+        input: StepInput<'_>,
     ) -> Result<Step, ProjectionError> {
-        let Some(item) = turn.item(0)? else { return Ok(Step::done()) };
+        let Some(item) = input.item(0)? else { return Ok(Step::done()) };
         let abandoned = serde_json::from_slice::<Kind<'_>>(&item.body)?.item_type == types::ABANDONED;
         if !abandoned && has_key(&item.decode()?, self.key(key)?)? {
-            return Ok(Step::ask(vec![read_user(self.user.id)]).with_note(&note(Asked::Refused { user })));
+            return Ok(Step::ask(vec![read_user(self.user.id)]).with_state(&note(Asked::Refused { user })));
         }
         let writes = if abandoned { Vec::new() } else { vec![confirm(holder, item)] };
         let asked = Asked::Lapsed { user, key, reservation };
@@ -168,9 +168,9 @@ impl Names<'_> {
         &self,
         Target { user, key }: Target,
         existing: Option<&std::sync::Arc<Item>>,
-        turn: Turn<'_>,
+        input: StepInput<'_>,
     ) -> Result<Step, ProjectionError> {
-        let old: Option<AccountItem> = turn.item(0)?.map(|item| item.decode()).transpose()?;
+        let old: Option<AccountItem> = input.item(0)?.map(|item| item.decode()).transpose()?;
         let Some(own) = old.filter(|old| old.user_id == self.user.id) else { return Ok(Step::done()) };
         let new = self.key(key)?.as_str();
         let account = AccountItem {
@@ -203,7 +203,7 @@ impl Names<'_> {
         let ask = if next < self.keys.len() {
             self.ask_reservations(next, Asked::Reservations { user, key: next })
         } else {
-            Step::ask(vec![read_user(self.user.id)]).with_note(&note(Asked::Claimed { user }))
+            Step::ask(vec![read_user(self.user.id)]).with_state(&note(Asked::Claimed { user }))
         };
         Ok(ask.after_writing(vec![write]))
     }
@@ -212,10 +212,10 @@ impl Names<'_> {
     fn finish(
         &self,
         etag: &str,
-        turn: Turn<'_>,
+        input: StepInput<'_>,
         become_: impl FnOnce(UserItem, String, Vec<String>) -> UserItem,
     ) -> Result<Step, ProjectionError> {
-        let Some(item) = turn.item(0)?.filter(|item| item.etag.to_string() == etag) else {
+        let Some(item) = input.item(0)?.filter(|item| item.etag.to_string() == etag) else {
             return Ok(begin(self.user));
         };
         let former = self.old.normalized().as_str().to_owned();

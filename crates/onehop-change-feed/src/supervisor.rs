@@ -1,4 +1,4 @@
-//! The tasks: one that ticks and renews, and one for each lease that is held.
+//! Supervisor: the background tasks of an instance. One balances and renews leases; each owned lease has one of its own.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,62 +9,62 @@ use futures::future::BoxFuture;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::instance::{Instance, Stepped};
+use super::instance::{Instance, StepOutcome};
+use super::load_balancer::Steal;
 use super::reader::RangeReader;
 use super::runner::PageError;
 use super::settings::Sharing;
-use super::tick::Steal;
 use onehop_store::{Fault, FaultKind};
 
 impl Instance {
-    /// Ticks and renews until the stop; hands out a task for each lease that it comes to hold.
+    /// Balances and renews leases until the stop, and starts a task for each lease that the instance acquires.
     pub(super) async fn supervise(self: &Arc<Self>, spawn: impl Fn(&'static str, BoxFuture<'static, ()>)) {
-        tokio::join!(self.keep_ticking(spawn), self.keep_renewing());
+        tokio::join!(self.keep_balancing(spawn), self.keep_renewing());
         // Those with a task give theirs up when they have finished their page.
-        for reader in self.held.start_following() {
+        for reader in self.owned.take_unstarted() {
             reader.release().await;
-            self.held.remove(&reader);
+            self.owned.remove(&reader);
         }
     }
 
-    async fn keep_ticking(self: &Arc<Self>, spawn: impl Fn(&'static str, BoxFuture<'static, ()>)) {
-        let host = &self.host;
+    async fn keep_balancing(self: &Arc<Self>, spawn: impl Fn(&'static str, BoxFuture<'static, ()>)) {
+        let context = &self.context;
         let mut due = Some(Steal::One);
         let (mut failures, mut next) = (0, None);
-        while !host.stop.is_cancelled() {
+        while !context.stop.is_cancelled() {
             if let Some(steal) = due {
-                match self.tick(steal).await {
+                match self.balance_leases(steal).await {
                     Ok(()) => failures = 0,
                     Err(fault) => {
-                        self.note_failed_tick(&fault, failures);
+                        self.log_failed_balancing(&fault, failures);
                         failures += 1;
                     }
                 }
-                let after = |delay| Instant::now() + host.jitter.spread(delay);
+                let after = |delay| Instant::now() + context.jitter.spread(delay);
                 next = match failures {
-                    0 if steal == Steal::One => host.settings.sharing.acquire().map(after),
-                    // A tick that was asked for does not put off the next.
+                    0 if steal == Steal::One => context.settings.sharing.acquire().map(after),
+                    // A requested round does not delay the next regular one.
                     0 => next,
-                    failures => Some(after(host.settings.poll.delay(failures - 1))),
+                    failures => Some(after(context.settings.poll.delay(failures - 1))),
                 };
             }
-            for reader in self.held.start_following() {
-                spawn(reader.runner().projection.name(), Arc::clone(self).follow(reader).boxed());
+            for reader in self.owned.take_unstarted() {
+                spawn(reader.runner().projection.name(), Arc::clone(self).read_range(reader).boxed());
             }
             due = tokio::select! {
-                () = host.stop.cancelled() => return,
-                () = self.held.news.notified() => self.held.take_tick_wanted().then_some(Steal::None),
+                () = context.stop.cancelled() => return,
+                () = self.owned.changed.notified() => self.owned.take_balancing_request().then_some(Steal::None),
                 () = until_or_forever(next) => Some(Steal::One),
             };
         }
     }
 
-    fn note_failed_tick(&self, fault: &Fault, failures: u32) {
+    fn log_failed_balancing(&self, fault: &Fault, failures: u32) {
         for runner in &self.runners {
-            runner.counters.note_error(&fault.to_string());
+            runner.counters.record_error(&fault.to_string());
         }
         if failures == 0 {
-            let following = self.following();
+            let following = self.health();
             let stopped: Vec<_> = following.iter().filter(|following| !following.running).collect();
             let stopped: Vec<_> = stopped.iter().map(|following| following.projection).collect();
             tracing::warn!(error = %fault, ?stopped, "leases cannot be taken; this is tried again");
@@ -73,18 +73,18 @@ impl Instance {
 
     /// Reads page after page until the lease is gone or the processor is stopped; then finishes the page in hand, writes
     /// its checkpoint and releases the lease. Failures are published and tried again, without end.
-    async fn follow(self: Arc<Self>, reader: Arc<RangeReader>) {
-        reader.seen.running.store(true, Ordering::Relaxed);
-        let host = &self.host;
-        let mut signal = host.store.change_signal(reader.runner().projection.source());
+    async fn read_range(self: Arc<Self>, reader: Arc<RangeReader>) {
+        reader.statistics.running.store(true, Ordering::Relaxed);
+        let context = &self.context;
+        let mut signal = context.store.change_signal(reader.runner().projection.source());
         let (mut idle, mut failures) = (0, 0);
-        while !host.stop.is_cancelled() {
+        while !context.stop.is_cancelled() {
             if let Some(signal) = &mut signal {
                 // Before the page is read: what is written after that signals again.
                 signal.mark_unchanged();
             }
             match self.step(&reader).await {
-                Ok(Stepped::Page { changes, drained }) => {
+                Ok(StepOutcome::Page { changes, drained }) => {
                     failures = 0;
                     if changes > 0 || !drained {
                         idle = 0;
@@ -93,19 +93,19 @@ impl Instance {
                     self.wait_for_changes(&reader, &mut signal, idle).await;
                     idle += 1;
                 }
-                Ok(Stepped::Ended) => break,
+                Ok(StepOutcome::Ended) => break,
                 Err(PageError::LeaseLost | PageError::Stopping) => {}
                 Err(PageError::Fault(fault)) => {
-                    note_failed_page(&reader, &fault, failures);
-                    host.pause(host.settings.poll.delay(failures)).await;
+                    log_failed_page(&reader, &fault, failures);
+                    context.pause(context.settings.poll.delay(failures)).await;
                     failures += 1;
                 }
             }
         }
-        reader.seen.running.store(false, Ordering::Relaxed);
-        if !reader.hold.is_lost() {
+        reader.statistics.running.store(false, Ordering::Relaxed);
+        if !reader.lease.is_lost() {
             reader.release().await;
-            self.held.remove(&reader);
+            self.owned.remove(&reader);
         }
     }
 
@@ -117,12 +117,12 @@ impl Instance {
         signal: &mut Option<watch::Receiver<u64>>,
         idle: u32,
     ) {
-        let settings = &self.host.settings;
+        let settings = &self.context.settings;
         let polls = signal.is_none() || settings.sharing != Sharing::Alone;
-        let poll = polls.then(|| self.host.jitter.spread(settings.poll.delay(idle)));
+        let poll = polls.then(|| self.context.jitter.spread(settings.poll.delay(idle)));
         let open = tokio::select! {
-            () = self.host.stop.cancelled() => return,
-            () = reader.hold.lost() => return,
+            () = self.context.stop.cancelled() => return,
+            () = reader.lease.lost() => return,
             () = reader.wake.notified() => return,
             () = sleep_or_forever(poll) => return,
             open = changed(signal) => open,
@@ -130,14 +130,14 @@ impl Instance {
         if !open {
             *signal = None;
         } else if !settings.gather.is_zero() {
-            self.host.stop.run_until_cancelled(tokio::time::sleep(settings.gather)).await;
+            self.context.stop.run_until_cancelled(tokio::time::sleep(settings.gather)).await;
         }
     }
 }
 
-fn note_failed_page(reader: &RangeReader, fault: &Fault, failures: u32) {
+fn log_failed_page(reader: &RangeReader, fault: &Fault, failures: u32) {
     let projection = reader.runner().projection.name();
-    reader.runner().counters.note_error(&fault.to_string());
+    reader.runner().counters.record_error(&fault.to_string());
     // The store itself says once that it has no room.
     if failures == 0 && fault.kind != FaultKind::Full {
         let range = &reader.feed.range.0;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use onehop_change_feed::{Projection, ProjectionError, ReadRequest, Settings, Step, Turn};
+use onehop_change_feed::{Projection, ProjectionError, ReadRequest, Settings, Step, StepInput};
 use onehop_store::{Change, ContainerName, Ledger, NewItem, Store as _, WriteOp};
 use serde_json::{Value, json};
 
@@ -20,12 +20,12 @@ impl Projection for Memoist {
         THINGS
     }
 
-    fn step(&self, _change: &Change, turn: Turn<'_>) -> Result<Step, ProjectionError> {
-        if turn.is_first() {
+    fn step(&self, _change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
+        if input.is_first() {
             let read = ReadRequest::item(COPIES, "memo".into(), "memo");
-            return Ok(Step::ask(vec![ReadRequest::memo("memo", read)]));
+            return Ok(Step::ask(vec![ReadRequest::cached("memo", read)]));
         }
-        let item = turn.item(0)?.ok_or_else(|| ProjectionError::text("it is not there"))?;
+        let item = input.item(0)?.ok_or_else(|| ProjectionError::text("it is not there"))?;
         let number = item.decode::<Value>()?["number"].as_u64();
         self.0.lock().expect("no panic while locked").extend(number);
         Ok(Step::done())

@@ -1,38 +1,38 @@
-//! A lease in this process's hands: written by the reader and by the renewal at the same time, and known to all of them
-//! as lost from the moment on that one of them notices.
+//! Lease handle: shares an owned lease between its reader and the renewal, which write it at the same time. When one of them
+//! finds the lease lost, all of them see it as lost.
 
 use serde_json::Value;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 
-use super::host::Host;
+use super::context::Context;
 use super::lease::{Lease, LeaseError};
 use onehop_store::{Change, ContainerName, Continuation, FeedRange, Ledger};
 
-pub(super) struct Hold {
+pub(super) struct LeaseHandle {
     pub(super) id: String,
     pub(super) epoch: u64,
     lease: Mutex<Lease>,
     lost: CancellationToken,
 }
 
-impl Hold {
+impl LeaseHandle {
     pub(super) fn new(lease: Lease) -> Self {
         let (id, epoch) = (lease.item().id.clone(), lease.item().epoch);
         Self { id, epoch, lease: Mutex::new(lease), lost: CancellationToken::new() }
     }
 
-    /// Whether the lease is this instance's no more.
+    /// Whether another instance owns the lease, or it was released or divided.
     pub(super) fn is_lost(&self) -> bool {
         self.lost.is_cancelled()
     }
 
-    /// Says that the lease is this instance's no more.
-    pub(super) fn lose(&self) {
+    /// Marks the lease as lost.
+    pub(super) fn mark_lost(&self) {
         self.lost.cancel();
     }
 
-    /// Comes when the lease is lost.
+    /// Completes when the lease is lost.
     pub(super) async fn lost(&self) {
         self.lost.cancelled().await;
     }
@@ -42,54 +42,54 @@ impl Hold {
         self.lease.lock().await.item().continuation.clone()
     }
 
-    pub(super) async fn note(&self, change: &Change) -> Option<Value> {
-        self.lease.lock().await.note(change)
+    pub(super) async fn state(&self, change: &Change) -> Option<Value> {
+        self.lease.lock().await.state(change)
     }
 
-    pub(super) async fn save_note(
+    pub(super) async fn save_state(
         &self,
-        host: &Host,
+        context: &Context,
         change: &Change,
-        note: &Value,
+        state: &Value,
         ledger: &Ledger,
     ) -> Result<(), LeaseError> {
         let mut lease = self.lock().await?;
-        self.heed(lease.save_note(host, change, note, ledger).await)
+        self.check_lost(lease.save_state(context, change, state, ledger).await)
     }
 
     pub(super) async fn checkpoint(
         &self,
-        host: &Host,
+        context: &Context,
         continuation: Option<Continuation>,
         ledger: &Ledger,
     ) -> Result<(), LeaseError> {
         let mut lease = self.lock().await?;
-        self.heed(lease.checkpoint(host, continuation, ledger).await)
+        self.check_lost(lease.checkpoint(context, continuation, ledger).await)
     }
 
-    pub(super) async fn renew(&self, host: &Host, ledger: &Ledger) -> Result<(), LeaseError> {
+    pub(super) async fn renew(&self, context: &Context, ledger: &Ledger) -> Result<(), LeaseError> {
         let mut lease = self.lock().await?;
-        self.heed(lease.renew(host, ledger).await)
+        self.check_lost(lease.renew(context, ledger).await)
     }
 
-    /// Gives the lease up.
-    pub(super) async fn release(&self, host: &Host, ledger: &Ledger) -> Result<(), LeaseError> {
+    /// Releases the lease.
+    pub(super) async fn release(&self, context: &Context, ledger: &Ledger) -> Result<(), LeaseError> {
         let mut lease = self.lock().await?;
-        self.lose();
-        lease.release(host, ledger).await
+        self.mark_lost();
+        lease.release(context, ledger).await
     }
 
-    /// Divides the lease. Afterwards this one is no more.
+    /// Divides the lease into leases of its parts, and deletes it.
     pub(super) async fn split(
         &self,
-        host: &Host,
+        context: &Context,
         container: ContainerName,
         parts: &[FeedRange],
         ledger: &Ledger,
     ) -> Result<Vec<Lease>, LeaseError> {
         let mut lease = self.lock().await?;
-        let children = self.heed(lease.split(host, container, parts, ledger).await)?;
-        self.lose();
+        let children = self.check_lost(lease.split(context, container, parts, ledger).await)?;
+        self.mark_lost();
         Ok(children)
     }
 
@@ -98,9 +98,9 @@ impl Hold {
         if self.is_lost() { Err(LeaseError::Lost) } else { Ok(lease) }
     }
 
-    fn heed<T>(&self, outcome: Result<T, LeaseError>) -> Result<T, LeaseError> {
+    fn check_lost<T>(&self, outcome: Result<T, LeaseError>) -> Result<T, LeaseError> {
         if matches!(outcome, Err(LeaseError::Lost)) {
-            self.lose();
+            self.mark_lost();
         }
         outcome
     }

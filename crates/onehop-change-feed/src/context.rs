@@ -1,4 +1,4 @@
-//! What everything in the processor works with: the store, the clock, the settings and the stop.
+//! Processor context: store, clock, settings, cancellation and jitter, shared by all parts of an instance.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::settings::{Jitter, Settings};
 use onehop_runtime::clock::Clock;
 use onehop_store::{Fault, FeedRange, Store};
 
-pub(super) struct Host {
+pub(super) struct Context {
     pub(super) store: Arc<dyn Store>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) settings: Settings,
@@ -18,7 +18,7 @@ pub(super) struct Host {
     pub(super) jitter: Jitter,
 }
 
-impl Host {
+impl Context {
     /// Waits, with jitter; `false` when the stop came first.
     pub(super) async fn pause(&self, delay: Duration) -> bool {
         if self.stop.is_cancelled() {
@@ -32,7 +32,7 @@ impl Host {
         self.stop.run_until_cancelled(sleep).await.is_some()
     }
 
-    /// Waits as long as a fault asks for, or as the backoff says if that is longer.
+    /// Waits for the retry delay of a fault, or for the backoff if that is longer.
     pub(super) async fn pause_after_fault(&self, retry: u32, fault: &Fault) -> bool {
         let backoff = self.settings.fault_backoff.delay(retry);
         self.pause(fault.retry_after.unwrap_or(backoff).max(backoff)).await
@@ -58,7 +58,7 @@ impl Host {
     }
 }
 
-impl Parts for Host {
+impl Parts for Context {
     fn parts_of(&self, whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>> {
         self.store.parts_of(whole, present)
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use onehop::blog::containers::USERS;
 use onehop::blog::items::{UserItem, types};
 use onehop_change_feed::{
-    IntendedWrite, Processor, Projection, ProjectionError, ReadRequest, Settings, Step, Turn,
+    IntendedWrite, Processor, Projection, ProjectionError, ReadRequest, Settings, Step, StepInput,
 };
 use onehop_store::{Change, ContainerName, ETag, FaultKind, NewItem, Store, WriteOp};
 use tokio_util::sync::CancellationToken;
@@ -32,15 +32,15 @@ impl Projection for Diarist {
         Some(&[types::USER])
     }
 
-    fn step(&self, change: &Change, turn: Turn<'_>) -> Result<Step, ProjectionError> {
+    fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
         let user: UserItem = change.item.decode()?;
-        let note = turn.note::<String>()?;
+        let note = input.state::<String>()?;
         let mut diary = self.diary.lock().expect("no panic while locked");
         diary.push(format!("{} v{}", note.as_deref().unwrap_or("begins"), user.version));
         match note {
             None => {
                 let read = ReadRequest::item(USERS, change.partition_key.clone(), change.id.clone());
-                Ok(Step::ask(vec![read]).with_note(&"half way").save_note())
+                Ok(Step::ask(vec![read]).with_state(&"half way").checkpoint())
             }
             Some(_) => Ok(Step::done().after_writing((self.writes)(&user))),
         }

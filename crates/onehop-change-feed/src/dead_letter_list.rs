@@ -1,4 +1,4 @@
-//! What can be asked of dead letters from outside: what waits and why, and a replay of one logical partition.
+//! Inspection of dead letters: the list of them, one of them by id, and the replay of one logical partition.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use onehop_store::{Ledger, PartitionKey};
 /// Dead letters that a list names; further ones are counted.
 pub const DEAD_LETTERS_LISTED_MAX: usize = 1_000;
 
-/// The dead letters there are.
+/// A list of dead letters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeadLetterList {
@@ -22,14 +22,17 @@ pub struct DeadLetterList {
     pub unlisted: u64,
 }
 
-/// What one dead letter says.
+/// A dead letter, summarised for a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeadLetterSummary {
+    /// The id.
     pub id: String,
+    /// The name of the projection.
     pub projection: String,
     /// The container whose changes wait.
     pub container: String,
+    /// The partition key.
     pub partition_key: PartitionKey,
     /// Items that wait: the one that failed, and those behind it.
     pub items: u64,
@@ -37,7 +40,7 @@ pub struct DeadLetterSummary {
     pub attempts: u32,
     /// Why it failed the last time. `None` in a letter that only continues another.
     pub error: Option<String>,
-    /// When the first of them was parked, RFC 3339.
+    /// When the first entry was added, RFC 3339.
     pub since: String,
 }
 
@@ -87,13 +90,13 @@ impl Processor {
     /// # Errors
     /// There is none with this id, or a fault of the store.
     pub async fn dead_letter(&self, id: &str) -> Result<DeadLetterItem, ProcessorError> {
-        let store = &self.instance.host.store;
+        let store = &self.instance.context.store;
         let found = store.read(DEAD_LETTERS, &PartitionKey::from(id), id, &Ledger::new()).await?;
         let found = found.ok_or_else(|| ProcessorError::UnknownDeadLetter(id.to_owned()))?;
         Ok(found.decode()?)
     }
 
-    /// Tries the changes of a dead letter's logical partition again, from the first that is parked: their order is kept.
+    /// Tries the changes of a dead letter's logical partition again, from the first entry on: their order is kept.
     ///
     /// # Errors
     /// There is no dead letter with this id, a fault of the store, the stop.
@@ -101,7 +104,7 @@ impl Processor {
         let letter = self.dead_letter(id).await?;
         let runner = self.runner(&letter.projection)?;
         let ledger = Ledger::new();
-        if runner.host.settings.sharing != Sharing::Alone {
+        if runner.context.settings.sharing != Sharing::Alone {
             runner.dead_letters.reload(&ledger).await?;
         }
         let mut report = ReplayReport::default();
@@ -109,7 +112,7 @@ impl Processor {
             report.items_replayed = runner.replay_partition(&letter.partition_key, letters, &ledger).await?;
         }
         runner.counters.add_charge(&ledger);
-        report.partitions_parked = u64::from(runner.dead_letters.holds(&letter.partition_key));
+        report.partitions_parked = u64::from(runner.dead_letters.contains(&letter.partition_key));
         Ok(report)
     }
 }

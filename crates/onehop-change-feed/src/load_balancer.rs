@@ -1,15 +1,15 @@
-//! A tick: what the lease container says, made to agree with the feed ranges that there are, and this instance's share
-//! of it taken.
+//! Load balancer: one round lists the leases, creates those that feed ranges lack, and acquires this instance's share.
+//! What to acquire is decided by the balancing strategy; what to create and divide, by the lease coverage.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures::future::join_all;
 
-use super::balance::{Weighed, plan};
+use super::balancing_strategy::{LeaseLoad, plan};
 use super::coverage::Coverage;
-use super::instance::{Instance, KnownLease};
-use super::lease::{Lease, LeaseItem, Stored};
+use super::instance::{Instance, LeaseSnapshot};
+use super::lease::{Lease, LeaseItem, StoredLease};
 use super::reader::RangeReader;
 use super::runner::Runner;
 use super::settings::{Sharing, milliseconds};
@@ -22,10 +22,10 @@ fn unusable(projection: &str, range: &FeedRange, reason: &str) -> Fault {
     Fault::new(FaultKind::Internal, message)
 }
 
-/// A lease in the hands of a tick.
-struct Listed {
+/// A lease in a balancing round.
+struct LeaseCandidate {
     runner: Arc<Runner>,
-    stored: Stored,
+    stored: StoredLease,
     /// It was created a moment ago as this instance's.
     fresh: bool,
     waits: bool,
@@ -33,7 +33,7 @@ struct Listed {
     parts: Option<Vec<FeedRange>>,
 }
 
-/// Whether a tick may take a lease from an instance that is alive.
+/// Whether a round may take a lease from a live instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Steal {
     One,
@@ -41,67 +41,73 @@ pub(super) enum Steal {
 }
 
 impl Instance {
-    /// Ticks if the last one is as old as the interval says, or if one is wanted.
-    pub(super) async fn tick_if_due(&self) -> Result<(), Fault> {
-        let wanted = self.held.take_tick_wanted();
-        let ticked = *self.ticked.lock().await;
-        let steal = match (ticked, self.host.settings.sharing.acquire()) {
+    /// Runs a round if the acquire interval has passed since the last, or if one is requested.
+    pub(super) async fn balance_if_due(&self) -> Result<(), Fault> {
+        let wanted = self.owned.take_balancing_request();
+        let balanced_at = *self.balanced_at.lock().await;
+        let steal = match (balanced_at, self.context.settings.sharing.acquire()) {
             (None, _) => Steal::One,
             (Some(at_ms), Some(acquire))
-                if self.host.clock.now_ms() >= at_ms.saturating_add(milliseconds(acquire)) =>
+                if self.context.clock.now_ms() >= at_ms.saturating_add(milliseconds(acquire)) =>
             {
                 Steal::One
             }
             _ if wanted => Steal::None,
             _ => return Ok(()),
         };
-        self.tick(steal).await
+        self.balance_leases(steal).await
     }
 
     /// Lists the leases, gives every feed range one, and takes this instance's share.
-    pub(super) async fn tick(&self, steal: Steal) -> Result<(), Fault> {
-        let mut ticked = self.ticked.lock().await;
-        *ticked = None;
-        let now_ms = self.host.clock.now_ms();
-        // Before the listing: it knows all that was held by then.
-        let held = self.held.all();
+    pub(super) async fn balance_leases(&self, steal: Steal) -> Result<(), Fault> {
+        let mut balanced_at = self.balanced_at.lock().await;
+        *balanced_at = None;
+        let now_ms = self.context.clock.now_ms();
+        // Before the listing, which then contains every lease owned at this moment.
+        let owned = self.owned.all();
         let ledger = Ledger::new();
-        let listed = Stored::list(&self.host, &ledger).await;
+        let listed = StoredLease::list(&self.context, &ledger).await;
         for runner in &self.runners {
             runner.counters.add_charge_part(&ledger, self.runners.len());
         }
         let listed = listed?;
-        self.part_with_those_taken(&held, &listed);
+        self.drop_lost_leases(&owned, &listed);
         let mut leases = Vec::new();
         for looked in join_all(self.runners.iter().map(|runner| self.reconcile(runner, &listed))).await {
             leases.extend(looked?);
         }
         self.acquire(leases, steal).await?;
-        *ticked = Some(now_ms);
+        *balanced_at = Some(now_ms);
         Ok(())
     }
 
     /// A listing that shows a later epoch shows another owner. An earlier one says nothing: a listing may be old.
-    fn part_with_those_taken(&self, held: &[Arc<RangeReader>], listed: &[Stored]) {
-        for reader in held {
-            let taken =
-                |stored: &Stored| stored.item.id == reader.hold.id && stored.item.epoch > reader.hold.epoch;
+    fn drop_lost_leases(&self, owned: &[Arc<RangeReader>], listed: &[StoredLease]) {
+        for reader in owned {
+            let taken = |stored: &StoredLease| {
+                stored.item.id == reader.lease.id && stored.item.epoch > reader.lease.epoch
+            };
             if listed.iter().any(taken) {
-                self.held.remove(reader);
+                self.owned.remove(reader);
             }
         }
     }
 
-    /// The leases of a projection, with new ones where a feed range has none. Tells readers whose range was split.
-    async fn reconcile(&self, runner: &Arc<Runner>, listed: &[Stored]) -> Result<Vec<Listed>, Fault> {
+    /// The leases of a projection, with new ones where a feed range has none. Notifies readers whose range was split.
+    async fn reconcile(
+        &self,
+        runner: &Arc<Runner>,
+        listed: &[StoredLease],
+    ) -> Result<Vec<LeaseCandidate>, Fault> {
         let (name, source) = (runner.projection.name(), runner.projection.source());
-        let present = self.host.store.feed_ranges(source).await?;
-        let own =
-            |stored: &&Stored| stored.item.projection == name && stored.item.container == source.as_str();
+        let present = self.context.store.feed_ranges(source).await?;
+        let own = |stored: &&StoredLease| {
+            stored.item.projection == name && stored.item.container == source.as_str()
+        };
         let mut leases: Vec<_> = listed
             .iter()
             .filter(own)
-            .map(|stored| Listed {
+            .map(|stored| LeaseCandidate {
                 runner: Arc::clone(runner),
                 stored: stored.clone(),
                 fresh: false,
@@ -110,13 +116,13 @@ impl Instance {
             })
             .collect();
         let leased: Vec<_> = leases.iter().map(|lease| lease.stored.item.range.clone()).collect();
-        let coverage = Coverage { parts: &*self.host, present: &present, leased: &leased };
+        let coverage = Coverage { parts: &*self.context, present: &present, leased: &leased };
         let (waiting, uncovered) = (coverage.waiting(), coverage.uncovered());
         for lease in &mut leases {
             lease.waits = waiting.contains(&lease.stored.item.range);
             lease.parts = coverage.parts_of(&lease.stored.item.range);
-            if let Some(reader) = self.held.get(&lease.stored.item.id) {
-                reader.end_with(lease.parts.clone());
+            if let Some(reader) = self.owned.get(&lease.stored.item.id) {
+                reader.set_parts(lease.parts.clone());
             }
         }
         for covered in join_all(uncovered.iter().map(|range| self.cover(runner, range))).await {
@@ -126,26 +132,26 @@ impl Instance {
     }
 
     /// Gives a range a lease, or finds the one that the listing did not have. Shared leases are created without an owner:
-    /// whoever starts first would otherwise hold all of them.
-    async fn cover(&self, runner: &Arc<Runner>, range: &FeedRange) -> Result<Option<Listed>, Fault> {
-        let (host, ledger) = (&*self.host, Ledger::new());
+    /// otherwise the first instance would own all of them.
+    async fn cover(&self, runner: &Arc<Runner>, range: &FeedRange) -> Result<Option<LeaseCandidate>, Fault> {
+        let (context, ledger) = (&*self.context, Ledger::new());
         let (name, source) = (runner.projection.name(), runner.projection.source());
-        let mut item = LeaseItem::unowned(&host.settings.processor, name, source, range);
-        let fresh = host.settings.sharing == Sharing::Alone;
+        let mut item = LeaseItem::unowned(&context.settings.processor, name, source, range);
+        let fresh = context.settings.sharing == Sharing::Alone;
         if fresh {
-            item = item.acquired_by(host);
+            item = item.acquired_by(context);
         }
         let id = item.id.clone();
         let listed = |stored, fresh| {
             let runner = Arc::clone(runner);
-            Listed { runner, stored, fresh, waits: false, parts: None }
+            LeaseCandidate { runner, stored, fresh, waits: false, parts: None }
         };
-        let covered = match Stored::create(host, item, &ledger).await {
+        let covered = match StoredLease::create(context, item, &ledger).await {
             Ok(Some(stored)) => Ok(Some(listed(stored, fresh))),
             Ok(None) => {
-                let adopted = Stored::adopt(host, &id, &ledger).await;
+                let adopted = StoredLease::adopt(context, &id, &ledger).await;
                 let adopted = adopted.map(|stored| stored.map(|stored| listed(stored, false)));
-                // Nobody else can have deleted it meanwhile.
+                // No other process can have deleted it meanwhile.
                 if fresh && matches!(adopted, Ok(None)) {
                     Err(unusable(name, range, "it can neither be made nor found"))
                 } else {
@@ -158,69 +164,69 @@ impl Instance {
         covered
     }
 
-    /// Takes what the balance says, and begins to read it.
-    async fn acquire(&self, leases: Vec<Listed>, steal: Steal) -> Result<(), Fault> {
+    /// Acquires the leases that the strategy chose, and starts their readers.
+    async fn acquire(&self, leases: Vec<LeaseCandidate>, steal: Steal) -> Result<(), Fault> {
         let wanted = self.wanted(&leases, steal);
         let mut known = Vec::with_capacity(leases.len());
         let mut acquired: Vec<(Arc<Runner>, Lease)> = Vec::new();
         let mut taking = Vec::new();
         let mut ends: HashMap<String, Vec<FeedRange>> = HashMap::new();
         let mut expected = Vec::new();
-        for Listed { runner, stored, fresh, waits, parts } in leases {
+        for LeaseCandidate { runner, stored, fresh, waits, parts } in leases {
             if !waits {
                 expected.push(stored.item.id.clone());
             }
             ends.extend(parts.map(|parts| (stored.item.id.clone(), parts)));
-            known.push(KnownLease {
+            known.push(LeaseSnapshot {
                 runner: Arc::clone(&runner),
-                item: LeaseItem { notes: Vec::new(), ..stored.item.clone() },
+                item: LeaseItem { change_checkpoints: Vec::new(), ..stored.item.clone() },
             });
             if fresh {
-                acquired.push((runner, Lease::held(&self.host, stored)));
+                acquired.push((runner, Lease::created(&self.context, stored)));
             } else if wanted.contains(&stored.item.id) {
                 taking.push((runner, stored));
             }
         }
         let (taken, failed) = self.take(taking).await;
-        self.hear_of_dead_letters(&taken).await?;
+        self.reload_dead_letters(&taken).await?;
         for (runner, lease) in acquired.into_iter().chain(taken) {
             if let Some(known) = known.iter_mut().find(|known| known.item.id == lease.item().id) {
-                known.item = LeaseItem { notes: Vec::new(), ..lease.item().clone() };
+                known.item = LeaseItem { change_checkpoints: Vec::new(), ..lease.item().clone() };
             }
             let ends = ends.remove(&lease.item().id);
             let reader = RangeReader::new(runner, lease);
-            reader.end_with(ends);
-            self.held.insert(reader);
+            reader.set_parts(ends);
+            self.owned.insert(reader);
         }
         let failed = failed.or_else(|| self.not_taken_alone(&known, &expected));
-        self.learn(known);
+        self.set_known(known);
         failed.map_or(Ok(()), Err)
     }
 
-    /// Why an instance that is alone does not read a feed range that it should: no later tick would take it.
-    fn not_taken_alone(&self, known: &[KnownLease], expected: &[String]) -> Option<Fault> {
-        if self.host.settings.sharing != Sharing::Alone {
+    /// Why an instance that is alone does not read a feed range that it should: no later round would acquire it.
+    fn not_taken_alone(&self, known: &[LeaseSnapshot], expected: &[String]) -> Option<Fault> {
+        if self.context.settings.sharing != Sharing::Alone {
             return None;
         }
-        let is_missing = |lease: &&KnownLease| {
-            expected.contains(&lease.item.id) && self.held.get(&lease.item.id).is_none()
+        let is_missing = |lease: &&LeaseSnapshot| {
+            expected.contains(&lease.item.id) && self.owned.get(&lease.item.id).is_none()
         };
         let lease = known.iter().find(is_missing)?;
         let projection = lease.runner.projection.name();
-        Some(unusable(projection, &lease.item.range, "it was written by somebody else"))
+        Some(unusable(projection, &lease.item.range, "another process wrote it"))
     }
 
     /// Takes leases, many at the same time; with the last fault, if there was one.
     async fn take(
         &self,
-        mut waiting: Vec<(Arc<Runner>, Stored)>,
+        mut waiting: Vec<(Arc<Runner>, StoredLease)>,
     ) -> (Vec<(Arc<Runner>, Lease)>, Option<Fault>) {
         let (mut taken, mut failed) = (Vec::new(), None);
         while !waiting.is_empty() {
-            let at_once = waiting.len().min(self.host.settings.concurrent_operations_max.max(1));
-            let take = |(runner, stored): (Arc<Runner>, Stored)| async {
+            let at_once = waiting.len().min(self.context.settings.concurrent_operations_max.max(1));
+            let take = |(runner, stored): (Arc<Runner>, StoredLease)| async {
                 let ledger = Ledger::new();
-                let lease = Lease::take(&self.host, stored, &ledger).await;
+                let lease = Lease::take(&self.context, stored, &ledger).await;
                 runner.counters.add_charge(&ledger);
                 lease.map(|lease| lease.map(|lease| (runner, lease)))
             };
@@ -236,18 +242,18 @@ impl Instance {
     }
 
     /// The ids of the leases to take.
-    fn wanted(&self, leases: &[Listed], steal: Steal) -> Vec<String> {
-        let (me, now_ms) = (self.host.settings.owner.as_str(), self.host.clock.now_ms());
-        let is_held = |lease: &Listed| self.held.get(&lease.stored.item.id).is_some();
+    fn wanted(&self, leases: &[LeaseCandidate], steal: Steal) -> Vec<String> {
+        let (me, now_ms) = (self.context.settings.owner.as_str(), self.context.clock.now_ms());
+        let is_held = |lease: &LeaseCandidate| self.owned.get(&lease.stored.item.id).is_some();
         let unheld = || leases.iter().filter(|lease| !lease.fresh && !lease.waits && !is_held(lease));
-        let id = |lease: &Listed| lease.stored.item.id.clone();
-        if self.host.settings.sharing == Sharing::Alone {
+        let id = |lease: &LeaseCandidate| lease.stored.item.id.clone();
+        if self.context.settings.sharing == Sharing::Alone {
             return unheld().map(id).collect();
         }
-        let is_mine = |lease: &Listed| lease.stored.item.owner.as_deref() == Some(me);
+        let is_mine = |lease: &LeaseCandidate| lease.stored.item.owner.as_deref() == Some(me);
         let weighed: Vec<_> = leases
             .iter()
-            .map(|lease| Weighed {
+            .map(|lease| LeaseLoad {
                 id: &lease.stored.item.id,
                 owner: if is_mine(lease) || is_held(lease) {
                     Some(me)
@@ -259,14 +265,14 @@ impl Instance {
             .collect();
         let plan = plan(&weighed, me);
         let steal = plan.steal.filter(|_| steal == Steal::One);
-        // Held before a restart, or acquired in a write whose answer was lost.
+        // Owned before a restart, or acquired by a write whose response was lost.
         let mine = unheld().filter(|lease| is_mine(lease)).map(id);
         mine.chain(plan.take.into_iter().chain(steal).map(str::to_owned)).collect()
     }
 
-    /// Other processes may have parked changes of a range before it was taken over, or replayed those known here.
-    async fn hear_of_dead_letters(&self, taken: &[(Arc<Runner>, Lease)]) -> Result<(), Fault> {
-        if self.host.settings.sharing == Sharing::Alone {
+    /// Reloads dead letters: other processes may have written some for a range before it was acquired, or replayed known ones.
+    async fn reload_dead_letters(&self, taken: &[(Arc<Runner>, Lease)]) -> Result<(), Fault> {
+        if self.context.settings.sharing == Sharing::Alone {
             return Ok(());
         }
         for runner in &self.runners {

@@ -1,13 +1,13 @@
-//! Items that all changes of a page share: each is read once, after the page was read.
+//! Page cache: items that several changes of one page read. Each is read once, after the page itself was read.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::request::{Answer, ReadRequest};
+use super::request::{ReadRequest, ReadResult};
 use onehop_store::{ContainerName, Fault, Item, Ledger, PartitionKey, Store};
 
 #[derive(Debug, Default)]
-pub(super) struct SharedItems(HashMap<ContainerName, HashMap<PartitionKey, Vec<Entry>>>);
+pub(super) struct PageCache(HashMap<ContainerName, HashMap<PartitionKey, Vec<Entry>>>);
 
 #[derive(Debug)]
 struct Entry {
@@ -15,9 +15,9 @@ struct Entry {
     item: Option<Arc<Item>>,
 }
 
-impl SharedItems {
-    /// Makes a place for what a read asks for, if it may be shared.
-    pub(super) fn want(&mut self, read: &ReadRequest) {
+impl PageCache {
+    /// Registers a read, if it may be shared.
+    pub(super) fn request(&mut self, read: &ReadRequest) {
         let ReadRequest::Item { container, partition_key, id, shared: true } = read else { return };
         let partitions = self.0.entry(*container).or_default();
         let Some(entries) = partitions.get_mut(partition_key) else {
@@ -29,7 +29,7 @@ impl SharedItems {
         }
     }
 
-    /// Reads everything that is wanted.
+    /// Reads all registered items.
     pub(super) async fn fill(&mut self, store: &dyn Store, ledger: &Ledger) -> Result<(), Fault> {
         for (container, partitions) in &mut self.0 {
             let mut keys = Vec::with_capacity(partitions.len());
@@ -45,11 +45,11 @@ impl SharedItems {
         Ok(())
     }
 
-    /// The answer to a read, if it was wanted.
-    pub(super) fn get(&self, read: &ReadRequest) -> Option<Answer> {
+    /// The result of a registered read.
+    pub(super) fn get(&self, read: &ReadRequest) -> Option<ReadResult> {
         let ReadRequest::Item { container, partition_key, id, shared: true } = read else { return None };
         let entries = self.0.get(container)?.get(partition_key)?;
         let entry = entries.iter().find(|entry| entry.id == *id)?;
-        Some(Answer::Item(entry.item.clone()))
+        Some(ReadResult::Item(entry.item.clone()))
     }
 }

@@ -1,24 +1,24 @@
-//! Who should hold which lease: a pure function from what the leases say to what this instance does about it.
+//! Load balancing strategy (pure): decides which leases this instance acquires, from a listing of all leases.
 //!
-//! Each instance decides for itself, from a listing that may be old by the time it acts; the ETags of the leases
-//! settle who was first. A steal always goes from an instance to one that has at least two leases fewer, so
-//! no instance ever gets to have the most by stealing, and it comes to an end, also when all steal at once.
+//! Each instance decides for itself, from a listing that may be out of date when it acts; the ETags of the leases settle which
+//! instance was first. A steal always goes from an instance to one that has at least two leases fewer. So no instance
+//! becomes the one with the most leases by stealing, and stealing comes to an end, also when all instances steal at once.
 
 use std::collections::BTreeMap;
 
 use super::containers::digest;
 
-/// A lease as the balance sees it.
+/// A lease, reduced to what the strategy needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Weighed<'a> {
+pub(super) struct LeaseLoad<'a> {
     pub(super) id: &'a str,
-    /// The instance that holds it and has not let it expire.
+    /// The instance that owns it; `None` when it was released or has expired.
     pub(super) owner: Option<&'a str>,
-    /// Nobody may take it yet: its range is a part of another lease's range, whose split is not finished.
+    /// It cannot be acquired yet: its range is a part of another lease's range, whose split is not finished.
     pub(super) waits: bool,
 }
 
-/// What to do now.
+/// The leases to acquire in this round.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Plan<'a> {
     /// Free leases to take.
@@ -27,8 +27,8 @@ pub(super) struct Plan<'a> {
     pub(super) steal: Option<&'a str>,
 }
 
-/// Takes free leases up to this instance's share of all; where nothing is free, steals one from whoever has the most.
-pub(super) fn plan<'a>(leases: &[Weighed<'a>], me: &'a str) -> Plan<'a> {
+/// Takes free leases up to this instance's share of all; where nothing is free, steals one from the instance with the most leases.
+pub(super) fn plan<'a>(leases: &[LeaseLoad<'a>], me: &'a str) -> Plan<'a> {
     let mut holdings: BTreeMap<&str, Vec<&'a str>> = BTreeMap::from([(me, Vec::new())]);
     let mut free = Vec::new();
     for lease in leases {
@@ -45,13 +45,13 @@ pub(super) fn plan<'a>(leases: &[Weighed<'a>], me: &'a str) -> Plan<'a> {
         return Plan::default();
     }
     if !free.is_empty() {
-        // In an order of this instance's own, so that those who look at the same time want different ones.
+        // In an order of this instance's own, so that instances that decide at the same time choose different leases.
         free.sort_by_cached_key(|id| digest(&[me, id]));
         free.truncate(missing);
         return Plan { take: free, steal: None };
     }
-    let richest = holdings.values().max_by_key(|held| held.len()).filter(|held| held.len() >= mine + 2);
-    let steal = richest.and_then(|held| held.iter().copied().min_by_key(|id| digest(&[me, id])));
+    let richest = holdings.values().max_by_key(|owned| owned.len()).filter(|owned| owned.len() >= mine + 2);
+    let steal = richest.and_then(|owned| owned.iter().copied().min_by_key(|id| digest(&[me, id])));
     Plan { take: Vec::new(), steal }
 }
 
@@ -61,8 +61,8 @@ mod tests {
 
     use super::*;
 
-    fn weighed<'a>(owners: &[(&'a str, Option<&'a str>)]) -> Vec<Weighed<'a>> {
-        owners.iter().map(|(id, owner)| Weighed { id, owner: *owner, waits: false }).collect()
+    fn weighed<'a>(owners: &[(&'a str, Option<&'a str>)]) -> Vec<LeaseLoad<'a>> {
+        owners.iter().map(|(id, owner)| LeaseLoad { id, owner: *owner, waits: false }).collect()
     }
 
     #[test]
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newcomer_steals_one_from_whoever_has_the_most() {
+    fn a_newcomer_steals_one_from_the_largest_owner() {
         let leases = weighed(&[("1", Some("b")), ("2", Some("c")), ("3", Some("c")), ("4", Some("c"))]);
         let plan = plan(&leases, "a");
         assert!(plan.take.is_empty());
@@ -88,14 +88,14 @@ mod tests {
     }
 
     #[test]
-    fn nobody_steals_from_an_instance_that_would_steal_it_back() {
+    fn a_lease_that_would_be_stolen_back_is_not_stolen() {
         let leases = weighed(&[("1", Some("a")), ("2", Some("b")), ("3", Some("b"))]);
         assert_eq!(plan(&leases, "a"), Plan::default());
     }
 
     #[test]
     fn a_part_whose_split_is_not_finished_is_left_alone() {
-        let leases = [Weighed { id: "1", owner: None, waits: true }];
+        let leases = [LeaseLoad { id: "1", owner: None, waits: true }];
         assert_eq!(plan(&leases, "a"), Plan::default());
     }
 
@@ -108,7 +108,7 @@ mod tests {
         let seen: Vec<_> = ids
             .iter()
             .zip(&before)
-            .map(|(id, owner)| Weighed { id, owner: owner.map(|owner| INSTANCES[owner]), waits: false })
+            .map(|(id, owner)| LeaseLoad { id, owner: owner.map(|owner| INSTANCES[owner]), waits: false })
             .collect();
         let mut moves = 0;
         for instance in together {
@@ -134,26 +134,26 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn ticks_of_all_instances_come_to_a_balance_and_stay_there(
+        fn rounds_of_all_instances_reach_a_stable_balance(
             instances in 1..=INSTANCES.len(),
             owners in prop::collection::vec(prop::option::of(0..INSTANCES.len()), 0..40),
             at_once in any::<bool>(),
         ) {
             let mut owners: Vec<_> = owners.into_iter().map(|owner| owner.filter(|owner| *owner < instances)).collect();
             let leases = owners.len();
-            let everybody: Vec<_> = (0..instances).collect();
+            let all: Vec<_> = (0..instances).collect();
             let mut moves = 0;
             for _ in 0..=2 * leases {
                 moves += if at_once {
-                    act(&mut owners, &everybody)
+                    act(&mut owners, &all)
                 } else {
-                    everybody.iter().map(|instance| act(&mut owners, &[*instance])).sum()
+                    all.iter().map(|instance| act(&mut owners, &[*instance])).sum()
                 };
             }
             let counts = counts(&owners, instances);
             prop_assert!(owners.iter().all(Option::is_some));
             prop_assert!(counts.iter().max().unwrap() - counts.iter().min().unwrap() <= 1, "{counts:?}");
-            prop_assert_eq!(act(&mut owners, &everybody), 0, "it stays");
+            prop_assert_eq!(act(&mut owners, &all), 0, "it stays");
             prop_assert!(moves <= 4 * leases, "{moves} moves of {leases} leases");
         }
     }

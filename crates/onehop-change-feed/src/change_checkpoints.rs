@@ -1,0 +1,43 @@
+//! Change checkpoints: where the state of a long change is saved. It is the lease while its reader works; a rebuild and a
+//! replay save none and begin again.
+
+use serde_json::Value;
+
+use super::context::Context;
+use super::lease::LeaseError;
+use super::lease_handle::LeaseHandle;
+use onehop_store::{Change, Ledger};
+
+#[derive(Clone, Copy)]
+pub(super) enum ChangeCheckpoints<'a> {
+    InLease(&'a LeaseHandle),
+    Nowhere,
+}
+
+impl ChangeCheckpoints<'_> {
+    /// The state saved for this version of the item, null if none is.
+    pub(super) async fn get(self, change: &Change) -> Value {
+        match self {
+            Self::InLease(lease) => lease.state(change).await.unwrap_or(Value::Null),
+            Self::Nowhere => Value::Null,
+        }
+    }
+
+    pub(super) async fn save(
+        self,
+        context: &Context,
+        change: &Change,
+        state: &Value,
+        ledger: &Ledger,
+    ) -> Result<(), LeaseError> {
+        match self {
+            Self::InLease(lease) => lease.save_state(context, change, state, ledger).await,
+            Self::Nowhere => Ok(()),
+        }
+    }
+
+    /// Whether the lease under which the page is worked on is lost: then another instance is at it already.
+    pub(super) fn are_lost(self) -> bool {
+        matches!(self, Self::InLease(lease) if lease.is_lost())
+    }
+}
