@@ -1,14 +1,24 @@
-//! Lets the crate compile before the web is built, and compiles it again when a build of the web appears.
+//! Build script: compiles the crate again when the pages that a release binary embeds have changed.
+//!
+//! A debug binary reads `web/dist` when it runs, so neither its build nor clippy needs the pages.
 
-use std::{fs, io, path::Path};
+use std::{env, fs, io, path::Path};
 
 const WEB_BUILD: &str = "web/dist";
 
 fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=build.rs");
-    println!("cargo:rerun-if-changed={WEB_BUILD}");
-    if !Path::new(WEB_BUILD).exists() {
-        fs::create_dir_all(WEB_BUILD)?;
+    if env::var("PROFILE").is_ok_and(|profile| profile == "release") {
+        watch_pages()?;
     }
     Ok(())
+}
+
+/// Cargo watches a directory that exists.
+fn watch_pages() -> io::Result<()> {
+    println!("cargo:rerun-if-changed={WEB_BUILD}");
+    if !Path::new(WEB_BUILD).join("index.html").exists() {
+        println!("cargo:warning=the binary will have no pages: `make web` builds them");
+    }
+    fs::create_dir_all(WEB_BUILD)
 }

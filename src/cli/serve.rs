@@ -26,6 +26,7 @@ use crate::config::{
 };
 use crate::control::Work;
 use crate::graphql::SchemaOptions;
+use crate::http::static_files::StaticFiles;
 use crate::telemetry::{Telemetry, Traces};
 use onehop_graphql_server::open_files::raise_open_files;
 use onehop_graphql_server::router::metrics_alone;
@@ -128,6 +129,9 @@ impl Serve {
                 Ok::<(), std::io::Error>(())
             });
             println!("onehop metrics on http://{address}/metrics");
+        }
+        if !StaticFiles::embedded().has_pages() {
+            tracing::warn!("the pages are not part of this build: `make web` builds them");
         }
         // Whoever reads the line may send one at once.
         let signals = tasks.listen_to_signals()?;

@@ -38,8 +38,8 @@ const PLAYGROUND_SECURITY: HeaderValue = HeaderValue::from_static(
      frame-ancestors 'none'",
 );
 
-const HOW_TO_BUILD: &str = "The web is not part of this build.\n\
-    Build it with `npm ci && npm run build` in web/, then build the binary again.\n\
+const HOW_TO_BUILD: &str = "The pages are not part of this build.\n\
+    Build them with `make web`, then build a release binary again or reload a debug binary's page.\n\
     The API is at /graphql.\n";
 
 /// A file of the web build.
@@ -93,6 +93,11 @@ impl StaticFiles {
     /// The page of all paths but the playground's, as the build has it.
     pub(super) fn index(&self, headers: &HeaderMap) -> Response<Body> {
         self.serve(INDEX, headers).unwrap_or_else(|| text(StatusCode::OK, HOW_TO_BUILD))
+    }
+
+    /// Whether the pages were built before the binary, or, for a debug build, before it runs.
+    pub fn has_pages(&self) -> bool {
+        (self.find)(INDEX).is_some()
     }
 
     /// The text of that page; `None` without a build of the web.
@@ -349,7 +354,9 @@ mod tests {
 
     #[test]
     fn missing_web_build_says_how_to_build_it() {
-        let response = StaticFiles::from_source(|_| None).index(&HeaderMap::new());
+        let files = StaticFiles::from_source(|_| None);
+        assert!(!files.has_pages());
+        let response = files.index(&HeaderMap::new());
         assert_eq!(response.status(), StatusCode::OK);
         assert_eq!(header(&response, CONTENT_TYPE), "text/plain; charset=utf-8");
     }
