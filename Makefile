@@ -22,7 +22,7 @@ SOAK_ROUNDS ?= 6
 SOAK_SEED ?= 1
 # What runs once more over Azure Cosmos DB, as Microsoft's in-memory emulator has it: all but what is about a data
 # directory and its control socket, or chooses its store itself.
-BOTH_STORES := (binary(api) - test(/^(backup|compare|compare_account|control|cli|full_disk|readme)::/)) + binary(projections) + binary(commands) + binary(graphql) + binary(models_agree) + binary(operations)
+BOTH_STORES := test(/^(api|graphql|commands|models_agree|operations|projections)::/) & (binary(http_api) | binary(domain)) - test(/^api::(backup|compare|compare_account|control|cli|full_disk|readme)::/)
 
 .PHONY: help alert-test promtool audit scale soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench fmt web web-test rust-test browser-test chromium nextest deny screenshots lighthouse clean
 
@@ -56,7 +56,7 @@ scale: build
 
 ## Run random commands, faults, splits and process deaths: SOAK_MINUTES, SOAK_SEED
 soak:
-	SOAK_MINUTES=$(SOAK_MINUTES) SOAK_SEED=$(SOAK_SEED) $(CARGO) test --test cosmos -- --ignored --nocapture every_episode_ends_well
+	SOAK_MINUTES=$(SOAK_MINUTES) SOAK_SEED=$(SOAK_SEED) $(CARGO) test --test domain -- --ignored --nocapture every_episode_ends_well
 
 # Stops or kills the release binary after each of SOAK_ROUNDS rounds of ten seconds.
 ## Run valid, invalid and hostile traffic against the server: SOAK_MINUTES, SOAK_ROUNDS, SOAK_SEED
@@ -83,7 +83,7 @@ fuzz-markdown: web/node_modules
 
 ## Run the store contract over a live account: ONEHOP_TEST_COSMOS_ENDPOINT, ONEHOP_TEST_COSMOS_KEY
 cosmos-test: nextest
-	$(CARGO) nextest run --locked --run-ignored only -E 'binary(store_contract) and test(contract::account::)'
+	$(CARGO) nextest run --locked --workspace --run-ignored only -E 'binary(store) and test(/^contract::suite::account::/)'
 
 # Names what it could not check because the network does not reach it.
 ## Check licences, sources and known vulnerabilities of the dependencies
@@ -134,7 +134,7 @@ rust-test: nextest
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	INSTA_UPDATE=no $(CARGO) nextest run --locked --workspace
-	INSTA_UPDATE=no ONEHOP_TEST_STORE=cosmos $(CARGO) nextest run --locked -E '$(BOTH_STORES)'
+	INSTA_UPDATE=no ONEHOP_TEST_STORE=cosmos $(CARGO) nextest run --locked --workspace -E '$(BOTH_STORES)'
 	$(CARGO) test --locked --workspace --doc
 
 ## Test the pages in Chromium

@@ -1,14 +1,14 @@
-//! How long it takes to refuse the hostile documents and variables of `tests/hostile`, each as large as the limits
+//! How long it takes to refuse the hostile documents and variables of `tests/http_api/hostile`, each as large as the limits
 //! allow: the shortest of several runs, which is the CPU time where nobody waits. It fails when one takes longer than
 //! the promise.
 
-#[path = "../tests/blog/mod.rs"]
-mod blog;
 #[allow(dead_code, reason = "the tests take more")]
-#[path = "../tests/hostile/endpoint.rs"]
+#[path = "../tests/http_api/hostile/endpoint.rs"]
 mod endpoint;
-#[path = "../tests/hostile/shapes.rs"]
+#[path = "../tests/http_api/hostile/shapes.rs"]
 mod shapes;
+#[path = "../tests/support/mod.rs"]
+mod support;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

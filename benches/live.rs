@@ -4,8 +4,6 @@
 #[path = "load/process.rs"]
 #[allow(dead_code, reason = "the load run uses more of it")]
 mod process;
-#[path = "../tests/support/websocket.rs"]
-mod websocket;
 
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -13,11 +11,11 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use clap::{Parser, ValueEnum};
 use futures::{StreamExt, TryStreamExt, stream};
+use onehop_testing::websocket::Socket;
 use process::ServerProcess;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use websocket::Socket;
 
 /// Connections that are opened at the same time.
 const OPENED_AT_ONCE: usize = 64;

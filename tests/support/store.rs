@@ -1,8 +1,6 @@
 //! The store under a test: the embedded one in a temporary directory, or, where `ONEHOP_TEST_STORE` is `cosmos`, Azure
 //! Cosmos DB as Microsoft's in-memory emulator has it.
 
-#![allow(dead_code, reason = "each test binary uses its own part")]
-
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,7 +12,7 @@ use onehop_store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
 use onehop_store::{ContainerSpec, Store};
 use tempfile::TempDir;
 
-use super::emulator::Emulator;
+use onehop_testing::emulator::Emulator;
 
 /// Physical partitions of each container.
 const PHYSICAL_PARTITIONS: u16 = 4;

@@ -1,0 +1,203 @@
+//! The query shapes: what they find, and in which order.
+
+use onehop_store::{Direction, Query, QueryPage, WriteOp};
+use serde_json::json;
+
+use crate::contract::harness::{BOTH_DIRECTIONS, Subject, THINGS, ids, item, thing};
+
+async fn by_owner(subject: &Subject, owner: &str, direction: Direction) -> QueryPage {
+    let query = Query::Equality {
+        container: THINGS,
+        path: "owner",
+        value: owner,
+        item_type: "thing",
+        direction,
+        after: None,
+        limit: 100,
+    };
+    subject.query(&query).await
+}
+
+async fn newest(subject: &Subject, limit: usize) -> QueryPage {
+    subject.query(&Query::Newest { container: THINGS, item_type: "thing", after: None, limit }).await
+}
+
+fn in_direction(mut expected: Vec<&str>, direction: Direction) -> Vec<&str> {
+    if direction == Direction::NewestFirst {
+        expected.reverse();
+    }
+    expected
+}
+
+/// Six things in three homes whose order is c1, a1, b1, a2, b2, a3 from old to new.
+async fn six_things(subject: &Subject) {
+    for (home, id, date) in [
+        ("a", "a3", "2026-03"),
+        ("a", "a1", "2026-01-02"),
+        ("b", "b2", "2026-02-02"),
+        ("a", "a2", "2026-02-01"),
+        ("c", "c1", "2026-01-01"),
+        ("b", "b1", "2026-01-03"),
+    ] {
+        subject.create(thing(home, id, date)).await;
+    }
+}
+
+pub async fn a_partition_is_answered_in_its_order_in_both_directions(subject: Subject) {
+    six_things(&subject).await;
+    for direction in BOTH_DIRECTIONS {
+        let page = subject.page("a", direction, None, 10).await;
+        assert_eq!(ids(&page), in_direction(vec!["a1", "a2", "a3"], direction));
+        assert!(!page.has_more);
+    }
+}
+
+pub async fn equality_is_answered_across_partitions_in_both_directions(subject: Subject) {
+    six_things(&subject).await;
+    let foreign = json!({"id": "x", "home": "a", "type": "thing", "date": "2026-02", "owner": "bob"});
+    subject.create(item(&foreign)).await;
+    for direction in BOTH_DIRECTIONS {
+        let page = by_owner(&subject, "ada", direction).await;
+        assert_eq!(ids(&page), in_direction(vec!["c1", "a1", "b1", "a2", "b2", "a3"], direction));
+    }
+    assert_eq!(ids(&by_owner(&subject, "bob", Direction::OldestFirst).await), ["x"]);
+    assert!(by_owner(&subject, "ad", Direction::OldestFirst).await.items.is_empty(), "no prefix matches");
+    assert!(by_owner(&subject, "adaa", Direction::OldestFirst).await.items.is_empty());
+}
+
+pub async fn the_newest_come_first_from_all_partitions(subject: Subject) {
+    six_things(&subject).await;
+    assert_eq!(ids(&newest(&subject, 10).await), ["a3", "b2", "a2", "b1", "a1", "c1"]);
+    let page = newest(&subject, 2).await;
+    assert_eq!((ids(&page), page.has_more), (vec!["a3".to_owned(), "b2".to_owned()], true));
+}
+
+pub async fn every_equality_path_has_its_own_answers(subject: Subject) {
+    for (id, owner, colour) in [("a", "ada", "red"), ("b", "red", "ada"), ("c", "ada", "ada")] {
+        let body =
+            json!({"id": id, "home": "h", "type": "thing", "date": id, "owner": owner, "colour": colour});
+        subject.create(item(&body)).await;
+    }
+    for (path, value, expected) in
+        [("owner", "ada", vec!["a", "c"]), ("colour", "ada", vec!["b", "c"]), ("colour", "red", vec!["a"])]
+    {
+        let query = Query::Equality {
+            container: THINGS,
+            path,
+            value,
+            item_type: "thing",
+            direction: Direction::OldestFirst,
+            after: None,
+            limit: 10,
+        };
+        assert_eq!(ids(&subject.query(&query).await), expected, "{path} = {value}");
+    }
+}
+
+pub async fn items_of_other_types_are_in_no_answer(subject: Subject) {
+    six_things(&subject).await;
+    for (id, item_type) in [("t", "thin"), ("u", "things"), ("v", "other")] {
+        let body = json!({"id": id, "home": "a", "type": item_type, "date": "2026-02", "owner": "ada"});
+        subject.create(item(&body)).await;
+    }
+    subject.create(item(&json!({"id": "w", "home": "a", "date": "2026-02", "owner": "ada"}))).await;
+    assert_eq!(subject.page("a", Direction::OldestFirst, None, 10).await.items.len(), 3);
+    assert_eq!(by_owner(&subject, "ada", Direction::OldestFirst).await.items.len(), 6);
+    assert_eq!(newest(&subject, 100).await.items.len(), 6);
+    assert_eq!((subject.count("a", "thing").await, subject.count("a", "thin").await), (3, 1));
+}
+
+pub async fn ties_in_the_order_value_are_broken_by_id(subject: Subject) {
+    for (home, id) in [("h1", "c"), ("h2", "b"), ("h1", "a"), ("h3", "d")] {
+        subject.create(thing(home, id, "2026-01-01")).await;
+    }
+    for direction in BOTH_DIRECTIONS {
+        let page = subject.page("h1", direction, None, 10).await;
+        assert_eq!(ids(&page), in_direction(vec!["a", "c"], direction));
+        let page = by_owner(&subject, "ada", direction).await;
+        assert_eq!(ids(&page), in_direction(vec!["a", "b", "c", "d"], direction));
+    }
+    assert_eq!(ids(&newest(&subject, 10).await), ["d", "c", "b", "a"]);
+}
+
+pub async fn items_without_an_order_value_come_before_all_others(subject: Subject) {
+    subject.create(thing("h", "dated", "0001")).await;
+    for id in ["b", "a"] {
+        subject.create(item(&json!({"id": id, "home": "h", "type": "thing", "owner": "ada"}))).await;
+    }
+    for direction in BOTH_DIRECTIONS {
+        let expected = in_direction(vec!["a", "b", "dated"], direction);
+        assert_eq!(ids(&subject.page("h", direction, None, 10).await), expected);
+        assert_eq!(ids(&by_owner(&subject, "ada", direction).await), expected);
+    }
+    assert_eq!(ids(&newest(&subject, 10).await), ["dated", "b", "a"]);
+}
+
+pub async fn a_soft_deleted_item_is_read_and_in_the_feed_but_in_no_query(subject: Subject) {
+    six_things(&subject).await;
+    let body = json!({"id": "a2", "home": "a", "type": "thing", "date": "2026-02-01", "owner": "ada", "deleted": true});
+    let etag = subject.upsert(item(&body)).await;
+    assert_eq!(subject.read("a", "a2").await.expect("an item").etag, etag);
+    assert_eq!(ids(&subject.page("a", Direction::OldestFirst, None, 10).await), ["a1", "a3"]);
+    assert_eq!(by_owner(&subject, "ada", Direction::OldestFirst).await.items.len(), 5);
+    assert!(!ids(&newest(&subject, 10).await).contains(&"a2".to_owned()));
+    assert_eq!(subject.count("a", "thing").await, 2);
+    let changes = subject.feed_from_beginning().await;
+    assert_eq!(changes.len(), 6);
+    let change = changes.iter().find(|change| change.id == "a2").expect("a change");
+    assert_eq!(change.item.etag, etag);
+    let conflict = subject.refusal("a", WriteOp::Create(thing("a", "a2", "2026-02-01"))).await;
+    assert_eq!(conflict, onehop_store::Rejection::Conflict, "it still has its id");
+}
+
+pub async fn a_soft_deleted_item_that_is_restored_is_found_again(subject: Subject) {
+    subject.create(thing("h", "a", "2026-01-01")).await;
+    for deleted in [true, false, true, false] {
+        let body = json!({
+            "id": "a", "home": "h", "type": "thing", "date": "2026-01-01", "owner": "ada", "deleted": deleted
+        });
+        subject.upsert(item(&body)).await;
+        let expected = u64::from(!deleted);
+        assert_eq!(subject.count("h", "thing").await, expected);
+        assert_eq!(newest(&subject, 10).await.items.len() as u64, expected);
+        assert_eq!(by_owner(&subject, "ada", Direction::OldestFirst).await.items.len() as u64, expected);
+    }
+}
+
+pub async fn a_hard_deleted_item_is_in_no_answer(subject: Subject) {
+    six_things(&subject).await;
+    subject.delete("a", "a3").await;
+    assert_eq!(ids(&subject.page("a", Direction::NewestFirst, None, 10).await), ["a2", "a1"]);
+    assert_eq!(by_owner(&subject, "ada", Direction::OldestFirst).await.items.len(), 5);
+    assert_eq!(ids(&newest(&subject, 1).await), ["b2"]);
+    assert_eq!(subject.feed_from_beginning().await.len(), 5);
+}
+
+pub async fn a_query_without_an_index_is_a_fault(subject: Subject) {
+    let path = Query::Equality {
+        container: THINGS,
+        path: "weight",
+        value: "1",
+        item_type: "thing",
+        direction: Direction::OldestFirst,
+        after: None,
+        limit: 10,
+    };
+    let newest = Query::Newest { container: THINGS, item_type: "other", after: None, limit: 10 };
+    for query in [path, newest] {
+        assert!(subject.store.query(&query, &subject.ledger).await.is_err(), "{query:?}");
+    }
+}
+
+pub async fn counts_follow_every_write(subject: Subject) {
+    for number in 0..10 {
+        subject.create(thing("h", &format!("a{number}"), "2026-01-01")).await;
+        assert_eq!(subject.count("h", "thing").await, number + 1);
+    }
+    subject.create(thing("h2", "a0", "2026-01-01")).await;
+    for number in 0..10 {
+        subject.delete("h", &format!("a{number}")).await;
+        assert_eq!(subject.count("h", "thing").await, 9 - number);
+    }
+    assert_eq!(subject.count("h2", "thing").await, 1);
+}

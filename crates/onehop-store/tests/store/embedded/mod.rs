@@ -1,0 +1,13 @@
+//! What the embedded store promises beyond the port: its directory, its durability, and the ends of its process.
+
+mod backup;
+mod charges;
+mod check;
+mod crash;
+mod damage;
+mod directory;
+mod flushes;
+mod full;
+mod group_commit;
+mod harness;
+mod lost;

@@ -1,0 +1,4 @@
+//! The store port: the contract of every adapter, and what is the embedded adapter's own.
+
+mod contract;
+mod embedded;

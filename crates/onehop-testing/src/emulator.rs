@@ -1,0 +1,124 @@
+//! Microsoft's in-memory Cosmos DB emulator as the other end of the real protocol, in this process. Test binaries that
+//! need it include this file.
+//!
+//! It is a functional double and no measure of cost or speed. It never lets a `ttl` run out, shows no deletes in
+//! the change feed, and checks no composite index.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use azure_core::credentials::Secret;
+use azure_data_cosmos::fault_injection::FaultInjectionRule;
+use azure_data_cosmos::{
+    AccountEndpoint, AccountReference, CosmosClient, CosmosRuntimeBuilder, RoutingStrategy, options::Region,
+};
+use azure_data_cosmos_driver::in_memory_emulator::{
+    ConsistencyLevel, ContainerConfig, EmulatorStore, InMemoryEmulatorHttpClient, VirtualAccountConfig,
+    VirtualRegion,
+};
+use azure_data_cosmos_driver::models::PartitionKeyDefinition;
+use onehop_store::cosmos::{Consistency, CosmosStore, Patience, default_options, encoding};
+use onehop_store::{ContainerName, ContainerSpec};
+
+const GATEWAY: &str = "https://eastus.emulator.local";
+pub const DATABASE: &str = "onehop";
+/// The emulator checks no key.
+const KEY: &str = "dGVzdGtleQ==";
+/// No test waits for the service.
+const PATIENCE: Patience = Patience {
+    throttled_wait_max: Duration::from_millis(20),
+    throttled_retries_max: 3,
+    operation_max: Duration::from_secs(10),
+    moved_retries_max: 12,
+    wait_first: Duration::from_millis(1),
+};
+
+/// An account with one database. A clone is the same account.
+#[derive(Clone)]
+pub struct Emulator {
+    http: Arc<InMemoryEmulatorHttpClient>,
+    specs: Vec<ContainerSpec>,
+}
+
+impl Emulator {
+    /// An account whose containers have so many physical partitions.
+    pub fn new(specs: &[ContainerSpec], physical_partitions: u32) -> Self {
+        let region = VirtualRegion::new("East US", GATEWAY.parse().expect("a URL"));
+        let account = VirtualAccountConfig::new(vec![region])
+            .expect("an account")
+            .with_consistency(ConsistencyLevel::Session)
+            .with_throttling_enabled(false);
+        let http = Arc::new(InMemoryEmulatorHttpClient::new(account));
+        let store = http.store();
+        store.create_database(DATABASE);
+        let config = ContainerConfig::new().with_partition_count(physical_partitions);
+        for spec in specs {
+            let key = PartitionKeyDefinition::from(format!("/{}", spec.partition_key));
+            store.create_container_with_config(DATABASE, spec.name.as_str(), key, config.clone());
+        }
+        Self { http, specs: specs.to_vec() }
+    }
+
+    /// What is behind the protocol: physical partitions that can be split and merged.
+    pub fn store(&self) -> Arc<EmulatorStore> {
+        self.http.store()
+    }
+
+    /// A client as one process has it, behind these faults.
+    pub async fn client(&self, faults: Vec<Arc<FaultInjectionRule>>, patience: Patience) -> CosmosClient {
+        let builder = if faults.is_empty() {
+            self.http.runtime_builder()
+        } else {
+            self.http.runtime_builder_with_fault_rules(faults)
+        };
+        let runtime = CosmosRuntimeBuilder::from(builder).build().await.expect("a runtime");
+        let endpoint: AccountEndpoint = GATEWAY.parse().expect("a URL");
+        let account = AccountReference::with_authentication_key(endpoint, Secret::new(KEY));
+        CosmosClient::builder()
+            .with_runtime(runtime)
+            .with_default_operation_options(default_options(patience))
+            .with_binary_encoding_options(encoding(true))
+            .build(account, RoutingStrategy::ProximityTo(Region::EAST_US))
+            .await
+            .expect("a client")
+    }
+
+    /// A store as one process has it.
+    pub async fn open(&self) -> CosmosStore {
+        self.open_behind(Vec::new()).await
+    }
+
+    /// A store whose requests meet these faults.
+    pub async fn open_behind(&self, faults: Vec<Arc<FaultInjectionRule>>) -> CosmosStore {
+        self.open_with(faults, PATIENCE).await
+    }
+
+    pub async fn open_with(&self, faults: Vec<Arc<FaultInjectionRule>>, patience: Patience) -> CosmosStore {
+        let client = self.client(faults, patience).await;
+        CosmosStore::with_client(client, DATABASE, &self.specs, Consistency::Account, patience)
+            .await
+            .expect("the containers are there")
+    }
+
+    /// The ids of a container's physical partitions.
+    pub fn physical_partitions(&self, container: ContainerName) -> Vec<u32> {
+        // Every partition descends from all of no parents.
+        self.store().child_partition_ids(DATABASE, container.as_str(), &[])
+    }
+
+    /// Splits one physical partition of a container in two, and waits until that is done.
+    pub async fn split(&self, container: ContainerName, partition: u32) {
+        let store = self.store();
+        store.split_partition(DATABASE, container.as_str(), partition, Duration::ZERO);
+        store.wait_for_split(DATABASE, container.as_str(), partition).await;
+    }
+
+    /// Merges two neighbouring physical partitions of a container, and waits until that is done.
+    pub async fn merge(&self, container: ContainerName, one: u32, other: u32) {
+        let store = self.store();
+        store
+            .merge_partitions_and_wait(DATABASE, container.as_str(), one, other, Duration::ZERO)
+            .await
+            .expect("merged");
+    }
+}

@@ -1,0 +1,121 @@
+//! A store that fails when a test says so, and keeps a ledger of all it did.
+
+use std::sync::{Arc, Mutex};
+
+use futures::future::BoxFuture;
+use onehop_store::{
+    ContainerName, Fault, FaultKind, Ledger, OperationPlace, OperationRecord, PartitionKey, Store, StoreCall,
+    StoreDecorator, WriteOp,
+};
+
+type Judge = Box<dyn FnMut(ContainerName, &PartitionKey, &[WriteOp]) -> Verdict + Send>;
+type Rival =
+    Box<dyn FnMut(ContainerName, &PartitionKey, &[WriteOp]) -> Option<BoxFuture<'static, ()>> + Send>;
+
+/// What happens to a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Pass,
+    /// It fails before anything is written.
+    Fail(FaultKind),
+    /// It is written, and the answer is lost.
+    Lose,
+}
+
+pub struct FailingStore {
+    inner: Arc<dyn Store>,
+    judge: Mutex<Option<Judge>>,
+    rival: Mutex<Option<Rival>>,
+    ledger: Ledger,
+}
+
+impl FailingStore {
+    pub fn new(inner: Arc<dyn Store>) -> Self {
+        Self { inner, judge: Mutex::default(), rival: Mutex::default(), ledger: Ledger::new() }
+    }
+
+    /// The store without its failures.
+    pub fn unfailing(&self) -> Arc<dyn Store> {
+        Arc::clone(&self.inner)
+    }
+
+    /// Has somebody else write before each write for which `rival` says so.
+    pub fn contend(
+        &self,
+        rival: impl FnMut(ContainerName, &PartitionKey, &[WriteOp]) -> Option<BoxFuture<'static, ()>>
+        + Send
+        + 'static,
+    ) {
+        *self.rival.lock().expect("no panic while locked") = Some(Box::new(rival));
+    }
+
+    /// Has every write judged from now on.
+    pub fn judge(
+        &self,
+        judge: impl FnMut(ContainerName, &PartitionKey, &[WriteOp]) -> Verdict + Send + 'static,
+    ) {
+        *self.judge.lock().expect("no panic while locked") = Some(Box::new(judge));
+    }
+
+    /// Lets every write pass again.
+    pub fn mend(&self) {
+        *self.judge.lock().expect("no panic while locked") = None;
+    }
+
+    /// All operations so far.
+    pub fn operations(&self) -> Vec<OperationRecord> {
+        self.ledger.operations()
+    }
+
+    fn verdict(
+        &self,
+        container: ContainerName,
+        partition_key: &PartitionKey,
+        operations: &[WriteOp],
+    ) -> Verdict {
+        let mut judge = self.judge.lock().expect("no panic while locked");
+        judge.as_mut().map_or(Verdict::Pass, |judge| judge(container, partition_key, operations))
+    }
+
+    async fn contended(
+        &self,
+        container: ContainerName,
+        partition_key: &PartitionKey,
+        operations: &[WriteOp],
+    ) {
+        let write = {
+            let mut rival = self.rival.lock().expect("no panic while locked");
+            rival.as_mut().and_then(|rival| rival(container, partition_key, operations))
+        };
+        if let Some(write) = write {
+            write.await;
+        }
+    }
+}
+
+fn fault(kind: FaultKind) -> Fault {
+    Fault::new(kind, "the test says so")
+}
+
+impl StoreDecorator for FailingStore {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
+    }
+
+    async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Answer, C::Error> {
+        let mut verdict = Verdict::Pass;
+        if let (OperationPlace::One(partition_key), false) = (call.place(), call.writes().is_empty()) {
+            self.contended(call.container(), partition_key, call.writes()).await;
+            verdict = self.verdict(call.container(), partition_key, call.writes());
+        }
+        if let Verdict::Fail(kind) = verdict {
+            return Err(fault(kind).into());
+        }
+        let own = Ledger::new();
+        let answer = call.run(&*self.inner, &own).await;
+        // Its records go to the caller's ledger and to this store's.
+        ledger.absorb(&own);
+        self.ledger.absorb(&own);
+        if verdict == Verdict::Lose { Err(fault(FaultKind::Ambiguous).into()) } else { answer }
+    }
+}

@@ -1,0 +1,68 @@
+//! A store decorator that stops before chosen operations until the test has done something and lets them go on.
+
+use std::sync::Arc;
+
+use onehop_store::{
+    ContainerName, Ledger, OperationKind, OperationPlace, PartitionKey, Store, StoreCall, StoreDecorator,
+};
+use tokio::sync::Notify;
+
+/// An operation that is about to run.
+#[derive(Debug, Clone, Copy)]
+pub struct Operation<'a> {
+    pub container: ContainerName,
+    pub kind: OperationKind,
+    pub place: OperationPlace<'a>,
+}
+
+impl Operation<'_> {
+    /// Whether it is within this logical partition, and no other.
+    pub fn is_in(&self, container: ContainerName, key: &PartitionKey) -> bool {
+        self.container == container && matches!(self.place, OperationPlace::One(one) if one == key)
+    }
+}
+
+type Choice = Box<dyn Fn(Operation<'_>) -> bool + Send + Sync>;
+
+pub struct SteppedStore {
+    inner: Arc<dyn Store>,
+    stops: Choice,
+    stopped: Notify,
+    resumed: Notify,
+}
+
+impl SteppedStore {
+    /// A store that stops before the operations for which `stops` answers true. One at a time may stop.
+    pub fn new(
+        inner: Arc<dyn Store>,
+        stops: impl Fn(Operation<'_>) -> bool + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        let (stopped, resumed) = (Notify::new(), Notify::new());
+        Arc::new(Self { inner, stops: Box::new(stops), stopped, resumed })
+    }
+
+    /// Comes when an operation has stopped.
+    pub async fn until_stopped(&self) {
+        self.stopped.notified().await;
+    }
+
+    /// Lets it go on.
+    pub fn resume(&self) {
+        self.resumed.notify_one();
+    }
+}
+
+impl StoreDecorator for SteppedStore {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
+    }
+
+    async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Answer, C::Error> {
+        let operation = Operation { container: call.container(), kind: call.kind(), place: call.place() };
+        if (self.stops)(operation) {
+            self.stopped.notify_one();
+            self.resumed.notified().await;
+        }
+        call.run(&*self.inner, ledger).await
+    }
+}

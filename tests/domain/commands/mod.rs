@@ -1,0 +1,13 @@
+//! The write side over the embedded store: what it refuses, exact counts, unique names, crashes, repeats.
+
+mod batches;
+mod counts;
+mod crashes;
+mod harness;
+mod identities;
+mod names;
+mod refusals;
+mod repeats;
+mod sessions;
+mod slowness;
+mod writes;

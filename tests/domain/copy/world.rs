@@ -1,0 +1,143 @@
+//! Blogs to copy, in directories and on the emulator.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use onehop::accounts::password::HashingCost;
+use onehop::app::{App, AppOptions, OpenStore, container_specs};
+use onehop::blog::commands::DeletePost;
+use onehop::blog::containers::{POSTS, WRITE_SIDE};
+use onehop::blog::ids::{PostId, UserId};
+use onehop::blog::study::dataset::Texts;
+use onehop::cli::work::AppWorker;
+use onehop::config::{DataSettings, DurabilitySetting, Member, StoreChoice};
+use onehop::control::{Work, Worker};
+use onehop_change_feed::Sharing;
+use onehop_store::{ContainerName, FeedRequest, Ledger, Store};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use onehop_testing::emulator::Emulator;
+
+/// Container, partition key and id, with the body.
+pub type Items = BTreeMap<(ContainerName, String, String), Value>;
+
+pub struct Blog {
+    pub app: Arc<App>,
+    pub store: Arc<dyn Store>,
+    _directory: Option<TempDir>,
+}
+
+fn options() -> AppOptions {
+    AppOptions { hashing: HashingCost::CHEAP, ..AppOptions::default() }
+}
+
+impl Blog {
+    /// A directory without data.
+    pub async fn empty(physical_partitions: u16) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let data = DataSettings {
+            data: directory.path().to_owned(),
+            durability: DurabilitySetting::Relaxed,
+            physical_partitions: Some(physical_partitions),
+            cache_mib: 8,
+            disk_reserve_mib: 0,
+        };
+        let app = App::open_with(&StoreChoice::Embedded(data.embedded()), options()).await.unwrap();
+        Self { store: Arc::clone(&app.recent), app: Arc::new(app), _directory: Some(directory) }
+    }
+
+    /// A directory with the data set of so many users.
+    pub async fn seeded(users: u32) -> Self {
+        let blog = Self::empty(3).await;
+        let (progress, _) = tokio::sync::mpsc::channel(1);
+        let seed = Work::Seed { users, rng_seed: 1, texts: Texts::Short };
+        AppWorker { app: Arc::clone(&blog.app), allows_demo: true }.perform(seed, progress).await.unwrap();
+        blog
+    }
+
+    /// An account without data.
+    pub async fn on_emulator(physical_partitions: u32) -> Self {
+        let store = Emulator::new(&container_specs(), physical_partitions).open().await;
+        let open = OpenStore::Cosmos(Arc::new(store));
+        let sharing = Sharing::WithOthers {
+            acquire: Duration::from_millis(50),
+            expire: Duration::from_secs(60),
+            renew: Duration::from_secs(20),
+        };
+        let member = Member { owner: "copy".to_owned(), sharing };
+        let app = App::over(&open, member, options()).await.unwrap();
+        assert_eq!(app.data_directory(), None);
+        Self { store: Arc::clone(&app.recent), app: Arc::new(app), _directory: None }
+    }
+
+    /// Deletes some post by its author, and what belongs to it.
+    pub async fn delete_a_post(&self) {
+        let items = items_of(&*self.store).await;
+        let post =
+            items.values().find(|body| body["type"] == "post" && body.get("deleted").is_none()).unwrap();
+        let id = |name: &str| post[name].as_str().unwrap().parse().unwrap();
+        let input = DeletePost { user_id: UserId(id("userId")), post_id: PostId(id("postId")) };
+        self.app.commands.delete_post(input, &Ledger::new()).await.unwrap();
+        self.app.processor.drain().await.unwrap();
+        assert!(items_of(&*self.store).await != items);
+    }
+
+    /// Has the read models made, and everything looked at.
+    pub async fn assert_verified(&self) {
+        let (progress, _) = tokio::sync::mpsc::channel(1);
+        let report = AppWorker { app: Arc::clone(&self.app), allows_demo: true }
+            .perform(Work::Verify { repair: false }, progress)
+            .await;
+        let report = report.unwrap();
+        assert_eq!(report["drifts"], serde_json::json!([]), "{report}");
+        assert!(report["posts"].as_u64().unwrap() > 0 && report["copies"].as_u64().unwrap() > 0, "{report}");
+    }
+}
+
+/// The write side of a store.
+pub async fn items_of(store: &dyn Store) -> Items {
+    let mut items = Items::new();
+    for (container, types) in WRITE_SIDE.iter().copied() {
+        items.extend(feed_of(store, container, types).await);
+    }
+    assert!(items.keys().filter(|(container, ..)| *container == POSTS).count() > 0 || items.is_empty());
+    items
+}
+
+/// All of a store.
+pub async fn everything_in(store: &dyn Store) -> Items {
+    let mut items = Items::new();
+    for spec in container_specs() {
+        items.extend(feed_of(store, spec.name, None).await);
+    }
+    items
+}
+
+async fn feed_of(store: &dyn Store, container: ContainerName, types: Option<&[&str]>) -> Items {
+    let mut items = Items::new();
+    for range in store.feed_ranges(container).await.unwrap() {
+        let mut continuation = None;
+        loop {
+            let request = FeedRequest {
+                container,
+                range: &range,
+                continuation: continuation.as_ref(),
+                types,
+                limit: 500,
+            };
+            let page = store.read_change_feed(&request, &Ledger::new()).await.unwrap();
+            let ended = page.drained && page.changes.is_empty();
+            for change in page.changes {
+                let key = (container, change.partition_key.as_str().to_owned(), change.id);
+                items.insert(key, serde_json::from_slice(&change.item.body).unwrap());
+            }
+            if ended {
+                break;
+            }
+            continuation = Some(page.continuation);
+        }
+    }
+    items
+}

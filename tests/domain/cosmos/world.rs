@@ -1,0 +1,116 @@
+//! A blog in an account, as several processes see it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use onehop::accounts::password::{HashingCost, HashingLimits, PasswordHasher};
+use onehop::app::container_specs;
+use onehop::blog::commands::{CommandLimits, CommandParts, Commands};
+use onehop::blog::containers::POSTS;
+use onehop::blog::ids::{IdSource, PostId, RandomIds};
+use onehop::blog::items::PostItem;
+use onehop::blog::projections;
+use onehop::blog::verify::{Settle, Verifier};
+use onehop_change_feed::{Processor, Settings, Sharing};
+use onehop_runtime::clock::{Clock, ManualClock, SystemClock};
+use onehop_runtime::tasks::Tasks;
+use onehop_store::cosmos::{Consistency, CosmosStore, Patience};
+use onehop_store::{Fault, FaultKind, Ledger, Store};
+use tokio_util::sync::CancellationToken;
+
+use onehop_testing::emulator::Emulator;
+
+/// So short that a test can wait for the end of it.
+pub const SHORT_PATIENCE: Patience = Patience {
+    throttled_wait_max: Duration::from_millis(4),
+    throttled_retries_max: 4,
+    operation_max: Duration::from_secs(1),
+    moved_retries_max: 4,
+    wait_first: Duration::from_millis(1),
+};
+
+/// One process: commands and a processor over the same store.
+pub struct Process {
+    pub commands: Commands,
+    pub store: Arc<dyn Store>,
+    pub processor: Processor,
+}
+
+impl Process {
+    /// The only process.
+    pub async fn over(store: CosmosStore) -> Self {
+        Self::with(store, Settings::new("test"), Arc::new(SystemClock), Arc::new(RandomIds)).await
+    }
+
+    /// One of several processes. Leases run out by this clock.
+    pub async fn sharing(store: CosmosStore, name: &str, clock: Arc<ManualClock>) -> Self {
+        Self::of_several(store, name, clock, Arc::new(RandomIds)).await
+    }
+
+    /// The same, with ids from elsewhere.
+    pub async fn of_several(
+        store: CosmosStore,
+        name: &str,
+        clock: Arc<ManualClock>,
+        ids: Arc<dyn IdSource>,
+    ) -> Self {
+        let settings = Settings { sharing: Sharing::with_others(), ..Settings::new(name) };
+        Self::with(store, settings, clock, ids).await
+    }
+
+    async fn with(
+        store: CosmosStore,
+        settings: Settings,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn IdSource>,
+    ) -> Self {
+        let recent: Arc<dyn Store> = Arc::new(store.with_consistency(Consistency::LatestCommitted));
+        let store: Arc<dyn Store> = Arc::new(store);
+        let commands = Commands::new(CommandParts {
+            store: Arc::clone(&store),
+            clock: Arc::new(SystemClock),
+            ids,
+            passwords: PasswordHasher::new(HashingCost::CHEAP, HashingLimits::default()).unwrap(),
+            tasks: Tasks::new(),
+            limits: CommandLimits::default(),
+        });
+        let processor = Processor::open(
+            recent,
+            clock,
+            projections::all(),
+            settings.without_delays(),
+            CancellationToken::new(),
+        );
+        Self { commands, processor: processor.await.expect("a processor"), store }
+    }
+
+    pub async fn post(&self, id: PostId) -> PostItem {
+        let item = self.store.read(POSTS, &id.partition_key(), &id.to_string(), &Ledger::new()).await;
+        item.expect("a read").expect("the post is there").decode().expect("a post")
+    }
+
+    /// Brings the read models up to date and verifies everything.
+    pub async fn assert_clean(&self) {
+        let settle = Arc::new(Drains(self.processor.clone()));
+        let report = Verifier::new(Arc::clone(&self.store), settle).verify(|_| {}).await.expect("a report");
+        assert!(report.is_clean(), "{:#?}", report.drifts);
+        let parked: u64 =
+            self.processor.status().await.expect("a status").iter().map(|status| status.dead_letters).sum();
+        assert_eq!(parked, 0, "a change was parked");
+    }
+}
+
+struct Drains(Processor);
+
+#[async_trait]
+impl Settle for Drains {
+    async fn settle(&self) -> Result<(), Fault> {
+        self.0.drain().await.map_err(|error| Fault::new(FaultKind::Unavailable, error.to_string()))
+    }
+}
+
+/// An account with all containers.
+pub fn account() -> Emulator {
+    Emulator::new(&container_specs(), 3)
+}

@@ -1,0 +1,14 @@
+//! The domain without HTTP: commands, projections, reads of all data models, and what processes leave behind that die.
+
+mod charges;
+mod commands;
+mod copy;
+mod cosmos;
+mod crash;
+mod models_agree;
+mod operations;
+mod projections;
+mod properties;
+mod provision;
+#[path = "../support/mod.rs"]
+mod support;

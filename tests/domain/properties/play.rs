@@ -1,0 +1,265 @@
+//! Plays a plan: sends the commands, and notes in the model what was acknowledged.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use onehop::accounts::hashing_queue::HashingCaller;
+use onehop::blog::commands::{
+    CommandError, Commands, CreateComment, CreatePost, CreateUser, DeleteComment, DeletePost, LikePost,
+    RefusalCode, UnlikePost, UpdatePost, UpdateUser,
+};
+use onehop::blog::ids::{CommentId, PostId, UserId};
+use onehop::blog::items::UserItem;
+use onehop_change_feed::Processor;
+use onehop_store::{FaultKind, Ledger};
+use proptest::sample::Index;
+use tokio::task::JoinSet;
+
+use crate::properties::acts::{Act, Actor, Between, Edited, Phase};
+use crate::properties::blog::Blog;
+use crate::properties::model::Model;
+
+pub const PASSWORD: &str = "correct horse";
+/// Users that are there before the plan begins.
+const FIRST_USERS: usize = 4;
+
+/// A task of a plan.
+#[derive(Clone)]
+struct Player {
+    commands: Commands,
+    processor: Arc<Processor>,
+    model: Arc<Mutex<Model>>,
+    /// For texts that are never the same twice.
+    texts: Arc<AtomicU32>,
+}
+
+/// Plays all phases on a new blog.
+pub async fn play(plan: &[Phase]) -> (Blog, Model) {
+    let mut blog = Blog::new().await;
+    let (model, texts) = (Arc::new(Mutex::new(Model::default())), Arc::new(AtomicU32::new(0)));
+    for number in 0..FIRST_USERS {
+        let user = sign_up(&blog.commands, &format!("first.{number}")).await.expect("a sign-up");
+        model.lock().expect("the model").user(&user);
+    }
+    for phase in plan {
+        if phase.readers {
+            blog.start_readers();
+        }
+        let mut tasks = JoinSet::new();
+        for acts in &phase.tasks {
+            let player = Player {
+                commands: blog.commands.clone(),
+                processor: Arc::clone(&blog.app.processor),
+                model: Arc::clone(&model),
+                texts: Arc::clone(&texts),
+            };
+            let acts = acts.clone();
+            tasks.spawn(async move {
+                for act in &acts {
+                    player.act(act).await;
+                }
+            });
+        }
+        while let Some(ended) = tasks.join_next().await {
+            ended.expect("a task of the plan");
+        }
+        match phase.then {
+            Between::Nothing => {}
+            Between::RunOnce => {
+                blog.app.processor.run_once().await.expect("a page");
+            }
+            Between::Drain => blog.drain().await,
+            Between::Restart => blog = blog.restart().await,
+        }
+    }
+    let model = Arc::try_unwrap(model).expect("no task is left").into_inner().expect("the model");
+    (blog, model)
+}
+
+/// Signs up a user with the password of all.
+pub async fn sign_up(commands: &Commands, name: &str) -> Result<UserItem, CommandError> {
+    let (username, password) = (name.to_owned(), PASSWORD.to_owned());
+    let input = CreateUser { username, password, idempotency_key: None, caller: HashingCaller::default() };
+    commands.create_user(input, &Ledger::new()).await
+}
+
+impl Player {
+    async fn act(&self, act: &Act) {
+        match act {
+            Act::SignUp { name } => self.sign_up(name).await,
+            Act::Rename { user, name } => self.rename(self.user(user), name).await,
+            Act::CreatePost { user, key } => self.create_post(self.user(user), *key).await,
+            Act::EditPost { actor, post, edited } => {
+                if let Some((post, author)) = self.post(post) {
+                    self.edit_post(self.actor(actor, author), post, author, *edited).await;
+                }
+            }
+            Act::DeletePost { actor, post } => {
+                if let Some((post, author)) = self.post(post) {
+                    self.delete_post(self.actor(actor, author), post, author).await;
+                }
+            }
+            Act::CreateComment { user, post, key } => {
+                if let Some((post, _)) = self.post(post) {
+                    self.create_comment(self.user(user), post, *key).await;
+                }
+            }
+            Act::DeleteComment { actor, comment } => self.delete_comment(actor, comment).await,
+            Act::Like { user, post } => {
+                if let Some((post_id, _)) = self.post(post) {
+                    let user_id = self.user(user);
+                    let input = LikePost { user_id, post_id };
+                    if done(self.commands.like_post(input, &Ledger::new()).await).is_some() {
+                        self.model().like(post_id, user_id, 1);
+                    }
+                }
+            }
+            Act::Unlike { user, post } => {
+                if let Some((post_id, _)) = self.post(post) {
+                    let user_id = self.user(user);
+                    let input = UnlikePost { user_id, post_id };
+                    if done(self.commands.unlike_post(input, &Ledger::new()).await).is_some() {
+                        self.model().like(post_id, user_id, -1);
+                    }
+                }
+            }
+            Act::RunOnce => {
+                self.processor.run_once().await.expect("a page");
+            }
+            Act::Drain => self.processor.drain().await.expect("the change feed is drained"),
+        }
+    }
+
+    async fn sign_up(&self, name: &str) {
+        let signed_up = sign_up(&self.commands, name).await;
+        if let Some(user) =
+            done_or_contended(signed_up).expect("a sign-up that contends too long leaves nothing")
+        {
+            self.model().user(&user);
+        }
+    }
+
+    async fn rename(&self, user_id: UserId, name: &str) {
+        let input = UpdateUser { user_id, username: name.to_owned() };
+        match done_or_contended(self.commands.update_user(input, &Ledger::new()).await) {
+            Ok(Some(user)) => self.model().user(&user),
+            Ok(None) => {}
+            Err(Contended) => self.model().user_uncertain(user_id, name),
+        }
+    }
+
+    async fn create_post(&self, user_id: UserId, key: Option<u8>) {
+        let name = self.text(user_id, key);
+        let (title, content) = (format!("Title {name}"), format!("Content {name}"));
+        let idempotency_key = key.map(|key| format!("key {key}"));
+        let input = CreatePost { user_id, title: title.clone(), content: content.clone(), idempotency_key };
+        if let Some(post) = done(self.commands.create_post(input, &Ledger::new()).await) {
+            self.model().post(&post, &title, &content);
+        }
+    }
+
+    async fn edit_post(&self, user_id: UserId, post_id: PostId, author: UserId, edited: Edited) {
+        let name = self.text(user_id, None);
+        let title = (edited != Edited::Content).then(|| format!("Edited title {name}"));
+        let content = (edited != Edited::Title).then(|| format!("Edited content {name}"));
+        let input =
+            UpdatePost { user_id, post_id, title: title.clone(), content: content.clone(), if_version: None };
+        if let Some(post) = done(self.commands.update_post(input, &Ledger::new()).await) {
+            assert_eq!(user_id, author, "somebody edited a post of somebody else");
+            self.model().edit(&post, title.as_deref(), content.as_deref());
+        }
+    }
+
+    async fn delete_post(&self, user_id: UserId, post_id: PostId, author: UserId) {
+        let input = DeletePost { user_id, post_id };
+        if done(self.commands.delete_post(input, &Ledger::new()).await).is_some() {
+            assert_eq!(user_id, author, "somebody deleted a post of somebody else");
+            self.model().post_deleted(post_id);
+        }
+    }
+
+    async fn create_comment(&self, user_id: UserId, post_id: PostId, key: Option<u8>) {
+        let content = format!("Comment {}", self.text(user_id, key));
+        let idempotency_key = key.map(|key| format!("key {key}"));
+        let input = CreateComment { user_id, post_id, content: content.clone(), idempotency_key };
+        if let Some(created) = done(self.commands.create_comment(input, &Ledger::new()).await) {
+            self.model().comment(&created.comment, &content);
+        }
+    }
+
+    async fn delete_comment(&self, actor: &Actor, comment: &Index) {
+        let Some((comment_id, post_id, author)) = self.comment(comment) else { return };
+        let user_id = self.actor(actor, author);
+        let input = DeleteComment { user_id, post_id, comment_id };
+        if done(self.commands.delete_comment(input, &Ledger::new()).await).is_some() {
+            let mut model = self.model();
+            let moderator = model.posts.get(&post_id).map(|post| post.author);
+            assert!(user_id == author || Some(user_id) == moderator, "a stranger deleted a comment");
+            model.comment_deleted(comment_id);
+        }
+    }
+
+    fn model(&self) -> MutexGuard<'_, Model> {
+        self.model.lock().expect("the model")
+    }
+
+    fn user(&self, index: &Index) -> UserId {
+        let model = self.model();
+        *chosen(model.users.keys(), index).expect("there is always a user")
+    }
+
+    fn post(&self, index: &Index) -> Option<(PostId, UserId)> {
+        let model = self.model();
+        chosen(model.posts.iter(), index).map(|(id, post)| (*id, post.author))
+    }
+
+    fn comment(&self, index: &Index) -> Option<(CommentId, PostId, UserId)> {
+        let model = self.model();
+        chosen(model.comments.iter(), index).map(|(id, comment)| (*id, comment.post, comment.author))
+    }
+
+    fn actor(&self, actor: &Actor, author: UserId) -> UserId {
+        match actor {
+            Actor::Author => author,
+            Actor::User(index) => self.user(index),
+        }
+    }
+
+    /// A text that is the same again for the same user and key, and else never.
+    fn text(&self, user: UserId, key: Option<u8>) -> String {
+        match key {
+            Some(key) => format!("of {user} with key {key}"),
+            None => self.texts.fetch_add(1, Ordering::Relaxed).to_string(),
+        }
+    }
+}
+
+fn chosen<T>(items: impl ExactSizeIterator<Item = T>, index: &Index) -> Option<T> {
+    let mut items = items;
+    let count = items.len();
+    (count > 0).then(|| index.index(count)).and_then(|place| items.nth(place))
+}
+
+/// What was acknowledged; `None` for a refusal that random commands may meet.
+fn done<T>(result: Result<T, CommandError>) -> Option<T> {
+    match result {
+        Ok(value) => Some(value),
+        Err(CommandError::Rejected(refusal)) => {
+            use RefusalCode::{Conflict, Forbidden, NotFound};
+            assert!(matches!(refusal.code, Conflict | Forbidden | NotFound), "{refusal:?}");
+            None
+        }
+        Err(CommandError::Fault(fault)) => panic!("a fault: {fault:?}"),
+    }
+}
+
+/// A command gave up because others changed the same items again and again.
+#[derive(Debug)]
+struct Contended;
+
+fn done_or_contended<T>(result: Result<T, CommandError>) -> Result<Option<T>, Contended> {
+    match result {
+        Err(CommandError::Fault(fault)) if fault.kind == FaultKind::Unavailable => Err(Contended),
+        other => Ok(done(other)),
+    }
+}

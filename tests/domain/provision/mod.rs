@@ -1,0 +1,165 @@
+//! `onehop provision` on Microsoft's in-memory emulator, and the files for Azure Resource Manager that must say the same.
+
+mod deploy;
+use onehop_testing::emulator;
+
+use azure_data_cosmos::CosmosClient;
+use azure_data_cosmos::models::{ContainerProperties, IndexingPolicy, TimeToLive};
+use onehop::app::provisioning::{Provisioner, container_definitions, in_words};
+use onehop_store::cosmos::Patience;
+use onehop_store::cosmos::provision::{ProvisionError, Step, Throughput, ThroughputScope};
+
+use emulator::Emulator;
+
+const DATABASE: &str = "fresh";
+
+/// An account without the database.
+async fn account() -> CosmosClient {
+    Emulator::new(&[], 1).client(Vec::new(), Patience::default()).await
+}
+
+fn provisioner(client: &CosmosClient, throughput: Option<(Throughput, ThroughputScope)>) -> Provisioner {
+    Provisioner::over(client.clone(), DATABASE, throughput)
+}
+
+/// Brings the account up to date and returns the steps that were taken.
+async fn bring_up_to_date(provisioner: &Provisioner) -> Vec<Step> {
+    let plan = provisioner.plan().await.unwrap();
+    let mut told = 0;
+    provisioner.apply(&plan, |_| told += 1).await.unwrap();
+    assert_eq!(told, plan.steps.len());
+    plan.steps
+}
+
+async fn container(client: &CosmosClient, name: &str) -> ContainerProperties {
+    let database = client.database_client(DATABASE.to_owned());
+    let container = database.container_client(name.to_owned(), None).await.unwrap();
+    container.read(None).await.unwrap().into_model().unwrap()
+}
+
+#[tokio::test]
+async fn an_empty_account_gets_everything_and_a_second_run_does_nothing() {
+    let client = account().await;
+    let provisioner = provisioner(&client, None);
+    let steps = bring_up_to_date(&provisioner).await;
+    assert_eq!(steps.len(), 1 + onehop::app::container_specs().len());
+    assert!(bring_up_to_date(&provisioner).await.is_empty());
+    let posts = container(&client, "posts").await;
+    assert_eq!(posts.partition_key, "/postId".into());
+    assert_eq!(posts.default_ttl, TimeToLive::NoDefault);
+    let paths = posts.indexing_policy.unwrap().included_paths;
+    let paths: Vec<&str> = paths.iter().map(|path| path.path.as_str()).collect();
+    assert_eq!(paths, ["/type/?", "/deleted/?", "/creationDate/?", "/userId/?", "/postId/?"]);
+}
+
+#[tokio::test]
+async fn what_an_interrupted_run_left_out_is_made_by_the_next() {
+    let client = account().await;
+    let provisioner = provisioner(&client, None);
+    let mut plan = provisioner.plan().await.unwrap();
+    plan.steps.truncate(3);
+    provisioner.apply(&plan, |_| {}).await.unwrap();
+    assert_eq!(bring_up_to_date(&provisioner).await.len(), onehop::app::container_specs().len() - 2);
+    assert!(provisioner.plan().await.unwrap().steps.is_empty());
+}
+
+#[tokio::test]
+async fn a_container_that_differs_is_replaced_and_keeps_what_else_was_set() {
+    let client = account().await;
+    let provisioner = provisioner(&client, None);
+    bring_up_to_date(&provisioner).await;
+    let database = client.database_client(DATABASE.to_owned());
+    let feed = database.container_client("feed", None).await.unwrap();
+    let mut drifted = container(&client, "feed").await;
+    let mut policy = IndexingPolicy::default().with_included_path("/*");
+    policy.automatic = true;
+    drifted.indexing_policy = Some(policy);
+    drifted.default_ttl = TimeToLive::Seconds(60);
+    drifted.analytical_storage_ttl = TimeToLive::NoDefault;
+    feed.replace(drifted, None).await.unwrap();
+
+    let plan = provisioner.plan().await.unwrap();
+    let words = in_words(&plan);
+    assert!(words.contains("replace the container feed"), "{words}");
+    assert!(words.contains("indexing policy: is {") && words.contains("time to live: is 60 s"), "{words}");
+    assert!(words.contains("should be on, without a default"), "{words}");
+    assert_eq!(bring_up_to_date(&provisioner).await.len(), 1);
+    assert!(provisioner.plan().await.unwrap().steps.is_empty());
+    let mended = container(&client, "feed").await;
+    assert_eq!(mended.default_ttl, TimeToLive::NoDefault);
+    assert_eq!(mended.analytical_storage_ttl, TimeToLive::NoDefault, "nobody asked for another");
+}
+
+#[tokio::test]
+async fn the_order_of_indexed_paths_does_not_matter() {
+    let client = account().await;
+    let provisioner = provisioner(&client, None);
+    bring_up_to_date(&provisioner).await;
+    let database = client.database_client(DATABASE.to_owned());
+    let posts = database.container_client("posts", None).await.unwrap();
+    let mut turned = container(&client, "posts").await;
+    let policy = turned.indexing_policy.as_mut().unwrap();
+    policy.included_paths.reverse();
+    policy.excluded_paths.reverse();
+    policy.composite_indexes.reverse();
+    posts.replace(turned, None).await.unwrap();
+    assert!(provisioner.plan().await.unwrap().steps.is_empty());
+}
+
+#[tokio::test]
+async fn another_partition_key_is_refused_with_what_to_do() {
+    let client = account().await;
+    client.create_database(DATABASE, None).await.unwrap();
+    let database = client.database_client(DATABASE.to_owned());
+    let other = ContainerProperties::new("posts", "/somethingElse".into());
+    database.create_container(other, None).await.unwrap();
+    let refused = provisioner(&client, None).plan().await.unwrap_err();
+    assert!(matches!(refused, ProvisionError::PartitionKey { .. }), "{refused}");
+    let words = refused.to_string();
+    for part in ["posts", "/somethingElse", "/postId", "--cosmos-database", "onehop copy"] {
+        assert!(words.contains(part), "{words}");
+    }
+}
+
+#[tokio::test]
+async fn throughput_is_set_for_each_container_and_changed_only_when_asked() {
+    let client = account().await;
+    let manual = |ru| Some((Throughput::Manual { ru }, ThroughputScope::Container));
+    bring_up_to_date(&provisioner(&client, manual(400))).await;
+    let throughput = async |name: &str| {
+        let database = client.database_client(DATABASE.to_owned());
+        let container = database.container_client(name.to_owned(), None).await.unwrap();
+        container.read_throughput(None).await.unwrap().and_then(|found| found.throughput())
+    };
+    assert_eq!(throughput("posts").await, Some(400));
+    assert!(bring_up_to_date(&provisioner(&client, None)).await.is_empty());
+    let steps = bring_up_to_date(&provisioner(&client, manual(900))).await;
+    assert_eq!(steps.len(), onehop::app::container_specs().len());
+    assert!(steps[0].to_string().contains("from 400 RU/s to 900 RU/s"), "{}", steps[0]);
+    assert_eq!(throughput("posts").await, Some(900));
+    assert!(bring_up_to_date(&provisioner(&client, manual(900))).await.is_empty());
+    let autoscale = Some((Throughput::Autoscale { max_ru: 1000 }, ThroughputScope::Container));
+    let refused = provisioner(&client, autoscale).plan().await.unwrap_err();
+    assert!(matches!(refused, ProvisionError::OtherThroughput { found: "manual", .. }), "{refused}");
+}
+
+#[tokio::test]
+async fn throughput_of_what_has_none_cannot_be_changed() {
+    let client = account().await;
+    bring_up_to_date(&provisioner(&client, None)).await;
+    for scope in [ThroughputScope::Database, ThroughputScope::Container] {
+        let wanted = Some((Throughput::Manual { ru: 400 }, scope));
+        let refused = provisioner(&client, wanted).plan().await.unwrap_err();
+        assert!(matches!(refused, ProvisionError::NoThroughput { .. }), "{scope:?}: {refused}");
+    }
+}
+
+#[test]
+fn the_committed_definitions_are_those_of_the_program() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/containers.json");
+    assert!(
+        std::fs::read_to_string(path).unwrap() == container_definitions().unwrap(),
+        "deploy/containers.json differs; write it again with `onehop provision --print-definitions > \
+         deploy/containers.json` and look at the difference"
+    );
+}

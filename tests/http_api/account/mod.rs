@@ -1,0 +1,164 @@
+//! Several processes on one account: whole servers over Microsoft's in-memory emulator, each with a client, a store and an
+//! app of its own.
+
+use onehop_testing::emulator;
+mod process;
+use onehop_testing::websocket;
+
+use onehop::app::container_specs;
+use onehop::blog::study::dataset::Texts;
+use onehop::cli::work::AppWorker;
+use onehop::control::{Work, Worker};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use emulator::Emulator;
+use process::Process;
+use websocket::Socket;
+
+/// The titles of the feed under each data model.
+const FEED: &str = "{
+    v1: feed(model: V1) { nodes { title author { username } commentCount likeCount } }
+    v2: feed(model: V2) { nodes { title author { username } commentCount likeCount } }
+    v3: feed(model: V3) { nodes { title author { username } commentCount likeCount } }
+}";
+
+fn account() -> Emulator {
+    Emulator::new(&container_specs(), 3)
+}
+
+async fn work(process: &Process, work: Work) -> Value {
+    let (progress, _) = mpsc::channel(1);
+    AppWorker { app: process.app.clone(), allows_demo: true }.perform(work, progress).await.unwrap()
+}
+
+async fn assert_clean(process: &Process) {
+    let report = work(process, Work::Verify { repair: false }).await;
+    assert_eq!(report["drifts"], json!([]), "{report}");
+}
+
+#[tokio::test]
+async fn what_one_process_writes_another_projects_and_a_third_reads() {
+    let account = account();
+    let (writer, reader) =
+        (Process::start(&account, "writer").await, Process::start(&account, "reader").await);
+    let token = writer.sign_up("ada").await;
+    let post = writer.post(&token, "Engines").await;
+    let comment = "mutation($post: ID!) {
+        createComment(input: { postId: $post, content: \"indeed\" }) { comment { id } } }";
+    reader.data(&token, comment, json!({ "post": post })).await;
+    let like = "mutation($post: ID!) { likePost(input: { postId: $post }) { post { likeCount } } }";
+    reader.data(&token, like, json!({ "post": post })).await;
+    let rename = "mutation { updateUser(input: { username: \"lovelace\" }) { user { username } } }";
+    reader.data(&token, rename, json!({})).await;
+    reader.settle().await;
+
+    let expected = json!({ "nodes": [
+        { "title": "Engines", "author": { "username": "lovelace" }, "commentCount": 1, "likeCount": 1 }
+    ] });
+    for process in [&writer, &reader] {
+        let data = process.data(&token, FEED, json!({})).await;
+        assert_eq!(data, json!({ "v1": expected, "v2": expected, "v3": expected }));
+    }
+    assert_clean(&reader).await;
+    assert_clean(&writer).await;
+    for process in [writer, reader] {
+        process.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn what_one_process_writes_those_hear_who_subscribed_at_another() {
+    let account = account();
+    let (writer, listener) =
+        (Process::start(&account, "writer").await, Process::start(&account, "listener").await);
+    let token = writer.sign_up("ada").await;
+    let post = writer.post(&token, "Engines").await;
+    let mut socket = Socket::open(listener.address).await;
+    for (id, query) in [
+        ("feed", "subscription { feedChanged { id title likeCount } }"),
+        ("post", "subscription($id: ID!) { postChanged(id: $id) { likeCount } }"),
+        (
+            "comments",
+            "subscription($id: ID!) { commentAdded(postId: $id) { content post { commentCount } } }",
+        ),
+    ] {
+        let variables = if id == "feed" { json!({}) } else { json!({ "id": post }) };
+        socket.request(id, json!({ "query": query, "variables": variables })).await;
+    }
+    socket.settle().await;
+    let act = "mutation($id: ID!) {
+        createComment(input: { postId: $id, content: \"indeed\" }) { comment { id } }
+        likePost(input: { postId: $id }) { post { id } } }";
+    writer.data(&token, act, json!({ "id": post })).await;
+    let (mut liked_in_feed, mut liked, mut commented) = (false, false, false);
+    while !(liked_in_feed && liked && commented) {
+        let message = socket.hear().await;
+        let data = &message["payload"]["data"];
+        match message["id"].as_str() {
+            Some("feed") => liked_in_feed |= data["feedChanged"]["likeCount"] == 1,
+            Some("post") => liked |= data["postChanged"]["likeCount"] == 1,
+            _ => {
+                let expected = json!({ "content": "indeed", "post": { "commentCount": 1 } });
+                assert_eq!(data["commentAdded"], expected);
+                commented = true;
+            }
+        }
+    }
+    for process in [writer, listener] {
+        process.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_username_is_taken_once_whoever_asks() {
+    let account = account();
+    let (left, right) = (Process::start(&account, "left").await, Process::start(&account, "right").await);
+    let sign_up =
+        "mutation { createUser(input: { username: \"Ada\", password: \"one and two\" }) { user { id } } }";
+    let (one, other) =
+        futures::join!(left.answer("", sign_up, json!({})), right.answer("", sign_up, json!({})));
+    let taken = [&one, &other]
+        .iter()
+        .filter(|answer| answer["errors"][0]["extensions"]["code"] == "CONFLICT")
+        .count();
+    assert_eq!(taken, 1, "{one} {other}");
+    left.stop().await;
+    right.stop().await;
+}
+
+#[tokio::test]
+async fn the_work_of_a_process_that_stops_is_taken_over() {
+    let account = account();
+    let first = Process::start(&account, "first").await;
+    let token = first.sign_up("ada").await;
+    first.post(&token, "Engines").await;
+    first.settle().await;
+    let second = Process::start(&account, "second").await;
+    first.stop().await;
+    second.post(&token, "Looms").await;
+    second.settle().await;
+    let data = second.data(&token, FEED, json!({})).await;
+    assert_eq!(data["v3"], data["v1"]);
+    assert_eq!(data["v3"]["nodes"].as_array().unwrap().len(), 2, "{data}");
+    assert_clean(&second).await;
+    second.stop().await;
+}
+
+#[tokio::test]
+async fn commands_beside_a_server_do_their_work_themselves() {
+    let account = account();
+    let server = Process::start(&account, "server").await;
+    let command = Process::quiet(&account, "server~beside").await;
+    assert!(command.app.is_empty().await.unwrap());
+    let seeded = work(&command, Work::Seed { users: 2, rng_seed: 1, texts: Texts::Short }).await;
+    assert!(seeded["items"].as_u64().unwrap() > 20, "{seeded}");
+    assert!(!server.app.is_empty().await.unwrap());
+    assert_clean(&command).await;
+    let rebuilt = work(&command, Work::Rebuild { read_model: None }).await;
+    assert_eq!(rebuilt["parked"], 0, "{rebuilt}");
+    work(&command, Work::Replay { read_model: None }).await;
+    command.stop().await;
+    assert_clean(&server).await;
+    server.stop().await;
+}

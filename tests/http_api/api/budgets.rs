@@ -1,0 +1,94 @@
+//! What callers may cost: as the settings say, and charged with what requests take.
+
+use onehop::api::ApiOptions;
+use onehop_graphql_server::callers::CallerLimits;
+use onehop_graphql_server::graphql_http::RequestLimits;
+use serde_json::{Value, json};
+
+use crate::api::binary::Serving;
+use crate::api::caller::Answer;
+use crate::api::server::{Server, Setup};
+
+const FEED: &str = "{ feed(first: 1) { nodes { id } } }";
+
+fn left(answer: &Answer) -> f64 {
+    let header = answer.headers["ratelimit"].to_str().unwrap();
+    let left = header.strip_prefix("\"request-charge\";r=").and_then(|rest| rest.split(';').next());
+    left.unwrap_or_else(|| panic!("{header}")).parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_budget_goes_down_by_what_the_answers_say_that_they_were_charged() {
+    let callers = CallerLimits { ru_per_second: 1, burst_seconds: 1_000, ..CallerLimits::default() };
+    let limits = RequestLimits { callers, ..RequestLimits::default() };
+    let options = ApiOptions { limits, ..ApiOptions::default() };
+    let server = Server::start_with(Setup { options, ..Setup::default() }).await;
+    let ada = server.sign_up("ada").await;
+    let (mut charged, mut last) = (0.0, 1_000.0);
+    for number in 0..4 {
+        let input = json!({ "title": format!("Post {number}"), "content": "All about it." });
+        let query = "mutation($input: CreatePostInput!) { createPost(input: $input) { post { id } } }";
+        let answer = ada.ask(query, json!({ "input": input })).await;
+        charged += answer.body["extensions"]["requestCharge"].as_f64().unwrap();
+        last = left(&answer);
+    }
+    assert!(charged > 4.0, "{charged}");
+    // Told in whole units; meanwhile the clock has gone on by milliseconds.
+    assert!((1_000.0 - charged - last).abs() < 2.0, "{charged} {last}");
+}
+
+#[tokio::test]
+async fn the_heads_of_pages_cost_what_reading_their_posts_costs() {
+    const PAGES: u32 = 20;
+    let callers = CallerLimits { ru_per_second: 1, burst_seconds: 1_000, ..CallerLimits::default() };
+    let limits = RequestLimits { callers, ..RequestLimits::default() };
+    let options = ApiOptions { limits, ..ApiOptions::default() };
+    let server = Server::start_with(Setup { options, ..Setup::default() }).await;
+    let ada = server.sign_up("ada").await;
+    let write = "mutation($input: CreatePostInput!) { createPost(input: $input) { post { id } } }";
+    let written = ada.ask(write, json!({ "input": { "title": "Post", "content": "All about it." } })).await;
+    let id = written.body["data"]["createPost"]["post"]["id"].as_str().unwrap();
+    let read =
+        server.anonymous().ask("query($id: ID!) { post(id: $id) { title } }", json!({ "id": id })).await;
+    let charge = read.body["extensions"]["requestCharge"].as_f64().unwrap();
+    for _ in 0..PAGES {
+        server.http.get(server.url(&format!("/posts/{id}"))).send().await.unwrap();
+    }
+    let last = left(&server.anonymous().ask("{ __typename }", json!({})).await);
+    // Told in whole units; meanwhile the clock has gone on by milliseconds.
+    let spent = left(&read) - last;
+    assert!(charge >= 1.0 && (spent - charge * f64::from(PAGES)).abs() < 2.0, "{charge} {spent}");
+}
+
+#[tokio::test]
+async fn budgets_are_what_the_settings_say() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = ["--caller-ru-per-second=1", "--caller-burst-seconds=1", "--trusted-proxies=1"];
+    let arguments = [&arguments[..], &["--trusted-proxies-header=forwarded"]].concat();
+    let serving = Serving::start(directory.path(), &arguments);
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let send = |query: &str, address: &str| {
+        let request =
+            http.post(format!("{}/graphql", serving.address)).body(json!({ "query": query }).to_string());
+        let request = request.header("content-type", "application/json");
+        let request =
+            request.header("forwarded", format!("for={address}")).header("x-forwarded-for", "1.1.1.1");
+        async { request.send().await.unwrap() }
+    };
+    let sign_up = "mutation {
+        createUser(input: { username: \"newcomer\", password: \"one and two\" }) { accessToken } }";
+    let first = send(sign_up, "192.0.2.1").await;
+    let policy = "\"request-charge\";q=1;qu=\"request-units\";w=1";
+    assert_eq!(
+        (first.status().as_u16(), &first.headers()["ratelimit-policy"]),
+        (200, &policy.parse().unwrap())
+    );
+    let refused = send(FEED, "192.0.2.1").await;
+    assert_eq!(refused.status(), 429);
+    assert!(refused.headers().contains_key("retry-after"));
+    let told: Value = refused.json().await.unwrap();
+    assert_eq!(told["errors"][0]["extensions"]["limit"], "caller-ru-per-second");
+    assert_eq!(send(FEED, "192.0.2.2").await.status(), 200);
+    let (status, _) = tokio::task::spawn_blocking(move || serving.stop()).await.unwrap();
+    assert_eq!(status, 0);
+}

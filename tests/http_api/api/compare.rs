@@ -1,0 +1,256 @@
+//! `onehop compare`, as a process.
+
+use serde_json::{Value, json};
+
+use crate::api::binary::{run, run_on};
+
+const SMALL: [&str; 7] = ["compare", "--users", "12", "--samples", "3", "--physical-partitions", "4"];
+
+async fn report(more: &[&str]) -> Value {
+    let output = run(&[&SMALL[..], &["--format", "json"], more].concat()).await;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+fn row<'a>(report: &'a Value, request: &str, model: &str, batched: bool) -> &'a Value {
+    let mut rows = report["rows"].as_array().unwrap().iter();
+    let wanted = json!([request, model, batched]);
+    let found = rows.find(|row| json!([row["request"], row["model"], row["batched"]]) == wanted);
+    found.unwrap_or_else(|| panic!("{wanted}"))
+}
+
+fn told(row: &Value) -> Vec<String> {
+    let operations = row["operations"].as_array().unwrap().iter();
+    operations
+        .map(|operation| {
+            let text = |name: &str| operation[name].to_string().replace('"', "");
+            format!("{} {}", text("kind"), text("container"))
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn a_comparison_runs_every_request_under_every_data_model() {
+    let report = report(&["--rates", "Q3=10,C3=1", "--price-per-100-ru", "0.008"]).await;
+    assert_eq!(report["rows"].as_array().unwrap().len(), 10 * 3 + 6);
+    assert_eq!(
+        json!([report["users"], report["samples"], report["physicalPartitions"], report["chargeSource"]]),
+        json!([12, 3, 4, "estimated"])
+    );
+    assert_eq!(
+        json!([report["indexing"], report["account"], report["estimateErrors"]]),
+        json!(["all", null, null])
+    );
+    for row in report["rows"].as_array().unwrap() {
+        assert!(row["requestCharge"].as_f64().unwrap() > 0.0, "{row}");
+        assert!(row["latencyMs"]["p99"].as_f64() >= row["latencyMs"]["median"].as_f64(), "{row}");
+        assert_eq!(row["articleRequestCharge"].is_null(), row["batched"] == true, "{row}");
+        assert_eq!(row["deviation"].is_null(), row["batched"] == true, "{row}");
+    }
+    for request in ["Q1", "Q2", "Q3", "Q4", "Q5", "Q6"] {
+        let row = row(&report, request, "V3", false);
+        assert_eq!(told(row).len(), 1, "{row}");
+        assert_eq!(
+            json!([row["operations"][0]["times"], row["operations"][0]["physicalPartitions"]]),
+            json!([1, 1])
+        );
+    }
+    assert_eq!(row(&report, "Q6", "V1", false)["operations"][0]["physicalPartitions"], 4);
+    let partitions = report["partitions"]["containers"].as_array().unwrap();
+    let [users, posts, feed, accounts] = partitions.as_slice() else { panic!("{partitions:?}") };
+    assert_eq!(json!([users["logicalPartitions"], accounts["logicalPartitions"]]), json!([15, 15]));
+    assert!(posts["logicalPartitions"].as_u64().unwrap() > 60, "{posts}");
+    assert_eq!(
+        json!([feed["logicalPartitions"], feed["items"]["largest"], feed["verdict"]["noHotSpot"]]),
+        json!([1, 100, false])
+    );
+    let models = report["traffic"]["models"].as_array().unwrap();
+    assert!(models.iter().all(|model| model["monthlyBill"].as_f64().unwrap() >= 4.0 * 0.008 * 730.0));
+    assert!(report["traffic"]["breakEvenReadsPerWrite"].as_f64().unwrap() > 0.0);
+}
+
+/// What the container's logical partitions serve under the popularity with this number.
+fn load<'a>(report: &'a Value, container: &str, popularity: usize) -> &'a Value {
+    let mut containers = report["partitions"]["containers"].as_array().unwrap().iter();
+    &containers.find(|found| found["container"] == container).unwrap()["loads"][popularity]
+}
+
+#[tokio::test]
+async fn the_charges_of_a_traffic_add_up_over_logical_partitions() {
+    let report = report(&["--rates", "Q1=5,Q2=5,Q3=20,Q4=20,Q5=20,Q6=50,C1=1,C2=1,C3=4,C4=4"]).await;
+    assert_eq!(report["partitions"]["isAssumed"], false);
+    let in_table = report["traffic"]["models"].as_array().unwrap().last().unwrap();
+    let in_table = in_table["reads"].as_f64().unwrap() + in_table["writes"].as_f64().unwrap();
+    for popularity in [0, 1] {
+        let throughput = |container| load(&report, container, popularity)["throughput"].as_f64().unwrap();
+        let sum: f64 = ["users", "posts", "feed", "accounts"].map(throughput).iter().sum();
+        // The table has medians, and comments and likes on posts of no particular age.
+        assert!((sum / in_table - 1.0).abs() < 0.05, "{sum} of {in_table}");
+    }
+    let containers = report["partitions"]["containers"].as_array().unwrap();
+    let places = |container: &str| {
+        let found = containers.iter().find(|found| found["container"] == container).unwrap();
+        let bears = found["bears"].as_array().unwrap().iter();
+        bears
+            .map(|bearable| {
+                let [request, place] = ["request", "place"].map(|name| bearable[name].as_str().unwrap());
+                format!("{request} {place}")
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(places("users"), ["Q1 user", "C2 user", "Q3 user", "C3 author", "C4 author"]);
+    assert_eq!(places("posts"), ["Q2 post", "C3 post", "Q4 post", "C4 post", "Q5 post"]);
+    assert_eq!(places("feed"), ["C2 only", "C3 only", "C4 only", "Q6 only"]);
+    assert!(places("accounts").is_empty());
+    for command in ["C3", "C4"] {
+        // All but the reading of the user happens in the post's, and so does the reading of the change.
+        let commanded = row(&report, command, "V3", false)["requestCharge"].as_f64().unwrap();
+        let posts = containers.iter().find(|found| found["container"] == "posts").unwrap();
+        let mut bears = posts["bears"].as_array().unwrap().iter();
+        let bearable = bears.find(|bearable| bearable["request"] == command).unwrap();
+        assert!(bearable["requestCharge"].as_f64().unwrap() > commanded, "{bearable}");
+    }
+}
+
+#[tokio::test]
+async fn the_feed_is_the_first_at_its_limit() {
+    let report = report(&["--rates", "Q6=10,C4=10"]).await;
+    for popularity in [0, 1] {
+        assert_eq!(report["partitions"]["popularities"][popularity]["firstAtLimit"], "feed");
+    }
+    let of_likes = |popularity: usize| {
+        let feed = load(&report, "feed", popularity);
+        let mut requests = feed["requestsOfLargest"].as_array().unwrap().iter();
+        requests.find(|served| served["request"] == "C4").unwrap()["throughput"].as_f64().unwrap()
+    };
+    let feed = report["partitions"]["containers"].as_array().unwrap();
+    let feed = feed.iter().find(|found| found["container"] == "feed").unwrap();
+    let mut bears = feed["bears"].as_array().unwrap().iter();
+    let like = bears.find(|bearable| bearable["request"] == "C4").unwrap()["requestCharge"].as_f64().unwrap();
+    let in_feed = report["partitions"]["popularities"][0]["postsInFeed"].as_f64().unwrap();
+    assert!(
+        (of_likes(0) / (10.0 * like * in_feed) - 1.0).abs() < 0.05,
+        "likes of older posts cost the feed nothing"
+    );
+    // Popular posts are new ones, and those are in the feed.
+    assert!(of_likes(1) > 1.5 * of_likes(0), "{} {}", of_likes(0), of_likes(1));
+    let readers = load(&report, "feed", 0)["requestsOfLargest"][0].clone();
+    let charge = row(&report, "Q6", "V3", false)["requestCharge"].as_f64().unwrap();
+    assert_eq!(readers["request"], "Q6");
+    assert!((readers["throughput"].as_f64().unwrap() / (10.0 * charge) - 1.0).abs() < 0.02, "{readers}");
+    let skews = [0, 1].map(|popularity| load(&report, "posts", popularity)["skew"].as_f64().unwrap());
+    assert!((skews[0] - 1.0).abs() < 0.05 && skews[1] > 10.0, "{skews:?}");
+    let across: Vec<usize> = report["partitions"]["fanOuts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|fan_out| fan_out["requests"].as_array().unwrap().len())
+        .collect();
+    assert_eq!(across, [2, 2, 0], "Q3 and Q6 under V1 and V2");
+}
+
+#[tokio::test]
+async fn each_data_model_writes_in_its_own_way() {
+    let report = report(&[]).await;
+    for request in ["C1", "C2", "C3", "C4"] {
+        let single = row(&report, request, "V1", false);
+        assert_eq!(told(single), [if request == "C1" { "CREATE users" } else { "CREATE posts" }]);
+        assert_eq!(single["projectionCharge"], 0.0);
+    }
+    for request in ["C3", "C4"] {
+        assert_eq!(told(row(&report, request, "V2", false)), ["POINT_READ posts", "BATCH posts"]);
+        let commanded = row(&report, request, "V3", false);
+        assert_eq!(told(commanded).last().unwrap(), "BATCH posts");
+        let [copied, counted] =
+            ["V3", "V2"].map(|model| &row(&report, request, model, false)["projectionCharge"]);
+        assert!(copied.as_f64().unwrap() > 0.0);
+        assert_eq!(counted, 0.0, "V2's only projection follows users: looking in vain is not counted");
+    }
+}
+
+#[tokio::test]
+async fn the_same_seed_gives_the_same_charges_of_the_reads() {
+    let (first, second) = (report(&["--rng-seed", "7"]).await, report(&["--rng-seed", "7"]).await);
+    for request in ["Q1", "Q2", "Q3", "Q4", "Q5", "Q6"] {
+        for model in ["V1", "V2", "V3"] {
+            let charge = |report| row(report, request, model, false)["requestCharge"].clone();
+            assert_eq!(charge(&first), charge(&second), "{request} {model}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn indexing_changes_the_charges_of_commands_alone() {
+    let (all, needed) = (report(&[]).await, report(&["--indexing", "needed"]).await);
+    assert_eq!(needed["indexing"], "needed");
+    let charge =
+        |report, request, model| row(report, request, model, false)["requestCharge"].as_f64().unwrap();
+    for model in ["V1", "V2", "V3"] {
+        for request in ["Q1", "Q2", "Q3", "Q4", "Q5", "Q6"] {
+            assert_eq!(charge(&all, request, model), charge(&needed, request, model), "{request} {model}");
+        }
+        // Title and content in V1; the name and the two counts as well from V2 on, and the version.
+        let properties = if model == "V1" { 2.0 } else { 6.0 };
+        let difference = charge(&all, "C2", model) - charge(&needed, "C2", model);
+        assert!((difference - properties * 0.53).abs() < 0.02, "{model}: {difference}");
+    }
+}
+
+#[tokio::test]
+async fn a_comparison_is_shown_in_every_format() {
+    for (format, heading) in [("table", "request"), ("markdown", "| request |"), ("html", "<!doctype html>")]
+    {
+        let output = run(&[&SMALL[..], &["--format", format, "--reads-per-write", "100"]].concat()).await;
+        let shown = String::from_utf8(output.stdout).unwrap();
+        assert!(shown.starts_with(heading), "{shown}");
+        for part in [
+            "619.41",
+            "V1, data loader",
+            "Your traffic",
+            "Request charges are estimates.",
+            "of 10,000 RU/s",
+            "The first logical partition to reach 10,000 RU/s is in feed",
+            "a single logical partition, a hot spot by design",
+            "every property indexed",
+        ] {
+            assert!(shown.contains(part), "{format} without {part}: {shown}");
+        }
+        for foreign in ["<script", "http://", "https://", "src=", "@import", "url("] {
+            assert!(!shown.contains(foreign), "{format} with {foreign}");
+        }
+        assert!(!shown.contains("NaN") && !shown.contains("inf"), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn a_comparison_keeps_its_databases_and_overwrites_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let (status, printed) = run_on(directory.path(), &SMALL).await;
+    assert_eq!(status, 0, "{printed}");
+    for model in ["v1", "v2", "v3"] {
+        assert!(directory.path().join("compare").join(model).is_dir(), "{model}");
+    }
+    let data = directory.path().join("compare/v3");
+    assert_eq!(run_on(&data, &["verify"]).await.0, 0, "the commands and projections leave no drift");
+    let (status, printed) = run_on(directory.path(), &SMALL).await;
+    assert_eq!(status, 2, "{printed}");
+    assert!(printed.contains("--data"), "{printed}");
+}
+
+#[tokio::test]
+async fn a_bad_setting_is_refused_by_the_name_of_its_flag() {
+    for (flag, value) in [
+        ("--users", "0"),
+        ("--samples", "0"),
+        ("--format", "pdf"),
+        ("--rates", "Q9=1"),
+        ("--reads-per-write", "-1"),
+        ("--price-per-100-ru", "free"),
+        ("--physical-partitions", "0"),
+    ] {
+        let output = run(&["compare", &format!("{flag}={value}")]).await;
+        let printed = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{flag} {value}: {printed}");
+        assert!(printed.contains(flag), "{flag} {value}: {printed}");
+    }
+}

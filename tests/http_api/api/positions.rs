@@ -1,0 +1,213 @@
+//! Reading one's own writes: a mutation says its position, and a query that names it waits for the read models.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use onehop::api::ApiOptions;
+use onehop::blog::containers::POSTS;
+use onehop_graphql_server::graphql_http::RequestLimits;
+use onehop_graphql_server::graphql_request::BodyLimits;
+use onehop_graphql_server::position_waits::PositionLimits;
+use onehop_store::{Ledger, NewItem, WriteOp};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::api::caller::{Answer, Caller, mutation_of};
+use crate::api::control::post_id;
+use crate::api::server::{Server, Setup};
+
+const FEED: &str = "{ feed { nodes { title author { username } } } }";
+
+/// Longer than any test: who waits so long waits for what is awaited.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// Options in which a query waits so long, and a batch may hold some requests.
+pub fn waiting(wait_max: Duration) -> ApiOptions {
+    let positions = PositionLimits { wait_max, ..PositionLimits::default() };
+    let body = BodyLimits { batch_max: 5, ..BodyLimits::default() };
+    let limits = RequestLimits { positions, body, ..RequestLimits::default() };
+    ApiOptions { limits, ..ApiOptions::default() }
+}
+
+async fn start(position_wait: Duration, in_background: bool) -> Server {
+    let options = waiting(position_wait);
+    Server::start_with(Setup { options, in_background, ..Setup::default() }).await
+}
+
+async fn write(caller: &Caller<'_>, mutation: &str, input: Value) -> String {
+    let (query, variables) = mutation_of(mutation, input);
+    let answer = caller.ask(&query, variables).await;
+    let position = answer.body["extensions"]["position"].as_str().expect("a position").to_owned();
+    assert_eq!(answer.headers.get("onehop-position").expect("a header"), position.as_str());
+    position
+}
+
+async fn feed_at(caller: &Caller<'_>, position: &str) -> Answer {
+    caller.send(json!({ "query": FEED, "extensions": { "position": position } })).await
+}
+
+#[tokio::test]
+async fn a_query_at_the_position_of_a_write_sees_it() {
+    let server = start(LONG, true).await;
+    let author = server.sign_up("author").await;
+    for title in ["first", "second", "third"] {
+        let position = write(&author, "createPost", json!({ "title": title, "content": "Text." })).await;
+        let answer = feed_at(&server.anonymous(), &position).await;
+        assert_eq!(answer.body["extensions"]["reached"], true);
+        assert_eq!(answer.body["data"]["feed"]["nodes"][0]["title"], title);
+    }
+}
+
+#[tokio::test]
+async fn a_query_at_the_position_of_a_rename_sees_the_new_name_in_every_copy() {
+    let server = start(LONG, true).await;
+    let author = server.sign_up("before").await;
+    author.post("a post").await;
+    let position = write(&author, "updateUser", json!({ "username": "after" })).await;
+    let answer = feed_at(&server.anonymous(), &position).await;
+    assert_eq!(answer.body["extensions"]["reached"], true);
+    assert_eq!(answer.body["data"]["feed"]["nodes"][0]["author"]["username"], "after");
+}
+
+#[tokio::test]
+async fn a_query_waits_until_the_projections_have_come_that_far() {
+    let server = start(LONG, false).await;
+    let author = server.sign_up("author").await;
+    let position = write(&author, "createPost", json!({ "title": "late", "content": "Text." })).await;
+    let somebody = server.anonymous();
+    let answer = feed_at(&somebody, &position);
+    let (answer, ()) = tokio::join!(answer, server.settle());
+    assert_eq!(answer.body["extensions"]["reached"], true);
+    assert_eq!(answer.body["data"]["feed"]["nodes"][0]["title"], "late");
+}
+
+#[tokio::test]
+async fn a_query_that_has_waited_long_enough_is_answered_with_what_there_is() {
+    let server = start(Duration::ZERO, false).await;
+    let author = server.sign_up("author").await;
+    let position = write(&author, "createPost", json!({ "title": "late", "content": "Text." })).await;
+    let early = feed_at(&server.anonymous(), &position).await;
+    assert_eq!(early.body["extensions"]["reached"], false);
+    assert_eq!(early.body["extensions"]["notReached"], "TIMED_OUT");
+    assert_eq!(early.body["data"]["feed"]["nodes"], json!([]));
+    server.settle().await;
+    if server.has_end_at_hand() {
+        let late = feed_at(&server.anonymous(), &position).await;
+        assert_eq!(late.body["extensions"]["reached"], true);
+    }
+}
+
+#[tokio::test]
+async fn a_repeated_command_says_a_position_too() {
+    let server = start(LONG, true).await;
+    let author = server.sign_up("author").await;
+    let input = json!({ "title": "once", "content": "Text.", "idempotencyKey": "key" });
+    write(&author, "createPost", input.clone()).await;
+    let position = write(&author, "createPost", input).await;
+    let answer = feed_at(&server.anonymous(), &position).await;
+    assert_eq!(answer.body["data"]["feed"]["nodes"].as_array().expect("posts").len(), 1);
+}
+
+async fn assert_refused(server: &Server, position: &str) {
+    let refused = feed_at(&server.anonymous(), position).await.refused();
+    assert_eq!(refused.of(), ("BAD_USER_INPUT", Some("extensions.position")), "{position}");
+}
+
+#[tokio::test]
+async fn a_position_that_was_made_up_is_refused_by_its_name() {
+    let server = start(LONG, false).await;
+    let author = server.sign_up("author").await;
+    let position = write(&author, "createPost", json!({ "title": "here", "content": "Text." })).await;
+    let long = "A".repeat(10_000);
+    for position in ["", "x", &long, &position[1..], &format!("{position}AA")] {
+        assert_refused(&server, position).await;
+    }
+    for position in ["sequence:-1", "sequence:1", "sequence:99999999999999999999"] {
+        let texts = [json!({ "posts": position }), json!({ "e": { "posts": position }, "w": null, "s": 0 })];
+        for text in texts {
+            assert_refused(&server, &BASE64_URL_SAFE_NO_PAD.encode(text.to_string())).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_position_beyond_the_last_write_is_refused() {
+    let server = start(LONG, false).await;
+    let author = server.sign_up("author").await;
+    write(&author, "createPost", json!({ "title": "here", "content": "Text." })).await;
+    // As a server gave them out whose data were restored from a backup, or that has other data under the same secret.
+    for ends in [json!({ "posts": "sequence:999999999" }), json!({ "others": null }), json!({})] {
+        let position = json!({ "e": ends, "w": null, "s": 0 }).to_string();
+        assert_refused(&server, &server.tokens.sealer().seal(b"position\0", position.as_bytes())).await;
+    }
+}
+
+#[tokio::test]
+async fn a_position_shows_nothing_of_what_is_written() {
+    let server = start(LONG, false).await;
+    let author = server.sign_up("author").await;
+    let position = write(&author, "createPost", json!({ "title": "here", "content": "Text." })).await;
+    let bytes = BASE64_URL_SAFE_NO_PAD.decode(position).unwrap();
+    let text = String::from_utf8_lossy(&bytes);
+    assert!(!text.contains("posts") && !text.contains("sequence"), "{text}");
+}
+
+#[tokio::test]
+async fn a_token_is_verified_before_a_position_is_waited_for() {
+    let server = start(LONG, false).await;
+    let author = server.sign_up("author").await;
+    let position = write(&author, "createPost", json!({ "title": "here", "content": "Text." })).await;
+    let query = json!({ "query": FEED, "extensions": { "position": position } });
+    for request in [query.clone(), json!([query.clone(), query])] {
+        let answer = server.bearing("x").send(request).await;
+        assert_eq!(answer.status, 401, "{answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_wait_is_charged_for_what_it_reads() {
+    let server = start(Duration::ZERO, false).await;
+    let author = server.sign_up("author").await;
+    let position = write(&author, "createPost", json!({ "title": "here", "content": "Text." })).await;
+    let nothing = server.anonymous().ask("{ __typename }", json!({})).await;
+    assert_eq!(nothing.body["extensions"]["requestCharge"], 0.0);
+    if server.has_end_at_hand() {
+        let request =
+            json!({ "query": "{ __typename }", "extensions": { "position": position, "operations": true } });
+        let waited = server.anonymous().send(request).await;
+        let extensions = &waited.body["extensions"];
+        assert!(extensions["requestCharge"].as_f64().unwrap() >= 1.0, "{extensions}");
+        assert_eq!(extensions["operations"][0]["kind"], "CHANGE_FEED", "{extensions}");
+    }
+}
+
+#[tokio::test]
+async fn a_write_that_is_parked_is_not_reached() {
+    let server = start(LONG, false).await;
+    let (author, other) = (server.sign_up("author").await, server.sign_up("other").await);
+    let post = author.post("a post").await;
+    server.settle().await;
+    let (id, key) = (Uuid::from_u128(7).to_string(), post_id(&post).partition_key());
+    let poison = json!({ "id": id, "postId": post_id(&post), "type": "post", "creationDate": "2027" });
+    let poison = WriteOp::Create(NewItem::encode(id.clone(), &poison));
+    server.app.store.write(POSTS, &key, poison, &Ledger::new()).await.unwrap();
+    server.settle().await;
+
+    let parked = write(&author, "updatePost", json!({ "postId": post, "title": "another title" })).await;
+    let reached = write(&other, "createPost", json!({ "title": "new", "content": "Text." })).await;
+    server.settle().await;
+    let answer = feed_at(&server.anonymous(), &parked).await;
+    let extensions = &answer.body["extensions"];
+    assert_eq!((&extensions["reached"], &extensions["notReached"]), (&json!(false), &json!("PARKED")));
+    let answer = feed_at(&server.anonymous(), &reached).await;
+    let extensions = &answer.body["extensions"];
+    assert_eq!((&extensions["reached"], &extensions["notReached"]), (&json!(true), &Value::Null));
+
+    let remove = WriteOp::Delete { id, if_match: None };
+    server.app.store.write(POSTS, &key, remove, &Ledger::new()).await.unwrap();
+    server.app.processor.replay(None).await.unwrap();
+    server.settle().await;
+    let answer = feed_at(&server.anonymous(), &parked).await;
+    assert_eq!(answer.body["extensions"]["reached"], true);
+}

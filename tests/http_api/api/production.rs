@@ -1,0 +1,304 @@
+//! What the program shows in service, and which settings it refuses there.
+
+use reqwest::{Client, RequestBuilder};
+use serde_json::{Value, json};
+
+use onehop::cli::work::DEMO_PASSWORD;
+
+use crate::api::binary::{Serving, run_on};
+use crate::api::caller::mutation_of;
+
+const INTROSPECTION: &str = "{ __schema { queryType { name } } }";
+/// Like a name that there is.
+const MISSPELT: &str = "{ feeed { nodes { id } } }";
+
+/// A server with these arguments, and whether it tells its schema, suggests names, and has a playground.
+async fn shown(arguments: &[&str]) -> [bool; 3] {
+    let directory = tempfile::tempdir().unwrap();
+    let serving = Serving::start(directory.path(), arguments);
+    let schema = post(&serving, INTROSPECTION, None).await;
+    let misspelt = post(&serving, MISSPELT, None).await;
+    let misspelt = misspelt["errors"][0]["message"].as_str().unwrap().to_owned();
+    assert!(misspelt.contains("feeed"), "{misspelt}");
+    let playground = client().get(format!("{}/graphiql", serving.address)).send().await.unwrap().status();
+    let page = client().get(&serving.address).send().await.unwrap().status();
+    assert_eq!(page, 200);
+    assert_eq!(stop(serving).await.0, 0);
+    if schema["data"].is_null() {
+        assert_eq!(schema["errors"][0]["extensions"]["code"], "GRAPHQL_VALIDATION_FAILED", "{schema}");
+    }
+    [!schema["data"].is_null(), misspelt.contains("Did you mean"), playground == 200]
+}
+
+fn client() -> Client {
+    Client::builder().no_proxy().build().unwrap()
+}
+
+async fn post(serving: &Serving, query: &str, token: Option<&str>) -> Value {
+    let request = client().post(format!("{}/graphql", serving.address));
+    let request =
+        request.header("content-type", "application/json").body(json!({ "query": query }).to_string());
+    answer(match token {
+        Some(token) => request.bearer_auth(token),
+        None => request,
+    })
+    .await
+}
+
+async fn answer(request: RequestBuilder) -> Value {
+    request.send().await.unwrap().json().await.unwrap()
+}
+
+async fn stop(serving: Serving) -> (i32, String) {
+    tokio::task::spawn_blocking(move || serving.stop()).await.unwrap()
+}
+
+#[tokio::test]
+async fn in_production_neither_schema_nor_suggestions_nor_playground_are_shown_unless_switched_on() {
+    assert_eq!(shown(&[]).await, [true, true, true]);
+    assert_eq!(shown(&["--production"]).await, [false, false, false]);
+    assert_eq!(shown(&["--production", "--introspection=on"]).await, [true, false, false]);
+    assert_eq!(shown(&["--production", "--suggestions=true"]).await, [false, true, false]);
+    assert_eq!(shown(&["--production", "--playground=1"]).await, [false, false, true]);
+    assert_eq!(shown(&["--introspection=off", "--playground=off"]).await, [false, true, false]);
+    assert_eq!(shown(&["--suggestions=off"]).await, [true, false, true]);
+}
+
+#[tokio::test]
+async fn without_suggestions_no_error_tells_names_and_types() {
+    let directory = tempfile::tempdir().unwrap();
+    let serving = Serving::start(directory.path(), &["--suggestions=off"]);
+    let variable = "mutation($input: CreatePostInput!) { createPost(input: $input) { __typename } }";
+    for (query, input, place) in [
+        (variable, json!({ "titel": "x" }), "titel"),
+        (variable, json!({ "title": 7 }), "in field \"title\""),
+        (variable, json!({}), "$input"),
+        ("mutation { createPost(input: { titel: \"x\" }) { __typename } }", Value::Null, "input"),
+        ("{ user { id } }", Value::Null, "user"),
+        ("{ feed }", Value::Null, "feed"),
+    ] {
+        let body = json!({ "query": query, "variables": { "input": input } });
+        let request = client().post(format!("{}/graphql", serving.address));
+        let request = request.header("content-type", "application/json").body(body.to_string());
+        let message = answer(request).await["errors"][0]["message"].as_str().unwrap().to_owned();
+        assert!(message.contains(place), "{message}");
+        for told in ["String", "PostInput", "PostConnection", "content", "ID!", "User"] {
+            assert!(!message.contains(told), "{message}");
+        }
+    }
+    stop(serving).await;
+}
+
+/// Whether a server with these arguments tells leases, the load of logical partitions, and operations of requests.
+async fn operations(arguments: &[&str]) -> [bool; 3] {
+    let directory = tempfile::tempdir().unwrap();
+    let serving = Serving::start(directory.path(), arguments);
+    let query = "{ projections { name leaseCount leases { range } } partitions { container } }";
+    let data = post(&serving, query, None).await["data"].take();
+    let body = json!({ "query": "{ feed { nodes { id } } }", "extensions": { "operations": true } });
+    let request =
+        client().post(format!("{}/graphql", serving.address)).header("content-type", "application/json");
+    let feed = answer(request.body(body.to_string())).await;
+    assert!(feed["extensions"]["requestCharge"].is_number(), "{feed}");
+    assert_eq!(stop(serving).await.0, 0);
+    let projections = data["projections"].as_array().unwrap();
+    assert!(projections.iter().all(|projection| projection["leaseCount"].as_u64().unwrap() > 0), "{data}");
+    let tells = |list: &Value| !list.as_array().unwrap().is_empty();
+    let leases = projections.iter().all(|projection| tells(&projection["leases"]));
+    [leases, tells(&data["partitions"]), feed["extensions"]["operations"].is_array()]
+}
+
+#[tokio::test]
+async fn in_production_no_operations_are_told_unless_switched_on() {
+    assert_eq!(operations(&[]).await, [true; 3]);
+    assert_eq!(operations(&["--production"]).await, [false; 3]);
+    assert_eq!(operations(&["--production", "--operations=on"]).await, [true; 3]);
+    assert_eq!(operations(&["--operations=off"]).await, [false; 3]);
+}
+
+#[tokio::test]
+async fn in_production_settings_of_a_trial_are_refused_by_name_before_anything_is_made() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let cosmos = ["--store=cosmos", "--cosmos-endpoint=http://127.0.0.1:1"];
+    for (arguments, named) in [
+        (&["--demo"][..], "--demo"),
+        (&["--durability=relaxed"], "--durability"),
+        (&["--allow-origin=http://blog.example"], "--allow-origin"),
+        (&["--allow-origin=https://a.example,http://b.example"], "--allow-origin"),
+        (&["--jwt-issuer=https://id.example"], "--jwt-audience"),
+        (&cosmos, "--cosmos-endpoint"),
+    ] {
+        let (status, printed) = run_on(&data, &[&["serve", "--production"], arguments].concat()).await;
+        assert_eq!(status, 2, "{arguments:?}: {printed}");
+        assert!(printed.contains("--production") && printed.contains(named), "{arguments:?}: {printed}");
+        assert!(!data.exists());
+    }
+}
+
+#[tokio::test]
+async fn limits_are_what_the_settings_say() {
+    let directory = tempfile::tempdir().unwrap();
+    let serving = Serving::start(
+        directory.path(),
+        &[
+            "--document-bytes-max=2000",
+            "--document-tokens-max=300",
+            "--document-depth-max=3",
+            "--document-selections-max=30",
+            "--document-aliases-max=2",
+            "--document-directives-max=2",
+            "--query-root-fields-max=3",
+            "--mutation-root-fields-max=2",
+            "--complexity-max=500",
+            "--variables-bytes-max=1000",
+            "--variables-values-max=20",
+            "--variables-depth-max=2",
+            "--batch-max=2",
+            "--body-bytes-max=9000",
+        ],
+    );
+    let body = |query: String| json!({ "query": query });
+    let with = |variables: Value| json!({ "query": "{ viewer { id } }", "variables": variables });
+    let cases = [
+        (body(" ".repeat(2001)), "document-bytes-max", 2000),
+        (body(format!("{{ feed(first: [{}]) }}", "1 ".repeat(300))), "document-tokens-max", 300),
+        (body("{ feed { nodes { author { id } } } }".to_owned()), "document-depth-max", 3),
+        (body(format!("{{ viewer {{ {} }} }}", "id ".repeat(30))), "document-selections-max", 30),
+        (body("{ viewer { a: id b: id c: id } }".to_owned()), "document-aliases-max", 2),
+        (body("{ viewer @a @b { id @c } }".to_owned()), "document-directives-max", 2),
+        (body(format!("{{ {} }}", "viewer { id } ".repeat(4))), "query-root-fields-max", 3),
+        (body("mutation { a b c }".to_owned()), "mutation-root-fields-max", 2),
+        (
+            body("{ feed(first: 100) { nodes { id title summary content } } }".to_owned()),
+            "complexity-max",
+            500,
+        ),
+        (with(json!({ "a": "x".repeat(1000) })), "variables-bytes-max", 1000),
+        (with(json!({ "a": vec![0; 20] })), "variables-values-max", 20),
+        (with(json!({ "a": [[]] })), "variables-depth-max", 2),
+        (json!([{ "query": "{" }, { "query": "{" }, { "query": "{" }]), "batch-max", 2),
+        (body(" ".repeat(9000)), "body-bytes-max", 9000),
+    ];
+    for (body, limit, max) in cases {
+        let request = client().post(format!("{}/graphql", serving.address));
+        let request = request.header("content-type", "application/json").body(body.to_string());
+        let answer = answer(request).await;
+        let expected = json!({ "code": "LIMIT_EXCEEDED", "limit": limit, "max": max });
+        assert_eq!(answer["errors"][0]["extensions"], expected, "{answer}");
+    }
+    assert_eq!(stop(serving).await.0, 0);
+}
+
+#[tokio::test]
+async fn a_server_of_this_machine_answers_to_other_names_only_when_they_are_allowed() {
+    let directory = tempfile::tempdir().unwrap();
+    let serving = Serving::start(directory.path(), &["--allow-host", "blog.example"]);
+    for (host, status) in [("blog.example", 200), ("localhost:1", 200), ("evil.example", 421)] {
+        let request = client().get(&serving.address).header("host", host);
+        assert_eq!(request.send().await.unwrap().status(), status, "{host}");
+    }
+    assert_eq!(stop(serving).await.0, 0);
+    for (flag, value) in [("--allow-host", "https://blog.example"), ("--allow-host", "blog.example:443")] {
+        let (status, printed) = run_on(directory.path(), &["serve", flag, value]).await;
+        assert!(status == 2 && printed.contains(flag), "{printed}");
+    }
+}
+
+/// Everything that somebody signed in can do, each command with its input.
+fn commands(post: &str, comment: &str, password: &str) -> Vec<(&'static str, Value)> {
+    vec![
+        ("signIn", json!({ "username": "ada", "password": password })),
+        ("signIn", json!({ "username": "ada", "password": format!("{password}-wrong") })),
+        ("createUser", json!({ "username": "ada", "password": password })),
+        ("updateUser", json!({ "username": "ada.l" })),
+        ("updatePost", json!({ "postId": post, "title": "Again" })),
+        ("likePost", json!({ "postId": post })),
+        ("unlikePost", json!({ "postId": post })),
+        ("deleteComment", json!({ "commentId": comment })),
+        ("deletePost", json!({ "postId": post })),
+    ]
+}
+
+#[tokio::test]
+async fn neither_passwords_nor_tokens_are_logged_by_any_command_at_the_finest_level() {
+    const PASSWORD: &str = "kumquat-zeppelin-94";
+    let directory = tempfile::tempdir().unwrap();
+    let serving = Serving::start(directory.path(), &["--log=trace", "--log-format=json", "--batch-max=9"]);
+    let url = format!("{}/graphql", serving.address);
+    let send = |body: Value, token: String| {
+        let request = client().post(&url).header("content-type", "application/json").body(body.to_string());
+        answer(if token.is_empty() { request } else { request.bearer_auth(token) })
+    };
+    let command = |(name, input): (&str, Value)| {
+        let (query, variables) = mutation_of(name, input);
+        json!({ "query": query, "variables": variables })
+    };
+    let signed_up = json!({ "username": "ada", "password": PASSWORD });
+    let answer = send(command(("createUser", signed_up)), String::new()).await;
+    let token = answer["data"]["createUser"]["accessToken"].as_str().unwrap().to_owned();
+    let post = send(command(("createPost", json!({ "title": "T", "content": "c" }))), token.clone()).await;
+    let post = post["data"]["createPost"]["post"]["id"].as_str().unwrap().to_owned();
+    let comment = json!({ "postId": post, "content": "c" });
+    let comment = send(command(("createComment", comment)), token.clone()).await;
+    let comment = comment["data"]["createComment"]["comment"]["id"].as_str().unwrap().to_owned();
+    let bodies: Vec<Value> = commands(&post, &comment, PASSWORD).into_iter().map(command).collect();
+    for token in [format!("{token}x"), "forged".to_owned(), token.clone()] {
+        for body in &bodies {
+            send(body.clone(), token.clone()).await;
+        }
+        send(Value::Array(bodies.clone()), token).await;
+    }
+    let in_url = client().get(format!("{url}?query=%7Bviewer%7Bid%7D%7D%23{PASSWORD}"));
+    assert_eq!(in_url.bearer_auth(&token).send().await.unwrap().status(), 200);
+
+    let (status, log) = stop(serving).await;
+    assert_eq!(status, 0);
+    assert!(log.lines().count() > 50, "the log is at its finest level");
+    let signature = token.rsplit('.').next().unwrap();
+    for secret in [PASSWORD, &token, signature, "$argon2id$"] {
+        let line = log.lines().find(|line| line.contains(secret));
+        assert_eq!(line, None, "{secret:?} in the log");
+    }
+}
+
+async fn sign_in(serving: &Serving, username: &str) -> Value {
+    let input = json!({ "username": username, "password": DEMO_PASSWORD });
+    let (query, variables) = mutation_of("signIn", input);
+    let body = json!({ "query": query, "variables": variables });
+    let request = client().post(format!("{}/graphql", serving.address));
+    answer(request.header("content-type", "application/json").body(body.to_string())).await
+}
+
+#[tokio::test]
+async fn production_refuses_users_with_the_demo_password_until_they_are_locked() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path();
+    assert_eq!(run_on(data, &["seed", "--users", "2"]).await.0, 0);
+    let serving = Serving::start(data, &[]);
+    let token = sign_in(&serving, "ada").await["data"]["signIn"]["accessToken"].as_str().unwrap().to_owned();
+    let renamed = "mutation { updateUser(input: { username: \"countess\" }) { user { username } } }";
+    assert_eq!(post(&serving, renamed, Some(&token)).await["errors"], Value::Null);
+    assert_eq!(stop(serving).await.0, 0);
+
+    let (status, printed) = run_on(data, &["serve", "--listen", "127.0.0.1:0", "--production"]).await;
+    assert_eq!(status, 2, "{printed}");
+    assert!(
+        printed.contains("--production refuses this: countess, grace have the published password"),
+        "{printed}"
+    );
+    assert!(printed.contains("`onehop lock-demo-users`"), "{printed}");
+
+    let (status, printed) = run_on(data, &["lock-demo-users"]).await;
+    assert_eq!((status, printed.trim()), (0, "2 accounts locked: countess, grace"));
+    let serving = Serving::start(data, &["--production"]);
+    for username in ["countess", "grace"] {
+        assert_ne!(sign_in(&serving, username).await["errors"], Value::Null);
+    }
+    let (status, printed) = run_on(data, &["seed", "--users", "3"]).await;
+    assert_eq!(status, 2, "{printed}");
+    assert!(printed.contains("the server runs with --production"), "{printed}");
+    let (status, printed) = run_on(data, &["lock-demo-users"]).await;
+    assert_eq!((status, printed.trim()), (0, "no account has the demo password"));
+    assert_eq!(stop(serving).await.0, 0);
+}

@@ -1,0 +1,61 @@
+//! The operations of README.md and docs/api.md, run as the documents show them.
+
+use serde_json::json;
+
+use crate::api::caller::Caller;
+use crate::api::server::Server;
+use onehop_testing::websocket::Socket;
+
+const DOCUMENTS: [&str; 2] = [include_str!("../../../README.md"), include_str!("../../../docs/api.md")];
+/// Requests of the article: four commands and six queries.
+const REQUESTS_MIN: usize = 10;
+
+/// The operations in blocks of GraphQL; each begins a line, and its further lines are indented.
+fn operations(is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    let blocks = DOCUMENTS.iter().flat_map(|document| document.split("```graphql\n").skip(1));
+    let blocks = blocks.map(|rest| rest.split_once("```").unwrap().0);
+    let mut operations: Vec<String> = Vec::new();
+    for line in blocks.flat_map(str::lines).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        match operations.last_mut().filter(|_| line.starts_with([' ', '}'])) {
+            Some(operation) => *operation += &format!("\n{line}"),
+            None => operations.push(line.to_owned()),
+        }
+    }
+    operations.into_iter().filter(|operation| is_wanted(operation)).collect()
+}
+
+/// Puts ids where the documents have dots.
+fn with_ids(operation: &str, author: &Caller<'_>, post: &str) -> String {
+    operation
+        .replace("user(id: \"...\"", &format!("user(id: \"{}\"", author.id))
+        .replace("\"...\"", &format!("\"{post}\""))
+}
+
+#[tokio::test]
+async fn every_operation_of_the_documents_works() {
+    let server = Server::start().await;
+    let author = server.sign_up("author").await;
+    let of_sessions = ["renewSession", "signIn", "changePassword", "signOut"];
+    let operations = operations(|operation| {
+        !operation.starts_with("subscription") && !of_sessions.iter().any(|name| operation.contains(name))
+    });
+    assert!(operations.len() >= REQUESTS_MIN, "{operations:?}");
+    for operation in operations {
+        let post = author.post("Engines").await;
+        author.data(&with_ids(&operation, &author, &post), json!({})).await;
+    }
+}
+
+#[tokio::test]
+async fn every_subscription_of_the_documents_begins() {
+    let server = Server::start().await;
+    let author = server.sign_up("author").await;
+    let post = author.post("Engines").await;
+    let subscriptions = operations(|operation| operation.starts_with("subscription"));
+    assert!(subscriptions.len() >= 3, "{subscriptions:?}");
+    let mut socket = Socket::open(server.address()).await;
+    for (id, subscription) in subscriptions.iter().enumerate() {
+        socket.subscribe(&id.to_string(), &with_ids(subscription, &author, &post)).await;
+    }
+    socket.settle().await;
+}

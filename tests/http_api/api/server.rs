@@ -1,0 +1,177 @@
+//! A server for a test: the program's own composition over a directory of its own, with a clock that the test moves
+//! and cheap password hashes. Read models follow when a test says so, by [`Server::settle`].
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use onehop::accounts::oidc::{HttpDocuments, OidcVerifier};
+use onehop::accounts::password::HashingCost;
+use onehop::accounts::secret::{Secrets, SigningSecret};
+use onehop::accounts::secret_file::SecretFile;
+use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
+use onehop::api::{ApiOptions, ApiParts, api_of};
+use onehop::app::{App, AppOptions, container_specs};
+use onehop::blog::containers::POSTS;
+use onehop::blog::verify::{Report, Verifier};
+use onehop::cli::work::serve_control;
+use onehop::telemetry::{Telemetry, TraceSettings, Traces};
+use onehop_graphql_server::server::Server as HttpServer;
+use onehop_runtime::clock::Clock;
+
+use crate::api::caller::Caller;
+use crate::api::logs;
+use crate::support::store::{self, Keeper};
+
+/// What the clock shows first: in 2027.
+pub const START_MS: i64 = 1_800_000_000_000;
+/// The password of everybody who signs up.
+pub const PASSWORD: &str = "a-secret-that-no-log-may-show";
+
+/// A clock that goes on by a millisecond whenever somebody looks, so that nothing happens twice at one time.
+pub struct TickingClock(AtomicI64);
+
+impl TickingClock {
+    pub fn advance(&self, by: Duration) {
+        self.0.fetch_add(i64::try_from(by.as_millis()).unwrap(), Ordering::SeqCst);
+    }
+}
+
+impl Clock for TickingClock {
+    fn now_ms(&self) -> i64 {
+        self.0.fetch_add(1, Ordering::SeqCst)
+    }
+}
+
+/// What differs from server to server.
+#[derive(Default)]
+pub struct Setup {
+    /// The OpenID Connect provider whose tokens are accepted.
+    pub issuer: Option<String>,
+    pub options: ApiOptions,
+    /// Where spans go.
+    pub traces: Option<TraceSettings>,
+    /// Whether the readers of the change feed run, and the control socket listens.
+    pub in_background: bool,
+    /// Whether queries of signed-in users wait for their last write, as in production. Without readers in the background
+    /// each would wait for as long as it may.
+    pub waits_for_last_write: bool,
+}
+
+pub struct Server {
+    pub app: Arc<App>,
+    pub clock: Arc<TickingClock>,
+    pub tokens: Tokens,
+    pub http: reqwest::Client,
+    address: SocketAddr,
+    telemetry: Arc<Telemetry>,
+    keeper: Keeper,
+}
+
+impl Server {
+    pub async fn start() -> Self {
+        Self::start_with(Setup::default()).await
+    }
+
+    pub async fn start_with(mut setup: Setup) -> Self {
+        logs::capture();
+        if !setup.in_background && !setup.waits_for_last_write {
+            setup.options.limits.positions.sessions_max = 0;
+        }
+        let keeper = store::keep(&container_specs());
+        let clock = Arc::new(TickingClock(AtomicI64::new(START_MS)));
+        let ticking: Arc<dyn Clock> = Arc::clone(&clock) as _;
+        let traces = setup.traces.map(|settings| Traces::start(&settings).unwrap());
+        let telemetry = Arc::new(Telemetry { traces, ..Telemetry::default() });
+        let options = AppOptions {
+            hashing: HashingCost::CHEAP,
+            clock: ticking,
+            observers: vec![Arc::clone(&telemetry) as _],
+            ..AppOptions::default()
+        };
+        let app = Arc::new(keeper.app(options).await);
+        let secrets = match app.data_directory() {
+            Some(directory) => SecretFile::in_directory(directory).read_or_create().unwrap(),
+            None => Secrets::from(&SigningSecret::from_bytes(vec![7; 48]).unwrap()),
+        };
+        let tokens = Tokens::new(&secrets, ACCESS_TOKEN_LIFETIME_DEFAULT);
+        let provider = setup.issuer.map(|issuer| {
+            let documents = Arc::new(HttpDocuments::new().unwrap());
+            Arc::new(OidcVerifier::new(&issuer, Some("onehop".to_owned()), documents).unwrap())
+        });
+        let parts = ApiParts {
+            tokens: tokens.clone(),
+            provider,
+            options: setup.options,
+            telemetry: Some(Arc::clone(&telemetry)),
+        };
+        let router = api_of(&app, parts).unwrap().router;
+        if setup.in_background {
+            app.start(None);
+            serve_control(&app, true).unwrap();
+        }
+        let listening = HttpServer::bind((Ipv4Addr::LOCALHOST, 0).into()).await.unwrap();
+        let (address, stop) = (listening.local_address(), app.tasks.soft_stop());
+        app.tasks.spawn("http", async move {
+            listening.serve(router, stop, Duration::ZERO).await;
+            Ok::<(), std::convert::Infallible>(())
+        });
+        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        Self { app, clock, tokens, http, address, telemetry, keeper }
+    }
+
+    /// Has all spans sent, and no more afterwards.
+    pub async fn stop_traces(&self) {
+        let telemetry = Arc::clone(&self.telemetry);
+        let stopping = tokio::task::spawn_blocking(move || telemetry.traces.as_ref().unwrap().stop());
+        stopping.await.unwrap().unwrap();
+    }
+
+    /// Brings the read models up to the writes so far.
+    pub async fn settle(&self) {
+        self.app.processor.drain().await.unwrap();
+    }
+
+    /// What a verification finds.
+    pub async fn verify(&self) -> Report {
+        let settle = Arc::new(onehop::app::Drained(Arc::clone(&self.app.processor)));
+        Verifier::new(Arc::clone(&self.app.store), settle).verify(|_| {}).await.unwrap()
+    }
+
+    /// Whether the store knows where its change feeds end.
+    pub fn has_end_at_hand(&self) -> bool {
+        self.app.store.feed_end_at_hand(POSTS).unwrap().is_some()
+    }
+
+    pub fn data(&self) -> &Path {
+        self.keeper.directory()
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// Somebody without a token.
+    pub fn anonymous(&self) -> Caller<'_> {
+        Caller::new(self, None)
+    }
+
+    /// Somebody with this token, whatever it is.
+    pub fn bearing(&self, token: &str) -> Caller<'_> {
+        Caller::new(self, Some(token.to_owned()))
+    }
+
+    /// Somebody new, signed in.
+    pub async fn sign_up(&self, username: &str) -> Caller<'_> {
+        let data = self.anonymous().sign_up(username, PASSWORD).await;
+        let mut caller = self.bearing(data["accessToken"].as_str().unwrap());
+        caller.id = data["user"]["id"].as_str().unwrap().to_owned();
+        caller
+    }
+}

@@ -1,0 +1,73 @@
+//! How much a request may ask.
+
+use onehop_graphql_server::graphql_service::COMPLEXITY_MAX;
+use serde_json::json;
+
+use crate::support::blog::{empty, post_node, user_node};
+
+/// What GraphiQL sends first.
+const INTROSPECTION: &str = include_str!("introspection.graphql");
+
+#[tokio::test]
+async fn introspection_is_within_the_limits() {
+    let blog = empty().await;
+    let schema = blog.data(INTROSPECTION).await;
+    assert_eq!(schema["__schema"]["queryType"]["name"], "Query");
+    let complexity = blog.complexity(INTROSPECTION, json!({})).unwrap();
+    assert!(complexity < COMPLEXITY_MAX / 2, "{complexity}");
+}
+
+#[tokio::test]
+async fn a_request_beyond_the_complexity_is_refused_with_the_limit_before_it_reads_anything() {
+    let blog = empty().await;
+    let interfaces = "{ possibleTypes { interfaces ".repeat(7);
+    for document in [
+        "{ feed(first: 100) { nodes { comments(first: 100) { nodes { id } } } } }".to_owned(),
+        format!("{{ __type(name: \"Node\") {interfaces} {{ name }} {} }}", "}}".repeat(7)),
+    ] {
+        let error = blog.complexity(&document, json!({})).unwrap_err();
+        let error = serde_json::to_value(error).unwrap();
+        let expected = json!({ "code": "LIMIT_EXCEEDED", "limit": "complexity-max", "max": COMPLEXITY_MAX });
+        assert_eq!(error["extensions"], expected, "{document}");
+        assert!(blog.store.take_touched().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn complexity_counts_a_lists_fields_as_often_as_first_says_also_by_variable() {
+    let blog = empty().await;
+    let query =
+        "query($first: Int!) { feed(first: 100) { nodes { comments(first: $first) { nodes { id } } } } }";
+    for (first, is_refused) in [(20, false), (COMPLEXITY_MAX / 100, true)] {
+        let complexity = blog.complexity(query, json!({ "first": first }));
+        assert_eq!(complexity.is_err(), is_refused, "{first}: {complexity:?}");
+    }
+}
+
+#[tokio::test]
+async fn leases_and_logical_partitions_count_as_often_as_they_are_asked_for() {
+    let blog = empty().await;
+    for [list, fields] in [["projections { leases", "range owner"], ["partitions { hottest", "key share"]] {
+        let of = |first: i32| {
+            let document = format!("{{ {list}(first: {first}) {{ {fields} }} }} }}");
+            blog.complexity(&document, json!({})).unwrap()
+        };
+        assert_eq!(of(100) - of(20), 80 * 2);
+    }
+}
+
+#[tokio::test]
+async fn the_largest_pages_of_the_article_are_within_the_limits() {
+    let blog = empty().await;
+    let post =
+        "id title content summary creationDate commentCount likeCount viewerHasLiked author { id username }";
+    let lists = "comments(first: 100) { nodes { id content author { username } } } likes(first: 100) { nodes { id } }";
+    for document in [
+        format!("{{ feed(first: 100) {{ edges {{ cursor node {{ {post} }} }} nodes {{ {post} }} }} }}"),
+        format!("{{ user(id: \"{}\") {{ posts(first: 100) {{ nodes {{ {post} }} }} }} }}", user_node(0)),
+        format!("{{ post(id: \"{}\") {{ {post} {lists} }} }}", post_node(0)),
+    ] {
+        blog.complexity(&document, json!({})).unwrap();
+        blog.data(&document).await;
+    }
+}

@@ -1,0 +1,123 @@
+//! The form of answers: order of fields, fragments, aliases, the same whether or not something has to be read.
+
+use serde_json::json;
+
+use crate::support::blog::{post_node, small, user_node};
+
+#[tokio::test]
+async fn fields_stand_in_the_order_of_the_selection_even_when_some_are_read() {
+    let blog = small().await;
+    let query = format!(
+        "{{ z: feed(first: 1) {{ nodes {{ content title id }} }} viewer {{ id }} \
+         a: post(id: \"{}\") {{ likes {{ nodes {{ id }} }} title comments(first: 1) {{ nodes {{ id }} }} }} }}",
+        post_node(0)
+    );
+    let response = serde_json::to_string(&blog.query(&query).await.data).unwrap();
+    let positions: Vec<usize> =
+        ["\"z\"", "\"content\"", "\"title\"", "\"viewer\"", "\"a\"", "\"likes\"", "\"comments\""]
+            .iter()
+            .map(|name| response.find(name).unwrap_or_else(|| panic!("{name} in {response}")))
+            .collect();
+    assert!(positions.is_sorted(), "{response}");
+}
+
+#[tokio::test]
+async fn fragments_aliases_and_repeated_fields_are_merged() {
+    let blog = small().await;
+    // The same selection, first at hand, then with something that has to be read.
+    for read in ["", "posts(first: 1) { nodes { title } }"] {
+        let query = format!(
+            "{{ user(id: \"{}\") {{ __typename ...A ... on Node {{ id ... on Post {{ title }} }} name: username {read} }} }} \
+             fragment A on User {{ username ... {{ kind: __typename }} ... @include(if: false) {{ id }} }}",
+            user_node(0)
+        );
+        let mut user = blog.data(&query).await["user"].clone();
+        user.as_object_mut().unwrap().remove("posts");
+        let expected = json!({ "__typename": "User", "username": "Ada", "kind": "User", "id": user_node(0), "name": "Ada" });
+        assert_eq!(user, expected);
+    }
+}
+
+#[tokio::test]
+async fn one_object_selected_twice_is_one_object() {
+    let blog = small().await;
+    for read in ["", "viewer { id }", "content"] {
+        let (inside, outside) = if read == "content" { (read, "") } else { ("", read) };
+        let query = format!(
+            "{{ feed(first: 2) {{ nodes {{ author {{ id }} }} nodes {{ {inside} author {{ username }} }} }} {outside} }}"
+        );
+        let data = blog.data(&query).await;
+        let author = json!({ "id": user_node(0), "username": "Ada" });
+        assert_eq!(data["feed"]["nodes"].as_array().unwrap().len(), 2);
+        assert!(
+            data["feed"]["nodes"].as_array().unwrap().iter().any(|node| node["author"] == author),
+            "{data}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn every_field_at_hand_has_the_value_that_its_resolver_gives() {
+    let blog = small().await;
+    let post = "id title content summary creationDate commentCount likeCount author { id username }";
+    let comment = "id content creationDate author { id username }";
+    let like = "id creationDate user { id username }";
+    let lists = |read: &str| {
+        format!(
+            "{{ post(id: \"{}\") {{ {post} comments {{ nodes {{ {comment} {read} }} pageInfo {{ endCursor }} }} \
+             likes {{ edges {{ cursor node {{ {like} }} }} }} }} }}",
+            post_node(0)
+        )
+    };
+    let at_hand = blog.data(&lists("")).await;
+    let mut read = blog.data(&lists("author { posts(first: 1) { nodes { id } } }")).await;
+    for node in read["post"]["comments"]["nodes"].as_array_mut().unwrap() {
+        node["author"].as_object_mut().unwrap().remove("posts");
+    }
+    assert_eq!(at_hand, read);
+}
+
+#[tokio::test]
+async fn projections_are_listed() {
+    let blog = small().await;
+    let data = blog.data("{ projections { name pendingChanges lagMs deadLetters } }").await;
+    let expected = json!([{ "name": "feed", "pendingChanges": 1, "lagMs": 2.5, "deadLetters": 0 }]);
+    assert_eq!(data["projections"], expected);
+}
+
+#[tokio::test]
+async fn logical_partitions_of_a_container_are_as_many_as_asked_for() {
+    let blog = small().await;
+    let hottest = |first: i32| {
+        format!(
+            "{{ partitions {{ container hottest(first: {first}) {{ id requestCharge requestChargeMax share }} }} }}"
+        )
+    };
+    let hot = |number| json!({ "id": post_node(number), "requestCharge": 5.0, "requestChargeMax": 6.5, "share": 0.25 });
+    let data = blog.data(&hottest(2)).await;
+    assert_eq!(data["partitions"], json!([{ "container": "posts", "hottest": [hot(0), hot(1)] }]));
+    for first in [0, 101] {
+        let refused = blog.query(&hottest(first)).await;
+        let extensions = serde_json::to_value(&refused.errors[0].extensions).unwrap();
+        assert_eq!((&extensions["code"], &extensions["field"]), (&json!("BAD_USER_INPUT"), &json!("first")));
+    }
+}
+
+#[tokio::test]
+async fn leases_of_a_projection_are_as_many_as_asked_for() {
+    let blog = small().await;
+    let leases = |first: i32| {
+        format!("{{ projections {{ leaseCount leases(first: {first}) {{ range owner heldHere epoch }} }} }}")
+    };
+    let data = blog.data(&leases(2)).await;
+    let expected = json!([
+        { "range": "physical:0", "owner": 2, "heldHere": true, "epoch": 3.0 },
+        { "range": "physical:1", "owner": 1, "heldHere": false, "epoch": 3.0 },
+    ]);
+    assert_eq!(data["projections"], json!([{ "leaseCount": 3, "leases": expected }]));
+    for first in [0, 101] {
+        let refused = blog.query(&leases(first)).await;
+        let extensions = serde_json::to_value(&refused.errors[0].extensions).unwrap();
+        assert_eq!((&extensions["code"], &extensions["field"]), (&json!("BAD_USER_INPUT"), &json!("first")));
+    }
+}

@@ -1,0 +1,8 @@
+//! What it costs to refuse the hostile. Bytes are counted by the allocator of this binary; time is measured by
+//! `cargo bench --bench hostile`, which sends the same.
+
+mod allocations;
+mod documents;
+mod endpoint;
+mod shapes;
+mod variables;

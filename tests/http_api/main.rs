@@ -1,0 +1,10 @@
+//! GraphQL over HTTP: the whole application, the request pipeline, the schema, and several processes on one account.
+
+mod account;
+mod api;
+mod graphql;
+mod hostile;
+mod http;
+mod schema;
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,6 @@
+//! What the integration tests of the program share: a store for each test, and a small blog.
+
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
+pub mod blog;
+pub mod store;
