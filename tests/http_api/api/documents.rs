@@ -1,5 +1,7 @@
 //! The documents: links, promises and decision records are checked against the files that they name.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -105,10 +107,41 @@ fn every_promise_names_tests_that_exist() {
     }
 }
 
+fn name_of(name: &OsStr) -> String {
+    name.to_string_lossy().into_owned()
+}
+
 /// Test and file of a line such as "- `some_test` in `counts.rs`".
 fn named_test(line: &str) -> Option<(&str, &str)> {
     let (test, file) = line.strip_prefix("- `")?.split_once("` in `")?;
     Some((test, file.strip_suffix('`')?))
+}
+
+#[test]
+fn every_defence_names_tests_that_exist() {
+    let modules: BTreeSet<String> = TEST_FOLDERS
+        .iter()
+        .flat_map(|folder| files(&Path::new(ROOT).join(folder), "rs"))
+        .flat_map(|path| {
+            [path.file_stem().map(name_of), path.parent().and_then(Path::file_name).map(name_of)]
+        })
+        .flatten()
+        .collect();
+    let text = read("SECURITY.md");
+    let rows: Vec<&str> =
+        text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| threat")).collect();
+    assert!(rows.len() > 70);
+    let mut missing = Vec::new();
+    for row in rows {
+        let cell = row.trim_end_matches('|').rsplit('|').next().unwrap();
+        let named =
+            cell.split('`').skip(1).step_by(2).filter(|name| name.contains("::") && !name.contains(' '));
+        missing.extend(named.filter(|name| {
+            let module = name.split("::").filter(|segment| *segment != "tests").last();
+            !module.is_some_and(|module| modules.contains(module))
+        }));
+    }
+    assert!(missing.is_empty(), "SECURITY.md names tests that are not there: {missing:?}");
 }
 
 #[test]
