@@ -1,5 +1,5 @@
-//! The databases of a comparison: one for each data model, in a directory or in an account, where the comparison makes
-//! them and nobody else works on them. What is asked of them is for whoever compares.
+//! Databases of a comparison: one for each data model, in a directory or in an account. The comparison makes them for
+//! itself alone; the requests are the caller's.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,11 +26,11 @@ const THROTTLED_RETRIES_MAX: u32 = 10_000;
 
 /// Where the databases are made, and how they index.
 pub struct Databases {
-    place: Place,
+    location: DatabaseLocation,
     indexing: Indexing,
 }
 
-enum Place {
+enum DatabaseLocation {
     Directory { path: PathBuf, physical_partitions: u16 },
     Account(Box<InAccount>),
 }
@@ -39,7 +39,7 @@ struct InAccount {
     client: CosmosClient,
     settings: CosmosSettings,
     throughput: Option<(Throughput, ThroughputScope)>,
-    /// What this comparison made and nobody deleted yet.
+    /// Made by this comparison and not deleted yet.
     made: Vec<DataModel>,
 }
 
@@ -47,7 +47,10 @@ impl Databases {
     /// In a directory that is not there yet, with so many physical partitions each.
     #[must_use]
     pub fn in_directory(path: &Path, physical_partitions: u16, indexing: Indexing) -> Self {
-        Self { place: Place::Directory { path: path.to_owned(), physical_partitions }, indexing }
+        Self {
+            location: DatabaseLocation::Directory { path: path.to_owned(), physical_partitions },
+            indexing,
+        }
     }
 
     /// In an account, named after the database of the settings, which is left alone.
@@ -72,7 +75,7 @@ impl Databases {
         for model in DataModel::ALL {
             account.refuse_existing(model).await?;
         }
-        Ok(Self { place: Place::Account(Box::new(account)), indexing })
+        Ok(Self { location: DatabaseLocation::Account(Box::new(account)), indexing })
     }
 
     /// Makes the database of a data model and opens it.
@@ -83,8 +86,8 @@ impl Databases {
         // What hashing a password takes is no part of what a data model costs.
         let options = AppOptions { hashing: HashingCost::CHEAP, ..AppOptions::default() };
         let (indexing, member) = (self.indexing, self.member());
-        let store = match &mut self.place {
-            Place::Directory { path, physical_partitions } => {
+        let store = match &mut self.location {
+            DatabaseLocation::Directory { path, physical_partitions } => {
                 let config = EmbeddedConfig {
                     physical_partitions: Some(*physical_partitions),
                     indexing,
@@ -93,24 +96,29 @@ impl Databases {
                 let store = EmbeddedStore::open(&config, &container_specs(), Arc::clone(&options.clock))?;
                 OpenStore::Embedded(Arc::new(store))
             }
-            Place::Account(account) => OpenStore::Cosmos(Arc::new(account.make(model, indexing).await?)),
+            DatabaseLocation::Account(account) => {
+                OpenStore::Cosmos(Arc::new(account.make(model, indexing).await?))
+            }
         };
         App::over(&store, member, options).await
     }
 
-    /// Who follows the change feed: on an account on the terms of servers, so that it is charged as theirs.
+    /// The member that follows the change feed: on an account it shares leases as servers do, so that it is charged as they
+    /// are.
     #[must_use]
     pub fn member(&self) -> Member {
-        match &self.place {
-            Place::Directory { .. } => Member::alone(),
-            Place::Account(_) => Member { owner: "compare".to_owned(), sharing: Sharing::with_others() },
+        match &self.location {
+            DatabaseLocation::Directory { .. } => Member::alone(),
+            DatabaseLocation::Account(_) => {
+                Member { owner: "compare".to_owned(), sharing: Sharing::with_others() }
+            }
         }
     }
 
     /// The account that holds them; `None` in a directory.
     #[must_use]
     pub fn account(&self) -> Option<Account> {
-        let Place::Account(account) = &self.place else { return None };
+        let DatabaseLocation::Account(account) = &self.location else { return None };
         let databases = DataModel::ALL.map(|model| account.database_of(model));
         Some(Account { endpoint: account.endpoint(), databases: databases.into() })
     }
@@ -120,19 +128,19 @@ impl Databases {
     /// # Errors
     /// The service or the file system refused.
     pub async fn delete(&mut self, model: DataModel) -> anyhow::Result<()> {
-        match &mut self.place {
-            Place::Directory { path, .. } => {
+        match &mut self.location {
+            DatabaseLocation::Directory { path, .. } => {
                 let directory = path.join(name_of(model));
                 if directory.exists() {
                     std::fs::remove_dir_all(&directory)
                         .with_context(|| format!("{} cannot be deleted", directory.display()))?;
                 }
             }
-            Place::Account(account) if account.made.contains(&model) => {
+            DatabaseLocation::Account(account) if account.made.contains(&model) => {
                 provision::delete_database(&account.client, &account.database_of(model)).await?;
                 account.made.retain(|made| *made != model);
             }
-            Place::Account(_) => {}
+            DatabaseLocation::Account(_) => {}
         }
         Ok(())
     }
@@ -140,9 +148,11 @@ impl Databases {
     /// The names of the databases that are left in the account.
     #[must_use]
     pub fn left_in_account(&self) -> Vec<String> {
-        match &self.place {
-            Place::Directory { .. } => Vec::new(),
-            Place::Account(account) => account.made.iter().map(|model| account.database_of(*model)).collect(),
+        match &self.location {
+            DatabaseLocation::Directory { .. } => Vec::new(),
+            DatabaseLocation::Account(account) => {
+                account.made.iter().map(|model| account.database_of(*model)).collect()
+            }
         }
     }
 }
@@ -172,7 +182,7 @@ impl InAccount {
         let wanted = Wanted::new(&database, &specs, indexing, self.throughput);
         for step in &wanted.everything().steps {
             provision::apply(&self.client, &database, step).await?;
-            // From the first step on: if somebody else had made it meanwhile, that had failed.
+            // From the first step on: it fails where the database exists.
             if !self.made.contains(&model) {
                 self.made.push(model);
             }

@@ -19,7 +19,7 @@ fn row<'a>(report: &'a Value, request: &str, model: &str, batched: bool) -> &'a 
     found.unwrap_or_else(|| panic!("{wanted}"))
 }
 
-fn told(row: &Value) -> Vec<String> {
+fn operations_of(row: &Value) -> Vec<String> {
     let operations = row["operations"].as_array().unwrap().iter();
     operations
         .map(|operation| {
@@ -49,7 +49,7 @@ async fn a_comparison_runs_every_request_under_every_data_model() {
     }
     for request in ["Q1", "Q2", "Q3", "Q4", "Q5", "Q6"] {
         let row = row(&report, request, "V3", false);
-        assert_eq!(told(row).len(), 1, "{row}");
+        assert_eq!(operations_of(row).len(), 1, "{row}");
         assert_eq!(
             json!([row["operations"][0]["times"], row["operations"][0]["physicalPartitions"]]),
             json!([1, 1])
@@ -154,13 +154,13 @@ async fn each_data_model_writes_in_its_own_way() {
     let report = report(&[]).await;
     for request in ["C1", "C2", "C3", "C4"] {
         let single = row(&report, request, "V1", false);
-        assert_eq!(told(single), [if request == "C1" { "CREATE users" } else { "CREATE posts" }]);
+        assert_eq!(operations_of(single), [if request == "C1" { "CREATE users" } else { "CREATE posts" }]);
         assert_eq!(single["projectionCharge"], 0.0);
     }
     for request in ["C3", "C4"] {
-        assert_eq!(told(row(&report, request, "V2", false)), ["POINT_READ posts", "BATCH posts"]);
+        assert_eq!(operations_of(row(&report, request, "V2", false)), ["POINT_READ posts", "BATCH posts"]);
         let commanded = row(&report, request, "V3", false);
-        assert_eq!(told(commanded).last().unwrap(), "BATCH posts");
+        assert_eq!(operations_of(commanded).last().unwrap(), "BATCH posts");
         let [copied, counted] =
             ["V3", "V2"].map(|model| &row(&report, request, model, false)["projectionCharge"]);
         assert!(copied.as_f64().unwrap() > 0.0);

@@ -96,9 +96,9 @@ fn refusal(output: &Output) -> String {
 async fn an_account_is_measured_with_the_estimates_beside() {
     let account = Account::start().await;
     let output = account.compare(&["--format", "json", "--estimate-error"]).await;
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{told}");
-    assert!(told.contains("onehop-v1, onehop-v2, onehop-v3"), "{told}");
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{printed}");
+    assert!(printed.contains("onehop-v1, onehop-v2, onehop-v3"), "{printed}");
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(!printed.contains(KEY), "{printed}");
     let report: Value = serde_json::from_str(&printed).unwrap();
@@ -132,12 +132,12 @@ async fn an_account_is_measured_with_the_estimates_beside() {
 }
 
 #[tokio::test]
-async fn a_comparison_deletes_its_databases_where_it_is_told_to() {
+async fn a_comparison_deletes_its_databases_on_request() {
     let account = Account::start().await;
     let output = account.compare(&["--drop", "--format", "html", "--indexing", "needed"]).await;
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{told}");
-    assert!(!told.contains("onehop-v1"), "{told}");
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{printed}");
+    assert!(!printed.contains("onehop-v1"), "{printed}");
     let shown = String::from_utf8(output.stdout).unwrap();
     for part in [&*account.endpoint, "what queries need indexed", "619.41"] {
         assert!(shown.contains(part), "no {part}: {shown}");
@@ -150,8 +150,8 @@ async fn a_comparison_deletes_its_databases_where_it_is_told_to() {
 async fn an_existing_database_is_refused_before_any_is_made() {
     let account = Account::start().await;
     account.client().await.create_database("blog-v3", None).await.unwrap();
-    let told = refusal(&account.compare(&["--cosmos-database", "blog", "--drop"]).await);
-    assert!(told.contains("\"blog-v3\"") && told.contains("--cosmos-database"), "{told}");
+    let printed = refusal(&account.compare(&["--cosmos-database", "blog", "--drop"]).await);
+    assert!(printed.contains("\"blog-v3\"") && printed.contains("--cosmos-database"), "{printed}");
     assert_eq!(account.databases(&["blog", "blog-v1", "blog-v2", "blog-v3"]).await, ["blog-v3"]);
 }
 
@@ -169,8 +169,11 @@ async fn what_a_failed_comparison_made_is_named_or_deleted() {
     let account = Account::behind(|router| router.layer(from_fn(spoil_v2))).await;
     refusal(&account.compare(&["--drop"]).await);
     assert!(account.databases(&ALL).await.is_empty());
-    let told = refusal(&account.compare(&[]).await);
-    assert!(told.contains("left in the account until they are deleted: onehop-v1, onehop-v2\n"), "{told}");
+    let printed = refusal(&account.compare(&[]).await);
+    assert!(
+        printed.contains("left in the account until they are deleted: onehop-v1, onehop-v2\n"),
+        "{printed}"
+    );
     assert_eq!(account.databases(&ALL).await, ["onehop-v1", "onehop-v2"]);
 }
 
@@ -211,8 +214,8 @@ async fn settings_of_the_other_store_are_refused_by_their_flag() {
     ] {
         let store = if arguments.contains(&"--store") { &[][..] } else { &["--store", "cosmos"] };
         let command = [&["compare", "--users", "1"], store, arguments].concat();
-        let told = refusal(&account.run(&command, variables).await);
-        assert!(told.contains(named), "{arguments:?}: {told}");
+        let printed = refusal(&account.run(&command, variables).await);
+        assert!(printed.contains(named), "{arguments:?}: {printed}");
     }
     assert!(account.databases(&ALL).await.is_empty());
 }
