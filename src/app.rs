@@ -32,7 +32,7 @@ use onehop_runtime::clock::{Clock, SystemClock};
 use onehop_runtime::tasks::Tasks;
 use onehop_store::cosmos::{Consistency, CosmosStore};
 use onehop_store::embedded::EmbeddedStore;
-use onehop_store::{ContainerSpec, Fault, Ledger, Observed, Store, StoreObserver};
+use onehop_store::{ContainerSpec, Fault, Ledger, ObservedStore, Store, StoreObserver};
 
 /// How long commands that are under way have when the process stops.
 const COMMANDS_STOP_MAX: Duration = Duration::from_secs(5);
@@ -189,10 +189,10 @@ impl App {
         observers.push(Arc::clone(&partition_loads) as _);
         let observers: Arc<[_]> = observers.into();
         if let OpenStore::Embedded(store) = open {
-            store.tell_commits(Arc::clone(&observers));
+            store.observe_commits(Arc::clone(&observers));
         }
         let observed = |store: Arc<dyn Store>| -> Arc<dyn Store> {
-            Arc::new(Observed::new(store, Arc::clone(&observers)))
+            Arc::new(ObservedStore::new(store, Arc::clone(&observers)))
         };
         let (store, recent) = (observed(open.store()), observed(open.recent()));
         let passwords = PasswordHasher::new(hashing, HashingLimits::default())

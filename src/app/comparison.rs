@@ -14,7 +14,7 @@ use crate::blog::reads::DataModel;
 use crate::config::Member;
 use onehop_change_feed::Sharing;
 use onehop_store::Indexing;
-use onehop_store::cosmos::provision::{self, Throughput, ThroughputScope, Wanted};
+use onehop_store::cosmos::provision::{self, DesiredState, Throughput, ThroughputScope};
 use onehop_store::cosmos::{CosmosSettings, CosmosStore, Credential, client_of};
 use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore};
 use onehop_study::report::Account;
@@ -67,8 +67,8 @@ impl Databases {
             "a comparison makes databases of its own, which Entra ID does not let this client do: give a key of the \
              account (--cosmos-key-file or ONEHOP_COSMOS_KEY)"
         );
-        settings.patience.throttled_wait_max = THROTTLED_WAIT_MAX;
-        settings.patience.throttled_retries_max = THROTTLED_RETRIES_MAX;
+        settings.retry_policy.throttled_wait_max = THROTTLED_WAIT_MAX;
+        settings.retry_policy.throttled_retries_max = THROTTLED_RETRIES_MAX;
         // A fault's text holds its causes.
         let client = client_of(&settings).await.map_err(|fault| anyhow::anyhow!("{fault}"))?;
         let account = InAccount { client, settings, throughput, made: Vec::new() };
@@ -179,7 +179,7 @@ impl InAccount {
 
     async fn make(&mut self, model: DataModel, indexing: Indexing) -> anyhow::Result<CosmosStore> {
         let (database, specs) = (self.database_of(model), container_specs());
-        let wanted = Wanted::new(&database, &specs, indexing, self.throughput);
+        let wanted = DesiredState::new(&database, &specs, indexing, self.throughput);
         for step in &wanted.everything().steps {
             provision::apply(&self.client, &database, step).await?;
             // From the first step on: it fails where the database exists.
@@ -187,9 +187,9 @@ impl InAccount {
                 self.made.push(model);
             }
         }
-        let CosmosSettings { consistency, patience, .. } = self.settings;
+        let CosmosSettings { consistency, retry_policy, .. } = self.settings;
         let opened =
-            CosmosStore::with_client(self.client.clone(), &database, &specs, consistency, patience).await;
+            CosmosStore::with_client(self.client.clone(), &database, &specs, consistency, retry_policy).await;
         opened.map_err(|fault| anyhow::anyhow!("the database {database:?} cannot be opened: {fault}"))
     }
 }

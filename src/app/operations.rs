@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Context;
 
 use super::{App, container_specs};
-use onehop_store::embedded::{self, BackupNote, EmbeddedConfig, Recovery, Soundness};
+use onehop_store::embedded::{self, BackupManifest, EmbeddedConfig, IntegrityReport, Recovery};
 
 /// Is told how far the work has got, and says whether to go on.
 pub type KeepGoing = Box<dyn FnMut(u64) -> bool + Send>;
@@ -16,7 +16,7 @@ impl App {
     ///
     /// # Errors
     /// There is no data directory, the target is not empty, or the copy cannot be written.
-    pub async fn backup(&self, target: &Path, mut keep_going: KeepGoing) -> anyhow::Result<BackupNote> {
+    pub async fn backup(&self, target: &Path, mut keep_going: KeepGoing) -> anyhow::Result<BackupManifest> {
         let store = self.purged.as_ref().context("there is no data directory to back up")?;
         let (store, target) = (Arc::clone(store), target.to_owned());
         Ok(tokio::task::spawn_blocking(move || store.backup(&target, &mut keep_going)).await??)
@@ -26,7 +26,7 @@ impl App {
     ///
     /// # Errors
     /// There is no data directory, or it was not looked at to the end.
-    pub async fn check(&self, mut keep_going: KeepGoing) -> anyhow::Result<Soundness> {
+    pub async fn check(&self, mut keep_going: KeepGoing) -> anyhow::Result<IntegrityReport> {
         let store = self.purged.as_ref().context("there is no data directory to check")?;
         let store = Arc::clone(store);
         let found = tokio::task::spawn_blocking(move || store.check(&mut keep_going)).await??;
@@ -38,7 +38,10 @@ impl App {
 ///
 /// # Errors
 /// It could not be found out.
-pub async fn check_directory(config: EmbeddedConfig, mut keep_going: KeepGoing) -> anyhow::Result<Soundness> {
+pub async fn check_directory(
+    config: EmbeddedConfig,
+    mut keep_going: KeepGoing,
+) -> anyhow::Result<IntegrityReport> {
     let check = move || embedded::check_directory(&config, &container_specs(), &mut keep_going);
     tokio::task::spawn_blocking(check).await??.context("it was stopped before it was done")
 }
@@ -47,7 +50,7 @@ pub async fn check_directory(config: EmbeddedConfig, mut keep_going: KeepGoing) 
 ///
 /// # Errors
 /// It is none, or the directory is not empty or cannot be written.
-pub async fn restore(from: &Path, to: &Path, mut keep_going: KeepGoing) -> anyhow::Result<BackupNote> {
+pub async fn restore(from: &Path, to: &Path, mut keep_going: KeepGoing) -> anyhow::Result<BackupManifest> {
     let (from, to) = (from.to_owned(), to.to_owned());
     Ok(tokio::task::spawn_blocking(move || embedded::restore(&from, &to, &mut keep_going)).await??)
 }

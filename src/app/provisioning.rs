@@ -5,7 +5,7 @@ use azure_data_cosmos::CosmosClient;
 
 use super::container_specs;
 use onehop_store::Indexing;
-use onehop_store::cosmos::provision::{self, Plan, Throughput, ThroughputScope, Wanted};
+use onehop_store::cosmos::provision::{self, DesiredState, Plan, Throughput, ThroughputScope};
 use onehop_store::cosmos::{CosmosSettings, Credential, client_of};
 
 /// The properties of every container, as `deploy/containers.json` holds them.
@@ -19,7 +19,7 @@ pub fn container_definitions() -> anyhow::Result<String> {
 /// Brings an account up to date.
 pub struct Provisioner {
     client: CosmosClient,
-    wanted: Wanted,
+    wanted: DesiredState,
 }
 
 impl Provisioner {
@@ -73,8 +73,8 @@ pub fn plan_of_everything(database: &str, throughput: Option<(Throughput, Throug
     wanted(database, throughput).everything()
 }
 
-fn wanted(database: &str, throughput: Option<(Throughput, ThroughputScope)>) -> Wanted {
-    Wanted::new(database, &container_specs(), Indexing::Needed, throughput)
+fn wanted(database: &str, throughput: Option<(Throughput, ThroughputScope)>) -> DesiredState {
+    DesiredState::new(database, &container_specs(), Indexing::Needed, throughput)
 }
 
 /// Refuses a credential that may not create containers.

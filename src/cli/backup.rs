@@ -10,7 +10,7 @@ use super::progress::{perform, with_bar};
 use crate::app::operations;
 use crate::config::{DataSettings, StoreKind, StoreSettings};
 use crate::control::Work;
-use onehop_store::embedded::BackupNote;
+use onehop_store::embedded::BackupManifest;
 
 /// Arguments of `onehop backup`.
 #[derive(Debug, Args)]
@@ -40,7 +40,7 @@ impl Backup {
         }
         // A server has another working directory.
         let directory = std::path::absolute(&self.directory).context("the directory of the backup")?;
-        let note: BackupNote = perform(&self.store, Work::Backup { directory }).await?;
+        let note: BackupManifest = perform(&self.store, Work::Backup { directory }).await?;
         println!("{} items as of {} in {}", note.items, note.begun_at, self.directory.display());
         Ok(Exit::Success)
     }

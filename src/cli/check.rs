@@ -8,7 +8,7 @@ use super::progress::{ask_holder, with_bar};
 use crate::app::operations;
 use crate::config::DataSettings;
 use crate::control::Work;
-use onehop_store::embedded::Soundness;
+use onehop_store::embedded::IntegrityReport;
 
 /// Arguments of `onehop check`.
 #[derive(Debug, Args)]
@@ -24,7 +24,7 @@ pub struct Check {
 impl Check {
     pub async fn run(self) -> anyhow::Result<Exit> {
         self.data.require_directory()?;
-        let found: Soundness = match ask_holder(&self.data.data, &Work::Check).await? {
+        let found: IntegrityReport = match ask_holder(&self.data.data, &Work::Check).await? {
             Some(found) => serde_json::from_value(found)?,
             None => {
                 let config = self.data.embedded();
@@ -40,8 +40,8 @@ impl Check {
     }
 }
 
-fn print(found: &Soundness) {
-    let Soundness { items, entries, problems, unnamed } = found;
+fn print(found: &IntegrityReport) {
+    let IntegrityReport { items, entries, problems, unnamed } = found;
     println!("{items} items, {entries} entries of indexes and of the change log");
     for problem in problems {
         println!("problem: {problem}");

@@ -154,10 +154,10 @@ impl CosmosSettings {
                 ConsistencySetting::LatestCommitted => cosmos::Consistency::LatestCommitted,
             },
             binary_encoding: self.cosmos_binary_encoding,
-            patience: cosmos::Patience {
+            retry_policy: cosmos::RetryPolicy {
                 throttled_wait_max: Duration::from_millis(self.cosmos_throttled_wait_ms),
                 operation_max: Duration::from_millis(self.cosmos_timeout_ms),
-                ..cosmos::Patience::default()
+                ..cosmos::RetryPolicy::default()
             },
         })
     }

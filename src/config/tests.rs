@@ -56,7 +56,7 @@ fn an_account_has_the_documented_defaults() {
     assert_eq!(choice.account.consistency, Consistency::Account);
     assert!(choice.account.binary_encoding);
     assert_eq!(choice.account.preferred_regions, Vec::<String>::new());
-    assert_eq!(choice.account.patience, onehop_store::cosmos::Patience::default());
+    assert_eq!(choice.account.retry_policy, onehop_store::cosmos::RetryPolicy::default());
     assert_eq!(choice.member.sharing, Sharing::with_others());
 }
 
@@ -79,8 +79,8 @@ fn every_setting_of_an_account_reaches_the_adapter() {
     assert_eq!(account.preferred_regions, ["North Europe", "West Europe"]);
     assert_eq!(account.consistency, Consistency::LatestCommitted);
     assert!(!account.binary_encoding);
-    assert_eq!(account.patience.throttled_wait_max, Duration::from_millis(700));
-    assert_eq!(account.patience.operation_max, Duration::from_secs(3));
+    assert_eq!(account.retry_policy.throttled_wait_max, Duration::from_millis(700));
+    assert_eq!(account.retry_policy.operation_max, Duration::from_secs(3));
     let [acquire, expire, renew] = [100, 300, 200].map(Duration::from_millis);
     assert_eq!(
         member,

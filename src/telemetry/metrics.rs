@@ -16,7 +16,7 @@ use super::process::Process;
 use onehop_change_feed::{LeaseStatus, ProcessorStatus, ProjectionStatus};
 use onehop_graphql_server::observer::{Answered, Executed};
 use onehop_store::embedded::{Blocks, Statistics};
-use onehop_store::{FaultKind, Operated};
+use onehop_store::{FaultKind, OperationEvent};
 
 /// Counts what happens in this process.
 pub struct Metrics {
@@ -174,12 +174,12 @@ impl Metrics {
         self.families.graphql_duration.get_or_create(&labels).observe(executed.duration.as_secs_f64());
     }
 
-    pub(super) fn committed(&self, duration: Duration) {
+    pub(super) fn on_commit(&self, duration: Duration) {
         self.families.store_commit_duration.observe(duration.as_secs_f64());
     }
 
-    pub(super) fn operated(&self, operated: &Operated<'_>) {
-        let Operated { container, kind, duration, records, failed, .. } = *operated;
+    pub(super) fn on_operation(&self, operated: &OperationEvent<'_>) {
+        let OperationEvent { container, kind, duration, records, failed, .. } = *operated;
         let error_type = failed.map_or("", error_type);
         let (db_collection_name, db_operation_name) = (container.0, kind.name());
         let labels = StoreLabels { db_collection_name, db_operation_name, error_type };

@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use super::space_saving::SpaceSaving;
 use onehop_store::{
-    ChargeSource, ContainerName, Operated, OperationPlace, OperationRecord, PartitionKey, RequestCharge,
-    StoreObserver,
+    ChargeSource, ContainerName, OperationEvent, OperationRecord, OperationScope, PartitionKey,
+    RequestCharge, StoreObserver,
 };
 
 /// Logical partitions of a container whose charges are kept apart. What is told of one is too much by at most this part of
@@ -107,23 +107,23 @@ impl PartitionLoads {
 }
 
 impl StoreObserver for PartitionLoads {
-    fn operated(&self, operated: &Operated<'_>) {
+    fn on_operation(&self, operated: &OperationEvent<'_>) {
         let Some(container) = self.containers.iter().find(|known| known.name == operated.container) else {
             return;
         };
-        match operated.place {
-            OperationPlace::One(key) => {
+        match operated.scope {
+            OperationScope::One(key) => {
                 let key = container.keys_told.fold(key);
                 container.sums().add(operated.records.iter().map(|record| (key, record)), false);
             }
-            OperationPlace::Each(keys) => {
+            OperationScope::Each(keys) => {
                 // Keys are read before the lock is taken.
                 let keys: Vec<Option<u128>> =
                     keys.iter().map(|(key, _)| container.keys_told.fold(key)).collect();
                 let keys = keys.into_iter().chain(std::iter::repeat(None));
                 container.sums().add(keys.zip(operated.records), false);
             }
-            OperationPlace::Across => {
+            OperationScope::Across => {
                 container.sums().add(operated.records.iter().map(|record| (None, record)), true);
             }
         }
@@ -224,7 +224,7 @@ mod tests {
     }
 
     /// An operation with a record for each of these charges.
-    fn operate(loads: &PartitionLoads, container: ContainerName, place: OperationPlace<'_>, charges: &[f64]) {
+    fn operate(loads: &PartitionLoads, container: ContainerName, scope: OperationScope<'_>, charges: &[f64]) {
         let kind = OperationKind::PointRead;
         let record = |charge: &f64| OperationRecord {
             container,
@@ -237,8 +237,8 @@ mod tests {
         let records: Vec<OperationRecord> = charges.iter().map(record).collect();
         let duration = Duration::ZERO;
         let operated =
-            Operated { container, kind, duration, records: &records, place, failed: None, span: None };
-        loads.operated(&operated);
+            OperationEvent { container, kind, duration, records: &records, scope, failed: None, span: None };
+        loads.on_operation(&operated);
     }
 
     fn sums(load: &ContainerLoad) -> (u64, f64, f64) {
@@ -257,10 +257,10 @@ mod tests {
     fn an_operation_counts_for_the_keys_it_names_and_one_across_for_none() {
         let loads = loads();
         let [one, two] = [1, 2].map(|number| PartitionKey::from(&*id(number)));
-        operate(&loads, POSTS, OperationPlace::One(&one), &[4.0]);
+        operate(&loads, POSTS, OperationScope::One(&one), &[4.0]);
         let both = [(one.clone(), "a".to_owned()), (two, "b".to_owned())];
-        operate(&loads, POSTS, OperationPlace::Each(&both), &[1.0, 2.0]);
-        operate(&loads, POSTS, OperationPlace::Across, &[8.0]);
+        operate(&loads, POSTS, OperationScope::Each(&both), &[1.0, 2.0]);
+        operate(&loads, POSTS, OperationScope::Across, &[8.0]);
         let load = loads.containers(9).remove(0);
         assert_eq!(sums(&load), (4, 15.0, 8.0));
         assert_eq!(hottest(&load), [(1, 2, 5.0), (2, 1, 2.0)]);
@@ -272,9 +272,9 @@ mod tests {
         let loads = loads();
         let [name, id] = ["ada", &id(1)].map(PartitionKey::from);
         for key in [&name, &id] {
-            operate(&loads, ACCOUNTS, OperationPlace::One(key), &[1.0]);
+            operate(&loads, ACCOUNTS, OperationScope::One(key), &[1.0]);
         }
-        operate(&loads, POSTS, OperationPlace::One(&name), &[1.0]);
+        operate(&loads, POSTS, OperationScope::One(&name), &[1.0]);
         let told = loads.containers(9);
         assert_eq!((told[0].operations, told[1].operations), (1, 2));
         assert!(told.iter().all(|load| load.hottest.is_empty()), "{told:?}");
@@ -285,7 +285,7 @@ mod tests {
     fn a_charge_that_is_none_spoils_no_sum() {
         let loads = loads();
         let key = PartitionKey::from(&*id(1));
-        operate(&loads, POSTS, OperationPlace::One(&key), &[f64::NAN, -1.0, 3.0]);
+        operate(&loads, POSTS, OperationScope::One(&key), &[f64::NAN, -1.0, 3.0]);
         let load = loads.containers(9).remove(0);
         assert_eq!((sums(&load), hottest(&load)), ((3, 3.0, 0.0), vec![(1, 3, 3.0)]));
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Metrics, Traces};
 use onehop_graphql_server::observer::{Answered, Executed, HttpObserver, RequestSpan};
 use onehop_runtime::trace_context::SpanContext;
-use onehop_store::{Operated, StoreObserver};
+use onehop_store::{OperationEvent, StoreObserver};
 
 /// The telemetry of a process.
 #[derive(Default)]
@@ -39,14 +39,14 @@ impl HttpObserver for Telemetry {
 }
 
 impl StoreObserver for Telemetry {
-    fn committed(&self, duration: Duration) {
-        self.metrics.committed(duration);
+    fn on_commit(&self, duration: Duration) {
+        self.metrics.on_commit(duration);
     }
 
-    fn operated(&self, operated: &Operated<'_>) {
-        self.metrics.operated(operated);
+    fn on_operation(&self, operated: &OperationEvent<'_>) {
+        self.metrics.on_operation(operated);
         if let Some(traces) = &self.traces {
-            traces.operated(operated);
+            traces.on_operation(operated);
         }
     }
 }

@@ -162,7 +162,7 @@ impl Instance {
         let mut ends = BTreeMap::new();
         for container in containers {
             if self.runners.iter().any(|runner| runner.projection.source() == *container) {
-                let end = self.context.store.feed_end_at_hand(*container)?;
+                let end = self.context.store.local_feed_end(*container)?;
                 ends.insert(container.as_str().to_owned(), end);
             }
         }
@@ -174,7 +174,7 @@ impl Instance {
         let sources: Vec<_> = self.runners.iter().map(|runner| runner.projection.source()).collect();
         for (container, end) in &position.ends {
             let source = sources.iter().find(|source| source.as_str() == container).ok_or(InvalidPosition)?;
-            let is_ours = match (end, self.context.store.feed_end_at_hand(*source)?) {
+            let is_ours = match (end, self.context.store.local_feed_end(*source)?) {
                 (Some(end), Some(present)) => self.context.store.is_past(&present, end),
                 (None, None) => true,
                 _ => false,

@@ -1,6 +1,7 @@
-//! Request charges, and the ledger in which each request collects what it did.
+//! Request charge and ledger: what each operation was charged, collected for each request.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -128,7 +129,7 @@ pub struct Ledger {
     operations: Mutex<Vec<OperationRecord>>,
     /// Logical partitions that were written to, one more than [`WRITTEN_MAX`] at most.
     written: Mutex<Vec<PartitionHash>>,
-    /// What was read, where somebody wants to know; `None` inside when that cannot be said. The parts of a ledger share it.
+    /// The write marks of what was read, if they are recorded; `None` inside when that cannot be said. The parts of a ledger share it.
     touched: Option<Arc<Mutex<Option<Vec<Mark>>>>>,
     /// Under which the operations are traced, if they are.
     span: Option<SpanContext>,
@@ -168,7 +169,7 @@ impl Ledger {
     /// Remembers that this was read, if that is wanted.
     pub fn touch(&self, mark: impl FnOnce() -> Mark) {
         let Some(touched) = &self.touched else { return };
-        let mut touched = touched.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut touched = touched.lock();
         let Some(marks) = &mut *touched else { return };
         let mark = mark();
         if marks.contains(&mark) {
@@ -184,14 +185,14 @@ impl Ledger {
     /// Says that the answer depends on more than what was read here.
     pub fn touch_more(&self) {
         if let Some(touched) = &self.touched {
-            *touched.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            *touched.lock() = None;
         }
     }
 
     /// What was read; `None` when that was not remembered, was too much, or is not all that the answer depends on.
     #[must_use]
     pub fn touched(&self) -> Option<Vec<Mark>> {
-        self.touched.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.touched.as_ref()?.lock().clone()
     }
 
     /// The containers that were written to.
@@ -210,7 +211,7 @@ impl Ledger {
     }
 
     fn remember_written(&self, hash: PartitionHash) {
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut written = self.written.lock();
         if written.len() <= WRITTEN_MAX && !written.contains(&hash) {
             written.push(hash);
         }
@@ -219,7 +220,7 @@ impl Ledger {
     /// The logical partitions that were written to; `None` when they were more than are remembered.
     #[must_use]
     pub fn written_partitions(&self) -> Option<Vec<PartitionHash>> {
-        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = self.written.lock();
         (written.len() <= WRITTEN_MAX).then(|| written.clone())
     }
 
@@ -232,7 +233,7 @@ impl Ledger {
     pub fn absorb(&self, other: &Ledger) {
         let records = other.operations();
         self.lock().extend(records);
-        let written = other.written.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let written = other.written.lock().clone();
         written.into_iter().for_each(|hash| self.remember_written(hash));
     }
 
@@ -277,8 +278,8 @@ impl Ledger {
         folded
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<OperationRecord>> {
-        self.operations.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, Vec<OperationRecord>> {
+        self.operations.lock()
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a container is: its name, its partition key, and which paths its indexes serve.
+//! Container specification: name, partition key, and the paths that its indexes serve.
 
 use std::fmt;
 
@@ -59,7 +59,7 @@ const FILTERED: [&str; 2] = ["type", "deleted"];
 
 impl ContainerSpec {
     /// The properties that query shapes filter or sort by, each once: those that [`Indexing::Needed`] includes. `id` is not
-    /// among them, as it is always indexed.
+    /// among them, since it is always indexed.
     #[must_use]
     pub fn needed_properties(&self) -> Vec<&'static str> {
         let mut properties = FILTERED.to_vec();

@@ -7,7 +7,7 @@
 use async_trait::async_trait;
 use tokio::sync::watch;
 
-use super::call::{
+use super::store_call::{
     ChangeFeedEnd, Count, Read, ReadChangeFeed, ReadMany, RunBatch, RunQuery, StoreCall, Write,
 };
 use super::{
@@ -99,8 +99,8 @@ impl<D: StoreDecorator> Store for D {
         self.around(ChangeFeedEnd { container, range }, ledger).await
     }
 
-    fn feed_end_at_hand(&self, container: ContainerName) -> Result<Option<Continuation>, Fault> {
-        self.inner().feed_end_at_hand(container)
+    fn local_feed_end(&self, container: ContainerName) -> Result<Option<Continuation>, Fault> {
+        self.inner().local_feed_end(container)
     }
 
     fn is_past(&self, at: &Continuation, end: &Continuation) -> bool {

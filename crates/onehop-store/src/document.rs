@@ -1,5 +1,4 @@
-//! What a store has to know of an item's JSON, the properties that keys and indexes are made of, and the checks of a
-//! write that need nothing else.
+//! Document inspection: the properties of an item's JSON that keys and indexes are made of, and the validation of a write.
 
 use std::borrow::Cow;
 use std::fmt;

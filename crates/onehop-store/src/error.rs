@@ -36,7 +36,7 @@ pub enum FaultKind {
     Unavailable,
     /// The request was refused for now because of its rate (429).
     Throttled,
-    /// There is no room for writes, and nothing was written; reads go on. The same write may succeed when somebody has
+    /// There is no room for writes, and nothing was written; reads go on. The same write may succeed after an operator has
     /// made room.
     Full,
     /// It is not known whether the write happened.

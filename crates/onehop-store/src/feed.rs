@@ -1,4 +1,4 @@
-//! The change feed: every live item's latest version, in order within a logical partition, at least once.
+//! Change feed values: change, page, feed range, continuation.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Items as a store keeps them: a JSON body, an ETag and a time.
+//! Items: a JSON body, an ETag and a time.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,12 +1,6 @@
-//! The store port: a partitioned document store as Azure Cosmos DB is one, and no more.
-//!
-//! It owns items, logical partitions, batches, a closed set of query shapes, the change feed and the
-//! accounting of request charges. It refuses to know the blog, GraphQL and HTTP. [`Store`] is the port;
-//! `embedded` is the adapter that needs no set-up, `cosmos` the one
-//! for where one machine is not enough.
+#![doc = include_str!("../README.md")]
 
 mod batch;
-mod call;
 mod charge;
 mod container;
 pub mod cosmos;
@@ -16,13 +10,13 @@ pub mod embedded;
 mod error;
 mod feed;
 mod item;
-mod marks;
-mod observed;
+mod observed_store;
 mod query;
-mod shape;
+mod shape_error;
+mod store_call;
+mod write_marks;
 
 pub use batch::{Batch, WriteOp, limits};
-pub use call::StoreCall;
 pub use charge::{
     ChargeSource, FoldedOperation, Ledger, OperationKind, OperationRecord, PartitionHash, RequestCharge,
 };
@@ -31,10 +25,11 @@ pub use decorator::StoreDecorator;
 pub use error::{Damage, Fault, FaultKind, Rejection, WriteError};
 pub use feed::{Change, Continuation, FeedPage, FeedRange, FeedRequest};
 pub use item::{ETag, Item, NewItem, PartitionKey};
-pub use marks::{Mark, WriteMarks};
-pub use observed::{Observed, Operated, OperationPlace, StoreObserver};
+pub use observed_store::{ObservedStore, OperationEvent, OperationScope, StoreObserver};
 pub use query::{Direction, Keyset, Query, QueryPage};
-pub use shape::ShapeError;
+pub use shape_error::ShapeError;
+pub use store_call::StoreCall;
+pub use write_marks::{Mark, WriteMarks};
 
 use async_trait::async_trait;
 use tokio::sync::watch;
@@ -94,7 +89,7 @@ pub trait Store: Send + Sync + 'static {
 
     /// The parts into which a range was split: those of the `present` ranges of its container that lie within it, if
     /// they are at least two and make up all of it. `None` otherwise, also where ranges were merged: a range that was
-    /// once handed out can be read for ever. A continuation of the whole serves each of its parts.
+    /// once handed out stays readable. A continuation of the whole serves each of its parts.
     fn parts_of(&self, whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>>;
 
     /// Reads a page of the change feed: latest versions, in order within a logical partition, at least once.
@@ -109,13 +104,13 @@ pub trait Store: Send + Sync + 'static {
     ) -> Result<Continuation, Fault>;
 
     /// Where the change feeds of a container end at this moment, for all of its ranges, if the store knows that without
-    /// asking anybody; `None` otherwise.
+    /// a request; `None` otherwise.
     ///
     /// # Errors
     /// A fault of the store.
-    fn feed_end_at_hand(&self, container: ContainerName) -> Result<Option<Continuation>, Fault>;
+    fn local_feed_end(&self, container: ContainerName) -> Result<Option<Continuation>, Fault>;
 
-    /// Whether a reader at a continuation has read all that lies before an end; `false` where the store cannot tell.
+    /// Whether a reader at a continuation has read all that lies before an end; `false` where the store does not know.
     fn is_past(&self, at: &Continuation, end: &Continuation) -> bool;
 
     /// How many changes of a range lie after a continuation, counted up to `at_most`, and when the oldest of

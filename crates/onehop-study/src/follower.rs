@@ -79,7 +79,7 @@ pub async fn drain(processor: &Processor) -> Result<(), FollowError> {
 #[cfg(test)]
 mod tests {
     use onehop_change_feed::{
-        IntendedWrite, Projection, ProjectionError, SPECS, Settings, Sharing, Step, Turn,
+        IntendedWrite, Projection, ProjectionError, SPECS, Settings, Sharing, Step, StepInput,
     };
     use onehop_runtime::clock::ManualClock;
     use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore};
@@ -103,7 +103,7 @@ mod tests {
             ORDERS
         }
 
-        fn step(&self, change: &Change, _turn: Turn<'_>) -> Result<Step, ProjectionError> {
+        fn step(&self, change: &Change, _input: StepInput<'_>) -> Result<Step, ProjectionError> {
             if change.id == "poison" {
                 return Err(ProjectionError::text("poison"));
             }

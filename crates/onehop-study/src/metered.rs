@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use onehop_change_feed::LEASES;
 use onehop_store::{
-    Change, ContainerName, Ledger, OperationKind, OperationPlace, PartitionKey, RequestCharge, Store,
+    Change, ContainerName, Ledger, OperationKind, OperationScope, PartitionKey, RequestCharge, Store,
     StoreCall, StoreDecorator,
 };
 
@@ -94,7 +94,7 @@ impl StoreDecorator for MeteredStore {
     }
 
     async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Answer, C::Error> {
-        let (own, place) = (Ledger::new(), call.place());
+        let (own, place) = (Ledger::new(), call.scope());
         let outcome = call.run(&*self.store, &own).await;
         let changes = outcome.as_ref().map_or(&[][..], C::changes);
         self.record(&own, &partition_keys(place, changes), ledger);
@@ -103,11 +103,11 @@ impl StoreDecorator for MeteredStore {
 }
 
 /// The logical partitions of an operation; of a page of the change feed those of its changes.
-fn partition_keys<'k>(place: OperationPlace<'k>, changes: &'k [Change]) -> Vec<&'k PartitionKey> {
+fn partition_keys<'k>(place: OperationScope<'k>, changes: &'k [Change]) -> Vec<&'k PartitionKey> {
     match place {
-        OperationPlace::One(partition_key) => vec![partition_key],
-        OperationPlace::Each(keys) => keys.iter().map(|(partition_key, _)| partition_key).collect(),
-        OperationPlace::Across => changes.iter().map(|change| &change.partition_key).collect(),
+        OperationScope::One(partition_key) => vec![partition_key],
+        OperationScope::Each(keys) => keys.iter().map(|(partition_key, _)| partition_key).collect(),
+        OperationScope::Across => changes.iter().map(|change| &change.partition_key).collect(),
     }
 }
 

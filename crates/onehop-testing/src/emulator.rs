@@ -17,7 +17,7 @@ use azure_data_cosmos_driver::in_memory_emulator::{
     VirtualRegion,
 };
 use azure_data_cosmos_driver::models::PartitionKeyDefinition;
-use onehop_store::cosmos::{Consistency, CosmosStore, Patience, default_options, encoding};
+use onehop_store::cosmos::{Consistency, CosmosStore, RetryPolicy, default_options, encoding};
 use onehop_store::{ContainerName, ContainerSpec};
 
 const GATEWAY: &str = "https://eastus.emulator.local";
@@ -25,7 +25,7 @@ pub const DATABASE: &str = "onehop";
 /// The emulator checks no key.
 const KEY: &str = "dGVzdGtleQ==";
 /// No test waits for the service.
-const PATIENCE: Patience = Patience {
+const PATIENCE: RetryPolicy = RetryPolicy {
     throttled_wait_max: Duration::from_millis(20),
     throttled_retries_max: 3,
     operation_max: Duration::from_secs(10),
@@ -65,7 +65,11 @@ impl Emulator {
     }
 
     /// A client as one process has it, behind these faults.
-    pub async fn client(&self, faults: Vec<Arc<FaultInjectionRule>>, patience: Patience) -> CosmosClient {
+    pub async fn client(
+        &self,
+        faults: Vec<Arc<FaultInjectionRule>>,
+        retry_policy: RetryPolicy,
+    ) -> CosmosClient {
         let builder = if faults.is_empty() {
             self.http.runtime_builder()
         } else {
@@ -76,7 +80,7 @@ impl Emulator {
         let account = AccountReference::with_authentication_key(endpoint, Secret::new(KEY));
         CosmosClient::builder()
             .with_runtime(runtime)
-            .with_default_operation_options(default_options(patience))
+            .with_default_operation_options(default_options(retry_policy))
             .with_binary_encoding_options(encoding(true))
             .build(account, RoutingStrategy::ProximityTo(Region::EAST_US))
             .await
@@ -93,9 +97,13 @@ impl Emulator {
         self.open_with(faults, PATIENCE).await
     }
 
-    pub async fn open_with(&self, faults: Vec<Arc<FaultInjectionRule>>, patience: Patience) -> CosmosStore {
-        let client = self.client(faults, patience).await;
-        CosmosStore::with_client(client, DATABASE, &self.specs, Consistency::Account, patience)
+    pub async fn open_with(
+        &self,
+        faults: Vec<Arc<FaultInjectionRule>>,
+        retry_policy: RetryPolicy,
+    ) -> CosmosStore {
+        let client = self.client(faults, retry_policy).await;
+        CosmosStore::with_client(client, DATABASE, &self.specs, Consistency::Account, retry_policy)
             .await
             .expect("the containers are there")
     }

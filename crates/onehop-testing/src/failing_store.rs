@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use futures::future::BoxFuture;
 use onehop_store::{
-    ContainerName, Fault, FaultKind, Ledger, OperationPlace, OperationRecord, PartitionKey, Store, StoreCall,
+    ContainerName, Fault, FaultKind, Ledger, OperationRecord, OperationScope, PartitionKey, Store, StoreCall,
     StoreDecorator, WriteOp,
 };
 
@@ -104,7 +104,7 @@ impl StoreDecorator for FailingStore {
 
     async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Answer, C::Error> {
         let mut verdict = Verdict::Pass;
-        if let (OperationPlace::One(partition_key), false) = (call.place(), call.writes().is_empty()) {
+        if let (OperationScope::One(partition_key), false) = (call.scope(), call.writes().is_empty()) {
             self.contended(call.container(), partition_key, call.writes()).await;
             verdict = self.verdict(call.container(), partition_key, call.writes());
         }

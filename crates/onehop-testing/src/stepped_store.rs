@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use onehop_store::{
-    ContainerName, Ledger, OperationKind, OperationPlace, PartitionKey, Store, StoreCall, StoreDecorator,
+    ContainerName, Ledger, OperationKind, OperationScope, PartitionKey, Store, StoreCall, StoreDecorator,
 };
 use tokio::sync::Notify;
 
@@ -12,13 +12,13 @@ use tokio::sync::Notify;
 pub struct Operation<'a> {
     pub container: ContainerName,
     pub kind: OperationKind,
-    pub place: OperationPlace<'a>,
+    pub place: OperationScope<'a>,
 }
 
 impl Operation<'_> {
     /// Whether it is within this logical partition, and no other.
     pub fn is_in(&self, container: ContainerName, key: &PartitionKey) -> bool {
-        self.container == container && matches!(self.place, OperationPlace::One(one) if one == key)
+        self.container == container && matches!(self.place, OperationScope::One(one) if one == key)
     }
 }
 
@@ -58,7 +58,7 @@ impl StoreDecorator for SteppedStore {
     }
 
     async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Answer, C::Error> {
-        let operation = Operation { container: call.container(), kind: call.kind(), place: call.place() };
+        let operation = Operation { container: call.container(), kind: call.kind(), place: call.scope() };
         if (self.stops)(operation) {
             self.stopped.notify_one();
             self.resumed.notified().await;

@@ -15,14 +15,14 @@ use onehop::blog::verify::{Settle, Verifier};
 use onehop_change_feed::{Processor, Settings, Sharing};
 use onehop_runtime::clock::{Clock, ManualClock, SystemClock};
 use onehop_runtime::tasks::Tasks;
-use onehop_store::cosmos::{Consistency, CosmosStore, Patience};
+use onehop_store::cosmos::{Consistency, CosmosStore, RetryPolicy};
 use onehop_store::{Fault, FaultKind, Ledger, Store};
 use tokio_util::sync::CancellationToken;
 
 use onehop_testing::emulator::Emulator;
 
 /// So short that a test can wait for the end of it.
-pub const SHORT_PATIENCE: Patience = Patience {
+pub const SHORT_PATIENCE: RetryPolicy = RetryPolicy {
     throttled_wait_max: Duration::from_millis(4),
     throttled_retries_max: 4,
     operation_max: Duration::from_secs(1),

@@ -6,7 +6,7 @@ use onehop_testing::emulator;
 use azure_data_cosmos::CosmosClient;
 use azure_data_cosmos::models::{ContainerProperties, IndexingPolicy, TimeToLive};
 use onehop::app::provisioning::{Provisioner, container_definitions, in_words};
-use onehop_store::cosmos::Patience;
+use onehop_store::cosmos::RetryPolicy;
 use onehop_store::cosmos::provision::{ProvisionError, Step, Throughput, ThroughputScope};
 
 use emulator::Emulator;
@@ -15,7 +15,7 @@ const DATABASE: &str = "fresh";
 
 /// An account without the database.
 async fn account() -> CosmosClient {
-    Emulator::new(&[], 1).client(Vec::new(), Patience::default()).await
+    Emulator::new(&[], 1).client(Vec::new(), RetryPolicy::default()).await
 }
 
 fn provisioner(client: &CosmosClient, throughput: Option<(Throughput, ThroughputScope)>) -> Provisioner {

@@ -9,7 +9,7 @@ use axum::extract::Request;
 use axum::http::{Method, StatusCode};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
-use onehop_store::cosmos::{Consistency, CosmosSettings, Credential, Patience, client_of};
+use onehop_store::cosmos::{Consistency, CosmosSettings, Credential, RetryPolicy, client_of};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -59,7 +59,7 @@ impl Account {
             preferred_regions: Vec::new(),
             consistency: Consistency::Account,
             binary_encoding: true,
-            patience: Patience::default(),
+            retry_policy: RetryPolicy::default(),
         };
         client_of(&settings).await.unwrap()
     }

@@ -142,7 +142,7 @@ impl Server {
 
     /// Whether the store knows where its change feeds end.
     pub fn has_end_at_hand(&self) -> bool {
-        self.app.store.feed_end_at_hand(POSTS).unwrap().is_some()
+        self.app.store.local_feed_end(POSTS).unwrap().is_some()
     }
 
     pub fn data(&self) -> &Path {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use onehop_store::{
-    ContainerName, Fault, FaultKind, Ledger, OperationKind, OperationPlace, PartitionKey, Store, StoreCall,
+    ContainerName, Fault, FaultKind, Ledger, OperationKind, OperationScope, PartitionKey, Store, StoreCall,
     StoreDecorator,
 };
 use tokio::sync::Notify;
@@ -53,13 +53,13 @@ impl Recording {
         self.holds.store(true, Ordering::SeqCst);
     }
 
-    fn touch_all(&self, container: ContainerName, place: OperationPlace<'_>) {
+    fn touch_all(&self, container: ContainerName, scope: OperationScope<'_>) {
         let within = |key: &PartitionKey| Touched::LogicalPartition(container, key.clone());
         let mut touched = self.touched.lock().unwrap();
-        match place {
-            OperationPlace::One(key) => drop(touched.insert(within(key))),
-            OperationPlace::Each(keys) => touched.extend(keys.iter().map(|(key, _)| within(key))),
-            OperationPlace::Across => drop(touched.insert(Touched::EveryPartition(container))),
+        match scope {
+            OperationScope::One(key) => drop(touched.insert(within(key))),
+            OperationScope::Each(keys) => touched.extend(keys.iter().map(|(key, _)| within(key))),
+            OperationScope::Across => drop(touched.insert(Touched::EveryPartition(container))),
         }
     }
 }
@@ -81,7 +81,7 @@ impl StoreDecorator for Recording {
             }
         }
         if !call.kind().writes() && call.kind() != OperationKind::ChangeFeed {
-            self.touch_all(call.container(), call.place());
+            self.touch_all(call.container(), call.scope());
         }
         call.run(&*self.store, ledger).await
     }

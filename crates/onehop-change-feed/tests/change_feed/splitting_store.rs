@@ -289,7 +289,7 @@ impl Store for SplittingStore {
     }
 
     /// Its ends have a place for each physical partition, and the store's one place for all.
-    fn feed_end_at_hand(&self, _container: ContainerName) -> Result<Option<Continuation>, Fault> {
+    fn local_feed_end(&self, _container: ContainerName) -> Result<Option<Continuation>, Fault> {
         Ok(None)
     }
 

@@ -1,12 +1,11 @@
-//! Transactional batches. One that was refused is answered as a success with the status 207, and a status for each
-//! of its operations.
+//! Transactional batches. The service answers a refused one with the status 207, and a status for each of its operations.
 
 use azure_core::http::Etag;
 use azure_data_cosmos::models::TransactionalBatchOperationResult;
 use azure_data_cosmos::options::{BatchDeleteOptions, BatchReplaceOptions, Precondition};
 use azure_data_cosmos::{CosmosError, TransactionalBatch};
 
-use super::faults::{ambiguous, fault_in_batch, rejection_of, write_error_of};
+use super::error_mapping::{ambiguous, fault_in_batch, rejection_of, write_error_of};
 use super::items::tree;
 use super::retries::{Cause, Retries};
 use super::{Container, CosmosStore, charge_of, charge_of_error, key};
@@ -26,7 +25,7 @@ impl CosmosStore {
         if batch.operations.is_empty() {
             return Ok(Vec::new());
         }
-        let mut retries = Retries::new(self.patience);
+        let mut retries = Retries::new(self.retry_policy);
         let (charge, outcome) = loop {
             let sent = transactional(batch).map_err(unwritable)?;
             match container.client.execute_transactional_batch(sent, None).await {

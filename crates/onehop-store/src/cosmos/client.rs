@@ -1,4 +1,4 @@
-//! A client of an account, from settings.
+//! Client of an account, built from settings.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use azure_identity::{
     WorkloadIdentityCredential,
 };
 
-use super::settings::{Consistency, CosmosSettings, Credential, Patience};
+use super::settings::{Consistency, CosmosSettings, Credential, RetryPolicy};
 use crate::{Fault, FaultKind};
 
 /// Connects to an account. The account is asked for its regions.
@@ -31,21 +31,21 @@ pub async fn client_of(settings: &CosmosSettings) -> Result<CosmosClient, Fault>
     };
     let regions = settings.preferred_regions.iter().map(|region| Region::new(region.clone())).collect();
     CosmosClient::builder()
-        .with_default_operation_options(default_options(settings.patience))
+        .with_default_operation_options(default_options(settings.retry_policy))
         .with_binary_encoding_options(encoding(settings.binary_encoding))
         .build(account, RoutingStrategy::PreferredRegions(regions))
         .await
         .map_err(|error| setting_fault("the account cannot be reached", error))
 }
 
-/// What holds for every operation unless it says otherwise.
+/// The default options of every operation.
 #[must_use]
-pub fn default_options(patience: Patience) -> OperationOptions {
+pub fn default_options(retry_policy: RetryPolicy) -> OperationOptions {
     // The client would wait past any budget for a last try; see `retries`.
     let throttling = ThrottlingRetryOptionsBuilder::new().with_max_retry_count(0).build();
     OperationOptionsBuilder::new()
         .with_throttling_retry_options(throttling)
-        .with_end_to_end_latency_policy(EndToEndOperationLatencyPolicy::new(patience.operation_max))
+        .with_end_to_end_latency_policy(EndToEndOperationLatencyPolicy::new(retry_policy.operation_max))
         .build()
 }
 

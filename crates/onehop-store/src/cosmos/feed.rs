@@ -17,7 +17,7 @@ use futures::StreamExt;
 use serde_json::{Map, Value};
 
 use super::document::change_of;
-use super::faults::{Doing, fault_of};
+use super::error_mapping::{OperationContext, fault_of};
 use super::queries::{Failure, failed};
 use super::retries::Retries;
 use super::{Container, CosmosStore, charge_of};
@@ -30,7 +30,7 @@ use crate::{
 const PENDING_PAGE_ITEMS: usize = 100;
 
 /// What one look at a feed range brought.
-struct Looked {
+struct RangeLookup {
     changes: Vec<Change>,
     continuation: Continuation,
     /// Nothing came from any of the physical partitions.
@@ -48,7 +48,7 @@ impl CosmosStore {
         let looked = self.look(container, request, ChangeFeedStartFrom::Beginning, &mut charge).await;
         let items = looked.as_ref().map_or(0, |looked| looked.changes.len());
         ledger.record(container.record(OperationKind::ChangeFeed, items, charge, 1));
-        let Looked { changes, continuation, drained } = looked?;
+        let RangeLookup { changes, continuation, drained } = looked?;
         Ok(FeedPage { changes, continuation, drained })
     }
 
@@ -74,16 +74,16 @@ impl CosmosStore {
         request: &FeedRequest<'_>,
         start: ChangeFeedStartFrom,
         charge: &mut RequestCharge,
-    ) -> Result<Looked, Fault> {
-        let mut retries = Retries::new(self.patience);
+    ) -> Result<RangeLookup, Fault> {
+        let mut retries = Retries::new(self.retry_policy);
         loop {
             match self.look_once(container, request, start.clone(), charge).await {
                 Ok(looked) => return Ok(looked),
                 Err(Failure::Fault(fault)) => return Err(fault),
                 Err(Failure::Service(error)) => {
-                    // A processor has patience of its own: what is refused for its rate goes back to it.
+                    // A processor has retry_policy of its own: what is refused for its rate goes back to it.
                     if error.status().is_throttled() || !retries.go_on_after(&error).await {
-                        return Err(fault_of(*error, Doing::ReadingFeed));
+                        return Err(fault_of(*error, OperationContext::ReadingFeed));
                     }
                     container.look_up_ranges(true).await?;
                 }
@@ -98,7 +98,7 @@ impl CosmosStore {
         request: &FeedRequest<'_>,
         start: ChangeFeedStartFrom,
         charge: &mut RequestCharge,
-    ) -> Result<Looked, Failure> {
+    ) -> Result<RangeLookup, Failure> {
         let range: CosmosRange = request.range.0.parse().map_err(not_ours)?;
         let leaves =
             container.look_up_ranges(false).await?.iter().filter(|leaf| leaf.overlaps(&range)).count();
@@ -138,7 +138,7 @@ impl CosmosStore {
             }
             let token = pages.to_continuation_token().map_err(|error| failed(error, charge))?;
             let continuation = Continuation(token.as_str().to_owned());
-            return Ok(Looked { changes, continuation, drained: is_empty });
+            return Ok(RangeLookup { changes, continuation, drained: is_empty });
         }
     }
 
@@ -170,7 +170,7 @@ impl CosmosStore {
         let limit = usize::try_from(at_most).unwrap_or(usize::MAX).clamp(1, PENDING_PAGE_ITEMS);
         while pending < at_most {
             let request = FeedRequest { continuation: position.as_ref(), limit, ..*request };
-            let Looked { changes, continuation, drained } =
+            let RangeLookup { changes, continuation, drained } =
                 self.look(container, &request, ChangeFeedStartFrom::Beginning, charge).await?;
             pending += changes.len() as u64;
             let oldest_here_ms = changes.iter().map(|change| change.item.timestamp_ms).min();
@@ -189,7 +189,7 @@ impl Container {
     pub(super) async fn look_up_ranges(&self, anew: bool) -> Result<Vec<CosmosRange>, Fault> {
         let options = ReadFeedRangesOptions::default().with_force_refresh(anew);
         let ranges = self.client.read_feed_ranges(Some(options)).await;
-        let ranges = ranges.map_err(|error| fault_of(error, Doing::Reading))?;
+        let ranges = ranges.map_err(|error| fault_of(error, OperationContext::Reading))?;
         self.physical_partitions.store(u32::try_from(ranges.len()).unwrap_or(u32::MAX), Ordering::Relaxed);
         Ok(ranges)
     }

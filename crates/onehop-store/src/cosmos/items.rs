@@ -6,9 +6,9 @@ use azure_data_cosmos::models::ItemResponse;
 use azure_data_cosmos::options::{ItemReadOptions, ItemWriteOptions, Precondition};
 
 use super::document::item_of;
-use super::faults::{Doing, fault_of, write_error_of};
+use super::error_mapping::{OperationContext, fault_of, write_error_of};
 use super::retries::Retries;
-use super::{Answered, Container, CosmosStore, charge_of, charge_of_error, key};
+use super::{Container, CosmosStore, ServiceResponse, charge_of, charge_of_error, key};
 use crate::{ETag, Fault, FaultKind, Item, Ledger, OperationKind, PartitionKey, WriteError, WriteOp};
 
 impl CosmosStore {
@@ -17,8 +17,8 @@ impl CosmosStore {
         container: &Container,
         partition_key: &PartitionKey,
         id: &str,
-    ) -> Answered<Option<Item>> {
-        let mut retries = Retries::new(self.patience);
+    ) -> ServiceResponse<Option<Item>> {
+        let mut retries = Retries::new(self.retry_policy);
         let outcome = loop {
             let options = ItemReadOptions::default().with_operation_options(self.reads.clone());
             let outcome = container.client.read_item(key(partition_key), id, Some(options)).await;
@@ -30,13 +30,13 @@ impl CosmosStore {
         match outcome {
             Ok(response) => {
                 let charge = retries.charge + charge_of(&response.diagnostics());
-                Answered { charge, outcome: item_in(response).map(Some) }
+                ServiceResponse { charge, outcome: item_in(response).map(Some) }
             }
             Err(error) => {
                 let charge = retries.charge + charge_of_error(&error);
                 let absent = error.status().is_not_found();
-                let outcome = if absent { Ok(None) } else { Err(fault_of(error, Doing::Reading)) };
-                Answered { charge, outcome }
+                let outcome = if absent { Ok(None) } else { Err(fault_of(error, OperationContext::Reading)) };
+                ServiceResponse { charge, outcome }
             }
         }
     }
@@ -51,7 +51,7 @@ impl CosmosStore {
         container
             .check(partition_key, operation)
             .map_err(|reason| WriteError::Rejected { operation: 0, reason })?;
-        let mut retries = Retries::new(self.patience);
+        let mut retries = Retries::new(self.retry_policy);
         let outcome = loop {
             match self.write_item(container, partition_key, operation).await {
                 Err(error) if retries.go_on_after(&error).await => {}
@@ -117,7 +117,7 @@ pub(super) fn tree(body: &[u8]) -> Result<serde_json::Value, CosmosError> {
 }
 
 fn item_in(response: ItemResponse) -> Result<Item, Fault> {
-    let bytes = response.into_body().single().map_err(|error| fault_of(error, Doing::Reading))?;
+    let bytes = response.into_body().single().map_err(|error| fault_of(error, OperationContext::Reading))?;
     item_of(&bytes)
 }
 

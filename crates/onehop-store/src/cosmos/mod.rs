@@ -2,18 +2,18 @@
 //!
 //! Point reads, writes and batches are one request each; query shapes become parametrised SQL (`sql`), scoped to one
 //! logical partition wherever the shape names one. Every answer's request charge goes into the ledger as the service
-//! measured it, with what the client's own retries were charged. What an error means is said in `faults`.
+//! measured it, with what the client's own retries were charged. `error_mapping` maps errors of the service to faults.
 //!
 //! What was refused for its rate (429) or because its physical partition moved (410) is sent again within the configured
-//! [`Patience`] (`retries`); what was not answered the client sends again. So a write whose first answer was lost may come back as a refusal (409, 412, 404, and within a batch
-//! 207) although it happened: whoever writes has to recognise its own write.
+//! [`RetryPolicy`] (`retries`); what was not answered the client sends again. So a write whose first answer was lost may come back as a refusal (409, 412, 404, and within a batch
+//! 207) although it happened: a writer has to recognise its own write.
 //!
 //! Items carry `_ts` in whole seconds. Their bodies come back with the same properties and values, not byte for byte.
 
 mod batch;
 mod client;
 mod document;
-mod faults;
+mod error_mapping;
 mod feed;
 mod items;
 pub mod provision;
@@ -34,7 +34,7 @@ use futures::{StreamExt, TryStreamExt};
 use tokio::sync::watch;
 
 pub use client::{client_of, default_options, encoding};
-pub use settings::{Consistency, CosmosSettings, Credential, Patience};
+pub use settings::{Consistency, CosmosSettings, Credential, RetryPolicy};
 
 use super::Rejection;
 use super::document::{can_exist, check_keyset, check_text, check_write, is_indexable};
@@ -44,7 +44,7 @@ use super::{
     QueryPage, RequestCharge, Store, WriteError, WriteMarks, WriteOp, limits,
 };
 use client::read_options;
-use faults::{Doing, fault_of};
+use error_mapping::{OperationContext, fault_of};
 use queries::top;
 use sql::{Shape, Sql};
 
@@ -67,7 +67,7 @@ struct Container {
 #[derive(Clone)]
 pub struct CosmosStore {
     containers: Arc<[Container]>,
-    patience: Patience,
+    retry_policy: RetryPolicy,
     reads: OperationOptions,
 }
 
@@ -75,11 +75,12 @@ impl CosmosStore {
     /// Connects to the account, and looks up the containers.
     ///
     /// # Errors
-    /// An account that does not answer or lets nobody in; a container that does not exist or has another partition
+    /// An account that does not answer or refuses access; a container that does not exist or has another partition
     /// key.
     pub async fn connect(settings: &CosmosSettings, specs: &[ContainerSpec]) -> Result<Self, Fault> {
         let client = client_of(settings).await?;
-        Self::with_client(client, &settings.database, specs, settings.consistency, settings.patience).await
+        Self::with_client(client, &settings.database, specs, settings.consistency, settings.retry_policy)
+            .await
     }
 
     /// The same over a client that is there already. Its default options should be [`default_options`], its encoding
@@ -92,7 +93,7 @@ impl CosmosStore {
         database: &str,
         specs: &[ContainerSpec],
         consistency: Consistency,
-        patience: Patience,
+        retry_policy: RetryPolicy,
     ) -> Result<Self, Fault> {
         let database = client.database_client(database.to_owned());
         let mut containers = Vec::with_capacity(specs.len());
@@ -100,18 +101,18 @@ impl CosmosStore {
             let client = database
                 .container_client(spec.name.as_str().to_owned(), None)
                 .await
-                .map_err(|error| not_found(spec, fault_of(error, Doing::Reading)))?;
+                .map_err(|error| not_found(spec, fault_of(error, OperationContext::Reading)))?;
             let container = Container {
                 spec: *spec,
                 client,
                 physical_partitions: AtomicU32::new(1),
                 signal: watch::Sender::new(0),
             };
-            container.check_partition_key(&patience).await?;
+            container.check_partition_key(&retry_policy).await?;
             container.look_up_ranges(false).await?;
             containers.push(container);
         }
-        Ok(Self { containers: containers.into(), patience, reads: read_options(consistency) })
+        Ok(Self { containers: containers.into(), retry_policy, reads: read_options(consistency) })
     }
 
     /// The same store, whose reads are as recent as this.
@@ -127,18 +128,21 @@ impl CosmosStore {
 }
 
 /// What an operation came to, and what it was charged, however it ended.
-struct Answered<T> {
+struct ServiceResponse<T> {
     charge: RequestCharge,
     outcome: Result<T, Fault>,
 }
 
 impl Container {
-    async fn check_partition_key(&self, patience: &Patience) -> Result<(), Fault> {
+    async fn check_partition_key(&self, retry_policy: &RetryPolicy) -> Result<(), Fault> {
         let options = azure_data_cosmos::options::ReadContainerOptions::default()
-            .with_operation_options(default_options(*patience));
-        let response =
-            self.client.read(Some(options)).await.map_err(|error| fault_of(error, Doing::Reading))?;
-        let properties = response.into_model().map_err(|error| fault_of(error, Doing::Reading))?;
+            .with_operation_options(default_options(*retry_policy));
+        let response = self
+            .client
+            .read(Some(options))
+            .await
+            .map_err(|error| fault_of(error, OperationContext::Reading))?;
+        let properties = response.into_model().map_err(|error| fault_of(error, OperationContext::Reading))?;
         let wanted = format!("/{}", self.spec.partition_key);
         let paths = properties.partition_key.paths();
         if paths.iter().any(|path| *path == wanted) && paths.len() == 1 {
@@ -174,7 +178,7 @@ impl Container {
         if is_addressable(partition_key, operation.id()) { Ok(()) } else { Err(Rejection::InvalidId) }
     }
 
-    /// Wakes whoever waits for a write of this process.
+    /// Wakes the readers that wait for a write of this process.
     fn announce(&self) {
         self.signal.send_modify(|writes| *writes += 1);
     }
@@ -193,7 +197,7 @@ impl Store for CosmosStore {
         let answered = if is_addressable(partition_key, id) {
             self.read_item(container, partition_key, id).await
         } else {
-            Answered { charge: RequestCharge::default(), outcome: Ok(None) }
+            ServiceResponse { charge: RequestCharge::default(), outcome: Ok(None) }
         };
         let items = usize::from(matches!(answered.outcome, Ok(Some(_))));
         ledger.record(container.record(OperationKind::PointRead, items, answered.charge, 1));
@@ -283,7 +287,7 @@ impl Store for CosmosStore {
             return Ok(0);
         }
         let scope = FeedScope::partition(key(partition_key));
-        let Answered { charge, outcome } =
+        let ServiceResponse { charge, outcome } =
             self.run_sql::<u64>(container, &scope, &Sql::count(item_type), usize::MAX).await;
         ledger.record(container.record(OperationKind::Count, 1, charge, 1));
         Ok(outcome?.into_iter().sum())
@@ -313,7 +317,7 @@ impl Store for CosmosStore {
     }
 
     /// Only the service knows where its feeds end.
-    fn feed_end_at_hand(&self, _container: ContainerName) -> Result<Option<Continuation>, Fault> {
+    fn local_feed_end(&self, _container: ContainerName) -> Result<Option<Continuation>, Fault> {
         Ok(None)
     }
 

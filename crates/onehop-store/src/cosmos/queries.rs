@@ -11,10 +11,10 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::document::item_of;
-use super::faults::{Doing, fault_of};
+use super::error_mapping::{OperationContext, fault_of};
 use super::retries::Retries;
 use super::sql::{Shape, Sql};
-use super::{Answered, Container, CosmosStore, charge_of, charge_of_error};
+use super::{Container, CosmosStore, ServiceResponse, charge_of, charge_of_error};
 use crate::{Fault, Item, Ledger, OperationKind, QueryPage, RequestCharge, limits};
 
 /// The client's own limit of physical partitions for one query, if ours is not higher.
@@ -28,9 +28,9 @@ impl CosmosStore {
         scope: &FeedScope,
         sql: &Sql,
         at_most: usize,
-    ) -> Answered<Vec<T>> {
+    ) -> ServiceResponse<Vec<T>> {
         let mut charge = RequestCharge::default();
-        let mut retries = Retries::new(self.patience);
+        let mut retries = Retries::new(self.retry_policy);
         let outcome = loop {
             match self.run_sql_once(container, scope, sql, at_most, &mut charge).await {
                 Ok(values) => break Ok(values),
@@ -38,12 +38,12 @@ impl CosmosStore {
                 Err(Failure::Service(error)) => {
                     // What it was charged is in `charge` already.
                     if !retries.go_on_after(&error).await {
-                        break Err(fault_of(*error, Doing::Reading));
+                        break Err(fault_of(*error, OperationContext::Reading));
                     }
                 }
             }
         };
-        Answered { charge, outcome }
+        ServiceResponse { charge, outcome }
     }
 
     async fn run_sql_once<T: DeserializeOwned + Send + 'static>(
@@ -81,10 +81,10 @@ impl CosmosStore {
         container: &Container,
         scope: FeedScope,
         shape: Shape<'_>,
-    ) -> Answered<QueryPage> {
+    ) -> ServiceResponse<QueryPage> {
         let limit = shape.top - 1;
         let sql = Sql::page(&container.spec, shape);
-        let Answered { charge, outcome } =
+        let ServiceResponse { charge, outcome } =
             self.run_sql::<Box<RawValue>>(container, &scope, &sql, shape.top).await;
         let outcome = outcome.and_then(|values| {
             let has_more = values.len() > limit;
@@ -92,14 +92,14 @@ impl CosmosStore {
                 values.iter().take(limit).map(|value| item_of(value.get().as_bytes())).collect();
             Ok(QueryPage { items: items?, has_more })
         });
-        Answered { charge, outcome }
+        ServiceResponse { charge, outcome }
     }
 }
 
 impl Container {
     pub(super) fn finish_query(
         &self,
-        answered: Answered<QueryPage>,
+        answered: ServiceResponse<QueryPage>,
         physical_partitions: u32,
         ledger: &Ledger,
     ) -> Result<QueryPage, Fault> {

@@ -1,5 +1,5 @@
-//! When an operation is sent again by the adapter itself: while its physical partition moves (410), and while the account
-//! has no request units left (429), within [`Patience`]. What went unanswered the client has tried again already.
+//! Retries by the adapter itself: while a physical partition moves (410), and while the account has no request units left (429),
+//! within [`RetryPolicy`]. Requests without a response were retried by the client already.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use azure_data_cosmos::CosmosError;
 use azure_data_cosmos::error::SubStatusCode;
 
 use super::charge_of_error;
-use super::faults::{may_have_happened, retry_after};
-use super::settings::Patience;
+use super::error_mapping::{may_have_happened, retry_after};
+use super::settings::RetryPolicy;
 use crate::RequestCharge;
 
 /// The client gave up following a physical partition that splits (500/20206); its stream ends there.
@@ -23,13 +23,13 @@ pub(super) enum Cause {
 
 /// The retries of one operation.
 pub(super) struct Retries {
-    patience: Patience,
+    retry_policy: RetryPolicy,
     moved: u32,
     throttled: u32,
     throttled_waited: Duration,
     /// What the attempts that were given up were charged.
     pub(super) charge: RequestCharge,
-    /// Whether one of them may have been carried out although nobody was told.
+    /// Whether one of them may have been carried out without a response.
     pub(super) may_have_happened: bool,
 }
 
@@ -48,9 +48,9 @@ impl Cause {
 }
 
 impl Retries {
-    pub(super) fn new(patience: Patience) -> Self {
+    pub(super) fn new(retry_policy: RetryPolicy) -> Self {
         Self {
-            patience,
+            retry_policy,
             moved: 0,
             throttled: 0,
             throttled_waited: Duration::ZERO,
@@ -80,8 +80,8 @@ impl Retries {
     }
 
     fn next_delay(&mut self, cause: Cause) -> Option<Duration> {
-        let Patience { throttled_wait_max, throttled_retries_max, moved_retries_max, wait_first, .. } =
-            self.patience;
+        let RetryPolicy { throttled_wait_max, throttled_retries_max, moved_retries_max, wait_first, .. } =
+            self.retry_policy;
         let doubled = |retry: u32| wait_first.saturating_mul(1 << retry.min(16));
         match cause {
             Cause::Moved => {
@@ -105,37 +105,37 @@ impl Retries {
 mod tests {
     use super::*;
 
-    fn patience(throttled_wait_ms: u64) -> Patience {
-        Patience {
+    fn retry_policy(throttled_wait_ms: u64) -> RetryPolicy {
+        RetryPolicy {
             throttled_wait_max: Duration::from_millis(throttled_wait_ms),
             throttled_retries_max: 3,
             moved_retries_max: 2,
             wait_first: Duration::from_millis(10),
-            ..Patience::default()
+            ..RetryPolicy::default()
         }
     }
 
-    fn delays(patience: Patience, cause: Cause) -> Vec<u128> {
-        let mut retries = Retries::new(patience);
+    fn delays(retry_policy: RetryPolicy, cause: Cause) -> Vec<u128> {
+        let mut retries = Retries::new(retry_policy);
         std::iter::from_fn(|| retries.next_delay(cause)).map(|delay| delay.as_millis()).take(20).collect()
     }
 
     #[test]
     fn a_moving_partition_is_asked_again_with_doubled_delays() {
-        assert_eq!(delays(patience(0), Cause::Moved), [10, 20]);
+        assert_eq!(delays(retry_policy(0), Cause::Moved), [10, 20]);
     }
 
     #[test]
     fn the_delay_that_the_service_names_is_kept() {
         let cause = Cause::Throttled { retry_after: Some(Duration::from_millis(7)) };
-        assert_eq!(delays(patience(1000), cause), [7, 7, 7], "no more often than allowed");
-        assert_eq!(delays(patience(15), cause), [7, 7], "no longer than allowed");
-        assert_eq!(delays(patience(6), cause), [0; 0], "a delay beyond the budget is not waited for");
+        assert_eq!(delays(retry_policy(1000), cause), [7, 7, 7], "no more often than allowed");
+        assert_eq!(delays(retry_policy(15), cause), [7, 7], "no longer than allowed");
+        assert_eq!(delays(retry_policy(6), cause), [0; 0], "a delay beyond the budget is not waited for");
     }
 
     #[test]
     fn without_a_named_delay_it_doubles() {
         let cause = Cause::Throttled { retry_after: None };
-        assert_eq!(delays(patience(1000), cause), [10, 20, 40]);
+        assert_eq!(delays(retry_policy(1000), cause), [10, 20, 40]);
     }
 }

@@ -1,4 +1,4 @@
-//! What the adapter has to be told: the account, how to prove who asks, and how patient to be.
+//! Settings of the adapter: account, credential, consistency and retry policy.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,10 +16,10 @@ pub struct CosmosSettings {
     pub consistency: Consistency,
     /// Whether items travel in the service's binary form of JSON. Some emulators know text only.
     pub binary_encoding: bool,
-    pub patience: Patience,
+    pub retry_policy: RetryPolicy,
 }
 
-/// How the adapter proves who asks.
+/// The credential for the account.
 #[derive(Clone)]
 pub enum Credential {
     /// One of the account's keys.
@@ -28,7 +28,7 @@ pub enum Credential {
     ManagedIdentity { client_id: Option<String> },
     /// The identity that Kubernetes projects into the pod.
     WorkloadIdentity,
-    /// Whoever signed in to the Azure CLI or the Azure Developer CLI.
+    /// The user that is signed in to the Azure CLI or the Azure Developer CLI.
     DeveloperTools,
 }
 
@@ -43,7 +43,7 @@ impl fmt::Debug for Credential {
     }
 }
 
-/// How recent a read has to be. A read can be made stronger than the account's default and weaker, see
+/// The consistency level of reads. A read can be made stronger than the account's default and weaker, see
 /// <https://learn.microsoft.com/azure/cosmos-db/consistency-levels>.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consistency {
@@ -58,9 +58,9 @@ pub enum Consistency {
     LatestCommitted,
 }
 
-/// How long the adapter goes on trying before it answers with a fault.
+/// Retry policy: how long and how often the adapter retries before it returns a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct RetryPolicy {
     /// All waiting of one operation that was refused for its rate (429).
     pub throttled_wait_max: Duration,
     /// How often one operation is sent again after it was refused for its rate.
@@ -73,7 +73,7 @@ pub struct Patience {
     pub wait_first: Duration,
 }
 
-impl Default for Patience {
+impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
             throttled_wait_max: Duration::from_secs(5),

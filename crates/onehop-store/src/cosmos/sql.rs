@@ -132,7 +132,7 @@ mod tests {
     };
     const LEASES: ContainerSpec = ContainerSpec { order_by: None, equality: &["processor"], ..POSTS };
 
-    fn told(sql: &Sql) -> String {
+    fn description(sql: &Sql) -> String {
         let parameters: Vec<String> =
             sql.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
         format!("{}\n  {}\n", sql.text, parameters.join(" "))
@@ -159,9 +159,9 @@ mod tests {
             (&LEASES, shape(oldest, None, Some(("processor", "p")))),
             (&LEASES, shape(oldest, Some(&place), None)),
         ] {
-            texts.push_str(&told(&Sql::page(spec, shape)));
+            texts.push_str(&description(&Sql::page(spec, shape)));
         }
-        texts.push_str(&told(&Sql::count("like")));
+        texts.push_str(&description(&Sql::count("like")));
         insta::assert_snapshot!(texts);
     }
 

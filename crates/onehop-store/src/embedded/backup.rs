@@ -1,5 +1,5 @@
-//! A copy of a store in another directory, made from one view while the store is written to: whole commits up to one
-//! moment, and nothing of those after it. The copy is a data directory like any other.
+//! Online backup: a copy of a store in another directory, made from one snapshot while the store is written to. It holds whole
+//! commits up to one moment, and nothing later. The copy is a data directory like any other.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::database::{EngineDatabase, EngineSizes};
 use super::directory::{self, OpenError};
 use super::engine::{Durability, Engine, Space, View};
-use super::high_water::{self, Counts, Losses, Mark};
-use super::opened::{EngineSizes, Opened};
+use super::high_water::{self, Counts, LostWrites, Mark};
 use super::writer::{META_COMMIT, META_SEQUENCE};
 use super::{EmbeddedStore, keys};
 use crate::Fault;
@@ -25,7 +25,7 @@ const PROGRESS_ENTRIES: u64 = 1_000;
 /// What a finished backup says of itself, in its file [`directory::BACKUP_FILE`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct BackupNote {
+pub struct BackupManifest {
     pub items: u64,
     /// The number of the last write that is in it.
     pub last_write: u64,
@@ -43,7 +43,7 @@ pub enum BackupError {
     #[error("{} holds no finished backup", .0.display())]
     NotFinished(PathBuf),
     #[error("the backup {} is not whole: {losses}", path.display())]
-    Lost { path: PathBuf, losses: Losses },
+    Lost { path: PathBuf, losses: LostWrites },
     #[error("it was stopped before it was done; delete {}", .0.display())]
     Stopped(PathBuf),
     #[error("cannot write {}: {source}", path.display())]
@@ -59,7 +59,7 @@ pub enum BackupError {
 const SPACES: [Space; 5] = [Space::Ids, Space::Items, Space::Index, Space::Log, Space::Meta];
 
 impl EmbeddedStore {
-    /// Copies the store into a directory that is missing or empty. `keep_going` is told how many entries were copied, and
+    /// Copies the store into a directory that is missing or empty. `keep_going` receives the number of entries copied, and
     /// says whether to go on. Blocks for as long as it takes, and must not run on an async thread.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ impl EmbeddedStore {
         &self,
         target: &Path,
         keep_going: &mut dyn FnMut(u64) -> bool,
-    ) -> Result<BackupNote, BackupError> {
+    ) -> Result<BackupManifest, BackupError> {
         let begun_at = format_timestamp(self.clock.now_ms());
         directory::make_empty(target)?;
         let io = |source| BackupError::Io { path: target.to_owned(), source };
@@ -79,7 +79,7 @@ impl EmbeddedStore {
         }
         directory::mark_unfinished(target).map_err(io)?;
         let (items, counts) = self.copy_engine(target, keep_going)?;
-        let note = BackupNote { items, last_write: counts.last_write, begun_at };
+        let note = BackupManifest { items, last_write: counts.last_write, begun_at };
         let mark = Mark { counts, ..self.high_water.made_with() };
         directory::finish(target, Some(&note), mark).map_err(io)?;
         Ok(note)
@@ -95,7 +95,7 @@ impl EmbeddedStore {
         let fail = |source| BackupError::Engine { path: path.clone(), source: Box::new(source) };
         let view = self.engine.view()?;
         let sizes = EngineSizes { cache_bytes: CACHE_BYTES, memtable_bytes: self.memtable_bytes };
-        let copy = Opened::open(&path, sizes).map_err(fail)?;
+        let copy = EngineDatabase::open(&path, sizes).map_err(fail)?;
         let (mut copied, mut items) = (0, 0);
         for space in SPACES {
             let before = copied;
@@ -124,7 +124,7 @@ fn counts_in(view: &View) -> Result<Counts, Fault> {
 fn copy_space(
     view: &View,
     space: Space,
-    copy: &Opened,
+    copy: &EngineDatabase,
     target: &Path,
     copied: &mut u64,
     keep_going: &mut dyn FnMut(u64) -> bool,
@@ -146,7 +146,7 @@ fn copy_space(
     ingestion.finish().map_err(fail)
 }
 
-/// Makes a data directory of a finished backup, which stays as it is.
+/// Restores a finished backup into a data directory. The backup does not change.
 ///
 /// # Errors
 /// See [`BackupError`]. What was copied until then is marked as unfinished.
@@ -154,7 +154,7 @@ pub fn restore(
     from: &Path,
     to: &Path,
     keep_going: &mut dyn FnMut(u64) -> bool,
-) -> Result<BackupNote, BackupError> {
+) -> Result<BackupManifest, BackupError> {
     let note = directory::read_backup_note(from).ok_or_else(|| BackupError::NotFinished(from.to_owned()))?;
     // Whoever opens a backup as a data directory changes it.
     let _lock = directory::lock_without_a_trace(from)?;
@@ -183,7 +183,7 @@ fn refuse(from: &Path, losses: Vec<String>) -> Result<(), BackupError> {
     if losses.is_empty() {
         return Ok(());
     }
-    Err(BackupError::Lost { path: from.to_owned(), losses: Losses(losses) })
+    Err(BackupError::Lost { path: from.to_owned(), losses: LostWrites(losses) })
 }
 
 /// The numbers of the last commit and write in a copy of a backup: opening it finds out whether all files are there.

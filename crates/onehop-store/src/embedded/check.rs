@@ -1,20 +1,20 @@
-//! Whether a data directory that nobody holds is sound, found out without changing it.
+//! Offline check of a data directory that no process has open: opens a shadow of it and runs the integrity check, without changing it.
 //!
-//! The engine changes its files when it opens them (it cuts the torn end off a journal, and writes out what a journal
-//! holds), so it opens a shadow: a temporary directory with copies of the small files and of the journals, and links to the
-//! tables, which are never changed once they are written.
+//! The engine changes its files when it opens them (it truncates the torn end of a journal, and flushes what a journal
+//! holds). So it opens a shadow: a temporary directory with copies of the small files and the journals, and links to the
+//! tables, which are immutable.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::panic::catch_unwind;
 use std::path::Path;
 
+use super::database::EngineSizes;
 use super::directory::{self, OpenError};
 use super::engine::{Durability, Engine};
 use super::high_water;
+use super::integrity_check::{IntegrityCheck, IntegrityReport};
 use super::open::{damaged, losses_within, stored_containers, stored_counts, stored_partitions};
-use super::opened::EngineSizes;
-use super::soundness::{Examination, Soundness};
 use super::{EmbeddedConfig, EmbeddedStore};
 use crate::{ContainerSpec, Fault};
 
@@ -22,16 +22,17 @@ use crate::{ContainerSpec, Fault};
 const TABLES_DIRECTORY: &str = "tables";
 
 impl EmbeddedStore {
-    /// Looks at everything that the store holds, on one view while it is written to. `keep_going` is told how many items
+    /// Looks at everything that the store holds, on one view while it is written to. `keep_going` receives how many items
     /// were looked at; `None` when it says to stop. Blocks for as long as it takes.
     ///
     /// # Errors
     /// The engine is closed.
-    pub fn check(&self, keep_going: &mut dyn FnMut(u64) -> bool) -> Result<Option<Soundness>, Fault> {
+    pub fn check(&self, keep_going: &mut dyn FnMut(u64) -> bool) -> Result<Option<IntegrityReport>, Fault> {
         let containers: Vec<_> =
             self.containers.iter().map(|container| (container.id, container.spec)).collect();
         let view = self.engine.view()?;
-        Ok(Examination { view: &view, containers: &containers, partitions: self.partitions }.run(keep_going))
+        Ok(IntegrityCheck { view: &view, containers: &containers, partitions: self.partitions }
+            .run(keep_going))
     }
 }
 
@@ -45,7 +46,7 @@ pub fn check_directory(
     config: &EmbeddedConfig,
     specs: &[ContainerSpec],
     keep_going: &mut dyn FnMut(u64) -> bool,
-) -> Result<Option<Soundness>, OpenError> {
+) -> Result<Option<IntegrityReport>, OpenError> {
     let _lock = directory::lock_without_a_trace(&config.path)?;
     match examine(config, specs, keep_going) {
         Err(
@@ -55,7 +56,7 @@ pub fn check_directory(
             | OpenError::Damaged { .. }
             | OpenError::Engine { .. }),
         ) => {
-            let mut found = Soundness::default();
+            let mut found = IntegrityReport::default();
             found.note(error.to_string());
             Ok(Some(found))
         }
@@ -67,7 +68,7 @@ fn examine(
     config: &EmbeddedConfig,
     specs: &[ContainerSpec],
     keep_going: &mut dyn FnMut(u64) -> bool,
-) -> Result<Option<Soundness>, OpenError> {
+) -> Result<Option<IntegrityReport>, OpenError> {
     directory::check_without_a_trace(&config.path)?;
     let io = |source| OpenError::Io { path: config.path.clone(), source };
     let shadow = tempfile::tempdir().map_err(io)?;
@@ -82,7 +83,7 @@ fn examine(
     let opening = || Engine::open(&path, sizes, Durability::Relaxed);
     let engine = catch_unwind(opening)
         .unwrap_or_else(|_| Err(damaged(config, "the journal of the storage engine")))
-        // The shadow's name says nothing to anybody.
+        // The name of the shadow is meaningless to users.
         .map_err(|error| match error {
             OpenError::Engine { source, .. } => {
                 OpenError::Engine { path: directory::engine_path(&config.path), source }
@@ -91,7 +92,7 @@ fn examine(
         })?;
     let counts = stored_counts(&engine, config)?;
     losses.extend(losses_within(&engine, mark.as_ref(), counts, config)?);
-    let mut lost = Soundness::default();
+    let mut lost = IntegrityReport::default();
     losses.into_iter().for_each(|loss| lost.note(format!("lost: {loss}")));
     let Some(partitions) = stored_partitions(&engine, config)? else {
         // Nothing was ever written, or what it was made with is lost.
@@ -104,7 +105,7 @@ fn examine(
     };
     let containers: Vec<_> = specs.iter().filter_map(number).collect();
     let view = engine.view().map_err(|fault| io(std::io::Error::other(fault.to_string())))?;
-    let found = Examination { view: &view, containers: &containers, partitions }.run(keep_going);
+    let found = IntegrityCheck { view: &view, containers: &containers, partitions }.run(keep_going);
     Ok(found.map(|found| found.behind(lost)))
 }
 

@@ -1,4 +1,4 @@
-//! The data directory: one process at a time, and a format that this program understands.
+//! Data directory: the lock of one process, and the version of the format.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Write};
@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 
 use thiserror::Error;
 
-use super::backup::{BackupError, BackupNote};
-use super::high_water::{HighWater, Losses, MARK_FILE, Mark};
+use super::backup::{BackupError, BackupManifest};
+use super::high_water::{HighWater, LostWrites, MARK_FILE, Mark};
 use onehop_runtime::private_files;
 
 /// The format of the data directory that this program reads and writes.
@@ -19,7 +19,7 @@ const FORMAT_FILE: &str = "format";
 const FORMAT_FILE_UNFINISHED: &str = "format.unfinished";
 /// There from the beginning of a backup or a restoring to its end.
 const UNFINISHED_FILE: &str = "unfinished";
-/// There in a finished backup, until somebody opens it as a data directory.
+/// There in a finished backup, until it is opened as a data directory.
 const BACKUP_FILE: &str = "backup.json";
 const ENGINE_DIRECTORY: &str = "engine";
 
@@ -47,7 +47,7 @@ pub enum OpenError {
         "the data directory {} has lost writes: {losses}. Put back what is missing, or restore a backup; \
          `onehop recover --data {}` goes on without it and says what was dropped", path.display(), path.display()
     )]
-    Lost { path: PathBuf, losses: Losses },
+    Lost { path: PathBuf, losses: LostWrites },
     #[error(
         "the data directory {} was made with {stored} physical partitions, and the setting asks for {wanted}: \
          the number is fixed when a directory is made", path.display()
@@ -217,7 +217,7 @@ pub(super) fn mark_unfinished(path: &Path) -> std::io::Result<()> {
 }
 
 /// Makes a data directory of one that holds all there has to be, and a backup where there is a note. The mark goes last.
-pub(super) fn finish(path: &Path, note: Option<&BackupNote>, mark: Mark) -> std::io::Result<()> {
+pub(super) fn finish(path: &Path, note: Option<&BackupManifest>, mark: Mark) -> std::io::Result<()> {
     if let Some(note) = note {
         let mut file = new_file(&path.join(BACKUP_FILE))?;
         file.write_all(&serde_json::to_vec_pretty(note)?)?;
@@ -232,7 +232,7 @@ pub(super) fn finish(path: &Path, note: Option<&BackupNote>, mark: Mark) -> std:
 }
 
 /// What a finished backup says of itself; `None` of everything else.
-pub(super) fn read_backup_note(path: &Path) -> Option<BackupNote> {
+pub(super) fn read_backup_note(path: &Path) -> Option<BackupManifest> {
     check_without_a_trace(path).ok()?;
     serde_json::from_slice(&fs::read(path.join(BACKUP_FILE)).ok()?).ok()
 }

@@ -1,15 +1,16 @@
-//! The thin layer over the storage engine, so that another engine can take its place: five ordered key spaces, a
-//! snapshot to read from, and an atomic commit over all of them. An engine that can no longer write is opened again.
+//! Storage engine layer, so that another engine can take its place: five ordered key spaces, a snapshot to read from, and an
+//! atomic commit over all of them. An engine that can no longer write is opened again.
 
+use parking_lot::RwLock;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fjall::{Guard, Keyspace, PersistMode, Readable, Slice, Snapshot};
 
 use super::OpenError;
-use super::ends::{ListEnds, META_LISTS};
-use super::opened::{EngineSizes, Opened};
+use super::database::{EngineDatabase, EngineSizes};
+use super::tombstone_hints::{META_LISTS, TombstoneHints};
 use crate::{Fault, FaultKind};
 
 /// How long a reopening waits for reads that are under way.
@@ -64,14 +65,14 @@ pub(super) struct Engine {
     sizes: EngineSizes,
     durability: Durability,
     /// `None` after a reopening that failed.
-    published: RwLock<Option<Arc<Published>>>,
-    ends: ListEnds,
+    published: RwLock<Option<Arc<EngineVersion>>>,
+    ends: TombstoneHints,
 }
 
 /// What readers share: the last commit, and the opening that it was done in.
-struct Published {
+struct EngineVersion {
     snapshot: Snapshot,
-    opened: Arc<Opened>,
+    opened: Arc<EngineDatabase>,
 }
 
 /// One key's new value, or its removal.
@@ -80,10 +81,10 @@ pub(super) type Change = (Space, Vec<u8>, Option<Vec<u8>>);
 impl Engine {
     pub(super) fn open(path: &Path, sizes: EngineSizes, durability: Durability) -> Result<Self, OpenError> {
         let fail = |source| OpenError::Engine { path: path.to_owned(), source: Box::new(source) };
-        let opened = Opened::open(path, sizes).map_err(fail)?;
+        let opened = EngineDatabase::open(path, sizes).map_err(fail)?;
         let kept = opened.space(Space::Meta).get(META_LISTS).map_err(fail)?;
-        let ends = kept.map(|kept| ListEnds::restored(&kept)).unwrap_or_default();
-        let published = RwLock::new(Some(Arc::new(Published::of(Arc::new(opened)))));
+        let ends = kept.map(|kept| TombstoneHints::restored(&kept)).unwrap_or_default();
+        let published = RwLock::new(Some(Arc::new(EngineVersion::of(Arc::new(opened)))));
         Ok(Self { path: path.to_owned(), sizes, durability, published, ends })
     }
 
@@ -96,11 +97,11 @@ impl Engine {
     /// # Errors
     /// The engine could not be opened again.
     pub(super) fn view(&self) -> Result<View, Fault> {
-        let published = self.published.read().unwrap_or_else(PoisonError::into_inner);
+        let published = self.published.read();
         published.clone().map(View).ok_or_else(closed)
     }
 
-    fn opened(&self) -> Result<Arc<Opened>, Fault> {
+    fn opened(&self) -> Result<Arc<EngineDatabase>, Fault> {
         Ok(Arc::clone(&self.view()?.0.opened))
     }
 
@@ -114,7 +115,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`FaultKind::Full`]: nothing was written. Otherwise the journal may hold the commit or not: the next
-    /// opening will tell.
+    /// opening will show.
     pub(super) fn commit(&self, changes: Vec<Change>) -> Result<(), Fault> {
         let opened = self.opened()?;
         opened.wait_for_flushes().map_err(|error| cannot_write(&error))?;
@@ -131,8 +132,8 @@ impl Engine {
             error => engine_fault(error),
         });
         if committed.is_ok() {
-            let published = Arc::new(Published::of(Arc::clone(&opened)));
-            *self.published.write().unwrap_or_else(PoisonError::into_inner) = Some(published);
+            let published = Arc::new(EngineVersion::of(Arc::clone(&opened)));
+            *self.published.write() = Some(published);
         }
         self.ends.settle();
         committed?;
@@ -160,25 +161,25 @@ impl Engine {
     /// # Errors
     /// The engine cannot be opened, and reads fail from now on; or reads did not end, and everything is as it was.
     pub(super) fn reopen(&self) -> Result<(), Fault> {
-        let mut published = self.published.write().unwrap_or_else(PoisonError::into_inner);
+        let mut published = self.published.write();
         if let Some(last) = published.take() {
             let opened = Arc::clone(&last.opened);
             drop(last);
             if let Err(opened) = close(opened) {
-                *published = Some(Arc::new(Published::of(opened)));
+                *published = Some(Arc::new(EngineVersion::of(opened)));
                 return Err(no_writes("reads that were under way did not end"));
             }
         }
-        let opened = Opened::open(&self.path, self.sizes);
+        let opened = EngineDatabase::open(&self.path, self.sizes);
         let opened = opened.map_err(|error| no_writes(format!("it cannot be opened again: {error}")))?;
         // The journal may hold a commit that had failed: a list may end elsewhere than any view showed.
         self.ends.forget();
-        *published = Some(Arc::new(Published::of(Arc::new(opened))));
+        *published = Some(Arc::new(EngineVersion::of(Arc::new(opened))));
         Ok(())
     }
 
-    /// Where lists end, as far as it is known.
-    pub(super) fn ends(&self) -> &ListEnds {
+    /// The tombstone hints.
+    pub(super) fn ends(&self) -> &TombstoneHints {
         &self.ends
     }
 
@@ -202,14 +203,14 @@ impl Engine {
     }
 }
 
-impl Published {
-    fn of(opened: Arc<Opened>) -> Self {
+impl EngineVersion {
+    fn of(opened: Arc<EngineDatabase>) -> Self {
         Self { snapshot: opened.database.snapshot(), opened }
     }
 }
 
 /// Waits for the readers of an opening, and closes it. Gives it back when they do not end.
-fn close(mut opened: Arc<Opened>) -> Result<(), Arc<Opened>> {
+fn close(mut opened: Arc<EngineDatabase>) -> Result<(), Arc<EngineDatabase>> {
     let start = Instant::now();
     loop {
         opened = match Arc::try_unwrap(opened) {
@@ -220,16 +221,16 @@ fn close(mut opened: Arc<Opened>) -> Result<(), Arc<Opened>> {
             Err(shared) if start.elapsed() >= READS_WAIT_MAX => return Err(shared),
             Err(shared) => shared,
         };
-        #[expect(clippy::disallowed_methods, reason = "a read that ends wakes nobody")]
+        #[expect(clippy::disallowed_methods, reason = "the end of a read sends no signal")]
         std::thread::sleep(READS_WAIT);
     }
 }
 
 /// A consistent view of the engine.
-pub(super) struct View(Arc<Published>);
+pub(super) struct View(Arc<EngineVersion>);
 
 impl View {
-    /// Whether the engine can write. One that cannot waits for its views before it is opened again, so who holds one for
+    /// Whether the engine can write. One that cannot waits for its views before it is opened again, so a reader that keeps one for
     /// long gives it up.
     pub(super) fn can_write(&self) -> bool {
         self.0.opened.check().is_ok()

@@ -1,4 +1,4 @@
-//! The change feed: the change log holds one entry for each item, at the number of its last write.
+//! Change feed on the change log, which holds one entry for each item, at the number of its last write.
 
 use super::engine::{Engine, Space, View};
 use super::keys::{self, ContainerId};

@@ -1,4 +1,4 @@
-//! How the engine keeps an item: the header in `ids`, and the bytes before the body in `items`.
+//! Item header: the encoding of an item's metadata in the engine (in `ids`, and before the body in `items`).
 
 use crate::document::Facts;
 

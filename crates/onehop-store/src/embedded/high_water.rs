@@ -1,23 +1,23 @@
 //! The high-water mark: a file beside the engine's own that holds the number of the last commit known to be on the disk.
 //!
-//! The engine takes a journal that is gone or shorter for one in which nothing was written. The mark tells the difference: a
+//! The engine takes a journal that is gone or shorter for one in which nothing was written. The mark shows the difference: a
 //! directory that holds less than its mark has lost writes. It never claims more than what an fsync has brought to the disk, and it
 //! is written seldom: when a directory is opened and closed, each [`COMMITS_BETWEEN_MARKS`], and when a server asks for it.
 //! Knows nothing of items.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+use super::database;
 use super::directory::{self, OpenError, engine_path};
 use super::engine::{Durability, Engine};
 use super::open::StoredContainer;
-use super::opened;
 use crate::{Fault, FaultKind};
 use onehop_runtime::private_files;
 
@@ -98,9 +98,9 @@ impl Mark {
 
 /// What a data directory holds less than it should.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Losses(pub(super) Vec<String>);
+pub struct LostWrites(pub(super) Vec<String>);
 
-impl std::fmt::Display for Losses {
+impl std::fmt::Display for LostWrites {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(&self.0.join("; "))
     }
@@ -132,7 +132,7 @@ pub(super) fn look(path: &Path) -> Result<(Option<Mark>, Vec<String>), OpenError
         Some((journal, None)) if found.keys().next_back().is_none_or(|last| *last < journal) => {
             losses.push(format!("{} is missing, or a later one", name(journal)));
         }
-        _ if found.is_empty() && opened::is_made(&engine).map_err(io)? => {
+        _ if found.is_empty() && database::is_made(&engine).map_err(io)? => {
             losses.push(format!("there is no journal engine/*.{JOURNAL_EXTENSION}"));
         }
         _ => {}
@@ -169,7 +169,7 @@ pub(super) fn mark_open(path: &Path, mark: Option<Mark>) -> Result<Option<Mark>,
 /// Makes an empty journal where an engine has none. Without one the engine (fjall 3.1) would begin to count anew, below what
 /// its tables hold, and see nothing of them.
 pub(super) fn ensure_journal(engine: &Path) -> io::Result<()> {
-    if journals(engine)?.is_empty() && opened::is_made(engine)? {
+    if journals(engine)?.is_empty() && database::is_made(engine)? {
         let journal = engine.join(format!("1.{JOURNAL_EXTENSION}"));
         private_files::file_options().write(true).create_new(true).open(journal)?.sync_all()?;
         directory::sync_directory(engine)?;
@@ -240,7 +240,7 @@ impl HighWater {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// A mark with what the directory was made with.

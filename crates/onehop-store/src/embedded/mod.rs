@@ -8,21 +8,21 @@
 mod backup;
 pub mod charges;
 mod check;
+mod database;
 mod directory;
-mod ends;
+mod disk_space;
 mod engine;
 mod feed;
 mod header;
 mod high_water;
+mod integrity_check;
+mod intents;
 mod keys;
 mod open;
-mod opened;
-mod prepare;
 mod properties;
 mod reader;
 mod recover;
-mod room;
-mod soundness;
+mod tombstone_hints;
 mod writer;
 
 use std::sync::Arc;
@@ -31,16 +31,16 @@ use async_trait::async_trait;
 use futures::future::join_all;
 use tokio::sync::{mpsc, oneshot, watch};
 
-pub use backup::{BackupError, BackupNote, restore};
+pub use backup::{BackupError, BackupManifest, restore};
 pub use check::check_directory;
 pub use directory::OpenError;
 pub use engine::{Blocks, Durability};
-pub use high_water::Losses;
+pub use high_water::LostWrites;
+pub use integrity_check::IntegrityReport;
 pub use open::{
     DISK_RESERVE_BYTES_DEFAULT, EmbeddedConfig, PHYSICAL_PARTITIONS_DEFAULT, PHYSICAL_PARTITIONS_MAX,
 };
 pub use recover::{Recovery, recover};
-pub use soundness::Soundness;
 pub use writer::Statistics;
 
 use onehop_runtime::clock::Clock;
@@ -54,8 +54,8 @@ use super::{
 use directory::Directory;
 use engine::{Engine, Space};
 use high_water::HighWater;
-use prepare::{kind_of, prepare, written_before};
-use reader::FannedOut;
+use intents::{kind_of, prepare, written_before};
+use reader::PartitionMerge;
 use writer::{Counters, Intent, Operation, Request};
 
 /// Expired items that wait for the writer at the same time.
@@ -112,7 +112,7 @@ impl EmbeddedStore {
     /// The bytes that are free for this process on the disk that holds the data; `None` where the system does not say.
     #[must_use]
     pub fn disk_free_bytes(&self) -> Option<u64> {
-        room::free_bytes(self.path())
+        disk_space::free_bytes(self.path())
     }
 
     /// The bytes that are to stay free there.
@@ -142,8 +142,8 @@ impl EmbeddedStore {
     }
 
     /// Has observers hear of commits; the first ones stay.
-    pub fn tell_commits(&self, observers: Arc<[Arc<dyn StoreObserver>]>) {
-        self.counters.tell(observers);
+    pub fn observe_commits(&self, observers: Arc<[Arc<dyn StoreObserver>]>) {
+        self.counters.observe(observers);
     }
 
     /// What the writer has done since the store was opened.
@@ -325,9 +325,9 @@ impl Store for EmbeddedStore {
                     let limit = (*limit).min(limits::PAGE_ITEMS_MAX);
                     let (items, has_more) =
                         reader::partition_page(&self.engine, &prefix, *direction, *after, limit, now_ms)?;
-                    FannedOut { returned: items.len(), items, has_more }
+                    PartitionMerge { returned: items.len(), items, has_more }
                 } else {
-                    FannedOut::default()
+                    PartitionMerge::default()
                 };
                 (*container, 1, page)
             }
@@ -343,7 +343,7 @@ impl Store for EmbeddedStore {
                     let prefix = |physical| keys::equality_prefix(*id, physical, index, value, item_type);
                     self.fan_out(*id, item_type, prefix, *direction, *after, *limit, now_ms).page()?
                 } else {
-                    FannedOut::default()
+                    PartitionMerge::default()
                 };
                 (*container, u32::from(self.partitions), page)
             }
@@ -361,7 +361,7 @@ impl Store for EmbeddedStore {
                 (*container, u32::from(self.partitions), fan_out.page()?)
             }
         };
-        let FannedOut { items, has_more, returned } = page;
+        let PartitionMerge { items, has_more, returned } = page;
         let page_bytes: usize = items.iter().map(|item| item.body.len()).sum();
         // What was returned beyond the page was not read: it is taken to be as large as the page's own items.
         let bytes = page_bytes * returned / items.len().max(1);
@@ -423,7 +423,7 @@ impl Store for EmbeddedStore {
         Ok(end)
     }
 
-    fn feed_end_at_hand(&self, container: ContainerName) -> Result<Option<Continuation>, Fault> {
+    fn local_feed_end(&self, container: ContainerName) -> Result<Option<Continuation>, Fault> {
         self.container(container)?;
         feed::end(&self.engine).map(Some)
     }
@@ -447,8 +447,8 @@ impl Store for EmbeddedStore {
         let pending = feed::pending(&self.engine, id, physical, request, at_most)?;
         let items = usize::try_from(pending.0).unwrap_or(usize::MAX);
         let charge = charges::change_feed(items, 0);
-        let told = u32::try_from(items).unwrap_or(u32::MAX);
-        record(ledger, request.container, OperationKind::ChangeFeed, told, 1, charge);
+        let read = u32::try_from(items).unwrap_or(u32::MAX);
+        record(ledger, request.container, OperationKind::ChangeFeed, read, 1, charge);
         Ok(pending)
     }
 

@@ -1,4 +1,4 @@
-//! Opening a data directory: configuration, what is remembered of the containers, and the start of the writer.
+//! Opening of a data directory: configuration, the stored container definitions, and the start of the writer.
 
 use std::panic::catch_unwind;
 use std::path::PathBuf;
@@ -7,13 +7,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, watch};
 
+use super::database::EngineSizes;
 use super::directory::Directory;
+use super::disk_space::DiskSpace;
 use super::engine::{Change, Engine, Space, prefix_end};
 use super::header::VALUE_PREFIX_BYTES;
-use super::high_water::{self, Counts, HighWater, Losses, Mark};
+use super::high_water::{self, Counts, HighWater, LostWrites, Mark};
 use super::keys::BEHIND_ALL;
-use super::opened::EngineSizes;
-use super::room::Room;
 use super::writer::{Counters, META_COMMIT, META_SEQUENCE, QUEUE_REQUESTS_MAX, Writer, WriterContainer};
 use super::{Container, Durability, EmbeddedStore, OpenError};
 use crate::document::read_document;
@@ -116,7 +116,7 @@ impl EmbeddedStore {
         let marks = Arc::new(WriteMarks::default());
         let writer = Writer {
             engine: Arc::clone(&engine),
-            room: Room::new(&config.path, config.disk_reserve_bytes),
+            room: DiskSpace::new(&config.path, config.disk_reserve_bytes),
             containers: Arc::new(writer_containers.collect()),
             clock: Arc::clone(&clock),
             sequence: counts.last_write,
@@ -263,7 +263,7 @@ pub(super) fn stored_container_ids(
 }
 
 /// Whether the container is as it was, but for equality paths at the end of which no item in it has a value: then their
-/// index is complete as it is.
+/// index is complete already.
 fn only_adds_paths(
     engine: &Engine,
     place: usize,
@@ -325,7 +325,7 @@ fn refuse(config: &EmbeddedConfig, losses: Vec<String>) -> Result<(), OpenError>
     if losses.is_empty() {
         return Ok(());
     }
-    Err(OpenError::Lost { path: config.path.clone(), losses: Losses(losses) })
+    Err(OpenError::Lost { path: config.path.clone(), losses: LostWrites(losses) })
 }
 
 /// The mark of a directory that is open, with what it was made with.

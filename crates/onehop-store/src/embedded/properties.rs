@@ -1,4 +1,4 @@
-//! How many indexed properties a write touches: what the model of request charges is told of it.
+//! Indexed properties: how many of them a write touches, for the request charge model.
 
 use std::collections::BTreeMap;
 

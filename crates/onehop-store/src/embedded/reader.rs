@@ -1,4 +1,4 @@
-//! Point reads, queries and counts, each on one consistent view. Readers never wait for the writer.
+//! Reads: point reads, queries and counts, each on one snapshot. Readers never wait for the writer.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -198,14 +198,14 @@ pub(super) struct FanOut<'a> {
 
 /// A page, and how many items the physical partitions returned for it.
 #[derive(Default)]
-pub(super) struct FannedOut {
+pub(super) struct PartitionMerge {
     pub items: Vec<Item>,
     pub has_more: bool,
     pub returned: usize,
 }
 
 impl FanOut<'_> {
-    pub(super) fn page(&self) -> Result<FannedOut, Fault> {
+    pub(super) fn page(&self) -> Result<PartitionMerge, Fault> {
         let view = self.engine.view()?;
         let mut partitions = Vec::with_capacity(self.prefixes.len());
         let mut heads = BinaryHeap::with_capacity(self.prefixes.len());
@@ -238,7 +238,7 @@ impl FanOut<'_> {
             }
         }
         let returned = if has_more { self.returned(partitions, &taken) } else { items.len() };
-        Ok(FannedOut { items, has_more, returned })
+        Ok(PartitionMerge { items, has_more, returned })
     }
 
     /// How many items the partitions return for a client to merge this page out of, as far as they have them.

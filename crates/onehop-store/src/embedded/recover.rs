@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 
 use super::EmbeddedConfig;
 use super::directory::{Directory, OpenError};
-use super::ends::META_LISTS;
 use super::engine::{Engine, Space};
 use super::header::{Header, Place, VALUE_PREFIX_BYTES, decode_value_prefix};
 use super::high_water::{self, Counts, HighWater, Mark};
@@ -21,6 +20,7 @@ use super::open::{
     META_CONTAINERS, META_PARTITIONS, high_water_of, io, losses_within, open_engine, partitions_of,
     stored_container_ids, stored_containers, stored_counts, stored_partitions,
 };
+use super::tombstone_hints::META_LISTS;
 use super::writer::{counted, entries};
 use crate::document::read_document;
 use crate::{ContainerSpec, Fault};
@@ -86,7 +86,7 @@ pub fn recover(
         expected_commit: expected.last_commit,
         ..Recovery::default()
     };
-    let mut fitting = Fitting {
+    let mut fitting = IndexRecovery {
         engine: &engine,
         containers,
         partitions,
@@ -132,7 +132,7 @@ fn restore_making(engine: &Engine, mark: Option<&Mark>, config: &EmbeddedConfig)
 }
 
 /// Makes the other key spaces fit the items.
-struct Fitting<'a> {
+struct IndexRecovery<'a> {
     engine: &'a Engine,
     containers: HashMap<ContainerId, ContainerSpec>,
     partitions: u16,
@@ -157,7 +157,7 @@ impl Found {
     }
 }
 
-impl Fitting<'_> {
+impl IndexRecovery<'_> {
     fn run(&mut self) -> Result<(), Fault> {
         self.pass(Space::Items, Self::fit_item)?;
         self.pass(Space::Ids, |fitting, key, value| {

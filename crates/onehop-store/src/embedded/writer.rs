@@ -1,5 +1,5 @@
-//! The one writer: a thread that takes requests in order, checks each against the state that the ones before it
-//! leave behind, and commits as many as are waiting with one fsync (group commit).
+//! Writer thread with group commit: takes requests in order, checks each against the state that the earlier ones leave behind, and
+//! commits all that wait with one fsync.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use super::disk_space::DiskSpace;
 use super::engine::{Change, Engine, Space};
 use super::header::{Header, Place, encode_value};
 use super::high_water::{COMMITS_BETWEEN_MARKS, Counts, HighWater};
 use super::keys::{self, ContainerId};
-use super::room::Room;
 use crate::document::Facts;
 use crate::{ETag, Fault, FaultKind, Rejection, StoreObserver, WriteError, WriteMarks};
 use onehop_runtime::clock::Clock;
@@ -119,20 +119,20 @@ impl Counters {
     }
 
     /// Has them hear of commits from now on, unless others do already.
-    pub(super) fn tell(&self, observers: Arc<[Arc<dyn StoreObserver>]>) {
+    pub(super) fn observe(&self, observers: Arc<[Arc<dyn StoreObserver>]>) {
         let _ = self.observers.set(observers);
     }
 
-    fn committed(&self, duration: Duration) {
+    fn on_commit(&self, duration: Duration) {
         for observer in self.observers.get().into_iter().flat_map(|observers| observers.iter()) {
-            observer.committed(duration);
+            observer.on_commit(duration);
         }
     }
 }
 
 pub(super) struct Writer {
     pub engine: Arc<Engine>,
-    pub room: Room,
+    pub room: DiskSpace,
     pub containers: Arc<Vec<WriterContainer>>,
     pub clock: Arc<dyn Clock>,
     pub sequence: u64,
@@ -202,7 +202,7 @@ impl Writer {
             let outcome = match (&committed, outcome) {
                 (Ok(()), outcome) => outcome,
                 (Err(fault), Ok(_)) if fault.kind == FaultKind::Full => Err(fault.again().into()),
-                // The journal may hold the commit or not: the next opening will tell.
+                // The journal may hold the commit or not: the next opening will show.
                 (Err(fault), Ok(_)) => Err(Fault::new(FaultKind::Ambiguous, fault.to_string()).into()),
                 (Err(_), refused) => refused,
             };
@@ -328,7 +328,7 @@ impl Writer {
         self.counters.commits.fetch_add(1, Ordering::Relaxed);
         let start = Instant::now();
         self.engine.commit(changes)?;
-        self.counters.committed(start.elapsed());
+        self.counters.on_commit(start.elapsed());
         self.marks.finish(self.commits);
         self.high_water.acknowledge(counts);
         if self.commit_number.is_multiple_of(COMMITS_BETWEEN_MARKS)
@@ -423,8 +423,8 @@ fn request_bytes(request: &Request) -> usize {
 mod tests {
     use super::*;
     use crate::embedded::Durability;
+    use crate::embedded::database::EngineSizes;
     use crate::embedded::high_water::Mark;
-    use crate::embedded::opened::EngineSizes;
     use onehop_runtime::clock::ManualClock;
 
     fn writer(directory: &tempfile::TempDir) -> Writer {
@@ -433,7 +433,7 @@ mod tests {
         let high_water = HighWater::new(directory.path(), Durability::Sync, Mark::default(), None);
         Writer {
             engine: Arc::new(engine),
-            room: Room::new(directory.path(), 0),
+            room: DiskSpace::new(directory.path(), 0),
             containers: Arc::new(vec![WriterContainer { newest_types: &[], signal: watch::channel(0).0 }]),
             clock: Arc::new(ManualClock::new(0)),
             sequence: 0,

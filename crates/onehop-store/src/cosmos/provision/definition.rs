@@ -1,8 +1,8 @@
-//! What a container is in the account: its partition key, its time to live, and an indexing policy that serves the query
-//! shapes and nothing else, unless everything is to be indexed.
+//! Container definition in the account: partition key, time to live, and an indexing policy that serves the query shapes and nothing
+//! else, unless everything is to be indexed.
 //!
-//! No container has a unique key. The one thing that is unique across logical partitions, a username, is the id of its
-//! reservation in `accounts`; a unique key holds within a logical partition only and could not promise it.
+//! No container has a unique key: it holds within a logical partition only. Uniqueness across logical partitions is the id of an
+//! item in a container whose partition key is the id.
 
 use azure_data_cosmos::models::{
     CompositeIndex, CompositeIndexOrder, CompositeIndexProperty, ContainerProperties, IndexingMode,

@@ -1,8 +1,8 @@
-//! Makes the database and the containers of an account, or brings them up to date.
+//! Provisioning: creates the database and the containers of an account, or updates them.
 //!
-//! A [`Plan`] is what differs between the account and what is wanted; applying it to an account that has everything
-//! does nothing. The service lets only an account key create databases and containers through this client: Entra ID
-//! grants that through Azure Resource Manager.
+//! A [`Plan`] is the difference between the account and its desired state; applying it to a complete account does nothing.
+//! Through this client the service lets only an account key create databases and containers: Entra ID grants that through Azure
+//! Resource Manager.
 
 mod definition;
 mod plan;
@@ -40,7 +40,7 @@ pub enum ThroughputScope {
 
 /// What is wanted of an account.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct DesiredState {
     pub database: String,
     pub containers: Vec<ContainerProperties>,
     /// `None` leaves it to the account: serverless accounts have none, others give each new container the least.
@@ -74,7 +74,7 @@ impl ProvisionError {
     }
 }
 
-impl Wanted {
+impl DesiredState {
     /// These containers in a database of this name.
     #[must_use]
     pub fn new(

@@ -1,4 +1,4 @@
-//! What differs between an account and what is wanted of it, in words and as steps.
+//! Provisioning plan: the differences between an account and its desired state, as text and as steps.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use azure_data_cosmos::models::{ContainerProperties, IndexingPolicy, ThroughputP
 use azure_data_cosmos::{CosmosClient, DatabaseClient};
 use serde_json::Value;
 
-use super::{ProvisionError, Throughput, ThroughputScope, Wanted, container_of, has_database};
+use super::{DesiredState, ProvisionError, Throughput, ThroughputScope, container_of, has_database};
 
 /// Steps in the order in which they are taken.
 #[derive(Debug, Clone, Default)]
@@ -25,7 +25,7 @@ pub enum Step {
         container: Box<ContainerProperties>,
         throughput: Option<Throughput>,
     },
-    /// The container as it is, with what differs replaced.
+    /// The present container, with the differences replaced.
     ReplaceContainer {
         container: Box<ContainerProperties>,
         differences: Vec<Difference>,
@@ -51,7 +51,7 @@ impl Plan {
     ///
     /// # Errors
     /// See [`ProvisionError`].
-    pub async fn of(client: &CosmosClient, wanted: &Wanted) -> Result<Self, ProvisionError> {
+    pub async fn of(client: &CosmosClient, wanted: &DesiredState) -> Result<Self, ProvisionError> {
         if !has_database(client, &wanted.database).await? {
             return Ok(wanted.everything());
         }
@@ -72,7 +72,7 @@ impl Plan {
 
 async fn container_steps(
     database: &DatabaseClient,
-    wanted: &Wanted,
+    wanted: &DesiredState,
     container: &ContainerProperties,
 ) -> Result<Vec<Step>, ProvisionError> {
     let name = container.id.as_ref();
@@ -99,7 +99,7 @@ async fn container_steps(
 }
 
 /// The container that was found with what differs replaced, and what that is; `None` when nothing does. Whatever else
-/// somebody set on it stays.
+/// was set on it otherwise stays.
 fn brought_up_to_date(
     mut found: ContainerProperties,
     wanted: &ContainerProperties,

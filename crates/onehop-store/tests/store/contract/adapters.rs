@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use azure_data_cosmos::DatabaseClient;
 use onehop_runtime::clock::ManualClock;
-use onehop_store::cosmos::provision::{self, Wanted};
-use onehop_store::cosmos::{Consistency, CosmosSettings, CosmosStore, Credential, Patience, client_of};
+use onehop_store::cosmos::provision::{self, DesiredState};
+use onehop_store::cosmos::{Consistency, CosmosSettings, CosmosStore, Credential, RetryPolicy, client_of};
 use onehop_store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
 use onehop_store::{Indexing, Store};
 use tempfile::TempDir;
@@ -96,10 +96,10 @@ pub async fn account() -> (Subject, Database) {
         preferred_regions: Vec::new(),
         consistency: Consistency::Account,
         binary_encoding: variable("ONEHOP_TEST_COSMOS_BINARY").is_none_or(|binary| binary != "false"),
-        patience: Patience::default(),
+        retry_policy: RetryPolicy::default(),
     };
     let client = client_of(&settings).await.expect("a client");
-    let wanted = Wanted::new(&name, SPECS, Indexing::Needed, None);
+    let wanted = DesiredState::new(&name, SPECS, Indexing::Needed, None);
     for step in &wanted.everything().steps {
         provision::apply(&client, &name, step).await.expect("the database is made");
     }

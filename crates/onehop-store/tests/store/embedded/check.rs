@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use onehop_runtime::clock::ManualClock;
-use onehop_store::embedded::{EmbeddedStore, OpenError, Soundness, check_directory};
+use onehop_store::embedded::{EmbeddedStore, IntegrityReport, OpenError, check_directory};
 
 use crate::embedded::damage::{copy, damage, files, largest_of_each_kind, store_with_tables};
 use crate::embedded::harness::{SPEC, config, create_batch, open};
 
-fn check(path: &Path) -> Result<Soundness, OpenError> {
+fn check(path: &Path) -> Result<IntegrityReport, OpenError> {
     let found = check_directory(&config(path), &[SPEC], &mut |_| true)?;
     Ok(found.expect("it was not stopped"))
 }

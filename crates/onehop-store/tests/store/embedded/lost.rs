@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use onehop_store::embedded::{
-    BackupError, EmbeddedStore, OpenError, Recovery, Soundness, check_directory, recover, restore,
+    BackupError, EmbeddedStore, IntegrityReport, OpenError, Recovery, check_directory, recover, restore,
 };
 use onehop_store::{Ledger, Store, WriteOp};
 
@@ -58,7 +58,7 @@ fn lost(path: &Path) -> String {
     }
 }
 
-fn check(path: &Path) -> Soundness {
+fn check(path: &Path) -> IntegrityReport {
     check_directory(&config(path), &[SPEC], &mut |_| true).expect("found out").expect("not stopped")
 }
 

@@ -1,4 +1,4 @@
-//! A store that tells observers how long each operation took and what it was charged, whoever asked for it.
+//! Observed store: a decorator that reports duration, request charge and outcome of each operation to observers.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,34 +9,34 @@ use super::{
 };
 use onehop_runtime::trace_context::SpanContext;
 
-/// Hears of every operation on a store.
+/// An observer of store operations, such as metrics and traces.
 pub trait StoreObserver: Send + Sync + 'static {
     /// An operation has ended.
-    fn operated(&self, operated: &Operated<'_>);
+    fn on_operation(&self, event: &OperationEvent<'_>);
 
     /// A commit to the disk has ended, with its fsync. Several writes may share one.
-    fn committed(&self, _duration: Duration) {}
+    fn on_commit(&self, _duration: Duration) {}
 }
 
-/// What is told of an operation.
+/// The event of an operation that has ended.
 #[derive(Debug, Clone, Copy)]
-pub struct Operated<'a> {
+pub struct OperationEvent<'a> {
     pub container: ContainerName,
     pub kind: OperationKind,
     pub duration: Duration,
     /// What it did, one record for each item where it read many.
     pub records: &'a [OperationRecord],
-    /// Where it did that.
-    pub place: OperationPlace<'a>,
+    /// The logical partitions that it touched.
+    pub scope: OperationScope<'a>,
     /// Why it failed, if it did. A refused write has not failed.
     pub failed: Option<FaultKind>,
-    /// Under which it is traced, if it is.
+    /// The span of its trace, if it is traced.
     pub span: Option<SpanContext>,
 }
 
 /// The logical partitions of an operation.
 #[derive(Debug, Clone, Copy)]
-pub enum OperationPlace<'a> {
+pub enum OperationScope<'a> {
     One(&'a PartitionKey),
     /// That of each item. The records are in this order, or, where items are read at the same time, nearly.
     Each(&'a [(PartitionKey, String)]),
@@ -44,22 +44,22 @@ pub enum OperationPlace<'a> {
     Across,
 }
 
-/// A store under observation.
-pub struct Observed {
+/// A store that reports its operations to observers.
+pub struct ObservedStore {
     store: Arc<dyn Store>,
     observers: Arc<[Arc<dyn StoreObserver>]>,
 }
 
-impl Observed {
+impl ObservedStore {
     /// The same store, observed.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, observers: Arc<[Arc<dyn StoreObserver>]>) -> Self {
         Self { store, observers }
     }
 
-    fn tell(
+    fn notify(
         &self,
-        (container, place): (ContainerName, OperationPlace<'_>),
+        (container, scope): (ContainerName, OperationScope<'_>),
         kind: OperationKind,
         start: Instant,
         (own, ledger): (&Ledger, &Ledger),
@@ -68,25 +68,25 @@ impl Observed {
         let records = own.operations();
         let kind = records.first().map_or(kind, |record| record.kind);
         let (duration, span) = (start.elapsed(), own.span());
-        let operated = Operated { container, kind, duration, records: &records, place, failed, span };
+        let event = OperationEvent { container, kind, duration, records: &records, scope, failed, span };
         for observer in self.observers.iter() {
-            observer.operated(&operated);
+            observer.on_operation(&event);
         }
         ledger.absorb(own);
     }
 }
 
-impl StoreDecorator for Observed {
+impl StoreDecorator for ObservedStore {
     fn inner(&self) -> &dyn Store {
         &*self.store
     }
 
     async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Answer, C::Error> {
         let (start, own) = (Instant::now(), ledger.part());
-        let (at, kind) = ((call.container(), call.place()), call.kind());
+        let (at, kind) = ((call.container(), call.scope()), call.kind());
         let outcome = call.run(&*self.store, &own).await;
         let failed = outcome.as_ref().err().and_then(C::fault).map(|fault| fault.kind);
-        self.tell(at, kind, start, (&own, ledger), failed);
+        self.notify(at, kind, start, (&own, ledger), failed);
         outcome
     }
 }

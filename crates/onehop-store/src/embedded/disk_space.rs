@@ -1,5 +1,4 @@
-//! Whether the disk has room for a write. A reserve is kept free, so that what was committed can be written out and the
-//! engine seldom meets a disk that is full.
+//! Disk space guard: refuses writes that would use up a reserve, so that the engine can flush what was committed.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,18 +13,18 @@ const BYTES_PER_BODY_BYTE: u64 = 3;
 /// memory.
 const REOPENING_BYTES_MIN: u64 = 16 * 1024 * 1024;
 
-/// Room beyond what was wanted before writes are taken again, so that they are not taken and refused by turns.
+/// DiskSpace beyond what was wanted before writes are taken again, so that they are not taken and refused by turns.
 const ROOM_AGAIN_BYTES: u64 = 4 * 1024 * 1024;
 
-/// The room on the disk that holds a directory.
-pub(super) struct Room {
+/// The free space of the disk that holds a directory.
+pub(super) struct DiskSpace {
     path: PathBuf,
     reserve_bytes: u64,
     /// Whether the last write was refused.
     was_short: AtomicBool,
 }
 
-impl Room {
+impl DiskSpace {
     pub(super) fn new(path: &Path, reserve_bytes: u64) -> Self {
         Self { path: path.to_owned(), reserve_bytes, was_short: AtomicBool::new(false) }
     }

@@ -1,10 +1,10 @@
-//! Store calls: the operations of the store port as values, for decorators to look at and to run.
+//! Store calls: the operations of the port as values, which decorators inspect and run.
 
 use futures::future::BoxFuture;
 
 use super::{
     Batch, Change, ContainerName, Continuation, ETag, Fault, FeedPage, FeedRange, FeedRequest, Item, Ledger,
-    OperationKind, OperationPlace, PartitionKey, Query, QueryPage, Store, WriteError, WriteOp,
+    OperationKind, OperationScope, PartitionKey, Query, QueryPage, Store, WriteError, WriteOp,
 };
 
 /// One operation on a store, not yet run. A clone runs it once more.
@@ -18,7 +18,7 @@ pub trait StoreCall<'a>: Clone + Send + Sync {
     fn kind(&self) -> OperationKind;
 
     /// The logical partitions that are concerned.
-    fn place(&self) -> OperationPlace<'a>;
+    fn scope(&self) -> OperationScope<'a>;
 
     /// The writes in it; none of a read.
     fn writes(&self) -> &[WriteOp] {
@@ -63,8 +63,8 @@ impl<'a> StoreCall<'a> for Read<'a> {
         OperationKind::PointRead
     }
 
-    fn place(&self) -> OperationPlace<'a> {
-        OperationPlace::One(self.partition_key)
+    fn scope(&self) -> OperationScope<'a> {
+        OperationScope::One(self.partition_key)
     }
 
     fn fault(error: &Fault) -> Option<&Fault> {
@@ -97,8 +97,8 @@ impl<'a> StoreCall<'a> for ReadMany<'a> {
         OperationKind::PointRead
     }
 
-    fn place(&self) -> OperationPlace<'a> {
-        OperationPlace::Each(self.keys)
+    fn scope(&self) -> OperationScope<'a> {
+        OperationScope::Each(self.keys)
     }
 
     fn fault(error: &Fault) -> Option<&Fault> {
@@ -132,8 +132,8 @@ impl<'a> StoreCall<'a> for Write<'a> {
         OperationKind::Batch
     }
 
-    fn place(&self) -> OperationPlace<'a> {
-        OperationPlace::One(self.partition_key)
+    fn scope(&self) -> OperationScope<'a> {
+        OperationScope::One(self.partition_key)
     }
 
     fn writes(&self) -> &[WriteOp] {
@@ -174,8 +174,8 @@ impl<'a> StoreCall<'a> for RunBatch<'a> {
         OperationKind::Batch
     }
 
-    fn place(&self) -> OperationPlace<'a> {
-        OperationPlace::One(self.partition_key)
+    fn scope(&self) -> OperationScope<'a> {
+        OperationScope::One(self.partition_key)
     }
 
     fn writes(&self) -> &[WriteOp] {
@@ -217,10 +217,10 @@ impl<'a> StoreCall<'a> for RunQuery<'a> {
         OperationKind::Query
     }
 
-    fn place(&self) -> OperationPlace<'a> {
+    fn scope(&self) -> OperationScope<'a> {
         match *self.0 {
-            Query::Partition { partition_key, .. } => OperationPlace::One(partition_key),
-            Query::Equality { .. } | Query::Newest { .. } => OperationPlace::Across,
+            Query::Partition { partition_key, .. } => OperationScope::One(partition_key),
+            Query::Equality { .. } | Query::Newest { .. } => OperationScope::Across,
         }
     }
 
@@ -255,8 +255,8 @@ impl<'a> StoreCall<'a> for Count<'a> {
         OperationKind::Count
     }
 
-    fn place(&self) -> OperationPlace<'a> {
-        OperationPlace::One(self.partition_key)
+    fn scope(&self) -> OperationScope<'a> {
+        OperationScope::One(self.partition_key)
     }
 
     fn fault(error: &Fault) -> Option<&Fault> {
@@ -286,8 +286,8 @@ impl<'a> StoreCall<'a> for ReadChangeFeed<'a> {
         OperationKind::ChangeFeed
     }
 
-    fn place(&self) -> OperationPlace<'a> {
-        OperationPlace::Across
+    fn scope(&self) -> OperationScope<'a> {
+        OperationScope::Across
     }
 
     fn changes(answer: &FeedPage) -> &[Change] {
@@ -324,8 +324,8 @@ impl<'a> StoreCall<'a> for ChangeFeedEnd<'a> {
         OperationKind::ChangeFeed
     }
 
-    fn place(&self) -> OperationPlace<'a> {
-        OperationPlace::Across
+    fn scope(&self) -> OperationScope<'a> {
+        OperationScope::Across
     }
 
     fn fault(error: &Fault) -> Option<&Fault> {

@@ -1,4 +1,4 @@
-//! Turns an operation of the port into what the writer is asked.
+//! Write intents: converts an operation of the port into a request of the writer.
 
 use super::writer::{Condition, Intent, Operation};
 use super::{charges, properties};

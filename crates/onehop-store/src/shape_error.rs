@@ -1,4 +1,4 @@
-//! What is said of JSON that has another shape than was expected: never what is in it.
+//! Shape error: an unexpected form of JSON, described without its content.
 
 use std::error::Error;
 use std::fmt;

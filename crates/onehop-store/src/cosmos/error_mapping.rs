@@ -1,4 +1,4 @@
-//! What an error of the service means for whoever asked.
+//! Error mapping: converts an error of the service into a fault or a rejection.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const NOTHING_SENT: [SubStatusCode; 3] =
 
 /// What was being done when the error came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Doing {
+pub(super) enum OperationContext {
     Reading,
     Writing,
     /// With a continuation that may be at fault.
@@ -23,8 +23,8 @@ pub(super) enum Doing {
 }
 
 /// The fault that an error is.
-pub(super) fn fault_of(error: CosmosError, doing: Doing) -> Fault {
-    if doing == Doing::Writing && may_have_happened(&error) {
+pub(super) fn fault_of(error: CosmosError, doing: OperationContext) -> Fault {
+    if doing == OperationContext::Writing && may_have_happened(&error) {
         return ambiguous(error);
     }
     let status = error.status();
@@ -38,7 +38,7 @@ pub(super) fn fault_of(error: CosmosError, doing: Doing) -> Fault {
         404 if status.sub_status() == Some(OWNER_NOT_FOUND) => {
             (FaultKind::Internal, "the container does not exist: `onehop provision` makes it")
         }
-        400 if doing == Doing::ReadingFeed => {
+        400 if doing == OperationContext::ReadingFeed => {
             (FaultKind::InvalidContinuation, "the service does not know this continuation")
         }
         400 | 405 | 411 | 414 => (FaultKind::Internal, "the service does not understand the request"),
@@ -60,11 +60,11 @@ pub(super) fn write_error_of(error: CosmosError, may_have_happened: bool) -> Wri
     match rejection_of(code) {
         Some(reason) if refusable => WriteError::Rejected { operation: 0, reason },
         _ if may_have_happened => WriteError::Fault(ambiguous(error)),
-        _ => WriteError::Fault(fault_of(error, Doing::Writing)),
+        _ => WriteError::Fault(fault_of(error, OperationContext::Writing)),
     }
 }
 
-/// The fault of a write of which nobody knows whether it happened.
+/// The fault of a write whose outcome is unknown.
 pub(super) fn ambiguous(error: CosmosError) -> Fault {
     Fault::new(FaultKind::Ambiguous, "it is not known whether the write happened").with_source(error)
 }
@@ -98,7 +98,7 @@ pub(super) fn fault_in_batch(code: u16, retry_after: Option<Duration>) -> Fault 
     }
 }
 
-/// Whether one of the attempts behind an error may have been carried out although nobody was told.
+/// Whether one of the attempts behind an error may have been carried out without a response.
 pub(super) fn may_have_happened(error: &CosmosError) -> bool {
     is_silent(error.status())
         || error.diagnostics().is_some_and(|diagnostics| {

@@ -1,10 +1,10 @@
-//! Where lists end from whose end items are deleted, as from a queue. The engine keeps a mark in the place of what was
-//! deleted until it is compacted, and a page that reaches the end of its list would walk over all marks behind it:
-//! thousands, where a list of a hundred items is kept short. So the oldest live key is remembered, and pages that go
-//! from new to old stop there. Only lists with deletions are known here, and only some of them. Knows keys, no items.
+//! Tombstone hints: the oldest live key of lists from whose end items are deleted, as from a queue. The engine keeps a tombstone
+//! for each deletion until compaction. A page that reaches the end of its list would scan all tombstones behind it: thousands,
+//! where a list of a hundred items is kept short. Pages that go from new to old stop at the hint. Only lists with deletions
+//! are known here, and only some of them. It knows keys, no items.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::engine::{Change, Space};
 use super::keys;
@@ -19,7 +19,7 @@ pub(super) const META_LISTS: &[u8] = b"lists-with-deletions";
 
 /// The known ends of lists. A list is the live items of a type in a logical partition, under one prefix.
 #[derive(Debug, Default)]
-pub(super) struct ListEnds(Mutex<Lists>);
+pub(super) struct TombstoneHints(Mutex<Lists>);
 
 #[derive(Debug, Default)]
 struct Lists {
@@ -42,12 +42,12 @@ struct List {
 
 /// What was known of a list before a view was taken.
 #[derive(Debug)]
-pub(super) struct KnownEnd {
+pub(super) struct TombstoneHint {
     last_event: u64,
     oldest: Option<Vec<u8>>,
 }
 
-impl ListEnds {
+impl TombstoneHints {
     /// The lists that the engine kept under [`META_LISTS`]. They are a hint: what cannot be read is left out.
     pub(super) fn restored(kept: &[u8]) -> Self {
         let mut lists = Lists::default();
@@ -68,7 +68,7 @@ impl ListEnds {
         Self(Mutex::new(lists))
     }
 
-    /// Has to be told all changes before they are committed, so that no view holds a put that is unknown here. There
+    /// Records all changes before they are committed, so that no view contains a put that is unknown here. There
     /// is one commit at a time. What is returned is to be kept under [`META_LISTS`].
     #[must_use]
     pub(super) fn expect(&self, changes: &[Change]) -> Option<Vec<u8>> {
@@ -86,7 +86,7 @@ impl ListEnds {
         std::mem::take(&mut lists.is_kept_outdated).then(|| lists.to_keep())
     }
 
-    /// Has to be told that the changes that were expected are committed, or failed.
+    /// Records that the expected changes are committed, or failed.
     pub(super) fn settle(&self) {
         let mut lists = self.lock();
         let Lists { lists, events, .. } = &mut *lists;
@@ -97,7 +97,7 @@ impl ListEnds {
         }
     }
 
-    /// Forgets where all lists end, also what is being read at this moment. To be told when the engine was opened again:
+    /// Forgets where all lists end, also what is being read at this moment. Called when the engine was opened again:
     /// a commit whose outcome was unknown may be in it.
     pub(super) fn forget(&self) {
         let mut lists = self.lock();
@@ -109,27 +109,27 @@ impl ListEnds {
     }
 
     /// What is known of a list; to be asked before the view is taken.
-    pub(super) fn known(&self, prefix: &[u8]) -> Option<KnownEnd> {
+    pub(super) fn known(&self, prefix: &[u8]) -> Option<TombstoneHint> {
         let lists = self.lock();
         let list = lists.lists.get(prefix)?;
-        Some(KnownEnd { last_event: list.last_event, oldest: list.oldest.clone() })
+        Some(TombstoneHint { last_event: list.last_event, oldest: list.oldest.clone() })
     }
 
     /// The oldest live key in a view, if it is known: nothing was put between the question and the view.
-    pub(super) fn oldest_in_view(&self, prefix: &[u8], known: &KnownEnd) -> Option<Vec<u8>> {
+    pub(super) fn oldest_in_view(&self, prefix: &[u8], known: &TombstoneHint) -> Option<Vec<u8>> {
         let is_current = self.lock().unchanged(prefix, known).is_some();
         if is_current { known.oldest.clone() } else { None }
     }
 
     /// Remembers the oldest live key that a view showed, unless the view may lack something that is put.
-    pub(super) fn remember(&self, prefix: &[u8], known: &KnownEnd, oldest: Vec<u8>) {
+    pub(super) fn remember(&self, prefix: &[u8], known: &TombstoneHint, oldest: Vec<u8>) {
         if let Some(list) = self.lock().unchanged(prefix, known).filter(|list| !list.is_changing) {
             list.oldest = Some(oldest);
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Lists> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 
@@ -175,7 +175,7 @@ impl Lists {
         kept
     }
 
-    fn unchanged(&mut self, prefix: &[u8], known: &KnownEnd) -> Option<&mut List> {
+    fn unchanged(&mut self, prefix: &[u8], known: &TombstoneHint) -> Option<&mut List> {
         self.lists.get_mut(prefix).filter(|list| list.last_event == known.last_event)
     }
 }
@@ -193,38 +193,38 @@ mod tests {
         with_keyset(prefix(), order_value, "id")
     }
 
-    fn expect_put(ends: &ListEnds, order_value: &str) {
+    fn expect_put(ends: &TombstoneHints, order_value: &str) {
         assert_eq!(ends.expect(&[(Space::Items, key(order_value), Some(Vec::new()))]), None);
     }
 
-    fn put(ends: &ListEnds, order_value: &str) {
+    fn put(ends: &TombstoneHints, order_value: &str) {
         expect_put(ends, order_value);
         ends.settle();
     }
 
-    fn delete(ends: &ListEnds, order_value: &str) -> Option<Vec<u8>> {
+    fn delete(ends: &TombstoneHints, order_value: &str) -> Option<Vec<u8>> {
         let kept = ends.expect(&[(Space::Items, key(order_value), None)]);
         ends.settle();
         kept
     }
 
     /// The ends of one list from which something was deleted, and whose oldest key is "5".
-    fn ends() -> ListEnds {
-        let ends = ListEnds::default();
+    fn ends() -> TombstoneHints {
+        let ends = TombstoneHints::default();
         delete(&ends, "1");
         let known = ends.known(&prefix()).expect("the list had a deletion");
         ends.remember(&prefix(), &known, key("5"));
         ends
     }
 
-    fn oldest(ends: &ListEnds) -> Option<Vec<u8>> {
+    fn oldest(ends: &TombstoneHints) -> Option<Vec<u8>> {
         let known = ends.known(&prefix())?;
         ends.oldest_in_view(&prefix(), &known)
     }
 
     #[test]
     fn a_list_without_deletions_is_not_known() {
-        let ends = ListEnds::default();
+        let ends = TombstoneHints::default();
         put(&ends, "5");
         assert!(ends.known(&prefix()).is_none());
     }
@@ -306,10 +306,10 @@ mod tests {
 
     #[test]
     fn a_list_with_many_deletions_is_known_after_a_restart() {
-        let ends = ListEnds::default();
+        let ends = TombstoneHints::default();
         let kept: Vec<_> = (0..2 * KEPT_DELETIONS_MIN).filter_map(|_| delete(&ends, "1")).collect();
         assert_eq!(kept.len(), 1, "it is kept once");
-        let ends = ListEnds::restored(&kept[0]);
+        let ends = TombstoneHints::restored(&kept[0]);
         let known = ends.known(&prefix()).expect("the list is known");
         ends.remember(&prefix(), &known, key("5"));
         assert_eq!(oldest(&ends), Some(key("5")));
@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn what_was_kept_and_is_damaged_is_left_out() {
         for kept in [&b""[..], &[0], &[0, 0, 0, 9, 1], &[255; 8]] {
-            assert!(ListEnds::restored(kept).lock().lists.is_empty());
+            assert!(TombstoneHints::restored(kept).lock().lists.is_empty());
         }
     }
 }

@@ -1,5 +1,4 @@
-//! One opening of the storage engine: the database with its key spaces, until it is closed. Knows what the engine
-//! (fjall) does when it cannot write, and nothing of views.
+//! Engine database: the storage engine (fjall) with its key spaces, from opening to closing. It knows how the engine fails, and no views.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,7 +15,7 @@ const JOURNAL_BYTES_MAX: u64 = 128 * 1024 * 1024;
 /// How many times its limit a memory may grow before the engine itself has it written out.
 const MEMTABLE_OVERRUN: u64 = 8;
 /// Memtables of a key space that wait to be written out before the next commit waits. The engine itself waits at 4,
-/// inside of a commit and for ever if writing them out has failed, so it must not come to that.
+/// inside of a commit, and without end if writing them out has failed, so it must not come to that.
 const WAITING_MEMTABLES_MAX: usize = 2;
 /// Runs in the lowest level of a key space before the next commit waits. The engine itself waits at 30, likewise.
 const LOWEST_RUNS_MAX: usize = 25;
@@ -48,14 +47,14 @@ pub(super) struct EngineSizes {
     pub memtable_bytes: u64,
 }
 
-/// The engine, open.
-pub(super) struct Opened {
+/// An open engine.
+pub(super) struct EngineDatabase {
     pub database: Database,
     spaces: [Keyspace; 5],
     memtable_bytes: u64,
 }
 
-impl Opened {
+impl EngineDatabase {
     pub(super) fn open(path: &Path, sizes: EngineSizes) -> Result<Self, fjall::Error> {
         clear_unfinished(path)?;
         private_files::make_directory(path)?;
@@ -131,7 +130,7 @@ impl Opened {
             if !self.spaces.iter().any(is_behind) {
                 return Ok(());
             }
-            #[expect(clippy::disallowed_methods, reason = "the engine wakes nobody when it has written out")]
+            #[expect(clippy::disallowed_methods, reason = "the engine has no signal after a flush")]
             std::thread::sleep(FLUSH_WAIT);
         }
     }
@@ -139,7 +138,7 @@ impl Opened {
 
 /// Clears away what is left of an engine whose process died while it made its directory: the engine (fjall 3.1) would
 /// not make it again over its own files, and takes it for its own only by the version file. A directory that holds any
-/// key space is left as it is, whatever else it lacks.
+/// key space is left unchanged, whatever else it lacks.
 fn clear_unfinished(path: &Path) -> io::Result<()> {
     if has_version(path)? || has_spaces(path)? {
         return Ok(());
@@ -198,7 +197,7 @@ mod tests {
     const SIZES: EngineSizes = EngineSizes { cache_bytes: 1 << 20, memtable_bytes: 1 << 20 };
 
     fn opens(directory: &Path) -> bool {
-        Opened::open(directory, SIZES).is_ok()
+        EngineDatabase::open(directory, SIZES).is_ok()
     }
 
     #[test]

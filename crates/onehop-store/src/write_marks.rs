@@ -1,9 +1,9 @@
-//! Write marks: whether something that was read may have been written since.
+//! Write marks (cache validation for entity tags): whether something that was read may have been written since.
 //!
-//! Each logical partition has a mark, the number of the last commit that wrote to it; partitions share a mark where
-//! their hashes say so, so a mark may say more than happened and never less. Each container has one for reads across
-//! partitions. A commit sets its marks before it can be seen, and counts as done after that; so what was read after a
-//! commit was done, and whose marks are not above it, is still as it was read.
+//! Each logical partition has a mark, the number of the last commit that wrote to it. Partitions whose hashes are equal share a
+//! mark, so a mark may report a write that did not happen, but never misses one. Each container has a mark for reads across
+//! partitions. A commit sets its marks before it becomes visible, and is done after that. So what was read after a commit
+//! was done, and whose marks are not above that commit, is unchanged.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -14,7 +14,7 @@ const PARTITION_MARKS: usize = 1 << 16;
 /// Containers that a store may have.
 const CONTAINER_MARKS: usize = 1 << 8;
 
-/// What a read depends on: a logical partition, or a whole container.
+/// The index of a mark: what a read depends on, a logical partition or a whole container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Mark(pub u32);
 
@@ -58,20 +58,20 @@ impl WriteMarks {
         self.done.load(Ordering::SeqCst)
     }
 
-    /// Whether nothing of this was written by a later commit. What is no mark was never read.
+    /// Whether no later commit wrote to what the mark stands for. `false` for a number that is no mark.
     #[must_use]
     pub fn is_unwritten_since(&self, mark: Mark, commit: u64) -> bool {
         self.marks.get(mark.0 as usize).is_some_and(|mark| mark.load(Ordering::SeqCst) <= commit)
     }
 
-    /// Says that a commit, which cannot be seen yet, writes to a logical partition. Commits have growing numbers.
+    /// Records that a commit, which is not visible yet, writes to a logical partition. Commit numbers grow.
     pub fn write(&self, container: u8, partition_key: &str, commit: u64) {
         for mark in [self.of_container(container), self.of_partition(container, partition_key)] {
             self.marks[mark.0 as usize].fetch_max(commit, Ordering::SeqCst);
         }
     }
 
-    /// Says that reads which begin from now on see a commit.
+    /// Records that reads which begin from now on see a commit.
     pub fn finish(&self, commit: u64) {
         self.done.fetch_max(commit, Ordering::SeqCst);
     }

@@ -1,5 +1,5 @@
-//! Whether what the engine holds is sound: every item decodes and has exactly the entries that belong to it, and there
-//! are no others. Reading everything checks every checksum on the way. Changes nothing.
+//! Integrity check of the engine's content: every item decodes and has exactly the index and log entries that belong to it, and
+//! there are no others. Reading everything verifies every checksum. It changes nothing.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,10 +15,10 @@ const PROBLEMS_NAMED_MAX: usize = 100;
 /// Items between two reports of progress.
 const PROGRESS_ITEMS: u64 = 1_000;
 
-/// What an examination of the data has found.
+/// The report of an integrity check.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Soundness {
+pub struct IntegrityReport {
     pub items: u64,
     /// Entries of indexes and of the change log.
     pub entries: u64,
@@ -28,7 +28,7 @@ pub struct Soundness {
     pub unnamed: u64,
 }
 
-impl Soundness {
+impl IntegrityReport {
     /// Whether nothing is wrong.
     #[must_use]
     pub fn is_sound(&self) -> bool {
@@ -52,8 +52,8 @@ impl Soundness {
     }
 }
 
-/// An examination of one view.
-pub(super) struct Examination<'a> {
+/// An integrity check of one view.
+pub(super) struct IntegrityCheck<'a> {
     pub view: &'a View,
     /// The containers by their numbers.
     pub containers: &'a [(ContainerId, ContainerSpec)],
@@ -76,11 +76,11 @@ impl Named<'_> {
     }
 }
 
-impl Examination<'_> {
-    /// Reads everything. `None` when `keep_going`, which is told how many items were looked at, says so, or when the engine
+impl IntegrityCheck<'_> {
+    /// Reads everything. `keep_going` receives the number of items checked. `None` when it returns `false`, or when the engine
     /// has to be opened again.
-    pub(super) fn run(&self, keep_going: &mut dyn FnMut(u64) -> bool) -> Option<Soundness> {
-        let mut found = Soundness::default();
+    pub(super) fn run(&self, keep_going: &mut dyn FnMut(u64) -> bool) -> Option<IntegrityReport> {
+        let mut found = IntegrityReport::default();
         let whole: (&[u8], &[u8]) = (&[], keys::BEHIND_ALL);
         let mut expected_index_entries = 0;
         let last_sequence = self.last_sequence(&mut found);
@@ -144,7 +144,7 @@ impl Examination<'_> {
         Some(found)
     }
 
-    fn last_sequence(&self, found: &mut Soundness) -> u64 {
+    fn last_sequence(&self, found: &mut IntegrityReport) -> u64 {
         match self.view.get(Space::Meta, META_SEQUENCE) {
             Ok(None) => 0,
             Ok(Some(bytes)) => match <[u8; 8]>::try_from(bytes.as_ref()) {
