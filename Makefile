@@ -17,6 +17,7 @@ SCALE_DIR ?= target/scale
 SCALE_USERS ?= 1000 10000
 SCHEMATHESIS_EXAMPLES ?= 1000
 SCHEMATHESIS_SEED ?= 1
+SINCE ?= HEAD
 SOAK_MINUTES ?= 5
 SOAK_ROUNDS ?= 6
 SOAK_SEED ?= 1
@@ -24,15 +25,21 @@ SOAK_SEED ?= 1
 # directory and its control socket, or chooses its store itself.
 BOTH_STORES := test(/^(api|graphql|commands|models_agree|operations|projections)::/) & (binary(http_api) | binary(domain)) - test(/^api::(backup|compare|compare_account|control|cli|full_disk|readme)::/)
 
-.PHONY: help alert-test promtool audit scale soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench fmt web web-test rust-test browser-test chromium nextest deny screenshots lighthouse clean
+.PHONY: help check program alert-test promtool audit scale soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench fmt web web-test rust-test browser-test chromium nextest deny screenshots lighthouse clean
 
 ## Serve a demo blog at http://127.0.0.1:8080 from ./data, which the first start fills
-run: web
-	$(CARGO) run --release --bin onehop -- serve --demo
+run:
+	$(MAKE) --jobs=2 web program
+	$(CARGO) run --locked --quiet --bin onehop -- serve --demo
 
 ## Build the release binary target/release/onehop, with the pages inside
 build: web
 	$(CARGO) build --release --bin onehop
+
+# SINCE is the commit to compare with.
+## Check quickly what changed: format, lints, unit tests, tests named after changed files: SINCE
+check: nextest
+	CARGO='$(CARGO)' NPM='$(NPM)' .ci/check $(SINCE)
 
 ## Run everything that has to pass
 test: web-test alert-test rust-test browser-test
@@ -116,6 +123,10 @@ help:
 
 web: web/dist/index.html
 
+# The binary of the dev profile, which make test builds, too. It reads the pages from web/dist when it runs.
+program:
+	$(CARGO) build --locked --bin onehop
+
 web/node_modules: web/package.json web/package-lock.json
 	cd web && $(NPM) ci --no-fund --no-audit
 	touch web/node_modules
@@ -139,7 +150,7 @@ rust-test: nextest
 
 ## Test the pages in Chromium
 browser-test: rust-test web/dist/index.html chromium
-	$(CARGO) build --locked --bin onehop
+	$(MAKE) program
 	cd web && ONEHOP_BIN=$(CURDIR)/target/debug/onehop CHROMIUM=$(CHROMIUM) $(NPM) run test:browser
 
 ## Replay the alert rules with Prometheus' promtool
