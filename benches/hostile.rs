@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use onehop_graphql_server::document::{DocumentError, Documents};
 use onehop_graphql_server::document_limits::{DOCUMENT_BYTES_MAX, DocumentLimits};
-use onehop_graphql_server::graphql_http::GraphqlEndpoint;
+use onehop_graphql_server::endpoint::GraphqlEndpoint;
 use onehop_graphql_server::json_size::{VARIABLES_BYTES_MAX, VariableLimits};
 use serde_json::json;
 

@@ -28,15 +28,15 @@ use crate::http::static_files::StaticFiles;
 use crate::http::{LABELLED_PATHS, page_routes};
 use crate::telemetry::{ContainerLoad, Gauges, Telemetry};
 use onehop_change_feed::{Position, PositionError, ProcessorStatus, WriteScope};
-use onehop_graphql_server::admission::Admission;
-use onehop_graphql_server::graphql_http::{GraphqlEndpoint, RequestLimits};
-use onehop_graphql_server::graphql_service::{Account, InvalidPosition, NotReached, Reach};
+use onehop_graphql_server::endpoint::{GraphqlEndpoint, RequestLimits};
 use onehop_graphql_server::health::{Condition, READINESS_TIMEOUT, Readiness, UnreadyPart};
 use onehop_graphql_server::live::{LiveLimits, LiveLoad};
 use onehop_graphql_server::observer::MetricsSource;
-use onehop_graphql_server::persisted::{TrustError, TrustedDocuments};
+use onehop_graphql_server::pipeline::admit::ConcurrencyLimit;
+use onehop_graphql_server::pipeline::resolve::{TrustError, TrustedDocuments};
 use onehop_graphql_server::router::{Exposure, HttpParts, router};
-use onehop_graphql_server::variables::SdlError;
+use onehop_graphql_server::service::{InvalidPosition, NotReached, QuotaAccount, Reach};
+use onehop_graphql_server::variable_coercion::SdlError;
 use onehop_runtime::sealed::Sealer;
 use onehop_store::{Fault, FaultKind, Ledger, Mark, Store};
 
@@ -158,7 +158,7 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
         Arc::new(ProcessMetrics {
             app: Arc::clone(app),
             telemetry,
-            admission: graphql.admission().clone(),
+            admission: graphql.concurrency_limit().clone(),
             live_load: Arc::clone(&live_load),
             readiness: Arc::clone(&readiness),
             projections_seen_ms: AtomicI64::new(app.clock.now_ms()),
@@ -191,7 +191,7 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
 struct ProcessMetrics {
     app: Arc<App>,
     telemetry: Arc<Telemetry>,
-    admission: Admission,
+    admission: ConcurrencyLimit,
     live_load: Arc<LiveLoad>,
     readiness: Arc<Ready>,
     /// When the projections were last looked at with success, Unix ms.
@@ -319,7 +319,7 @@ struct Heads(ReadModels);
 
 #[async_trait]
 impl PageHeads for Heads {
-    async fn head(&self, subject: Subject<'_>, account: &dyn Account) -> Known {
+    async fn head(&self, subject: Subject<'_>, account: &dyn QuotaAccount) -> Known {
         let reads = self.0.of(DataModel::V3);
         let session = Session::new(Arc::new(Ledger::new()));
         let charged = Charged::new(account, session.ledger());

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use onehop_graphql_server::graphql_request::BodyLimits;
+use onehop_graphql_server::pipeline::parse::BodyLimits;
 use onehop_graphql_server::live::{LiveLimits, read_client};
 
 const MESSAGE_BYTES_MAX: usize = 512;

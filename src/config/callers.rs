@@ -9,8 +9,8 @@ use crate::blog::write_limits::{
     COMMENTS_PER_USER, DELETIONS_PER_USER, EDITS_PER_USER, LIKES_PER_USER, POSTS_PER_USER, RENAMES_PER_USER,
     WriteLimits,
 };
-use onehop_graphql_server::callers::{CALLER_BURST_SECONDS, CALLER_RU_PER_SECOND, CallerLimits};
 use onehop_graphql_server::client_address::{ForwardingHeader, Proxies};
+use onehop_graphql_server::pipeline::rate_limit::{CALLER_BURST_SECONDS, CALLER_RU_PER_SECOND, RateLimits};
 
 /// The header in which proxies say by whom they were called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -197,12 +197,12 @@ impl CallerSettings {
 
     /// Who callers are, and what their requests may cost.
     #[must_use]
-    pub fn limits(&self) -> CallerLimits {
+    pub fn limits(&self) -> RateLimits {
         let header = match self.trusted_proxies_header {
             ForwardingHeaderSetting::XForwardedFor => ForwardingHeader::XForwardedFor,
             ForwardingHeaderSetting::Forwarded => ForwardingHeader::Forwarded,
         };
-        CallerLimits {
+        RateLimits {
             proxies: Proxies { trusted: self.trusted_proxies, header },
             ru_per_second: self.caller_ru_per_second,
             burst_seconds: self.caller_burst_seconds,

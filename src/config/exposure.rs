@@ -8,7 +8,7 @@ use clap::Args;
 use clap::builder::BoolishValueParser;
 
 use super::{AccountSettings, DurabilitySetting, ServeSettings, SettingError, StoreKind, StoreSettings};
-use onehop_graphql_server::hosts::Hosts;
+use onehop_graphql_server::host_allowlist::HostAllowlist;
 use onehop_graphql_server::router::Exposure;
 
 /// Settings of what is shown.
@@ -117,7 +117,7 @@ impl ExposureSettings {
             self.allow_origins.iter().map(|origin| parse_origin(origin)).collect::<Result<_, _>>()?;
         Ok(Exposure {
             allowed_origins,
-            hosts: Hosts::of(&self.allow_hosts, listen),
+            hosts: HostAllowlist::of(&self.allow_hosts, listen),
             hsts_seconds: self.hsts_seconds,
         })
     }

@@ -6,20 +6,19 @@ use std::time::Duration;
 use clap::Args;
 
 use super::CallerSettings;
-use onehop_graphql_server::admission::{AdmissionLimits, EXECUTING_MAX, WAITING_MAX};
-use onehop_graphql_server::answer::COMPRESS_BYTES_MIN;
 use onehop_graphql_server::document_limits::{
     DOCUMENT_ALIASES_MAX, DOCUMENT_BYTES_MAX, DOCUMENT_DEPTH_MAX, DOCUMENT_DIRECTIVES_MAX,
     DOCUMENT_SELECTIONS_MAX, DOCUMENT_TOKENS_MAX, DocumentLimits, MUTATION_ROOT_FIELDS_MAX,
     QUERY_ROOT_FIELDS_MAX,
 };
-use onehop_graphql_server::graphql_http::{REQUEST_TIMEOUT, RequestLimits};
-use onehop_graphql_server::graphql_request::{BATCH_MAX, BODY_BYTES_MAX, BODY_TIMEOUT, BodyLimits};
-use onehop_graphql_server::graphql_service::COMPLEXITY_MAX;
+use onehop_graphql_server::endpoint::{REQUEST_TIMEOUT, RequestLimits};
 use onehop_graphql_server::json_size::{
     VARIABLES_BYTES_MAX, VARIABLES_DEPTH_MAX, VARIABLES_VALUES_MAX, VariableLimits,
 };
-use onehop_graphql_server::position_waits::{POSITION_WAIT, PositionLimits};
+use onehop_graphql_server::pipeline::admit::{ConcurrencyLimits, EXECUTING_MAX, WAITING_MAX};
+use onehop_graphql_server::pipeline::await_position::{POSITION_WAIT, PositionLimits};
+use onehop_graphql_server::pipeline::parse::{BODY_BYTES_MAX, BODY_TIMEOUT, BodyLimits};
+use onehop_graphql_server::pipeline::render::COMPRESS_BYTES_MIN;
 use onehop_graphql_server::response_budget::{
     RESPONSE_BYTES_MAX, RESPONSE_RU_PER_KIB, RESPONSES_IN_FLIGHT_BYTES_MAX, ResponseLimits,
 };
@@ -27,6 +26,7 @@ use onehop_graphql_server::server::{
     CONNECTIONS_MAX, CONNECTIONS_PER_NETWORK_MAX, ConnectionLimits, HEADER_BYTES_MAX, HEADER_TIMEOUT,
     WRITE_TIMEOUT,
 };
+use onehop_graphql_server::service::COMPLEXITY_MAX;
 use onehop_graphql_server::session_positions::SESSION_POSITIONS_MAX;
 
 /// Settings of limits.
@@ -160,17 +160,6 @@ pub struct LimitSettings {
         value_parser = clap::value_parser!(u32).range(1..=100)
     )]
     pub variables_depth_max: u32,
-
-    /// HTTP batch limit: GraphQL requests in one HTTP request, which share the limits of one request; 0
-    /// refuses batches
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        env = "ONEHOP_BATCH_MAX",
-        default_value_t = BATCH_MAX as u32,
-        value_parser = clap::value_parser!(u32).range(0..=100)
-    )]
-    pub batch_max: u32,
 
     /// Compression threshold: bytes from which the response of a query is compressed, for clients that accept
     /// gzip; 0 for no compression, for instance behind a proxy that compresses
@@ -355,7 +344,6 @@ impl LimitSettings {
             body: BodyLimits {
                 bytes_max: self.body_bytes_max as usize,
                 timeout: seconds(self.body_seconds),
-                batch_max: self.batch_max as usize,
                 variables: VariableLimits {
                     bytes_max: self.variables_bytes_max as usize,
                     values_max: self.variables_values_max as usize,
@@ -363,7 +351,7 @@ impl LimitSettings {
                 },
             },
             documents: self.documents(),
-            admission: AdmissionLimits {
+            admission: ConcurrencyLimits {
                 executing_max: self.executing_max as usize,
                 waiting_max: self.waiting_max as usize,
                 complexity_max: self.complexity_max as usize,

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::{Mutex, PoisonError};
 
-use onehop_graphql_server::graphql_service::{Account, ChargeRecord};
+use onehop_graphql_server::service::{ChargeRecord, QuotaAccount};
 use onehop_store::{Ledger, RequestCharge};
 
 /// What is charged, in request units, for an operation under way when a request is given up: a charge is known only
@@ -12,7 +12,7 @@ const GIVEN_UP_CHARGE: f64 = 10.0;
 
 /// Charges an account with what its ledger has when this goes away: the client may have gone, or the time be over.
 pub struct Charged<'a> {
-    account: &'a dyn Account,
+    account: &'a dyn QuotaAccount,
     ledger: &'a Ledger,
     follow_up: Option<&'a FollowUp>,
     is_finished: bool,
@@ -36,7 +36,7 @@ impl FollowUp {
 
 impl<'a> Charged<'a> {
     #[must_use = "it is charged when this is dropped"]
-    pub fn new(account: &'a dyn Account, ledger: &'a Ledger) -> Self {
+    pub fn new(account: &'a dyn QuotaAccount, ledger: &'a Ledger) -> Self {
         Self { account, ledger, follow_up: None, is_finished: false }
     }
 

@@ -23,8 +23,6 @@ pub enum Code {
     Internal,
     /// The document does not fit the schema.
     ValidationFailed,
-    /// The document is no GraphQL.
-    ParseFailed,
 }
 
 impl Code {
@@ -38,7 +36,6 @@ impl Code {
             Self::Unavailable => "UNAVAILABLE",
             Self::Internal => "INTERNAL",
             Self::ValidationFailed => "GRAPHQL_VALIDATION_FAILED",
-            Self::ParseFailed => "GRAPHQL_PARSE_FAILED",
         }
     }
 }

@@ -9,13 +9,9 @@ use async_trait::async_trait;
 
 use super::executor::tell_charges;
 use super::scope::RequestScope;
-use onehop_graphql_server::graphql_service::EventGate;
 
 /// Gives events their scopes.
 pub(super) struct EventScopes;
-
-/// Whether events tell their operations on the store.
-pub(super) struct TellsOperations(pub(super) bool);
 
 impl ExtensionFactory for EventScopes {
     fn create(&self) -> Arc<dyn Extension> {
@@ -31,19 +27,20 @@ impl Extension for EventScopes {
         operation_name: Option<&str>,
         next: NextExecute<'_>,
     ) -> Response {
+        let subscription = ctx.data_unchecked::<Arc<RequestScope>>();
         // The permit is kept until the event is executed.
-        let _permit = match ctx.data_opt::<EventGate>() {
-            Some(EventGate(gate)) => match gate.admit().await {
+        let _permit = match &subscription.context().event_admission {
+            Some(admission) => match admission.admit().await {
                 Ok(permit) => Some(permit),
                 Err(refusal) => return Response::from_errors(vec![refusal]),
             },
             None => None,
         };
-        let scope = Arc::new(ctx.data_unchecked::<Arc<RequestScope>>().afresh());
+        let scope = Arc::new(subscription.afresh());
         let mut data = Data::default();
         data.insert(Arc::clone(&scope));
         let mut response = next.run_with_data(ctx, operation_name, data).await;
-        tell_charges(&mut response, scope.ledger(), ctx.data_unchecked::<TellsOperations>().0);
+        tell_charges(&mut response, scope.ledger(), scope.tells_operations());
         response
     }
 }

@@ -5,7 +5,6 @@
 //! models reach with its writes in `extensions.position`, and a query that sends one is told in `extensions.reached` whether
 //! they had, and in `extensions.notReached` why they had not.
 
-use std::any::TypeId;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -15,7 +14,6 @@ use async_graphql::parser::types::{
 };
 use async_graphql::{Name, PathSegment, Request, Response, ServerError, Value, Variables, to_value};
 use async_trait::async_trait;
-use axum::http::HeaderMap;
 use futures::stream::BoxStream;
 use tracing::warn;
 use uuid::Uuid;
@@ -25,7 +23,6 @@ use super::complexity::Complexity;
 use super::concealed::concealed;
 use super::errors::{self, Code};
 use super::scope::{RequestScope, Services};
-use super::session::CurrentSession;
 use super::validation::Validator;
 use super::{BlogSchema, SchemaOptions, live_schema, schema, subscription, validated_schema};
 use crate::accounts::session::SessionId;
@@ -33,19 +30,15 @@ use crate::accounts::{AuthenticationError, Authenticator, Bearer, ExternalIdenti
 use crate::blog::commands::{CommandError, ExternalSubject};
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::ids::UserId;
-use crate::http::session_cookie::SessionCookie;
 use onehop_change_feed::WriteScope;
 use onehop_graphql_server::document::Document;
 use onehop_graphql_server::document_limits::LEVELS_MAX;
-use onehop_graphql_server::etag::ReadTrace;
-use onehop_graphql_server::graphql_request::POSITION;
-use onehop_graphql_server::graphql_service::{
-    Account, Caller, CallerSession, ChargeRecord, Free, GraphqlService, InvalidPosition, Reach,
-    RequestRejection, SpentBefore, Waited,
+use onehop_graphql_server::pipeline::context::RequestContext;
+use onehop_graphql_server::pipeline::parse::POSITION;
+use onehop_graphql_server::service::{
+    Caller, CallerSession, ChargeRecord, GraphqlService, InvalidPosition, Reach, RequestRejection, Waited,
 };
-use onehop_graphql_server::limit_exceeded::LimitExceeded;
-use onehop_graphql_server::response_budget::ResponseBudget;
-use onehop_graphql_server::variables::SdlError;
+use onehop_graphql_server::variable_coercion::SdlError;
 use onehop_runtime::trace_context::SpanContext;
 use onehop_store::{Ledger, Mark};
 
@@ -99,65 +92,42 @@ impl Executor {
         })
     }
 
-    /// Executes a request of a known viewer, whose document is within the limits; `None` is an anonymous one.
-    pub async fn execute_as(&self, request: Request, viewer: Option<UserId>) -> Response {
-        self.execute_on(&Free, request, viewer).await
-    }
-
     /// What the schema works with.
     pub(super) fn services(&self) -> &Services {
         &self.services
     }
 
-    async fn execute_on(&self, account: &dyn Account, request: Request, viewer: Option<UserId>) -> Response {
-        let ledger = ledger_for(&request);
-        self.run(account, request, viewer, ledger).await
-    }
-
-    async fn run(
-        &self,
-        account: &dyn Account,
-        mut request: Request,
-        viewer: Option<UserId>,
-        ledger: Ledger,
-    ) -> Response {
-        let waited = data_of::<Waited>(&request).copied();
-        let before = data_of::<SpentBefore>(&request).cloned();
+    async fn run(&self, mut request: Request, context: &Arc<RequestContext>) -> Response {
         // Where other processes write, what they have projected shows in the latest commit and not before.
-        let services = if waited.is_some() { &self.live_services } else { &self.services };
-        let scope = RequestScope::new(Arc::clone(services), viewer, ledger).within(budget_of(&request));
-        let trace = data_of::<Arc<ReadTrace>>(&request).cloned();
+        let services = if context.waited.is_some() { &self.live_services } else { &self.services };
         let tells_operations = self.tells_operations(&request);
-        let root = match prepare(&mut request) {
-            Ok(root) => root,
-            Err(error) => return refused(error, &scope, tells_operations),
-        };
-        let begun_ms = is_mutation(&mut request).then(|| self.services.clock.now_ms());
-        let scope = Arc::new(scope);
-        let charged = Charged::new(account, scope.ledger()).with_follow_up(scope.follow_up());
+        let scope = RequestScope::new(Arc::clone(services), Arc::clone(context), ledger_for(context));
+        let scope = Arc::new(scope.telling_operations(tells_operations));
+        let is_mutation = context.kind() == OperationType::Mutation;
+        let begun_ms = is_mutation.then(|| self.services.clock.now_ms());
+        let charged = Charged::new(&*context.quota, scope.ledger()).with_follow_up(scope.follow_up());
         request.data.insert(Arc::clone(&scope));
-        let document = data_of::<Arc<Document>>(&request).cloned();
         // A variable that may be null can stand where null may not.
         let has_null = request.variables.values().any(|value| *value == Value::Null);
-        let is_known = !has_null && document.as_ref().is_some_and(|document| document.is_valid());
-        let schema = if is_known { &self.validated_schema } else { &self.schema };
+        let schema =
+            if !has_null && context.document.is_valid() { &self.validated_schema } else { &self.schema };
         let mut response = schema.execute(request).await;
         charged.finish();
-        if let Some(document) = document.filter(|_| response.errors.is_empty()) {
-            document.set_valid();
+        if response.errors.is_empty() {
+            context.document.set_valid();
         }
         conceal_schema(&mut response, self.options);
-        complete(&mut response, &root);
-        let before = before.as_ref().map(|SpentBefore(before)| ledger_of(&**before));
-        let spent = sum(before.into_iter().chain([scope.ledger()]));
+        complete(&mut response, &root_keys(context));
+        let before = context.prior_charges();
+        let spent = sum(before.iter().map(|before| ledger_of(&**before)).chain([scope.ledger()]));
         tell_charges(&mut response, &spent, tells_operations);
-        if let Some(waited) = waited {
+        if let Some(waited) = context.waited {
             tell_reach(&mut response, waited);
         }
         if let Some(begun_ms) = begun_ms {
             self.tell_position(&mut response, &spent, begun_ms).await;
         }
-        if let (Some(trace), Some(marks)) = (trace, scope.ledger().touched()) {
+        if let (Some(trace), Some(marks)) = (&context.read_trace, scope.ledger().touched()) {
             trace.set(marks.into_iter().map(|mark| mark.0).collect());
         }
         response
@@ -267,18 +237,8 @@ impl GraphqlService for Executor {
         validator.check(document.definitions.clone()).inspect(|()| document.set_valid())
     }
 
-    fn check_complexity(&self, complexity: usize) -> Result<(), LimitExceeded> {
-        self.complexity.check(complexity)
-    }
-
     fn new_charge_record(&self, span: Option<SpanContext>) -> Arc<dyn ChargeRecord> {
         Arc::new(StoreCharges(Ledger::new().under(span)))
-    }
-
-    fn read_headers(&self, headers: &HeaderMap, request: &mut Request) {
-        if let Some(cookie) = SessionCookie::asked_for(headers) {
-            request.data.insert(cookie);
-        }
     }
 
     async fn authenticate(
@@ -303,29 +263,22 @@ impl GraphqlService for Executor {
         }
     }
 
-    async fn execute_for(
-        &self,
-        mut request: Request,
-        caller: Option<&Caller>,
-        account: &dyn Account,
-    ) -> Response {
-        if let Some((user, session, issued_at_ms)) = caller.and_then(session_of) {
-            if matches!(self.services.sessions.exists(user, session, issued_at_ms).await, Ok(false)) {
-                let message = "The session has ended: sign in again.";
-                return Response::from_errors(vec![errors::document_error(Code::Unauthenticated, message)]);
-            }
-            request.data.insert(CurrentSession(session));
+    async fn execute(&self, request: Request, context: &Arc<RequestContext>) -> Response {
+        if let Some((user, session, issued_at_ms)) = context.caller.as_deref().and_then(session_of)
+            && matches!(self.services.sessions.exists(user, session, issued_at_ms).await, Ok(false))
+        {
+            let message = "The session has ended: sign in again.";
+            return Response::from_errors(vec![errors::document_error(Code::Unauthenticated, message)]);
         }
-        self.execute_on(account, request, caller.and_then(|caller| user_id(&caller.id))).await
+        self.run(request, context).await
     }
 
     async fn subscribe(
         &self,
         request: Request,
-        caller: Option<&Caller>,
-        account: &dyn Account,
+        context: &Arc<RequestContext>,
     ) -> Result<BoxStream<'static, Response>, Response> {
-        self.subscribe_as(request, caller.and_then(|caller| user_id(&caller.id)), account).await
+        self.begin_subscription(request, context).await
     }
 
     async fn reach(
@@ -365,29 +318,18 @@ struct Viewer {
 }
 
 /// The session of a caller.
-fn session_of(caller: &Caller) -> Option<(UserId, SessionId, i64)> {
+pub(super) fn session_of(caller: &Caller) -> Option<(UserId, SessionId, i64)> {
     let session = caller.session.as_ref()?;
     Some((user_id(&caller.id)?, SessionId::parse(&session.id)?, session.issued_at_ms))
 }
 
-/// What travels with a request, if it does.
-fn data_of<T: Send + Sync + 'static>(request: &Request) -> Option<&T> {
-    request.data.get(&TypeId::of::<T>())?.downcast_ref()
-}
-
-/// The budget within which the response to a request is built.
-pub(super) fn budget_of(request: &Request) -> Arc<ResponseBudget> {
-    data_of::<Arc<ResponseBudget>>(request).cloned().unwrap_or_default()
-}
-
 /// A ledger that remembers what is read, if the request wants to know, and under whose span the store is asked.
-fn ledger_for(request: &Request) -> Ledger {
-    let remembers = data_of::<Arc<ReadTrace>>(request).is_some();
-    let ledger = if remembers { Ledger::remembering() } else { Ledger::new() };
-    ledger.under(data_of::<SpanContext>(request).copied())
+fn ledger_for(context: &RequestContext) -> Ledger {
+    let ledger = if context.read_trace.is_some() { Ledger::remembering() } else { Ledger::new() };
+    ledger.under(context.span)
 }
 
-fn user_id(text: &str) -> Option<UserId> {
+pub(super) fn user_id(text: &str) -> Option<UserId> {
     Uuid::try_parse(text).ok().map(UserId)
 }
 
@@ -397,28 +339,11 @@ pub(super) fn refused(error: ServerError, scope: &RequestScope, tells_operations
     response
 }
 
-/// Parses the document, unless that is done, and returns what is selected at the root of the operation that will run.
-pub(super) fn prepare(request: &mut Request) -> Result<Vec<Name>, ServerError> {
-    let name = request.operation_name.clone();
-    let document = request.parsed_query().map_err(|mut error| {
-        errors::set(&mut error, Code::ParseFailed);
-        error
-    })?;
-    let operation = operation(document, name.as_deref());
-    Ok(operation.map(|operation| root_keys(document, operation)).unwrap_or_default())
-}
-
-/// Whether the operation that will run is a mutation.
-fn is_mutation(request: &mut Request) -> bool {
-    let name = request.operation_name.clone();
-    let operation = request.parsed_query().ok().and_then(|document| operation(document, name.as_deref()));
-    operation.is_some_and(|operation| operation.ty == OperationType::Mutation)
-}
-
-/// The response keys that an operation selects at its root, in order, with fragments written out.
-fn root_keys(document: &ExecutableDocument, operation: &OperationDefinition) -> Vec<Name> {
+/// The response keys that the operation selects at its root, in order, with fragments expanded.
+pub(super) fn root_keys(context: &RequestContext) -> Vec<Name> {
     let mut keys = Vec::new();
-    collect(document, &operation.selection_set.node, LEVELS_MAX, &mut keys);
+    let (document, selections) = (&context.document.definitions, &context.operation().selection_set.node);
+    collect(document, selections, LEVELS_MAX, &mut keys);
     keys
 }
 
@@ -438,16 +363,6 @@ fn collect(document: &ExecutableDocument, selections: &SelectionSet, levels: usi
             }
         }
     }
-}
-
-/// The operation with this name, or the only one. Where there is none, the schema says so.
-fn operation<'a>(document: &'a ExecutableDocument, name: Option<&str>) -> Option<&'a OperationDefinition> {
-    let mut operations = document.operations.iter();
-    let found = match name {
-        Some(name) => operations.find(|(candidate, _)| candidate.is_some_and(|candidate| candidate == name)),
-        None => operations.next(),
-    };
-    found.map(|(_, operation)| &operation.node)
 }
 
 /// Gives every error a code, and puts the fields at the root in the order of the selection: async-graphql leaves out

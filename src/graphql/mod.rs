@@ -49,7 +49,7 @@ pub use scope::Services;
 
 use event_scope::EventScopes;
 use mutation::Mutation;
-use onehop_graphql_server::graphql_service::COMPLEXITY_MAX;
+use onehop_graphql_server::service::COMPLEXITY_MAX;
 use query::Query;
 use subscription::Subscription;
 

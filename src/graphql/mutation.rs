@@ -258,11 +258,12 @@ impl Mutation {
 
 /// Counts an attempt to be somebody, from wherever the request comes.
 fn attempt<'a>(ctx: &Context<'a>, attempted: Attempted, username: &str) -> Result<Attempt<'a>> {
-    let services = scope::of(ctx).services();
-    let origin = match ctx.data_opt::<Network>() {
-        Some(Network::V4(address)) => AttemptOrigin::v4(address.to_bits()),
-        Some(Network::V6(prefix)) => AttemptOrigin::v6(*prefix),
-        Some(Network::Unknown) | None => AttemptOrigin::default(),
+    let scope = scope::of(ctx);
+    let services = scope.services();
+    let origin = match scope.context().client.network {
+        Network::V4(address) => AttemptOrigin::v4(address.to_bits()),
+        Network::V6(prefix) => AttemptOrigin::v6(prefix),
+        Network::Unknown => AttemptOrigin::default(),
     };
     let name = Username::parse(username).ok();
     let name = name.as_ref().map(Username::normalized);

@@ -6,10 +6,12 @@ use async_graphql::{ContextBase, Error};
 
 use super::charged::FollowUp;
 use super::errors::{self, Code};
+use super::executor::{session_of, user_id};
 use super::partitions::PartitionLoads;
 use super::projections::ProjectionStatuses;
 use super::recency::Recency;
 use crate::accounts::attempts::Attempts;
+use crate::accounts::session::SessionId;
 use crate::accounts::token::Tokens;
 use crate::blog::commands::Commands;
 use crate::blog::ids::{IdSource, UserId};
@@ -17,6 +19,7 @@ use crate::blog::live::Live;
 use crate::blog::reads::{DataModel, ReadModels, Reads, Session};
 use crate::blog::sessions::Sessions;
 use crate::blog::write_limits::UserWrites;
+use onehop_graphql_server::pipeline::context::RequestContext;
 use onehop_graphql_server::response_budget::{ResponseBudget, ResponseRefused};
 use onehop_runtime::clock::Clock;
 use onehop_store::{Fault, Ledger};
@@ -46,35 +49,64 @@ pub struct Services {
     pub ids: Arc<dyn IdSource>,
 }
 
-/// One request: who asks, and what its reads and writes were charged so far.
+/// One request: its caller, and what its reads and writes were charged so far.
 pub struct RequestScope {
     services: Arc<Services>,
+    context: Arc<RequestContext>,
     session: Session,
     viewer: Option<UserId>,
     budget: Arc<ResponseBudget>,
     follow_up: FollowUp,
+    tells_operations: bool,
 }
 
 impl RequestScope {
-    /// A request of this viewer, `None` for an anonymous one; the ledger has what was done to find out who it is.
+    /// A request with this context; the ledger records what its execution does.
     #[must_use]
-    pub fn new(services: Arc<Services>, viewer: Option<UserId>, ledger: Ledger) -> Self {
-        let session = Session::new(Arc::new(ledger));
-        Self { services, session, viewer, budget: Arc::default(), follow_up: FollowUp::default() }
+    pub fn new(services: Arc<Services>, context: Arc<RequestContext>, ledger: Ledger) -> Self {
+        Self {
+            services,
+            session: Session::new(Arc::new(ledger)),
+            viewer: context.caller.as_ref().and_then(|caller| user_id(&caller.id)),
+            budget: Arc::clone(&context.budget),
+            follow_up: FollowUp::default(),
+            tells_operations: false,
+            context,
+        }
     }
 
-    /// The same, whose response is built within this budget.
+    /// The same, whose responses list the operations on the store, if so.
     #[must_use]
-    pub fn within(self, budget: Arc<ResponseBudget>) -> Self {
-        Self { budget, ..self }
+    pub fn telling_operations(self, tells_operations: bool) -> Self {
+        Self { tells_operations, ..self }
     }
 
-    /// Another request of the same viewer, which has read nothing yet.
+    /// Another request of the same caller, which has read nothing yet: an event of a subscription.
     #[must_use]
     pub fn afresh(&self) -> Self {
         let budget = Arc::new(self.budget.memory().begin_or_refuse());
         let ledger = Ledger::new().under(self.ledger().span());
-        Self::new(Arc::clone(&self.services), self.viewer, ledger).within(budget)
+        let scope = Self::new(Arc::clone(&self.services), Arc::clone(&self.context), ledger);
+        Self { budget, tells_operations: self.tells_operations, ..scope }
+    }
+
+    /// What the pipeline knows of the request.
+    #[must_use]
+    pub fn context(&self) -> &RequestContext {
+        &self.context
+    }
+
+    /// Whether responses list the operations on the store.
+    #[must_use]
+    pub fn tells_operations(&self) -> bool {
+        self.tells_operations
+    }
+
+    /// The session of the access token; `None` for an anonymous caller and for a token of another provider.
+    #[must_use]
+    pub fn token_session(&self) -> Option<SessionId> {
+        let (_, session, _) = session_of(self.context.caller.as_deref()?)?;
+        Some(session)
     }
 
     /// The signed-in user.

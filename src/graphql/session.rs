@@ -15,12 +15,8 @@ use crate::blog::reads::{DataModel, Session, UserView};
 use crate::blog::sessions::NewSession;
 use crate::http::session_cookie::SessionCookie;
 use crate::http::session_endpoint::{Renewal, RenewedUser, SessionService};
-use onehop_graphql_server::graphql_service::{Account, RequestRejection};
+use onehop_graphql_server::service::{QuotaAccount, RequestRejection};
 use onehop_store::{Fault, FaultKind, Ledger};
-
-/// The session of the access token that a request bears. In the data of such a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct CurrentSession(pub(super) SessionId);
 
 /// The tokens of a session that has just been started.
 pub(super) struct Credentials {
@@ -34,7 +30,7 @@ pub(super) fn credentials(ctx: &Context<'_>, user: UserId, session: &NewSession)
     let scope = scope::of(ctx);
     let access_token = issue(scope, user, session.id)?;
     let refresh_token = session.refresh_token.encode();
-    let Some(cookie) = ctx.data_opt::<SessionCookie>() else {
+    let Some(cookie) = SessionCookie::asked_for(&scope.context().headers) else {
         return Ok(Credentials { access_token, refresh_token: Some(refresh_token) });
     };
     let lasts_ms = session.expires_at_ms.saturating_sub(scope.services().clock.now_ms());
@@ -57,11 +53,11 @@ pub(super) async fn renew(scope: &RequestScope, refresh_token: &str) -> Result<(
 pub(super) async fn end_current(ctx: &Context<'_>) -> Result<UserId> {
     let scope = scope::of(ctx);
     let user = scope.signed_in()?;
-    let Some(CurrentSession(session)) = ctx.data_opt::<CurrentSession>() else {
+    let Some(session) = scope.token_session() else {
         let message = "The access token is that of another provider, which signs its users out.";
         return Err(errors::error(Code::BadUserInput, message));
     };
-    let ended = scope.services().sessions.end(user, *session, scope.ledger()).await;
+    let ended = scope.services().sessions.end(user, session, scope.ledger()).await;
     ended.map_err(|fault| scope.fault(&fault))?;
     Ok(user)
 }
@@ -97,7 +93,7 @@ impl SessionService for Executor {
     async fn renew(
         &self,
         refresh_token: &str,
-        account: &dyn Account,
+        account: &dyn QuotaAccount,
     ) -> Result<Option<Renewal>, RequestRejection> {
         let services = self.services();
         let session = Session::new(std::sync::Arc::new(Ledger::new()));
@@ -110,7 +106,7 @@ impl SessionService for Executor {
         Ok(Some(Renewal { access_token, expires_in: services.tokens.lifetime().as_secs(), user }))
     }
 
-    async fn end(&self, refresh_token: &str, account: &dyn Account) -> Result<(), RequestRejection> {
+    async fn end(&self, refresh_token: &str, account: &dyn QuotaAccount) -> Result<(), RequestRejection> {
         let Some(token) = RefreshToken::parse(refresh_token) else { return Ok(()) };
         let ledger = Ledger::new();
         let charged = Charged::new(account, &ledger);

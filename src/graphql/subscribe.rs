@@ -2,38 +2,34 @@
 
 use std::sync::Arc;
 
-use async_graphql::{Name, Request, Response, ServerError};
+use async_graphql::{Request, Response, ServerError};
 use futures::future::{Either, select};
 use futures::stream::{BoxStream, StreamExt, once};
 
-use super::event_scope::TellsOperations;
-use super::executor::{Executor, budget_of, complete, conceal_schema, prepare, refused, tell_charges};
+use super::executor::{Executor, complete, conceal_schema, refused, root_keys, tell_charges};
 use super::scope::RequestScope;
 use super::subscription::Begun;
 use super::subscription_root;
-use crate::blog::ids::UserId;
-use onehop_graphql_server::graphql_service::Account;
+use onehop_graphql_server::pipeline::context::RequestContext;
 use onehop_store::Ledger;
 
 impl Executor {
-    /// Starts a subscription of a known viewer, whose document is within the limits; `None` is an anonymous one.
+    /// Starts a subscription, whose document is within the limits.
     ///
     /// # Errors
     /// The response to one that cannot be started.
-    pub async fn subscribe_as(
+    pub(super) async fn begin_subscription(
         &self,
         mut request: Request,
-        viewer: Option<UserId>,
-        account: &dyn Account,
+        context: &Arc<RequestContext>,
     ) -> Result<BoxStream<'static, Response>, Response> {
         let tells_operations = self.tells_operations(&request);
-        let scope = RequestScope::new(Arc::clone(&self.live_services), viewer, Ledger::new());
-        let scope = Arc::new(scope.within(budget_of(&request)));
-        let root =
-            prepare_subscription(&mut request).map_err(|error| refused(error, &scope, tells_operations))?;
+        let scope = RequestScope::new(Arc::clone(&self.live_services), Arc::clone(context), Ledger::new());
+        let scope = Arc::new(scope.telling_operations(tells_operations));
+        let root = root_keys(context);
+        write_out_root(&mut request).map_err(|error| refused(error, &scope, tells_operations))?;
         let (begun, begins) = Begun::new();
         request.data.insert(Arc::clone(&scope));
-        request.data.insert(TellsOperations(tells_operations));
         request.data.insert(begun);
         let responses = self.live_schema.execute_stream(request);
         let options = self.options;
@@ -44,7 +40,7 @@ impl Executor {
         };
         let mut responses = responses.map(completed).boxed();
         let begun = select(responses.next(), begins).await;
-        account.charge(scope.ledger().total().0);
+        context.quota.charge(scope.ledger().total().0);
         let Either::Left((Some(mut first), mut begins)) = begun else {
             return Ok(responses);
         };
@@ -56,11 +52,10 @@ impl Executor {
     }
 }
 
-/// As [`prepare`], with the only field of the subscription written out of its fragments.
-fn prepare_subscription(request: &mut Request) -> Result<Vec<Name>, ServerError> {
-    let root = prepare(request)?;
+/// Writes the only field of the subscription out of its fragments.
+fn write_out_root(request: &mut Request) -> Result<(), ServerError> {
     let mut document = request.parsed_query()?.clone();
     subscription_root::write_out(&mut document)?;
     request.set_parsed_query(document);
-    Ok(root)
+    Ok(())
 }

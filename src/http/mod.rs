@@ -12,7 +12,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::Request;
 use axum::routing::post;
-use onehop_graphql_server::graphql_http::GraphqlEndpoint;
+use onehop_graphql_server::endpoint::GraphqlEndpoint;
 
 use self::pages::Pages;
 use self::session_cookie::SESSION_PATH;

@@ -4,33 +4,37 @@
 use axum::http::{Extensions, HeaderMap};
 
 use super::pages::PageReads;
-use onehop_graphql_server::admission::Admitted;
-use onehop_graphql_server::callers::Bill;
-use onehop_graphql_server::graphql_http::GraphqlEndpoint;
-use onehop_graphql_server::graphql_service::{Account, RequestRejection};
+use onehop_graphql_server::endpoint::GraphqlEndpoint;
+use onehop_graphql_server::pipeline::admit::ExecutionPermit;
+use onehop_graphql_server::pipeline::rate_limit::RequestQuota;
+use onehop_graphql_server::service::{QuotaAccount, RequestRejection};
 
 /// The right to read for a page, and who pays.
 struct Reading {
-    bill: Bill,
-    _admitted: Admitted,
+    quota: RequestQuota,
+    _permit: ExecutionPermit,
 }
 
 impl PageReads for GraphqlEndpoint {
-    fn admit(&self, headers: &HeaderMap, extensions: &Extensions) -> Option<Box<dyn Account>> {
-        let bill = self.bill(headers, extensions);
+    fn admit(&self, headers: &HeaderMap, extensions: &Extensions) -> Option<Box<dyn QuotaAccount>> {
+        let quota = self.request_quota(headers, extensions);
         // Whoever navigates to a page sends no token.
-        bill.open(None).ok()?;
-        let admitted = self.admission().admit_at_once()?;
-        Some(Box::new(Reading { bill, _admitted: admitted }))
+        quota.open(None).ok()?;
+        let permit = self.concurrency_limit().admit_at_once()?;
+        Some(Box::new(Reading { quota, _permit: permit }))
     }
 }
 
-impl Account for Reading {
+impl QuotaAccount for Reading {
     fn open(&self, caller: Option<&str>) -> Result<(), RequestRejection> {
-        self.bill.open(caller)
+        self.quota.open(caller)
+    }
+
+    fn check(&self) -> Result<(), RequestRejection> {
+        self.quota.check()
     }
 
     fn charge(&self, request_charge: f64) {
-        self.bill.charge(request_charge);
+        self.quota.charge(request_charge);
     }
 }

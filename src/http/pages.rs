@@ -13,7 +13,7 @@ use icu_properties::props::BidiControl;
 use icu_properties::{CodePointSetData, CodePointSetDataBorrowed};
 
 use super::static_files::{StaticFiles, not_found, only_read, written_page};
-use onehop_graphql_server::graphql_service::Account;
+use onehop_graphql_server::service::QuotaAccount;
 
 /// Between these the build has the title and the description that hold for all pages.
 const HEAD_BEGINS: &str = "<!-- page -->";
@@ -52,13 +52,13 @@ pub enum Known {
 #[async_trait]
 pub trait PageHeads: Send + Sync + 'static {
     /// What is known of a subject, by one point read at most, which the account is charged.
-    async fn head(&self, subject: Subject<'_>, account: &dyn Account) -> Known;
+    async fn head(&self, subject: Subject<'_>, account: &dyn QuotaAccount) -> Known;
 }
 
 /// Says who may have something read for a page.
 pub trait PageReads: Send + Sync {
     /// The account of whoever sends a request, open for as long as it is kept; `None` where nothing is read for them now.
-    fn admit(&self, headers: &HeaderMap, extensions: &Extensions) -> Option<Box<dyn Account>>;
+    fn admit(&self, headers: &HeaderMap, extensions: &Extensions) -> Option<Box<dyn QuotaAccount>>;
 }
 
 /// Where a path leads.
@@ -104,7 +104,7 @@ impl Pages {
         }
     }
 
-    async fn known(&self, subject: Subject<'_>, account: Option<Box<dyn Account>>) -> Known {
+    async fn known(&self, subject: Subject<'_>, account: Option<Box<dyn QuotaAccount>>) -> Known {
         match account {
             Some(account) => self.heads.head(subject, &*account).await,
             None => Known::Unavailable,
@@ -200,7 +200,7 @@ mod tests {
 
     use super::*;
     use crate::http::static_files::WebFile;
-    use onehop_graphql_server::graphql_service::Free;
+    use onehop_graphql_server::service::Unmetered;
 
     const INDEX: &str =
         "<head><!-- page --><title>Onehop</title><!-- /page --><script src=\"/a.js\"></script></head>";
@@ -209,7 +209,7 @@ mod tests {
 
     #[async_trait]
     impl PageHeads for Told {
-        async fn head(&self, _: Subject<'_>, _: &dyn Account) -> Known {
+        async fn head(&self, _: Subject<'_>, _: &dyn QuotaAccount) -> Known {
             self.0.clone()
         }
     }
@@ -218,8 +218,8 @@ mod tests {
     struct Reads(bool);
 
     impl PageReads for Reads {
-        fn admit(&self, _: &HeaderMap, _: &Extensions) -> Option<Box<dyn Account>> {
-            self.0.then(|| Box::new(Free) as _)
+        fn admit(&self, _: &HeaderMap, _: &Extensions) -> Option<Box<dyn QuotaAccount>> {
+            self.0.then(|| Box::new(Unmetered) as _)
         }
     }
 

@@ -7,7 +7,7 @@ use axum::http::{
     header::{COOKIE, ORIGIN},
 };
 
-use onehop_graphql_server::cross_site::is_same_origin;
+use onehop_graphql_server::csrf::is_same_origin;
 
 /// The path of the session endpoint, and of the cookie.
 pub const SESSION_PATH: &str = "/session";

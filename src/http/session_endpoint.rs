@@ -12,11 +12,11 @@ use axum::http::{HeaderValue, Method, Request, Response, StatusCode};
 use serde::Serialize;
 
 use super::session_cookie::SessionCookie;
-use onehop_graphql_server::callers::Bill;
-use onehop_graphql_server::graphql_http::GraphqlEndpoint;
-use onehop_graphql_server::graphql_response::Refusal;
-use onehop_graphql_server::graphql_service::{Account, RequestRejection};
+use onehop_graphql_server::endpoint::GraphqlEndpoint;
 use onehop_graphql_server::media_type::ResponseType;
+use onehop_graphql_server::pipeline::rate_limit::RequestQuota;
+use onehop_graphql_server::response::Refusal;
+use onehop_graphql_server::service::{QuotaAccount, RequestRejection};
 
 /// Renews and ends sessions by their refresh tokens.
 #[async_trait]
@@ -25,11 +25,11 @@ pub trait SessionService: Send + Sync + 'static {
     async fn renew(
         &self,
         refresh_token: &str,
-        account: &dyn Account,
+        account: &dyn QuotaAccount,
     ) -> Result<Option<Renewal>, RequestRejection>;
 
     /// Ends a session. One that does not exist has ended already.
-    async fn end(&self, refresh_token: &str, account: &dyn Account) -> Result<(), RequestRejection>;
+    async fn end(&self, refresh_token: &str, account: &dyn QuotaAccount) -> Result<(), RequestRejection>;
 }
 
 /// What renewing a session gives.
@@ -66,12 +66,12 @@ impl SessionEndpoint {
     pub(super) async fn handle(&self, request: Request<Body>) -> Response<Body> {
         // The body is nobody's business.
         let (head, _) = request.into_parts();
-        let bill = self.graphql.bill(&head.headers, &head.extensions);
+        let quota = self.graphql.request_quota(&head.headers, &head.extensions);
         let Some(cookie) = SessionCookie::of_page(&head.headers) else {
             return Refusal::ForeignSession.into_response(ResponseType::Json);
         };
         let token = cookie.read(&head.headers);
-        let answer = self.graphql.in_time(self.answer(&head.method, token, &bill)).await;
+        let answer = self.graphql.in_time(self.answer(&head.method, token, &quota)).await;
         let mut response = match answer {
             Ok(Some(renewal)) => renewed(&renewal),
             // Nobody is signed in: that is no error, and what is left of a session goes.
@@ -84,7 +84,7 @@ impl SessionEndpoint {
             Err(refusal) => refusal.into_response(ResponseType::Json),
         };
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        bill.tell(response.headers_mut());
+        quota.write_headers(response.headers_mut());
         response
     }
 
@@ -92,16 +92,16 @@ impl SessionEndpoint {
         &self,
         method: &Method,
         token: Option<&str>,
-        bill: &Bill,
+        quota: &RequestQuota,
     ) -> Result<Option<Renewal>, Refusal> {
         let Some(token) = token else { return Ok(None) };
-        bill.open(None)?;
-        let _admitted = self.graphql.admission().admit(1).await?;
+        quota.open(None)?;
+        let _admitted = self.graphql.concurrency_limit().admit(1).await?;
         if method == Method::DELETE {
-            self.sessions.end(token, bill).await?;
+            self.sessions.end(token, quota).await?;
             return Ok(None);
         }
-        Ok(self.sessions.renew(token, bill).await?)
+        Ok(self.sessions.renew(token, quota).await?)
     }
 }
 

@@ -10,7 +10,7 @@ use onehop_runtime::trace_context::SpanContext;
 
 /// The other end of a connection. The server puts it into every request.
 #[derive(Debug, Clone, Copy)]
-pub struct Peer(pub IpAddr);
+pub struct PeerAddress(pub IpAddr);
 
 /// Which proxies stand before the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,13 +42,16 @@ pub enum Network {
 
 /// Where a request comes from, and the trace that it is part of.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Origin {
-    pub(super) network: Network,
+pub struct ClientAddress {
+    pub network: Network,
     /// The span of the HTTP request, if it is traced.
-    pub(super) span: Option<SpanContext>,
+    pub span: Option<SpanContext>,
 }
 
-impl Origin {
+impl ClientAddress {
+    /// That of a request without a connection, as in a test.
+    pub const UNKNOWN: Self = Self { network: Network::Unknown, span: None };
+
     /// That of a request with these headers, behind these proxies.
     pub(super) fn of(proxies: Proxies, headers: &HeaderMap, extensions: &Extensions) -> Self {
         Self { network: proxies.network(headers, extensions), span: extensions.get().copied() }
@@ -79,7 +82,7 @@ impl Proxies {
     #[must_use]
     pub fn network(self, headers: &HeaderMap, extensions: &Extensions) -> Network {
         let told = self.trusted.checked_sub(1).and_then(|nearer| self.told(headers, nearer));
-        let peer = extensions.get::<Peer>().map(|Peer(address)| *address);
+        let peer = extensions.get::<PeerAddress>().map(|PeerAddress(address)| *address);
         told.or(peer).map_or(Network::Unknown, Network::from)
     }
 
@@ -130,7 +133,7 @@ mod tests {
             map.append(HeaderName::from_static(name), HeaderValue::from_str(value).unwrap());
         }
         let mut extensions = Extensions::new();
-        extensions.insert(Peer(IpAddr::from(PEER)));
+        extensions.insert(PeerAddress(IpAddr::from(PEER)));
         proxies.network(&map, &extensions)
     }
 

@@ -16,8 +16,8 @@ use hyper::body::{Body, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-use super::connections::Slot;
-use super::impatient::Impatient;
+use super::connection_limits::ConnectionSlot;
+use super::write_timeout::WriteTimeoutStream;
 
 /// How long the rest of a body is read after its answer.
 const LINGER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -32,16 +32,16 @@ pub(super) struct UnreadBody(Arc<AtomicBool>);
 
 /// The stream.
 pub(super) struct ClientStream<S> {
-    stream: Impatient<S>,
+    stream: WriteTimeoutStream<S>,
     unread: UnreadBody,
     is_shut: bool,
     lingering: Option<Pin<Box<Sleep>>>,
     lingering_bytes: usize,
-    _slot: Option<Slot>,
+    _slot: Option<ConnectionSlot>,
 }
 
 /// The body of a request, which notes when it is dropped before its end.
-pub(super) struct WatchedBody<B> {
+pub(super) struct TrackedBody<B> {
     body: B,
     unread: UnreadBody,
     has_ended: bool,
@@ -49,20 +49,25 @@ pub(super) struct WatchedBody<B> {
 
 impl UnreadBody {
     /// The same body, watched.
-    pub(super) fn watch<B>(&self, body: B) -> WatchedBody<B>
+    pub(super) fn watch<B>(&self, body: B) -> TrackedBody<B>
     where
         B: Body,
     {
         let has_ended = body.is_end_stream();
-        WatchedBody { body, unread: self.clone(), has_ended }
+        TrackedBody { body, unread: self.clone(), has_ended }
     }
 }
 
 impl<S> ClientStream<S> {
     /// A stream whose peer may take nothing for so long.
-    pub(super) fn new(stream: S, write_timeout: Duration, unread: UnreadBody, slot: Option<Slot>) -> Self {
+    pub(super) fn new(
+        stream: S,
+        write_timeout: Duration,
+        unread: UnreadBody,
+        slot: Option<ConnectionSlot>,
+    ) -> Self {
         Self {
-            stream: Impatient::new(stream, write_timeout),
+            stream: WriteTimeoutStream::new(stream, write_timeout),
             unread,
             is_shut: false,
             lingering: None,
@@ -139,7 +144,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientStream<S> {
     }
 }
 
-impl<B: Body<Data = Bytes> + Unpin> Body for WatchedBody<B> {
+impl<B: Body<Data = Bytes> + Unpin> Body for TrackedBody<B> {
     type Data = Bytes;
     type Error = B::Error;
 
@@ -161,7 +166,7 @@ impl<B: Body<Data = Bytes> + Unpin> Body for WatchedBody<B> {
     }
 }
 
-impl<B> Drop for WatchedBody<B> {
+impl<B> Drop for TrackedBody<B> {
     fn drop(&mut self) {
         if !self.has_ended {
             self.unread.0.store(true, Ordering::Relaxed);

@@ -8,8 +8,8 @@ use axum::http::header::CONTENT_ENCODING;
 use bytes::Bytes;
 use flate2::read::MultiGzDecoder;
 
-use super::answer::Coding;
-use super::graphql_request::{BodyLimits, MalformedRequest};
+use super::pipeline::parse::{BodyLimits, MalformedRequest};
+use super::pipeline::render::Coding;
 
 /// Longer bodies are decoded beside the threads that serve others.
 const AT_ONCE_BYTES_MAX: usize = 16 * 1024;

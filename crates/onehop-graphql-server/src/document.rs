@@ -67,6 +67,14 @@ pub struct Document {
 }
 
 impl Document {
+    /// The operation that a request with this `operationName` executes.
+    ///
+    /// # Errors
+    /// There is none with this name, or there are several and no name is given.
+    pub fn operation(&self, name: Option<&str>) -> Result<&OperationDefinition, OperationError> {
+        select_operation(&self.definitions, name)
+    }
+
     /// Whether it is known to fit the schema.
     #[must_use]
     pub fn is_valid(&self) -> bool {

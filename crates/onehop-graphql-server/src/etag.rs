@@ -14,7 +14,7 @@ use async_graphql::Request;
 use axum::http::{HeaderMap, HeaderValue, header::IF_NONE_MATCH};
 use sha2::{Digest, Sha256};
 
-use super::answer::Form;
+use super::pipeline::render::Form;
 use onehop_runtime::sealed::Sealer;
 
 /// Tags of an `If-None-Match` that are looked at.
@@ -72,26 +72,26 @@ pub(super) struct EntityTag(String);
 
 /// What an answer depends on: these marks, when a write with this number was the last.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Reads {
+pub(super) struct ReadDependencies {
     pub(super) write: u64,
     pub(super) marks: Vec<u32>,
 }
 
 /// Makes and reads the entity tags of this process. The keys are those of all processes, for tags that stand for bytes.
 #[derive(Debug)]
-pub(super) struct Tags {
+pub(super) struct EntityTags {
     sealer: Sealer,
     /// Tells the writes and the marks of this process from those of others.
     process: u64,
 }
 
-impl Tags {
+impl EntityTags {
     pub(super) fn new(sealer: Sealer) -> Self {
         Self { sealer, process: RandomState::new().hash_one("process") }
     }
 
     /// The tag of an answer to a request, by what it depends on.
-    pub(super) fn of_reads(&self, request: Fingerprint, reads: &Reads) -> EntityTag {
+    pub(super) fn of_reads(&self, request: Fingerprint, reads: &ReadDependencies) -> EntityTag {
         let marks = reads.marks.iter().flat_map(|mark| mark.to_be_bytes());
         let bytes: Vec<u8> = reads.write.to_be_bytes().into_iter().chain(marks).collect();
         EntityTag(self.sealer.seal(&self.purpose(request), &bytes))
@@ -104,12 +104,12 @@ impl Tags {
     }
 
     /// What the answer with this tag depends on, if it is one to this request.
-    pub(super) fn reads(&self, request: Fingerprint, tag: &EntityTag) -> Option<Reads> {
+    pub(super) fn reads(&self, request: Fingerprint, tag: &EntityTag) -> Option<ReadDependencies> {
         let bytes = self.sealer.open(&self.purpose(request), &tag.0)?;
         let (write, marks) = bytes.split_first_chunk::<NUMBER_BYTES>()?;
         let (marks, []) = marks.as_chunks::<MARK_BYTES>() else { return None };
         let marks = marks.iter().copied().map(u32::from_be_bytes).collect();
-        Some(Reads { write: u64::from_be_bytes(*write), marks })
+        Some(ReadDependencies { write: u64::from_be_bytes(*write), marks })
     }
 
     /// A tag is opened by the process that made it, and for the request whose answer it stands for.
@@ -157,9 +157,9 @@ mod tests {
     use base64::Engine as _;
     use base64::prelude::BASE64_URL_SAFE_NO_PAD as URL_SAFE_NO_PAD;
 
-    use super::super::answer::Coding;
     use super::super::media_type::ResponseType;
     use super::*;
+    use crate::pipeline::render::Coding;
 
     const JSON: Form = Form { media_type: ResponseType::Json, coding: Coding::Identity };
 
@@ -171,12 +171,12 @@ mod tests {
         named_by(&HeaderMap::from_iter([(IF_NONE_MATCH, HeaderValue::from_str(value).expect("a value"))]))
     }
 
-    fn tags() -> Tags {
-        Tags::new(Sealer::of([&[7; 32][..]]))
+    fn tags() -> EntityTags {
+        EntityTags::new(Sealer::of([&[7; 32][..]]))
     }
 
-    fn reads() -> Reads {
-        Reads { write: 7, marks: vec![3, u32::MAX] }
+    fn reads() -> ReadDependencies {
+        ReadDependencies { write: 7, marks: vec![3, u32::MAX] }
     }
 
     #[test]
@@ -200,10 +200,10 @@ mod tests {
         let tag = tags.of_reads(request("{a}"), &reads());
         assert_eq!(tags.reads(request("{b}"), &tag), None);
         assert_eq!(other_process.reads(request("{a}"), &tag), None);
-        let of_bytes = |tags: &Tags| tags.of_bytes(request("{a}"), b"body");
+        let of_bytes = |tags: &EntityTags| tags.of_bytes(request("{a}"), b"body");
         assert_eq!(of_bytes(&tags), of_bytes(&other_process));
         assert_ne!(of_bytes(&tags), tags.of_bytes(request("{b}"), b"body"));
-        assert_ne!(of_bytes(&tags), of_bytes(&Tags::new(Sealer::of([&[8; 32][..]]))));
+        assert_ne!(of_bytes(&tags), of_bytes(&EntityTags::new(Sealer::of([&[8; 32][..]]))));
     }
 
     #[test]
@@ -222,7 +222,8 @@ mod tests {
 
     #[test]
     fn a_tag_shows_no_number_of_writes() {
-        let tag = tags().of_reads(request("{a}"), &Reads { write: 0x0102_0304_0506_0708, marks: vec![] });
+        let tag = tags()
+            .of_reads(request("{a}"), &ReadDependencies { write: 0x0102_0304_0506_0708, marks: vec![] });
         let bytes = URL_SAFE_NO_PAD.decode(tag.0).expect("base64");
         assert!(!bytes.windows(4).any(|window| window == [5, 6, 7, 8]));
     }

@@ -1,46 +1,40 @@
-//! The HTTP side: router, GraphQL over HTTP, GraphQL on connections that stay open, health, static files.
+//! A GraphQL server for async-graphql on axum: GraphQL over HTTP, WebSocket and server-sent events, with limits and rate limits.
 //!
-//! A request enters at [`server`], is dispatched by [`router`], and when it is GraphQL is taken through
-//! [`graphql_http`], or [`live`] where it stays open, to the [`GraphqlService`](graphql_service::GraphqlService) that the composition root
-//! gives. Nothing here knows the domain, the schema's types or the store, save the
-//! ledger of what a request was charged.
+//! A connection is accepted by [`server`]; [`router`] dispatches a request through the [`middleware`]. A GraphQL request passes
+//! the stages of the [`pipeline`], from [`endpoint`] or, where it stays open, from [`live`], to the
+//! [`GraphqlService`](service::GraphqlService) that the program gives. The crate knows no domain, no store and no types of the
+//! schema but those of its SDL.
 
-pub mod admission;
-pub mod answer;
-mod bearer;
-pub mod callers;
 pub mod client_address;
 mod client_stream;
-pub mod completion;
-mod conditional;
-mod connections;
+mod conditional_requests;
+mod connection_limits;
 mod content_coding;
-pub mod cross_site;
+pub mod csrf;
 pub mod document;
 pub mod document_limits;
 pub mod document_size;
+pub mod endpoint;
 pub mod etag;
-pub mod graphql_http;
-pub mod graphql_request;
-pub mod graphql_response;
-pub mod graphql_service;
 pub mod health;
-pub mod hosts;
-mod impatient;
+pub mod host_allowlist;
 pub mod json_size;
 pub mod limit_exceeded;
 pub mod live;
 pub mod media_type;
+pub mod middleware;
+mod null_propagation;
 pub mod observer;
 pub mod open_files;
-pub mod persisted;
-pub mod position_waits;
+pub mod pipeline;
+pub mod response;
 pub mod response_budget;
 pub mod router;
+mod schema_index;
 pub mod security_headers;
 pub mod server;
+pub mod service;
 pub mod session_positions;
-mod spent;
-pub mod surroundings;
 mod typename;
-pub mod variables;
+pub mod variable_coercion;
+mod write_timeout;

@@ -1,7 +1,10 @@
 //! Media types of GraphQL over HTTP: what a client accepts and what it sent. Knows headers, nothing of GraphQL.
 
 use std::cmp::Ordering;
+use std::convert::Infallible;
 
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
 use axum::http::{
     HeaderMap, HeaderValue,
     header::{ACCEPT, CONTENT_TYPE},
@@ -27,22 +30,6 @@ pub enum Delivery {
     Either(ResponseType),
 }
 
-impl Delivery {
-    /// The way the client likes best, or `None` when it accepts none. Only a client that names `text/event-stream` gets one.
-    pub fn negotiate(headers: &HeaderMap) -> Option<Self> {
-        let (single, event_stream) = (Preferences::of(headers), EventStreamWeight::of(headers));
-        match (single.best(), event_stream.0) {
-            (best, 0) => best.map(|(response_type, _)| Self::Single(response_type)),
-            (None, _) => Some(Self::EventStream),
-            (Some((response_type, weight)), stream_weight) => Some(match weight.cmp(&stream_weight) {
-                Ordering::Less => Self::EventStream,
-                Ordering::Equal => Self::Either(response_type),
-                Ordering::Greater => Self::Single(response_type),
-            }),
-        }
-    }
-}
-
 impl ResponseType {
     /// The value of the `Content-Type` header.
     pub fn header_value(self) -> HeaderValue {
@@ -51,42 +38,64 @@ impl ResponseType {
             Self::Json => "application/json; charset=utf-8",
         })
     }
-
-    /// The type the client likes best, or `None` when it accepts neither.
-    ///
-    /// Without an `Accept` header that is `application/graphql-response+json`, as the specification has it
-    /// since 1 January 2025. A bare wildcard, which is what `fetch` and curl send by themselves, means
-    /// `application/json`: such a client has not said that it knows the newer type. Between two types
-    /// named with the same weight the newer one wins.
-    pub fn negotiate(headers: &HeaderMap) -> Option<Self> {
-        Preferences::of(headers).best().map(|(response_type, _)| response_type)
-    }
 }
 
-/// What an `Accept` header says of the types of a single response.
-#[derive(Default)]
-struct Preferences {
-    stated: bool,
+/// Content negotiation: the `Accept` header of a request, read once.
+///
+/// Without the header a client gets `application/graphql-response+json`, as the specification has it since 1 January 2025. A
+/// bare wildcard, which `fetch` and curl send by themselves, means `application/json`: such a client has not said that it knows
+/// the newer type. Between two types named with the same weight the newer one wins.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Accept {
+    is_stated: bool,
     graphql_response: Preference,
     json: Preference,
+    /// The weight of `text/event-stream` where the client names it; 0 where it does not.
+    event_stream: u16,
 }
 
-impl Preferences {
-    fn of(headers: &HeaderMap) -> Self {
-        let mut preferences = Self::default();
+impl Accept {
+    /// That of a request with these headers.
+    #[must_use]
+    pub fn of(headers: &HeaderMap) -> Self {
+        let mut accept = Self::default();
         for range in accepted_ranges(headers) {
-            preferences.stated = true;
+            accept.is_stated = true;
             let Some((range, weight)) = parse_range(range) else { continue };
-            preferences.graphql_response.consider(range, "graphql-response+json", weight);
-            preferences.json.consider(range, "json", weight);
+            accept.graphql_response.consider(range, "graphql-response+json", weight);
+            accept.json.consider(range, "json", weight);
+            if range.eq_ignore_ascii_case("text/event-stream") {
+                accept.event_stream = accept.event_stream.max(weight);
+            }
         }
-        preferences
+        accept
     }
 
-    /// The type and its weight.
-    fn best(&self) -> Option<(ResponseType, u16)> {
-        let Self { stated, graphql_response, json } = self;
-        if !stated {
+    /// How the client wants its answer; `None` when it accepts no form of it. Only a client that names `text/event-stream` gets
+    /// an event stream.
+    #[must_use]
+    pub fn delivery(self) -> Option<Delivery> {
+        match (self.single(), self.event_stream) {
+            (single, 0) => single.map(|(response_type, _)| Delivery::Single(response_type)),
+            (None, _) => Some(Delivery::EventStream),
+            (Some((response_type, weight)), event_stream) => Some(match weight.cmp(&event_stream) {
+                Ordering::Less => Delivery::EventStream,
+                Ordering::Equal => Delivery::Either(response_type),
+                Ordering::Greater => Delivery::Single(response_type),
+            }),
+        }
+    }
+
+    /// The type of a single response that the client prefers; `None` when it accepts neither.
+    #[must_use]
+    pub fn response_type(self) -> Option<ResponseType> {
+        self.single().map(|(response_type, _)| response_type)
+    }
+
+    /// The type of a single response that the client prefers, with its weight in thousandths.
+    fn single(self) -> Option<(ResponseType, u16)> {
+        let Self { is_stated, graphql_response, json, .. } = self;
+        if !is_stated {
             return Some((ResponseType::GraphqlResponse, 1000));
         }
         let named_alike = graphql_response == json && json.specificity == Specificity::Named;
@@ -100,16 +109,11 @@ impl Preferences {
     }
 }
 
-/// The weight with which a client names `text/event-stream`; 0 where it does not.
-struct EventStreamWeight(u16);
+impl<S: Sync> FromRequestParts<S> for Accept {
+    type Rejection = Infallible;
 
-impl EventStreamWeight {
-    fn of(headers: &HeaderMap) -> Self {
-        let named = accepted_ranges(headers).filter_map(parse_range);
-        let weights = named
-            .filter(|(range, _)| range.eq_ignore_ascii_case("text/event-stream"))
-            .map(|(_, weight)| weight);
-        Self(weights.max().unwrap_or(0))
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
+        Ok(Self::of(&parts.headers))
     }
 }
 
@@ -214,7 +218,7 @@ mod tests {
     fn negotiate(accept: &str) -> Option<ResponseType> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_str(accept).unwrap());
-        ResponseType::negotiate(&headers)
+        Accept::of(&headers).response_type()
     }
 
     fn is_json(content_type: &str) -> bool {
@@ -263,7 +267,7 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.append(ACCEPT, HeaderValue::from_static("text/html"));
         headers.append(ACCEPT, HeaderValue::from_static("application/json"));
-        assert_eq!(ResponseType::negotiate(&headers), Some(ResponseType::Json));
+        assert_eq!(Accept::of(&headers).delivery(), Some(Delivery::Single(ResponseType::Json)));
     }
 
     #[test]
@@ -286,7 +290,7 @@ mod tests {
             ("text/event-stream;q=0", None),
         ] {
             let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(accept))]);
-            assert_eq!(Delivery::negotiate(&headers), expected, "Accept: {accept}");
+            assert_eq!(Accept::of(&headers).delivery(), expected, "Accept: {accept}");
         }
     }
 

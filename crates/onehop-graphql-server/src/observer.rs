@@ -1,4 +1,4 @@
-//! Whoever counts what the HTTP side does, and tells it to those who ask.
+//! Observability port: spans and metrics of requests and executions, and `/metrics`.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,7 +13,8 @@ use axum::response::{IntoResponse, Response};
 
 use tracing::{Span, error_span};
 
-use super::callers::charge_of;
+use super::pipeline::context::RequestContext;
+use super::pipeline::rate_limit::charge_of;
 use onehop_runtime::trace_context::SpanContext;
 
 /// The text format of OpenMetrics.
@@ -89,38 +90,37 @@ pub trait MetricsSource: Send + Sync + 'static {
 
 /// Who is told, if anybody is.
 #[derive(Clone, Default)]
-pub(super) struct Observation(pub(super) Option<Arc<dyn HttpObserver>>);
+pub(super) struct ObserverHandle(pub(super) Option<Arc<dyn HttpObserver>>);
 
 /// An execution that goes on.
-pub(super) struct Executing {
+pub(super) struct ExecutionTimer {
     start: Instant,
     parent: Option<SpanContext>,
     pub(super) span: Option<SpanContext>,
 }
 
-impl Observation {
+impl ObserverHandle {
     /// An execution begins, under the span of its request.
-    pub(super) fn executing(&self, parent: Option<SpanContext>) -> Executing {
+    pub(super) fn executing(&self, parent: Option<SpanContext>) -> ExecutionTimer {
         let span = self.0.as_ref().zip(parent).and_then(|(observer, parent)| observer.child_span(parent));
-        Executing { start: Instant::now(), parent, span }
+        ExecutionTimer { start: Instant::now(), parent, span }
     }
 
     pub(super) fn executed(
         &self,
-        kind: OperationType,
-        operation_name: Option<&str>,
-        executing: &Executing,
+        context: &RequestContext,
+        executing: &ExecutionTimer,
         execution: &Execution,
     ) {
         let Some(observer) = &self.0 else { return };
-        let Executing { start, parent, span } = *executing;
+        let ExecutionTimer { start, parent, span } = *executing;
         observer.executed(&Executed {
-            operation_type: match kind {
+            operation_type: match context.kind() {
                 OperationType::Query => OPERATION_TYPES[0],
                 OperationType::Mutation => OPERATION_TYPES[1],
                 OperationType::Subscription => OPERATION_TYPES[2],
             },
-            operation_name,
+            operation_name: context.operation_name(),
             duration: start.elapsed(),
             request_charge: charge_of(execution),
             has_errors: !execution.errors.is_empty(),
@@ -131,7 +131,7 @@ impl Observation {
     }
 
     /// A request begins.
-    pub(super) fn begin(&self, route: &'static str, request: &mut Request) -> Option<Answering> {
+    pub(super) fn begin(&self, route: &'static str, request: &mut Request) -> Option<RequestTimer> {
         let observer = self.0.as_ref()?;
         let (method, start) = (method_of(request.method()), Instant::now());
         let traceparent = request.headers().get(TRACEPARENT).and_then(|value| value.to_str().ok());
@@ -139,27 +139,27 @@ impl Observation {
         if let Some(RequestSpan { span, .. }) = span {
             request.extensions_mut().insert(span);
         }
-        Some(Answering { method, route, start, span })
+        Some(RequestTimer { method, route, start, span })
     }
 
     /// That request has its answer.
-    pub(super) fn end(&self, answering: Option<Answering>, response: &Response) {
+    pub(super) fn end(&self, answering: Option<RequestTimer>, response: &Response) {
         let (Some(observer), Some(answering)) = (&self.0, answering) else { return };
-        let Answering { method, route, start, span } = answering;
+        let RequestTimer { method, route, start, span } = answering;
         let (status, duration) = (response.status().as_u16(), start.elapsed());
         observer.answered(&Answered { method, route, status, duration, span });
     }
 }
 
 /// A request that is being answered.
-pub(super) struct Answering {
+pub(super) struct RequestTimer {
     method: &'static str,
     route: &'static str,
     start: Instant,
     span: Option<RequestSpan>,
 }
 
-impl Answering {
+impl RequestTimer {
     /// The span of the log: every line within the request names its trace. None where the request is not traced.
     pub(super) fn log_span(&self) -> Span {
         let Some(RequestSpan { span: SpanContext { trace_id, span_id }, .. }) = self.span else {

@@ -1,12 +1,12 @@
 //! Which path is answered by whom, and whose pages may read the answers of the API: those of no other origin, unless the
-//! configuration names it. What holds for every request is in [`surroundings`](super::surroundings).
+//! configuration names it. What holds for every request is in [`middleware`](super::middleware).
 
 use std::{fmt, sync::Arc, time::Duration};
 
 use axum::{
     Router,
     body::Body,
-    extract::Request,
+    extract::{Request, State},
     http::{
         HeaderName, HeaderValue, Method, Response,
         header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, IF_NONE_MATCH, RETRY_AFTER},
@@ -17,16 +17,16 @@ use axum::{
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::{
-    callers::TOLD,
-    graphql_http::GraphqlEndpoint,
-    graphql_request::POSITION_HEADER,
+    endpoint::GraphqlEndpoint,
     health::{Readiness, healthz, readyz},
-    hosts::Hosts,
+    host_allowlist::HostAllowlist,
     live::{LiveEndpoint, LiveLimits, LiveLoad, is_websocket},
-    media_type::Delivery,
-    observer::{HttpObserver, METRICS_ROUTE, MetricsSource, Observation, metrics},
+    media_type::{Accept, Delivery},
+    middleware::{ErrorIds, Middleware, not_our_name},
+    observer::{HttpObserver, METRICS_ROUTE, MetricsSource, ObserverHandle, metrics},
+    pipeline::parse::POSITION_HEADER,
+    pipeline::rate_limit::RATE_LIMIT_HEADERS,
     security_headers::SecurityHeaders,
-    surroundings::{ErrorIds, Surroundings, not_our_name},
 };
 use onehop_runtime::tasks::Tasks;
 
@@ -71,14 +71,14 @@ pub struct HttpParts {
 pub struct Exposure {
     /// Origins other than the server's own whose pages may call the API, exactly as browsers send them.
     pub allowed_origins: Vec<HeaderValue>,
-    pub hosts: Hosts,
+    pub hosts: HostAllowlist,
     /// For how long browsers shall come back over HTTPS only; 0 leaves that to whoever serves HTTPS.
     pub hsts_seconds: u32,
 }
 
 impl Default for Exposure {
     fn default() -> Self {
-        Self { allowed_origins: Vec::new(), hosts: Hosts::Any, hsts_seconds: 0 }
+        Self { allowed_origins: Vec::new(), hosts: HostAllowlist::Any, hsts_seconds: 0 }
     }
 }
 
@@ -99,20 +99,20 @@ pub fn router(parts: HttpParts) -> Router {
     } = parts;
     let Exposure { allowed_origins, hosts, hsts_seconds } = exposure;
     let live = Arc::new(LiveEndpoint::new(Arc::clone(&graphql), live, live_load, tasks));
-    let graphql = any(move |request: Request| answer(Arc::clone(&graphql), Arc::clone(&live), request));
+    let graphql = any(answer).with_state(GraphqlState { graphql, live });
     let routes = routes
         .route("/graphql", with_origins(graphql, allowed_origins))
         .route("/healthz", get(healthz))
         .route("/readyz", get(move || readyz(Arc::clone(&readiness))))
         .merge(metrics.map(metrics_router).unwrap_or_default());
-    let surroundings = Surroundings {
+    let middleware = Middleware {
         hosts,
         labelled_paths,
         security_headers: SecurityHeaders::new(hsts_seconds),
         error_ids,
-        observation: Observation(observer),
+        observer: ObserverHandle(observer),
     };
-    surroundings.around(routes)
+    middleware.layer(routes)
 }
 
 /// `/metrics` beside the other routes.
@@ -121,7 +121,7 @@ fn metrics_router(source: Arc<dyn MetricsSource>) -> Router {
 }
 
 /// `/metrics` alone, for a listener of its own, which answers to these names and to IP addresses.
-pub fn metrics_alone(source: Arc<dyn MetricsSource>, hosts: Hosts) -> Router {
+pub fn metrics_alone(source: Arc<dyn MetricsSource>, hosts: HostAllowlist) -> Router {
     let check = move |request: Request, next: Next| {
         let is_ours = hosts.take_name_or_address(request.uri(), request.headers());
         async move { if is_ours { next.run(request).await } else { not_our_name() } }
@@ -129,15 +129,24 @@ pub fn metrics_alone(source: Arc<dyn MetricsSource>, hosts: Hosts) -> Router {
     metrics_router(source).layer(from_fn(check))
 }
 
-/// Answers a GraphQL request in the way that it asks for.
-async fn answer(graphql: Arc<GraphqlEndpoint>, live: Arc<LiveEndpoint>, request: Request) -> Response<Body> {
+/// What answers `/graphql`.
+#[derive(Clone)]
+struct GraphqlState {
+    graphql: Arc<GraphqlEndpoint>,
+    live: Arc<LiveEndpoint>,
+}
+
+/// Answers a GraphQL request over the transport that it asks for.
+async fn answer(State(state): State<GraphqlState>, accept: Accept, request: Request) -> Response<Body> {
+    let GraphqlState { graphql, live } = state;
     if is_websocket(request.headers()) {
         return live.websocket(request).await;
     }
-    match Delivery::negotiate(request.headers()) {
+    match accept.delivery() {
         Some(Delivery::EventStream) => live.event_stream(request, None).await,
         Some(Delivery::Either(media_type)) => live.event_stream(request, Some(media_type)).await,
-        Some(Delivery::Single(_)) | None => graphql.handle(request).await,
+        Some(Delivery::Single(media_type)) => graphql.respond(request, Some(media_type)).await,
+        None => graphql.respond(request, None).await,
     }
 }
 
@@ -154,7 +163,12 @@ fn with_origins(
             .allow_origin(AllowOrigin::list(allowed_origins))
             .allow_methods([Method::GET, Method::POST])
             .allow_headers(ALLOWED_HEADERS)
-            .expose_headers(TOLD.into_iter().chain([ETAG, POSITION_HEADER, RETRY_AFTER]).collect::<Vec<_>>())
+            .expose_headers(
+                RATE_LIMIT_HEADERS
+                    .into_iter()
+                    .chain([ETAG, POSITION_HEADER, RETRY_AFTER])
+                    .collect::<Vec<_>>(),
+            )
             .max_age(PREFLIGHT_MAX_AGE),
     )
 }

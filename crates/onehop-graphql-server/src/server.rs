@@ -21,9 +21,9 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    client_address::{Network, Peer},
+    client_address::{Network, PeerAddress},
     client_stream::{ClientStream, UnreadBody},
-    connections::{Connections, Slot},
+    connection_limits::{ConnectionLimiter, ConnectionSlot},
 };
 
 /// How many connections are served at once, beside those that stay open.
@@ -165,7 +165,7 @@ impl Server {
         stop: &CancellationToken,
     ) {
         let ConnectionLimits { connections_max, connections_per_network_max, .. } = self.limits;
-        let places = Connections::new(connections_max, connections_per_network_max);
+        let places = ConnectionLimiter::new(connections_max, connections_per_network_max);
         loop {
             tokio::select! {
                 biased;
@@ -174,7 +174,7 @@ impl Server {
                 accepted = self.listener.accept() => match accepted {
                     Ok((stream, peer)) => {
                         let slot = places.open(Network::from(peer.ip()));
-                        let accepted = Accepted { stream, peer: Peer(peer.ip()), slot };
+                        let accepted = Accepted { stream, peer: PeerAddress(peer.ip()), slot };
                         connections.spawn(accepted.serve(router.clone(), stop.clone(), self.limits));
                     }
                     Err(error) => {
@@ -190,8 +190,8 @@ impl Server {
 /// A connection that is accepted, and its place.
 struct Accepted {
     stream: TcpStream,
-    peer: Peer,
-    slot: Slot,
+    peer: PeerAddress,
+    slot: ConnectionSlot,
 }
 
 impl Accepted {

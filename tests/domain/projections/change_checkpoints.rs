@@ -10,8 +10,8 @@ use onehop_change_feed::{
 use onehop_store::{Change, ContainerName, ETag, FaultKind, NewItem, Store, WriteOp};
 use tokio_util::sync::CancellationToken;
 
-use onehop_testing::failing_store::Verdict;
 use crate::projections::world::World;
+use onehop_testing::failing_store::Verdict;
 
 /// Saves a note, and then writes what a test wants. It keeps a diary of its turns.
 struct Diarist {

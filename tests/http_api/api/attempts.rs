@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use onehop::accounts::attempts::AttemptLimits;
 use onehop::api::ApiOptions;
-use onehop_graphql_server::callers::CallerLimits;
 use onehop_graphql_server::client_address::Proxies;
-use onehop_graphql_server::graphql_http::RequestLimits;
+use onehop_graphql_server::endpoint::RequestLimits;
+use onehop_graphql_server::pipeline::rate_limit::RateLimits;
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// A server behind a proxy.
 async fn start(attempts: AttemptLimits) -> Server {
     let proxies = Proxies { trusted: 1, ..Proxies::default() };
-    let callers = CallerLimits { proxies, ..CallerLimits::default() };
+    let callers = RateLimits { proxies, ..RateLimits::default() };
     let limits = RequestLimits { callers, ..RequestLimits::default() };
     let options = ApiOptions { limits, attempts, ..ApiOptions::default() };
     Server::start_with(Setup { options, ..Setup::default() }).await

@@ -1,8 +1,8 @@
 //! What callers may cost: as the settings say, and charged with what requests take.
 
 use onehop::api::ApiOptions;
-use onehop_graphql_server::callers::CallerLimits;
-use onehop_graphql_server::graphql_http::RequestLimits;
+use onehop_graphql_server::endpoint::RequestLimits;
+use onehop_graphql_server::pipeline::rate_limit::RateLimits;
 use serde_json::{Value, json};
 
 use crate::api::binary::Serving;
@@ -19,7 +19,7 @@ fn left(answer: &Answer) -> f64 {
 
 #[tokio::test]
 async fn a_budget_goes_down_by_what_the_answers_say_that_they_were_charged() {
-    let callers = CallerLimits { ru_per_second: 1, burst_seconds: 1_000, ..CallerLimits::default() };
+    let callers = RateLimits { ru_per_second: 1, burst_seconds: 1_000, ..RateLimits::default() };
     let limits = RequestLimits { callers, ..RequestLimits::default() };
     let options = ApiOptions { limits, ..ApiOptions::default() };
     let server = Server::start_with(Setup { options, ..Setup::default() }).await;
@@ -40,7 +40,7 @@ async fn a_budget_goes_down_by_what_the_answers_say_that_they_were_charged() {
 #[tokio::test]
 async fn the_heads_of_pages_cost_what_reading_their_posts_costs() {
     const PAGES: u32 = 20;
-    let callers = CallerLimits { ru_per_second: 1, burst_seconds: 1_000, ..CallerLimits::default() };
+    let callers = RateLimits { ru_per_second: 1, burst_seconds: 1_000, ..RateLimits::default() };
     let limits = RequestLimits { callers, ..RequestLimits::default() };
     let options = ApiOptions { limits, ..ApiOptions::default() };
     let server = Server::start_with(Setup { options, ..Setup::default() }).await;

@@ -7,8 +7,8 @@ use onehop_graphql_server::document_limits::{
     DOCUMENT_ALIASES_MAX, DOCUMENT_DEPTH_MAX, DOCUMENT_SELECTIONS_MAX, MUTATION_ROOT_FIELDS_MAX,
     QUERY_ROOT_FIELDS_MAX,
 };
-use onehop_graphql_server::graphql_request::BODY_BYTES_MAX;
-use onehop_graphql_server::graphql_service::COMPLEXITY_MAX;
+use onehop_graphql_server::pipeline::parse::BODY_BYTES_MAX;
+use onehop_graphql_server::service::COMPLEXITY_MAX;
 use serde_json::{Value, json};
 
 use crate::api::caller::Caller;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use onehop::accounts::token::ACCESS_TOKEN_LIFETIME_DEFAULT;
 use onehop::api::ApiOptions;
-use onehop_graphql_server::callers::CallerLimits;
-use onehop_graphql_server::graphql_http::RequestLimits;
+use onehop_graphql_server::endpoint::RequestLimits;
+use onehop_graphql_server::pipeline::rate_limit::RateLimits;
 use serde_json::{Value, json};
 
 use crate::api::caller::Caller;
@@ -421,7 +421,7 @@ async fn an_event_is_sent_when_something_selected_has_changed() {
 
 #[tokio::test]
 async fn beginning_to_listen_is_charged() {
-    let callers = CallerLimits { ru_per_second: 1, burst_seconds: 3, ..CallerLimits::default() };
+    let callers = RateLimits { ru_per_second: 1, burst_seconds: 3, ..RateLimits::default() };
     let limits = RequestLimits { callers, ..RequestLimits::default() };
     let options = ApiOptions { limits, ..ApiOptions::default() };
     let server = Server::start_with(Setup { options, ..Setup::default() }).await;

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::api::binary::Serving;
-use onehop_graphql_server::hosts::Hosts;
+use onehop_graphql_server::host_allowlist::HostAllowlist;
 
 use crate::api::server::{PASSWORD, Server, Setup};
 
@@ -129,7 +129,7 @@ async fn a_name_in_use_has_a_series_whatever_names_are_made_up() {
 #[tokio::test]
 async fn metrics_under_a_name_that_is_not_ours_are_refused() {
     let mut setup = Setup::default();
-    setup.options.exposure.hosts = Hosts::OfThisMachineAnd(Vec::new());
+    setup.options.exposure.hosts = HostAllowlist::OfThisMachineAnd(Vec::new());
     let server = Server::start_with(setup).await;
     let ask = async |path: &str, host: &str| {
         let response = server.http.get(server.url(path)).header("host", host).send().await.unwrap();

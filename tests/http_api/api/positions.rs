@@ -6,9 +6,8 @@ use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use onehop::api::ApiOptions;
 use onehop::blog::containers::POSTS;
-use onehop_graphql_server::graphql_http::RequestLimits;
-use onehop_graphql_server::graphql_request::BodyLimits;
-use onehop_graphql_server::position_waits::PositionLimits;
+use onehop_graphql_server::endpoint::RequestLimits;
+use onehop_graphql_server::pipeline::await_position::PositionLimits;
 use onehop_store::{Ledger, NewItem, WriteOp};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -22,11 +21,10 @@ const FEED: &str = "{ feed { nodes { title author { username } } } }";
 /// Longer than any test: who waits so long waits for what is awaited.
 const LONG: Duration = Duration::from_secs(3600);
 
-/// Options in which a query waits so long, and a batch may hold some requests.
+/// Options in which a query waits so long.
 pub fn waiting(wait_max: Duration) -> ApiOptions {
     let positions = PositionLimits { wait_max, ..PositionLimits::default() };
-    let body = BodyLimits { batch_max: 5, ..BodyLimits::default() };
-    let limits = RequestLimits { positions, body, ..RequestLimits::default() };
+    let limits = RequestLimits { positions, ..RequestLimits::default() };
     ApiOptions { limits, ..ApiOptions::default() }
 }
 

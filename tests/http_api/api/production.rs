@@ -154,7 +154,6 @@ async fn limits_are_what_the_settings_say() {
             "--variables-bytes-max=1000",
             "--variables-values-max=20",
             "--variables-depth-max=2",
-            "--batch-max=2",
             "--body-bytes-max=9000",
         ],
     );
@@ -177,7 +176,6 @@ async fn limits_are_what_the_settings_say() {
         (with(json!({ "a": "x".repeat(1000) })), "variables-bytes-max", 1000),
         (with(json!({ "a": vec![0; 20] })), "variables-values-max", 20),
         (with(json!({ "a": [[]] })), "variables-depth-max", 2),
-        (json!([{ "query": "{" }, { "query": "{" }, { "query": "{" }]), "batch-max", 2),
         (body(" ".repeat(9000)), "body-bytes-max", 9000),
     ];
     for (body, limit, max) in cases {
@@ -224,7 +222,7 @@ fn commands(post: &str, comment: &str, password: &str) -> Vec<(&'static str, Val
 async fn neither_passwords_nor_tokens_are_logged_by_any_command_at_the_finest_level() {
     const PASSWORD: &str = "kumquat-zeppelin-94";
     let directory = tempfile::tempdir().unwrap();
-    let serving = Serving::start(directory.path(), &["--log=trace", "--log-format=json", "--batch-max=9"]);
+    let serving = Serving::start(directory.path(), &["--log=trace", "--log-format=json"]);
     let url = format!("{}/graphql", serving.address);
     let send = |body: Value, token: String| {
         let request = client().post(&url).header("content-type", "application/json").body(body.to_string());

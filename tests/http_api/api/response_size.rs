@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 
 use onehop::api::ApiOptions;
-use onehop_graphql_server::callers::CallerLimits;
-use onehop_graphql_server::graphql_http::RequestLimits;
+use onehop_graphql_server::endpoint::RequestLimits;
+use onehop_graphql_server::pipeline::rate_limit::RateLimits;
 use onehop_graphql_server::response_budget::{RESPONSE_BYTES_MAX, ResponseLimits};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -32,14 +32,14 @@ async fn escaped_post(author: &Caller<'_>) -> String {
     id_of(&written["createPost"]["post"])
 }
 
-async fn server_with(responses: ResponseLimits, callers: CallerLimits) -> Server {
+async fn server_with(responses: ResponseLimits, callers: RateLimits) -> Server {
     let limits = RequestLimits { responses, callers, ..RequestLimits::default() };
     let options = ApiOptions { limits, ..ApiOptions::default() };
     Server::start_with(Setup { options, ..Setup::default() }).await
 }
 
-fn free() -> CallerLimits {
-    CallerLimits { ru_per_second: 0, ..CallerLimits::default() }
+fn free() -> RateLimits {
+    RateLimits { ru_per_second: 0, ..RateLimits::default() }
 }
 
 fn assert_over_limit(error: &Value, max: usize) {
@@ -183,7 +183,7 @@ async fn responses_that_nobody_reads_are_bounded_together() {
 
 #[tokio::test]
 async fn the_size_of_a_response_is_charged_to_the_quota() {
-    let callers = CallerLimits { ru_per_second: 1, burst_seconds: 3600, ..CallerLimits::default() };
+    let callers = RateLimits { ru_per_second: 1, burst_seconds: 3600, ..RateLimits::default() };
     let server = server_with(ResponseLimits { ru_per_kib: 3, ..ResponseLimits::default() }, callers).await;
     let ada = server.sign_up("ada").await;
     let id = escaped_post(&ada).await;

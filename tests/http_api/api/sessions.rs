@@ -50,7 +50,7 @@ async fn a_query_by_any_transport_waits_for_the_last_write() {
     let author = server.sign_up("author").await;
     let payload = json!({ "authorization": format!("Bearer {}", author.token()) });
     let mut socket = Socket::open_with(server.address(), payload).await;
-    for transport in ["POST", "GET", "SSE", "WebSocket", "batch"] {
+    for transport in ["POST", "GET", "SSE", "WebSocket"] {
         author.post(transport).await;
         let answer = async {
             match transport {
@@ -63,7 +63,6 @@ async fn a_query_by_any_transport_waits_for_the_last_write() {
                     let answer = by_get(&author, &server, "text/event-stream").await;
                     EventStream::of(answer).result().await["data"].take()
                 }
-                "batch" => author.send(json!([{ "query": FEED }])).await.body[0]["data"].take(),
                 _ => {
                     socket.subscribe("feed", FEED).await;
                     let data = socket.hear_of("next", "feed").await["data"].take();
@@ -74,20 +73,6 @@ async fn a_query_by_any_transport_waits_for_the_last_write() {
         };
         let (data, ()) = tokio::join!(answer, server.settle());
         assert_eq!(titles(&data), [transport]);
-    }
-}
-
-#[tokio::test]
-async fn a_query_behind_a_mutation_in_its_batch_waits_for_it() {
-    let server = start(LONG, true).await;
-    let author = server.sign_up("author").await;
-    let mutation =
-        "mutation { createPost(input: { title: \"in a batch\", content: \"Text.\" }) { post { id } } }";
-    let batch = json!([{ "query": FEED }, { "query": mutation }, { "query": FEED }, { "query": FEED }]);
-    let answers = author.send(batch).await.body;
-    assert_eq!(titles(&answers[0]["data"]), Vec::<&str>::new());
-    for answer in [&answers[2], &answers[3]] {
-        assert_eq!(titles(&answer["data"]), ["in a batch"], "{answers}");
     }
 }
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use onehop::api::ApiOptions;
 use onehop::blog::write_limits::WriteLimits;
-use onehop_graphql_server::callers::CallerLimits;
-use onehop_graphql_server::graphql_http::RequestLimits;
+use onehop_graphql_server::endpoint::RequestLimits;
+use onehop_graphql_server::pipeline::rate_limit::RateLimits;
 use serde_json::{Value, json};
 
 use crate::api::binary::Serving;
@@ -98,7 +98,7 @@ fn left(answer: &Answer) -> f64 {
 
 #[tokio::test]
 async fn a_rename_is_charged_for_the_items_that_it_renames() {
-    let callers = CallerLimits { ru_per_second: 1, burst_seconds: 10_000, ..CallerLimits::default() };
+    let callers = RateLimits { ru_per_second: 1, burst_seconds: 10_000, ..RateLimits::default() };
     let limits = RequestLimits { callers, ..RequestLimits::default() };
     let options = ApiOptions { limits, ..ApiOptions::default() };
     let server = Server::start_with(Setup { options, ..Setup::default() }).await;

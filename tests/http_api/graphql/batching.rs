@@ -9,7 +9,7 @@ use crate::support::blog::{Blog, small, user_id};
 async fn with_operations(blog: &Blog, query: &str, viewer: Option<UserId>) -> (Response, Vec<Value>) {
     let mut request = Request::new(query);
     request.extensions.insert("operations".to_owned(), async_graphql::Value::from(true));
-    let response = blog.executor.execute_as(request, viewer).await;
+    let response = crate::support::blog::execute_as(&blog.executor, request, viewer).await;
     assert!(response.errors.is_empty(), "{:?}", response.errors);
     let operations = serde_json::to_value(&response.extensions["operations"]).unwrap();
     let row = |row: &Value| json!([row["container"], row["kind"], row["times"]]);

@@ -1,9 +1,9 @@
 //! What a response says of the request's charge.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use async_graphql::Request;
-use onehop_graphql_server::graphql_service::{Account, RequestRejection};
+use onehop_graphql_server::service::{QuotaAccount, RequestRejection};
 use serde_json::{Value, json};
 
 use crate::support::blog::{NOW_MS, execute, small, user_id, user_node};
@@ -24,7 +24,7 @@ async fn operations_are_told_to_those_who_ask() {
     let query = format!("{{ user(id: \"{}\", model: V1) {{ posts {{ nodes {{ id }} }} }} }}", user_node(0));
     let mut request = Request::new(query);
     request.extensions.insert("operations".to_owned(), async_graphql::Value::from(true));
-    let response = blog.executor.execute_as(request, None).await;
+    let response = crate::support::blog::execute_as(&blog.executor, request, None).await;
     let operations = serde_json::to_value(&response.extensions["operations"]).unwrap();
     let told: Vec<Value> = operations
         .as_array()
@@ -52,9 +52,13 @@ struct Remembering {
     charged: Mutex<Vec<f64>>,
 }
 
-impl Account for Remembering {
+impl QuotaAccount for Remembering {
     fn open(&self, caller: Option<&str>) -> Result<(), RequestRejection> {
         self.opened.lock().unwrap().push(caller.map(str::to_owned));
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), RequestRejection> {
         Ok(())
     }
 
@@ -68,9 +72,10 @@ async fn an_account_is_opened_for_the_tokens_user_and_charged_what_the_response_
     let blog = small().await;
     let token = blog.token_of(0, NOW_MS).await;
     for bearer in [Some(token.as_str()), None] {
-        let account = Remembering::default();
+        let account = Arc::new(Remembering::default());
         let query = format!("{{ user(id: \"{}\") {{ posts {{ nodes {{ id }} }} }} }}", user_node(0));
-        let response = execute(&blog.executor, Request::new(query), bearer, &account).await.unwrap();
+        let response =
+            execute(&blog.executor, Request::new(query), bearer, Arc::clone(&account) as _).await.unwrap();
         let caller = bearer.map(|_| user_id(0).to_string());
         assert_eq!(*account.opened.lock().unwrap(), [caller]);
         let told = serde_json::to_value(&response.extensions).unwrap()["requestCharge"].as_f64().unwrap();
@@ -83,10 +88,10 @@ async fn an_account_is_opened_for_the_tokens_user_and_charged_what_the_response_
 async fn whoever_hangs_up_is_charged_for_what_was_done_and_for_what_was_under_way() {
     let blog = small().await;
     blog.store.hold();
-    let account = Remembering::default();
+    let account = Arc::new(Remembering::default());
     let query = format!("{{ user(id: \"{}\", model: V1) {{ posts {{ nodes {{ id }} }} }} }}", user_node(0));
     tokio::select! {
-        _ = execute(&blog.executor, Request::new(query), None, &account) => panic!("it was answered"),
+        _ = execute(&blog.executor, Request::new(query), None, Arc::clone(&account) as _) => panic!("it was answered"),
         () = blog.store.held.notified() => {}
     }
     // A point read, and what nobody knows.

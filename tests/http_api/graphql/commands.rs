@@ -8,7 +8,12 @@ use crate::graphql::code_and_field;
 use crate::support::blog::{Blog, empty, post_node, small, user_id};
 
 async fn mutate(blog: &Blog, viewer: Option<UserId>, mutation: &str) -> Response {
-    blog.executor.execute_as(Request::new(format!("mutation {{ {mutation} }}")), viewer).await
+    crate::support::blog::execute_as(
+        &blog.executor,
+        Request::new(format!("mutation {{ {mutation} }}")),
+        viewer,
+    )
+    .await
 }
 
 async fn done(blog: &Blog, viewer: Option<UserId>, mutation: &str) -> Value {
@@ -34,7 +39,7 @@ async fn whoever_signs_up_is_signed_in_and_reads_what_was_written() {
         &blog.executor,
         Request::new(query),
         Some(token),
-        &onehop_graphql_server::graphql_service::Free,
+        std::sync::Arc::new(onehop_graphql_server::service::Unmetered),
     );
     let post = response.await.unwrap().data.into_json().unwrap()["createPost"]["post"].clone();
     assert_eq!(post["author"], made["user"]);

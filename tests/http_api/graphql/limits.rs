@@ -1,6 +1,6 @@
 //! How much a request may ask.
 
-use onehop_graphql_server::graphql_service::COMPLEXITY_MAX;
+use onehop_graphql_server::service::COMPLEXITY_MAX;
 use serde_json::json;
 
 use crate::support::blog::{empty, post_node, user_node};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, Response};
 use onehop::graphql::sdl;
-use onehop_graphql_server::graphql_http::{GraphqlEndpoint, RequestLimits};
+use onehop_graphql_server::endpoint::{GraphqlEndpoint, RequestLimits};
 use serde_json::Value;
 
 use crate::support::blog;

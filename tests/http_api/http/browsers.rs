@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 
 use axum::http::HeaderValue;
-use onehop_graphql_server::hosts::Hosts;
+use onehop_graphql_server::host_allowlist::HostAllowlist;
 use onehop_graphql_server::router::Exposure;
 use serde_json::json;
 
@@ -83,11 +83,11 @@ async fn a_page_of_an_allowed_origin_may_send_what_other_sites_may_not() {
 
 #[tokio::test]
 async fn the_server_answers_to_its_own_names_only() {
-    let hosts = Hosts::Only(vec!["onehop.test".to_owned()]);
+    let hosts = HostAllowlist::Only(vec!["onehop.test".to_owned()]);
     let toy = toy_of(Exposure { hosts, ..Exposure::default() }).await;
     assert_eq!(post(json!({ "query": "{ viewer }" })).send(toy.address).await.status, 200);
 
-    let hosts = Hosts::OfThisMachineAnd(Vec::new());
+    let hosts = HostAllowlist::OfThisMachineAnd(Vec::new());
     let toy = toy_of(Exposure { hosts, ..Exposure::default() }).await;
     for exchange in [post(json!({ "query": "mutation { count }" })), request("GET", "/")] {
         let answer = exchange.send(toy.address).await;

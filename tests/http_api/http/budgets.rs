@@ -4,13 +4,12 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use onehop_graphql_server::admission::AdmissionLimits;
-use onehop_graphql_server::callers::CallerLimits;
 use onehop_graphql_server::client_address::{ForwardingHeader, Proxies};
-use onehop_graphql_server::graphql_http::RequestLimits;
-use onehop_graphql_server::graphql_request::BodyLimits;
+use onehop_graphql_server::endpoint::RequestLimits;
+use onehop_graphql_server::pipeline::admit::ConcurrencyLimits;
+use onehop_graphql_server::pipeline::rate_limit::RateLimits;
 use onehop_runtime::clock::ManualClock;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::http::client::{Answer, Exchange, GRAPHQL_RESPONSE, JSON, get, post};
 use crate::http::toy::{CHARGED, EVENT_CHARGE, Options, Toy};
@@ -20,9 +19,8 @@ const QUERY: &str = "{ viewer }";
 
 /// A budget of 1 RU a second that holds 3, and the clock by which it fills.
 async fn toy(proxies: Proxies) -> (Toy, Arc<ManualClock>) {
-    let callers = CallerLimits { proxies, ru_per_second: 1, burst_seconds: 3 };
-    let body = BodyLimits { batch_max: 5, ..BodyLimits::default() };
-    let limits = RequestLimits { callers, body, ..RequestLimits::default() };
+    let callers = RateLimits { proxies, ru_per_second: 1, burst_seconds: 3 };
+    let limits = RequestLimits { callers, ..RequestLimits::default() };
     let options = Options { limits, ..Options::default() };
     let clock = options.clock.clone();
     (Toy::start_with(options).await, clock)
@@ -164,17 +162,6 @@ async fn a_crowd_of_other_addresses_does_not_make_a_debt_forgotten() {
 }
 
 #[tokio::test]
-async fn a_batch_is_charged_for_each_of_its_requests_and_finished_once_begun() {
-    let (toy, _) = toy(behind(0)).await;
-    let batch = || post(Value::Array(vec![json!({ "query": QUERY }); 5]));
-    let answer = batch().send(toy.address).await;
-    assert_eq!(answer.status, 200);
-    assert!(answer.json().as_array().unwrap().iter().all(|one| one.get("errors").is_none()), "{answer:?}");
-    let refused = batch().send(toy.address).await;
-    assert_eq!((refused.status, retry_after_ms(&refused)), (429, 2_001));
-}
-
-#[tokio::test]
 async fn over_a_websocket_an_operation_over_budget_is_answered_by_an_error_and_the_socket_stays() {
     let (toy, clock) = toy(behind(0)).await;
     let mut socket = Socket::open(toy.address).await;
@@ -276,7 +263,7 @@ async fn who_spent_its_quota_leaves_and_the_others_go_on() {
 
 #[tokio::test]
 async fn an_event_waits_for_its_turn_to_execute() {
-    let admission = AdmissionLimits { executing_max: 1, ..AdmissionLimits::default() };
+    let admission = ConcurrencyLimits { executing_max: 1, ..ConcurrencyLimits::default() };
     let limits = RequestLimits { admission, ..RequestLimits::default() };
     let toy = Toy::start_with(Options { limits, ..Options::default() }).await;
     let mut socket = Socket::open(toy.address).await;
@@ -309,7 +296,7 @@ async fn an_event_stream_is_charged_for_its_events() {
 
 #[tokio::test]
 async fn without_budgets_nobody_is_refused_and_no_header_tells_of_any() {
-    let callers = CallerLimits { ru_per_second: 0, ..CallerLimits::default() };
+    let callers = RateLimits { ru_per_second: 0, ..RateLimits::default() };
     let limits = RequestLimits { callers, ..RequestLimits::default() };
     let toy = Toy::start_with(Options { limits, ..Options::default() }).await;
     for _ in 0..10 {

@@ -2,8 +2,8 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use onehop_graphql_server::graphql_http::RequestLimits;
-use onehop_graphql_server::graphql_request::BodyLimits;
+use onehop_graphql_server::endpoint::RequestLimits;
+use onehop_graphql_server::pipeline::parse::BodyLimits;
 use serde_json::json;
 
 use crate::http::client::{Exchange, GRAPHQL_RESPONSE, JSON, get, post, post_text, request};

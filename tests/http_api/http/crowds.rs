@@ -2,8 +2,8 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use onehop_graphql_server::admission::AdmissionLimits;
-use onehop_graphql_server::graphql_http::RequestLimits;
+use onehop_graphql_server::endpoint::RequestLimits;
+use onehop_graphql_server::pipeline::admit::ConcurrencyLimits;
 use onehop_graphql_server::response_budget::{RESPONSE_BYTES_RESERVED, ResponseLimits};
 use onehop_graphql_server::server::ConnectionLimits;
 use serde_json::json;
@@ -19,7 +19,7 @@ use onehop_testing::websocket::Socket;
 
 /// A server that executes one request at once, and lets so many wait.
 async fn toy(waiting_max: usize) -> Toy {
-    let admission = AdmissionLimits { executing_max: 1, waiting_max, complexity_max: COMPLEXITY_MAX };
+    let admission = ConcurrencyLimits { executing_max: 1, waiting_max, complexity_max: COMPLEXITY_MAX };
     let limits = RequestLimits { admission, ..RequestLimits::default() };
     Toy::start_with(Options { limits, ..Options::default() }).await
 }

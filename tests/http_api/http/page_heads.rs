@@ -4,9 +4,9 @@
 use std::{borrow::Cow, net::SocketAddr};
 
 use onehop::http::static_files::WebFile;
-use onehop_graphql_server::admission::AdmissionLimits;
-use onehop_graphql_server::callers::CallerLimits;
-use onehop_graphql_server::graphql_http::RequestLimits;
+use onehop_graphql_server::endpoint::RequestLimits;
+use onehop_graphql_server::pipeline::admit::ConcurrencyLimits;
+use onehop_graphql_server::pipeline::rate_limit::RateLimits;
 use serde_json::json;
 
 use crate::http::client::{post, request};
@@ -33,7 +33,7 @@ async fn is_named(address: SocketAddr) -> bool {
 
 #[tokio::test]
 async fn the_head_of_a_page_is_charged_to_who_asks_and_left_out_when_their_budget_is_spent() {
-    let callers = CallerLimits { ru_per_second: 1, burst_seconds: 3, ..CallerLimits::default() };
+    let callers = RateLimits { ru_per_second: 1, burst_seconds: 3, ..RateLimits::default() };
     let (toy, options) = toy(RequestLimits { callers, ..RequestLimits::default() }).await;
     let mut named = Vec::new();
     for _ in 0..5 {
@@ -48,7 +48,7 @@ async fn the_head_of_a_page_is_charged_to_who_asks_and_left_out_when_their_budge
 
 #[tokio::test]
 async fn the_head_of_a_page_is_left_out_while_as_many_requests_execute_as_may() {
-    let admission = AdmissionLimits { executing_max: 1, ..AdmissionLimits::default() };
+    let admission = ConcurrencyLimits { executing_max: 1, ..ConcurrencyLimits::default() };
     let (toy, _) = toy(RequestLimits { admission, ..RequestLimits::default() }).await;
     let executing = post(json!({ "query": "{ waits }" })).send(toy.address);
     let meanwhile = async {

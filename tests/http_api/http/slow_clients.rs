@@ -8,8 +8,8 @@ use axum::{
 };
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt, stream};
-use onehop_graphql_server::graphql_http::RequestLimits;
-use onehop_graphql_server::graphql_request::BodyLimits;
+use onehop_graphql_server::endpoint::RequestLimits;
+use onehop_graphql_server::pipeline::parse::BodyLimits;
 use onehop_graphql_server::server::{ConnectionLimits, Server, Stopped};
 use onehop_runtime::tasks::Tasks;
 use serde_json::{Value, json};
@@ -88,10 +88,10 @@ async fn a_request_that_waits_for_its_turn_in_vain_gets_503_and_leaves_the_line(
     let mut options = options(LONG, SHORT);
     options.limits.admission.executing_max = 1;
     let endpoint = toy_endpoint(&Arc::default(), &options);
-    let occupied = endpoint.admission().admit(0).await.unwrap();
+    let occupied = endpoint.concurrency_limit().admit(0).await.unwrap();
     let response = endpoint.handle(post(Body::from(r#"{"query":"{ viewer }"}"#))).await;
     assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
-    assert_eq!(endpoint.admission().load().waiting, 0);
+    assert_eq!(endpoint.concurrency_limit().load().waiting, 0);
     drop(occupied);
 }
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use onehop_graphql_server::callers::CallerLimits;
-use onehop_graphql_server::graphql_http::RequestLimits;
+use onehop_graphql_server::endpoint::RequestLimits;
 use onehop_graphql_server::live::LiveLimits;
+use onehop_graphql_server::pipeline::rate_limit::RateLimits;
 use onehop_graphql_server::server::ConnectionLimits;
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ const RESULTS: i32 = 60;
 
 /// Results of a megabyte cost more than a quota holds, which is not what these tests are about.
 fn free() -> RequestLimits {
-    let callers = CallerLimits { ru_per_second: 0, ..CallerLimits::default() };
+    let callers = RateLimits { ru_per_second: 0, ..RateLimits::default() };
     RequestLimits { callers, ..RequestLimits::default() }
 }
 

@@ -1,7 +1,6 @@
 //! A toy schema with one field for each way a request can go, and a server that serves it.
 
 use std::{
-    any::TypeId,
     convert::Infallible,
     net::SocketAddr,
     sync::{
@@ -26,21 +25,21 @@ use futures::{
 use onehop::http::pages::{Known, PageHead, PageHeads, Pages, Subject};
 use onehop::http::static_files::{StaticFiles, WebFile};
 use onehop::http::{LABELLED_PATHS, page_routes};
-use onehop_graphql_server::admission::Admission;
 use onehop_graphql_server::document::Document;
-use onehop_graphql_server::etag::ReadTrace;
-use onehop_graphql_server::graphql_http::{GraphqlEndpoint, RequestLimits};
-use onehop_graphql_server::graphql_service::{
-    Account, Caller, ChargeRecord, EventGate, GraphqlService, InvalidPosition, NoCharges, NotReached, Reach,
-    RequestRejection, Waited,
-};
+use onehop_graphql_server::endpoint::{GraphqlEndpoint, RequestLimits};
 use onehop_graphql_server::health::{Condition, Readiness, UnreadyPart};
 use onehop_graphql_server::limit_exceeded::LimitExceeded;
 use onehop_graphql_server::live::LiveLimits;
-use onehop_graphql_server::persisted::TrustedDocuments;
+use onehop_graphql_server::pipeline::admit::ConcurrencyLimit;
+use onehop_graphql_server::pipeline::context::RequestContext;
+use onehop_graphql_server::pipeline::resolve::TrustedDocuments;
 use onehop_graphql_server::response_budget::ResponseMemory;
 use onehop_graphql_server::router::{Exposure, HttpParts, router};
 use onehop_graphql_server::server::{ConnectionLimits, Server};
+use onehop_graphql_server::service::{
+    Caller, ChargeRecord, GraphqlService, InvalidPosition, NoCharges, NotReached, QuotaAccount, Reach,
+    RequestRejection, Waited,
+};
 use onehop_runtime::clock::ManualClock;
 use onehop_runtime::tasks::Tasks;
 use onehop_runtime::trace_context::SpanContext;
@@ -57,7 +56,7 @@ pub struct Toy {
     pub address: SocketAddr,
     pub state: Arc<State>,
     pub tasks: Tasks,
-    pub admission: Admission,
+    pub admission: ConcurrencyLimit,
     pub responses: ResponseMemory,
 }
 
@@ -138,7 +137,7 @@ impl Toy {
     pub async fn start_with(options: Options) -> Self {
         let state = Arc::new(State::default());
         let graphql = toy_endpoint(&state, &options);
-        let admission = graphql.admission().clone();
+        let admission = graphql.concurrency_limit().clone();
         let responses = graphql.responses().clone();
         let tasks = Tasks::new();
         let router = toy_router(graphql, &options, &tasks);
@@ -178,7 +177,7 @@ struct Posts;
 
 #[async_trait]
 impl PageHeads for Posts {
-    async fn head(&self, subject: Subject<'_>, account: &dyn Account) -> Known {
+    async fn head(&self, subject: Subject<'_>, account: &dyn QuotaAccount) -> Known {
         let Subject::Post(id) = subject else { return Known::Nothing };
         account.charge(1.0);
         Known::Head(PageHead { title: id.to_owned(), description: String::new() })
@@ -218,8 +217,8 @@ impl Extension for Gates {
         operation_name: Option<&str>,
         next: NextExecute<'_>,
     ) -> Response {
-        let _permit = match context.data_opt::<EventGate>() {
-            Some(EventGate(gate)) => match gate.admit().await {
+        let _permit = match &context.data_unchecked::<Arc<RequestContext>>().event_admission {
+            Some(gate) => match gate.admit().await {
                 Ok(permit) => Some(permit),
                 Err(refusal) => return Response::from_errors(vec![refusal]),
             },
@@ -244,6 +243,10 @@ pub const EVENT_CHARGE: u32 = 8;
 /// What a request may select.
 pub const COMPLEXITY_MAX: usize = 40;
 
+fn viewer(context: &RequestContext) -> Viewer {
+    Viewer(context.caller.as_ref().map(|caller| caller.id.clone()))
+}
+
 #[async_trait]
 impl GraphqlService for Service {
     fn complexity(
@@ -252,17 +255,14 @@ impl GraphqlService for Service {
         _operation: &OperationDefinition,
         _variables: &Variables,
     ) -> Result<usize, ServerError> {
-        self.check_complexity(document.size.selections)?;
-        Ok(document.size.selections)
+        let selections = document.size.selections;
+        LimitExceeded::new("complexity-max", COMPLEXITY_MAX, "The request asks for more than", "fields")
+            .unless(selections <= COMPLEXITY_MAX)?;
+        Ok(selections)
     }
 
     fn validate(&self, _document: &Document) -> Result<(), ServerError> {
         Ok(())
-    }
-
-    fn check_complexity(&self, complexity: usize) -> Result<(), LimitExceeded> {
-        LimitExceeded::new("complexity-max", COMPLEXITY_MAX, "The request asks for more than", "fields")
-            .unless(complexity <= COMPLEXITY_MAX)
     }
 
     fn new_charge_record(&self, _span: Option<SpanContext>) -> Arc<dyn ChargeRecord> {
@@ -287,24 +287,17 @@ impl GraphqlService for Service {
         }
     }
 
-    async fn execute_for(
-        &self,
-        request: Request,
-        caller: Option<&Caller>,
-        account: &dyn Account,
-    ) -> Response {
+    async fn execute(&self, request: Request, context: &Arc<RequestContext>) -> Response {
         self.state.executed.fetch_add(1, Ordering::SeqCst);
-        let waited = data_of::<Waited>(&request).copied();
-        let trace = data_of::<Arc<ReadTrace>>(&request).cloned();
         let (has_trace, is_mutation) =
             (!request.query.contains("untraced"), request.query.contains("mutation"));
-        let request = request.data(Viewer(caller.map(|caller| caller.id.clone())));
+        let request = request.data(viewer(context)).data(Arc::clone(context));
         let mut response = self.schema.execute(request).await;
-        account.charge(1.0);
-        if let Some(trace) = trace.filter(|_| has_trace) {
+        context.quota.charge(1.0);
+        if let Some(trace) = context.read_trace.as_ref().filter(|_| has_trace) {
             trace.set(vec![1]);
         }
-        if let Some(Waited { reach, is_told: true }) = waited {
+        if let Some(Waited { reach, is_told: true }) = context.waited {
             response = response.extension("reached", Value::from(reach == Reach::Reached));
             if let Reach::NotReached(reason) = reach {
                 response = response.extension("notReached", Value::from(reason.name()));
@@ -320,14 +313,12 @@ impl GraphqlService for Service {
     async fn subscribe(
         &self,
         request: Request,
-        caller: Option<&Caller>,
-        _account: &dyn Account,
+        context: &Arc<RequestContext>,
     ) -> Result<BoxStream<'static, Response>, Response> {
         self.state.begun_subscriptions.fetch_add(1, Ordering::SeqCst);
         let numbers = std::sync::Mutex::new(Some(self.state.numbers.0.subscribe()));
         let counted = Counted::new(&self.state);
-        let request =
-            request.data(Viewer(caller.map(|caller| caller.id.clone()))).data(numbers).data(counted);
+        let request = request.data(viewer(context)).data(Arc::clone(context)).data(numbers).data(counted);
         let is_charged = request.extensions.contains_key(CHARGED);
         let responses = self.schema.execute_stream(request);
         let mut responses = responses.map(move |response| match is_charged {
@@ -372,10 +363,6 @@ impl GraphqlService for Service {
     fn is_personal(&self, document: &ExecutableDocument) -> bool {
         format!("{document:?}").contains("viewer")
     }
-}
-
-fn data_of<T: Send + Sync + 'static>(request: &Request) -> Option<&T> {
-    request.data.get(&TypeId::of::<T>())?.downcast_ref()
 }
 
 /// Counts a subscription as long as it lives.

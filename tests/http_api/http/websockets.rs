@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use axum::http::HeaderValue;
-use onehop_graphql_server::graphql_http::RequestLimits;
-use onehop_graphql_server::graphql_request::BodyLimits;
+use onehop_graphql_server::endpoint::RequestLimits;
 use onehop_graphql_server::live::LiveLimits;
+use onehop_graphql_server::pipeline::parse::BodyLimits;
 use onehop_graphql_server::router::Exposure;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;

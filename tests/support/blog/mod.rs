@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use async_graphql::{Request, Response, ServerError, Variables};
 use async_trait::async_trait;
+use axum::http::HeaderMap;
 use onehop::accounts::attempts::{AttemptLimits, Attempts};
 use onehop::accounts::password::{HashingCost, HashingLimits};
 use onehop::accounts::secret::SigningSecret;
@@ -28,10 +29,12 @@ use onehop::graphql::{
 };
 use onehop::telemetry::{ContainerLoad, HotKey, HotPartition, KeysTold};
 use onehop_change_feed::{Processor, Settings, WriteScope};
+use onehop_graphql_server::client_address::ClientAddress;
 use onehop_graphql_server::document::{Documents, select_operation};
 use onehop_graphql_server::document_limits::DocumentLimits;
-use onehop_graphql_server::graphql_service::{
-    Account, GraphqlService as _, InvalidPosition, Reach, RequestRejection,
+use onehop_graphql_server::pipeline::context::RequestContext;
+use onehop_graphql_server::service::{
+    Caller, GraphqlService as _, InvalidPosition, QuotaAccount, Reach, RequestRejection, Unmetered,
 };
 use onehop_runtime::clock::{Clock, ManualClock, format_timestamp};
 use onehop_runtime::tasks::Tasks;
@@ -258,7 +261,7 @@ impl Blog {
 
     /// Executes a query anonymously.
     pub async fn query(&self, query: &str) -> Response {
-        self.executor.execute_as(Request::new(query), None).await
+        execute_as(&self.executor, Request::new(query), None).await
     }
 
     /// How complex a document with a single operation is.
@@ -296,14 +299,39 @@ pub async fn execute(
     executor: &Executor,
     request: Request,
     bearer: Option<&str>,
-    account: &dyn Account,
+    account: Arc<dyn QuotaAccount>,
 ) -> Result<Response, RequestRejection> {
     let caller = match bearer {
         Some(bearer) => Some(executor.authenticate(bearer, &*executor.new_charge_record(None)).await?),
         None => None,
     };
     account.open(caller.as_ref().map(|caller| &*caller.id))?;
-    Ok(executor.execute_for(request, caller.as_ref(), account).await)
+    Ok(execute_with(executor, request, caller, account).await)
+}
+
+/// Executes a request of a user; `None` is an anonymous caller.
+pub async fn execute_as(executor: &Executor, request: Request, viewer: Option<UserId>) -> Response {
+    let caller = viewer.map(|user| Caller {
+        id: user.to_string(),
+        valid_for: Duration::from_secs(3600),
+        session: None,
+    });
+    execute_with(executor, request, caller, Arc::new(Unmetered)).await
+}
+
+async fn execute_with(
+    executor: &Executor,
+    request: Request,
+    caller: Option<Caller>,
+    quota: Arc<dyn QuotaAccount>,
+) -> Response {
+    let document = Documents::new(DocumentLimits::default()).parse(&request.query).expect("a document");
+    let headers = HeaderMap::new();
+    let mut context =
+        RequestContext::new(ClientAddress::UNKNOWN, headers, document, request, quota).expect("an operation");
+    context.caller = caller.map(Arc::new);
+    let request = context.take_request();
+    executor.execute(request, &Arc::new(context)).await
 }
 
 struct NoProjections;

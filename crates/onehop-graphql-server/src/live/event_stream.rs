@@ -19,17 +19,15 @@ use futures::stream::{iter, unfold};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::group::Heard;
-use super::groups::Member;
 use super::permits::{ConnectionPermit, SubscriptionPermit};
+use super::shared_subscription::SubscriptionEvent;
+use super::subscription_sharing::Member;
 use super::{LiveEndpoint, TOO_SLOW, error};
-use crate::answer::{Form, refused};
-use crate::callers::Bill;
-use crate::graphql_http::{Checked, Received, Sent, open};
-use crate::graphql_request::Asked;
-use crate::graphql_response::{Encoded, Refusal};
 use crate::media_type::ResponseType;
-use crate::spent::Spent;
+use crate::pipeline::context::RequestContext;
+use crate::pipeline::rate_limit::RequestQuota;
+use crate::pipeline::render::{Form, refused};
+use crate::response::{Encoded, Refusal};
 
 /// A comment: it keeps proxies from taking the connection for dead, and makes browsers see the head of the answer.
 const KEEP_ALIVE: Bytes = Bytes::from_static(b":\n\n");
@@ -45,7 +43,7 @@ const COPIED_BYTES_MAX: usize = 16 * 1024;
 type Event = [Bytes; 3];
 
 /// A subscription as it is sent.
-struct Sending {
+struct EventStreamSender {
     member: Member,
     keep_alive: Interval,
     expires_at: Option<Instant>,
@@ -63,46 +61,32 @@ impl LiveEndpoint {
         request: Request<Body>,
         single: Option<ResponseType>,
     ) -> Response<Body> {
-        let bill = self.graphql.bill(request.headers(), request.extensions());
-        let bill = Arc::new(bill);
+        let quota = Arc::new(self.graphql.request_quota(request.headers(), request.extensions()));
         let single = single.map(|media_type| self.graphql.form(media_type, request.headers()));
-        let mut response = self.answer(request, single, &bill).await;
-        bill.tell(response.headers_mut());
+        let mut response = self.answer(request, single, &quota).await;
+        quota.write_headers(response.headers_mut());
         response
     }
 
-    async fn answer(&self, request: Request<Body>, single: Option<Form>, bill: &Arc<Bill>) -> Response<Body> {
-        let received = self.graphql.in_time(self.graphql.receive(request)).await;
-        let (checked, bearer) = match (received, single) {
-            (Ok(received @ Received { asked: Asked::Batch(_), .. }), Some(form)) => {
-                let answer = self.graphql.in_time(self.graphql.answer_received(received, bill)).await;
-                return self.graphql.answer_with(answer, form).await;
-            }
-            (received, single) => match received.and_then(|received| self.one(received)) {
-                Ok(one) => one,
-                Err(refusal) => return self.refuse(refusal, single),
-            },
+    async fn answer(
+        &self,
+        request: Request<Body>,
+        single: Option<Form>,
+        quota: &Arc<RequestQuota>,
+    ) -> Response<Body> {
+        let received = self.graphql.in_time(self.graphql.receive(request, quota)).await;
+        let context = match received.and_then(|received| self.graphql.check(received)) {
+            Ok(context) => context,
+            Err(refusal) => return self.refuse(refusal, single),
         };
-        let (bearer, kind) = (bearer.as_deref(), checked.kind);
-        if kind == OperationType::Subscription {
-            let subscribed = self.subscribe(checked, bearer, bill).await;
+        if context.kind() == OperationType::Subscription {
+            let subscribed = self.subscribe(context, quota).await;
             return subscribed.unwrap_or_else(|refusal| self.refuse(refusal, None));
         }
-        match (self.graphql.in_time(self.graphql.execute(checked, bearer, bill)).await, single) {
+        match (self.graphql.in_time(self.graphql.answer(context)).await, single) {
             (Ok(executed), None) => only(&executed.into_encoded()),
-            (Ok(executed), Some(form)) => {
-                self.graphql.answer_with(Ok(Sent::One(kind, Ok(executed))), form).await
-            }
+            (Ok(executed), Some(form)) => self.graphql.render(Ok(executed), form).await,
             (Err(refusal), single) => self.refuse(refusal, single),
-        }
-    }
-
-    /// The only request that was sent.
-    fn one(&self, received: Received) -> Result<(Checked, Option<String>), Refusal> {
-        let Received { asked, is_read_only, bearer, .. } = received;
-        match asked {
-            Asked::One(request) => Ok((self.graphql.check(*request, is_read_only)?, bearer)),
-            Asked::Batch(_) => Err(Refusal::BatchOfStreams),
         }
     }
 
@@ -115,31 +99,30 @@ impl LiveEndpoint {
 
     async fn subscribe(
         &self,
-        checked: Checked,
-        bearer: Option<&str>,
-        bill: &Arc<Bill>,
+        mut context: RequestContext,
+        quota: &Arc<RequestQuota>,
     ) -> Result<Response<Body>, Refusal> {
-        let spent = Spent::on(bill, &**self.graphql.service());
-        let caller = self.graphql.in_time(self.graphql.caller(bearer, &spent)).await?;
-        open(bill, caller.as_ref())?;
-        drop(spent);
-        let connection = self.permits.connection(bill.origin().network)?;
+        self.graphql.in_time(self.graphql.authenticate(&mut context)).await?;
+        self.graphql.rate_limit(&context)?;
+        context.settle();
+        let connection = self.permits.connection(context.client.network)?;
+        let caller = context.caller.clone();
         let permit = match self.permits.subscription(caller.as_ref().map(|caller| caller.id.as_str())) {
             Ok(permit) => permit,
             Err(exceeded) => return Ok(only(&Encoded::refused(exceeded.into()))),
         };
-        let member = match self.groups.join_in_time(checked, caller.as_ref(), bill).await {
+        let member = match self.groups.join_in_time(context, quota).await {
             Ok(member) => member,
             Err(refusal) => return Ok(only(&refusal)),
         };
         let now = Instant::now();
         let mut keep_alive = interval_at(now, self.limits.keep_alive);
         keep_alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let sending = Sending {
+        let sending = EventStreamSender {
             member,
             keep_alive,
             expires_at: caller.as_ref().and_then(|caller| now.checked_add(caller.valid_for)),
-            ended: caller.map(|caller| self.graphql.session_ended(Arc::new(caller))),
+            ended: caller.map(|caller| self.graphql.session_ended(caller)),
             stop: self.stop.clone(),
             _connection: connection,
             _permit: permit,
@@ -153,7 +136,7 @@ impl LiveEndpoint {
     }
 }
 
-impl Sending {
+impl EventStreamSender {
     /// The next events, and the rest unless they were the last.
     async fn next(mut self) -> (Event, Option<Self>) {
         let events = tokio::select! {
@@ -168,10 +151,10 @@ impl Sending {
             // The first tick comes at once.
             _ = self.keep_alive.tick() => whole(KEEP_ALIVE),
             heard = self.member.next() => match heard {
-                Heard::Result(response) => next(&response),
-                Heard::End => return (whole(COMPLETE), None),
-                Heard::Lagged => return (last_words(error("LIMIT_EXCEEDED", TOO_SLOW)), None),
-                Heard::OverQuota(refusal) => return (whole(with_end(&refusal.response)), None),
+                SubscriptionEvent::Result(response) => next(&response),
+                SubscriptionEvent::End => return (whole(COMPLETE), None),
+                SubscriptionEvent::Lagged => return (last_words(error("LIMIT_EXCEEDED", TOO_SLOW)), None),
+                SubscriptionEvent::OverQuota(refusal) => return (whole(with_end(&refusal.response)), None),
             },
         };
         (events, Some(self))

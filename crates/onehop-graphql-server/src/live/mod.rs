@@ -4,19 +4,19 @@
 //! `permits` says how much of all this there may be. A WebSocket is taken over in `websocket`, read and written by a
 //! `socket` and served by a `session`, which speaks in `messages`; `event_stream` is the other transport. What the fields mean is unknown here.
 
+mod bounded_reader;
 mod event_stream;
-mod group;
-mod groups;
 mod messages;
-mod metered;
 mod operations;
-mod patience;
-mod payers;
+mod pending_results;
 mod permits;
-mod session;
+mod shared_subscription;
+mod slow_subscriber_budget;
 mod socket;
-mod waiting;
+mod subscription_quota;
+mod subscription_sharing;
 mod websocket;
+mod websocket_session;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,12 +24,12 @@ use std::time::Duration;
 use async_graphql::ServerError;
 use tokio_util::sync::CancellationToken;
 
-use self::groups::Groups;
 pub use self::permits::LiveLoad;
 use self::permits::Permits;
 pub use self::socket::read_client;
+use self::subscription_sharing::SubscriptionSharing;
 pub(crate) use self::websocket::is_websocket;
-use super::graphql_http::GraphqlEndpoint;
+use super::endpoint::GraphqlEndpoint;
 use super::limit_exceeded::LimitExceeded;
 use onehop_runtime::tasks::Tasks;
 
@@ -112,7 +112,7 @@ impl Default for LiveLimits {
 /// The GraphQL endpoint for connections that stay open.
 pub struct LiveEndpoint {
     graphql: Arc<GraphqlEndpoint>,
-    groups: Arc<Groups>,
+    groups: Arc<SubscriptionSharing>,
     permits: Arc<Permits>,
     limits: LiveLimits,
     tasks: Tasks,
@@ -125,7 +125,7 @@ impl LiveEndpoint {
     #[must_use]
     pub fn new(graphql: Arc<GraphqlEndpoint>, limits: LiveLimits, load: Arc<LiveLoad>, tasks: Tasks) -> Self {
         Self {
-            groups: Arc::new(Groups::new(Arc::clone(&graphql), limits, tasks.clone())),
+            groups: Arc::new(SubscriptionSharing::new(Arc::clone(&graphql), limits, tasks.clone())),
             graphql,
             permits: Arc::new(Permits::new(limits, load)),
             limits,

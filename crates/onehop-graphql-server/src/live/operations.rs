@@ -8,17 +8,17 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::stream::{AbortHandle, BoxStream, SelectAll, StreamExt, abortable, once, unfold};
 
-use super::group::Heard;
-use super::groups::Member;
 use super::permits::SubscriptionPermit;
-use crate::graphql_response::Encoded;
+use super::shared_subscription::SubscriptionEvent;
+use super::subscription_sharing::Member;
+use crate::response::Encoded;
 
 /// The id that a client gave to an operation.
 pub(super) type OperationId = Arc<str>;
 
 /// What an operation has to say.
 #[derive(Debug)]
-pub(super) enum Said {
+pub(super) enum OperationEvent {
     /// The only result of a query or a mutation.
     Single(Encoded),
     /// One of the results of a subscription.
@@ -34,7 +34,7 @@ pub(super) enum Said {
 /// The operations that run.
 #[derive(Default)]
 pub(super) struct Operations {
-    said: SelectAll<BoxStream<'static, (OperationId, Said)>>,
+    said: SelectAll<BoxStream<'static, (OperationId, OperationEvent)>>,
     running: HashMap<OperationId, AbortHandle>,
 }
 
@@ -50,7 +50,7 @@ impl Operations {
     /// Runs a query or a mutation.
     pub(super) fn run(&mut self, id: OperationId, execution: BoxFuture<'static, Encoded>) {
         let of = Arc::clone(&id);
-        self.insert(id, once(async move { (of, Said::Single(execution.await)) }).boxed());
+        self.insert(id, once(async move { (of, OperationEvent::Single(execution.await)) }).boxed());
     }
 
     /// Follows a subscription.
@@ -61,17 +61,19 @@ impl Operations {
             async move {
                 let (mut member, permit) = following?;
                 Some(match member.next().await {
-                    Heard::Result(result) => ((of, Said::Result(result)), Some((member, permit))),
-                    Heard::End => ((of, Said::End), None),
-                    Heard::Lagged => ((of, Said::Lagged), None),
-                    Heard::OverQuota(refusal) => ((of, Said::Refused(refusal)), None),
+                    SubscriptionEvent::Result(result) => {
+                        ((of, OperationEvent::Result(result)), Some((member, permit)))
+                    }
+                    SubscriptionEvent::End => ((of, OperationEvent::End), None),
+                    SubscriptionEvent::Lagged => ((of, OperationEvent::Lagged), None),
+                    SubscriptionEvent::OverQuota(refusal) => ((of, OperationEvent::Refused(refusal)), None),
                 })
             }
         });
         self.insert(id, said.boxed());
     }
 
-    fn insert(&mut self, id: OperationId, said: BoxStream<'static, (OperationId, Said)>) {
+    fn insert(&mut self, id: OperationId, said: BoxStream<'static, (OperationId, OperationEvent)>) {
         let (said, handle) = abortable(said);
         self.said.push(said.boxed());
         self.running.insert(id, handle);
@@ -85,10 +87,10 @@ impl Operations {
     }
 
     /// What is said next, by whichever operation. Never comes while none runs.
-    pub(super) async fn next(&mut self) -> (OperationId, Said) {
+    pub(super) async fn next(&mut self) -> (OperationId, OperationEvent) {
         match self.said.next().await {
             Some((id, said)) => {
-                if !matches!(said, Said::Result(_)) {
+                if !matches!(said, OperationEvent::Result(_)) {
                     self.running.remove(&id);
                 }
                 (id, said)

@@ -17,12 +17,12 @@ use tokio_tungstenite::tungstenite::protocol::frame::{CloseFrame, Frame};
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 
+use super::bounded_reader::{BoundedReader, ReadLimit};
 use super::messages::ClientMessage;
-use super::metered::{Metered, ReadLimit};
 use super::permits::{MessageRoom, Permits};
 use super::{LiveLimits, messages::Closing};
 use crate::client_address::Network;
-use crate::graphql_request::BodyLimits;
+use crate::pipeline::parse::BodyLimits;
 
 /// Bytes that each idle connection keeps for what it reads.
 const READ_BUFFER_BYTES: usize = 2 * 1024;
@@ -76,7 +76,7 @@ impl SocketLimits {
 
 /// A WebSocket.
 pub(super) struct Socket<S> {
-    frames: WebSocketStream<Metered<S>>,
+    frames: WebSocketStream<BoundedReader<S>>,
     limits: SocketLimits,
     control_frames: FrameRate,
     /// Runs while a message is unfinished.
@@ -94,7 +94,7 @@ pub(super) enum Received {
 
 /// Why nothing more comes from a client.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Broken {
+pub(super) enum SocketEnd {
     /// The socket is to be closed for this reason.
     Closing(Closing),
     /// The client has closed it, or is gone.
@@ -104,7 +104,7 @@ pub(super) enum Broken {
 impl<S: AsyncRead + AsyncWrite + Unpin> Socket<S> {
     /// A socket after its handshake.
     pub(super) async fn new(stream: S, room: MessageRoom, limits: SocketLimits) -> Self {
-        let stream = Metered::new(stream, room, INIT_BYTES_MAX);
+        let stream = BoundedReader::new(stream, room, INIT_BYTES_MAX);
         Self {
             frames: WebSocketStream::from_raw_socket(stream, Role::Server, Some(limits.frames())).await,
             limits,
@@ -120,11 +120,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Socket<S> {
     }
 
     /// The next message or control frame. A call that is dropped loses nothing.
-    pub(super) async fn recv(&mut self) -> Result<Received, Broken> {
+    pub(super) async fn recv(&mut self) -> Result<Received, SocketEnd> {
         poll_fn(|context| self.poll_recv(context)).await
     }
 
-    fn poll_recv(&mut self, context: &mut Context<'_>) -> Poll<Result<Received, Broken>> {
+    fn poll_recv(&mut self, context: &mut Context<'_>) -> Poll<Result<Received, SocketEnd>> {
         let frame = self.frames.poll_next_unpin(context);
         if let Poll::Ready(Some(Ok(message))) = &frame {
             self.count(message);
@@ -156,7 +156,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Socket<S> {
         }
     }
 
-    fn received(&mut self, frame: Option<Result<Message, Error>>) -> Result<Received, Broken> {
+    fn received(&mut self, frame: Option<Result<Message, Error>>) -> Result<Received, SocketEnd> {
         let bytes_max = self.limits.message_bytes_max;
         match frame {
             Some(Ok(Message::Text(text))) if text.len() > bytes_max => {
@@ -171,24 +171,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Socket<S> {
                 }
                 Ok(Received::Control)
             }
-            Some(Ok(Message::Close(_) | Message::Frame(_))) | None => Err(Broken::Gone),
+            Some(Ok(Message::Close(_) | Message::Frame(_))) | None => Err(SocketEnd::Gone),
             Some(Err(error)) => Err(self.broken(&error)),
         }
     }
 
-    fn broken(&self, error: &Error) -> Broken {
+    fn broken(&self, error: &Error) -> SocketEnd {
         match (self.frames.get_ref().exceeded(), error) {
             (Some(ReadLimit::Room), _) => Closing::no_room_for_messages().into(),
             (Some(ReadLimit::MessageBytes), _) | (None, Error::Capacity(_)) => {
                 Closing::too_big(self.limits.message_bytes_max).into()
             }
             (None, Error::Protocol(_) | Error::Utf8(_)) => Closing::not_websocket().into(),
-            (None, _) => Broken::Gone,
+            (None, _) => SocketEnd::Gone,
         }
     }
 
     /// Sends a text, in fragments where it is long, and waits until the system has taken it.
-    pub(super) async fn send(&mut self, text: String) -> Result<(), Broken> {
+    pub(super) async fn send(&mut self, text: String) -> Result<(), SocketEnd> {
         if text.len() <= FRAME_BYTES_MAX {
             return self.write(Message::Text(text.into())).await;
         }
@@ -204,12 +204,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Socket<S> {
     }
 
     /// Sends a ping.
-    pub(super) async fn ping(&mut self) -> Result<(), Broken> {
+    pub(super) async fn ping(&mut self) -> Result<(), SocketEnd> {
         self.write(Message::Ping(Bytes::new())).await
     }
 
     /// Sends why the socket is closed.
-    pub(super) async fn close(&mut self, closing: Closing) -> Result<(), Broken> {
+    pub(super) async fn close(&mut self, closing: Closing) -> Result<(), SocketEnd> {
         let Closing { code, reason } = closing;
         self.write(Message::Close(Some(CloseFrame { code: CloseCode::from(code), reason: reason.into() })))
             .await
@@ -224,8 +224,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Socket<S> {
     }
 
     /// A full write buffer is the end: its client does not read.
-    async fn write(&mut self, message: Message) -> Result<(), Broken> {
-        self.frames.send(message).await.map_err(|_| Broken::Gone)
+    async fn write(&mut self, message: Message) -> Result<(), SocketEnd> {
+        self.frames.send(message).await.map_err(|_| SocketEnd::Gone)
     }
 }
 
@@ -251,7 +251,7 @@ impl FrameRate {
     }
 }
 
-impl From<Closing> for Broken {
+impl From<Closing> for SocketEnd {
     fn from(closing: Closing) -> Self {
         Self::Closing(closing)
     }
@@ -278,8 +278,8 @@ pub fn read_client(
                     Err(invalid) => return (texts, Some(Closing::invalid(&invalid))),
                 },
                 Ok(Received::Binary | Received::Control) => {}
-                Err(Broken::Closing(closing)) => return (texts, Some(closing)),
-                Err(Broken::Gone) => return (texts, None),
+                Err(SocketEnd::Closing(closing)) => return (texts, Some(closing)),
+                Err(SocketEnd::Gone) => return (texts, None),
             }
         }
     };
@@ -334,9 +334,9 @@ mod tests {
         frame
     }
 
-    fn code(received: Result<Received, Broken>) -> u16 {
+    fn code(received: Result<Received, SocketEnd>) -> u16 {
         match received {
-            Err(Broken::Closing(closing)) => closing.code,
+            Err(SocketEnd::Closing(closing)) => closing.code,
             other => panic!("not closed: {other:?}"),
         }
     }

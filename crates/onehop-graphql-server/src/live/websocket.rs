@@ -16,12 +16,12 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use super::LiveEndpoint;
 use super::messages::SUBPROTOCOL;
 use super::permits::ConnectionRefusal;
-use super::session::Session;
 use super::socket::{Socket, SocketLimits};
-use crate::bearer::bearer_token;
-use crate::cross_site::is_forged;
-use crate::graphql_response::Refusal;
+use super::websocket_session::Session;
+use crate::csrf::is_forged;
 use crate::media_type::ResponseType;
+use crate::pipeline::authenticate::bearer_token;
+use crate::response::Refusal;
 
 /// The version of the protocol.
 const VERSION: &str = "13";
@@ -54,7 +54,7 @@ impl LiveEndpoint {
         }
         let bearer = bearer_token(&parts.headers)?.map(str::to_owned);
         let Handshake { accept, upgrade, speaks } = Handshake::of(&mut parts)?;
-        let origin = self.graphql.bill(&parts.headers, &parts.extensions).origin();
+        let origin = self.graphql.request_quota(&parts.headers, &parts.extensions).client();
         let permit = self.permits.connection(origin.network)?;
         let room = self.permits.message_room(origin.network);
         let limits = SocketLimits::new(self.graphql.body_limits(), &self.limits);

@@ -12,19 +12,19 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until, timeout};
 
 use super::LiveEndpoint;
-use super::groups::Member;
 use super::messages::{self, ClientMessage, Closing, InvalidMessage};
-use super::operations::{OperationId, Operations, Said};
+use super::operations::{OperationEvent, OperationId, Operations};
 use super::permits::{ConnectionPermit, SubscriptionPermit};
-use super::socket::{Broken, Received, Socket};
-use crate::bearer::bearer_of;
-use crate::callers::Bill;
-use crate::client_address::Origin;
-use crate::graphql_http::Checked;
-use crate::graphql_request::{Asked, MalformedRequest, Parameters};
-use crate::graphql_response::{Encoded, ExecutedResponse, Refusal};
-use crate::graphql_service::{Account as _, Caller, RequestRejection};
+use super::socket::{Received, Socket, SocketEnd};
+use super::subscription_sharing::Member;
+use crate::client_address::ClientAddress;
 use crate::limit_exceeded::LimitExceeded;
+use crate::pipeline::authenticate::bearer_of;
+use crate::pipeline::context::RequestContext;
+use crate::pipeline::parse::{MalformedRequest, RequestParameters};
+use crate::pipeline::receive::ReceivedRequest;
+use crate::response::{Encoded, ExecutedResponse, Refusal};
+use crate::service::{Caller, RequestRejection};
 
 /// How often a result is in memory while it is sent: in the message, and in the write buffer of the socket.
 const MESSAGE_COPIES: usize = 2;
@@ -34,7 +34,7 @@ pub(super) struct Session {
     live: Arc<LiveEndpoint>,
     _permit: ConnectionPermit,
     /// From where the socket was opened.
-    origin: Origin,
+    client: ClientAddress,
     /// The token of the handshake, for `connection_init` without one.
     bearer: Option<String>,
     stage: Stage,
@@ -60,10 +60,10 @@ enum Started {
     Subscription { id: OperationId, permit: SubscriptionPermit, joined: Result<Member, Encoded> },
 }
 
-enum Happened {
+enum SocketEvent {
     Started(Started),
-    Received(Result<Received, Broken>),
-    Said(OperationId, Said),
+    Received(Result<Received, SocketEnd>),
+    OperationEvent(OperationId, OperationEvent),
     KeepAlive,
 }
 
@@ -71,13 +71,13 @@ impl Session {
     pub(super) fn new(
         live: Arc<LiveEndpoint>,
         permit: ConnectionPermit,
-        origin: Origin,
+        client: ClientAddress,
         bearer: Option<String>,
     ) -> Self {
         Self {
             live,
             _permit: permit,
-            origin,
+            client,
             bearer,
             stage: Stage::Opened,
             caller: None,
@@ -99,7 +99,7 @@ impl Session {
         // Nothing is executed for a socket that is closing.
         self.operations = Operations::default();
         let close = async {
-            if let Broken::Closing(closing) = ended {
+            if let SocketEnd::Closing(closing) = ended {
                 tracing::debug!(code = closing.code, reason = closing.reason, "a WebSocket is closed");
                 if socket.close(closing).await.is_err() {
                     return;
@@ -111,7 +111,7 @@ impl Session {
     }
 
     /// Exchanges messages until there is a reason to end.
-    async fn exchange<S>(&mut self, socket: &mut Socket<S>) -> Result<(), Broken>
+    async fn exchange<S>(&mut self, socket: &mut Socket<S>) -> Result<(), SocketEnd>
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
@@ -130,13 +130,13 @@ impl Session {
                 () = sleep_until(init_by), if self.stage == Stage::Opened => {
                     return Err(Closing::init_timeout().into());
                 }
-                started = started(self.starting.as_mut()) => Happened::Started(started),
-                received = socket.recv(), if self.starting.is_none() => Happened::Received(received),
-                (id, said) = self.operations.next() => Happened::Said(id, said),
-                _ = keep_alive.tick() => Happened::KeepAlive,
+                started = started(self.starting.as_mut()) => SocketEvent::Started(started),
+                received = socket.recv(), if self.starting.is_none() => SocketEvent::Received(received),
+                (id, said) = self.operations.next() => SocketEvent::OperationEvent(id, said),
+                _ = keep_alive.tick() => SocketEvent::KeepAlive,
             };
             match happened {
-                Happened::Started(started) => {
+                SocketEvent::Started(started) => {
                     self.starting = None;
                     let reply = self.on_started(started)?;
                     if self.stage == Stage::Acknowledged {
@@ -146,23 +146,23 @@ impl Session {
                         self.send(socket, reply).await?;
                     }
                 }
-                Happened::Received(received) => {
+                SocketEvent::Received(received) => {
                     has_spoken = true;
                     if let Some(reply) = self.on_received(received?)? {
                         self.send(socket, reply).await?;
                     }
                 }
-                Happened::Said(id, said) => self.say(socket, &id, said).await?,
-                Happened::KeepAlive if has_spoken || self.starting.is_some() => {
+                SocketEvent::OperationEvent(id, said) => self.say(socket, &id, said).await?,
+                SocketEvent::KeepAlive if has_spoken || self.starting.is_some() => {
                     has_spoken = false;
                     self.unless_stopped(socket.ping()).await?;
                 }
-                Happened::KeepAlive => return Err(Broken::Gone),
+                SocketEvent::KeepAlive => return Err(SocketEnd::Gone),
             }
         }
     }
 
-    fn on_received(&mut self, received: Received) -> Result<Option<String>, Broken> {
+    fn on_received(&mut self, received: Received) -> Result<Option<String>, SocketEnd> {
         match received {
             Received::Text(text) => {
                 let message = ClientMessage::parse(&text).map_err(|invalid| Closing::invalid(&invalid))?;
@@ -191,9 +191,9 @@ impl Session {
             ClientMessage::Subscribe { id, .. } if self.operations.contains(&id) => Err(Closing::exists(&id)),
             ClientMessage::Subscribe { id, payload } => {
                 let started = match self.live.graphql.body_limits().parse(payload.as_bytes()) {
-                    Ok(Asked::One(request)) => self.start(id.as_str().into(), *request),
+                    Ok(parameters) => self.start(id.as_str().into(), parameters),
                     Err(MalformedRequest::OverLimit(exceeded)) => Err(Encoded::refused(exceeded.into())),
-                    Ok(Asked::Batch(_)) | Err(_) => {
+                    Err(_) => {
                         return Err(Closing::invalid(&InvalidMessage::not_a_request()));
                     }
                 };
@@ -215,32 +215,33 @@ impl Session {
         let live = Arc::clone(&self.live);
         let connection = async move {
             let Some(bearer) = bearer else { return Ok(None) };
-            live.graphql.authenticate(&bearer).await.map(Some)
+            live.graphql.authenticate_connection(&bearer).await.map(Some)
         };
         self.starting = Some(connection.map(Started::Connection).boxed());
         Ok(())
     }
 
     /// Starts an operation.
-    fn start(&mut self, id: OperationId, request: Parameters) -> Result<(), Encoded> {
+    fn start(&mut self, id: OperationId, parameters: RequestParameters) -> Result<(), Encoded> {
         let limits = self.live.limits;
         let has_room = self.operations.len() < limits.operations_per_connection_max;
         let over = |exceeded: LimitExceeded| Encoded::refused(exceeded.into());
         limits.operations_per_connection().unless(has_room).map_err(over)?;
-        let checked = self.live.graphql.check(request, false).map_err(Refusal::into_encoded)?;
-        let (live, caller) = (Arc::clone(&self.live), self.caller.clone());
-        let bill = live.graphql.bill_for(self.origin, caller.is_none());
-        if checked.kind != OperationType::Subscription {
-            let execution = async move { execute(&live, checked, caller.as_deref(), &bill).await };
+        let quota = Arc::new(self.live.graphql.quota_of(self.client, self.caller.is_none()));
+        let received = ReceivedRequest::of_operation(parameters, Arc::clone(&quota));
+        let mut context = self.live.graphql.check(received).map_err(Refusal::into_encoded)?;
+        context.caller = self.caller.clone();
+        let live = Arc::clone(&self.live);
+        if context.kind() != OperationType::Subscription {
+            let execution = async move { execute(&live, context).await };
             self.operations.run(id, execution.boxed());
             return Ok(());
         }
-        let user = caller.as_ref().map(|caller| caller.id.as_str());
-        bill.open(user).map_err(|rejection| Refusal::from(rejection).into_encoded())?;
+        live.graphql.rate_limit(&context).map_err(Refusal::into_encoded)?;
+        let user = self.caller.as_ref().map(|caller| caller.id.as_str());
         let permit = live.permits.subscription(user).map_err(over)?;
-        let bill = Arc::new(bill);
         let subscription = async move {
-            let joined = live.groups.join_in_time(checked, caller.as_deref(), &bill).await;
+            let joined = live.groups.join_in_time(context, &quota).await;
             Started::Subscription { id, permit, joined }
         };
         self.starting = Some(subscription.boxed());
@@ -269,23 +270,28 @@ impl Session {
         }
     }
 
-    async fn say<S>(&mut self, socket: &mut Socket<S>, id: &str, said: Said) -> Result<(), Broken>
+    async fn say<S>(
+        &mut self,
+        socket: &mut Socket<S>,
+        id: &str,
+        said: OperationEvent,
+    ) -> Result<(), SocketEnd>
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
         match said {
-            Said::Result(response) => self.send_result(socket, id, &response).await,
-            Said::Single(Encoded { request_errors: Some(errors), .. }) => {
+            OperationEvent::Result(response) => self.send_result(socket, id, &response).await,
+            OperationEvent::Single(Encoded { request_errors: Some(errors), .. }) => {
                 self.send(socket, messages::error(id, &errors)).await
             }
-            Said::Single(Encoded { response, .. }) => {
+            OperationEvent::Single(Encoded { response, .. }) => {
                 self.send_result(socket, id, &response).await?;
                 drop(response);
                 self.send(socket, messages::complete(id)).await
             }
-            Said::End => self.send(socket, messages::complete(id)).await,
-            Said::Lagged => Err(Closing::too_slow().into()),
-            Said::Refused(refusal) => self.send(socket, refused(id, &refusal)).await,
+            OperationEvent::End => self.send(socket, messages::complete(id)).await,
+            OperationEvent::Lagged => Err(Closing::too_slow().into()),
+            OperationEvent::Refused(refusal) => self.send(socket, refused(id, &refusal)).await,
         }
     }
 
@@ -296,7 +302,7 @@ impl Session {
         socket: &mut Socket<S>,
         id: &str,
         response: &[u8],
-    ) -> Result<(), Broken>
+    ) -> Result<(), SocketEnd>
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
@@ -305,7 +311,7 @@ impl Session {
         self.send(socket, messages::next(id, response)).await
     }
 
-    async fn send<S>(&mut self, socket: &mut Socket<S>, text: String) -> Result<(), Broken>
+    async fn send<S>(&mut self, socket: &mut Socket<S>, text: String) -> Result<(), SocketEnd>
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
@@ -315,15 +321,15 @@ impl Session {
     /// Waits for a write. A client that takes nothing does not delay the stop of the process.
     async fn unless_stopped(
         &mut self,
-        write: impl Future<Output = Result<(), Broken>>,
-    ) -> Result<(), Broken> {
+        write: impl Future<Output = Result<(), SocketEnd>>,
+    ) -> Result<(), SocketEnd> {
         let written = self.live.stop.run_until_cancelled(write).await;
         written.unwrap_or_else(|| Err(Closing::going_away().into()))
     }
 }
 
-async fn execute(live: &LiveEndpoint, checked: Checked, caller: Option<&Caller>, bill: &Bill) -> Encoded {
-    let execution = live.graphql.in_time(live.graphql.execute_for(checked, caller, bill)).await;
+async fn execute(live: &LiveEndpoint, context: RequestContext) -> Encoded {
+    let execution = live.graphql.in_time(live.graphql.answer_authenticated(context)).await;
     execution.map_or_else(Refusal::into_encoded, ExecutedResponse::into_encoded)
 }
 

@@ -1,6 +1,5 @@
-//! What holds for every request, whichever route answers it: the host allowlist (DNS rebinding), no panic ends a
-//! connection without an answer, every answer has the headers that keep browsers from misusing it, and whoever counts
-//! hears of it. One layer does all of it, since each costs a request some memory and moves.
+//! Middleware of all routes: the host allowlist (DNS rebinding), panics as responses, security headers, and observation.
+//! One layer does all of it, since each layer costs a request some memory and moves.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -16,10 +15,10 @@ use futures::FutureExt;
 use tracing::{Instrument, Span};
 use uuid::Uuid;
 
-use super::graphql_response::{Refusal, panicked};
-use super::hosts::Hosts;
+use super::host_allowlist::HostAllowlist;
 use super::media_type::ResponseType;
-use super::observer::{Answering, METRICS_ROUTE, Observation, is_health, route_of};
+use super::observer::{METRICS_ROUTE, ObserverHandle, RequestTimer, is_health, route_of};
+use super::response::{Refusal, panicked};
 use super::security_headers::SecurityHeaders;
 use super::server::OnReserve;
 use onehop_runtime::tasks::panic_message;
@@ -28,25 +27,25 @@ use onehop_runtime::tasks::panic_message;
 pub type ErrorIds = Arc<dyn Fn() -> Uuid + Send + Sync>;
 
 /// What every request passes.
-pub(super) struct Surroundings {
-    pub(super) hosts: Hosts,
+pub(super) struct Middleware {
+    pub(super) hosts: HostAllowlist,
     pub(super) labelled_paths: &'static [&'static str],
     pub(super) security_headers: SecurityHeaders,
     pub(super) error_ids: ErrorIds,
-    pub(super) observation: Observation,
+    pub(super) observer: ObserverHandle,
 }
 
-impl Surroundings {
-    /// The same routes, surrounded.
-    pub(super) fn around(self, routes: Router) -> Router {
-        let surroundings = Arc::new(self);
-        routes.layer(from_fn(move |request, next| Arc::clone(&surroundings).pass(request, next)))
+impl Middleware {
+    /// The same routes behind this middleware.
+    pub(super) fn layer(self, routes: Router) -> Router {
+        let middleware = Arc::new(self);
+        routes.layer(from_fn(move |request, next| Arc::clone(&middleware).pass(request, next)))
     }
 
     async fn pass(self: Arc<Self>, mut request: Request, next: Next) -> Response<Body> {
         let route = route_of(request.uri().path(), self.labelled_paths);
-        let watching = self.observation.begin(route, &mut request);
-        let log_span = watching.as_ref().map_or_else(Span::none, Answering::log_span);
+        let watching = self.observer.begin(route, &mut request);
+        let log_span = watching.as_ref().map_or_else(Span::none, RequestTimer::log_span);
         let is_ours = match route {
             METRICS_ROUTE => self.hosts.take_name_or_address(request.uri(), request.headers()),
             _ => self.hosts.take(request.uri(), request.headers()),
@@ -65,7 +64,7 @@ impl Surroundings {
         // Probes ask under the address of the container. Another name learns the status and no reasons.
         let response = if is_ours { response } else { without_reasons(response) };
         let response = self.security_headers.add(response);
-        self.observation.end(watching, &response);
+        self.observer.end(watching, &response);
         response
     }
 

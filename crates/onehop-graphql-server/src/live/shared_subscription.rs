@@ -10,18 +10,18 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::LiveLimits;
-use super::patience::Patience;
-use super::payers::{Gate, Payers};
-use super::waiting::{WaitingResult, WaitingResults};
-use crate::callers::{Bill, charge_of};
-use crate::graphql_http::{Checked, GraphqlEndpoint};
-use crate::graphql_response::Encoded;
-use crate::graphql_service::{Caller, EventGate};
+use super::pending_results::{WaitingResult, WaitingResults};
+use super::slow_subscriber_budget::SlowSubscriberBudget;
+use super::subscription_quota::{EventPayers, Gate};
+use crate::endpoint::GraphqlEndpoint;
+use crate::pipeline::context::RequestContext;
+use crate::pipeline::rate_limit::charge_of;
+use crate::response::Encoded;
 
-pub(super) struct Group {
+pub(super) struct SharedSubscription {
     pub(super) graphql: Arc<GraphqlEndpoint>,
     /// The results that somebody has not taken yet.
-    pub(super) results: broadcast::Sender<Told>,
+    pub(super) results: broadcast::Sender<SharedResult>,
     pub(super) begin: watch::Sender<Begun>,
     pub(super) shared: Arc<Shared>,
     pub(super) gate: Arc<Gate>,
@@ -31,7 +31,7 @@ pub(super) struct Group {
 /// What an execution and its members tell each other.
 #[derive(Default)]
 pub(super) struct Shared {
-    pub(super) payers: Payers,
+    pub(super) payers: EventPayers,
     /// Somebody has taken a result.
     pub(super) taken: Notify,
     /// Nobody is left.
@@ -40,7 +40,7 @@ pub(super) struct Shared {
 
 /// A result for all members.
 #[derive(Debug, Clone)]
-pub(super) struct Told {
+pub(super) struct SharedResult {
     pub(super) result: Arc<WaitingResult>,
 }
 
@@ -54,7 +54,7 @@ pub(super) enum Begun {
 
 /// What a member hears.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(super) enum SubscriptionEvent {
     Result(Bytes),
     /// There is nothing more to come.
     End,
@@ -64,16 +64,16 @@ pub(super) enum Heard {
     OverQuota(Encoded),
 }
 
-impl Group {
-    /// Executes until the end, or until nobody is left.
-    pub(super) async fn run(self, checked: Checked, caller: Option<&Caller>, bill: &Bill) {
+impl SharedSubscription {
+    /// Executes until the end, or until no member is left.
+    pub(super) async fn run(self, context: RequestContext) {
         let abandoned = self.shared.abandoned.clone();
-        abandoned.run_until_cancelled(self.execute(checked, caller, bill)).await;
+        abandoned.run_until_cancelled(self.execute(context)).await;
     }
 
-    async fn execute(&self, checked: Checked, caller: Option<&Caller>, bill: &Bill) {
-        let gate = EventGate(Arc::clone(&self.gate) as _);
-        let (mut results, completion) = match self.graphql.subscribe(checked, caller, bill, gate).await {
+    async fn execute(&self, context: RequestContext) {
+        let (mut results, context) = match self.graphql.subscribe(context, Arc::clone(&self.gate) as _).await
+        {
             Ok(begun) => begun,
             Err(refusal) => {
                 self.begin.send_replace(Begun::Refused(refusal));
@@ -81,7 +81,7 @@ impl Group {
             }
         };
         self.begin.send_replace(Begun::Yes);
-        let mut patience = Patience::new(self.limits.patience, Instant::now());
+        let mut patience = SlowSubscriberBudget::new(self.limits.patience, Instant::now());
         let mut waiting = WaitingResults::new(self.limits.results_waiting_bytes_max);
         while let Some(execution) = results.next().await {
             if self.gate.is_closed.load(Ordering::Acquire) {
@@ -90,14 +90,19 @@ impl Group {
             }
             let charge = charge_of(&execution);
             let memory = self.graphql.responses();
-            let response = self.graphql.write(&completion, execution, &memory.begin_or_refuse()).body;
+            let response = self.graphql.write(&context, execution, &memory.begin_or_refuse()).body;
             self.shared.payers.charge(charge, memory.limits().size_charge(response.len()));
             self.publish(response, &mut patience, &mut waiting).await;
         }
     }
 
     /// Hands a result to all, and waits before that a while for those who are behind.
-    async fn publish(&self, response: Bytes, patience: &mut Patience, waiting: &mut WaitingResults) {
+    async fn publish(
+        &self,
+        response: Bytes,
+        patience: &mut SlowSubscriberBudget,
+        waiting: &mut WaitingResults,
+    ) {
         while self.results.len() >= self.limits.results_waiting_max || !waiting.has_room_for(response.len()) {
             let now = Instant::now();
             let left = patience.left(now);
@@ -111,6 +116,6 @@ impl Group {
         let result = Arc::new(WaitingResult::new(response));
         waiting.push(&result);
         // Without anybody to hear it, the group is about to be abandoned.
-        let _ = self.results.send(Told { result });
+        let _ = self.results.send(SharedResult { result });
     }
 }

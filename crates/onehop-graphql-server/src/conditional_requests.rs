@@ -1,21 +1,19 @@
-//! `GET` with conditions: an answer that is still the same is told by 304, where possible without executing anything.
+//! Conditional requests: a `GET` whose answer has not changed is answered by 304, where possible without executing anything.
 
 use std::sync::Arc;
 
-use async_graphql::parser::types::OperationType;
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, ETAG, VARY};
 use axum::http::{HeaderValue, Request as HttpRequest, Response, StatusCode};
 
-use super::answer::{Form, refused};
-use super::callers::Bill;
-use super::etag::{EntityTag, Fingerprint, ReadTrace, Reads, named_by};
-use super::graphql_http::{Checked, GraphqlEndpoint, Received, Sent, open};
-use super::graphql_request::{Asked, POSITION};
-use super::graphql_response::{ExecutedResponse, Refusal};
-use super::graphql_service::Caller;
-use super::position_waits::WaitDeadline;
-use super::spent::Spent;
+use super::endpoint::GraphqlEndpoint;
+use super::etag::{EntityTag, Fingerprint, ReadDependencies, ReadTrace, named_by};
+use super::pipeline::await_position::WaitDeadline;
+use super::pipeline::context::RequestContext;
+use super::pipeline::parse::POSITION;
+use super::pipeline::rate_limit::RequestQuota;
+use super::pipeline::render::{Form, refused};
+use super::response::{ExecutedResponse, Refusal};
 
 /// Whoever keeps an answer keeps it for one client, and asks each time whether it still is the same.
 const KEPT: HeaderValue = HeaderValue::from_static("private, no-cache");
@@ -35,7 +33,7 @@ enum Answer {
 
 /// What an answer is tagged with.
 enum Tag {
-    Reads(EntityTag),
+    Dependencies(EntityTag),
     Bytes { request: Fingerprint, named: Vec<EntityTag> },
 }
 
@@ -45,16 +43,14 @@ impl GraphqlEndpoint {
         &self,
         request: HttpRequest<Body>,
         form: Form,
-        bill: &Bill,
+        quota: &Arc<RequestQuota>,
     ) -> Response<Body> {
-        match self.in_time(self.answer_read(request, form, bill)).await {
+        match self.in_time(self.answer_read(request, form, quota)).await {
             Ok(Answer::Same(tag)) => not_modified(&tag),
-            Ok(Answer::Executed { executed, tag: None }) => {
-                self.answer_with(Ok(Sent::One(OperationType::Query, Ok(*executed))), form).await
-            }
+            Ok(Answer::Executed { executed, tag: None }) => self.render(Ok(*executed), form).await,
             Ok(Answer::Executed { executed, tag: Some(tag) }) => {
                 let (tag, named) = match tag {
-                    Tag::Reads(tag) => (tag, Vec::new()),
+                    Tag::Dependencies(tag) => (tag, Vec::new()),
                     Tag::Bytes { request, named } => (self.tags().of_bytes(request, &executed.body), named),
                 };
                 if named.contains(&tag) {
@@ -70,40 +66,31 @@ impl GraphqlEndpoint {
         &self,
         request: HttpRequest<Body>,
         form: Form,
-        bill: &Bill,
+        quota: &Arc<RequestQuota>,
     ) -> Result<Answer, Refusal> {
         let named = named_by(request.headers());
-        let Received { asked, bearer, .. } = self.receive(request).await?;
-        let request = match asked {
-            Asked::One(request) => *request,
-            // No URL holds one.
-            Asked::Batch(_) => return Err(Refusal::BatchOfStreams),
-        };
-        let mut checked = self.check_for_one_answer(request, true)?;
-        let spent = Spent::on(bill, &**self.service());
-        let caller = self.caller(bearer.as_deref(), &spent).await?;
-        let caller = caller.as_ref();
+        let mut context = self.check_single(self.receive(request, quota).await?)?;
+        self.authenticate(&mut context).await?;
         // What was waited for is part of the answer.
-        if checked.request.extensions.contains_key(POSITION) {
-            let executed = self.execute_spent(checked, caller, bill, &spent).await?;
-            return Ok(Answer::Executed { executed: Box::new(executed), tag: None });
+        if context.request.extensions.contains_key(POSITION) {
+            return Ok(untagged(self.answer_authenticated(context).await?));
         }
-        if self.last_write_of(caller).is_some() {
-            open(bill, caller)?;
-            self.at_last_write(&mut checked, caller, &spent, &mut WaitDeadline::default()).await;
-            if checked.waited.is_some_and(|waited| waited.is_told) {
-                let executed = self.execute_waited(checked, caller, bill, &spent).await?;
-                return Ok(Answer::Executed { executed: Box::new(executed), tag: None });
+        if self.last_write_of(&context).is_some() {
+            self.rate_limit(&context)?;
+            self.await_last_write(&mut context, &mut WaitDeadline::default()).await;
+            if context.waited.is_some_and(|waited| waited.is_told) {
+                let permit = self.admit(&mut context).await?;
+                return Ok(untagged(self.execute(context, permit).await));
             }
         }
-        let fingerprint = Fingerprint::of(&checked.request, bearer.as_deref(), form);
+        let fingerprint = Fingerprint::of(&context.request, context.bearer.as_deref(), form);
         if let Some(tag) = named.iter().find(|tag| self.is_current(tag, fingerprint)) {
             return Ok(Answer::Same(tag.clone()));
         }
-        let (executed, reads) = self.execute_traced(checked, fingerprint, caller, bill, &spent).await?;
+        let (executed, reads) = self.answer_traced(context, fingerprint).await?;
         let tag = match reads {
             _ if executed.has_errors => None,
-            Some(reads) => Some(Tag::Reads(reads)),
+            Some(reads) => Some(Tag::Dependencies(reads)),
             None => Some(Tag::Bytes { request: fingerprint, named }),
         };
         Ok(Answer::Executed { executed: Box::new(executed), tag })
@@ -115,28 +102,30 @@ impl GraphqlEndpoint {
         reads.is_some_and(|reads| self.is_unwritten_since(&reads))
     }
 
-    fn is_unwritten_since(&self, reads: &Reads) -> bool {
+    fn is_unwritten_since(&self, reads: &ReadDependencies) -> bool {
         reads.marks.iter().all(|mark| self.service().is_unwritten_since(*mark, reads.write))
     }
 
-    /// Executes, and says what the answer depends on; `None` where that is not known or has changed meanwhile.
-    async fn execute_traced(
+    /// Executes, and returns what the answer depends on; `None` where that is not known or has changed meanwhile.
+    async fn answer_traced(
         &self,
-        mut checked: Checked,
+        mut context: RequestContext,
         request: Fingerprint,
-        caller: Option<&Caller>,
-        bill: &Bill,
-        spent: &Spent<'_>,
     ) -> Result<(ExecutedResponse, Option<EntityTag>), Refusal> {
         let trace = Arc::new(ReadTrace::default());
         let write = self.service().last_write();
-        checked.request.data.insert(Arc::clone(&trace));
-        let executed = self.execute_spent(checked, caller, bill, spent).await?;
+        context.read_trace = Some(Arc::clone(&trace));
+        let executed = self.answer_authenticated(context).await?;
         let (Some(write), Some(marks)) = (write, trace.take()) else { return Ok((executed, None)) };
-        let reads = Reads { write, marks };
+        let reads = ReadDependencies { write, marks };
         let tag = self.is_unwritten_since(&reads).then(|| self.tags().of_reads(request, &reads));
         Ok((executed, tag))
     }
+}
+
+/// An answer that is not to be kept.
+fn untagged(executed: ExecutedResponse) -> Answer {
+    Answer::Executed { executed: Box::new(executed), tag: None }
 }
 
 fn not_modified(tag: &EntityTag) -> Response<Body> {

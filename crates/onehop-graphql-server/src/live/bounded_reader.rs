@@ -25,7 +25,7 @@ pub(super) enum ReadLimit {
 }
 
 /// The stream.
-pub(super) struct Metered<S> {
+pub(super) struct BoundedReader<S> {
     stream: S,
     room: MessageRoom,
     message_bytes_max: usize,
@@ -37,7 +37,7 @@ pub(super) struct Metered<S> {
     write_waits: bool,
 }
 
-impl<S> Metered<S> {
+impl<S> BoundedReader<S> {
     /// A stream on which an unfinished message may have so many bytes.
     pub(super) fn new(stream: S, room: MessageRoom, message_bytes_max: usize) -> Self {
         Self {
@@ -93,7 +93,7 @@ impl<S> Metered<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for BoundedReader<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -116,7 +116,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Metered<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for BoundedReader<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

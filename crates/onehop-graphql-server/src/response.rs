@@ -4,6 +4,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 
+use async_graphql::parser::types::OperationType;
 use async_graphql::{ErrorExtensionValues, Response as Execution, ServerError, Value};
 use axum::{
     body::Body,
@@ -20,17 +21,17 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::{
-    admission::{Overloaded, RETRY_AFTER as OVERLOADED_RETRY_AFTER},
-    callers::whole_seconds,
     document::{DocumentError, OperationError},
-    graphql_request::{MalformedRequest, POSITION, POSITION_HEADER},
-    graphql_service::{InvalidPosition, RequestRejection},
     limit_exceeded::LimitExceeded,
     media_type::ResponseType,
-    persisted::{NoDocument, PersistedError},
-    response_budget::{
-        RETRY_AFTER as SHED_RETRY_AFTER, ResponseBudget, ResponseBuffer, ResponseMemory, ResponseRefused,
+    pipeline::{
+        admit::{Overloaded, RETRY_AFTER as OVERLOADED_RETRY_AFTER},
+        parse::{MalformedRequest, POSITION, POSITION_HEADER},
+        rate_limit::whole_seconds,
+        resolve::{NoDocument, PersistedError},
     },
+    response_budget::{RETRY_AFTER as SHED_RETRY_AFTER, ResponseBudget, ResponseBuffer, ResponseRefused},
+    service::{InvalidPosition, RequestRejection},
 };
 
 /// What a response usually takes, in bytes; the buffer grows when it takes more.
@@ -85,8 +86,6 @@ pub enum Refusal {
     Response(#[from] ResponseRefused),
     #[error(transparent)]
     Rejected(#[from] RequestRejection),
-    #[error("A batch has no event stream: send its requests one by one.")]
-    BatchOfStreams,
     #[error("A page of this origin may not open a WebSocket here.")]
     ForeignOrigin,
     #[error("The session endpoint is for pages of this server: other clients use the mutation renewSession.")]
@@ -214,7 +213,7 @@ impl Refusal {
             Self::Forged | Self::ForeignOrigin | Self::ForeignSession => {
                 (Kind::Http(Status::FORBIDDEN), "FORBIDDEN")
             }
-            Self::BatchOfStreams | Self::Handshake(_) => (Kind::Http(Status::BAD_REQUEST), "BAD_USER_INPUT"),
+            Self::Handshake(_) => (Kind::Http(Status::BAD_REQUEST), "BAD_USER_INPUT"),
             Self::WebSocketVersion => (Kind::Http(Status::UPGRADE_REQUIRED), "BAD_USER_INPUT"),
             Self::NetworkFull(_) => (Kind::Http(Status::TOO_MANY_REQUESTS), LimitExceeded::CODE),
             Self::ConnectionsFull => (Kind::Http(Status::SERVICE_UNAVAILABLE), LimitExceeded::CODE),
@@ -291,6 +290,7 @@ impl Refusal {
 
 /// The response of an execution, written and not yet put together.
 pub(super) struct ExecutedResponse {
+    pub(super) kind: OperationType,
     pub(super) headers: HeaderMap,
     retry_after: Option<Duration>,
     pub(super) body: Bytes,
@@ -307,7 +307,7 @@ struct RequestError {
 
 impl ExecutedResponse {
     /// Writes a response within its budget; one that does not fit becomes an error of the request.
-    pub(super) fn of(mut execution: Execution, budget: &ResponseBudget) -> Self {
+    pub(super) fn of(mut execution: Execution, kind: OperationType, budget: &ResponseBudget) -> Self {
         let body = match body_of(&mut execution, budget) {
             Ok(body) => body,
             Err(refused) => {
@@ -328,7 +328,7 @@ impl ExecutedResponse {
         {
             headers.insert(POSITION_HEADER, position);
         }
-        Self { headers, retry_after, body, request_error, has_errors }
+        Self { kind, headers, retry_after, body, request_error, has_errors }
     }
 
     pub(super) fn into_response(self, media_type: ResponseType) -> Response<Body> {
@@ -346,30 +346,6 @@ impl ExecutedResponse {
     pub(super) fn into_encoded(self) -> Encoded {
         Encoded { response: self.body, request_errors: self.request_error.map(|error| error.errors) }
     }
-}
-
-/// The response of a batch, in the order of its requests. Each says for itself what became of it.
-pub(super) fn executed_batch(
-    responses: Vec<Result<ExecutedResponse, Refusal>>,
-    media_type: ResponseType,
-    memory: &ResponseMemory,
-) -> Response<Body> {
-    let executed = responses.iter().filter_map(|response| response.as_ref().ok());
-    let retry_after = executed.filter_map(|executed| executed.retry_after).max();
-    let mut body = vec![b'['];
-    for (index, response) in responses.into_iter().enumerate() {
-        if index > 0 {
-            body.push(b',');
-        }
-        match response {
-            Ok(executed) => body.extend_from_slice(&executed.body),
-            Err(refusal) => body.extend(refusal.into_body()),
-        }
-    }
-    body.push(b']');
-    let mut response = respond(StatusCode::OK, media_type, memory.hold(body));
-    tell_retry_after(&mut response, retry_after);
-    response
 }
 
 /// When all fields that failed for now may be asked again: as errors say it, one for each field.

@@ -1,8 +1,7 @@
-//! The form in which answers leave: by their media type, and compressed where the client takes it and no secret can be in
-//! them. Knows nothing of what they say.
+//! Render: the status, media type and compression of a response. Knows nothing of what it says.
 //!
-//! Only answers of queries are compressed. What mutations answer may hold an access token, and the length of something
-//! compressed tells of what is in it.
+//! Only responses to queries are compressed. A mutation's response may hold an access token, and the length of compressed bytes
+//! gives away what is in them (CRIME, BREACH).
 
 use std::io::Write as _;
 
@@ -12,9 +11,9 @@ use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, VARY};
 use axum::http::{HeaderMap, HeaderValue, Response};
 use flate2::{Compression, write::GzEncoder};
 
-use super::graphql_http::{GraphqlEndpoint, Sent};
-use super::graphql_response::{ExecutedResponse, Refusal, executed_batch};
-use super::media_type::ResponseType;
+use crate::endpoint::GraphqlEndpoint;
+use crate::media_type::ResponseType;
+use crate::response::{ExecutedResponse, Refusal};
 
 /// From how many bytes on the answers of queries are compressed.
 pub const COMPRESS_BYTES_MIN: usize = 1024;
@@ -24,14 +23,14 @@ const AT_ONCE_BYTES_MAX: usize = 256 * 1024;
 
 /// The coding that a client takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Coding {
+pub(crate) enum Coding {
     Identity,
     Gzip,
 }
 
 impl Coding {
     /// What is part of a request's fingerprint.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Identity => "identity",
             Self::Gzip => "gzip",
@@ -41,40 +40,39 @@ impl Coding {
 
 /// How a client wants its answer.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Form {
-    pub(super) media_type: ResponseType,
-    pub(super) coding: Coding,
+pub(crate) struct Form {
+    pub(crate) media_type: ResponseType,
+    pub(crate) coding: Coding,
 }
 
 impl GraphqlEndpoint {
     /// The form for a client with these headers, which takes this type.
-    pub(super) fn form(&self, media_type: ResponseType, headers: &HeaderMap) -> Form {
+    pub(crate) fn form(&self, media_type: ResponseType, headers: &HeaderMap) -> Form {
         let compresses = self.compress_bytes_min() > 0 && accepts(headers, Coding::Gzip.name());
         Form { media_type, coding: if compresses { Coding::Gzip } else { Coding::Identity } }
     }
 
-    /// The response to what was executed, or to a request that was not.
-    pub(super) async fn answer_with(
+    /// The HTTP response to what was executed, or to a request that was refused.
+    pub(crate) async fn render(
         &self,
-        answer: Result<Sent<Result<ExecutedResponse, Refusal>>, Refusal>,
+        executed: Result<ExecutedResponse, Refusal>,
         form: Form,
     ) -> Response<Body> {
-        match answer {
-            Ok(Sent::One(OperationType::Query, Ok(executed))) => {
+        match executed {
+            Ok(executed) if executed.kind == OperationType::Query => {
                 let mut response = self.coded(executed, form.coding).await.into_response(form.media_type);
                 if self.compress_bytes_min() > 0 {
                     response.headers_mut().append(VARY, HeaderValue::from_static("accept-encoding"));
                 }
                 response
             }
-            Ok(Sent::One(_, Ok(executed))) => executed.into_response(form.media_type),
-            Ok(Sent::Batch(responses)) => executed_batch(responses, form.media_type, self.responses()),
-            Ok(Sent::One(_, Err(refusal))) | Err(refusal) => refused(refusal, form.media_type),
+            Ok(executed) => executed.into_response(form.media_type),
+            Err(refusal) => refused(refusal, form.media_type),
         }
     }
 
     /// The answer of a query in the coding that its client takes.
-    pub(super) async fn coded(&self, mut executed: ExecutedResponse, coding: Coding) -> ExecutedResponse {
+    pub(crate) async fn coded(&self, mut executed: ExecutedResponse, coding: Coding) -> ExecutedResponse {
         if coding == Coding::Identity || executed.body.len() < self.compress_bytes_min() {
             return executed;
         }
@@ -95,7 +93,7 @@ impl GraphqlEndpoint {
 }
 
 /// The response to a request that was not executed.
-pub(super) fn refused(refusal: Refusal, media_type: ResponseType) -> Response<Body> {
+pub(crate) fn refused(refusal: Refusal, media_type: ResponseType) -> Response<Body> {
     // Its text may repeat the request.
     tracing::debug!(code = refusal.code(), "request refused");
     refusal.into_response(media_type)

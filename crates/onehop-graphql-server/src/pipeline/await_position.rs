@@ -1,4 +1,4 @@
-//! Read-your-writes: has queries wait for the position that they name, and for their caller's own last write. Owns how many
+//! Await position, for read-your-writes: has queries wait for the position that they name, and for their caller's own last write. Owns how many
 //! may wait, for each caller and together. What a position is and when it is reached is the service's affair.
 
 use std::collections::HashMap;
@@ -8,13 +8,13 @@ use std::time::Duration;
 use async_graphql::{Value, parser::types::OperationType};
 use tokio::time::Instant;
 
-use super::callers::Payer;
-use super::graphql_http::{Checked, GraphqlEndpoint};
-use super::graphql_request::POSITION;
-use super::graphql_response::Refusal;
-use super::graphql_service::{Caller, InvalidPosition, NotReached, Reach, Waited};
-use super::session_positions::SESSION_POSITIONS_MAX;
-use super::spent::Spent;
+use super::context::RequestContext;
+use super::parse::POSITION;
+use super::rate_limit::RateLimitKey;
+use crate::endpoint::GraphqlEndpoint;
+use crate::response::Refusal;
+use crate::service::{InvalidPosition, NotReached, Reach, Waited};
+use crate::session_positions::SESSION_POSITIONS_MAX;
 
 /// How long a query waits for a position, unless the configuration says otherwise.
 pub const POSITION_WAIT: Duration = Duration::from_secs(2);
@@ -43,28 +43,28 @@ impl Default for PositionLimits {
 
 /// The queries that wait, by who asks.
 #[derive(Debug, Default)]
-pub(super) struct PositionWaits(Mutex<Counts>);
+pub(crate) struct PositionWaits(Mutex<Counts>);
 
 #[derive(Debug, Default)]
 struct Counts {
     all: usize,
     anonymous: usize,
-    by_caller: HashMap<Payer, usize>,
+    by_caller: HashMap<RateLimitKey, usize>,
 }
 
 /// The right of one query to wait.
 #[derive(Debug)]
-pub(super) struct PositionWait {
+pub(crate) struct PositionWait {
     waits: Arc<PositionWaits>,
-    payer: Payer,
+    key: RateLimitKey,
 }
 
 impl PositionWaits {
     /// The right to wait; `None` when too many do.
-    fn begin(self: &Arc<Self>, payer: Payer) -> Option<PositionWait> {
+    fn begin(self: &Arc<Self>, key: RateLimitKey) -> Option<PositionWait> {
         let mut counts = self.lock();
-        let is_anonymous = payer.is_anonymous();
-        let of_caller = counts.by_caller.get(&payer).copied().unwrap_or(0);
+        let is_anonymous = key.is_anonymous();
+        let of_caller = counts.by_caller.get(&key).copied().unwrap_or(0);
         let has_room = counts.all < POSITION_WAITS_MAX
             && of_caller < POSITION_WAITS_PER_CALLER_MAX
             && (!is_anonymous || counts.anonymous < POSITION_WAITS_ANONYMOUS_MAX);
@@ -73,8 +73,8 @@ impl PositionWaits {
         }
         counts.all += 1;
         counts.anonymous += usize::from(is_anonymous);
-        counts.by_caller.insert(payer.clone(), of_caller + 1);
-        Some(PositionWait { waits: Arc::clone(self), payer })
+        counts.by_caller.insert(key.clone(), of_caller + 1);
+        Some(PositionWait { waits: Arc::clone(self), key })
     }
 
     fn lock(&self) -> MutexGuard<'_, Counts> {
@@ -86,17 +86,17 @@ impl Drop for PositionWait {
     fn drop(&mut self) {
         let mut counts = self.waits.lock();
         counts.all -= 1;
-        counts.anonymous -= usize::from(self.payer.is_anonymous());
-        match counts.by_caller.get_mut(&self.payer) {
+        counts.anonymous -= usize::from(self.key.is_anonymous());
+        match counts.by_caller.get_mut(&self.key) {
             Some(count) if *count > 1 => *count -= 1,
-            _ => drop(counts.by_caller.remove(&self.payer)),
+            _ => drop(counts.by_caller.remove(&self.key)),
         }
     }
 }
 
-/// Until when one HTTP request may wait, once it has begun to.
+/// Until when one request may wait, once it has begun to.
 #[derive(Debug, Default)]
-pub(super) struct WaitDeadline(Option<Instant>);
+pub(crate) struct WaitDeadline(Option<Instant>);
 
 impl WaitDeadline {
     fn left(&mut self, wait_max: Duration) -> Duration {
@@ -107,69 +107,61 @@ impl WaitDeadline {
 }
 
 impl GraphqlEndpoint {
-    /// Has a query wait for the position that it names, and for its caller's last write. Its bill is open.
-    pub(super) async fn at_position(
-        &self,
-        checked: &mut Checked,
-        caller: Option<&Caller>,
-        spent: &Spent<'_>,
-        deadline: &mut WaitDeadline,
-    ) -> Result<(), Refusal> {
-        if checked.kind != OperationType::Query {
+    /// Has a query wait for the position that it names, and for its caller's last write. Its quota is open.
+    ///
+    /// # Errors
+    /// The position is not one that this server gave out.
+    pub(crate) async fn await_position(&self, context: &mut RequestContext) -> Result<(), Refusal> {
+        if context.kind() != OperationType::Query {
             return Ok(());
         }
-        let named = match checked.request.extensions.get(POSITION) {
+        let named = match context.request.extensions.get(POSITION) {
             None => None,
             Some(Value::String(position)) => Some(position.clone()),
             Some(_) => return Err(InvalidPosition.into()),
         };
-        if named.is_none() || named.as_deref() != self.last_write_of(caller).as_deref() {
-            self.at_last_write(checked, caller, spent, deadline).await;
+        let mut deadline = WaitDeadline::default();
+        if named.is_none() || named.as_deref() != self.last_write_of(context).as_deref() {
+            self.await_last_write(context, &mut deadline).await;
         }
         if let Some(named) = named {
-            let reach = self.reach(&named, caller, spent, deadline).await?;
-            checked.waited = Some(Waited { reach, is_told: true });
+            let reach = self.reach(&named, context, &mut deadline).await?;
+            context.waited = Some(Waited { reach, is_told: true });
         }
         Ok(())
     }
 
     /// Session consistency: has a query wait for its caller's last write. The response says so only where the write is not
     /// reached, or where it says so of a position that it was sent.
-    pub(super) async fn at_last_write(
-        &self,
-        checked: &mut Checked,
-        caller: Option<&Caller>,
-        spent: &Spent<'_>,
-        deadline: &mut WaitDeadline,
-    ) {
-        if checked.kind != OperationType::Query {
+    pub(crate) async fn await_last_write(&self, context: &mut RequestContext, deadline: &mut WaitDeadline) {
+        if context.kind() != OperationType::Query {
             return;
         }
-        let Some(position) = self.last_write_of(caller) else { return };
-        // What this process gave out it reads, too.
-        let Ok(reach) = self.reach(&position, caller, spent, deadline).await else { return };
-        if checked.waited.is_none() || !checked.request.extensions.contains_key(POSITION) {
-            checked.waited = Some(Waited { reach, is_told: reach != Reach::Reached });
+        let Some(position) = self.last_write_of(context) else { return };
+        // A position that this process gave out is always valid.
+        let Ok(reach) = self.reach(&position, context, deadline).await else { return };
+        if context.waited.is_none() || !context.request.extensions.contains_key(POSITION) {
+            context.waited = Some(Waited { reach, is_told: reach != Reach::Reached });
         }
     }
 
     /// The position of a caller's last write, if no query of this caller has reached it.
-    pub(super) fn last_write_of(&self, caller: Option<&Caller>) -> Option<Arc<str>> {
-        self.session_positions().last(&caller?.id)
+    pub(crate) fn last_write_of(&self, context: &RequestContext) -> Option<Arc<str>> {
+        self.session_positions().last(&context.caller.as_ref()?.id)
     }
 
     async fn reach(
         &self,
         position: &str,
-        caller: Option<&Caller>,
-        spent: &Spent<'_>,
+        context: &RequestContext,
         deadline: &mut WaitDeadline,
     ) -> Result<Reach, InvalidPosition> {
-        let wait = spent.payer().and_then(|payer| self.position_waits().begin(payer.clone()));
+        let wait = self.position_waits().begin(context.rate_limit_key());
         let left = wait.as_ref().map_or(Duration::ZERO, |_| deadline.left(self.position_limits().wait_max));
-        let reach = self.service().reach(position, left, &*spent.record()).await?;
+        let charges = context.charge_record(|span| self.service().new_charge_record(span));
+        let reach = self.service().reach(position, left, &*charges).await?;
         let is_final = matches!(reach, Reach::Reached | Reach::NotReached(NotReached::Parked));
-        if let Some(caller) = caller.filter(|_| is_final) {
+        if let Some(caller) = context.caller.as_ref().filter(|_| is_final) {
             self.session_positions().forget(&caller.id, position);
         }
         Ok(match reach {
@@ -183,13 +175,13 @@ impl GraphqlEndpoint {
 
 #[cfg(test)]
 mod tests {
-    use super::super::client_address::Network;
     use super::*;
+    use crate::client_address::Network;
 
     #[test]
     fn one_caller_takes_no_more_than_its_own_places() {
         let waits = Arc::<PositionWaits>::default();
-        let begin = |user: &str| waits.begin(Payer::User(user.into()));
+        let begin = |user: &str| waits.begin(RateLimitKey::User(user.into()));
         let mut of_one: Vec<_> = (0..POSITION_WAITS_PER_CALLER_MAX).map(|_| begin("one").unwrap()).collect();
         assert!(begin("one").is_none());
         assert!(begin("other").is_some());
@@ -200,11 +192,11 @@ mod tests {
     #[test]
     fn anonymous_callers_leave_places_for_users() {
         let waits = Arc::<PositionWaits>::default();
-        let anonymous = |number: u64| waits.begin(Payer::Network(Network::V6(number)));
+        let anonymous = |number: u64| waits.begin(RateLimitKey::Network(Network::V6(number)));
         let taken: Vec<_> = (0..1_000).filter_map(anonymous).collect();
         assert_eq!(taken.len(), POSITION_WAITS_ANONYMOUS_MAX);
         let users: Vec<_> =
-            (0..1_000).filter_map(|user| waits.begin(Payer::User(user.to_string().into()))).collect();
+            (0..1_000).filter_map(|user| waits.begin(RateLimitKey::User(user.to_string().into()))).collect();
         assert_eq!(users.len(), POSITION_WAITS_MAX - POSITION_WAITS_ANONYMOUS_MAX);
         drop((taken, users));
         let counts = waits.lock();

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use async_graphql::{
     Name, Positioned, ServerError, Value, Variables,
     parser::{
-        Error as ParserError, parse_schema,
+        Error as ParserError,
         types::{
             BaseType, InputObjectType, Type, TypeDefinition, TypeKind, TypeSystemDefinition,
             VariableDefinition,
@@ -69,17 +69,17 @@ struct InputField {
 }
 
 impl InputTypes {
-    /// Reads the enums and input objects; scalars other than the five of GraphQL are left to the schema.
-    pub fn from_sdl(sdl: &str) -> Result<Self, SdlError> {
-        let types = parse_schema(sdl)?
-            .definitions
+    /// The enums and input objects among these definitions; scalars other than the five of GraphQL are left to the schema.
+    #[must_use]
+    pub fn of(definitions: Vec<TypeSystemDefinition>) -> Self {
+        let types = definitions
             .into_iter()
             .filter_map(|definition| match definition {
                 TypeSystemDefinition::Type(definition) => input_kind(definition.node),
                 TypeSystemDefinition::Schema(_) | TypeSystemDefinition::Directive(_) => None,
             })
             .collect();
-        Ok(Self { types, conceals_schema: false })
+        Self { types, conceals_schema: false }
     }
 
     /// The same, whose errors tell no names and types that the client did not write.
@@ -214,7 +214,7 @@ fn input_fields(object: InputObjectType) -> HashMap<String, InputField> {
 
 #[cfg(test)]
 mod tests {
-    use async_graphql::parser::parse_query;
+    use async_graphql::parser::{parse_query, parse_schema};
     use serde_json::json;
 
     use super::*;
@@ -231,8 +231,7 @@ mod tests {
     fn check(definition: &str, variables: serde_json::Value) -> Result<(), ServerError> {
         let document = parse_query(format!("query({definition}) {{ a }}")).unwrap();
         let operation = select_operation(&document, None).unwrap();
-        InputTypes::from_sdl(SDL)
-            .unwrap()
+        InputTypes::of(parse_schema(SDL).unwrap().definitions)
             .check(&operation.variable_definitions, &Variables::from_json(variables))
     }
 
@@ -260,7 +259,7 @@ mod tests {
 
     #[test]
     fn concealed_errors_say_where_and_no_names_of_the_schema() {
-        let types = InputTypes::from_sdl(SDL).unwrap().concealing_schema(true);
+        let types = InputTypes::of(parse_schema(SDL).unwrap().definitions).concealing_schema(true);
         for (variables, message) in [
             (json!({ "a": {} }), "Variable \"$a\" got an invalid value: a required field is missing."),
             (

@@ -9,18 +9,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, broadcast, watch};
 
-use super::group::{Begun, Group, Heard, Shared, Told};
-use super::payers::{EVENTS_PART, Gate, Payment};
+use super::shared_subscription::{Begun, Shared, SharedResult, SharedSubscription, SubscriptionEvent};
+use super::subscription_quota::{EVENTS_PART, Gate, Payment};
 use super::{LiveLimits, error};
-use crate::callers::Bill;
-use crate::graphql_http::{Checked, GraphqlEndpoint};
-use crate::graphql_response::Encoded;
-use crate::graphql_service::Caller;
+use crate::endpoint::GraphqlEndpoint;
 use crate::limit_exceeded::LimitExceeded;
+use crate::pipeline::context::RequestContext;
+use crate::pipeline::rate_limit::RequestQuota;
+use crate::response::Encoded;
 use onehop_runtime::tasks::Tasks;
 
 /// The shared executions of the process.
-pub(super) struct Groups {
+pub(super) struct SubscriptionSharing {
     graphql: Arc<GraphqlEndpoint>,
     limits: LiveLimits,
     tasks: Tasks,
@@ -44,14 +44,14 @@ struct Entry {
     number: u64,
     bytes: usize,
     members: usize,
-    results: broadcast::Sender<Told>,
+    results: broadcast::Sender<SharedResult>,
     begun: watch::Receiver<Begun>,
     shared: Arc<Shared>,
 }
 
 /// A subscriber's part in a group.
 pub(super) struct Member {
-    results: broadcast::Receiver<Told>,
+    results: broadcast::Receiver<SharedResult>,
     shared: Arc<Shared>,
     payment: Payment,
     _membership: Membership,
@@ -59,7 +59,7 @@ pub(super) struct Member {
 
 /// Counts a member as long as it lives; a group without members ends.
 struct Membership {
-    groups: Arc<Groups>,
+    groups: Arc<SubscriptionSharing>,
     key: Key,
     number: u64,
 }
@@ -67,7 +67,7 @@ struct Membership {
 /// Takes the group's entry out when its execution has ended, however it ended.
 struct Running(Membership);
 
-impl Groups {
+impl SubscriptionSharing {
     pub(super) fn new(graphql: Arc<GraphqlEndpoint>, limits: LiveLimits, tasks: Tasks) -> Self {
         let events_max = (graphql.executing_max() / EVENTS_PART).max(1);
         let event_turns = Arc::new(Semaphore::new(events_max));
@@ -77,11 +77,10 @@ impl Groups {
     /// Joins those who ask the same, or begins. What is written after this returns is heard, and goes on the bill.
     pub(super) async fn join(
         self: &Arc<Self>,
-        checked: Checked,
-        caller: Option<&Caller>,
-        bill: &Arc<Bill>,
+        context: RequestContext,
+        quota: &Arc<RequestQuota>,
     ) -> Result<Member, Encoded> {
-        let entered = self.enter(checked, caller, bill);
+        let entered = self.enter(context, quota);
         let (member, mut begun) = entered.map_err(|over| Encoded::refused(over.into()))?;
         let begun = begun.wait_for(|begun| !matches!(begun, Begun::NotYet)).await;
         match begun.as_deref() {
@@ -94,27 +93,25 @@ impl Groups {
     /// As [`join`](Self::join), within the time that a request may take.
     pub(super) async fn join_in_time(
         self: &Arc<Self>,
-        checked: Checked,
-        caller: Option<&Caller>,
-        bill: &Arc<Bill>,
+        context: RequestContext,
+        quota: &Arc<RequestQuota>,
     ) -> Result<Member, Encoded> {
-        let joined = self.graphql.in_time(async { Ok(self.join(checked, caller, bill).await) }).await;
+        let joined = self.graphql.in_time(async { Ok(self.join(context, quota).await) }).await;
         joined.unwrap_or_else(|refusal| Err(refusal.into_encoded()))
     }
 
     fn enter(
         self: &Arc<Self>,
-        checked: Checked,
-        caller: Option<&Caller>,
-        bill: &Arc<Bill>,
+        context: RequestContext,
+        quota: &Arc<RequestQuota>,
     ) -> Result<(Member, watch::Receiver<Begun>), LimitExceeded> {
-        let Asked { key, bytes } = self.asked(&checked, caller)?;
+        let SubscriptionKey { key, bytes } = self.key_of(&context)?;
         let mut state = self.lock();
         let State { running, bytes: all_bytes, started } = &mut *state;
         let (entry, payment) = match running.entry(key) {
             MapEntry::Occupied(entry) => {
                 let entry = entry.into_mut();
-                let payment = Payment::of(bill, &entry.shared);
+                let payment = Payment::of(quota, &entry.shared);
                 (entry, payment)
             }
             MapEntry::Vacant(_) if *all_bytes + bytes > self.limits.different_bytes_max => {
@@ -125,9 +122,8 @@ impl Groups {
                 *started += 1;
                 let shared = Arc::<Shared>::default();
                 // Before the first event.
-                let payment = Payment::of(bill, &shared);
-                let beginning =
-                    Beginning { checked, caller: caller.cloned(), bill: Arc::clone(bill), shared };
+                let payment = Payment::of(quota, &shared);
+                let beginning = Beginning { context, shared };
                 (vacant.insert(self.begin(beginning, key, *started, bytes)), payment)
             }
         };
@@ -142,17 +138,17 @@ impl Groups {
     }
 
     fn begin(self: &Arc<Self>, beginning: Beginning, key: Key, number: u64, bytes: usize) -> Entry {
-        let Beginning { checked, caller, bill, shared } = beginning;
+        let Beginning { context, shared } = beginning;
         let (results, _) = broadcast::channel(self.limits.results_waiting_max);
         let (begin, begun) = watch::channel(Begun::NotYet);
         let gate = Arc::new(Gate {
             group: Arc::clone(&shared),
             turns: Arc::clone(&self.event_turns),
-            admission: self.graphql.admission().clone(),
-            complexity: checked.complexity,
+            limit: self.graphql.concurrency_limit().clone(),
+            complexity: context.complexity,
             is_closed: AtomicBool::new(false),
         });
-        let group = Group {
+        let group = SharedSubscription {
             graphql: Arc::clone(&self.graphql),
             results: results.clone(),
             begin,
@@ -162,29 +158,30 @@ impl Groups {
         };
         let running = Running(Membership { groups: Arc::clone(self), key, number });
         self.tasks.spawn_contained("subscription", async move {
-            group.run(checked, caller.as_ref(), &bill).await;
+            group.run(context).await;
             drop(running);
         });
         Entry { number, bytes, members: 0, results, begun, shared }
     }
 
     /// What distinguishes a subscription from others.
-    fn asked(&self, checked: &Checked, caller: Option<&Caller>) -> Result<Asked, LimitExceeded> {
-        let request = &checked.request;
+    fn key_of(&self, context: &RequestContext) -> Result<SubscriptionKey, LimitExceeded> {
+        let request = &context.request;
         // Plain values with string keys are always JSON.
         let variables = serde_json::to_string(&request.variables).unwrap_or_default();
         let extensions = serde_json::to_string(&request.extensions.0).unwrap_or_default();
         let name = request.operation_name.as_deref().unwrap_or_default();
         let bytes = request.query.len() + variables.len() + extensions.len();
         self.limits.subscription_bytes().unless(bytes <= self.limits.subscription_bytes_max)?;
-        let is_personal = self.graphql.service().is_personal(&checked.document.definitions);
-        let viewer = caller.filter(|_| is_personal).map_or("", |caller| &caller.id);
+        let is_personal = self.graphql.service().is_personal(&context.document.definitions);
+        let caller = context.caller.as_ref().filter(|_| is_personal);
+        let viewer = caller.map_or("", |caller| &caller.id);
         let mut digest = Sha256::new();
         for part in [&*request.query, name, &variables, &extensions, viewer] {
             digest.update(part.len().to_le_bytes());
             digest.update(part);
         }
-        Ok(Asked { key: digest.finalize().into(), bytes })
+        Ok(SubscriptionKey { key: digest.finalize().into(), bytes })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -192,33 +189,34 @@ impl Groups {
     }
 }
 
-struct Asked {
+/// What distinguishes a subscription from others, and its size.
+struct SubscriptionKey {
     key: Key,
     bytes: usize,
 }
 
-/// What starts an execution, and who pays for the start.
+/// What starts an execution; its quota is charged for the start.
 struct Beginning {
-    checked: Checked,
-    caller: Option<Caller>,
-    bill: Arc<Bill>,
+    context: RequestContext,
     shared: Arc<Shared>,
 }
 
 impl Member {
     /// The next result.
-    pub(super) async fn next(&mut self) -> Heard {
+    pub(super) async fn next(&mut self) -> SubscriptionEvent {
         let received = tokio::select! {
             biased;
-            refusal = self.payment.over() => return Heard::OverQuota(refusal),
+            refusal = self.payment.over() => return SubscriptionEvent::OverQuota(refusal),
             received = self.results.recv() => received,
         };
         let heard = match received {
-            Ok(Told { result }) => result.response().map_or(Heard::Lagged, Heard::Result),
-            Err(broadcast::error::RecvError::Closed) => {
-                self.payment.is_over().map_or(Heard::End, Heard::OverQuota)
+            Ok(SharedResult { result }) => {
+                result.response().map_or(SubscriptionEvent::Lagged, SubscriptionEvent::Result)
             }
-            Err(broadcast::error::RecvError::Lagged(_)) => Heard::Lagged,
+            Err(broadcast::error::RecvError::Closed) => {
+                self.payment.is_over().map_or(SubscriptionEvent::End, SubscriptionEvent::OverQuota)
+            }
+            Err(broadcast::error::RecvError::Lagged(_)) => SubscriptionEvent::Lagged,
         };
         self.shared.taken.notify_one();
         heard

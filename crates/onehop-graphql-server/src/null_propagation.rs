@@ -1,4 +1,4 @@
-//! Nulls of failed fields, put where the GraphQL specification wants them.
+//! Null propagation: the nulls of failed fields, where the GraphQL specification wants them.
 //!
 //! Since 7.1 async-graphql leaves the key of a failed field out of its object and lets non-null parents live
 //! on. A client that was promised `String` or `null` then reads neither. Here every error with a path makes
@@ -10,16 +10,11 @@ use std::collections::HashMap;
 use async_graphql::{
     Name, PathSegment, Response, Value,
     indexmap::IndexMap,
-    parser::{
-        parse_schema,
-        types::{
-            BaseType, ExecutableDocument, Field, FieldDefinition, OperationDefinition, OperationType,
-            Selection, SelectionSet, Type, TypeKind, TypeSystemDefinition,
-        },
+    parser::types::{
+        BaseType, ExecutableDocument, Field, FieldDefinition, OperationDefinition, OperationType, Selection,
+        SelectionSet, Type, TypeKind, TypeSystemDefinition,
     },
 };
-
-use super::variables::SdlError;
 
 /// The output types of a schema.
 #[derive(Debug)]
@@ -31,40 +26,41 @@ pub struct OutputTypes {
 }
 
 impl OutputTypes {
-    /// Reads the fields of objects and interfaces.
-    pub fn from_sdl(sdl: &str) -> Result<Self, SdlError> {
+    /// The fields of objects and interfaces among these definitions.
+    #[must_use]
+    pub fn of(definitions: &[TypeSystemDefinition]) -> Self {
         let mut types = Self {
             query: "Query".to_owned(),
             mutation: "Mutation".to_owned(),
             subscription: "Subscription".to_owned(),
             fields: HashMap::new(),
         };
-        for definition in parse_schema(sdl)?.definitions {
+        for definition in definitions {
             match definition {
                 TypeSystemDefinition::Schema(schema) => {
-                    if let Some(query) = schema.node.query {
+                    if let Some(query) = &schema.node.query {
                         types.query = query.node.to_string();
                     }
-                    if let Some(mutation) = schema.node.mutation {
+                    if let Some(mutation) = &schema.node.mutation {
                         types.mutation = mutation.node.to_string();
                     }
-                    if let Some(subscription) = schema.node.subscription {
+                    if let Some(subscription) = &schema.node.subscription {
                         types.subscription = subscription.node.to_string();
                     }
                 }
                 TypeSystemDefinition::Type(definition) => {
-                    let fields = match definition.node.kind {
-                        TypeKind::Object(object) => object.fields,
-                        TypeKind::Interface(interface) => interface.fields,
+                    let fields = match &definition.node.kind {
+                        TypeKind::Object(object) => &object.fields,
+                        TypeKind::Interface(interface) => &interface.fields,
                         _ => continue,
                     };
-                    let fields = fields.into_iter().map(|field| named_type(field.node)).collect();
+                    let fields = fields.iter().map(|field| named_type(&field.node)).collect();
                     types.fields.insert(definition.node.name.node.to_string(), fields);
                 }
                 TypeSystemDefinition::Directive(_) => {}
             }
         }
-        Ok(types)
+        types
     }
 
     /// Nulls what the errors of a response say has failed.
@@ -171,8 +167,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-fn named_type(field: FieldDefinition) -> (String, Type) {
-    (field.name.node.to_string(), field.ty.node)
+fn named_type(field: &FieldDefinition) -> (String, Type) {
+    (field.name.node.to_string(), field.ty.node.clone())
 }
 
 fn base_name(ty: &Type) -> &str {
@@ -214,7 +210,8 @@ fn set_null(value: &mut Value, path: &[PathSegment]) {
 
 #[cfg(test)]
 mod tests {
-    use async_graphql::{ServerError, parser::parse_query};
+    use async_graphql::ServerError;
+    use async_graphql::parser::{parse_query, parse_schema};
     use serde_json::{Value as Json, json};
 
     use super::*;
@@ -243,7 +240,11 @@ mod tests {
                 ServerError::new("failed", None).with_path(path)
             })
             .collect();
-        OutputTypes::from_sdl(SDL).unwrap().complete(&document, operation, &mut response);
+        OutputTypes::of(&parse_schema(SDL).unwrap().definitions).complete(
+            &document,
+            operation,
+            &mut response,
+        );
         response.data.into_json().unwrap()
     }
 

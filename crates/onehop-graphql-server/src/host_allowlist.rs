@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, Uri, header::HOST};
 
 /// The names, without ports.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Hosts {
+pub enum HostAllowlist {
     /// Whatever name the request has.
     Any,
     /// Names of this machine as it calls itself, and these.
@@ -16,7 +16,7 @@ pub enum Hosts {
     Only(Vec<String>),
 }
 
-impl Hosts {
+impl HostAllowlist {
     /// What was allowed; where nothing was, a server that only its own machine reaches answers to names of this
     /// machine alone, and any other to every name.
     pub fn of(allowed: &[String], listen: SocketAddr) -> Self {
@@ -77,14 +77,14 @@ mod tests {
 
     use super::*;
 
-    fn takes(hosts: &Hosts, host: &str) -> bool {
+    fn takes(hosts: &HostAllowlist, host: &str) -> bool {
         let headers = HeaderMap::from_iter([(HOST, HeaderValue::from_str(host).unwrap())]);
         hosts.take(&Uri::from_static("/graphql"), &headers)
     }
 
-    fn hosts(allowed: &[&str], listen: &str) -> Hosts {
+    fn hosts(allowed: &[&str], listen: &str) -> HostAllowlist {
         let allowed: Vec<String> = allowed.iter().map(ToString::to_string).collect();
-        Hosts::of(&allowed, listen.parse().unwrap())
+        HostAllowlist::of(&allowed, listen.parse().unwrap())
     }
 
     #[test]

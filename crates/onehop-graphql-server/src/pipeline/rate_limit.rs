@@ -1,6 +1,7 @@
-//! What callers may cost: each has a budget of request units, which fills as time goes by and is charged with what its
-//! requests really took. Since that is known afterwards only, a budget may be overdrawn; the next request is refused
-//! until the debt is paid. Knows who pays, not for what.
+//! Rate limit: the request-unit quota of each caller, a token bucket that is charged with what requests really took.
+//!
+//! The charge is known afterwards only, so a quota may be overdrawn; the next request is refused until the debt is paid. Knows
+//! whose quota it is, not what is charged.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -9,9 +10,12 @@ use std::time::Duration;
 use async_graphql::{Response as Execution, Value};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::client_address::{Network, Origin, Proxies};
-use super::graphql_service::{Account, RequestRejection};
-use super::limit_exceeded::LimitExceeded;
+use super::context::RequestContext;
+use crate::client_address::{ClientAddress, Network, Proxies};
+use crate::endpoint::GraphqlEndpoint;
+use crate::limit_exceeded::LimitExceeded;
+use crate::response::Refusal;
+use crate::service::{QuotaAccount, RequestRejection};
 use onehop_runtime::clock::Clock;
 use onehop_runtime::token_buckets::{Buckets, Rate};
 
@@ -30,18 +34,18 @@ const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
 /// The headers that tell callers what is left to them.
-pub(super) const TOLD: [HeaderName; 2] = [RATE_LIMIT, RATE_LIMIT_POLICY];
+pub(crate) const RATE_LIMIT_HEADERS: [HeaderName; 2] = [RATE_LIMIT, RATE_LIMIT_POLICY];
 
 /// Who callers are, and what they may cost.
 #[derive(Debug, Clone, Copy)]
-pub struct CallerLimits {
+pub struct RateLimits {
     pub proxies: Proxies,
     /// 0 for no budgets.
     pub ru_per_second: u32,
     pub burst_seconds: u32,
 }
 
-impl Default for CallerLimits {
+impl Default for RateLimits {
     fn default() -> Self {
         Self {
             proxies: Proxies::default(),
@@ -51,7 +55,7 @@ impl Default for CallerLimits {
     }
 }
 
-impl CallerLimits {
+impl RateLimits {
     fn exceeded(&self) -> LimitExceeded {
         let (max, what) = (self.ru_per_second as usize, "A caller may not spend more than");
         LimitExceeded::new("caller-ru-per-second", max, what, "RU a second")
@@ -59,39 +63,44 @@ impl CallerLimits {
 }
 
 /// The budgets of all callers.
-pub(super) struct Budgets {
-    limits: CallerLimits,
+pub(crate) struct RateLimiter {
+    limits: RateLimits,
     /// `None` where nobody has one.
-    buckets: Option<Buckets<Payer>>,
+    buckets: Option<Buckets<RateLimitKey>>,
     clock: Arc<dyn Clock>,
 }
 
-/// Who pays.
+/// Whose quota is charged.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Payer {
+pub(crate) enum RateLimitKey {
     /// A user, wherever the requests come from.
     User(Arc<str>),
-    /// Whoever is anonymous.
+    /// All anonymous callers of a network.
     Network(Network),
 }
 
-impl Payer {
-    pub(super) fn is_anonymous(&self) -> bool {
+impl RateLimitKey {
+    /// That of a user, or of an anonymous caller by the network.
+    pub(crate) fn of(user: Option<&str>, network: Network) -> Self {
+        user.map_or(Self::Network(network), |id| Self::User(id.into()))
+    }
+
+    pub(crate) fn is_anonymous(&self) -> bool {
         matches!(self, Self::Network(_))
     }
 }
 
 /// The bill of one HTTP request, or of one operation on a connection that stays open.
-pub struct Bill {
-    budgets: Arc<Budgets>,
-    origin: Origin,
+pub struct RequestQuota {
+    limiter: Arc<RateLimiter>,
+    client: ClientAddress,
     /// Whoever says to be somebody is not told of the budget of their network.
     is_anonymous: bool,
-    opened: OnceLock<(Payer, Result<(), RequestRejection>)>,
+    opened: OnceLock<(RateLimitKey, Result<(), RequestRejection>)>,
 }
 
-impl Budgets {
-    pub(super) fn new(limits: CallerLimits, clock: Arc<dyn Clock>) -> Self {
+impl RateLimiter {
+    pub(crate) fn new(limits: RateLimits, clock: Arc<dyn Clock>) -> Self {
         let per_second = f64::from(limits.ru_per_second);
         let capacity = per_second * f64::from(limits.burst_seconds.max(1));
         let buckets =
@@ -100,13 +109,12 @@ impl Budgets {
     }
 
     /// From where a request comes.
-    pub(super) fn proxies(&self) -> Proxies {
+    pub(crate) fn proxies(&self) -> Proxies {
         self.limits.proxies
     }
 
-    fn check(&self, payer: &Payer) -> Result<(), RequestRejection> {
-        let empty_for =
-            self.buckets.as_ref().and_then(|buckets| buckets.empty_for(payer, self.clock.now_ms()));
+    fn check(&self, key: &RateLimitKey) -> Result<(), RequestRejection> {
+        let empty_for = self.buckets.as_ref().and_then(|buckets| buckets.empty_for(key, self.clock.now_ms()));
         match empty_for {
             None => Ok(()),
             Some(retry_after) => Err(RequestRejection::OverBudget {
@@ -116,18 +124,18 @@ impl Budgets {
         }
     }
 
-    fn charge(&self, payer: &Payer, request_charge: f64) {
+    fn charge(&self, key: &RateLimitKey, request_charge: f64) {
         if let Some(buckets) = self.buckets.as_ref().filter(|_| request_charge > 0.0) {
-            buckets.spend(payer, request_charge, self.clock.now_ms());
+            buckets.spend(key, request_charge, self.clock.now_ms());
         }
     }
 
-    /// `RateLimit` for a payer: a client that spreads what is left over the time told spends no faster than the budget
+    /// `RateLimit` for a key: a client that spreads what is left over the time told spends no faster than the budget
     /// fills.
-    fn limit(&self, payer: &Payer) -> Option<String> {
+    fn limit(&self, key: &RateLimitKey) -> Option<String> {
         let (buckets, now_ms) = (self.buckets.as_ref()?, self.clock.now_ms());
-        let left = buckets.left(payer, now_ms).max(0.0).floor();
-        let window = match buckets.empty_for(payer, now_ms) {
+        let left = buckets.left(key, now_ms).max(0.0).floor();
+        let window = match buckets.empty_for(key, now_ms) {
             Some(wait) => whole_seconds(whole_ms(wait)),
             None => u64::from(self.limits.burst_seconds),
         };
@@ -137,41 +145,31 @@ impl Budgets {
     /// `RateLimit-Policy`, the same for all.
     fn policy(&self) -> Option<String> {
         self.buckets.as_ref()?;
-        let CallerLimits { ru_per_second, burst_seconds, .. } = self.limits;
+        let RateLimits { ru_per_second, burst_seconds, .. } = self.limits;
         let quota = u64::from(ru_per_second) * u64::from(burst_seconds);
         Some(format!("\"{POLICY}\";q={quota};qu=\"request-units\";w={burst_seconds}"))
     }
 }
 
-impl Bill {
+impl RequestQuota {
     /// A bill for whatever has this origin.
-    pub(super) fn new(budgets: &Arc<Budgets>, origin: Origin, is_anonymous: bool) -> Self {
-        Self { budgets: Arc::clone(budgets), origin, is_anonymous, opened: OnceLock::new() }
+    pub(crate) fn new(limiter: &Arc<RateLimiter>, client: ClientAddress, is_anonymous: bool) -> Self {
+        Self { limiter: Arc::clone(limiter), client, is_anonymous, opened: OnceLock::new() }
     }
 
-    /// Whether the quota of its payer is spent by now, whatever it was at the beginning.
-    pub(super) fn quota(&self) -> Result<(), RequestRejection> {
-        self.opened.get().map_or(Ok(()), |(payer, _)| self.budgets.check(payer))
+    /// Where the request came from.
+    pub(crate) fn client(&self) -> ClientAddress {
+        self.client
     }
 
-    /// Where it came from.
-    pub(super) fn origin(&self) -> Origin {
-        self.origin
-    }
-
-    /// Who pays, once it is known who asks.
-    pub(super) fn payer(&self) -> Option<&Payer> {
-        self.opened.get().map(|(payer, _)| payer)
-    }
-
-    /// Tells what is left.
-    pub fn tell(&self, headers: &mut HeaderMap) {
-        let payer = match self.opened.get() {
-            Some((payer, _)) => Some(payer.clone()),
-            None => self.is_anonymous.then_some(Payer::Network(self.origin.network)),
+    /// Writes what is left of the quota into the `RateLimit` headers.
+    pub fn write_headers(&self, headers: &mut HeaderMap) {
+        let key = match self.opened.get() {
+            Some((key, _)) => Some(key.clone()),
+            None => self.is_anonymous.then_some(RateLimitKey::Network(self.client.network)),
         };
-        let limit = payer.and_then(|payer| self.budgets.limit(&payer));
-        for (name, value) in [(RATE_LIMIT, limit), (RATE_LIMIT_POLICY, self.budgets.policy())] {
+        let limit = key.and_then(|key| self.limiter.limit(&key));
+        for (name, value) in [(RATE_LIMIT, limit), (RATE_LIMIT_POLICY, self.limiter.policy())] {
             if let Some(value) = value.and_then(|value| HeaderValue::try_from(value).ok()) {
                 headers.insert(name, value);
             }
@@ -179,26 +177,41 @@ impl Bill {
     }
 }
 
-impl Account for Bill {
+impl QuotaAccount for RequestQuota {
     /// Whoever may begin may finish: the requests of a batch are one.
     fn open(&self, caller: Option<&str>) -> Result<(), RequestRejection> {
         let (_, is_open) = self.opened.get_or_init(|| {
-            let payer = caller.map_or(Payer::Network(self.origin.network), |id| Payer::User(id.into()));
-            let is_open = self.budgets.check(&payer);
-            (payer, is_open)
+            let key =
+                caller.map_or(RateLimitKey::Network(self.client.network), |id| RateLimitKey::User(id.into()));
+            let is_open = self.limiter.check(&key);
+            (key, is_open)
         });
         is_open.clone()
     }
 
+    fn check(&self) -> Result<(), RequestRejection> {
+        self.opened.get().map_or(Ok(()), |(key, _)| self.limiter.check(key))
+    }
+
     fn charge(&self, request_charge: f64) {
-        if let Some((payer, _)) = self.opened.get() {
-            self.budgets.charge(payer, request_charge);
+        if let Some((key, _)) = self.opened.get() {
+            self.limiter.charge(key, request_charge);
         }
     }
 }
 
+impl GraphqlEndpoint {
+    /// Refuses a request whose caller's quota is spent.
+    ///
+    /// # Errors
+    /// It is, with the time when it is not any more.
+    pub(crate) fn rate_limit(&self, context: &RequestContext) -> Result<(), Refusal> {
+        Ok(context.quota.open(context.caller.as_ref().map(|caller| caller.id.as_str()))?)
+    }
+}
+
 /// What an execution says that it was charged, in request units.
-pub(super) fn charge_of(execution: &Execution) -> f64 {
+pub(crate) fn charge_of(execution: &Execution) -> f64 {
     match execution.extensions.get("requestCharge") {
         Some(Value::Number(charge)) => charge.as_f64().unwrap_or(0.0),
         _ => 0.0,
@@ -211,11 +224,11 @@ fn whole_ms(delay: Duration) -> Duration {
 }
 
 /// Rounded up.
-pub(super) fn whole_seconds(delay: Duration) -> u64 {
+pub(crate) fn whole_seconds(delay: Duration) -> u64 {
     delay.as_secs() + u64::from(delay.subsec_nanos() > 0)
 }
 
-impl fmt::Debug for Budgets {
+impl fmt::Debug for RateLimiter {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Budgets").field("limits", &self.limits).finish_non_exhaustive()
     }

@@ -12,7 +12,7 @@ use super::client_address::Network;
 pub(super) const RESERVE_MAX: usize = 64;
 
 /// Counts the connections of one listener.
-pub(super) struct Connections {
+pub(super) struct ConnectionLimiter {
     max: usize,
     per_network_max: usize,
     state: Mutex<State>,
@@ -27,8 +27,8 @@ struct State {
 }
 
 /// The place of one connection, given back when it is dropped.
-pub(super) struct Slot {
-    connections: Arc<Connections>,
+pub(super) struct ConnectionSlot {
+    connections: Arc<ConnectionLimiter>,
     place: Place,
 }
 
@@ -37,14 +37,14 @@ enum Place {
     Reserve { number: u64, evicted: CancellationToken },
 }
 
-impl Connections {
+impl ConnectionLimiter {
     /// So many connections in all, and so many of each network; 0 for any number.
     pub(super) fn new(max: usize, per_network_max: usize) -> Arc<Self> {
         Arc::new(Self { max, per_network_max, state: Mutex::default() })
     }
 
     /// A place for a connection from a network: one of the reserve where a limit is reached.
-    pub(super) fn open(self: &Arc<Self>, network: Network) -> Slot {
+    pub(super) fn open(self: &Arc<Self>, network: Network) -> ConnectionSlot {
         let mut state = self.lock();
         let of_network = state.by_network.get(&network).copied().unwrap_or(0);
         let has_room =
@@ -56,7 +56,7 @@ impl Connections {
         } else {
             state.reserve()
         };
-        Slot { connections: Arc::clone(self), place }
+        ConnectionSlot { connections: Arc::clone(self), place }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -78,7 +78,7 @@ impl State {
     }
 }
 
-impl Slot {
+impl ConnectionSlot {
     /// For a connection of the reserve: fires when it has to make room for another one.
     pub(super) fn eviction(&self) -> Option<CancellationToken> {
         match &self.place {
@@ -88,7 +88,7 @@ impl Slot {
     }
 }
 
-impl Drop for Slot {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let mut state = self.connections.lock();
         match &self.place {
@@ -113,14 +113,14 @@ mod tests {
     const ONE: Network = Network::V6(1);
     const OTHER: Network = Network::V6(2);
 
-    fn is_open(slot: &Slot) -> bool {
+    fn is_open(slot: &ConnectionSlot) -> bool {
         slot.eviction().is_none()
     }
 
     #[test]
     fn beyond_a_limit_there_is_the_reserve() {
-        let connections = Connections::new(3, 2);
-        let mut slots: Vec<Slot> =
+        let connections = ConnectionLimiter::new(3, 2);
+        let mut slots: Vec<ConnectionSlot> =
             [ONE, ONE, ONE, OTHER, OTHER].map(|network| connections.open(network)).into();
         assert_eq!(slots.iter().map(is_open).collect::<Vec<_>>(), [true, true, false, true, false]);
         slots.clear();
@@ -130,8 +130,8 @@ mod tests {
 
     #[test]
     fn the_newest_connection_takes_the_place_of_the_oldest_of_the_reserve() {
-        let connections = Connections::new(0, 0);
-        let slots: Vec<Slot> = (0..=RESERVE_MAX).map(|_| connections.open(ONE)).collect();
+        let connections = ConnectionLimiter::new(0, 0);
+        let slots: Vec<ConnectionSlot> = (0..=RESERVE_MAX).map(|_| connections.open(ONE)).collect();
         let evicted =
             slots.iter().filter(|slot| slot.eviction().is_some_and(|evicted| evicted.is_cancelled()));
         assert_eq!(evicted.count(), 1);
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn without_a_limit_one_network_takes_all() {
-        let connections = Connections::new(3, 0);
+        let connections = ConnectionLimiter::new(3, 0);
         let slots = [ONE; 4].map(|network| connections.open(network));
         assert_eq!(slots.each_ref().map(is_open), [true, true, true, false]);
     }

@@ -11,24 +11,24 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::error;
-use super::group::Shared;
-use crate::admission::Admission;
-use crate::callers::Bill;
-use crate::graphql_response::{Encoded, Refusal};
-use crate::graphql_service::{Account as _, EventAdmission, EventPermit, RequestRejection};
+use super::shared_subscription::Shared;
+use crate::pipeline::admit::ConcurrencyLimit;
+use crate::pipeline::rate_limit::RequestQuota;
+use crate::response::{Encoded, Refusal};
+use crate::service::{EventAdmission, EventPermit, QuotaAccount as _, RequestRejection};
 
 /// The part of the requests that execute at once which events may be.
 pub(super) const EVENTS_PART: usize = 4;
 
 /// The members of a group, as those who pay.
 #[derive(Default)]
-pub(super) struct Payers {
-    members: Mutex<HashMap<u64, Arc<Payer>>>,
+pub(super) struct EventPayers {
+    members: Mutex<HashMap<u64, Arc<EventPayer>>>,
     numbers: AtomicU64,
 }
 
-struct Payer {
-    bill: Arc<Bill>,
+struct EventPayer {
+    quota: Arc<RequestQuota>,
     /// Its quota is spent: it gets nothing more.
     over: CancellationToken,
 }
@@ -36,11 +36,11 @@ struct Payer {
 /// A member's part in what its group costs, for as long as this lives.
 pub(super) struct Payment {
     group: Arc<Shared>,
-    payer: Arc<Payer>,
+    payer: Arc<EventPayer>,
     number: u64,
 }
 
-impl Payers {
+impl EventPayers {
     /// Charges all for an event together, and each for its own copy. Whose quota was spent before gets nothing more.
     pub(super) fn charge(&self, together: f64, each: f64) {
         if together + each <= 0.0 {
@@ -48,7 +48,7 @@ impl Payers {
         }
         let mut members = self.lock();
         members.retain(|_, payer| {
-            let is_within = payer.bill.quota().is_ok();
+            let is_within = payer.quota.check().is_ok();
             if !is_within {
                 payer.over.cancel();
             }
@@ -56,7 +56,7 @@ impl Payers {
         });
         let share = together / members.len().max(1) as f64 + each;
         for payer in members.values() {
-            payer.bill.charge(share);
+            payer.quota.charge(share);
         }
     }
 
@@ -65,7 +65,7 @@ impl Payers {
         let members = self.lock();
         let mut refused = None;
         for payer in members.values() {
-            match payer.bill.quota() {
+            match payer.quota.check() {
                 Ok(()) => return Ok(()),
                 Err(rejection) => refused = Some(rejection),
             }
@@ -78,16 +78,16 @@ impl Payers {
         self.lock().values().for_each(|payer| payer.over.cancel());
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Arc<Payer>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Arc<EventPayer>>> {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Payment {
     /// Has a member pay from now on.
-    pub(super) fn of(bill: &Arc<Bill>, group: &Arc<Shared>) -> Self {
+    pub(super) fn of(quota: &Arc<RequestQuota>, group: &Arc<Shared>) -> Self {
         let number = group.payers.numbers.fetch_add(1, Ordering::Relaxed);
-        let payer = Arc::new(Payer { bill: Arc::clone(bill), over: CancellationToken::new() });
+        let payer = Arc::new(EventPayer { quota: Arc::clone(quota), over: CancellationToken::new() });
         group.payers.lock().insert(number, Arc::clone(&payer));
         Self { group: Arc::clone(group), payer, number }
     }
@@ -104,7 +104,7 @@ impl Payment {
     }
 
     fn refusal(&self) -> Encoded {
-        match self.payer.bill.quota() {
+        match self.payer.quota.check() {
             Err(rejection) => Refusal::from(rejection).into_encoded(),
             Ok(()) => Encoded::refused(error(
                 "LIMIT_EXCEEDED",
@@ -125,7 +125,7 @@ pub(super) struct Gate {
     pub(super) group: Arc<Shared>,
     /// So that events never fill the line in which requests wait.
     pub(super) turns: Arc<Semaphore>,
-    pub(super) admission: Admission,
+    pub(super) limit: ConcurrencyLimit,
     pub(super) complexity: usize,
     pub(super) is_closed: AtomicBool,
 }
@@ -135,7 +135,7 @@ impl EventAdmission for Gate {
     async fn admit(&self) -> Result<EventPermit, ServerError> {
         // The semaphore is never closed.
         let turn = Arc::clone(&self.turns).acquire_owned().await.ok();
-        let admitted = self.admission.admit_event(self.complexity).await;
+        let admitted = self.limit.admit_event(self.complexity).await;
         // After the waiting, in which others may have spent the same quota.
         if let Err(rejection) = self.group.payers.check() {
             self.is_closed.store(true, Ordering::Release);

@@ -1,7 +1,7 @@
-//! The parameters of a GraphQL-over-HTTP request, read from a JSON body or from the query of a URL.
+//! Parse: the parameters of a GraphQL-over-HTTP request, read from a JSON body or from the query of a URL.
 //! Knows whether a request is well-formed; whether its document makes sense is not asked here.
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
 use async_graphql::{Extensions, Request, Value, Variables};
 use axum::{
@@ -11,27 +11,19 @@ use axum::{
 };
 use bytes::{Bytes, BytesMut};
 use futures::TryStreamExt;
-use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeOwned, DeserializeSeed, SeqAccess, Visitor},
-};
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
-use super::{
-    graphql_service::InvalidPosition,
-    json_size::VariableLimits,
-    limit_exceeded::LimitExceeded,
-    persisted::{Asking, DocumentHash},
-};
+use super::resolve::{DocumentHash, DocumentReference};
+use crate::json_size::VariableLimits;
+use crate::limit_exceeded::LimitExceeded;
+use crate::service::InvalidPosition;
 
 /// The largest body in bytes.
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
 
 /// How long a body may take to arrive.
 pub const BODY_TIMEOUT: Duration = Duration::from_secs(15);
-
-/// How many requests a body may hold as a batch: none.
-pub const BATCH_MAX: usize = 0;
 
 /// The extension of a request that names a position, and of a mutation's response that gives one.
 pub const POSITION: &str = "position";
@@ -61,8 +53,8 @@ pub enum MalformedRequest {
     BodyMissing,
     #[error(transparent)]
     OverLimit(#[from] LimitExceeded),
-    #[error("The batch is empty.")]
-    BatchEmpty,
+    #[error("The body is a batch: send its requests one by one.")]
+    Batch,
     #[error("The body is not a GraphQL request: {}.", without_values(.0))]
     Body(#[source] serde_json::Error),
     #[error("The `query` parameter is missing, and so is `documentId`.")]
@@ -92,36 +84,22 @@ pub struct BodyLimits {
     pub bytes_max: usize,
     /// From the end of the head to the end of the body.
     pub timeout: Duration,
-    /// Requests in one body; 0 for no batches at all.
-    pub batch_max: usize,
     pub variables: VariableLimits,
 }
 
 impl Default for BodyLimits {
     fn default() -> Self {
-        Self {
-            bytes_max: BODY_BYTES_MAX,
-            timeout: BODY_TIMEOUT,
-            batch_max: BATCH_MAX,
-            variables: VariableLimits::default(),
-        }
+        Self { bytes_max: BODY_BYTES_MAX, timeout: BODY_TIMEOUT, variables: VariableLimits::default() }
     }
-}
-
-/// What one HTTP request asks.
-#[derive(Debug)]
-pub enum Asked {
-    One(Box<Parameters>),
-    Batch(Vec<Parameters>),
 }
 
 /// One GraphQL request.
 #[derive(Debug)]
-pub struct Parameters {
+pub struct RequestParameters {
     /// Without its document.
     pub request: Request,
     /// Which document it is.
-    pub asking: Asking,
+    pub reference: DocumentReference,
 }
 
 impl BodyLimits {
@@ -164,7 +142,7 @@ impl BodyLimits {
         }
     }
 
-    pub(super) fn too_large(&self) -> MalformedRequest {
+    pub(crate) fn too_large(&self) -> MalformedRequest {
         let (max, what) = (self.bytes_max, "The body has more than");
         MalformedRequest::BodyTooLarge(LimitExceeded::new("body-bytes-max", max, what, "bytes"))
     }
@@ -173,56 +151,38 @@ impl BodyLimits {
     ///
     /// # Errors
     /// It is no GraphQL request, or beyond a limit.
-    pub fn parse(&self, body: &[u8]) -> Result<Asked, MalformedRequest> {
+    pub fn parse(&self, body: &[u8]) -> Result<RequestParameters, MalformedRequest> {
         match body.trim_ascii_start().first() {
             None => Err(MalformedRequest::BodyMissing),
-            Some(b'[') => self.parse_batch(body).map(Asked::Batch),
+            Some(b'[') => Err(MalformedRequest::Batch),
             Some(_) => {
                 let parameters: BodyParameters<'_> =
                     serde_json::from_slice(body).map_err(MalformedRequest::Body)?;
-                Ok(Asked::One(Box::new(self.request(parameters)?)))
+                self.request(parameters)
             }
         }
     }
 
-    fn parse_batch(&self, body: &[u8]) -> Result<Vec<Parameters>, MalformedRequest> {
-        let too_many =
-            LimitExceeded::new("batch-max", self.batch_max, "A batch may not have more than", "requests");
-        too_many.unless(self.batch_max > 0)?;
-        let mut reader = serde_json::Deserializer::from_slice(body);
-        let parameters = AtMost(self.batch_max)
-            .deserialize(&mut reader)
-            .and_then(|parameters| reader.end().map(|()| parameters));
-        let parameters = match parameters {
-            Ok(Some(parameters)) => parameters,
-            Ok(None) => return Err(too_many.into()),
-            Err(error) => return Err(MalformedRequest::Body(error)),
-        };
-        if parameters.is_empty() {
-            return Err(MalformedRequest::BatchEmpty);
-        }
-        parameters.into_iter().map(|parameters| self.request(parameters)).collect()
-    }
-
-    fn request(&self, parameters: BodyParameters<'_>) -> Result<Parameters, MalformedRequest> {
-        let asking = Asking { text: parameters.query, id: parameters.document_id, registered: None };
+    fn request(&self, parameters: BodyParameters<'_>) -> Result<RequestParameters, MalformedRequest> {
+        let reference =
+            DocumentReference { text: parameters.query, id: parameters.document_id, registered: None };
         let variables = self.object("variables", parameters.variables.map(RawValue::get))?;
         let extensions = self.object("extensions", parameters.extensions.map(RawValue::get))?;
-        request(asking, parameters.operation_name, variables, extensions)
+        request(reference, parameters.operation_name, variables, extensions)
     }
 
     /// What the query of a `GET` URL asks.
     ///
     /// # Errors
     /// It is no GraphQL request, or beyond a limit.
-    pub fn parse_uri(&self, uri: &Uri) -> Result<Asked, MalformedRequest> {
+    pub fn parse_uri(&self, uri: &Uri) -> Result<RequestParameters, MalformedRequest> {
         let Query(parameters) =
             Query::<UrlParameters>::try_from_uri(uri).map_err(|_| MalformedRequest::Parameters)?;
-        let asking = Asking { text: parameters.query, id: parameters.document_id, registered: None };
+        let reference =
+            DocumentReference { text: parameters.query, id: parameters.document_id, registered: None };
         let variables = self.object("variables", parameters.variables.as_deref())?;
         let extensions = self.object("extensions", parameters.extensions.as_deref())?;
-        let parameters = request(asking, parameters.operation_name, variables, extensions)?;
-        Ok(Asked::One(Box::new(parameters)))
+        request(reference, parameters.operation_name, variables, extensions)
     }
 
     fn object<T: DeserializeOwned>(
@@ -240,21 +200,15 @@ impl BodyLimits {
     }
 }
 
-impl Asked {
-    /// The same, at the position that a header names, unless a request names one itself.
+impl RequestParameters {
+    /// The same, at the position that a header names, unless the request names one itself.
     ///
     /// # Errors
     /// The header is not plain text.
-    pub(super) fn at_position_of(mut self, headers: &HeaderMap) -> Result<Self, InvalidPosition> {
+    pub(crate) fn at_position_of(mut self, headers: &HeaderMap) -> Result<Self, InvalidPosition> {
         let Some(position) = headers.get(POSITION_HEADER) else { return Ok(self) };
         let position = position.to_str().map_err(|_| InvalidPosition)?;
-        let requests = match &mut self {
-            Self::One(request) => std::slice::from_mut(&mut **request),
-            Self::Batch(requests) => requests,
-        };
-        for request in requests {
-            request.request.extensions.entry(POSITION.to_owned()).or_insert_with(|| Value::from(position));
-        }
+        self.request.extensions.entry(POSITION.to_owned()).or_insert_with(|| Value::from(position));
         Ok(self)
     }
 }
@@ -284,60 +238,26 @@ struct UrlParameters {
     extensions: Option<String>,
 }
 
-/// Reads a list of at most so many requests; of a longer one only the one more that shows it.
-struct AtMost(usize);
-
-impl<'de> DeserializeSeed<'de> for AtMost {
-    type Value = Option<Vec<BodyParameters<'de>>>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de> Visitor<'de> for AtMost {
-    type Value = Option<Vec<BodyParameters<'de>>>;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a batch of GraphQL requests")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
-        let mut read = Vec::new();
-        while read.len() < self.0 {
-            match entries.next_element()? {
-                Some(entry) => read.push(entry),
-                None => return Ok(Some(read)),
-            }
-        }
-        let mut is_longer = false;
-        while entries.next_element::<serde::de::IgnoredAny>()?.is_some() {
-            is_longer = true;
-        }
-        Ok((!is_longer).then_some(read))
-    }
-}
-
 fn request(
-    mut asking: Asking,
+    mut reference: DocumentReference,
     operation_name: Option<String>,
     variables: Option<Variables>,
     extensions: Option<Extensions>,
-) -> Result<Parameters, MalformedRequest> {
+) -> Result<RequestParameters, MalformedRequest> {
     let mut extensions = extensions.unwrap_or_default();
-    asking.registered = registered_hash(extensions.remove(PERSISTED_QUERY))?;
-    asking.id = asking.id.filter(|id| !id.is_empty());
-    if asking.id.is_some() || asking.registered.is_some() {
+    reference.registered = registered_hash(extensions.remove(PERSISTED_QUERY))?;
+    reference.id = reference.id.filter(|id| !id.is_empty());
+    if reference.id.is_some() || reference.registered.is_some() {
         // Some clients send an empty text beside a hash.
-        asking.text = asking.text.filter(|text| !text.is_empty());
-    } else if asking.text.is_none() {
+        reference.text = reference.text.filter(|text| !text.is_empty());
+    } else if reference.text.is_none() {
         return Err(MalformedRequest::QueryMissing);
     }
     let mut request = Request::new("");
     request.operation_name = operation_name.filter(|name| !name.is_empty());
     request.variables = variables.unwrap_or_default();
     request.extensions = extensions;
-    Ok(Parameters { request, asking })
+    Ok(RequestParameters { request, reference })
 }
 
 /// The hash in Apollo's extension.

@@ -11,13 +11,13 @@ const REFILL_PARTS: u32 = 10;
 
 /// What is left of the budget.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct SlowSubscriberBudget {
     whole: Duration,
     left: Duration,
     at: Instant,
 }
 
-impl Patience {
+impl SlowSubscriberBudget {
     /// A full budget.
     pub(super) fn new(whole: Duration, now: Instant) -> Self {
         Self { whole, left: whole, at: now }
@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn waiting_uses_it_up_and_time_refills_a_tenth() {
         let start = Instant::now();
-        let mut patience = Patience::new(WHOLE, start);
+        let mut patience = SlowSubscriberBudget::new(WHOLE, start);
         assert_eq!(patience.left(start), WHOLE);
         patience.spend(WHOLE, start + WHOLE);
         assert_eq!(patience.left(start + WHOLE), Duration::ZERO);
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn it_cannot_be_overdrawn() {
         let start = Instant::now();
-        let mut patience = Patience::new(WHOLE, start);
+        let mut patience = SlowSubscriberBudget::new(WHOLE, start);
         patience.spend(WHOLE * 3, start);
         assert_eq!(patience.left(start), Duration::ZERO);
     }

@@ -1,4 +1,4 @@
-//! Documents that are asked for by their SHA-256: trusted ones, which the operator lists, and those that clients have
+//! Resolve: persisted documents, which are asked for by their SHA-256: trusted ones, which the operator lists, and those that clients have
 //! registered by sending text and hash together. Knows texts and hashes, no schema.
 //!
 //! Both ways to ask are taken: `documentId`, as the appendix on persisted documents of GraphQL over HTTP has it, and
@@ -12,7 +12,7 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 
-use super::document::{Document, DocumentError, Documents};
+use crate::document::{Document, DocumentError, Documents};
 
 /// The text of all registered documents, in bytes.
 pub const REGISTERED_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -113,7 +113,7 @@ impl TrustedDocuments {
 
 /// How a client says which document it wants.
 #[derive(Debug, Default)]
-pub struct Asking {
+pub struct DocumentReference {
     pub text: Option<String>,
     /// A `documentId`; one that is no hash is the name of a document that there is not.
     pub id: Option<String>,
@@ -147,15 +147,15 @@ impl PersistedError {
 }
 
 /// A document that was found.
-pub(super) struct Found {
-    pub(super) text: String,
-    pub(super) document: Arc<Document>,
+pub(crate) struct ResolvedDocument {
+    pub(crate) text: String,
+    pub(crate) document: Arc<Document>,
     /// By which it is to be registered once it is known to be good.
-    pub(super) registers: Option<DocumentHash>,
+    pub(crate) registers: Option<DocumentHash>,
 }
 
 /// Finds documents by text and by hash.
-pub(super) struct PersistedDocuments {
+pub(crate) struct PersistedDocuments {
     trusted: HashMap<DocumentHash, (String, Arc<Document>)>,
     trusted_only: bool,
     registered: Cache<DocumentHash, Arc<str>, TextWeighter>,
@@ -163,7 +163,7 @@ pub(super) struct PersistedDocuments {
 
 /// A document that cannot be had.
 #[derive(Debug)]
-pub(super) enum NoDocument {
+pub(crate) enum NoDocument {
     Persisted(PersistedError),
     Document(DocumentError),
 }
@@ -182,7 +182,7 @@ impl From<DocumentError> for NoDocument {
 
 impl PersistedDocuments {
     /// No trusted documents, and everything runs.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let registered = Cache::with_weighter(REGISTERED_EXPECTED, REGISTERED_BYTES_MAX, TextWeighter);
         Self { trusted: HashMap::new(), trusted_only: false, registered }
     }
@@ -191,7 +191,7 @@ impl PersistedDocuments {
     ///
     /// # Errors
     /// The first that does not parse, is beyond a limit, or does not pass.
-    pub(super) fn trusting(
+    pub(crate) fn trusting(
         self,
         trusted: &TrustedDocuments,
         trusted_only: bool,
@@ -209,8 +209,12 @@ impl PersistedDocuments {
     }
 
     /// The document that is asked for.
-    pub(super) fn find(&self, asking: Asking, documents: &Documents) -> Result<Found, NoDocument> {
-        let Asking { text, id, registered } = asking;
+    pub(crate) fn resolve(
+        &self,
+        reference: DocumentReference,
+        documents: &Documents,
+    ) -> Result<ResolvedDocument, NoDocument> {
+        let DocumentReference { text, id, registered } = reference;
         let by_id = id.as_deref().map(DocumentHash::parse);
         // A request that names two documents is about none.
         if let (Some(by_id), Some(registered)) = (by_id, registered)
@@ -239,28 +243,36 @@ impl PersistedDocuments {
         text: String,
         registered: Option<DocumentHash>,
         documents: &Documents,
-    ) -> Result<Found, NoDocument> {
+    ) -> Result<ResolvedDocument, NoDocument> {
         if self.trusted_only {
             let Some((_, document)) = self.trusted.get(&DocumentHash::of(&text)) else {
                 return Err(PersistedError::NotTrusted.into());
             };
-            return Ok(Found { text, document: Arc::clone(document), registers: None });
+            return Ok(ResolvedDocument { text, document: Arc::clone(document), registers: None });
         }
         let document = documents.parse(&text)?;
         let registers = registered.filter(|hash| !self.trusted.contains_key(hash));
-        Ok(Found { text, document, registers })
+        Ok(ResolvedDocument { text, document, registers })
     }
 
-    fn by_hash(&self, hash: DocumentHash, documents: &Documents) -> Result<Found, NoDocument> {
+    fn by_hash(&self, hash: DocumentHash, documents: &Documents) -> Result<ResolvedDocument, NoDocument> {
         if let Some((text, document)) = self.trusted.get(&hash) {
-            return Ok(Found { text: text.clone(), document: Arc::clone(document), registers: None });
+            return Ok(ResolvedDocument {
+                text: text.clone(),
+                document: Arc::clone(document),
+                registers: None,
+            });
         }
         let text = self.registered.get(&hash).ok_or(PersistedError::NotFound)?;
-        Ok(Found { document: documents.parse(&text)?, text: text.as_ref().to_owned(), registers: None })
+        Ok(ResolvedDocument {
+            document: documents.parse(&text)?,
+            text: text.as_ref().to_owned(),
+            registers: None,
+        })
     }
 
     /// Keeps a document for whoever asks for it by its hash.
-    pub(super) fn register(&self, hash: DocumentHash, text: &str) {
+    pub(crate) fn register(&self, hash: DocumentHash, text: &str) {
         if self.registered.get(&hash).is_none() {
             self.registered.insert(hash, Arc::from(text));
         }
@@ -293,8 +305,8 @@ mod tests {
         Documents::new(DocumentLimits::default())
     }
 
-    fn by_hash(hash: DocumentHash) -> Asking {
-        Asking { registered: Some(hash), ..Asking::default() }
+    fn by_hash(hash: DocumentHash) -> DocumentReference {
+        DocumentReference { registered: Some(hash), ..DocumentReference::default() }
     }
 
     #[test]
@@ -350,8 +362,8 @@ mod tests {
     fn a_text_beyond_the_limit_is_refused_before_it_is_hashed() {
         let text = " ".repeat(DOCUMENT_BYTES_MAX + 1);
         let registered = Some(DocumentHash::of("{ another }"));
-        let found =
-            PersistedDocuments::new().find(Asking { text: Some(text), id: None, registered }, &documents());
+        let found = PersistedDocuments::new()
+            .resolve(DocumentReference { text: Some(text), id: None, registered }, &documents());
         assert!(matches!(found, Err(NoDocument::Document(DocumentError::OverLimit(_)))));
     }
 
@@ -364,8 +376,8 @@ mod tests {
         }
         assert!(persisted.registered.weight() <= REGISTERED_BYTES_MAX);
         let last = "{ last }";
-        assert!(persisted.find(by_hash(DocumentHash::of(last)), &documents).is_err());
+        assert!(persisted.resolve(by_hash(DocumentHash::of(last)), &documents).is_err());
         persisted.register(DocumentHash::of(last), last);
-        assert_eq!(persisted.find(by_hash(DocumentHash::of(last)), &documents).unwrap().text, last);
+        assert_eq!(persisted.resolve(by_hash(DocumentHash::of(last)), &documents).unwrap().text, last);
     }
 }

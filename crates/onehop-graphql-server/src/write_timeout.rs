@@ -16,14 +16,14 @@ use tokio::{
 
 /// The stream with its patience.
 #[derive(Debug)]
-pub struct Impatient<S> {
+pub struct WriteTimeoutStream<S> {
     stream: S,
     write_timeout: Duration,
     /// Runs while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Impatient<S> {
+impl<S> WriteTimeoutStream<S> {
     /// A write may wait so long for the peer to take something.
     pub fn new(stream: S, write_timeout: Duration) -> Self {
         Self { stream, write_timeout, waiting: None }
@@ -40,7 +40,7 @@ impl<S> Impatient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeoutStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -50,7 +50,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeoutStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -95,7 +95,7 @@ mod tests {
     #[tokio::test]
     async fn a_write_to_a_peer_who_takes_nothing_fails_after_its_time() {
         let (ours, mut theirs) = duplex(16);
-        let mut stream = Impatient::new(ours, Duration::from_millis(1));
+        let mut stream = WriteTimeoutStream::new(ours, Duration::from_millis(1));
         let error = stream.write_all(&[7; 100]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         let mut taken = [0; 16];
@@ -106,7 +106,7 @@ mod tests {
     #[tokio::test]
     async fn a_peer_who_takes_a_little_at_a_time_gets_everything() {
         let (ours, mut theirs) = duplex(16);
-        let mut stream = Impatient::new(ours, LONG);
+        let mut stream = WriteTimeoutStream::new(ours, LONG);
         let mut taken = Vec::new();
         let (written, read) =
             tokio::join!(async { stream.write_all(&[7; 1_000]).await.and(stream.shutdown().await) }, async {
@@ -125,7 +125,7 @@ mod tests {
     #[tokio::test]
     async fn reading_takes_the_time_that_it_takes() {
         let (ours, theirs) = duplex(16);
-        let mut stream = Impatient::new(ours, Duration::ZERO);
+        let mut stream = WriteTimeoutStream::new(ours, Duration::ZERO);
         let waits = tokio::time::timeout(Duration::from_millis(1), stream.read_u8()).await;
         assert!(waits.is_err(), "it waits on");
         drop(theirs);

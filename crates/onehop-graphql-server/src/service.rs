@@ -1,4 +1,4 @@
-//! What the GraphQL endpoint asks of the one who executes: the port between HTTP and the schema.
+//! The service port: what the pipeline asks of the program that executes requests.
 
 use std::any::Any;
 use std::fmt;
@@ -10,17 +10,15 @@ use async_graphql::{
     parser::types::{ExecutableDocument, OperationDefinition},
 };
 use async_trait::async_trait;
-use axum::http::HeaderMap;
 use futures::stream::BoxStream;
 
-use super::{document::Document, limit_exceeded::LimitExceeded};
+use super::{document::Document, limit_exceeded::LimitExceeded, pipeline::context::RequestContext};
 use onehop_runtime::trace_context::SpanContext;
 
 /// The largest complexity of a request.
 pub const COMPLEXITY_MAX: usize = 10_000;
 
-/// Executes GraphQL requests. Their documents are parsed and within the limits, and their variables fit their types; the
-/// [`Network`](super::client_address::Network) that they come from is in their data.
+/// Executes GraphQL requests. Their documents are parsed and within the limits, and their variables fit their types.
 #[async_trait]
 pub trait GraphqlService: Send + Sync + 'static {
     /// How complex an operation of a document is with these variables, worked out without executing it. The unit is
@@ -41,19 +39,10 @@ pub trait GraphqlService: Send + Sync + 'static {
     /// The first thing that does not.
     fn validate(&self, document: &Document) -> Result<(), ServerError>;
 
-    /// Whether several operations may be so complex together.
-    ///
-    /// # Errors
-    /// It is more than one request may be.
-    fn check_complexity(&self, complexity: usize) -> Result<(), LimitExceeded>;
-
     /// A new record of charges for what comes before an execution, traced under this span. The service gets it back in
-    /// [`authenticate`](Self::authenticate), [`reach`](Self::reach) and [`SpentBefore`].
+    /// [`authenticate`](Self::authenticate), [`reach`](Self::reach) and
+    /// [`RequestContext::prior_charges`].
     fn new_charge_record(&self, span: Option<SpanContext>) -> Arc<dyn ChargeRecord>;
-
-    /// Copies what resolvers need of the headers of an HTTP request into the request's data. Headers of connections that
-    /// stay open and of batches are not copied.
-    fn read_headers(&self, _headers: &HeaderMap, _request: &mut Request) {}
 
     /// Authentication: the caller who bears a token. What is read for that is in the record. A token that is expired or
     /// forged is a rejection, never an anonymous caller.
@@ -68,24 +57,22 @@ pub trait GraphqlService: Send + Sync + 'static {
         std::future::pending().await
     }
 
-    /// Executes a query or a mutation that is not too complex, for a caller whose account is open; `None` is an anonymous
-    /// caller. The account is charged in the end. The request may carry [`SpentBefore`] and [`Waited`].
-    async fn execute_for(&self, request: Request, caller: Option<&Caller>, account: &dyn Account)
-    -> Response;
+    /// Executes a query or a mutation that is not too complex. The context has the caller, whose quota is open and is charged
+    /// in the end.
+    async fn execute(&self, request: Request, context: &Arc<RequestContext>) -> Response;
 
     /// Starts a subscription: what happens after this returns is in the stream. What it took to start is charged to the
-    /// account; each response says in the extension `requestCharge` what it was charged. Each event passes the
-    /// [`EventGate`] in the request's data before it is executed. What cannot be started is answered like a
-    /// request that cannot be executed.
+    /// quota; each response states in the extension `requestCharge` what it was charged. Each event passes the
+    /// [`EventAdmission`] of the context before it is executed. What cannot be started is answered like a request that cannot
+    /// be executed.
     async fn subscribe(
         &self,
         request: Request,
-        caller: Option<&Caller>,
-        account: &dyn Account,
+        context: &Arc<RequestContext>,
     ) -> Result<BoxStream<'static, Response>, Response>;
 
     /// Waits, up to a limit, until what is read has reached a position that a mutation's response gave. What is read for
-    /// that is in the record. Asked before it is the request's turn to be executed, which then carries [`Waited`].
+    /// that is in the record. Asked before the request is admitted.
     ///
     /// # Errors
     /// No mutation's response gave this position, or it lies beyond the last write.
@@ -124,13 +111,19 @@ impl ChargeRecord for NoCharges {
     }
 }
 
-/// Who pays for what is executed.
-pub trait Account: Send + Sync {
-    /// Asked when it is known who asks; `None` is an anonymous caller.
+/// The quota that a request is charged to.
+pub trait QuotaAccount: Send + Sync {
+    /// Opens the quota of a caller; `None` is an anonymous one.
     ///
     /// # Errors
-    /// Nothing may be executed for them now.
+    /// The quota is spent.
     fn open(&self, caller: Option<&str>) -> Result<(), RequestRejection>;
+
+    /// Whether the quota is spent by now, whatever it was when it was opened.
+    ///
+    /// # Errors
+    /// It is.
+    fn check(&self) -> Result<(), RequestRejection>;
 
     /// Charges so many request units, also for an execution that was given up.
     fn charge(&self, request_charge: f64);
@@ -149,16 +142,16 @@ pub trait EventAdmission: Send + Sync {
 /// The right to execute an event, given back when it is dropped.
 pub type EventPermit = Box<dyn Any + Send>;
 
-/// What each event passes. In the data of a subscription's request.
-#[derive(Clone)]
-pub struct EventGate(pub Arc<dyn EventAdmission>);
-
-/// Nobody's account.
+/// A quota without a limit.
 #[derive(Debug, Clone, Copy)]
-pub struct Free;
+pub struct Unmetered;
 
-impl Account for Free {
+impl QuotaAccount for Unmetered {
     fn open(&self, _caller: Option<&str>) -> Result<(), RequestRejection> {
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), RequestRejection> {
         Ok(())
     }
 
@@ -198,17 +191,13 @@ impl NotReached {
     }
 }
 
-/// What came of waiting for a position. In the data of a request that has waited.
+/// What came of waiting for a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waited {
     pub reach: Reach,
     /// Whether the response says so.
     pub is_told: bool,
 }
-
-/// What was spent for a request before its execution, and is charged already. In the data of a request.
-#[derive(Debug, Clone)]
-pub struct SpentBefore(pub Arc<dyn ChargeRecord>);
 
 /// A text that is no position of this server, or one that lies beyond its last write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

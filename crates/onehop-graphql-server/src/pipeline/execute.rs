@@ -1,0 +1,96 @@
+//! Execute: the service runs an operation that was admitted; its response is completed and written within its budget.
+
+use std::sync::Arc;
+
+use async_graphql::parser::types::OperationType;
+use async_graphql::{Response as Execution, Value};
+use futures::stream::BoxStream;
+
+use super::admit::ExecutionPermit;
+use super::context::RequestContext;
+use super::parse::POSITION;
+use crate::endpoint::GraphqlEndpoint;
+use crate::response::{Encoded, ExecutedResponse, Refusal};
+use crate::response_budget::ResponseBudget;
+use crate::service::{EventAdmission, QuotaAccount};
+
+impl GraphqlEndpoint {
+    /// Executes a query or a mutation.
+    pub(crate) async fn execute(
+        &self,
+        mut context: RequestContext,
+        _permit: ExecutionPermit,
+    ) -> ExecutedResponse {
+        let executing = self.observer().executing(context.client.span);
+        context.span = executing.span;
+        context.settle();
+        let request = context.take_request();
+        let context = Arc::new(context);
+        let mut charge = SizeCharge { quota: &*context.quota, budget: &context.budget, bytes_written: 0 };
+        let execution = self.service().execute(request, &context).await;
+        self.observer().executed(&context, &executing, &execution);
+        if let (OperationType::Mutation, Some(caller)) = (context.kind(), &context.caller)
+            && let Some(Value::String(position)) = execution.extensions.get(POSITION)
+        {
+            self.session_positions().remember(&caller.id, position);
+        }
+        charge.written(self.write(&context, execution, &context.budget))
+    }
+
+    /// Starts a subscription when it is admitted. What is written after this returns is in the stream.
+    ///
+    /// # Errors
+    /// The response to a subscription that cannot be started.
+    pub(crate) async fn subscribe(
+        &self,
+        mut context: RequestContext,
+        event_admission: Arc<dyn EventAdmission>,
+    ) -> Result<(BoxStream<'static, Execution>, Arc<RequestContext>), Encoded> {
+        let permit = self.concurrency_limit().admit(context.complexity).await;
+        let _permit = permit.map_err(|overloaded| Refusal::from(overloaded).into_encoded())?;
+        context.budget = Arc::new(self.responses().idle());
+        context.event_admission = Some(event_admission);
+        let request = context.take_request();
+        let context = Arc::new(context);
+        match self.service().subscribe(request, &context).await {
+            Ok(executions) => Ok((executions, context)),
+            Err(refusal) => Err(Encoded::refusal(refusal)),
+        }
+    }
+
+    /// Writes what was executed, with null propagation.
+    pub(crate) fn write(
+        &self,
+        context: &RequestContext,
+        mut execution: Execution,
+        budget: &ResponseBudget,
+    ) -> ExecutedResponse {
+        if !execution.errors.is_empty() {
+            let definitions = &context.document.definitions;
+            self.schema().propagate_nulls(definitions, context.operation(), &mut execution);
+        }
+        ExecutedResponse::of(execution, context.kind(), budget)
+    }
+}
+
+/// Charges a quota for the size of a response when this is dropped, also of one that is given up.
+struct SizeCharge<'a> {
+    quota: &'a dyn QuotaAccount,
+    budget: &'a ResponseBudget,
+    bytes_written: usize,
+}
+
+impl SizeCharge<'_> {
+    /// The response as it was written.
+    fn written(&mut self, response: ExecutedResponse) -> ExecutedResponse {
+        self.bytes_written = response.body.len();
+        response
+    }
+}
+
+impl Drop for SizeCharge<'_> {
+    fn drop(&mut self) {
+        let bytes = self.bytes_written.max(self.budget.used());
+        self.quota.charge(self.budget.memory().limits().size_charge(bytes));
+    }
+}

@@ -1,0 +1,55 @@
+//! Schema index: the types of an SDL, parsed once: input types for the coercion of variables, output types for null propagation.
+
+use async_graphql::parser::parse_schema;
+use async_graphql::parser::types::{ExecutableDocument, OperationDefinition, VariableDefinition};
+use async_graphql::{Positioned, Response, ServerError, Variables};
+
+use crate::null_propagation::OutputTypes;
+use crate::variable_coercion::{InputTypes, SdlError};
+
+/// What the server knows of a schema.
+#[derive(Debug)]
+pub struct SchemaIndex {
+    inputs: InputTypes,
+    outputs: OutputTypes,
+}
+
+impl SchemaIndex {
+    /// Reads an SDL.
+    ///
+    /// # Errors
+    /// It does not parse.
+    pub fn from_sdl(sdl: &str) -> Result<Self, SdlError> {
+        let definitions = parse_schema(sdl)?.definitions;
+        let outputs = OutputTypes::of(&definitions);
+        Ok(Self { inputs: InputTypes::of(definitions), outputs })
+    }
+
+    /// The same, whose errors conceal names and types that a client did not write, if so.
+    #[must_use]
+    pub fn concealing_schema(self, conceals: bool) -> Self {
+        Self { inputs: self.inputs.concealing_schema(conceals), ..self }
+    }
+
+    /// Variable coercion: whether the values of variables fit their types.
+    ///
+    /// # Errors
+    /// The first variable that does not.
+    pub fn check_variables(
+        &self,
+        definitions: &[Positioned<VariableDefinition>],
+        variables: &Variables,
+    ) -> Result<(), ServerError> {
+        self.inputs.check(definitions, variables)
+    }
+
+    /// Null propagation: nulls what the errors of a response say has failed.
+    pub fn propagate_nulls(
+        &self,
+        document: &ExecutableDocument,
+        operation: &OperationDefinition,
+        response: &mut Response,
+    ) {
+        self.outputs.complete(document, operation, response);
+    }
+}
