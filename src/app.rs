@@ -1,9 +1,11 @@
 //! The composition root: puts the parts together, and is the only place that names an adapter.
 
 pub mod comparison;
+pub mod demo_users;
 pub mod operations;
 mod partitions;
 pub mod provisioning;
+pub mod work;
 
 use std::convert::Infallible;
 use std::path::Path;

@@ -9,7 +9,7 @@ use super::Exit;
 use super::progress::{perform, with_bar};
 use crate::app::operations;
 use crate::config::{DataSettings, StoreKind, StoreSettings};
-use crate::control::Work;
+use crate::operations::{BACKUP, Operation};
 use onehop_store::embedded::BackupManifest;
 
 /// Arguments of `onehop backup`.
@@ -40,7 +40,9 @@ impl Backup {
         }
         // A server has another working directory.
         let directory = std::path::absolute(&self.directory).context("the directory of the backup")?;
-        let note: BackupManifest = perform(&self.store, Work::Backup { directory }).await?;
+        let directory = directory.to_str().context("the directory of the backup is not UTF-8")?;
+        let operation = Operation::new(BACKUP).with("directory", directory);
+        let note: BackupManifest = perform(&self.store, operation).await?;
         println!("{} items as of {} in {}", note.items, note.begun_at, self.directory.display());
         Ok(Exit::Success)
     }

@@ -10,11 +10,12 @@ use clap::Args;
 use super::Exit;
 use super::progress::{Bar, perform_on};
 use super::verify;
+use crate::app::work::Progress;
 use crate::app::{App, AppOptions, OpenStore};
 use crate::blog::verify::Report;
 use crate::config::{DataSettings, Environment, Member, StoreChoice, StoreKind, StoreSettings};
-use crate::control::{Progress, Work};
 use crate::copy::{Copier, CopyProgress};
+use crate::operations::{Operation, VERIFY};
 
 /// Arguments of `onehop copy`.
 #[derive(Debug, Args)]
@@ -76,7 +77,7 @@ impl Copy {
         };
         let app = Arc::new(App::over(&target, member, options).await?);
         app.start_readers();
-        let report = perform_on(&app, Work::Verify { repair: false }).await;
+        let report = perform_on(&app, &Operation::new(VERIFY).with("repair", false)).await;
         app.close().await;
         let report: Report =
             serde_json::from_value(report?).context("the outcome has an unexpected shape")?;

@@ -5,7 +5,7 @@ mod check;
 mod compare;
 mod copy;
 mod dead_letters;
-pub mod demo_users;
+mod demo_users;
 mod documents;
 mod progress;
 mod provision;
@@ -16,7 +16,6 @@ mod seed;
 mod serve;
 mod token_secret;
 mod verify;
-pub mod work;
 
 use clap::{Parser, Subcommand};
 

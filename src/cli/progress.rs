@@ -1,4 +1,4 @@
-//! Work on the data, done by the server that holds the directory or else by this process, with a progress bar.
+//! Operations on the data with a progress bar: on the server that holds the data directory, or in this process.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 
-use super::work::{AppWorker, while_listened_to};
 use crate::app::App;
 use crate::app::operations::KeepGoing;
+use crate::app::work::{Progress, ProgressSink};
 use crate::config::{CosmosChoice, Environment, StoreChoice, StoreSettings};
-use crate::control::{self, PROGRESS_WAITING_MAX, Progress, Work, Worker};
+use crate::operations::{self, Operation, PROGRESS_WAITING_MAX};
 
 /// A bar on standard error that is only drawn on a terminal.
 pub struct Bar {
@@ -55,8 +55,11 @@ fn style(known_total: bool) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// Has the work done and returns its outcome.
-pub async fn perform<T: DeserializeOwned>(settings: &StoreSettings, work: Work) -> anyhow::Result<T> {
+/// Runs an operation and returns its outcome.
+pub async fn perform<T: DeserializeOwned>(
+    settings: &StoreSettings,
+    operation: Operation,
+) -> anyhow::Result<T> {
     let choice = match settings.choice(&Environment::of_process())? {
         StoreChoice::Cosmos(choice) => {
             let CosmosChoice { account, member } = *choice;
@@ -65,26 +68,26 @@ pub async fn perform<T: DeserializeOwned>(settings: &StoreSettings, work: Work) 
         embedded @ StoreChoice::Embedded(_) => embedded,
     };
     let answered = match &choice {
-        StoreChoice::Embedded(_) => ask_holder(&settings.data.data, &work).await?,
+        StoreChoice::Embedded(_) => ask_holder(&settings.data.data, &operation).await?,
         StoreChoice::Cosmos(_) => None,
     };
     let outcome = match answered {
         Some(outcome) => outcome,
         None => {
             // Only seeding makes a directory: an empty one would be found clean where the wrong one was named.
-            if matches!(choice, StoreChoice::Embedded(_)) && !matches!(work, Work::Seed { .. }) {
+            if matches!(choice, StoreChoice::Embedded(_)) && !operation.makes_data() {
                 settings.data.require_directory()?;
             }
-            perform_here(&choice, work).await?
+            perform_here(&choice, &operation).await?
         }
     };
     serde_json::from_value(outcome).context("the outcome has an unexpected shape")
 }
 
-/// Has the process that holds a data directory do the work, with a bar. `None` when no server holds it.
-pub async fn ask_holder(data: &Path, work: &Work) -> anyhow::Result<Option<serde_json::Value>> {
+/// Runs an operation on the server that holds a data directory, with a bar. `None` when no server holds it.
+pub async fn ask_holder(data: &Path, operation: &Operation) -> anyhow::Result<Option<serde_json::Value>> {
     let mut bar = Bar::new();
-    let answered = control::ask(data, work, |step| bar.show(&step)).await;
+    let answered = operations::ask(data, operation, |step| bar.show(&step)).await;
     bar.clear();
     Ok(answered?)
 }
@@ -95,7 +98,8 @@ pub async fn with_bar<T>(
     work: impl AsyncFnOnce(KeepGoing) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let (sender, mut steps) = mpsc::channel(PROGRESS_WAITING_MAX);
-    let working = work(while_listened_to(step, sender));
+    let (sink, _cancel) = ProgressSink::new(sender);
+    let working = work(sink.while_wanted(step));
     tokio::pin!(working);
     let mut bar = Bar::new();
     let outcome = loop {
@@ -109,27 +113,18 @@ pub async fn with_bar<T>(
     outcome
 }
 
-async fn perform_here(choice: &StoreChoice, work: Work) -> anyhow::Result<serde_json::Value> {
+async fn perform_here(choice: &StoreChoice, operation: &Operation) -> anyhow::Result<serde_json::Value> {
     let app = Arc::new(App::open(choice).await?);
-    let outcome = perform_on(&app, work).await;
+    let outcome = perform_on(&app, operation).await;
     app.close().await;
     outcome
 }
 
-/// Has an open app do the work, with a bar.
-pub async fn perform_on(app: &Arc<App>, work: Work) -> anyhow::Result<serde_json::Value> {
-    let worker = AppWorker { app: Arc::clone(app), allows_demo: true };
-    let (sender, mut steps) = mpsc::channel(PROGRESS_WAITING_MAX);
+/// Runs an operation on an open app, with a bar.
+pub async fn perform_on(app: &Arc<App>, operation: &Operation) -> anyhow::Result<serde_json::Value> {
+    let schema = operations::schema(app, true);
     let mut bar = Bar::new();
-    let performing = worker.perform(work, sender);
-    tokio::pin!(performing);
-    let outcome = loop {
-        tokio::select! {
-            biased;
-            outcome = &mut performing => break outcome,
-            Some(step) = steps.recv() => bar.show(&step),
-        }
-    };
+    let outcome = operations::execute(&schema, operation, |step| bar.show(&step)).await;
     bar.clear();
-    outcome.map_err(anyhow::Error::msg)
+    Ok(outcome?)
 }

@@ -7,7 +7,7 @@ use super::Exit;
 use super::progress::perform;
 use crate::blog::study::dataset::{DEFAULT_RNG_SEED, Texts};
 use crate::config::StoreSettings;
-use crate::control::Work;
+use crate::operations;
 
 /// Arguments of `onehop seed`.
 #[derive(Debug, Args)]
@@ -45,8 +45,8 @@ pub struct SeedOutcome {
 
 impl Seed {
     pub async fn run(self) -> anyhow::Result<Exit> {
-        let work = Work::Seed { users: self.users, rng_seed: self.rng_seed, texts: self.texts };
-        let outcome: SeedOutcome = perform(&self.store, work).await?;
+        let operation = operations::seeding(self.users, self.rng_seed, self.texts);
+        let outcome: SeedOutcome = perform(&self.store, operation).await?;
         println!("{} items written and projected in {:.1} s", outcome.items, outcome.seconds);
         println!("sign in as {} with the password {}", outcome.demo_users.join(", "), outcome.demo_password);
         Ok(Exit::Success)

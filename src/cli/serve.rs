@@ -8,15 +8,15 @@ use anyhow::Context;
 use clap::Args;
 
 use super::Exit;
-use super::demo_users::refuse_demo_accounts;
 use super::progress::perform_on;
-use super::work::{DEMO_PASSWORD, serve_control};
 use crate::accounts::audience::Audience;
 use crate::accounts::oidc::{HttpDocuments, OidcVerifier};
 use crate::accounts::rotation::Rotation;
 use crate::accounts::secret_file::SecretFile;
 use crate::accounts::token::Tokens;
 use crate::api::{Api, ApiOptions, ApiParts, api_of};
+use crate::app::demo_users::refuse_demo_accounts;
+use crate::app::work::DEMO_PASSWORD;
 use crate::app::{App, AppOptions};
 use crate::blog::study::dataset::{DEFAULT_RNG_SEED, DEMO_USERNAMES, Texts};
 use crate::config::{
@@ -24,9 +24,9 @@ use crate::config::{
     LimitSettings, LiveSettings, ServeSettings, StoreChoice, StoreSettings, TOKEN_SECRET_VARIABLE,
     TraceSettings,
 };
-use crate::control::Work;
 use crate::graphql::SchemaOptions;
 use crate::http::static_files::StaticFiles;
+use crate::operations;
 use crate::telemetry::{Telemetry, Traces};
 use onehop_graphql_server::open_files::raise_open_files;
 use onehop_graphql_server::router::metrics_alone;
@@ -109,7 +109,8 @@ impl Serve {
             ApiParts { tokens, provider: provider.clone(), options, telemetry: Some(Arc::clone(&telemetry)) };
         let Api { router, metrics } = api_of(&app, parts)?;
         app.start(provider);
-        serve_control(&app, !self.exposure.production).context("the control socket cannot be made")?;
+        operations::serve_socket(&app, !self.exposure.production)
+            .context("the operations socket cannot be made")?;
 
         let tasks = app.tasks.clone();
         let address = server.local_address();
@@ -237,7 +238,7 @@ impl Serve {
         }
         tracing::info!(users = self.serve.demo_users, "making the demo data set");
         let users = self.serve.demo_users;
-        perform_on(app, Work::Seed { users, rng_seed: DEFAULT_RNG_SEED, texts: Texts::Short }).await?;
+        perform_on(app, &operations::seeding(users, DEFAULT_RNG_SEED, Texts::Short)).await?;
         let users: Vec<&str> = DEMO_USERNAMES.into_iter().take(self.serve.demo_users as usize).collect();
         println!("demo users {} have the password {DEMO_PASSWORD}", users.join(", "));
         Ok(())

@@ -40,6 +40,7 @@ mod validation;
 use async_graphql::{SDLExportOptions, Schema, SchemaBuilder, ValidationMode};
 
 pub use charged::Charged;
+pub use comparison::ChargeSource;
 pub use executor::Executor;
 pub use ids::{GlobalId, InvalidId};
 pub use partitions::PartitionLoads;

@@ -5,14 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onehop::accounts::password::HashingCost;
+use onehop::app::work::ProgressSink;
 use onehop::app::{App, AppOptions, OpenStore, container_specs};
 use onehop::blog::commands::DeletePost;
 use onehop::blog::containers::{POSTS, WRITE_SIDE};
 use onehop::blog::ids::{PostId, UserId};
-use onehop::blog::study::dataset::Texts;
-use onehop::cli::work::AppWorker;
+use onehop::blog::study::dataset::{DEFAULT_END_MS, Dataset};
 use onehop::config::{DataSettings, DurabilitySetting, Member, StoreChoice};
-use onehop::control::{Work, Worker};
 use onehop_change_feed::Sharing;
 use onehop_store::{ContainerName, FeedRequest, Ledger, Store};
 use serde_json::Value;
@@ -51,9 +50,8 @@ impl Blog {
     /// A directory with the data set of so many users.
     pub async fn seeded(users: u32) -> Self {
         let blog = Self::empty(3).await;
-        let (progress, _) = tokio::sync::mpsc::channel(1);
-        let seed = Work::Seed { users, rng_seed: 1, texts: Texts::Short };
-        AppWorker { app: Arc::clone(&blog.app), allows_demo: true }.perform(seed, progress).await.unwrap();
+        let dataset = Dataset::new(users, 1, DEFAULT_END_MS);
+        blog.app.seed(dataset, &ProgressSink::none()).await.unwrap();
         blog
     }
 
@@ -86,13 +84,9 @@ impl Blog {
 
     /// Has the read models made, and everything looked at.
     pub async fn assert_verified(&self) {
-        let (progress, _) = tokio::sync::mpsc::channel(1);
-        let report = AppWorker { app: Arc::clone(&self.app), allows_demo: true }
-            .perform(Work::Verify { repair: false }, progress)
-            .await;
-        let report = report.unwrap();
-        assert_eq!(report["drifts"], serde_json::json!([]), "{report}");
-        assert!(report["posts"].as_u64().unwrap() > 0 && report["copies"].as_u64().unwrap() > 0, "{report}");
+        let report = self.app.verify(false, &ProgressSink::none()).await.unwrap();
+        assert_eq!(report.drifts, [], "{report:?}");
+        assert!(report.posts > 0 && report.copies > 0, "{report:?}");
     }
 }
 

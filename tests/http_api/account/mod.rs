@@ -6,11 +6,9 @@ mod process;
 use onehop_testing::websocket;
 
 use onehop::app::container_specs;
-use onehop::blog::study::dataset::Texts;
-use onehop::cli::work::AppWorker;
-use onehop::control::{Work, Worker};
+use onehop::app::work::ProgressSink;
+use onehop::blog::study::dataset::{DEFAULT_END_MS, Dataset};
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 
 use emulator::Emulator;
 use process::Process;
@@ -27,14 +25,9 @@ fn account() -> Emulator {
     Emulator::new(&container_specs(), 3)
 }
 
-async fn work(process: &Process, work: Work) -> Value {
-    let (progress, _) = mpsc::channel(1);
-    AppWorker { app: process.app.clone(), allows_demo: true }.perform(work, progress).await.unwrap()
-}
-
 async fn assert_clean(process: &Process) {
-    let report = work(process, Work::Verify { repair: false }).await;
-    assert_eq!(report["drifts"], json!([]), "{report}");
+    let report = process.app.verify(false, &ProgressSink::none()).await.unwrap();
+    assert_eq!(report.drifts, [], "{report:?}");
 }
 
 #[tokio::test]
@@ -151,13 +144,14 @@ async fn commands_beside_a_server_do_their_work_themselves() {
     let server = Process::start(&account, "server").await;
     let command = Process::quiet(&account, "server~beside").await;
     assert!(command.app.is_empty().await.unwrap());
-    let seeded = work(&command, Work::Seed { users: 2, rng_seed: 1, texts: Texts::Short }).await;
-    assert!(seeded["items"].as_u64().unwrap() > 20, "{seeded}");
+    let progress = ProgressSink::none();
+    let seeded = command.app.seed(Dataset::new(2, 1, DEFAULT_END_MS), &progress).await.unwrap();
+    assert!(seeded.items > 20, "{seeded:?}");
     assert!(!server.app.is_empty().await.unwrap());
     assert_clean(&command).await;
-    let rebuilt = work(&command, Work::Rebuild { read_model: None }).await;
-    assert_eq!(rebuilt["parked"], 0, "{rebuilt}");
-    work(&command, Work::Replay { read_model: None }).await;
+    let rebuilt = command.app.rebuild(None, &progress).await.unwrap();
+    assert_eq!(rebuilt.parked, 0, "{rebuilt:?}");
+    command.app.replay(None).await.unwrap();
     command.stop().await;
     assert_clean(&server).await;
     server.stop().await;

@@ -9,8 +9,8 @@ use onehop::accounts::secret::SigningSecret;
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
 use onehop::api::{ApiOptions, ApiParts, api_of};
 use onehop::app::{App, AppOptions, OpenStore};
-use onehop::cli::work::serve_control;
 use onehop::config::Member;
+use onehop::operations::serve_socket;
 use onehop_change_feed::Sharing;
 use onehop_graphql_server::server::Server;
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ impl Process {
     pub async fn start(account: &Emulator, name: &str) -> Self {
         let process = Self::quiet(account, name).await;
         process.app.start(None);
-        serve_control(&process.app, true).expect("there is no socket to be made");
+        serve_socket(&process.app, true).expect("there is no socket to be made");
         process
     }
 

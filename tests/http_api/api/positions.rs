@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::api::caller::{Answer, Caller, mutation_of};
-use crate::api::control::post_id;
+use crate::api::operations::post_id;
 use crate::api::server::{Server, Setup};
 
 const FEED: &str = "{ feed { nodes { title author { username } } } }";

@@ -3,7 +3,7 @@
 use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
 
-use onehop::cli::work::DEMO_PASSWORD;
+use onehop::app::work::DEMO_PASSWORD;
 
 use crate::api::binary::{Serving, run_on};
 use crate::api::caller::mutation_of;

@@ -16,7 +16,7 @@ use onehop::api::{ApiOptions, ApiParts, api_of};
 use onehop::app::{App, AppOptions, container_specs};
 use onehop::blog::containers::POSTS;
 use onehop::blog::verify::{Report, Verifier};
-use onehop::cli::work::serve_control;
+use onehop::operations::serve_socket;
 use onehop::telemetry::{Telemetry, TraceSettings, Traces};
 use onehop_graphql_server::server::Server as HttpServer;
 use onehop_runtime::clock::Clock;
@@ -53,7 +53,7 @@ pub struct Setup {
     pub options: ApiOptions,
     /// Where spans go.
     pub traces: Option<TraceSettings>,
-    /// Whether the readers of the change feed run, and the control socket listens.
+    /// Whether the readers of the change feed run, and the operations socket listens.
     pub in_background: bool,
     /// Whether queries of signed-in users wait for their last write, as in production. Without readers in the background
     /// each would wait for as long as it may.
@@ -110,7 +110,7 @@ impl Server {
         let router = api_of(&app, parts).unwrap().router;
         if setup.in_background {
             app.start(None);
-            serve_control(&app, true).unwrap();
+            serve_socket(&app, true).unwrap();
         }
         let listening = HttpServer::bind((Ipv4Addr::LOCALHOST, 0).into()).await.unwrap();
         let (address, stop) = (listening.local_address(), app.tasks.soft_stop());

@@ -1,11 +1,16 @@
-//! `verify`, `rebuild` and `replay`, done by the server that holds the data directory or by the command itself.
+//! The operations API on its socket: commands on the server that holds the data directory, or in their own process.
 
+use futures::StreamExt;
+use onehop::app::work::DEMO_PASSWORD;
 use onehop::blog::containers::{FEED, FEED_PARTITION, POSTS, USERS};
 use onehop::blog::ids::{PostId, UserId};
-use onehop::cli::work::DEMO_PASSWORD;
 use onehop::graphql::GlobalId;
+use onehop::operations::{CLIENTS_MAX, Operation, PATH, SOCKET_FILE, ask, schema};
 use onehop_store::{Ledger, NewItem, PartitionKey, WriteOp};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{UnixListener, UnixStream};
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use uuid::Uuid;
 
 use crate::api::binary::{Serving, run, run_on};
@@ -251,4 +256,58 @@ async fn a_command_that_cannot_find_out_says_why_and_exits_with_2() {
         assert!(!missing.exists(), "{command} makes no directory");
     }
     assert_eq!(run(&["verify", "--nonsense"]).await.status.code(), Some(2));
+}
+
+#[tokio::test]
+async fn the_socket_answers_queries_with_reasons() {
+    let server = serving().await;
+    let projections = ask(server.data(), &Operation::new("{ projections { name } }"), |_| ()).await;
+    assert_eq!(projections.unwrap().unwrap()[3], json!({ "name": "feed" }));
+    let refused = ask(server.data(), &Operation::new("{ nothing }"), |_| ()).await.unwrap_err();
+    assert!(refused.to_string().contains("nothing"), "{refused}");
+}
+
+#[tokio::test]
+async fn progress_is_followed_by_the_name_of_the_work() {
+    let server = serving().await;
+    server.sign_up("ada").await.post("Engines").await;
+    server.settle().await;
+    let schema = schema(&server.app, true);
+    let steps = schema.execute_stream("subscription { progress(work: \"mine\") { step done total } }");
+    let rebuild =
+        schema.execute("mutation { rebuild(work: \"mine\", readModel: \"feed\") { changes parked } }");
+    let (steps, rebuilt) = futures::join!(steps.collect::<Vec<_>>(), rebuild);
+    assert!(rebuilt.is_ok(), "{rebuilt:?}");
+    let last = serde_json::to_value(&steps.last().unwrap().data).unwrap();
+    assert_eq!(last["progress"]["step"], "rebuilding feed");
+}
+
+#[tokio::test]
+async fn clients_beyond_the_limit_are_refused() {
+    let server = serving().await;
+    let mut clients = Vec::new();
+    for _ in 0..CLIENTS_MAX {
+        let stream = UnixStream::connect(server.data().join(SOCKET_FILE)).await.unwrap();
+        let mut request = format!("ws://localhost{PATH}").into_client_request().unwrap();
+        request.headers_mut().insert("sec-websocket-protocol", "graphql-transport-ws".parse().unwrap());
+        clients.push(tokio_tungstenite::client_async(request, stream).await.unwrap());
+    }
+    let refused = ask(server.data(), &Operation::new("{ projections { name } }"), |_| ()).await.unwrap_err();
+    assert!(refused.to_string().contains("8 clients"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_server_of_another_version_is_named_as_the_reason() {
+    let directory = tempfile::tempdir().unwrap();
+    let listener = UnixListener::bind(directory.path().join(SOCKET_FILE)).unwrap();
+    let other = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut request = [0; 1024];
+        assert!(stream.read(&mut request).await.unwrap() > 0);
+        stream.write_all(b"{\"error\":\"the request cannot be read\"}\n").await.unwrap();
+    };
+    let operation = Operation::new("{ projections { name } }");
+    let (asked, ()) = futures::join!(ask(directory.path(), &operation, |_| ()), other);
+    let error = asked.unwrap_err().to_string();
+    assert!(error.contains("of this version of onehop"), "{error}");
 }

@@ -1,0 +1,133 @@
+//! Mutations of the operations API. Each answers when its work is done; the work ends early when its client disconnects.
+
+use std::path::PathBuf;
+
+use async_graphql::{Context, ID, Object, Result};
+
+use super::errors::failure;
+use super::outcomes::{Backup, Check, Rebuild, Replay, SeedTexts, Seeding, Verification};
+use super::scalars::Count;
+use super::{Audience, context};
+use crate::app::demo_users::lock_demo_accounts;
+use crate::blog::study::dataset::{DEFAULT_END_MS, Dataset};
+
+/// Users that one seeding makes at most.
+const SEED_USERS_MAX: u32 = 1_000_000;
+
+/// Maintenance work on the data.
+pub struct Mutation;
+
+/// Maintenance work on the data.
+#[Object]
+impl Mutation {
+    /// Recomputes every count, copy, summary and username from the write side, and reports each drift.
+    async fn verify(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Whether drifts are repaired, and all is verified again.", default = false)] repair: bool,
+        #[graphql(desc = "The name under which `progress` reports this work; any text of the client.")]
+        work: Option<ID>,
+    ) -> Result<Verification> {
+        let operations = context(ctx);
+        let progress = operations.progress.work(work);
+        let report = operations.app.verify(repair, progress.sink()).await;
+        report.map(Into::into).map_err(|error| failure(Audience::Operator, error))
+    }
+
+    /// Fills read models again from the beginning of the change feed. The old copies stay readable meanwhile.
+    async fn rebuild(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The projection whose read model is filled; all of them without it.")]
+        read_model: Option<String>,
+        #[graphql(desc = "The name under which `progress` reports this work; any text of the client.")]
+        work: Option<ID>,
+    ) -> Result<Rebuild> {
+        let operations = context(ctx);
+        let progress = operations.progress.work(work);
+        let rebuilt = operations.app.rebuild(read_model, progress.sink()).await;
+        rebuilt.map(Into::into).map_err(|error| failure(Audience::Operator, error))
+    }
+
+    /// Projects dead letters again.
+    async fn replay(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The projection whose dead letters are projected; all of them without it.")]
+        read_model: Option<String>,
+    ) -> Result<Replay> {
+        let replayed = context(ctx).app.replay(read_model).await;
+        replayed.map(Into::into).map_err(|error| failure(Audience::Operator, error))
+    }
+
+    /// Projects one dead letter again, with the others of its logical partition.
+    async fn replay_dead_letter(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The id, as `deadLetters` has it.")] id: ID,
+    ) -> Result<Replay> {
+        let replayed = context(ctx).app.processor.replay_dead_letter(&id).await;
+        replayed.map(Into::into).map_err(|error| failure(Audience::Operator, error))
+    }
+
+    /// Copies the data directory at this moment, while it is written to.
+    async fn backup(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The absolute path of the directory for the copy; missing or empty.")]
+        directory: String,
+        #[graphql(desc = "The name under which `progress` reports this work; any text of the client.")]
+        work: Option<ID>,
+    ) -> Result<Backup> {
+        let operations = context(ctx);
+        let progress = operations.progress.work(work);
+        let going = progress.sink().while_wanted("copying entries");
+        let note = operations.app.backup(&PathBuf::from(directory), going).await;
+        note.map(Into::into).map_err(|error| failure(Audience::Operator, error))
+    }
+
+    /// Checks the integrity of the data directory, while it is written to.
+    async fn check(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The name under which `progress` reports this work; any text of the client.")]
+        work: Option<ID>,
+    ) -> Result<Check> {
+        let operations = context(ctx);
+        let progress = operations.progress.work(work);
+        let found = operations.app.check(progress.sink().while_wanted("checking")).await;
+        found.map(Into::into).map_err(|error| failure(Audience::Operator, error))
+    }
+
+    /// Takes the published password from the demo users; answers their usernames.
+    async fn lock_demo_users(&self, ctx: &Context<'_>) -> Result<Vec<String>> {
+        lock_demo_accounts(&context(ctx).app).await.map_err(|error| failure(Audience::Operator, error))
+    }
+
+    /// Writes the article's data set, and waits for the read models. Refused where the server runs with --production.
+    async fn seed(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Users to make, 1 to 1,000,000.")] users: u32,
+        #[graphql(desc = "Seed of the random numbers.")] rng_seed: Count,
+        #[graphql(desc = "How long the texts are.", default_with = "SeedTexts::Short")] texts: SeedTexts,
+        #[graphql(desc = "The name under which `progress` reports this work; any text of the client.")]
+        work: Option<ID>,
+    ) -> Result<Seeding> {
+        let operations = context(ctx);
+        let refused = match users {
+            _ if !operations.allows_demo => {
+                Some("the server runs with --production: seeding would make users with a published password")
+            }
+            1..=SEED_USERS_MAX => None,
+            _ => Some("users: must be 1 to 1,000,000"),
+        };
+        if let Some(reason) = refused {
+            return Err(failure(Audience::Operator, reason));
+        }
+        let progress = operations.progress.work(work);
+        let dataset = Dataset::new(users, rng_seed.0, DEFAULT_END_MS).with_texts(texts.into());
+        let seeded = operations.app.seed(dataset, progress.sink()).await;
+        seeded.map(Into::into).map_err(|error| failure(Audience::Operator, error))
+    }
+}

@@ -1,0 +1,192 @@
+//! Outcomes of the mutations of the operations API.
+
+use async_graphql::{Enum, Json, SimpleObject};
+use onehop_change_feed::ReplayReport;
+use onehop_store::embedded::{BackupManifest, IntegrityReport};
+
+use super::scalars::Count;
+use crate::app::work::{DEMO_PASSWORD, Rebuilt, Seeded};
+use crate::blog::verify::{Drift, Report, Unreadable};
+use crate::blog::study::dataset::Texts;
+
+/// What was verified, and what was wrong.
+#[derive(SimpleObject)]
+pub struct Verification {
+    /// Users that were looked at.
+    users: Count,
+    /// Posts that were looked at.
+    posts: Count,
+    /// Comments that were looked at.
+    comments: Count,
+    /// Likes that were looked at.
+    likes: Count,
+    /// Copies that were looked at.
+    copies: Count,
+    /// Each difference between a read model and the write side: its `kind`, and the items it concerns.
+    drifts: Vec<Json<Drift>>,
+    /// What could not be read; everything else was verified.
+    unreadable: Vec<UnreadableItem>,
+    /// How many drifts were repaired.
+    repaired: Count,
+}
+
+/// Something that could not be read.
+#[derive(SimpleObject)]
+pub struct UnreadableItem {
+    /// The container.
+    container: String,
+    /// The logical partition, where it is known.
+    partition_key: Option<String>,
+    /// The item's id, where it is known.
+    id: Option<String>,
+    /// The files that may be damaged.
+    files: Vec<String>,
+    /// What is wrong.
+    problem: String,
+}
+
+/// What a rebuild did.
+#[derive(SimpleObject)]
+pub struct Rebuild {
+    /// Changes that were projected.
+    changes: Count,
+    /// Changes that are parked.
+    parked: Count,
+    /// What could not be read and is left out.
+    unreadable: Vec<String>,
+}
+
+/// What a replay of dead letters did.
+#[derive(SimpleObject)]
+pub struct Replay {
+    /// Changes that were projected.
+    changes: Count,
+    /// Logical partitions that are parked still.
+    parked: Count,
+}
+
+/// A finished backup.
+#[derive(SimpleObject)]
+pub struct Backup {
+    /// Items in it.
+    items: Count,
+    /// The number of the last write in it.
+    last_write: Count,
+    /// When it was begun, RFC 3339: every write that was acknowledged by then is in it.
+    begun_at: String,
+}
+
+/// What a check of the data directory found.
+#[derive(SimpleObject)]
+pub struct Check {
+    /// Items that were looked at.
+    items: Count,
+    /// Entries of indexes and of the change log that were looked at.
+    entries: Count,
+    /// What is wrong, the first hundred. It names ids and keys, never the content of an item.
+    problems: Vec<String>,
+    /// Problems beyond these.
+    unnamed: Count,
+}
+
+/// A data set that was written.
+#[derive(SimpleObject)]
+pub struct Seeding {
+    /// Items that were written.
+    items: Count,
+    /// How long it took with the read models, in seconds.
+    seconds: f64,
+    /// The usernames of the demo users.
+    demo_users: Vec<String>,
+    /// The published password of the demo users.
+    demo_password: String,
+}
+
+/// How long the texts of a data set are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
+pub enum SeedTexts {
+    /// 200 to 600 characters for a post, some 130 for a comment.
+    Short,
+    /// 1,600 characters for a post and 500 for a comment in the mean, as the article's request charges imply.
+    Long,
+}
+
+impl SeedTexts {
+    /// The value's name in the schema.
+    #[must_use]
+    pub fn name(texts: Texts) -> &'static str {
+        match texts {
+            Texts::Short => "SHORT",
+            Texts::Long => "LONG",
+        }
+    }
+}
+
+impl From<SeedTexts> for Texts {
+    fn from(texts: SeedTexts) -> Self {
+        match texts {
+            SeedTexts::Short => Self::Short,
+            SeedTexts::Long => Self::Long,
+        }
+    }
+}
+
+impl From<Report> for Verification {
+    fn from(report: Report) -> Self {
+        Self {
+            users: Count(report.users),
+            posts: Count(report.posts),
+            comments: Count(report.comments),
+            likes: Count(report.likes),
+            copies: Count(report.copies),
+            drifts: report.drifts.into_iter().map(Json).collect(),
+            unreadable: report.unreadable.into_iter().map(Into::into).collect(),
+            repaired: Count(report.repaired),
+        }
+    }
+}
+
+impl From<Unreadable> for UnreadableItem {
+    fn from(unreadable: Unreadable) -> Self {
+        let Unreadable { container, partition_key, id, files, problem } = unreadable;
+        Self { container, partition_key, id, files, problem }
+    }
+}
+
+impl From<Rebuilt> for Rebuild {
+    fn from(rebuilt: Rebuilt) -> Self {
+        let Rebuilt { changes, parked, unreadable } = rebuilt;
+        Self { changes: Count(changes), parked: Count(parked), unreadable: unreadable.into_iter().collect() }
+    }
+}
+
+impl From<ReplayReport> for Replay {
+    fn from(report: ReplayReport) -> Self {
+        Self { changes: Count(report.items_replayed), parked: Count(report.partitions_parked) }
+    }
+}
+
+impl From<BackupManifest> for Backup {
+    fn from(note: BackupManifest) -> Self {
+        let BackupManifest { items, last_write, begun_at } = note;
+        Self { items: Count(items), last_write: Count(last_write), begun_at }
+    }
+}
+
+impl From<IntegrityReport> for Check {
+    fn from(found: IntegrityReport) -> Self {
+        let IntegrityReport { items, entries, problems, unnamed } = found;
+        Self { items: Count(items), entries: Count(entries), problems, unnamed: Count(unnamed) }
+    }
+}
+
+impl From<Seeded> for Seeding {
+    fn from(seeded: Seeded) -> Self {
+        Self {
+            items: Count(seeded.items),
+            seconds: seeded.seconds,
+            demo_users: seeded.demo_users.into_iter().map(str::to_owned).collect(),
+            demo_password: DEMO_PASSWORD.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Public endpoint of the operations API: its queries over HTTP, under the middleware of the other routes. It answers one
+//! query at a time as `application/json`, within the rate limit, the time limit and the concurrency limit of `/graphql`.
+
+use std::sync::Arc;
+
+use async_graphql::{EmptyMutation, EmptySubscription, Schema};
+use async_graphql_axum::rejection::GraphQLRejection;
+use async_graphql_axum::{GraphQLRequest, GraphQLResponse};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{FromRequest, Request, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use onehop_graphql_server::callers::Bill;
+use onehop_graphql_server::graphql_http::GraphqlEndpoint;
+use onehop_graphql_server::graphql_response::Refusal;
+use onehop_graphql_server::graphql_service::Account;
+use onehop_graphql_server::media_type::ResponseType;
+use tower_http::limit::RequestBodyLimitLayer;
+
+use super::progress::ProgressChannels;
+use super::query::Query;
+use super::{Audience, Context, PATH, PublicSchema};
+use crate::app::App;
+
+/// Bytes of one request.
+const REQUEST_BYTES_MAX: usize = 16 * 1024;
+/// Levels of fields in one query. The usual introspection query has 13.
+const DEPTH_MAX: usize = 16;
+/// Complexity of one query: about the number of values in its answer, and 500 for each field that reads the store.
+const COMPLEXITY_MAX: usize = 15_000;
+/// Request units that one query is charged to its caller: pending changes are counted without a measured charge.
+const QUERY_REQUEST_CHARGE: f64 = 10.0;
+
+/// What the public endpoint shows.
+#[derive(Debug, Clone, Copy)]
+pub struct PublicOptions {
+    /// Whether clients may ask for the schema.
+    pub introspection: bool,
+    /// Whether an error suggests names that are like an unknown one.
+    pub suggestions: bool,
+}
+
+/// What the handler works with.
+#[derive(Clone)]
+struct Endpoint {
+    schema: PublicSchema,
+    graphql: Arc<GraphqlEndpoint>,
+}
+
+/// The route of the public endpoint. Its callers have the quotas of the other endpoint.
+pub fn public_routes(app: &Arc<App>, graphql: &Arc<GraphqlEndpoint>, options: PublicOptions) -> Router {
+    let endpoint = Endpoint { schema: schema(app, options), graphql: Arc::clone(graphql) };
+    let route = post(answer).layer(RequestBodyLimitLayer::new(REQUEST_BYTES_MAX)).with_state(endpoint);
+    Router::new().route(PATH, route)
+}
+
+fn schema(app: &Arc<App>, options: PublicOptions) -> PublicSchema {
+    let context = Context {
+        app: Arc::clone(app),
+        allows_demo: false,
+        audience: Audience::Public,
+        progress: Arc::<ProgressChannels>::default(),
+    };
+    let builder = Schema::build(Query, EmptyMutation, EmptySubscription).data(context);
+    let mut builder = builder.limit_depth(DEPTH_MAX).limit_complexity(COMPLEXITY_MAX);
+    if !options.introspection {
+        builder = builder.disable_introspection();
+    }
+    if !options.suggestions {
+        builder = builder.disable_suggestions();
+    }
+    builder.finish()
+}
+
+/// Answers one query.
+async fn answer(State(endpoint): State<Endpoint>, request: Request) -> Response {
+    let graphql = Arc::clone(&endpoint.graphql);
+    let bill = graphql.bill(request.headers(), request.extensions());
+    let answered = graphql.in_time(endpoint.answer(request, &bill)).await;
+    let mut response = answered.unwrap_or_else(|refusal| refusal.into_response(ResponseType::Json));
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    bill.tell(response.headers_mut());
+    response
+}
+
+impl Endpoint {
+    async fn answer(&self, request: Request, bill: &Bill) -> Result<Response<Body>, Refusal> {
+        bill.open(None)?;
+        // A form of another site cannot have this media type, and nothing is uploaded.
+        if !is_json(request.headers()) {
+            return Ok(StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response());
+        }
+        let request = match GraphQLRequest::<GraphQLRejection>::from_request(request, &()).await {
+            Ok(request) => request.into_inner(),
+            Err(rejection) => return Ok(rejection.into_response()),
+        };
+        let _admitted = self.graphql.admission().admit(1).await?;
+        bill.charge(QUERY_REQUEST_CHARGE);
+        Ok(GraphQLResponse::from(self.schema.execute(request).await).into_response())
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    media_type
+        .split(';')
+        .next()
+        .is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
+}
