@@ -19,14 +19,13 @@ use crate::blog::ids::{IdSource as _, RandomIds};
 use crate::blog::reads::{DataModel, ReadModels, Session};
 use crate::blog::sessions::{SessionSettings, Sessions};
 use crate::blog::write_limits::{UserWrites, WriteLimits};
-use crate::graphql::{
-    Charged, Executor, GlobalId, PartitionLoads, ProjectionStatus, ProjectionStatuses, Recency,
-    SchemaOptions, Services, sdl,
-};
+use crate::graphql::{Charged, Executor, GlobalId, Recency, SchemaOptions, Services, sdl};
+use crate::http::page_routes;
 use crate::http::pages::{Known, PageHead, PageHeads, Pages, Subject};
+use crate::http::session_cookie::SESSION_PATH;
 use crate::http::static_files::StaticFiles;
-use crate::http::{LABELLED_PATHS, page_routes};
-use crate::telemetry::{ContainerLoad, Gauges, Telemetry};
+use crate::operations::{self, PublicOptions, public_routes};
+use crate::telemetry::{Gauges, Telemetry};
 use onehop_change_feed::{Position, PositionError, ProcessorStatus, WriteScope};
 use onehop_graphql_server::endpoint::{GraphqlEndpoint, RequestLimits};
 use onehop_graphql_server::health::{Condition, READINESS_TIMEOUT, Readiness, UnreadyPart};
@@ -38,8 +37,10 @@ use onehop_graphql_server::router::{Exposure, HttpParts, router};
 use onehop_graphql_server::service::{InvalidPosition, NotReached, QuotaAccount, Reach};
 use onehop_graphql_server::variable_coercion::SdlError;
 use onehop_runtime::sealed::Sealer;
-use onehop_store::{Fault, FaultKind, Ledger, Mark, Store};
+use onehop_store::{FaultKind, Ledger, Mark, Store};
 
+/// The paths that have a label of their own in metrics and traces.
+const LABELLED_PATHS: &[&str] = &[SESSION_PATH, operations::PATH];
 /// What positions are sealed for.
 const POSITION_PURPOSE: &[u8] = b"position\0";
 /// The longest position that is read, in characters.
@@ -81,7 +82,7 @@ pub struct ApiOptions {
     pub playground: bool,
     /// Whether `/metrics` is one of the routes.
     pub metrics: bool,
-    /// Whether the API tells leases and the load of logical partitions.
+    /// Whether the queries of the operations API are served.
     pub operations: bool,
     /// How sessions live.
     pub sessions: SessionSettings,
@@ -136,8 +137,6 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
         writes: Arc::new(UserWrites::new(options.writes)),
         tokens: tokens.clone(),
         sessions,
-        projections: Arc::new(Statuses { app: Arc::clone(app), tells_leases: options.operations }),
-        partitions: Arc::new(Loads { app: Arc::clone(app), are_told: options.operations }),
         recency: Arc::new(ProcessorRecency { app: Arc::clone(app), sealer: tokens.sealer() }),
         clock: Arc::clone(&app.clock),
         ids: Arc::new(RandomIds),
@@ -171,8 +170,14 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
         StaticFiles::embedded().with_playground(options.playground),
         Arc::new(Heads(app.reads.clone())),
     );
+    let pages = page_routes(pages, Some(executor), &graphql);
+    let SchemaOptions { introspection, suggestions, .. } = options.schema;
+    let routes = match options.operations {
+        true => pages.merge(public_routes(app, &graphql, PublicOptions { introspection, suggestions })),
+        false => pages,
+    };
     let router = router(HttpParts {
-        routes: page_routes(pages, Some(executor), &graphql),
+        routes,
         labelled_paths: LABELLED_PATHS,
         graphql,
         live: options.live,
@@ -274,43 +279,6 @@ impl Readiness for Ready {
             parts.push(part(following.projection, "the projection does not run"));
         }
         condition
-    }
-}
-
-/// The processor's status in the words of the schema.
-struct Statuses {
-    app: Arc<App>,
-    tells_leases: bool,
-}
-
-#[async_trait]
-impl ProjectionStatuses for Statuses {
-    async fn statuses(&self) -> Result<Vec<ProjectionStatus>, Fault> {
-        let mut statuses = ProjectionStatus::all_of(self.app.processor.processor_status().await?);
-        if !self.tells_leases {
-            statuses.iter_mut().for_each(|status| status.leases.clear());
-        }
-        Ok(statuses)
-    }
-}
-
-/// What the app has counted, and what the store has now.
-struct Loads {
-    app: Arc<App>,
-    are_told: bool,
-}
-
-impl PartitionLoads for Loads {
-    fn loads(&self, hottest_max: usize) -> Vec<(ContainerLoad, u32)> {
-        if !self.are_told {
-            return Vec::new();
-        }
-        let loads = self.app.partition_loads.containers(hottest_max);
-        let with_physical = |load: ContainerLoad| {
-            let physical_partitions = self.app.store.physical_partitions(load.container);
-            (load, physical_partitions)
-        };
-        loads.into_iter().map(with_physical).collect()
     }
 }
 

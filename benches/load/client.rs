@@ -56,6 +56,16 @@ impl Connection {
         document: &str,
         variables: &serde_json::Value,
     ) -> Result<T> {
+        self.ask_at("/graphql", document, variables).await
+    }
+
+    /// The same of another endpoint.
+    pub async fn ask_at<T: DeserializeOwned>(
+        &mut self,
+        path: &str,
+        document: &str,
+        variables: &serde_json::Value,
+    ) -> Result<T> {
         #[derive(Deserialize)]
         struct Answer<T> {
             data: Option<T>,
@@ -64,7 +74,7 @@ impl Connection {
         }
 
         let mut request = Vec::new();
-        RequestTemplate::new(document).write(&variables.to_string(), None, &mut request);
+        RequestTemplate::new(document).at(path).write(&variables.to_string(), None, &mut request);
         let body = self.send(&request).await?;
         let answer: Answer<T> = serde_json::from_slice(body)?;
         if let Some(error) = answer.errors.first() {
@@ -82,13 +92,20 @@ impl Connection {
 
 /// The parts of a request that are the same for all requests with one document.
 pub struct RequestTemplate {
+    path: String,
     body_start: String,
 }
 
 impl RequestTemplate {
     /// A template for requests with this document.
     pub fn new(document: &str) -> Self {
-        Self { body_start: format!(r#"{{"query":{},"variables":"#, serde_json::Value::from(document)) }
+        let body_start = format!(r#"{{"query":{},"variables":"#, serde_json::Value::from(document));
+        Self { path: "/graphql".to_owned(), body_start }
+    }
+
+    /// The same for another endpoint.
+    pub fn at(self, path: &str) -> Self {
+        Self { path: path.to_owned(), ..self }
     }
 
     /// Writes a whole request. The variables are JSON.
@@ -96,8 +113,10 @@ impl RequestTemplate {
         use std::io::Write as _;
 
         request.clear();
+        request.extend_from_slice(b"POST ");
+        request.extend_from_slice(self.path.as_bytes());
         request.extend_from_slice(
-            b"POST /graphql HTTP/1.1\r\nhost: localhost\r\naccept: application/json\r\n\
+            b" HTTP/1.1\r\nhost: localhost\r\naccept: application/json\r\n\
               content-type: application/json\r\n",
         );
         if let Some(token) = token {

@@ -309,7 +309,9 @@ async fn drain(address: &str) -> Result<()> {
     let mut connection = Connection::open(address).await?;
     let start = Instant::now();
     while start.elapsed() < DRAIN_MAX {
-        let data: Data = connection.ask("{ projections { pendingChanges } }", &json!({})).await?;
+        let data: Data = connection
+            .ask_at("/operations/graphql", "{ projections { pendingChanges } }", &json!({}))
+            .await?;
         if data.projections.iter().all(|projection| projection.pending_changes == 0) {
             return Ok(());
         }

@@ -13,9 +13,9 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::operations::KeepGoing;
 use super::{App, Drained};
 use crate::accounts::password::Password;
-use crate::blog::verify::{Report, Verifier, VerifyProgress};
 use crate::blog::study::dataset::{DEMO_USERNAMES, Dataset};
 use crate::blog::study::seed::{SeedProgress, Seeder};
+use crate::blog::verify::{Report, Verifier, VerifyProgress};
 use onehop_change_feed::{RebuildProgress, ReplayReport};
 
 /// The password of the demo users. It is published in the documentation.

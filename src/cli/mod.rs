@@ -112,7 +112,7 @@ pub enum Command {
     Copy(copy::Copy),
     /// Print the GraphQL schema
     ///
-    /// It prints the schema in SDL, as the file `schema.graphql` holds it.
+    /// It prints the schema in SDL, as the file `schema.graphql` holds it, or as `operations.graphql` does.
     Schema(schema::Schema),
     /// Print the documents of the web pages and of the playground's examples, for --trusted-documents
     ///

@@ -34,8 +34,8 @@ pub struct ExposureSettings {
     #[arg(long, value_name = "ON|OFF", env = "ONEHOP_PLAYGROUND", value_parser = BoolishValueParser::new())]
     pub playground: Option<bool>,
 
-    /// Operations data for clients: leases, load of logical partitions, and the store operations of a request
-    /// (`extensions.operations`) [default: on, or off with --production]
+    /// Operations data for clients: the queries of the operations API at /operations/graphql, and the store operations
+    /// of a request (`extensions.operations`) [default: on, or off with --production]
     #[arg(long, value_name = "ON|OFF", env = "ONEHOP_OPERATIONS", value_parser = BoolishValueParser::new())]
     pub operations: Option<bool>,
 
@@ -85,7 +85,7 @@ impl ExposureSettings {
         self.playground.unwrap_or(!self.production)
     }
 
-    /// Whether the API tells leases and the load of logical partitions.
+    /// Whether clients may query the operations API, and ask for the store operations of a request.
     #[must_use]
     pub fn operations(&self) -> bool {
         self.operations.unwrap_or(!self.production)

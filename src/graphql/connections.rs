@@ -51,15 +51,6 @@ impl PageArguments {
     }
 }
 
-/// How many items `first` asks for.
-///
-/// # Errors
-/// `BAD_USER_INPUT` for `first`.
-pub(super) fn items_of(first: i32) -> Result<usize, Error> {
-    let page = PageRequest::new(i64::from(first), None);
-    page.map(|page| page.first()).ok_or_else(|| out_of_bounds(first))
-}
-
 fn out_of_bounds(first: i32) -> Error {
     bad_input("first", format_args!("must be {FIRST_MIN} to {FIRST_MAX}, is {first}"))
 }

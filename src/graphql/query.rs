@@ -9,9 +9,7 @@ use super::errors::bad_input;
 use super::ids::{GlobalId, InvalidId};
 use super::model::DataModel;
 use super::node::{self, SomeNode};
-use super::partitions::ContainerPartitions;
 use super::post::Post;
-use super::projections::ProjectionStatus;
 use super::scope;
 use super::scope::RequestScope;
 use super::user::User;
@@ -117,21 +115,6 @@ impl Query {
         #[graphql(desc = "How many items of a list, 1 to 100.", default = 20)] first: i32,
     ) -> Result<Option<Vec<ReadPlan>>> {
         comparison::compare(scope::of(ctx), request, id.as_ref(), first).await.map(Some)
-    }
-
-    /// Where each change feed projection stands.
-    async fn projections(&self, ctx: &Context<'_>) -> Result<Option<Vec<ProjectionStatus>>> {
-        let scope = scope::of(ctx);
-        scope.ledger().touch_more();
-        scope.services().projections.statuses().await.map(Some).map_err(|fault| scope.fault(&fault))
-    }
-
-    /// How the load of the process that answers spreads over logical partitions, for each container; none where the server
-    /// keeps that to itself.
-    async fn partitions(&self, ctx: &Context<'_>) -> Vec<ContainerPartitions> {
-        let scope = scope::of(ctx);
-        scope.ledger().touch_more();
-        ContainerPartitions::all_of(&*scope.services().partitions)
     }
 }
 

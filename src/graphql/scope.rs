@@ -7,8 +7,6 @@ use async_graphql::{ContextBase, Error};
 use super::charged::FollowUp;
 use super::errors::{self, Code};
 use super::executor::{session_of, user_id};
-use super::partitions::PartitionLoads;
-use super::projections::ProjectionStatuses;
 use super::recency::Recency;
 use crate::accounts::attempts::Attempts;
 use crate::accounts::session::SessionId;
@@ -41,8 +39,6 @@ pub struct Services {
     pub tokens: Tokens,
     /// Starts, checks and ends sessions.
     pub sessions: Sessions,
-    pub projections: Arc<dyn ProjectionStatuses>,
-    pub partitions: Arc<dyn PartitionLoads>,
     pub recency: Arc<dyn Recency>,
     pub clock: Arc<dyn Clock>,
     /// Where the ids come from under which faults are logged.

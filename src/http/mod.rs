@@ -18,9 +18,6 @@ use self::pages::Pages;
 use self::session_cookie::SESSION_PATH;
 use self::session_endpoint::{SessionEndpoint, SessionService};
 
-/// The paths that have a label of their own in metrics and traces.
-pub const LABELLED_PATHS: &[&str] = &[SESSION_PATH];
-
 /// The routes of pages: all paths that nothing else has, and `/session` where there are sessions.
 pub fn page_routes(
     pages: Pages,

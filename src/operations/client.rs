@@ -17,8 +17,8 @@ use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 use uuid::Uuid;
 
 use super::documents::{Operation, PROGRESS};
-use super::socket::short_address;
-use super::{ANSWER_BYTES_MAX, OperationsSchema, PATH};
+use super::socket::{STOPPING, TOO_MANY_CLIENTS, short_address};
+use super::{ANSWER_BYTES_MAX, CLIENTS_MAX, OperationsSchema, PATH};
 use crate::app::work::Progress;
 
 /// The WebSocket subprotocol.
@@ -143,7 +143,7 @@ impl Connection {
             .max_message_size(Some(ANSWER_BYTES_MAX))
             .max_frame_size(Some(ANSWER_BYTES_MAX));
         let opened = tokio_tungstenite::client_async_with_config(request, stream, Some(config)).await;
-        let mut connection = Self(opened.map_err(|error| ClientError::Handshake(handshake_reason(error)))?.0);
+        let mut connection = Self(opened.map_err(ClientError::of_handshake)?.0);
         connection.send(json!({ "type": "connection_init" })).await?;
         match connection.next().await? {
             message if message["type"] == "connection_ack" => Ok(connection),
@@ -176,12 +176,17 @@ impl Connection {
     }
 }
 
-/// What an HTTP server says that refuses the WebSocket, or what is wrong with another answer.
-fn handshake_reason(error: WebSocketError) -> String {
-    let WebSocketError::Http(response) = error else { return error.to_string() };
-    let body = response.body().as_deref().map(String::from_utf8_lossy);
-    body.filter(|body| !body.is_empty())
-        .map_or_else(|| response.status().to_string(), |body| body.to_string())
+impl ClientError {
+    fn of_handshake(error: WebSocketError) -> Self {
+        match error {
+            WebSocketError::Http(response) if response.status() == TOO_MANY_CLIENTS => {
+                let clients = format!("the server has {CLIENTS_MAX} clients on its operations socket");
+                Self::Refused(format!("{clients}: try again later"))
+            }
+            WebSocketError::Http(response) if response.status() == STOPPING => Self::Stopped,
+            error => Self::Handshake(error.to_string()),
+        }
+    }
 }
 
 impl From<WebSocketError> for ClientError {

@@ -1,7 +1,7 @@
 //! Dead letters as clients of the operations API see them. The public reads neither errors nor stored bodies.
 
 use async_graphql::{ID, Json, SimpleObject};
-use onehop_change_feed::{DeadLetterItem, DeadLetterSummary, ParkedItem};
+use onehop_change_feed::{DeadLetterItem, DeadLetterSummary};
 use serde_json::Value;
 
 use super::Audience;
@@ -120,8 +120,8 @@ impl DeadLetter {
 }
 
 impl DeadLetterEntry {
-    fn of(item: ParkedItem, audience: Audience) -> Self {
-        let ParkedItem { id, sequence, attempts, error, expiring } = item;
+    fn of(item: onehop_change_feed::DeadLetterEntry, audience: Audience) -> Self {
+        let onehop_change_feed::DeadLetterEntry { id, sequence, attempts, error, expiring } = item;
         let is_operator = audience == Audience::Operator;
         Self {
             id,

@@ -6,8 +6,8 @@ use onehop_store::embedded::{BackupManifest, IntegrityReport};
 
 use super::scalars::Count;
 use crate::app::work::{DEMO_PASSWORD, Rebuilt, Seeded};
-use crate::blog::verify::{Drift, Report, Unreadable};
 use crate::blog::study::dataset::Texts;
+use crate::blog::verify::{Drift, Report, Unreadable};
 
 /// What was verified, and what was wrong.
 #[derive(SimpleObject)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use async_graphql::{ComplexObject, Result, SimpleObject};
-use onehop_change_feed::{LeaseStatus, Standing};
+use onehop_change_feed::{LeaseStatus, ProcessorStatus};
 
 use super::errors::{FIRST_MAX, items_of};
 
@@ -65,7 +65,7 @@ impl ProjectionStatus {
 impl ProjectionStatus {
     /// The statuses of all projections. The name of an instance may be that of a machine, so clients get a number in its
     /// place; errors are for the log.
-    pub(super) fn all_of(Standing { projections, leases }: Standing) -> Vec<Self> {
+    pub(super) fn all_of(ProcessorStatus { projections, leases }: ProcessorStatus) -> Vec<Self> {
         let owners: BTreeSet<&str> = leases.iter().filter_map(|lease| lease.owner.as_deref()).collect();
         let number = |lease: &LeaseStatus| {
             let owner = lease.owner.as_deref()?;
@@ -133,7 +133,7 @@ mod tests {
         }
     }
 
-    fn standing(leases: Vec<LeaseStatus>) -> Standing {
+    fn standing(leases: Vec<LeaseStatus>) -> ProcessorStatus {
         let status = |projection| onehop_change_feed::ProjectionStatus {
             projection,
             source: "posts",
@@ -145,7 +145,7 @@ mod tests {
             request_charge: RequestCharge(1.0),
             last_error: None,
         };
-        Standing { projections: vec![status("feed"), status("usernames")], leases }
+        ProcessorStatus { projections: vec![status("feed"), status("usernames")], leases }
     }
 
     #[test]

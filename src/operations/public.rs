@@ -13,11 +13,11 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use onehop_graphql_server::callers::Bill;
-use onehop_graphql_server::graphql_http::GraphqlEndpoint;
-use onehop_graphql_server::graphql_response::Refusal;
-use onehop_graphql_server::graphql_service::Account;
+use onehop_graphql_server::endpoint::GraphqlEndpoint;
 use onehop_graphql_server::media_type::ResponseType;
+use onehop_graphql_server::pipeline::rate_limit::RequestQuota;
+use onehop_graphql_server::response::Refusal;
+use onehop_graphql_server::service::QuotaAccount;
 use tower_http::limit::RequestBodyLimitLayer;
 
 use super::progress::ProgressChannels;
@@ -26,7 +26,7 @@ use super::{Audience, Context, PATH, PublicSchema};
 use crate::app::App;
 
 /// Bytes of one request.
-const REQUEST_BYTES_MAX: usize = 16 * 1024;
+const REQUEST_BYTES_MAX: usize = 4 * 1024;
 /// Levels of fields in one query. The usual introspection query has 13.
 const DEPTH_MAX: usize = 16;
 /// Complexity of one query: about the number of values in its answer, and 500 for each field that reads the store.
@@ -78,17 +78,17 @@ fn schema(app: &Arc<App>, options: PublicOptions) -> PublicSchema {
 /// Answers one query.
 async fn answer(State(endpoint): State<Endpoint>, request: Request) -> Response {
     let graphql = Arc::clone(&endpoint.graphql);
-    let bill = graphql.bill(request.headers(), request.extensions());
-    let answered = graphql.in_time(endpoint.answer(request, &bill)).await;
+    let quota = graphql.request_quota(request.headers(), request.extensions());
+    let answered = graphql.in_time(endpoint.answer(request, &quota)).await;
     let mut response = answered.unwrap_or_else(|refusal| refusal.into_response(ResponseType::Json));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    bill.tell(response.headers_mut());
+    quota.write_headers(response.headers_mut());
     response
 }
 
 impl Endpoint {
-    async fn answer(&self, request: Request, bill: &Bill) -> Result<Response<Body>, Refusal> {
-        bill.open(None)?;
+    async fn answer(&self, request: Request, quota: &RequestQuota) -> Result<Response<Body>, Refusal> {
+        quota.open(None)?;
         // A form of another site cannot have this media type, and nothing is uploaded.
         if !is_json(request.headers()) {
             return Ok(StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response());
@@ -97,8 +97,8 @@ impl Endpoint {
             Ok(request) => request.into_inner(),
             Err(rejection) => return Ok(rejection.into_response()),
         };
-        let _admitted = self.graphql.admission().admit(1).await?;
-        bill.charge(QUERY_REQUEST_CHARGE);
+        let _admitted = self.graphql.concurrency_limit().admit(1).await?;
+        quota.charge(QUERY_REQUEST_CHARGE);
         Ok(GraphQLResponse::from(self.schema.execute(request).await).into_response())
     }
 }

@@ -21,8 +21,8 @@ impl Query {
     #[graphql(complexity = "STORE_READ_COMPLEXITY + 10 * child_complexity")]
     async fn projections(&self, ctx: &Context<'_>) -> Result<Vec<ProjectionStatus>> {
         let operations = context(ctx);
-        let standing = operations.app.processor.standing().await;
-        Ok(ProjectionStatus::all_of(standing.map_err(|fault| failure(operations.audience, fault))?))
+        let status = operations.app.processor.processor_status().await;
+        Ok(ProjectionStatus::all_of(status.map_err(|fault| failure(operations.audience, fault))?))
     }
 
     /// How the load of this process spreads over logical partitions, for each container.
@@ -36,7 +36,7 @@ impl Query {
     }
 
     /// The dead letters: changes that could not be projected, and those that wait behind them.
-    #[graphql(complexity = "STORE_READ_COMPLEXITY + 100 * child_complexity")]
+    #[graphql(complexity = "STORE_READ_COMPLEXITY + 1_000 * child_complexity")]
     async fn dead_letters(&self, ctx: &Context<'_>) -> Result<DeadLetterList> {
         let operations = context(ctx);
         let list = operations.app.processor.dead_letters().await;
@@ -45,7 +45,7 @@ impl Query {
     }
 
     /// One dead letter with the items that wait. An error if there is no such dead letter.
-    #[graphql(complexity = "STORE_READ_COMPLEXITY + 100 * child_complexity")]
+    #[graphql(complexity = "STORE_READ_COMPLEXITY + 400 * child_complexity")]
     async fn dead_letter(
         &self,
         ctx: &Context<'_>,

@@ -31,6 +31,11 @@ pub const SOCKET_FILE: &str = "control.sock";
 /// Bytes that the system allows for a socket's address, with some left over.
 const ADDRESS_BYTES_MAX: usize = 100;
 
+/// The status for a client beyond [`CLIENTS_MAX`].
+pub(super) const TOO_MANY_CLIENTS: StatusCode = StatusCode::TOO_MANY_REQUESTS;
+/// The status for a request that the stop of the process ends.
+pub(super) const STOPPING: StatusCode = StatusCode::SERVICE_UNAVAILABLE;
+
 /// Serves the operations API in the data directory until the app stops. An account on Azure Cosmos DB has no data directory,
 /// and no socket: commands connect to the account themselves.
 ///
@@ -120,15 +125,13 @@ fn routes(schema: OperationsSchema, stop: CancellationToken) -> Router {
 /// Refuses a client beyond [`CLIENTS_MAX`], and ends a request at the stop.
 async fn limit_clients(State(clients): State<Clients>, mut request: Request, next: Next) -> Response {
     let Ok(permit) = clients.free.try_acquire_owned() else {
-        let reason =
-            format!("the server has {CLIENTS_MAX} clients on its operations socket: try again later");
-        return (StatusCode::SERVICE_UNAVAILABLE, reason).into_response();
+        return TOO_MANY_CLIENTS.into_response();
     };
     let permit = ClientPermit(Arc::new(permit));
     request.extensions_mut().insert(permit.clone());
     let answered = clients.stop.run_until_cancelled(next.run(request)).await;
     drop(permit);
-    answered.unwrap_or_else(|| (StatusCode::SERVICE_UNAVAILABLE, "the server stops").into_response())
+    answered.unwrap_or_else(|| STOPPING.into_response())
 }
 
 /// Serves a WebSocket, until its client leaves or the process stops. What it asked for ends with it.

@@ -1,5 +1,5 @@
-//! The schema that clients see: the committed file is what the program exports, and it keeps every name that clients
-//! rely on.
+//! The public schema and the schema of the operations API: the committed files are what the program exports, and they keep
+//! every name that clients rely on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,26 +8,36 @@ use async_graphql::parser::parse_schema;
 use async_graphql::parser::types::{FieldDefinition, InputValueDefinition, TypeKind, TypeSystemDefinition};
 
 const CONTRACT: &str = include_str!("../fixtures/contract.graphql");
+const OPERATIONS_CONTRACT: &str = include_str!("../fixtures/contract-operations.graphql");
 
 #[test]
-fn the_committed_schema_is_what_the_program_exports() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schema.graphql");
+fn the_committed_schemas_are_what_the_program_exports() {
+    assert_committed("schema.graphql", &onehop::graphql::sdl(), "onehop schema");
+    assert_committed("operations.graphql", &onehop::operations::sdl(), "onehop schema operations");
+}
+
+fn assert_committed(file: &str, exported: &str, command: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    let exported = onehop::graphql::sdl();
     let differing =
         committed.lines().zip(exported.lines()).position(|(committed, exported)| committed != exported);
     assert!(
         committed == exported,
-        "schema.graphql differs from the program's schema from line {} on; write it again with \
-         `onehop schema > schema.graphql` and look at the difference",
+        "{file} differs from the program's schema from line {} on; write it again with \
+         `{command} > {file}` and look at the difference",
         differing.unwrap_or_else(|| committed.lines().count().min(exported.lines().count())) + 1,
     );
 }
 
 #[test]
-fn the_schema_keeps_every_name_that_clients_rely_on() {
-    let schema = declarations(&onehop::graphql::sdl());
-    let missing: Vec<String> = declarations(CONTRACT)
+fn the_schemas_keep_every_name_that_clients_rely_on() {
+    assert_holds(&onehop::graphql::sdl(), CONTRACT);
+    assert_holds(&onehop::operations::sdl(), OPERATIONS_CONTRACT);
+}
+
+fn assert_holds(sdl: &str, contract: &str) {
+    let schema = declarations(sdl);
+    let missing: Vec<String> = declarations(contract)
         .into_iter()
         .filter(|(name, declared)| schema.get(name) != Some(declared))
         .map(|(name, declared)| match schema.get(&name) {
@@ -60,8 +70,10 @@ fn only_mutations_answer_secrets_so_that_answers_of_queries_may_be_compressed() 
 
 #[test]
 fn every_type_field_argument_and_value_is_described() {
-    let undescribed = undescribed(&onehop::graphql::sdl());
-    assert!(undescribed.is_empty(), "{undescribed:#?}");
+    for sdl in [onehop::graphql::sdl(), onehop::operations::sdl()] {
+        let undescribed = undescribed(&sdl);
+        assert!(undescribed.is_empty(), "{undescribed:#?}");
+    }
 }
 
 /// What a schema declares, flat: `User.posts(first:)` to `Int! = 20`.

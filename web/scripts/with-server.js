@@ -50,7 +50,7 @@ try {
 }
 
 async function pendingChanges(url) {
-  const response = await fetch(`${url}/graphql`, {
+  const response = await fetch(`${url}/operations/graphql`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ query: "{ projections { pendingChanges } }" }),

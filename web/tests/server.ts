@@ -81,7 +81,7 @@ function readyUrl(server: ChildProcess): Promise<string> {
 export async function projectionsDrained(url: string): Promise<void> {
   const deadline = Date.now() + DRAIN_TIMEOUT_MS;
   for (;;) {
-    const response = await fetch(`${url}/graphql`, {
+    const response = await fetch(`${url}/operations/graphql`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ query: "{ projections { name pendingChanges } }" }),

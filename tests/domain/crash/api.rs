@@ -52,6 +52,15 @@ impl Api {
         answer["data"].take()
     }
 
+    /// Asks the operations API of a server that is not going to end.
+    pub async fn ask_operations(&self, query: &str) -> Value {
+        let endpoint = self.endpoint.replace("/graphql", "/operations/graphql");
+        let sent = self.http.post(endpoint).json(&json!({ "query": query })).send().await.expect("an answer");
+        let mut answer: Value = sent.json().await.expect("JSON");
+        assert!(answer.get("errors").is_none(), "{query}: {answer}");
+        answer["data"].take()
+    }
+
     async fn send(&self, token: Option<&str>, query: &str, variables: Value) -> Option<Value> {
         let mut request =
             self.http.post(&self.endpoint).json(&json!({ "query": query, "variables": variables }));

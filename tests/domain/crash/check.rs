@@ -13,7 +13,7 @@ const FIRST: u32 = 100;
 
 /// No change is waiting, and none was parked because it could not be projected.
 pub async fn check_projections(api: &Api) {
-    let answer = api.ask("{ projections { name pendingChanges deadLetters } }", json!({})).await;
+    let answer = api.ask_operations("{ projections { name pendingChanges deadLetters } }").await;
     for status in answer["projections"].as_array().expect("projections") {
         assert_eq!((&status["pendingChanges"], &status["deadLetters"]), (&json!(0), &json!(0)), "{status}");
     }

@@ -8,7 +8,7 @@ use onehop_testing::websocket;
 use onehop::app::container_specs;
 use onehop::app::work::ProgressSink;
 use onehop::blog::study::dataset::{DEFAULT_END_MS, Dataset};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use emulator::Emulator;
 use process::Process;

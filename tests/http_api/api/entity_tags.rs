@@ -3,6 +3,7 @@
 
 use reqwest::StatusCode;
 use reqwest::header::{ETAG, IF_NONE_MATCH};
+use serde_json::json;
 
 use crate::api::server::Server;
 
@@ -108,20 +109,10 @@ async fn what_is_deleted_changes_its_tag() {
 }
 
 #[tokio::test]
-async fn what_changes_by_itself_is_never_told_to_be_the_same_unread() {
+async fn operations_data_is_never_cached() {
     let server = Server::start().await;
-    if server.app.store.write_marks().is_none() {
-        return;
-    }
-    let kept = [
-        keep(&server, "{ projections { name pendingChanges } }".to_owned()).await,
-        keep(&server, "{ partitions { container operations } }".to_owned()).await,
-    ];
-    for kept in &kept {
-        assert_eq!(again(&server, kept).await, None, "{}", kept.query);
-    }
-    server.sign_up("somebody").await;
-    for kept in &kept {
-        assert!(again(&server, kept).await.is_some(), "{}", kept.query);
-    }
+    let request = server.http.post(server.url("/operations/graphql"));
+    let answer = request.json(&json!({ "query": "{ projections { name } }" })).send().await.unwrap();
+    assert_eq!(answer.headers()["cache-control"], "no-store");
+    assert!(!answer.headers().contains_key("etag"), "{answer:?}");
 }

@@ -9,7 +9,7 @@ const PARTITIONS: &str = "{ partitions { container physicalPartitions operations
                           requestChargeMax share } } }";
 
 async fn partitions(server: &Server) -> Value {
-    server.anonymous().data(PARTITIONS, json!({})).await["partitions"].clone()
+    server.operations(PARTITIONS).await["partitions"].clone()
 }
 
 async fn of(server: &Server, container: &str) -> Value {

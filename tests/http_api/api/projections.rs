@@ -13,7 +13,7 @@ use crate::api::server::{Server, Setup};
 const PROJECTIONS: &str = "{ projections { name pendingChanges lagMs deadLetters } }";
 
 async fn status_of(server: &Server, projection: &str) -> Value {
-    let data = server.anonymous().data(PROJECTIONS, json!({})).await;
+    let data = server.operations(PROJECTIONS).await;
     let found = data["projections"].as_array().unwrap().iter().find(|status| status["name"] == projection);
     found.unwrap_or_else(|| panic!("no {projection} in {data}")).clone()
 }
@@ -26,7 +26,7 @@ async fn ready(server: &Server) -> (u16, Value) {
 #[tokio::test]
 async fn what_was_written_and_not_projected_is_pending_and_grows_old() {
     let server = Server::start().await;
-    let names = server.anonymous().data("{ projections { name } }", json!({})).await;
+    let names = server.operations("{ projections { name } }").await;
     let expected = ["usernames", "usernames-catch-up", "user-posts", "feed", "deletions"];
     let expected: Vec<Value> = expected.iter().map(|name| json!({ "name": name })).collect();
     assert_eq!(names["projections"], json!(expected));
@@ -46,7 +46,7 @@ async fn what_was_written_and_not_projected_is_pending_and_grows_old() {
         assert!((9_000.0..10_000.0).contains(&lag_ms) || crate::support::store::is_cosmos(), "{status}");
     }
     server.settle().await;
-    let data = ada.data(PROJECTIONS, json!({})).await;
+    let data = server.operations(PROJECTIONS).await;
     for status in data["projections"].as_array().unwrap() {
         assert_eq!([&status["pendingChanges"], &status["lagMs"]], [&json!(0), &json!(0.0)], "{status}");
     }
@@ -59,7 +59,7 @@ async fn leases_say_who_follows_each_range_and_no_more() {
     ada.post("Engines").await;
     server.settle().await;
     let query = "{ projections { name leaseCount leases { range owner heldHere epoch changes errors pendingChanges lagMs } } }";
-    let data = server.anonymous().data(query, json!({})).await;
+    let data = server.operations(query).await;
     for projection in data["projections"].as_array().unwrap() {
         let leases = projection["leases"].as_array().unwrap();
         assert_eq!(projection["leaseCount"], leases.len());
@@ -130,4 +130,82 @@ async fn read_models_follow_by_themselves() {
     while ada.data(query, json!({})).await["feed"]["nodes"] != expected {
         tokio::task::yield_now().await;
     }
+}
+
+#[tokio::test]
+async fn leases_are_as_many_as_asked_for() {
+    let server = Server::start().await;
+    server.settle().await;
+    let leases =
+        |first: i32| format!("{{ projections {{ leaseCount leases(first: {first}) {{ range }} }} }}");
+    let data = server.operations(&leases(2)).await;
+    for projection in data["projections"].as_array().unwrap() {
+        let leases = projection["leases"].as_array().unwrap().len();
+        assert_eq!((&projection["leaseCount"], leases), (&json!(4), 2));
+    }
+    for first in [0, 101] {
+        let (_, refused) = server.ask_operations(&leases(first)).await;
+        let extensions = &refused["errors"][0]["extensions"];
+        assert_eq!((&extensions["code"], &extensions["field"]), (&json!("BAD_USER_INPUT"), &json!("first")));
+    }
+}
+
+#[tokio::test]
+async fn the_public_operations_api_has_queries_alone() {
+    let server = Server::start().await;
+    for mutation in ["mutation { lockDemoUsers }", "mutation { verify { users } }"] {
+        let (_, refused) = server.ask_operations(mutation).await;
+        assert!(refused["errors"][0]["message"].is_string() && refused["data"].is_null(), "{refused}");
+    }
+    let (_, refused) = server.ask_operations("subscription { progress(work: \"any\") { step } }").await;
+    assert!(refused["errors"][0]["message"].is_string() && refused["data"].is_null(), "{refused}");
+    let url = server.url("/operations/graphql");
+    let batch = json!([{ "query": "{ projections { name } }" }, { "query": "{ projections { name } }" }]);
+    assert_eq!(server.http.post(&url).json(&batch).send().await.unwrap().status(), 400);
+    let form = server.http.post(&url).header("content-type", "text/plain");
+    assert_eq!(form.body("{\"query\":\"{ __typename }\"}").send().await.unwrap().status(), 415);
+    assert_eq!(server.http.get(&url).send().await.unwrap().status(), 405);
+}
+
+#[tokio::test]
+async fn the_public_operations_api_hides_why_a_change_is_parked() {
+    let server = Server::start().await;
+    let id = PostId(Uuid::from_u128(0x0189_c7f4_7a00_7000_8000_0000_0000_0000));
+    let poison = json!({ "id": id, "postId": id, "type": "post", "creationDate": "2027" });
+    let poison = WriteOp::Create(NewItem::encode(id.to_string(), &poison));
+    server.app.store.write(POSTS, &id.partition_key(), poison, &Ledger::new()).await.unwrap();
+    server.settle().await;
+    let letters = "{ deadLetters { deadLetters { id partitionKey items error } unlisted } }";
+    let data = server.operations(letters).await;
+    let letters = data["deadLetters"]["deadLetters"].as_array().unwrap();
+    assert!(!letters.is_empty() && letters.iter().all(|letter| letter["error"].is_null()), "{data}");
+    let letter =
+        format!("{{ deadLetter(id: {}) {{ items {{ id attempts error expiring }} }} }}", letters[0]["id"]);
+    let data = server.operations(&letter).await;
+    assert_eq!(data["deadLetter"]["items"][0]["id"], json!(id), "{data}");
+    assert_eq!(data["deadLetter"]["items"][0]["error"], Value::Null, "{data}");
+    let (_, refused) = server.ask_operations("{ deadLetter(id: \"nothing\") { id } }").await;
+    assert_eq!(refused["errors"][0]["extensions"]["code"], "UNAVAILABLE", "{refused}");
+}
+
+#[tokio::test]
+async fn queries_of_operations_are_within_limits() {
+    let server = Server::start().await;
+    let aliases: String = (0..40).map(|number| format!("a{number}: projections {{ name }} ")).collect();
+    let (_, refused) = server.ask_operations(&format!("{{ {aliases} }}")).await;
+    assert!(refused["errors"][0]["message"].as_str().unwrap().contains("complex"), "{refused}");
+    let (url, long) = (server.url("/operations/graphql"), " ".repeat(5_000));
+    let body = json!({ "query": format!("{{ __typename {long} }}") });
+    assert!(!server.http.post(url).json(&body).send().await.unwrap().status().is_success());
+}
+
+#[tokio::test]
+async fn queries_of_operations_are_rate_limited() {
+    let mut setup = Setup::default();
+    setup.options.limits.callers.ru_per_second = 1;
+    setup.options.limits.callers.burst_seconds = 1;
+    let server = Server::start_with(setup).await;
+    assert_eq!(server.ask_operations("{ projections { name } }").await.0, 200);
+    let (status, refused) = server.ask_operations("{ projections { name } }").await;
+    assert_eq!(status, 429, "{refused}");
 }

@@ -111,7 +111,6 @@ async fn long_response_keys_count_wherever_they_stand() {
         format!("{{ feed {{ nodes {{ {key}: id }} }} }}"),
         format!("{{ feed {{ nodes {{ {key}: __typename viewerHasLiked }} }} }}"),
         format!("{{ __schema {{ types {{ {key}: name }} }} }}"),
-        format!("{{ projections {{ {key}: name }} }}"),
     ] {
         let answer = ada.ask(&query, json!({})).await;
         assert_over_limit(&answer.body["errors"][0], 100_000);

@@ -20,6 +20,7 @@ use onehop::operations::serve_socket;
 use onehop::telemetry::{Telemetry, TraceSettings, Traces};
 use onehop_graphql_server::server::Server as HttpServer;
 use onehop_runtime::clock::Clock;
+use serde_json::{Value, json};
 
 use crate::api::caller::Caller;
 use crate::api::logs;
@@ -155,6 +156,20 @@ impl Server {
 
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
+    }
+
+    /// Asks the operations API on the public listener; the status and the body.
+    pub async fn ask_operations(&self, query: &str) -> (u16, Value) {
+        let request = self.http.post(self.url("/operations/graphql")).json(&json!({ "query": query }));
+        let response = request.send().await.unwrap();
+        (response.status().as_u16(), response.json().await.unwrap())
+    }
+
+    /// The data of the operations API, without errors.
+    pub async fn operations(&self, query: &str) -> Value {
+        let (status, mut body) = self.ask_operations(query).await;
+        assert!(status == 200 && body.get("errors").is_none(), "{query}: {body}");
+        body["data"].take()
     }
 
     /// Somebody without a token.

@@ -45,18 +45,6 @@ async fn complexity_counts_a_lists_fields_as_often_as_first_says_also_by_variabl
 }
 
 #[tokio::test]
-async fn leases_and_logical_partitions_count_as_often_as_they_are_asked_for() {
-    let blog = empty().await;
-    for [list, fields] in [["projections { leases", "range owner"], ["partitions { hottest", "key share"]] {
-        let of = |first: i32| {
-            let document = format!("{{ {list}(first: {first}) {{ {fields} }} }} }}");
-            blog.complexity(&document, json!({})).unwrap()
-        };
-        assert_eq!(of(100) - of(20), 80 * 2);
-    }
-}
-
-#[tokio::test]
 async fn the_largest_pages_of_the_article_are_within_the_limits() {
     let blog = empty().await;
     let post =

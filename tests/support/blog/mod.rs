@@ -23,11 +23,7 @@ use onehop::blog::projections;
 use onehop::blog::reads::ReadModels;
 use onehop::blog::sessions::{SessionSettings, Sessions};
 use onehop::blog::write_limits::{UserWrites, WriteLimits};
-use onehop::graphql::{
-    Executor, GlobalId, Lease, PartitionLoads, ProjectionStatus, ProjectionStatuses, Recency, SchemaOptions,
-    Services,
-};
-use onehop::telemetry::{ContainerLoad, HotKey, HotPartition, KeysTold};
+use onehop::graphql::{Executor, GlobalId, Recency, SchemaOptions, Services};
 use onehop_change_feed::{Processor, Settings, WriteScope};
 use onehop_graphql_server::client_address::ClientAddress;
 use onehop_graphql_server::document::{Documents, select_operation};
@@ -38,9 +34,7 @@ use onehop_graphql_server::service::{
 };
 use onehop_runtime::clock::{Clock, ManualClock, format_timestamp};
 use onehop_runtime::tasks::Tasks;
-use onehop_store::{
-    ContainerName, ContainerSpec, Fault, Ledger, Mark, NewItem, PartitionKey, RequestCharge, Store, WriteOp,
-};
+use onehop_store::{ContainerName, ContainerSpec, Ledger, Mark, NewItem, PartitionKey, Store, WriteOp};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -102,8 +96,6 @@ pub async fn empty() -> Blog {
         writes: Arc::new(UserWrites::new(WriteLimits::NONE)),
         tokens: tokens.clone(),
         sessions: sessions.clone(),
-        projections: Arc::new(NoProjections),
-        partitions: Arc::new(NoProjections),
         recency: Arc::new(NoProjections),
         clock: clock.clone(),
         ids: Arc::new(RandomIds),
@@ -358,51 +350,5 @@ impl Recency for NoProjections {
 
     fn is_unwritten_since(&self, _mark: Mark, _write: u64) -> bool {
         false
-    }
-}
-
-impl PartitionLoads for NoProjections {
-    fn loads(&self, hottest_max: usize) -> Vec<(ContainerLoad, u32)> {
-        let hot = |number: u128| HotPartition {
-            key: HotKey::Id(post_id(number).0),
-            operations: 7,
-            charge_min: RequestCharge(5.0),
-            charge_max: RequestCharge(6.5),
-        };
-        let load = ContainerLoad {
-            container: POSTS,
-            operations: 40,
-            charge: RequestCharge(20.0),
-            charge_across: RequestCharge(4.0),
-            source: None,
-            keys_told: KeysTold::Ids,
-            hottest: (0..3).map(hot).take(hottest_max).collect(),
-        };
-        vec![(load, 4)]
-    }
-}
-
-#[async_trait]
-impl ProjectionStatuses for NoProjections {
-    async fn statuses(&self) -> Result<Vec<ProjectionStatus>, Fault> {
-        let lease = |range: u32, owner| Lease {
-            range: format!("physical:{range}"),
-            owner,
-            held_here: owner == Some(2),
-            epoch: 3.0,
-            changes: 4.0,
-            errors: 0.0,
-            pending_changes: 1,
-            lag_ms: 2.5,
-        };
-        let status = ProjectionStatus {
-            name: "feed".to_owned(),
-            pending_changes: 1,
-            lag_ms: 2.5,
-            dead_letters: 0,
-            lease_count: 3,
-            leases: vec![lease(0, Some(2)), lease(1, Some(1)), lease(2, None)],
-        };
-        Ok(vec![status])
     }
 }

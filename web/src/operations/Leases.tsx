@@ -2,7 +2,7 @@ import { counted } from "../ui/count.js";
 import { holderInWords, holdingInWords, shortRange } from "./holders.js";
 import type { OperationsQuery } from "./operations.generated.js";
 
-type Projection = NonNullable<OperationsQuery["projections"]>[number];
+type Projection = OperationsQuery["projections"][number];
 type Lease = Projection["leases"][number];
 
 /** Who follows which part of the change feed. */

@@ -10,7 +10,12 @@ import { Leases } from "./Leases.js";
 import { LogicalPartitions } from "./LogicalPartitions.js";
 import { OperationsDocument, type OperationsQuery } from "./operations.generated.js";
 
-type Projection = NonNullable<OperationsQuery["projections"]>[number];
+type Projection = OperationsQuery["projections"][number];
+
+/** The operations API is a schema of its own, at a path of its own. */
+const OPERATIONS_API = { url: "/operations/graphql" };
+/** The statuses of a server that does not serve it: no such path, or a page there. */
+const NOT_SERVED: readonly unknown[] = [404, 405];
 
 /** Between two looks, in milliseconds. */
 const LOOK_MS = 2_000;
@@ -21,9 +26,16 @@ export default function OperationsPage() {
     "Operations",
     "Whether the read models keep up with what is written, and how load spreads over logical partitions.",
   );
-  const [{ data, error }, look] = useQuery({ query: OperationsDocument, requestPolicy: "cache-and-network" });
+  const [{ data, error }, look] = useQuery({
+    query: OperationsDocument,
+    requestPolicy: "cache-and-network",
+    context: OPERATIONS_API,
+  });
+  const isServed = !NOT_SERVED.includes((error?.response as Response | undefined)?.status);
   useEachLook(() => {
-    look({ requestPolicy: "network-only" });
+    if (isServed) {
+      look({ requestPolicy: "network-only" });
+    }
   });
   return (
     <div className="wide operations">
@@ -32,7 +44,11 @@ export default function OperationsPage() {
         Whatever is written appears in the change feed; projections follow it and write the copies that pages read.
         Looked at every two seconds.
       </p>
-      {data?.projections == null ? (
+      {!isServed ? (
+        <p className="operations-lead">
+          This server keeps its operations to itself; <code>--operations=on</code> shows them.
+        </p>
+      ) : data?.projections === undefined ? (
         error === undefined ? (
           <SkeletonLines lines={8} />
         ) : (
@@ -47,17 +63,8 @@ export default function OperationsPage() {
         <>
           <Summary projections={data.projections} />
           <Projections projections={data.projections} />
-          {data.partitions.length > 0 ? (
-            <>
-              <Leases projections={data.projections} />
-              <LogicalPartitions containers={data.partitions} />
-            </>
-          ) : (
-            <p className="operations-lead">
-              This server keeps its leases and the load of its logical partitions to itself;{" "}
-              <code>--operations=on</code> shows them.
-            </p>
-          )}
+          <Leases projections={data.projections} />
+          <LogicalPartitions containers={data.partitions} />
           <Elsewhere />
         </>
       )}

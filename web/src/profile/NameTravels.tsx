@@ -16,8 +16,7 @@ export function NameTravels({ userId, username }: { userId: string; username: st
   const [copies, setCopies] = useState<NameInCopiesQuery | null>(null);
   const names = copies?.user?.posts.nodes.map(({ author }) => author.username) ?? [];
   const renamed = names.filter((name) => name === username).length;
-  const pending = copies?.projections?.reduce((sum, { pendingChanges }) => sum + pendingChanges, 0) ?? 0;
-  const isDone = copies?.projections != null && renamed === names.length && pending === 0;
+  const isDone = copies !== null && renamed === names.length;
   const [looks, setLooks] = useState(0);
   useEffect(() => {
     if (isDone) {
@@ -48,7 +47,7 @@ export function NameTravels({ userId, username }: { userId: string; username: st
           <p>
             {isDone
               ? `All ${counted(names.length, "copy", "copies")} looked at carry the new name.`
-              : `${renamed} of ${counted(names.length, "copy", "copies")} carry the new name; ${counted(pending, "change")} to go.`}
+              : `${renamed} of ${counted(names.length, "copy", "copies")} carry the new name.`}
           </p>
           <progress aria-label="Copies with the new name" value={renamed} max={Math.max(names.length, 1)} />
         </>

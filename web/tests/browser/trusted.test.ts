@@ -42,7 +42,7 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
     server = await startServer({
       binary,
       data: join(directory, "data"),
-      arguments: ["--production", "--playground=on", "--trusted-only", "--trusted-documents", file],
+      arguments: ["--production", "--operations=on", "--playground=on", "--trusted-only", "--trusted-documents", file],
     });
     browser = await launchBrowser();
     ({ page, conduct } = await openPage(browser, "/", { url: server.url, watch }));
