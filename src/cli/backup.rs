@@ -9,7 +9,7 @@ use super::Exit;
 use super::progress::{perform, with_bar};
 use crate::app::operations;
 use crate::config::{DataSettings, StoreKind, StoreSettings};
-use crate::operations::{BACKUP, Operation};
+use crate::operations::{BACKUP, OperationRequest};
 use onehop_store::embedded::BackupManifest;
 
 /// Arguments of `onehop backup`.
@@ -41,7 +41,7 @@ impl Backup {
         // A server has another working directory.
         let directory = std::path::absolute(&self.directory).context("the directory of the backup")?;
         let directory = directory.to_str().context("the directory of the backup is not UTF-8")?;
-        let operation = Operation::new(BACKUP).with("directory", directory);
+        let operation = OperationRequest::new(BACKUP).with("directory", directory);
         let note: BackupManifest = perform(&self.store, operation).await?;
         println!("{} items as of {} in {}", note.items, note.begun_at, self.directory.display());
         Ok(Exit::Success)

@@ -7,7 +7,7 @@ use super::Exit;
 use super::progress::{ask_holder, with_bar};
 use crate::app::operations;
 use crate::config::DataSettings;
-use crate::operations::{CHECK, Operation};
+use crate::operations::{CHECK, OperationRequest};
 use onehop_store::embedded::IntegrityReport;
 
 /// Arguments of `onehop check`.
@@ -24,7 +24,7 @@ pub struct Check {
 impl Check {
     pub async fn run(self) -> anyhow::Result<Exit> {
         self.data.require_directory()?;
-        let found: IntegrityReport = match ask_holder(&self.data.data, &Operation::new(CHECK)).await? {
+        let found: IntegrityReport = match ask_holder(&self.data.data, &OperationRequest::new(CHECK)).await? {
             Some(found) => serde_json::from_value(found)?,
             None => {
                 let config = self.data.embedded();

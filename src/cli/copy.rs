@@ -15,7 +15,7 @@ use crate::app::{App, AppOptions, OpenStore};
 use crate::blog::verify::Report;
 use crate::config::{DataSettings, Environment, Member, StoreChoice, StoreKind, StoreSettings};
 use crate::copy::{Copier, CopyProgress};
-use crate::operations::{Operation, VERIFY};
+use crate::operations::{OperationRequest, VERIFY};
 
 /// Arguments of `onehop copy`.
 #[derive(Debug, Args)]
@@ -77,7 +77,7 @@ impl Copy {
         };
         let app = Arc::new(App::over(&target, member, options).await?);
         app.start_readers();
-        let report = perform_on(&app, &Operation::new(VERIFY).with("repair", false)).await;
+        let report = perform_on(&app, &OperationRequest::new(VERIFY).with("repair", false)).await;
         app.close().await;
         let report: Report =
             serde_json::from_value(report?).context("the outcome has an unexpected shape")?;

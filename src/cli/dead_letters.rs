@@ -7,7 +7,7 @@ use super::Exit;
 use super::progress::perform;
 use super::rebuild::Replayed;
 use crate::config::StoreSettings;
-use crate::operations::{DEAD_LETTER, DEAD_LETTERS, Operation, REPLAY, REPLAY_DEAD_LETTER};
+use crate::operations::{DEAD_LETTER, DEAD_LETTERS, OperationRequest, REPLAY, REPLAY_DEAD_LETTER};
 use onehop_change_feed::{DeadLetterItem, DeadLetterList, DeadLetterSummary};
 
 /// Arguments of `onehop dead-letters`.
@@ -68,18 +68,18 @@ impl DeadLetters {
     pub async fn run(self) -> anyhow::Result<Exit> {
         match self.action {
             Action::List(List { store, json }) => {
-                let list: DeadLetterList = perform(&store, Operation::new(DEAD_LETTERS)).await?;
+                let list: DeadLetterList = perform(&store, OperationRequest::new(DEAD_LETTERS)).await?;
                 if json { print_json(&list)? } else { print_list(&list) }
             }
             Action::Show(Show { store, id, json }) => {
-                let operation = Operation::new(DEAD_LETTER).with("id", id);
+                let operation = OperationRequest::new(DEAD_LETTER).with("id", id);
                 let letter: DeadLetterItem = perform(&store, operation).await?;
                 if json { print_json(&letter)? } else { print_letter(letter) }
             }
             Action::Replay(ReplayLetters { store, id, read_model }) => {
                 let operation = match id {
-                    Some(id) => Operation::new(REPLAY_DEAD_LETTER).with("id", id),
-                    None => Operation::new(REPLAY).with("readModel", read_model),
+                    Some(id) => OperationRequest::new(REPLAY_DEAD_LETTER).with("id", id),
+                    None => OperationRequest::new(REPLAY).with("readModel", read_model),
                 };
                 return Ok(perform::<Replayed>(&store, operation).await?.print());
             }

@@ -5,7 +5,7 @@ use clap::Args;
 use super::Exit;
 use super::progress::perform;
 use crate::config::StoreSettings;
-use crate::operations::{LOCK_DEMO_USERS, Operation};
+use crate::operations::{LOCK_DEMO_USERS, OperationRequest};
 
 /// Arguments of `onehop lock-demo-users`.
 #[derive(Debug, Args)]
@@ -16,7 +16,7 @@ pub struct LockDemoUsers {
 
 impl LockDemoUsers {
     pub async fn run(self) -> anyhow::Result<Exit> {
-        let usernames: Vec<String> = perform(&self.store, Operation::new(LOCK_DEMO_USERS)).await?;
+        let usernames: Vec<String> = perform(&self.store, OperationRequest::new(LOCK_DEMO_USERS)).await?;
         match usernames.len() {
             0 => println!("no account has the demo password"),
             locked => println!("{locked} accounts locked: {}", usernames.join(", ")),

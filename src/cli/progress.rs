@@ -13,7 +13,7 @@ use crate::app::App;
 use crate::app::operations::KeepGoing;
 use crate::app::work::{Progress, ProgressSink};
 use crate::config::{CosmosChoice, Environment, StoreChoice, StoreSettings};
-use crate::operations::{self, Operation, PROGRESS_WAITING_MAX};
+use crate::operations::{self, OperationRequest, PROGRESS_WAITING_MAX};
 
 /// A bar on standard error that is only drawn on a terminal.
 pub struct Bar {
@@ -58,7 +58,7 @@ fn style(known_total: bool) -> ProgressStyle {
 /// Runs an operation and returns its outcome.
 pub async fn perform<T: DeserializeOwned>(
     settings: &StoreSettings,
-    operation: Operation,
+    operation: OperationRequest,
 ) -> anyhow::Result<T> {
     let choice = match settings.choice(&Environment::of_process())? {
         StoreChoice::Cosmos(choice) => {
@@ -85,7 +85,10 @@ pub async fn perform<T: DeserializeOwned>(
 }
 
 /// Runs an operation on the server that holds a data directory, with a bar. `None` when no server holds it.
-pub async fn ask_holder(data: &Path, operation: &Operation) -> anyhow::Result<Option<serde_json::Value>> {
+pub async fn ask_holder(
+    data: &Path,
+    operation: &OperationRequest,
+) -> anyhow::Result<Option<serde_json::Value>> {
     let mut bar = Bar::new();
     let answered = operations::ask(data, operation, |step| bar.show(&step)).await;
     bar.clear();
@@ -113,7 +116,10 @@ pub async fn with_bar<T>(
     outcome
 }
 
-async fn perform_here(choice: &StoreChoice, operation: &Operation) -> anyhow::Result<serde_json::Value> {
+async fn perform_here(
+    choice: &StoreChoice,
+    operation: &OperationRequest,
+) -> anyhow::Result<serde_json::Value> {
     let app = Arc::new(App::open(choice).await?);
     let outcome = perform_on(&app, operation).await;
     app.close().await;
@@ -121,7 +127,7 @@ async fn perform_here(choice: &StoreChoice, operation: &Operation) -> anyhow::Re
 }
 
 /// Runs an operation on an open app, with a bar.
-pub async fn perform_on(app: &Arc<App>, operation: &Operation) -> anyhow::Result<serde_json::Value> {
+pub async fn perform_on(app: &Arc<App>, operation: &OperationRequest) -> anyhow::Result<serde_json::Value> {
     let schema = operations::schema(app, true);
     let mut bar = Bar::new();
     let outcome = operations::execute(&schema, operation, |step| bar.show(&step)).await;

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::Exit;
 use super::progress::perform;
 use crate::config::StoreSettings;
-use crate::operations::{Operation, REBUILD, REPLAY};
+use crate::operations::{OperationRequest, REBUILD, REPLAY};
 
 /// What to do where something cannot be read.
 pub(super) const NEXT_AFTER_DAMAGE: &str =
@@ -53,7 +53,7 @@ pub(super) struct Replayed {
 
 impl Rebuild {
     pub async fn run(self) -> anyhow::Result<Exit> {
-        let operation = Operation::new(REBUILD).with("readModel", self.read_model);
+        let operation = OperationRequest::new(REBUILD).with("readModel", self.read_model);
         let outcome: Rebuilt = perform(&self.store, operation).await?;
         for problem in &outcome.unreadable {
             println!("unreadable: {problem}");
@@ -69,7 +69,7 @@ impl Rebuild {
 
 impl Replay {
     pub async fn run(self) -> anyhow::Result<Exit> {
-        let operation = Operation::new(REPLAY).with("readModel", self.read_model);
+        let operation = OperationRequest::new(REPLAY).with("readModel", self.read_model);
         let replayed: Replayed = perform(&self.store, operation).await?;
         Ok(replayed.print())
     }

@@ -8,7 +8,7 @@ use super::progress::perform;
 use super::rebuild::NEXT_AFTER_DAMAGE;
 use crate::blog::verify::{Report, Unreadable};
 use crate::config::StoreSettings;
-use crate::operations::{Operation, VERIFY};
+use crate::operations::{OperationRequest, VERIFY};
 
 /// Arguments of `onehop verify`.
 #[derive(Debug, Args)]
@@ -27,7 +27,7 @@ pub struct Verify {
 
 impl Verify {
     pub async fn run(self) -> anyhow::Result<Exit> {
-        let operation = Operation::new(VERIFY).with("repair", self.repair);
+        let operation = OperationRequest::new(VERIFY).with("repair", self.repair);
         let report: Report = perform(&self.store, operation).await?;
         if self.json {
             println!("{}", serde_json::to_string_pretty(&report)?);

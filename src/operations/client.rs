@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 use uuid::Uuid;
 
-use super::documents::{Operation, PROGRESS};
+use super::documents::{OperationRequest, PROGRESS};
 use super::socket::{STOPPING, TOO_MANY_CLIENTS, short_address};
 use super::{ANSWER_BYTES_MAX, CLIENTS_MAX, OperationsSchema, PATH};
 use crate::app::work::Progress;
@@ -51,7 +51,7 @@ pub enum ClientError {
 /// See [`ClientError`].
 pub async fn ask(
     data_directory: &Path,
-    operation: &Operation,
+    operation: &OperationRequest,
     mut progress: impl FnMut(Progress),
 ) -> Result<Option<Value>, ClientError> {
     let Some(stream) = connect(data_directory).await? else { return Ok(None) };
@@ -78,7 +78,7 @@ pub async fn ask(
 /// See [`ClientError`].
 pub async fn execute(
     schema: &OperationsSchema,
-    operation: &Operation,
+    operation: &OperationRequest,
     mut progress: impl FnMut(Progress),
 ) -> Result<Value, ClientError> {
     let work = work_name();

@@ -61,19 +61,19 @@ const SEED: &str = "mutation($work: ID!, $users: Int!, $rngSeed: Count!, $texts:
 
 /// Seeds a data set.
 #[must_use]
-pub fn seeding(users: u32, rng_seed: u64, texts: Texts) -> Operation {
-    let operation = Operation::new(SEED).with("users", users).with("rngSeed", rng_seed);
+pub fn seeding(users: u32, rng_seed: u64, texts: Texts) -> OperationRequest {
+    let operation = OperationRequest::new(SEED).with("users", users).with("rngSeed", rng_seed);
     operation.with("texts", SeedTexts::name(texts))
 }
 
 /// A document with its variables. It selects one field, whose value is the outcome.
 #[derive(Debug, Clone)]
-pub struct Operation {
+pub struct OperationRequest {
     pub(super) document: &'static str,
     pub(super) variables: Map<String, Value>,
 }
 
-impl Operation {
+impl OperationRequest {
     /// A document without variables.
     #[must_use]
     pub fn new(document: &'static str) -> Self {

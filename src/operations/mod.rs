@@ -23,13 +23,13 @@ use std::sync::Arc;
 use async_graphql::{EmptyMutation, EmptySubscription, SDLExportOptions, Schema};
 
 use crate::app::App;
-use mutation::Mutation;
-use progress::{ProgressChannels, Subscription};
-use query::Query;
+use mutation::OperationsMutation;
+use progress::{OperationsSubscription, ProgressChannels};
+use query::OperationsQuery;
 
 pub use client::{ClientError, ask, execute};
 pub use documents::{
-    BACKUP, CHECK, DEAD_LETTER, DEAD_LETTERS, LOCK_DEMO_USERS, Operation, REBUILD, REPLAY,
+    BACKUP, CHECK, DEAD_LETTER, DEAD_LETTERS, LOCK_DEMO_USERS, OperationRequest, REBUILD, REPLAY,
     REPLAY_DEAD_LETTER, VERIFY, seeding,
 };
 pub use public::{PublicOptions, public_routes};
@@ -47,9 +47,9 @@ pub const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub const PROGRESS_WAITING_MAX: usize = 64;
 
 /// The whole schema, for the socket and for commands that open the data themselves.
-pub type OperationsSchema = Schema<Query, Mutation, Subscription>;
+pub type OperationsSchema = Schema<OperationsQuery, OperationsMutation, OperationsSubscription>;
 /// The queries alone, for the public listener.
-type PublicSchema = Schema<Query, EmptyMutation, EmptySubscription>;
+type PublicSchema = Schema<OperationsQuery, EmptyMutation, EmptySubscription>;
 
 /// Who reads the answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,14 +74,16 @@ struct Context {
 pub fn schema(app: &Arc<App>, allows_demo: bool) -> OperationsSchema {
     let progress = Arc::<ProgressChannels>::default();
     let context = Context { app: Arc::clone(app), allows_demo, audience: Audience::Operator, progress };
-    Schema::build(Query, Mutation, Subscription).data(context).finish()
+    Schema::build(OperationsQuery, OperationsMutation, OperationsSubscription).data(context).finish()
 }
 
 /// The schema in schema definition language, as `operations.graphql` has it.
 #[must_use]
 pub fn sdl() -> String {
     let options = SDLExportOptions::new().use_space_ident().prefer_single_line_descriptions();
-    Schema::build(Query, Mutation, Subscription).finish().sdl_with_options(options)
+    Schema::build(OperationsQuery, OperationsMutation, OperationsSubscription)
+        .finish()
+        .sdl_with_options(options)
 }
 
 /// What the resolvers work with.

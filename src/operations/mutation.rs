@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use async_graphql::{Context, ID, Object, Result};
 
 use super::errors::failure;
-use super::outcomes::{Backup, Check, Rebuild, Replay, SeedTexts, Seeding, Verification};
+use super::outcomes::{
+    BackupOutcome, CheckOutcome, RebuildOutcome, ReplayOutcome, SeedTexts, Seeding, Verification,
+};
 use super::scalars::Count;
 use super::{Audience, context};
 use crate::app::demo_users::lock_demo_accounts;
@@ -15,11 +17,11 @@ use crate::blog::study::dataset::{DEFAULT_END_MS, Dataset};
 const SEED_USERS_MAX: u32 = 1_000_000;
 
 /// Maintenance work on the data.
-pub struct Mutation;
+pub struct OperationsMutation;
 
 /// Maintenance work on the data.
-#[Object]
-impl Mutation {
+#[Object(name = "Mutation")]
+impl OperationsMutation {
     /// Recomputes every count, copy, summary and username from the write side, and reports each drift.
     async fn verify(
         &self,
@@ -42,7 +44,7 @@ impl Mutation {
         read_model: Option<String>,
         #[graphql(desc = "The name under which `progress` reports this work; any text of the client.")]
         work: Option<ID>,
-    ) -> Result<Rebuild> {
+    ) -> Result<RebuildOutcome> {
         let operations = context(ctx);
         let progress = operations.progress.work(work);
         let rebuilt = operations.app.rebuild(read_model, progress.sink()).await;
@@ -55,7 +57,7 @@ impl Mutation {
         ctx: &Context<'_>,
         #[graphql(desc = "The projection whose dead letters are projected; all of them without it.")]
         read_model: Option<String>,
-    ) -> Result<Replay> {
+    ) -> Result<ReplayOutcome> {
         let replayed = context(ctx).app.replay(read_model).await;
         replayed.map(Into::into).map_err(|error| failure(Audience::Operator, error))
     }
@@ -65,7 +67,7 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The id, as `deadLetters` has it.")] id: ID,
-    ) -> Result<Replay> {
+    ) -> Result<ReplayOutcome> {
         let replayed = context(ctx).app.processor.replay_dead_letter(&id).await;
         replayed.map(Into::into).map_err(|error| failure(Audience::Operator, error))
     }
@@ -78,7 +80,7 @@ impl Mutation {
         directory: String,
         #[graphql(desc = "The name under which `progress` reports this work; any text of the client.")]
         work: Option<ID>,
-    ) -> Result<Backup> {
+    ) -> Result<BackupOutcome> {
         let operations = context(ctx);
         let progress = operations.progress.work(work);
         let going = progress.sink().while_wanted("copying entries");
@@ -92,7 +94,7 @@ impl Mutation {
         ctx: &Context<'_>,
         #[graphql(desc = "The name under which `progress` reports this work; any text of the client.")]
         work: Option<ID>,
-    ) -> Result<Check> {
+    ) -> Result<CheckOutcome> {
         let operations = context(ctx);
         let progress = operations.progress.work(work);
         let found = operations.app.check(progress.sink().while_wanted("checking")).await;

@@ -47,7 +47,7 @@ pub struct UnreadableItem {
 
 /// What a rebuild did.
 #[derive(SimpleObject)]
-pub struct Rebuild {
+pub struct RebuildOutcome {
     /// Changes that were projected.
     changes: Count,
     /// Changes that are parked.
@@ -58,7 +58,7 @@ pub struct Rebuild {
 
 /// What a replay of dead letters did.
 #[derive(SimpleObject)]
-pub struct Replay {
+pub struct ReplayOutcome {
     /// Changes that were projected.
     changes: Count,
     /// Logical partitions that are parked still.
@@ -67,7 +67,7 @@ pub struct Replay {
 
 /// A finished backup.
 #[derive(SimpleObject)]
-pub struct Backup {
+pub struct BackupOutcome {
     /// Items in it.
     items: Count,
     /// The number of the last write in it.
@@ -78,7 +78,7 @@ pub struct Backup {
 
 /// What a check of the data directory found.
 #[derive(SimpleObject)]
-pub struct Check {
+pub struct CheckOutcome {
     /// Items that were looked at.
     items: Count,
     /// Entries of indexes and of the change log that were looked at.
@@ -153,27 +153,27 @@ impl From<Unreadable> for UnreadableItem {
     }
 }
 
-impl From<Rebuilt> for Rebuild {
+impl From<Rebuilt> for RebuildOutcome {
     fn from(rebuilt: Rebuilt) -> Self {
         let Rebuilt { changes, parked, unreadable } = rebuilt;
         Self { changes: Count(changes), parked: Count(parked), unreadable: unreadable.into_iter().collect() }
     }
 }
 
-impl From<ReplayReport> for Replay {
+impl From<ReplayReport> for ReplayOutcome {
     fn from(report: ReplayReport) -> Self {
         Self { changes: Count(report.items_replayed), parked: Count(report.partitions_parked) }
     }
 }
 
-impl From<BackupManifest> for Backup {
+impl From<BackupManifest> for BackupOutcome {
     fn from(note: BackupManifest) -> Self {
         let BackupManifest { items, last_write, begun_at } = note;
         Self { items: Count(items), last_write: Count(last_write), begun_at }
     }
 }
 
-impl From<IntegrityReport> for Check {
+impl From<IntegrityReport> for CheckOutcome {
     fn from(found: IntegrityReport) -> Self {
         let IntegrityReport { items, entries, problems, unnamed } = found;
         Self { items: Count(items), entries: Count(entries), problems, unnamed: Count(unnamed) }

@@ -18,11 +18,11 @@ use crate::app::work::{Progress, ProgressSink};
 const NAMES_WAITING_MAX: usize = 4 * CLIENTS_MAX;
 
 /// What happens while work is done.
-pub struct Subscription;
+pub struct OperationsSubscription;
 
 /// What happens while work is done.
-#[Subscription]
-impl Subscription {
+#[Subscription(name = "Subscription")]
+impl OperationsSubscription {
     /// The progress of a mutation, until it is answered. A slow subscriber misses events.
     async fn progress(
         &self,

@@ -21,7 +21,7 @@ use onehop_graphql_server::service::QuotaAccount;
 use tower_http::limit::RequestBodyLimitLayer;
 
 use super::progress::ProgressChannels;
-use super::query::Query;
+use super::query::OperationsQuery;
 use super::{Audience, Context, PATH, PublicSchema};
 use crate::app::App;
 
@@ -64,7 +64,7 @@ fn schema(app: &Arc<App>, options: PublicOptions) -> PublicSchema {
         audience: Audience::Public,
         progress: Arc::<ProgressChannels>::default(),
     };
-    let builder = Schema::build(Query, EmptyMutation, EmptySubscription).data(context);
+    let builder = Schema::build(OperationsQuery, EmptyMutation, EmptySubscription).data(context);
     let mut builder = builder.limit_depth(DEPTH_MAX).limit_complexity(COMPLEXITY_MAX);
     if !options.introspection {
         builder = builder.disable_introspection();

@@ -12,11 +12,11 @@ use super::projections::ProjectionStatus;
 pub(super) const STORE_READ_COMPLEXITY: usize = 500;
 
 /// What the server does beside answering requests.
-pub struct Query;
+pub struct OperationsQuery;
 
 /// What the server does beside answering requests.
-#[Object]
-impl Query {
+#[Object(name = "Query")]
+impl OperationsQuery {
     /// The status of each change feed projection.
     #[graphql(complexity = "STORE_READ_COMPLEXITY + 10 * child_complexity")]
     async fn projections(&self, ctx: &Context<'_>) -> Result<Vec<ProjectionStatus>> {

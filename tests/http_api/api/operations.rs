@@ -5,7 +5,7 @@ use onehop::app::work::DEMO_PASSWORD;
 use onehop::blog::containers::{FEED, FEED_PARTITION, POSTS, USERS};
 use onehop::blog::ids::{PostId, UserId};
 use onehop::graphql::GlobalId;
-use onehop::operations::{CLIENTS_MAX, Operation, PATH, SOCKET_FILE, ask, schema};
+use onehop::operations::{CLIENTS_MAX, OperationRequest, PATH, SOCKET_FILE, ask, schema};
 use onehop_store::{Ledger, NewItem, PartitionKey, WriteOp};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -261,9 +261,9 @@ async fn a_command_that_cannot_find_out_says_why_and_exits_with_2() {
 #[tokio::test]
 async fn the_socket_answers_queries_with_reasons() {
     let server = serving().await;
-    let projections = ask(server.data(), &Operation::new("{ projections { name } }"), |_| ()).await;
+    let projections = ask(server.data(), &OperationRequest::new("{ projections { name } }"), |_| ()).await;
     assert_eq!(projections.unwrap().unwrap()[3], json!({ "name": "feed" }));
-    let refused = ask(server.data(), &Operation::new("{ nothing }"), |_| ()).await.unwrap_err();
+    let refused = ask(server.data(), &OperationRequest::new("{ nothing }"), |_| ()).await.unwrap_err();
     assert!(refused.to_string().contains("nothing"), "{refused}");
 }
 
@@ -292,7 +292,8 @@ async fn clients_beyond_the_limit_are_refused() {
         request.headers_mut().insert("sec-websocket-protocol", "graphql-transport-ws".parse().unwrap());
         clients.push(tokio_tungstenite::client_async(request, stream).await.unwrap());
     }
-    let refused = ask(server.data(), &Operation::new("{ projections { name } }"), |_| ()).await.unwrap_err();
+    let refused =
+        ask(server.data(), &OperationRequest::new("{ projections { name } }"), |_| ()).await.unwrap_err();
     assert!(refused.to_string().contains("8 clients"), "{refused}");
 }
 
@@ -306,7 +307,7 @@ async fn a_server_of_another_version_is_named_as_the_reason() {
         assert!(stream.read(&mut request).await.unwrap() > 0);
         stream.write_all(b"{\"error\":\"the request cannot be read\"}\n").await.unwrap();
     };
-    let operation = Operation::new("{ projections { name } }");
+    let operation = OperationRequest::new("{ projections { name } }");
     let (asked, ()) = futures::join!(ask(directory.path(), &operation, |_| ()), other);
     let error = asked.unwrap_err().to_string();
     assert!(error.contains("of this version of onehop"), "{error}");

@@ -22,9 +22,10 @@ use futures::{
     FutureExt, Stream, StreamExt,
     stream::{BoxStream, iter, once, unfold},
 };
+use onehop::http::page_routes;
 use onehop::http::pages::{Known, PageHead, PageHeads, Pages, Subject};
+use onehop::http::session_cookie::SESSION_PATH;
 use onehop::http::static_files::{StaticFiles, WebFile};
-use onehop::http::{LABELLED_PATHS, page_routes};
 use onehop_graphql_server::document::Document;
 use onehop_graphql_server::endpoint::{GraphqlEndpoint, RequestLimits};
 use onehop_graphql_server::health::{Condition, Readiness, UnreadyPart};
@@ -159,7 +160,7 @@ pub fn toy_router(graphql: GraphqlEndpoint, options: &Options, tasks: &Tasks) ->
     let pages = Pages::new(StaticFiles::from_source(options.web), Arc::new(Posts));
     router(HttpParts {
         routes: page_routes(pages, None, &graphql),
-        labelled_paths: LABELLED_PATHS,
+        labelled_paths: &[SESSION_PATH],
         graphql,
         live: options.live,
         tasks: tasks.clone(),
