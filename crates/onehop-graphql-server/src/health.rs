@@ -20,6 +20,17 @@ pub trait Readiness: Send + Sync + 'static {
     async fn condition(&self) -> Condition;
 }
 
+/// The readiness of a process that has nothing to wait for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AlwaysReady;
+
+#[async_trait]
+impl Readiness for AlwaysReady {
+    async fn condition(&self) -> Condition {
+        Condition::default()
+    }
+}
+
 /// The readiness of a process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Condition {

@@ -5,6 +5,8 @@
 //! [`GraphqlService`](service::GraphqlService) that the program gives. The crate knows no domain, no store and no types of the
 //! schema but those of its SDL.
 
+#![doc = include_str!("../README.md")]
+
 pub mod client_address;
 mod client_stream;
 mod conditional_requests;
@@ -31,6 +33,7 @@ pub mod response;
 pub mod response_budget;
 pub mod router;
 mod schema_index;
+pub mod schema_service;
 pub mod security_headers;
 pub mod server;
 pub mod service;

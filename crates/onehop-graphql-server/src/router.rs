@@ -15,10 +15,11 @@ use axum::{
     routing::{any, get},
 };
 use tower_http::cors::{AllowOrigin, CorsLayer};
+use uuid::Uuid;
 
 use super::{
     endpoint::GraphqlEndpoint,
-    health::{Readiness, healthz, readyz},
+    health::{AlwaysReady, Readiness, healthz, readyz},
     host_allowlist::HostAllowlist,
     live::{LiveEndpoint, LiveLimits, LiveLoad, is_websocket},
     media_type::{Accept, Delivery},
@@ -64,6 +65,26 @@ pub struct HttpParts {
     pub observer: Option<Arc<dyn HttpObserver>>,
     /// What `/metrics` tells; `None` where it tells nothing.
     pub metrics: Option<Arc<dyn MetricsSource>>,
+}
+
+impl HttpParts {
+    /// A GraphQL endpoint alone, with default limits, for any host name.
+    #[must_use]
+    pub fn new(graphql: Arc<GraphqlEndpoint>, tasks: Tasks) -> Self {
+        Self {
+            graphql,
+            live: LiveLimits::default(),
+            live_load: Arc::default(),
+            tasks,
+            readiness: Arc::new(AlwaysReady),
+            routes: Router::new(),
+            labelled_paths: &[],
+            exposure: Exposure::default(),
+            error_ids: Arc::new(Uuid::now_v7),
+            observer: None,
+            metrics: None,
+        }
+    }
 }
 
 /// Who may reach the server, and by which names.
