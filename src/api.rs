@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::accounts::Authenticator;
-use crate::accounts::attempts::{AttemptLimits, Attempts};
+use crate::accounts::brute_force_protection::{AttemptLimits, Attempts};
 use crate::accounts::oidc::OidcVerifier;
 use crate::accounts::token::Tokens;
 use crate::app::App;

@@ -28,7 +28,7 @@ use crate::blog::live::{Live, LiveParts, LiveSettings};
 use crate::blog::reads::ReadModels;
 use crate::blog::verify::Settle;
 use crate::config::{Member, StoreChoice};
-use crate::telemetry::{EmbeddedGauges, PartitionLoads};
+use crate::telemetry::{EmbeddedGauges, HotPartitions};
 use onehop_change_feed::{Processor, ProcessorError, Sharing, TailSettings};
 use onehop_runtime::clock::{Clock, SystemClock};
 use onehop_runtime::tasks::Tasks;
@@ -152,7 +152,7 @@ pub struct App {
     pub live: Live,
     pub processor: Arc<Processor>,
     /// How the load of this process spreads over logical partitions.
-    pub partition_loads: Arc<PartitionLoads>,
+    pub partition_loads: Arc<HotPartitions>,
     /// Everything that runs in the background of this process.
     pub tasks: Tasks,
     processor_stop: CancellationToken,
@@ -187,7 +187,7 @@ impl App {
     /// When the change feed processor cannot read its state.
     pub async fn over(open: &OpenStore, member: Member, options: AppOptions) -> anyhow::Result<Self> {
         let AppOptions { hashing, clock, live_poll, mut observers } = options;
-        let partition_loads = Arc::new(PartitionLoads::new(partitions::KEYS_TOLD));
+        let partition_loads = Arc::new(HotPartitions::new(partitions::KEYS_TOLD));
         observers.push(Arc::clone(&partition_loads) as _);
         let observers: Arc<[_]> = observers.into();
         if let OpenStore::Embedded(store) = open {

@@ -6,7 +6,7 @@
 const PARTS_MAX: usize = 2;
 /// Characters beside the common parts, for instance the digits after a word.
 const FILLERS_MAX: usize = 4;
-/// Characters that are told apart; a password of fewer is common.
+/// The least number of distinct characters; a password of fewer is common.
 const DISTINCT_CHARS_MIN: usize = 4;
 /// The shortest part that is a walk, a sequence or a repetition.
 const PATTERN_CHARS_MIN: usize = 3;

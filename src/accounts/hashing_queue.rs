@@ -4,13 +4,14 @@
 //! turn. When a lane is full, a newcomer takes the place of the network that has the most, unless that has hardly more
 //! than the newcomer. So neither a network with many requests nor a flood of sign-ups keeps others from their turn.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::networks::{AttemptOrigin, Prefix};
+use super::network_prefixes::{AttemptOrigin, Prefix};
 
 /// Which lane a caller waits in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -120,7 +121,7 @@ impl HashingQueue {
 impl Shared {
     /// The state is whole after every step.
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 
@@ -148,7 +149,7 @@ impl Drop for Permit {
             next
         };
         if let Some(waiter) = next {
-            // A permit that nobody takes any more is dropped here, and goes on to the next.
+            // A permit whose waiter is gone is dropped here, and goes on to the next.
             drop(waiter.sender.send(Self(Arc::clone(&self.0))));
         }
     }
@@ -309,7 +310,7 @@ mod tests {
         let queue = queue.clone();
         let mut acquiring: Acquiring =
             Box::pin(async move { queue.acquire(HashingCaller { lane, origin }).await });
-        assert!(acquiring.as_mut().now_or_never().is_none_or(|turned| turned.is_err()), "nobody is ahead");
+        assert!(acquiring.as_mut().now_or_never().is_none_or(|turned| turned.is_err()), "none is ahead");
         acquiring
     }
 
@@ -325,7 +326,7 @@ mod tests {
             let ready = waiting.iter_mut().enumerate().find_map(|(index, (_, acquiring))| {
                 acquiring.as_mut().now_or_never().map(|turn| (index, turn))
             });
-            let (index, turn) = ready.expect("somebody's turn");
+            let (index, turn) = ready.expect("a turn");
             served.push(waiting.remove(index).0);
             drop(turn);
         }

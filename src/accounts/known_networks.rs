@@ -1,14 +1,15 @@
 //! Known networks: from where each username was signed in to before, in bounded memory. Brute-force protection reserves
 //! attempts for them, and password hashing has a lane for them. They are forgotten when the process ends.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use super::networks::Prefix;
+use super::network_prefixes::Prefix;
 
 /// Pairs of a name and a network that are remembered. Each takes about 250 bytes.
 pub const KNOWN_NETWORKS_MAX: usize = 65_536;
-/// Networks that are remembered of one name, so that nobody fills the memory alone.
+/// Networks that are remembered of one name, so that one name cannot fill the memory.
 pub const KNOWN_NETWORKS_PER_NAME_MAX: usize = 8;
 
 type Pair = (Arc<str>, Prefix);
@@ -27,7 +28,7 @@ struct Book {
 }
 
 impl KnownNetworks {
-    /// Whether somebody signed in to this name from this network before.
+    /// Whether a sign-in to this name from this network succeeded before.
     #[must_use]
     pub fn contains(&self, name: &Arc<str>, network: Prefix) -> bool {
         self.lock().last_use.contains_key(&(Arc::clone(name), network))
@@ -41,7 +42,7 @@ impl KnownNetworks {
     }
 
     fn lock(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+        self.book.lock()
     }
 }
 

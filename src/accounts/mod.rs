@@ -1,25 +1,25 @@
 //! Accounts: what a person may be called, how they prove who they are, and the tokens that say so afterwards.
 //! It knows no store, no GraphQL and no HTTP server: accounts are kept by the commands of the domain.
 //!
-//! In reading order: [`username`] and [`password`] judge what people type; [`attempts`] limits how often they may, by
-//! [`networks`] and [`known_networks`], and [`hashing_queue`] in which order passwords are hashed; [`secret`], [`secret_file`],
-//! [`rotation`] and [`token`] make and
+//! In reading order: [`username`] and [`password`] judge what people type; [`brute_force_protection`] limits how often they may, by
+//! [`network_prefixes`] and [`known_networks`], and [`hashing_queue`] in which order passwords are hashed; [`signing_secrets`], [`secret_file`],
+//! [`secret_rotation`] and [`token`] make and
 //! verify Onehop's own access tokens, for an [`audience`] and a [`session`]; [`oidc`] verifies those of an OpenID Connect provider; [`Authenticator`]
 //! takes whatever a request carries.
 
-pub mod attempts;
 pub mod audience;
+pub mod brute_force_protection;
 mod common_passwords;
+mod confusable_usernames;
 pub mod hashing_queue;
-mod imitation;
 pub mod known_networks;
-pub mod networks;
+pub mod network_prefixes;
 pub mod oidc;
 pub mod password;
-pub mod rotation;
-pub mod secret;
 pub mod secret_file;
+pub mod secret_rotation;
 pub mod session;
+pub mod signing_secrets;
 pub mod token;
 pub mod username;
 
@@ -129,9 +129,9 @@ mod tests {
     use reqwest::{StatusCode, Url};
     use serde_json::json;
 
-    use super::oidc::{DocumentFault, Documents};
-    use super::secret::SigningSecret;
+    use super::oidc::{DocumentFault, ProviderDocuments};
     use super::session::SessionId;
+    use super::signing_secrets::SigningSecret;
     use super::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, CLOCK_LEEWAY_MS};
     use super::*;
 
@@ -141,7 +141,7 @@ mod tests {
     struct Down;
 
     #[async_trait]
-    impl Documents for Down {
+    impl ProviderDocuments for Down {
         async fn document(&self, _address: &Url) -> Result<Vec<u8>, DocumentFault> {
             Err(DocumentFault::Status(StatusCode::SERVICE_UNAVAILABLE))
         }

@@ -8,9 +8,10 @@ mod keys;
 #[cfg(test)]
 mod tests;
 
+use parking_lot::RwLock;
 use std::fmt;
 use std::net::IpAddr;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use jsonwebtoken::decode_header;
 use reqwest::Url;
@@ -19,7 +20,8 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use tokio::sync::Mutex;
 
 pub use self::documents::{
-    CONNECT_TIMEOUT, DOCUMENT_BYTES_MAX, DOCUMENT_TIMEOUT, DocumentFault, Documents, HttpDocuments,
+    CONNECT_TIMEOUT, DOCUMENT_BYTES_MAX, DOCUMENT_TIMEOUT, DocumentFault, HttpProviderDocuments,
+    ProviderDocuments,
 };
 use self::keys::{ProviderKeys, Selection};
 use super::token::{TokenError, Verified, end_of, is_after, is_past, verify_signature};
@@ -92,7 +94,7 @@ pub struct OidcVerifier {
     issuer: String,
     discovery: Url,
     audience: Option<String>,
-    documents: Arc<dyn Documents>,
+    documents: Arc<dyn ProviderDocuments>,
     cache: RwLock<Cache>,
     /// Held while the provider is asked, so that it is asked by one at a time.
     asking: Mutex<()>,
@@ -120,7 +122,7 @@ impl OidcVerifier {
     pub fn new(
         issuer: &str,
         audience: Option<String>,
-        documents: Arc<dyn Documents>,
+        documents: Arc<dyn ProviderDocuments>,
     ) -> Result<Self, IssuerError> {
         Ok(Self {
             issuer: issuer.to_owned(),
@@ -206,7 +208,7 @@ impl OidcVerifier {
     }
 
     fn recent_answer(&self, seen: Option<&Arc<Read>>, now_ms: i64) -> Option<Result<Arc<Read>, OidcFault>> {
-        let cache = self.cache.read().unwrap_or_else(PoisonError::into_inner);
+        let cache = self.cache.read();
         let is_newer = |read: &&Arc<Read>| !seen.is_some_and(|seen| Arc::ptr_eq(seen, read));
         if let Some(newer) = cache.read.as_ref().filter(is_newer) {
             return Some(Ok(Arc::clone(newer)));
@@ -246,11 +248,11 @@ impl OidcVerifier {
     }
 
     fn seen(&self) -> Option<Arc<Read>> {
-        self.cache.read().unwrap_or_else(PoisonError::into_inner).read.clone()
+        self.cache.read().read.clone()
     }
 
     fn update(&self, change: impl FnOnce(&mut Cache)) {
-        change(&mut self.cache.write().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.cache.write());
     }
 }
 
@@ -337,7 +339,7 @@ struct NumericDate(i64);
 
 impl From<f64> for NumericDate {
     fn from(seconds: f64) -> Self {
-        // The cast saturates; no token lives long enough to tell.
+        // The cast saturates; no token lives that long.
         Self(seconds as i64)
     }
 }

@@ -26,7 +26,7 @@ pub const PASSWORD_BYTES_MAX: usize = 1024;
 /// NIST SP 800-132 asks for 16 bytes.
 const SALT_BYTES: usize = Salt::RECOMMENDED_LENGTH;
 
-/// What somebody typed as a password, in NFC, so that every keyboard's é is the same. Never shown.
+/// A typed password, in NFC, so that every keyboard's é is the same. Never shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password(String);
 
@@ -48,7 +48,7 @@ impl Password {
         Ok(password)
     }
 
-    /// A password that somebody with this username wants to have.
+    /// A new password for a user with this name.
     ///
     /// # Errors
     /// The rule it breaks; beside those of [`parse`](Self::parse), a common password is refused.
@@ -58,7 +58,7 @@ impl Password {
     }
 
     /// A password to be compared. One that breaks the rules is merely wrong: telling would answer faster than
-    /// comparing does. Input over the byte limit becomes the empty password, which nobody has.
+    /// comparing does. Input over the byte limit becomes the empty password, which no user has.
     pub fn attempt(typed: &str) -> Self {
         if typed.len() > PASSWORD_BYTES_MAX { Self(String::new()) } else { Self::normalized(typed) }
     }
@@ -168,7 +168,7 @@ impl PasswordHasher {
         })
     }
 
-    /// Hashes a password for nobody in particular.
+    /// Hashes a password without a user.
     ///
     /// # Errors
     /// As [`hash_for`](Self::hash_for).
@@ -193,7 +193,7 @@ impl PasswordHasher {
     }
 
     /// Whether the password is the one hashed. Without a hash, because there is no such user, the answer is no
-    /// after the same work, so that the time taken does not tell which names exist.
+    /// after the same work, so that the time taken does not reveal which names exist.
     ///
     /// # Errors
     /// As [`verify_for`](Self::verify_for).

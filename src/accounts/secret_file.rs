@@ -1,12 +1,12 @@
-//! Where the secrets of access tokens are kept: a file that only its owner may read in the data directory, made on the
-//! first start, or one that the operator gives. A file that is too short or readable by others is refused and never
-//! repaired in silence; one that changes appears whole or not at all. Everything here blocks.
+//! Secret file: stores the signing secrets of access tokens in a file of mode 0600, either in the data directory (made on the
+//! first start) or at a path that the operator gives. A file that is too short or readable by others is refused and never
+//! repaired silently. A change replaces the file atomically. Everything here blocks.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::secret::{SECRET_BYTES_MIN, Secrets, SecretsError, SigningSecret};
+use super::signing_secrets::{SECRET_BYTES_MIN, Secrets, SecretsError, SigningSecret};
 use onehop_runtime::private_files::{self, SharedFile};
 
 /// The most bytes that are read: a list of the longest secrets fits.
@@ -14,7 +14,7 @@ const FILE_BYTES_MAX: u64 = 64 * 1024;
 
 const DIRECTORY: &str = "secrets";
 const FILE: &str = "access-token.key";
-/// What the next content is written to. Whoever has made it may replace the file, nobody else.
+/// What the next content is written to. Only the process that made it may replace the file.
 const NEXT: &str = "next";
 
 /// A file of secrets.
@@ -77,7 +77,7 @@ impl SecretFile {
     /// Replaces what is in it. One change at a time.
     ///
     /// # Errors
-    /// The file cannot be read or written, somebody else is changing it, or the change is refused.
+    /// The file cannot be read or written, another process is changing it, or the change is refused.
     pub fn change(
         &self,
         change: impl FnOnce(Secrets) -> Result<Secrets, SecretsError>,
@@ -215,7 +215,7 @@ fn sync_directory(directory: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::secret::SecretLengthError;
+    use super::super::signing_secrets::SecretLengthError;
     use super::*;
 
     fn read_or_create(data: &tempfile::TempDir) -> Result<Secrets, SecretFault> {

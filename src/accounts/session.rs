@@ -1,5 +1,5 @@
 //! Sessions of signed-in users: ids and refresh tokens. A refresh token (RFC 6749, section 1.5) is the secret of one session; the
-//! session's id is a hash of it, so whoever reads stored sessions or access tokens cannot renew one. Values in, values out.
+//! session's id is a hash of it, so stored sessions and access tokens do not suffice to renew one. Values in, values out.
 
 use std::fmt;
 

@@ -1,16 +1,17 @@
 //! Access tokens of Onehop itself: signed JSON Web Tokens that name a user, a session, an audience and a time. One algorithm, one
 //! issuer, no state: whether the session still exists is asked elsewhere. Every time comes from the caller.
 
+use parking_lot::RwLock;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 
 use super::audience::Audience;
-use super::secret::{KeyId, Secrets, SigningSecret};
 use super::session::SessionId;
+use super::signing_secrets::{KeyId, Secrets, SigningSecret};
 use onehop_runtime::sealed::Sealer;
 
 /// The `iss` claim of Onehop's own tokens.
@@ -163,7 +164,7 @@ impl Tokens {
     /// does not sign yet, unless the one that does is gone: other processes may learn of it later, and have to verify
     /// what is signed with it.
     pub fn replace(&self, secrets: &Secrets) -> bool {
-        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        let mut keys = self.keys.write();
         let wanted = secrets.signing();
         let is_known = keys.ids().any(|id| *id == wanted.id());
         let signing = match secrets.iter().find(|secret| secret.id() == keys.signing.id) {
@@ -187,13 +188,13 @@ impl Tokens {
     }
 
     fn keys(&self) -> Arc<Keys> {
-        Arc::clone(&self.keys.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.keys.read())
     }
 
     /// A token for the session of a user, good from now on.
     ///
     /// # Errors
-    /// The signing fails, which is nobody's input.
+    /// The signing fails, whatever the input.
     pub fn issue(
         &self,
         user_id: &str,

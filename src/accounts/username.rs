@@ -1,15 +1,15 @@
 //! Usernames: what a person may be called, and when two names are one name. A name is checked once, here;
 //! it keeps the form its owner typed beside the keys under which it is reserved. Who holds a name is unknown here.
 //!
-//! [`Username::parse`] takes every name that anybody may have. [`Username::choose`] takes a name that somebody wants to
-//! have from now on, and has stricter rules against imitation ([`imitation`](super::imitation)).
+//! [`Username::parse`] accepts every valid name. [`Username::choose`] accepts a new name, with
+//! stricter rules against confusable names ([`confusable_usernames`](super::confusable_usernames)).
 //!
 //! The rules are those of PRECIS UsernameCaseMapped (RFC 8265, section 3.3) on current Unicode tables, narrowed
 //! to letters, marks, decimal digits, `_`, `-` and `.`, and with full case folding in place of lower-casing.
 
 use std::fmt;
 
-use super::imitation;
+use super::confusable_usernames;
 use icu_normalizer::ComposingNormalizerBorrowed;
 use icu_properties::props::{BidiClass, DefaultIgnorableCodePoint, GeneralCategory};
 use icu_properties::{
@@ -29,7 +29,7 @@ const CATEGORY: CodePointMapDataBorrowed<'static, GeneralCategory> = CodePointMa
 const DIRECTION: CodePointMapDataBorrowed<'static, BidiClass> = CodePointMapData::new();
 const IGNORABLE: CodePointSetDataBorrowed<'static> = CodePointSetData::new::<DefaultIgnorableCodePoint>();
 
-/// A valid username: as its owner wrote it, save that full and half width forms are mapped and the text is NFC.
+/// A valid username: as its owner wrote it, except that full and half width forms are mapped and the text is NFC.
 ///
 /// Two usernames are the same name when their [`NormalizedUsername`] is equal, whatever they look like.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -39,7 +39,7 @@ pub struct Username {
 }
 
 impl Username {
-    /// Checks what somebody typed.
+    /// Validates a typed name.
     ///
     /// # Errors
     /// The first rule that is broken: characters, then length, then leading mark, then direction.
@@ -62,13 +62,13 @@ impl Username {
         Ok(Self { display, normalized })
     }
 
-    /// Checks what somebody typed who wants to be called so from now on.
+    /// Validates a new name.
     ///
     /// # Errors
     /// The first rule that is broken: those of [`parse`](Self::parse), then those against imitation.
     pub fn choose(typed: &str) -> Result<Self, UsernameError> {
         let name = Self::parse(typed)?;
-        imitation::check(&name)?;
+        confusable_usernames::check(&name)?;
         Ok(name)
     }
 
@@ -78,7 +78,7 @@ impl Username {
     pub fn keys(&self) -> Vec<NameKey> {
         let mut keys = vec![NameKey(self.normalized.0.clone())];
         for form in [&self.display, &self.normalized.0] {
-            let skeleton = NameKey(imitation::skeleton(form));
+            let skeleton = NameKey(confusable_usernames::skeleton(form));
             if !keys.contains(&skeleton) {
                 keys.push(skeleton);
             }
@@ -128,7 +128,7 @@ impl fmt::Display for NormalizedUsername {
 pub struct NameKey(String);
 
 impl NameKey {
-    /// A key as it is stored. It keeps none of the rules of a name: folding and skeletons change the number of characters.
+    /// A key, in its stored form. It keeps none of the rules of a name: folding and skeletons change the number of characters.
     #[must_use]
     pub fn from_stored(key: &str) -> Self {
         Self(key.to_owned())

@@ -1,18 +1,18 @@
 //! Which partition keys may be told to everybody. Ids of users and posts are public; a username at sign-in is not.
 
 use crate::blog::containers::{ACCOUNTS, FEED, FEED_PARTITION, POSTS, USERS};
-use crate::telemetry::KeysTold;
+use crate::telemetry::PartitionKeyExposure;
 use onehop_change_feed::{DEAD_LETTERS, LEASES};
 use onehop_store::ContainerName;
 
 /// Every container there is.
-pub(super) const KEYS_TOLD: [(ContainerName, KeysTold); 6] = [
-    (USERS, KeysTold::Ids),
-    (POSTS, KeysTold::Ids),
-    (FEED, KeysTold::One(FEED_PARTITION)),
-    (ACCOUNTS, KeysTold::None),
-    (LEASES, KeysTold::None),
-    (DEAD_LETTERS, KeysTold::None),
+pub(super) const KEYS_TOLD: [(ContainerName, PartitionKeyExposure); 6] = [
+    (USERS, PartitionKeyExposure::Ids),
+    (POSTS, PartitionKeyExposure::Ids),
+    (FEED, PartitionKeyExposure::One(FEED_PARTITION)),
+    (ACCOUNTS, PartitionKeyExposure::None),
+    (LEASES, PartitionKeyExposure::None),
+    (DEAD_LETTERS, PartitionKeyExposure::None),
 ];
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ pub struct UserItem {
     pub user_id: UserId,
     pub username: String,
     pub version: u64,
-    /// The name that a rename under way is about to take; whoever finds it rolls the rename forward.
+    /// The name that a rename under way is about to take; each reader of it rolls the rename forward.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending_username: Option<String>,
     /// The normalised name held before the last rename, whose reservation has to be released.

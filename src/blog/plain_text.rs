@@ -88,7 +88,7 @@ fn list_item_text(line: &str) -> Option<&str> {
     (rest.is_empty() || rest.starts_with(' ')).then_some(rest)
 }
 
-/// What a paragraph comes to: characters, and runs of marks of which nobody knows yet what they mean.
+/// What a paragraph comes to: characters, and runs of marks whose meaning is not known yet.
 enum Piece {
     Text(String),
     Run(Run),

@@ -9,7 +9,7 @@ pub const SUMMARY_CHARACTERS_MAX: usize = 160;
 /// Ends a summary whose text goes on. Copies of an earlier version do not have it.
 const CUT_MARK: &str = " …";
 
-/// The start of the content as it is stored: at most [`SUMMARY_CHARACTERS_MAX`] characters, cut at the last white space before
+/// The stored start of the content: at most [`SUMMARY_CHARACTERS_MAX`] characters, cut at the last white space before
 /// that, and then marked; a first word longer than that is cut within.
 #[must_use]
 pub fn summarise(content: &str) -> String {
@@ -27,7 +27,7 @@ pub fn summarise(content: &str) -> String {
 }
 
 /// A stored summary as readers get it: without the marks of Markdown. A text that goes on ends with an ellipsis, unless the
-/// cut is at the end of a sentence. What is nothing but marks is returned as it is stored.
+/// cut is at the end of a sentence. What is nothing but marks is returned unchanged.
 #[must_use]
 pub fn shown(stored: &str) -> String {
     let (start, is_cut) = uncut(stored).map_or((stored, false), |start| (start, true));

@@ -10,9 +10,9 @@ use clap::Args;
 use super::Exit;
 use super::progress::perform_on;
 use crate::accounts::audience::Audience;
-use crate::accounts::oidc::{HttpDocuments, OidcVerifier};
-use crate::accounts::rotation::Rotation;
+use crate::accounts::oidc::{HttpProviderDocuments, OidcVerifier};
 use crate::accounts::secret_file::SecretFile;
+use crate::accounts::secret_rotation::Rotation;
 use crate::accounts::token::Tokens;
 use crate::api::{Api, ApiOptions, ApiParts, api_of};
 use crate::app::demo_users::refuse_demo_accounts;
@@ -21,8 +21,8 @@ use crate::app::{App, AppOptions};
 use crate::blog::study::dataset::{DEFAULT_RNG_SEED, DEMO_USERNAMES, Texts};
 use crate::config::{
     AccountSettings, CallerSettings, DocumentSettings, Environment, ExposureSettings, GivenSecrets,
-    LimitSettings, LiveSettings, ServeSettings, StoreChoice, StoreSettings, TOKEN_SECRET_VARIABLE,
-    TraceSettings,
+    LimitSettings, ServeSettings, StoreChoice, StoreSettings, SubscriptionSettings, TOKEN_SECRET_VARIABLE,
+    TraceExportSettings,
 };
 use crate::graphql::SchemaOptions;
 use crate::http::static_files::StaticFiles;
@@ -54,9 +54,9 @@ pub struct Serve {
     #[command(flatten)]
     documents: DocumentSettings,
     #[command(flatten)]
-    live: LiveSettings,
+    live: SubscriptionSettings,
     #[command(flatten)]
-    traces: TraceSettings,
+    traces: TraceExportSettings,
 }
 
 impl Serve {
@@ -225,7 +225,7 @@ impl Serve {
 
     fn provider(&self) -> anyhow::Result<Option<Arc<OidcVerifier>>> {
         let Some(issuer) = &self.accounts.jwt_issuer else { return Ok(None) };
-        let documents = HttpDocuments::new().context("the HTTP client cannot be set up")?;
+        let documents = HttpProviderDocuments::new().context("the HTTP client cannot be set up")?;
         let verifier = OidcVerifier::new(issuer, self.accounts.jwt_audience.clone(), Arc::new(documents))
             .with_context(|| format!("--jwt-issuer {issuer:?}"))?;
         Ok(Some(Arc::new(verifier)))

@@ -7,8 +7,8 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 
 use super::Exit;
-use crate::accounts::secret::{Secrets, SigningSecret};
 use crate::accounts::secret_file::SecretFile;
+use crate::accounts::signing_secrets::{Secrets, SigningSecret};
 use crate::config::{Environment, TOKEN_SECRET_VARIABLE};
 
 /// Arguments of `onehop token-secret`.

@@ -1,4 +1,4 @@
-//! How people sign in.
+//! Sign-in settings.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,8 +8,8 @@ use clap::Args;
 use super::SettingError;
 use super::environment::Environment;
 use crate::accounts::audience::Audience;
-use crate::accounts::secret::Secrets;
 use crate::accounts::secret_file::{SecretFault, SecretFile, without_line_break};
+use crate::accounts::signing_secrets::Secrets;
 use crate::blog::sessions::SessionSettings;
 
 /// The environment variable that holds the secret that signs access tokens.

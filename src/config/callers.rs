@@ -1,8 +1,8 @@
-//! Who callers are, and what they may cost.
+//! Caller settings: client addresses, rate limits and quotas.
 
 use clap::{Args, ValueEnum};
 
-use crate::accounts::attempts::{
+use crate::accounts::brute_force_protection::{
     AttemptLimits, SIGN_INS_PER_ADDRESS, SIGN_INS_PER_USERNAME, SIGN_UPS_PER_ADDRESS,
 };
 use crate::blog::write_limits::{

@@ -250,7 +250,7 @@ fn read_key(path: &Path) -> Result<String, SettingError> {
     Ok(text)
 }
 
-/// A key or a token that travels over plain HTTP is everybody's, so that is for this machine only.
+/// A key or a token that travels over plain HTTP is public, so that is for this machine only.
 fn check_endpoint(endpoint: &str) -> Result<(), SettingError> {
     let wrong = |reason: &str| Err(SettingError::new(format!("--cosmos-endpoint {endpoint:?} {reason}")));
     let Ok(url) = reqwest::Url::parse(endpoint) else {

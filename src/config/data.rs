@@ -1,4 +1,4 @@
-//! Where the data is and how safe a write is.
+//! Data directory settings: its path, and the durability of writes.
 
 use std::path::PathBuf;
 

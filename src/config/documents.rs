@@ -1,4 +1,4 @@
-//! Which documents are known from the start, and whether others run.
+//! Persisted document settings: trusted documents, and whether others run.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};

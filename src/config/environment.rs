@@ -1,4 +1,4 @@
-//! Environment variables that are no flags: secrets, and the hints that a platform gives.
+//! Environment variables that are no flags: secrets, and hints of a platform.
 
 use std::collections::HashMap;
 

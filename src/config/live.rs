@@ -1,4 +1,4 @@
-//! How many connections may stay open, and how much may happen on them.
+//! Subscription settings: limits on open connections and on their events.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use onehop_graphql_server::live::{
 /// Settings of subscriptions.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Subscriptions over WebSocket and server-sent events")]
-pub struct LiveSettings {
+pub struct SubscriptionSettings {
     /// Limit of WebSockets and event streams that are open at once, beside --connections-max. Further ones
     /// get 503. Each takes a file descriptor: the soft limit of open files is raised to the hard one (`ulimit
     /// -Hn`) at the start
@@ -115,7 +115,7 @@ pub struct LiveSettings {
     pub poll_ms: u32,
 }
 
-impl LiveSettings {
+impl SubscriptionSettings {
     /// How much connections that stay open may take.
     #[must_use]
     pub fn limits(&self) -> LiveLimits {

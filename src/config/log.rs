@@ -1,11 +1,11 @@
-//! What goes to the log, and in which form. The log goes to standard error.
+//! Log settings: filter and format. The log goes to standard error.
 
 use std::io::IsTerminal;
 
 use clap::{Args, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
-/// The clients of Azure tell of every connection; they are quiet unless the filter names them.
+/// The clients of Azure log every connection; they are quiet unless the filter names them.
 const QUIET: &str =
     "azure_core=warn,azure_data_cosmos=warn,azure_data_cosmos_driver=warn,azure_identity=warn";
 

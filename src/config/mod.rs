@@ -27,12 +27,12 @@ pub use documents::DocumentSettings;
 pub use environment::Environment;
 pub use exposure::ExposureSettings;
 pub use limits::LimitSettings;
-pub use live::LiveSettings;
+pub use live::SubscriptionSettings;
 pub use log::{LogFormat, LogSettings};
 pub use serve::ServeSettings;
 pub use store::{CosmosChoice, Member, SharingSettings, StoreChoice, StoreKind, StoreSettings};
 pub use throughput::{ThroughputScopeSetting, ThroughputSettings};
-pub use traces::TraceSettings;
+pub use traces::TraceExportSettings;
 
 /// Settings that do not go together, or one that cannot be used. The text names the setting and never a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

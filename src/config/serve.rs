@@ -1,4 +1,4 @@
-//! Where the server listens and how it starts and stops.
+//! Server settings: listen address, start and stop.
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Which store holds the data, and who this process is among those that share it.
+//! Store settings: which store holds the data, and the identity of this process among those that share it.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Request units that `onehop provision` buys in advance.
+//! Throughput settings: request units that `onehop provision` reserves.
 
 use clap::{Args, ValueEnum};
 

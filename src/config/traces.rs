@@ -1,4 +1,4 @@
-//! Where traces go, and how many there are.
+//! Trace settings: exporter and sampling.
 
 use axum::http::Uri;
 use clap::Args;
@@ -12,7 +12,7 @@ const TRACES_PATH: &str = "/v1/traces";
 /// Settings of traces.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Traces")]
-pub struct TraceSettings {
+pub struct TraceExportSettings {
     /// OpenTelemetry collector that takes traces by OTLP over HTTP, such as http://127.0.0.1:4318 [default:
     /// no traces]
     #[arg(long, value_name = "URL", env = "ONEHOP_OTLP_ENDPOINT")]
@@ -23,7 +23,7 @@ pub struct TraceSettings {
     pub otlp_sample_ratio: f64,
 }
 
-impl TraceSettings {
+impl TraceExportSettings {
     /// What traces need; `None` where there are none.
     ///
     /// # Errors

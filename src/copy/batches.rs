@@ -1,4 +1,4 @@
-//! From a page of changes to batches: pure.
+//! Copy batches (pure): from a page of changes to transactional batches.
 
 use std::collections::HashMap;
 
@@ -9,12 +9,12 @@ use onehop_store::{Batch, Change, ContainerName, NewItem, PartitionKey, WriteOp,
 pub const BATCH_BYTES_MAX: usize = limits::BATCH_BYTES_MAX / 2;
 
 /// The batches of one logical partition, to be written one after the other.
-pub type Lane = Vec<Batch>;
+pub type WriteLane = Vec<Batch>;
 
 /// Groups a page by logical partition, and each logical partition into batches within the limits. Of an item that occurs
 /// twice, the later version is taken.
 #[must_use]
-pub fn lanes_of(container: ContainerName, changes: Vec<Change>) -> Vec<Lane> {
+pub fn lanes_of(container: ContainerName, changes: Vec<Change>) -> Vec<WriteLane> {
     let mut order: Vec<PartitionKey> = Vec::new();
     let mut partitions: HashMap<PartitionKey, Vec<NewItem>> = HashMap::new();
     for Change { partition_key, id, item } in changes {
@@ -35,8 +35,8 @@ pub fn lanes_of(container: ContainerName, changes: Vec<Change>) -> Vec<Lane> {
     order.into_iter().map(lane).collect()
 }
 
-fn batches_of(container: ContainerName, partition_key: &PartitionKey, items: Vec<NewItem>) -> Lane {
-    let mut lane: Lane = Vec::new();
+fn batches_of(container: ContainerName, partition_key: &PartitionKey, items: Vec<NewItem>) -> WriteLane {
+    let mut lane: WriteLane = Vec::new();
     let mut bytes = 0;
     for item in items {
         let item_bytes = item.body.len();
@@ -70,7 +70,7 @@ mod tests {
     }
 
     /// Partition key, and for each batch its ids.
-    fn ids(lanes: &[Lane]) -> Vec<(String, Vec<Vec<String>>)> {
+    fn ids(lanes: &[WriteLane]) -> Vec<(String, Vec<Vec<String>>)> {
         let of_batch =
             |batch: &Batch| batch.operations.iter().map(|operation| operation.id().to_owned()).collect();
         lanes

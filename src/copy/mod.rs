@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use futures::stream::{self, StreamExt, TryStreamExt};
 
-pub use batches::{BATCH_BYTES_MAX, Lane, lanes_of};
+pub use batches::{BATCH_BYTES_MAX, WriteLane, lanes_of};
 pub use position::{POSITION_TYPE, Position};
 
 use crate::blog::containers::WRITE_SIDE;
@@ -82,7 +82,7 @@ struct Stretch {
 }
 
 impl Copier {
-    /// Copies until nothing is left, and tells after each page how far it got.
+    /// Copies until nothing is left, and reports progress after each page.
     ///
     /// # Errors
     /// See [`CopyError`].
@@ -90,11 +90,11 @@ impl Copier {
         let stretches = self.begin().await?;
         let items_before = stretches.iter().map(|stretch| stretch.position.items).sum();
         let copied = AtomicU64::new(0);
-        let tell = |items: u64| {
+        let report = |items: u64| {
             let items = copied.fetch_add(items, Ordering::Relaxed) + items;
             progress(CopyProgress { items, items_before });
         };
-        // A container after the other: whoever looks at a part of a copy finds the users of every post.
+        // A container after the other: a partial copy has the users of every post.
         let mut stretches = stretches.into_iter().peekable();
         while let Some(first) = stretches.next() {
             let container = first.container;
@@ -103,7 +103,7 @@ impl Copier {
                 of_container.push(next);
             }
             stream::iter(of_container)
-                .map(|stretch| self.copy(stretch, &tell))
+                .map(|stretch| self.copy(stretch, &report))
                 .buffer_unordered(RANGES_AT_ONCE)
                 .try_collect::<()>()
                 .await?;
@@ -149,7 +149,7 @@ impl Copier {
         Ok(())
     }
 
-    async fn copy(&self, mut stretch: Stretch, tell: &(impl Fn(u64) + Sync)) -> Result<(), CopyError> {
+    async fn copy(&self, mut stretch: Stretch, report: &(impl Fn(u64) + Sync)) -> Result<(), CopyError> {
         loop {
             let Stretch { container, types, range, position, .. } = &mut stretch;
             let request = FeedRequest {
@@ -177,7 +177,7 @@ impl Copier {
             if moved {
                 self.save(position).await?;
             }
-            tell(items);
+            report(items);
             if ended {
                 return Ok(());
             }
@@ -185,7 +185,7 @@ impl Copier {
     }
 
     /// The batches of a logical partition, one after the other.
-    async fn write_lane(&self, lane: Lane) -> Result<(), CopyError> {
+    async fn write_lane(&self, lane: WriteLane) -> Result<(), CopyError> {
         for batch in lane {
             let container = batch.container;
             retried(|| self.write_batch(batch.clone())).await.map_err(|error| match error {

@@ -1,5 +1,5 @@
-//! How far a feed range of the source was copied, as an item in the target's `leases` container. The change feed processor
-//! reads leases by their ids and sees nothing of it.
+//! Copy checkpoint: how far a feed range of the source was copied, as an item in the target's `leases` container. The change feed
+//! processor reads leases by their ids and does not see it.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -14,7 +14,7 @@ pub const POSITION_TYPE: &str = "copyPosition";
 /// Names ids of positions: a UUIDv5 namespace of this program's own.
 const NAMESPACE: Uuid = Uuid::from_u128(0x6d0c_2b3a_51f4_4c0e_9a5b_0f6e_1c7d_2a90);
 
-/// A position as it is stored.
+/// A position, in its stored form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Position {

@@ -7,7 +7,7 @@ use async_graphql::{Error, ErrorExtensionValues, ErrorExtensions as _, Name, Ser
 use tracing::{debug, error, warn};
 use uuid::Uuid;
 
-use crate::accounts::attempts::TooManyAttempts;
+use crate::accounts::brute_force_protection::TooManyAttempts;
 use crate::blog::commands::{InvalidField, Refusal};
 use crate::blog::write_limits::TooManyWrites;
 use onehop_graphql_server::limit_exceeded::LimitExceeded;

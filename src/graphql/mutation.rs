@@ -26,11 +26,12 @@ use super::scope::{self, RequestScope, Services};
 use super::session::{self, Credentials, credentials};
 use super::user::User;
 use crate::accounts::Username;
-use crate::accounts::attempts::{Attempt, Attempted};
-use crate::accounts::networks::AttemptOrigin;
+use crate::accounts::brute_force_protection::{Attempt, AttemptOutcome};
+use crate::accounts::network_prefixes::AttemptOrigin;
 use crate::blog::commands::{
-    ChangePassword, CommandError, CommentCreated, CommentDeleted, CreateComment, CreatePost, CreateUser,
-    DeleteComment, DeletePost, InvalidField, LikePost, PostLiked, SignIn, UnlikePost, UpdatePost, UpdateUser,
+    ChangePassword, CommandError, CommentCreated, CreateComment, CreatePost, CreateUser, DeleteComment,
+    DeletePost, DeletedComment, InvalidField, LikePost, PostLiked, SignIn, UnlikePost, UpdatePost,
+    UpdateUser,
 };
 use crate::blog::ids::{CommentId, PostId, UserId};
 use crate::blog::items::{PostItem, UserItem};
@@ -55,7 +56,7 @@ impl Mutation {
     ) -> Result<Option<One<CreateUserPayload>>> {
         let scope = scope::for_write(ctx)?;
         let CreateUserInput { username, password, idempotency_key } = input;
-        let attempt = attempt(ctx, Attempted::SignUp, &username)?;
+        let attempt = attempt(ctx, AttemptOutcome::SignUp, &username)?;
         let caller = attempt.hashing_caller();
         let command = CreateUser { username, password, idempotency_key, caller };
         let created = scope.services().commands.create_user(command, scope.ledger()).await;
@@ -74,7 +75,7 @@ impl Mutation {
     ) -> Result<Option<One<SignInPayload>>> {
         let scope = scope::for_write(ctx)?;
         let SignInInput { username, password } = input;
-        let attempt = attempt(ctx, Attempted::SignIn, &username)?;
+        let attempt = attempt(ctx, AttemptOutcome::SignIn, &username)?;
         let command = SignIn { username, password, caller: attempt.hashing_caller() };
         let Services { commands, sessions, .. } = scope.services();
         let signed_in = commands.start_session(command, sessions, scope.ledger()).await;
@@ -110,7 +111,7 @@ impl Mutation {
         let user = scope.reads(MODEL).user(user_id, scope.session()).await;
         let user = user.map_err(|fault| scope.fault(&fault))?;
         let username = user.map(|user| user.username).unwrap_or_default();
-        let attempt = attempt(ctx, Attempted::SignIn, &username)?;
+        let attempt = attempt(ctx, AttemptOutcome::SignIn, &username)?;
         let ChangePasswordInput { current_password, new_password } = input;
         let caller = attempt.hashing_caller();
         let command = ChangePassword { user_id, current_password, new_password, caller };
@@ -217,7 +218,7 @@ impl Mutation {
         let (post_id, comment_id) = parse_comment_id(&input.comment_id).map_err(refused)?;
         let command = DeleteComment { user_id, post_id, comment_id };
         let deleting = scope.services().commands.delete_comment(command, scope.ledger());
-        let CommentDeleted { comment_id, post } =
+        let DeletedComment { comment_id, post } =
             within_limit(scope, WriteKind::Deletion, user_id, deleting).await?;
         Ok(Some(One(DeleteCommentPayload {
             deleted_comment_id: GlobalId::Comment(post_id, comment_id).encode().into(),
@@ -257,7 +258,7 @@ impl Mutation {
 }
 
 /// Counts an attempt to be somebody, from wherever the request comes.
-fn attempt<'a>(ctx: &Context<'a>, attempted: Attempted, username: &str) -> Result<Attempt<'a>> {
+fn attempt<'a>(ctx: &Context<'a>, attempted: AttemptOutcome, username: &str) -> Result<Attempt<'a>> {
     let scope = scope::of(ctx);
     let services = scope.services();
     let origin = match scope.context().client.network {

@@ -8,7 +8,7 @@ use super::charged::FollowUp;
 use super::errors::{self, Code};
 use super::executor::{session_of, user_id};
 use super::recency::Recency;
-use crate::accounts::attempts::Attempts;
+use crate::accounts::brute_force_protection::Attempts;
 use crate::accounts::session::SessionId;
 use crate::accounts::token::Tokens;
 use crate::blog::commands::Commands;

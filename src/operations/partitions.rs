@@ -7,7 +7,7 @@ use super::errors::items_of;
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::ids::{PostId, UserId};
 use crate::graphql::{ChargeSource, GlobalId};
-use crate::telemetry::{self, HotKey, KeysTold};
+use crate::telemetry::{self, HotKey, PartitionKeyExposure};
 
 /// The load of a container since this process started.
 #[derive(Debug, Clone, PartialEq, SimpleObject)]
@@ -72,7 +72,7 @@ impl ContainerPartitions {
             request_charge: hundredths(charge.0),
             request_charge_across: hundredths(load.charge_across.0),
             charge_source: load.source.map(Into::into),
-            keys_told: load.keys_told != KeysTold::None,
+            keys_told: load.keys_told != PartitionKeyExposure::None,
             hottest: load.hottest.iter().map(|hot| LogicalPartition::of(hot, container, charge)).collect(),
         }
     }

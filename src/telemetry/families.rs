@@ -1,4 +1,4 @@
-//! The families of metrics: names, units, labels and buckets.
+//! Metric families: names, units, labels and buckets.
 
 use std::sync::atomic::AtomicU64;
 

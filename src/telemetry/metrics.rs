@@ -1,4 +1,4 @@
-//! The metrics of this process: counted as things happen, or looked at when somebody asks.
+//! Metrics of this process: counters that grow with events, and gauges that are read at each scrape.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub struct Metrics {
     names: OperationNames,
 }
 
-/// What is looked at when somebody asks.
+/// Gauges, read at each scrape.
 #[derive(Debug, Default)]
 pub struct Gauges {
     pub requests_executing: usize,

@@ -4,13 +4,13 @@
 //! its count, and the series of the other is dropped. So a name that is used more often than a 200th of all requests keeps
 //! its series, whatever names others make up.
 
+use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock};
 
-/// Names of operations that metrics tell apart.
+/// Names of operations with a label of their own.
 pub const OPERATION_NAMES_MAX: usize = 200;
-/// The longest name that is told apart, in bytes.
+/// The longest name with a label of its own, in bytes.
 const NAME_BYTES_MAX: usize = 64;
 /// What longer ones share. No operation can have this name.
 const OTHERS: &str = "(other)";
@@ -57,14 +57,14 @@ impl OperationNames {
             return record(label);
         }
         {
-            let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+            let known = self.0.read();
             if let Some(uses) = known.uses.get(label) {
                 uses.count.fetch_add(1, Ordering::Relaxed);
                 // Under the lock: a series is not made again after it was dropped.
                 return record(label);
             }
         }
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.write();
         known.admit(label, drop_series);
         record(label);
     }
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(used(&names, Some("OneMore")), ("OneMore".to_owned(), Some("Name1".to_owned())));
         assert_eq!(used(&names, Some("Name0")), ("Name0".to_owned(), None));
         assert_eq!(used(&names, None), (NAMELESS.to_owned(), None));
-        assert_eq!(names.0.read().unwrap().uses.len(), OPERATION_NAMES_MAX);
+        assert_eq!(names.0.read().uses.len(), OPERATION_NAMES_MAX);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! How the load of this process spreads over logical partitions: totals of each container, and the keys that take most of
-//! its request charge, in bounded memory. Keys are kept only where whoever put the parts together says that they are public.
+//! Hot partitions: the load of this process by logical partition. It keeps totals of each container, and the keys with the highest
+//! request charge (heavy hitters), in bounded memory. Keys are kept only where the composition root declares them public.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 
 use uuid::Uuid;
 
@@ -11,18 +11,18 @@ use onehop_store::{
     RequestCharge, StoreObserver,
 };
 
-/// Logical partitions of a container whose charges are kept apart. What is told of one is too much by at most this part of
+/// Logical partitions of a container whose charges are kept apart. The estimate for one is too high by at most this part of
 /// the container's charge, and every one that takes more is there.
 pub const COUNTERS_MAX: usize = 256;
 
-/// Which partition keys of a container may be told.
+/// Exposure of the partition keys of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeysTold {
+pub enum PartitionKeyExposure {
     /// UUIDs; whatever is none is not kept.
     Ids,
     /// The only one there is.
     One(&'static str),
-    /// None, as they are made of what somebody typed, or nobody's concern.
+    /// None: they are made of typed text, or internal.
     None,
 }
 
@@ -37,7 +37,7 @@ pub struct ContainerLoad {
     pub charge_across: RequestCharge,
     /// `None` before the first operation.
     pub source: Option<ChargeSource>,
-    pub keys_told: KeysTold,
+    pub keys_told: PartitionKeyExposure,
     /// Those that surely took most first.
     pub hottest: Vec<HotPartition>,
 }
@@ -52,7 +52,7 @@ pub struct HotPartition {
     pub charge_max: RequestCharge,
 }
 
-/// A partition key that may be told.
+/// A partition key that may be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HotKey {
     Id(Uuid),
@@ -61,14 +61,14 @@ pub enum HotKey {
 
 /// Hears of every operation on the store, and keeps sums.
 #[derive(Debug)]
-pub struct PartitionLoads {
+pub struct HotPartitions {
     containers: Vec<Container>,
 }
 
 #[derive(Debug)]
 struct Container {
     name: ContainerName,
-    keys_told: KeysTold,
+    keys_told: PartitionKeyExposure,
     sums: Mutex<Sums>,
 }
 
@@ -81,12 +81,12 @@ struct Sums {
     sketch: SpaceSaving,
 }
 
-impl PartitionLoads {
+impl HotPartitions {
     /// Of these containers, and no others.
     #[must_use]
-    pub fn new(containers: impl IntoIterator<Item = (ContainerName, KeysTold)>) -> Self {
+    pub fn new(containers: impl IntoIterator<Item = (ContainerName, PartitionKeyExposure)>) -> Self {
         let container = |(name, keys_told)| {
-            let counters_max = if keys_told == KeysTold::Ids { COUNTERS_MAX } else { 1 };
+            let counters_max = if keys_told == PartitionKeyExposure::Ids { COUNTERS_MAX } else { 1 };
             let sums = Mutex::new(Sums {
                 operations: 0,
                 charge: 0.0,
@@ -106,7 +106,7 @@ impl PartitionLoads {
     }
 }
 
-impl StoreObserver for PartitionLoads {
+impl StoreObserver for HotPartitions {
     fn on_operation(&self, operated: &OperationEvent<'_>) {
         let Some(container) = self.containers.iter().find(|known| known.name == operated.container) else {
             return;
@@ -130,8 +130,8 @@ impl StoreObserver for PartitionLoads {
     }
 }
 
-impl KeysTold {
-    /// A key as a number, if it may be told.
+impl PartitionKeyExposure {
+    /// A key as a number, if it may be shown.
     fn fold(self, key: &PartitionKey) -> Option<u128> {
         match self {
             Self::Ids => Uuid::try_parse(key.as_str()).ok().map(|id| id.as_u128()),
@@ -151,7 +151,7 @@ impl KeysTold {
 
 impl Container {
     fn sums(&self) -> MutexGuard<'_, Sums> {
-        self.sums.lock().unwrap_or_else(PoisonError::into_inner)
+        self.sums.lock()
     }
 
     fn load(&self, hottest_max: usize) -> ContainerLoad {
@@ -215,8 +215,8 @@ mod tests {
     const POSTS: ContainerName = ContainerName("posts");
     const ACCOUNTS: ContainerName = ContainerName("accounts");
 
-    fn loads() -> PartitionLoads {
-        PartitionLoads::new([(POSTS, KeysTold::Ids), (ACCOUNTS, KeysTold::None)])
+    fn loads() -> HotPartitions {
+        HotPartitions::new([(POSTS, PartitionKeyExposure::Ids), (ACCOUNTS, PartitionKeyExposure::None)])
     }
 
     fn id(number: u128) -> String {
@@ -224,7 +224,7 @@ mod tests {
     }
 
     /// An operation with a record for each of these charges.
-    fn operate(loads: &PartitionLoads, container: ContainerName, scope: OperationScope<'_>, charges: &[f64]) {
+    fn operate(loads: &HotPartitions, container: ContainerName, scope: OperationScope<'_>, charges: &[f64]) {
         let kind = OperationKind::PointRead;
         let record = |charge: &f64| OperationRecord {
             container,
@@ -275,9 +275,9 @@ mod tests {
             operate(&loads, ACCOUNTS, OperationScope::One(key), &[1.0]);
         }
         operate(&loads, POSTS, OperationScope::One(&name), &[1.0]);
-        let told = loads.containers(9);
-        assert_eq!((told[0].operations, told[1].operations), (1, 2));
-        assert!(told.iter().all(|load| load.hottest.is_empty()), "{told:?}");
+        let shown = loads.containers(9);
+        assert_eq!((shown[0].operations, shown[1].operations), (1, 2));
+        assert!(shown.iter().all(|load| load.hottest.is_empty()), "{shown:?}");
         assert!(!format!("{loads:?}").contains("ada"));
     }
 

@@ -1,4 +1,4 @@
-//! What the operating system says of this process, as Linux tells it; elsewhere nothing.
+//! Process metrics, as Linux reports them; none elsewhere.
 
 use std::fs;
 

@@ -182,9 +182,9 @@ mod tests {
         for (key, weight) in [(7, 1.0), (8, 2.5), (7, 3.0), (9, 0.5)] {
             sketch.add(key, weight);
         }
-        let told: Vec<_> =
+        let kept: Vec<_> =
             sketch.heaviest(2).iter().map(|heavy| (heavy.key, heavy.weight_max, heavy.times)).collect();
-        assert_eq!(told, [(7, 4.0, 2), (8, 2.5, 1)]);
+        assert_eq!(kept, [(7, 4.0, 2), (8, 2.5, 1)]);
         assert!(sketch.heaviest(3).iter().all(|heavy| heavy.weight_min == heavy.weight_max));
     }
 

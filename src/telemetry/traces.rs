@@ -107,7 +107,7 @@ impl Traces {
     }
 
     /// A caller's trace goes on where the caller records it, and this process records its share of traces at most, so
-    /// nobody outside decides how much is sent.
+    /// no client decides how much is sent.
     pub(super) fn request_span(&self, route: &str, traceparent: Option<&str>) -> Option<RequestSpan> {
         if UNTRACED_ROUTES.contains(&route) {
             return None;
@@ -242,7 +242,7 @@ impl Traces {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "a span is a matter of microseconds, which store::Clock does not tell"
+    reason = "a span is a matter of microseconds, which Clock does not measure"
 )]
 fn now() -> SystemTime {
     SystemTime::now()

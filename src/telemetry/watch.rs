@@ -1,4 +1,4 @@
-//! What hears of requests and of operations on the store: metrics, and traces where they are wanted.
+//! Telemetry observer: passes requests and store operations to the metrics, and to the traces where they are enabled.
 
 use std::time::Duration;
 

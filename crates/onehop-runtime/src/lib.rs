@@ -1,8 +1,4 @@
-//! Process runtime: what every part of a long-running server is given instead of reaching for it.
-//!
-//! [`clock`] is the time; [`tasks`] starts background tasks and stops them in order; [`trace_context`] identifies a span;
-//! [`token_buckets`] are token buckets in bounded memory; [`sealed`] encrypts what clients keep for the server;
-//! [`private_files`] makes files that only their owner reads. It knows no domain, no store and no protocol.
+#![doc = include_str!("../README.md")]
 
 pub mod clock;
 pub mod private_files;

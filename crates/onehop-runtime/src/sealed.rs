@@ -4,8 +4,9 @@
 //! Sealing is deterministic: the same bytes for the same purpose have the same text, which is what an entity tag needs. A
 //! nonce that is always the same costs this cipher no more than that: equal texts show that equal bytes were sealed.
 
+use parking_lot::RwLock;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use aws_lc_rs::aead::{AES_256_GCM_SIV, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use base64::Engine as _;
@@ -50,7 +51,7 @@ impl Sealer {
     pub fn replace<'a>(&self, secrets: impl IntoIterator<Item = &'a [u8]>) {
         let keys = keys_of(secrets);
         if !keys.is_empty() {
-            *self.keys.write().unwrap_or_else(PoisonError::into_inner) = keys;
+            *self.keys.write() = keys;
         }
     }
 
@@ -81,7 +82,7 @@ impl Sealer {
     }
 
     fn keys(&self) -> Arc<[LessSafeKey]> {
-        Arc::clone(&self.keys.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.keys.read())
     }
 }
 

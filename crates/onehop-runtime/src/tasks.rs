@@ -1,6 +1,6 @@
-//! The life of the process: signals, background tasks, an orderly stop with a deadline.
+//! Task tracker: signals, background tasks, and a graceful stop with a deadline.
 //!
-//! A stop has two stages. The soft one asks: take no new work, finish what is under way. The hard one tells:
+//! A stop has two stages. The soft stop: take no new work, finish what is under way. The hard stop:
 //! leave now. A task that fails or panics starts the soft stage and makes the whole run fail, because a
 //! process that lost one of its loops looks healthy and is not. Nothing here knows what the tasks do.
 
@@ -109,7 +109,7 @@ impl Tasks {
         spawn_tracked(&self.tracker, supervised);
     }
 
-    /// Runs a task that serves one client. As [`spawn`](Self::spawn), but its panic ends nobody else.
+    /// Runs a task that serves one client. As [`spawn`](Self::spawn), but its panic does not stop the process.
     pub fn spawn_contained(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
         let hard_stop = self.hard_stop();
         let contained = async move {
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_contained_panic_stops_nobody_else() {
+    async fn a_contained_panic_does_not_stop_the_process() {
         let tasks = Tasks::new();
         tasks.spawn_contained("client", async { panic!("on purpose") });
         tasks.tracker.close();

@@ -1,14 +1,14 @@
 //! Token buckets, one for each key, in bounded memory. A bucket holds so much, fills at a rate, and may be overdrawn.
-//! Knows neither who the keys are nor what is spent; times are arguments.
+//! It knows neither what keys stand for nor what is spent; times are arguments.
 //!
 //! A bucket is kept as the moment at which it will be full, which does not change as time goes by. One that is full is
 //! not kept at all. Where there are too many, the one that would be full first is forgotten: its owner wins the least by
-//! that, and whoever wants an overdrawn bucket forgotten has to overdraw as many others as there may be.
+//! that, and a client that wants its overdrawn bucket forgotten has to overdraw as many others as there may be.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::hash::Hash;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How many full buckets a look forgets at most, so that none takes long.
@@ -116,7 +116,7 @@ impl<K: Clone + Eq + Hash + Ord> Buckets<K> {
 
     /// The book is whole after every step.
     fn lock(&self) -> MutexGuard<'_, Book<K>> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+        self.book.lock()
     }
 }
 
@@ -228,7 +228,7 @@ mod tests {
             buckets.spend(&stranger, 25.0, NOW_MS);
         }
         assert_eq!(buckets.kept(), 3);
-        assert_eq!(buckets.left(&1, NOW_MS), -100.0, "whoever owes most is never forgotten");
+        assert_eq!(buckets.left(&1, NOW_MS), -100.0, "the largest debt is never forgotten");
         assert_eq!(buckets.left(&2, NOW_MS), 70.0);
     }
 

@@ -1,4 +1,4 @@
-//! Where in a trace something happens, as the W3C's Trace Context has it: <https://www.w3.org/TR/trace-context/>. Knows no
+//! Trace context (W3C): the identity of a span, and the `traceparent` header: <https://www.w3.org/TR/trace-context/>. Knows no
 //! exporter; what is not traced has none.
 
 /// One span of one trace that is recorded. Neither id is zero.

@@ -15,7 +15,7 @@ pub const DOCUMENT_BYTES_MAX: usize = 256 * 1024;
 
 /// Where a provider's documents come from.
 #[async_trait]
-pub trait Documents: Send + Sync {
+pub trait ProviderDocuments: Send + Sync {
     /// # Errors
     /// The document could not be had; the provider may be asked again later.
     async fn document(&self, address: &Url) -> Result<Vec<u8>, DocumentFault>;
@@ -37,13 +37,13 @@ impl From<reqwest::Error> for DocumentFault {
     }
 }
 
-/// Documents over HTTP. It follows no redirect, which could lead from https to http.
+/// ProviderDocuments over HTTP. It follows no redirect, which could lead from https to http.
 #[derive(Debug, Clone)]
-pub struct HttpDocuments {
+pub struct HttpProviderDocuments {
     client: Client,
 }
 
-impl HttpDocuments {
+impl HttpProviderDocuments {
     /// # Errors
     /// The system has no usable TLS roots.
     pub fn new() -> Result<Self, DocumentFault> {
@@ -58,7 +58,7 @@ impl HttpDocuments {
 }
 
 #[async_trait]
-impl Documents for HttpDocuments {
+impl ProviderDocuments for HttpProviderDocuments {
     async fn document(&self, address: &Url) -> Result<Vec<u8>, DocumentFault> {
         let mut response = self.client.get(address.clone()).send().await?;
         if response.status() != StatusCode::OK {

@@ -108,7 +108,7 @@ impl Provider {
     }
 
     fn publish(&self, keys: Value) {
-        *self.keys.write().unwrap() = json!({ "keys": keys });
+        *self.keys.write() = json!({ "keys": keys });
     }
 
     fn asked(&self) -> usize {
@@ -121,7 +121,7 @@ impl Provider {
 }
 
 #[async_trait]
-impl Documents for Provider {
+impl ProviderDocuments for Provider {
     async fn document(&self, address: &Url) -> Result<Vec<u8>, DocumentFault> {
         if self.is_down.load(Ordering::SeqCst) {
             return Err(DocumentFault::Status(reqwest::StatusCode::BAD_GATEWAY));
@@ -131,14 +131,14 @@ impl Documents for Provider {
                 self.asked.fetch_add(1, Ordering::SeqCst);
                 self.discovery.to_string().into_bytes()
             }
-            "https://id.example/keys" => self.keys.read().unwrap().to_string().into_bytes(),
+            "https://id.example/keys" => self.keys.read().to_string().into_bytes(),
             other => panic!("nothing is at {other}"),
         })
     }
 }
 
 fn verifier(provider: &Arc<Provider>) -> OidcVerifier {
-    let documents: Arc<dyn Documents> = provider.clone();
+    let documents: Arc<dyn ProviderDocuments> = provider.clone();
     OidcVerifier::new(ISSUER, Some("onehop".to_owned()), documents).unwrap()
 }
 
@@ -451,7 +451,7 @@ async fn a_provider_on_loopback_is_read_over_http() {
         .route("/keys", get(async || Json(json!({ "keys": [ed25519_jwk()] }))))
         .route("/large", get(async || "x".repeat(DOCUMENT_BYTES_MAX + 1)))
         .route("/moved", get(async || axum::response::Redirect::to("/keys")));
-    let documents = HttpDocuments::new().unwrap();
+    let documents = HttpProviderDocuments::new().unwrap();
     let test = async {
         let verifier = OidcVerifier::new(&issuer, None, Arc::new(documents.clone())).unwrap();
         let token = token(&changed(|claims| claims["iss"] = json!(issuer)));

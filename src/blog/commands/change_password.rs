@@ -14,7 +14,7 @@ use onehop_store::{Ledger, NewItem, PartitionKey, WriteOp};
 
 use super::create_user::stored_hash;
 use super::error::contended;
-use super::names::{Attempt, Found, normalized};
+use super::names::{Attempt, UserLookup, normalized};
 use super::{CommandError, Commands, Refusal, no_such_user};
 
 /// How often a change starts again after others changed the user or the reservation.
@@ -62,7 +62,7 @@ impl Commands {
         ledger: &Ledger,
     ) -> Result<(UserItem, AccountItem), CommandError> {
         for _ in 0..ATTEMPTS_MAX {
-            let Found::User(stored) = self.names.find(id, ledger).await? else {
+            let UserLookup::User(stored) = self.names.find(id, ledger).await? else {
                 return Err(no_such_user().into());
             };
             if stored.user.pending_username.is_some() {

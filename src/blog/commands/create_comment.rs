@@ -94,16 +94,11 @@ impl Commands {
         ledger: &Ledger,
     ) -> Result<CommentCreated, CommandError> {
         if comment.deleted {
-            return Err(made_and_deleted().into());
+            return Err(Refusal::created_comment_was_deleted().into());
         }
         match self.read_in_post::<PostItem>(comment.post_id, comment.post_id.0, ledger).await? {
             Some(post) if !post.deleted => Ok(CommentCreated { comment, post: Arc::new(post) }),
             _ => Err(Refusal::post_not_found().into()),
         }
     }
-}
-
-/// The comment of this id was made before, and deleted since.
-pub(super) fn made_and_deleted() -> Refusal {
-    Refusal::not_found("idempotencyKey", "the comment created with this idempotencyKey was deleted")
 }

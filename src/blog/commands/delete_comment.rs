@@ -19,7 +19,7 @@ pub struct DeleteComment {
 
 /// What is left of the comment, and its post after it.
 #[derive(Debug, Clone)]
-pub struct CommentDeleted {
+pub struct DeletedComment {
     pub comment_id: CommentId,
     pub post: Arc<PostItem>,
 }
@@ -34,7 +34,7 @@ impl Commands {
         &self,
         input: DeleteComment,
         ledger: &Ledger,
-    ) -> Result<CommentDeleted, CommandError> {
+    ) -> Result<DeletedComment, CommandError> {
         let id = input.comment_id.to_string();
         let Some(item) = self.store.read(POSTS, &input.post_id.partition_key(), &id, ledger).await? else {
             return Err(Refusal::comment_not_found().into());
@@ -48,6 +48,6 @@ impl Commands {
         }
         let change = PostChange::DeleteComment { comment, etag: item.etag };
         let settled = self.change_post(input.post_id, input.user_id, change, ledger).await?;
-        Ok(CommentDeleted { comment_id: input.comment_id, post: settled.post })
+        Ok(DeletedComment { comment_id: input.comment_id, post: settled.post })
     }
 }

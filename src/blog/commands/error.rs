@@ -57,7 +57,7 @@ impl InvalidField {
     }
 }
 
-/// Collects the invalid fields of an input, so that a client is told all of them at once.
+/// Collects the invalid fields of an input, so that a client receives all of them at once.
 #[derive(Debug, Default)]
 pub(super) struct InvalidFields(Vec<InvalidField>);
 
@@ -146,6 +146,16 @@ impl Refusal {
 
     pub(super) fn post_not_found() -> Self {
         Self::not_found("postId", "there is no such post")
+    }
+
+    /// The comment of this id was created before, and deleted since.
+    pub(super) fn created_comment_was_deleted() -> Self {
+        Self::not_found("idempotencyKey", "the comment created with this idempotencyKey was deleted")
+    }
+
+    /// The user does not like the post, or there is no such post.
+    pub(super) fn like_not_found() -> Self {
+        Self::not_found("postId", "you do not like this post, or there is no such post")
     }
 
     pub(super) fn comment_not_found() -> Self {

@@ -6,7 +6,7 @@
 //! derived from the subject, so it finds the reservation made before. Should a sign-up have taken that reservation
 //! over, the user id is blocked, and the subject gets a new one with If-Match.
 //!
-//! Derived names can be foreseen, and registered by somebody who wants to keep the subject out. When all of them are
+//! Derived names can be foreseen, and registered by an attacker to keep the subject out. When all of them are
 //! taken, the subject gets a name with a random suffix. After a crash at that point its reservation stays behind, which
 //! the next claim of that name takes over.
 
@@ -18,7 +18,7 @@ use onehop_store::{ETag, Fault, Ledger, NewItem, PartitionKey, WriteOp};
 
 use super::digest::sha256_hex;
 use super::error::contended;
-use super::names::{self, Attempt, Claim, Found};
+use super::names::{self, Attempt, Claim, UserLookup};
 use super::{CommandError, Commands};
 
 /// How often the protocol starts again after others changed what it had read.
@@ -62,9 +62,9 @@ impl Commands {
                 continue;
             };
             match self.names.find(user_id, ledger).await? {
-                Found::User(stored) => return Ok(stored.user),
-                Found::Abandoned => self.replace_subject(&id, etag, ledger).await?,
-                Found::Missing => {
+                UserLookup::User(stored) => return Ok(stored.user),
+                UserLookup::Abandoned => self.replace_subject(&id, etag, ledger).await?,
+                UserLookup::Missing => {
                     let candidates = candidates(subject.preferred_username.as_deref(), &digest);
                     if let Some(user) = self.create_external(user_id, &candidates, ledger).await? {
                         return Ok(user);
@@ -87,7 +87,7 @@ impl Commands {
         NewItem::encode(id, &SubjectItem { id: id.to_owned(), item_type, user_id: UserId(self.new_id()) })
     }
 
-    /// Gives the subject another user id; refused when somebody else did so first, which is as good.
+    /// Gives the subject another user id; refused when another process did so first, which is as good.
     async fn replace_subject(&self, id: &str, etag: ETag, ledger: &Ledger) -> Result<(), Fault> {
         let replace = WriteOp::Replace { item: self.new_subject(id), if_match: Some(etag) };
         let _: Attempt = self.names.attempt(ACCOUNTS, &PartitionKey::from(id), replace, ledger).await?;
@@ -111,7 +111,7 @@ impl Commands {
         Err(contended("every name for an external subject").into())
     }
 
-    /// A name that nobody can foresee. The last digits of an id are random.
+    /// A name that cannot be foreseen. The last digits of an id are random.
     fn random_name(&self) -> Option<Username> {
         let id = self.new_id().simple().to_string();
         Username::choose(&format!("{NAMELESS}-{}", &id[id.len() - RANDOM_DIGITS..])).ok()

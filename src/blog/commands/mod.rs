@@ -7,6 +7,7 @@
 //! All commands on one post go through [`post_queue`]; all claims of a username through [`names`].
 
 mod change_password;
+mod command_marker;
 mod create_comment;
 mod create_post;
 mod create_user;
@@ -15,12 +16,11 @@ mod delete_post;
 mod digest;
 mod error;
 mod external_identity;
-mod follow_up;
 mod idempotency;
 mod like_post;
-mod marker;
 mod names;
 mod post_queue;
+mod rename_charge;
 mod sign_in;
 mod text;
 mod unlike_post;
@@ -44,7 +44,7 @@ pub use change_password::ChangePassword;
 pub use create_comment::{CommentCreated, CreateComment};
 pub use create_post::CreatePost;
 pub use create_user::CreateUser;
-pub use delete_comment::{CommentDeleted, DeleteComment};
+pub use delete_comment::{DeleteComment, DeletedComment};
 pub use delete_post::DeletePost;
 pub use error::{CommandError, InvalidField, Refusal, RefusalCode};
 pub use external_identity::ExternalSubject;
@@ -57,7 +57,7 @@ pub use unlike_post::UnlikePost;
 pub use update_post::UpdatePost;
 pub use update_user::UpdateUser;
 
-use names::Found;
+use names::UserLookup;
 use post_queue::PostQueues;
 
 /// What bounds the commands of this process.
@@ -132,8 +132,8 @@ impl Commands {
     /// The username to be written beside what this user writes.
     async fn username(&self, user: UserId, ledger: &Ledger) -> Result<String, CommandError> {
         match self.names.find(user, ledger).await? {
-            Found::User(stored) => Ok(stored.user.username),
-            Found::Missing | Found::Abandoned => Err(no_such_user().into()),
+            UserLookup::User(stored) => Ok(stored.user.username),
+            UserLookup::Missing | UserLookup::Abandoned => Err(no_such_user().into()),
         }
     }
 

@@ -1,5 +1,5 @@
 //! Signing in by name and password. Every failure has one answer after the same work, so that neither words nor
-//! time tell which names exist, nor does the ledger of the request. Making a token is left to the caller.
+//! time reveal which names exist, nor does the ledger of the request. Making a token is left to the caller.
 
 use crate::accounts::hashing_queue::HashingCaller;
 use crate::accounts::password::Password;
@@ -9,13 +9,13 @@ use crate::blog::sessions::{NewSession, Sessions};
 use onehop_store::{Ledger, OperationRecord, RequestCharge};
 
 use super::create_user::stored_hash;
-use super::names::{Found, normalized};
+use super::names::{UserLookup, normalized};
 use super::{CommandError, Commands, Refusal};
 
 /// The charge of a point read of a small item. An emulator charges nothing for a missing one.
 const POINT_READ_MIN: RequestCharge = RequestCharge(1.0);
 
-/// Who somebody says to be.
+/// Sign-in input: name and password.
 pub struct SignIn {
     pub username: String,
     pub password: String,
@@ -69,7 +69,7 @@ impl Commands {
         match (name, account) {
             (Some(name), Some(account)) if accepted => {
                 match self.names.find(account.user_id, ledger).await? {
-                    Found::User(stored) if is_called(&stored.user, &name)? => Ok((stored.user, account)),
+                    UserLookup::User(stored) if is_called(&stored.user, &name)? => Ok((stored.user, account)),
                     _ => Err(refused().into()),
                 }
             }

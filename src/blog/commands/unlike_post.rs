@@ -7,7 +7,7 @@ use crate::blog::items::PostItem;
 use onehop_store::Ledger;
 
 use super::post_queue::PostChange;
-use super::{CommandError, Commands, Refusal};
+use super::{CommandError, Commands};
 
 /// Which post the signed-in user likes no longer.
 pub struct UnlikePost {
@@ -30,8 +30,4 @@ impl Commands {
         let settled = self.change_post(input.post_id, input.user_id, change, ledger).await?;
         Ok(settled.post)
     }
-}
-
-pub(super) fn no_such_like() -> Refusal {
-    Refusal::not_found("postId", "you do not like this post, or there is no such post")
 }

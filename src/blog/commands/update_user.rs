@@ -7,10 +7,10 @@ use crate::blog::items::UserItem;
 use onehop_store::Ledger;
 
 use super::error::contended;
-use super::names::{Attempt, Found, RollForward, StoredUser, parsed};
+use super::names::{Attempt, RollForward, StoredUser, UserLookup, parsed};
 use super::{CommandError, Commands, Refusal, no_such_user};
 
-/// How often a rename starts again after somebody else changed the user.
+/// How often a rename starts again after another writer changed the user.
 const RENAME_ATTEMPTS_MAX: u32 = 8;
 
 /// The new name of the signed-in user, as typed.
@@ -29,7 +29,7 @@ impl Commands {
         let username =
             Username::choose(&input.username).map_err(|rule| Refusal::bad_input("username", rule))?;
         for _ in 0..RENAME_ATTEMPTS_MAX {
-            let Found::User(stored) = self.names.find(input.user_id, ledger).await? else {
+            let UserLookup::User(stored) = self.names.find(input.user_id, ledger).await? else {
                 return Err(no_such_user().into());
             };
             if stored.user.username == username.as_str() && stored.user.pending_username.is_none() {

@@ -1,8 +1,9 @@
 //! Events, and the stream by which one listener gets them.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use futures::Stream;
@@ -163,5 +164,5 @@ impl std::fmt::Debug for Events {
 }
 
 fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
-    queue.lock().unwrap_or_else(PoisonError::into_inner)
+    queue.lock()
 }

@@ -3,11 +3,11 @@
 //!
 //! Each container of interest is followed by one reader (`source`), which hears every change once and hands it as one
 //! event to all who asked for its topic. What was heard before is told from what is new by a `memory` for each topic.
-//! Nothing is read while nobody listens. It knows neither GraphQL nor connections.
+//! Nothing is read without a listener. It knows neither GraphQL nor connections.
 
 mod changes;
+mod deduplication;
 mod events;
-mod memory;
 mod source;
 
 use std::sync::Arc;

@@ -1,17 +1,18 @@
 //! One container that is followed for all who listen to something in it: a single reader, which starts with the first
 //! listener and ends with the last.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Deserialize;
 use tokio::sync::Notify;
 use uuid::Uuid;
 
+use super::deduplication::{CommentMemory, FeedMemory, Memory, PostMemory};
 use super::events::{Event, Events, Inbox};
-use super::memory::{CommentMemory, FeedMemory, Memory, PostMemory};
 use super::{LiveParts, Topic};
 use crate::blog::containers::{FEED, FEED_PARTITION, FEED_POSTS_MAX, POSTS};
 use crate::blog::ids::PostId;
@@ -38,10 +39,10 @@ struct State {
     running: bool,
     /// Listeners that are on their way to a topic.
     expected: usize,
-    topics: HashMap<Topic, Heard>,
+    topics: HashMap<Topic, ReadPage>,
 }
 
-struct Heard {
+struct ReadPage {
     memory: Memory,
     inboxes: Vec<Inbox>,
 }
@@ -105,7 +106,7 @@ impl Source {
     fn open(self: &Arc<Self>, topic: Topic, memory: Memory) -> Events {
         let (inbox, events) = self.inbox(topic);
         let mut state = self.lock();
-        let heard = state.topics.entry(topic).or_insert_with(|| Heard { memory, inboxes: Vec::new() });
+        let heard = state.topics.entry(topic).or_insert_with(|| ReadPage { memory, inboxes: Vec::new() });
         heard.inboxes.push(inbox);
         events
     }
@@ -257,7 +258,7 @@ impl Source {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 
@@ -301,7 +302,7 @@ mod tests {
 
     impl Hooks {
         pub(super) fn ended(&self) {
-            let hook = self.0.lock().unwrap().take();
+            let hook = self.0.lock().take();
             if let Some(hook) = hook {
                 hook();
             }
@@ -346,7 +347,7 @@ mod tests {
         let first = source.listen(Topic::Feed, &Ledger::new()).await.unwrap();
         let (coming, came) = oneshot::channel();
         let comes = Arc::clone(&source);
-        *source.tests.0.lock().unwrap() = Some(Box::new(move || {
+        *source.tests.0.lock() = Some(Box::new(move || {
             comes.lock().running = true;
             let memory = Memory::Feed(FeedMemory::default());
             assert!(coming.send(comes.open(Topic::Feed, memory)).is_ok());

@@ -5,7 +5,7 @@
 //! reads the user after the item was written.
 
 use super::USERNAMES_CATCH_UP;
-use super::names::{Written, rename, username_of};
+use super::names::{AuthorFields, rename, username_of};
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::items::types;
 use onehop_change_feed::{IntendedWrite, Projection, ProjectionError, ReadRequest, Step, StepInput};
@@ -29,7 +29,7 @@ impl Projection for UsernamesCatchUp {
     }
 
     fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
-        let written: Written<'_> = serde_json::from_slice(&change.item.body)?;
+        let written: AuthorFields<'_> = serde_json::from_slice(&change.item.body)?;
         if written.deleted {
             return Ok(Step::done());
         }

@@ -18,7 +18,7 @@ pub struct Deletions;
 
 /// Which of [`LEFT_BEHIND`] was asked for.
 #[derive(Debug, Serialize, Deserialize)]
-struct Asked(usize);
+struct ProgressState(usize);
 
 #[derive(Deserialize)]
 struct Deleted {
@@ -45,7 +45,7 @@ impl Projection for Deletions {
     }
 
     fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
-        let Some(Asked(place)) = input.state()? else {
+        let Some(ProgressState(place)) = input.state()? else {
             let post: Deleted = serde_json::from_slice(&change.item.body)?;
             return Ok(if post.deleted { ask(&change.partition_key, 0) } else { Step::done() });
         };
@@ -67,7 +67,7 @@ fn ask(post: &PartitionKey, place: usize) -> Step {
         after: None,
         limit: limits::BATCH_OPERATIONS_MAX,
     };
-    Step::ask(vec![page]).with_state(&Asked(place))
+    Step::ask(vec![page]).with_state(&ProgressState(place))
 }
 
 fn delete(item: &Item) -> Result<WriteOp, ProjectionError> {

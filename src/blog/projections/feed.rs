@@ -9,7 +9,7 @@
 //! still, reads what the page holds. That takes a store whose reads see what was written before them.
 //!
 //! Readers of several feed ranges, and a rebuild beside them, write at the same time. The feed has no gaps because
-//! whoever adds a copy also writes the oldest one that it saw, with If-Match: deletes it to make room, or rewrites
+//! a writer that adds a copy also writes the oldest one that it saw, with If-Match: deletes it to make room, or rewrites
 //! it as it was. So what is older than the oldest is only ever added by continuing from it. After its write each
 //! settles the feed: deletes what is over, fetches what is missing. Whoever settles last sees the writes of all.
 
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::names::Written;
+use super::names::AuthorFields;
 use super::{FEED_POSTS, copies, in_batches};
 use crate::blog::containers::{FEED, FEED_PARTITION, FEED_POSTS_MAX, POSTS};
 use crate::blog::items::{PostCopyItem, PostItem, types};
@@ -36,7 +36,7 @@ pub struct FeedPosts;
 
 /// What was asked; without a note, the listing alone.
 #[derive(Debug, Serialize, Deserialize)]
-enum Asked {
+enum ProgressState {
     /// The listing and the post's own copy.
     Place,
     /// The listing, and the posts of the copies that have just entered.
@@ -74,16 +74,16 @@ impl Projection for FeedPosts {
         }
         let asked = input.state()?;
         if input.results.is_empty()
-            && let Some(Asked::Settle { entered }) = asked
+            && let Some(ProgressState::Settle { entered }) = asked
         {
             return Ok(ask_settle(entered));
         }
         let page = input.page(0)?;
         match asked {
             None => look(change, page),
-            Some(Asked::Place) => place(change, page, input),
-            Some(Asked::Settle { entered }) => settle(&Listing::of(page)?, &entered, input),
-            Some(Asked::Refill { after }) => {
+            Some(ProgressState::Place) => place(change, page, input),
+            Some(ProgressState::Settle { entered }) => settle(&Listing::of(page)?, &entered, input),
+            Some(ProgressState::Refill { after }) => {
                 refill(change, &Listing::of(page)?, after.as_ref(), input.page(1)?)
             }
         }
@@ -100,12 +100,12 @@ fn look(change: &Change, page: &QueryPage) -> Result<Step, ProjectionError> {
         });
     }
     let copy = ReadRequest::item(FEED, partition(), change.id.clone());
-    Ok(Step::ask(vec![listing(), copy]).with_state(&Asked::Place))
+    Ok(Step::ask(vec![listing(), copy]).with_state(&ProgressState::Place))
 }
 
 fn is_older_than_all(change: &Change, page: &QueryPage) -> Result<bool, ProjectionError> {
     let Some(oldest) = page.items.last() else { return Ok(true) };
-    let (post, oldest): (Written<'_>, Written<'_>) =
+    let (post, oldest): (AuthorFields<'_>, AuthorFields<'_>) =
         (serde_json::from_slice(&change.item.body)?, serde_json::from_slice(&oldest.body)?);
     Ok((&post.creation_date, post.id) < (&oldest.creation_date, oldest.id))
 }
@@ -195,14 +195,14 @@ fn ask_refill(listing: &Listing, older: impl FnOnce(ReadRequest) -> ReadRequest)
     let limit = FEED_POSTS_MAX.saturating_sub(listing.0.len());
     let newest =
         ReadRequest::Newest { container: POSTS, item_type: types::POST, after: after.clone(), limit };
-    Step::ask(vec![self::listing(), older(newest)]).with_state(&Asked::Refill { after })
+    Step::ask(vec![self::listing(), older(newest)]).with_state(&ProgressState::Refill { after })
 }
 
 fn ask_settle(entered: Vec<String>) -> Step {
     let posts =
         entered.iter().map(|id| ReadRequest::item(POSTS, PartitionKey::from(id.as_str()), id.clone()));
     let reads = std::iter::once(listing()).chain(posts).collect();
-    Step::ask(reads).with_state(&Asked::Settle { entered })
+    Step::ask(reads).with_state(&ProgressState::Settle { entered })
 }
 
 fn listing() -> ReadRequest {
@@ -222,7 +222,7 @@ fn partition() -> PartitionKey {
 }
 
 fn creation_date(item: &Item) -> String {
-    serde_json::from_slice::<Written<'_>>(&item.body)
+    serde_json::from_slice::<AuthorFields<'_>>(&item.body)
         .map_or_else(|_| String::new(), |post| post.creation_date.into())
 }
 

@@ -11,7 +11,7 @@ use onehop_store::{Item, NewItem, WriteOp};
 /// The fields of an item of `posts` that say whose it is. Borrowed: this is read for each of millions of changes.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Written<'a> {
+pub(super) struct AuthorFields<'a> {
     pub(super) id: &'a str,
     #[serde(rename = "type")]
     pub(super) item_type: &'a str,

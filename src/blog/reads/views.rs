@@ -33,9 +33,9 @@ pub struct PostView {
     pub text: PostText,
     pub comment_count: u32,
     pub like_count: u32,
-    /// RFC 3339 in UTC with milliseconds, as it is stored.
+    /// RFC 3339 in UTC with milliseconds, in its stored form.
     pub creation_date: String,
-    /// When title or content were last changed, as it is stored.
+    /// When title or content were last changed, in its stored form.
     pub update_date: Option<String>,
     /// The version of title and content.
     pub text_version: u32,
@@ -48,7 +48,7 @@ pub struct CommentView {
     pub post: PostId,
     pub author: UserView,
     pub content: String,
-    /// RFC 3339 in UTC with milliseconds, as it is stored.
+    /// RFC 3339 in UTC with milliseconds, in its stored form.
     pub creation_date: String,
 }
 
@@ -58,7 +58,7 @@ pub struct LikeView {
     pub id: LikeId,
     pub post: PostId,
     pub user: UserView,
-    /// RFC 3339 in UTC with milliseconds, as it is stored.
+    /// RFC 3339 in UTC with milliseconds, in its stored form.
     pub creation_date: String,
 }
 

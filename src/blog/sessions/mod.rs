@@ -1,12 +1,12 @@
 //! Sessions of signed-in users: starts, checks and ends them. All sessions of a user are one item in `accounts`, so one point read
 //! answers whether any of them exists, and one write ends all.
 //!
-//! A check is answered from [`memory`] for as long as [`SessionSettings::check_interval`]; only then is the store asked again. What this
+//! A check is answered from [`session_cache`] for as long as [`SessionSettings::check_interval`]; only then is the store asked again. What this
 //! process writes is in its memory at once, so a session that ended here is refused here from then on, and by other processes
 //! after that interval at the latest. Knows no tokens, no passwords and no cookies.
 
-mod memory;
-mod watch;
+mod notifications;
+mod session_cache;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,8 +22,8 @@ use onehop_store::{
     ETag, Fault, FaultKind, Ledger, NewItem, PartitionKey, Rejection, Store, WriteError, WriteOp,
 };
 
-use memory::{Held, Memory};
-use watch::Watchers;
+use notifications::SessionNotifier;
+use session_cache::{CachedSessions, SessionCache};
 
 /// How long a session lasts unless the configuration says otherwise.
 pub const SESSION_LIFETIME_DEFAULT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -76,8 +76,8 @@ struct Parts {
     clock: Arc<dyn Clock>,
     audience: Audience,
     settings: SessionSettings,
-    memory: Memory,
-    watchers: Watchers,
+    memory: SessionCache,
+    watchers: SessionNotifier,
 }
 
 impl Sessions {
@@ -89,7 +89,7 @@ impl Sessions {
         audience: Audience,
         settings: SessionSettings,
     ) -> Self {
-        let (memory, watchers) = (Memory::default(), Watchers::default());
+        let (memory, watchers) = (SessionCache::default(), SessionNotifier::default());
         Self(Arc::new(Parts { store, clock, audience, settings, memory, watchers }))
     }
 
@@ -104,7 +104,7 @@ impl Sessions {
             sessions.retain(|entry| entry.id != session.id);
             let surplus = (sessions.len() + 1).saturating_sub(SESSIONS_PER_USER_MAX);
             sessions.drain(..surplus);
-            sessions.push(Held { id: session.id, expires_at_ms: session.expires_at_ms });
+            sessions.push(CachedSessions { id: session.id, expires_at_ms: session.expires_at_ms });
         })
         .await?;
         Ok(session)
@@ -124,7 +124,7 @@ impl Sessions {
     /// A fault of the store.
     pub async fn start_only(&self, user: UserId, ledger: &Ledger) -> Result<NewSession, Fault> {
         let session = self.new_session(user)?;
-        let only = Held { id: session.id, expires_at_ms: session.expires_at_ms };
+        let only = CachedSessions { id: session.id, expires_at_ms: session.expires_at_ms };
         self.update(user, ledger, |sessions| *sessions = vec![only]).await?;
         Ok(session)
     }
@@ -167,7 +167,7 @@ impl Sessions {
             match self.exists(user, id, issued_at_ms).await {
                 Ok(false) => return,
                 Ok(true) => {}
-                // The connection stays open as long as nobody can say that it must not.
+                // The connection stays open until the session is known to have ended.
                 Err(fault) => {
                     tracing::warn!(%fault, "the session of an open connection could not be checked")
                 }
@@ -198,7 +198,11 @@ impl Sessions {
     }
 
     /// The sessions of a user that have not expired, and the version of their item.
-    async fn read(&self, user: UserId, ledger: &Ledger) -> Result<Option<(Vec<Held>, ETag)>, Fault> {
+    async fn read(
+        &self,
+        user: UserId,
+        ledger: &Ledger,
+    ) -> Result<Option<(Vec<CachedSessions>, ETag)>, Fault> {
         let Parts { store, clock, audience, .. } = &*self.0;
         let id = item_id(user);
         let Some(item) = store.read(ACCOUNTS, &PartitionKey::from(id.as_str()), &id, ledger).await? else {
@@ -209,18 +213,19 @@ impl Sessions {
         // Those of another environment came with a backup or a copy: their users sign in again.
         let entries = if stored.audience == audience.as_str() { stored.sessions } else { Vec::new() };
         let held = entries.iter().filter_map(|entry| {
-            let held = Held { id: SessionId::parse(&entry.id)?, expires_at_ms: entry.expires_at_ms };
+            let held =
+                CachedSessions { id: SessionId::parse(&entry.id)?, expires_at_ms: entry.expires_at_ms };
             (held.expires_at_ms > now_ms).then_some(held)
         });
         Ok(Some((held.collect(), item.etag)))
     }
 
-    /// Changes the sessions of a user, and tells those who wait for it.
+    /// Changes the sessions of a user, and notifies the connections that wait for it.
     async fn update(
         &self,
         user: UserId,
         ledger: &Ledger,
-        change: impl Fn(&mut Vec<Held>) + Send + Sync,
+        change: impl Fn(&mut Vec<CachedSessions>) + Send + Sync,
     ) -> Result<(), Fault> {
         let Parts { memory, watchers, clock, .. } = &*self.0;
         for _ in 0..ATTEMPTS_MAX {
@@ -232,7 +237,7 @@ impl Sessions {
             change(&mut sessions);
             if self.write(user, &sessions, etag, ledger).await? {
                 memory.remember_written(user, sessions, began, clock.now_ms());
-                watchers.tell(user);
+                watchers.notify(user);
                 return Ok(());
             }
         }
@@ -246,7 +251,7 @@ impl Sessions {
     async fn write(
         &self,
         user: UserId,
-        sessions: &[Held],
+        sessions: &[CachedSessions],
         etag: Option<ETag>,
         ledger: &Ledger,
     ) -> Result<bool, Fault> {
@@ -272,7 +277,7 @@ impl Sessions {
     }
 
     /// The item expires with the last session in it.
-    fn item(&self, id: &str, user: UserId, sessions: &[Held]) -> SessionsItem {
+    fn item(&self, id: &str, user: UserId, sessions: &[CachedSessions]) -> SessionsItem {
         let last_ms = sessions.iter().map(|entry| entry.expires_at_ms).max().unwrap_or(0);
         let left_s = last_ms.saturating_sub(self.0.clock.now_ms()).max(0) / 1000;
         let entries = sessions

@@ -170,7 +170,7 @@ impl Verifier {
         self.store.read(container, key, id, &Ledger::new()).await
     }
 
-    /// The post as it is stored, also a deleted one.
+    /// The stored post, also a deleted one.
     pub(super) async fn post_item(&self, id: PostId) -> Result<Option<(PostItem, Item)>, Fault> {
         let item = self.read_item(POSTS, &id.partition_key(), &id.to_string()).await?;
         item.map(|item| Ok((item.decode()?, item))).transpose()

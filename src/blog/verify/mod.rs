@@ -3,7 +3,7 @@
 //! One pass over the change feed of `users` and one over that of `posts` find suspects. As the store may be in use
 //! meanwhile, each suspect is looked at again after the read models have caught up; what still differs then, with source
 //! and copy unchanged, is a drift. A repair writes by the rules of every other writer: it compares versions, and each of
-//! its writes is refused if somebody else has written since. Memory: some 200 bytes for each user and post.
+//! its writes is refused if another writer has written since (optimistic concurrency). Memory: some 200 bytes for each user and post.
 
 mod check;
 mod repair;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onehop::accounts::password::HashingCost;
-use onehop::accounts::secret::SigningSecret;
+use onehop::accounts::signing_secrets::SigningSecret;
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
 use onehop::api::{ApiOptions, ApiParts, api_of};
 use onehop::app::{App, AppOptions, OpenStore};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use onehop::accounts::attempts::AttemptLimits;
+use onehop::accounts::brute_force_protection::AttemptLimits;
 use onehop::api::ApiOptions;
 use onehop_graphql_server::client_address::Proxies;
 use onehop_graphql_server::endpoint::RequestLimits;

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use onehop::accounts::oidc::{HttpDocuments, OidcVerifier};
+use onehop::accounts::oidc::{HttpProviderDocuments, OidcVerifier};
 use onehop::accounts::password::HashingCost;
-use onehop::accounts::secret::{Secrets, SigningSecret};
 use onehop::accounts::secret_file::SecretFile;
+use onehop::accounts::signing_secrets::{Secrets, SigningSecret};
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
 use onehop::api::{ApiOptions, ApiParts, api_of};
 use onehop::app::{App, AppOptions, container_specs};
@@ -99,7 +99,7 @@ impl Server {
         };
         let tokens = Tokens::new(&secrets, ACCESS_TOKEN_LIFETIME_DEFAULT);
         let provider = setup.issuer.map(|issuer| {
-            let documents = Arc::new(HttpDocuments::new().unwrap());
+            let documents = Arc::new(HttpProviderDocuments::new().unwrap());
             Arc::new(OidcVerifier::new(&issuer, Some("onehop".to_owned()), documents).unwrap())
         });
         let parts = ApiParts {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use onehop::accounts::audience::Audience;
-use onehop::accounts::secret::SigningSecret;
 use onehop::accounts::session::SessionId;
+use onehop::accounts::signing_secrets::SigningSecret;
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
 use serde_json::{Value, json};
 

@@ -156,7 +156,7 @@ pub fn restore(
     keep_going: &mut dyn FnMut(u64) -> bool,
 ) -> Result<BackupManifest, BackupError> {
     let note = directory::read_backup_note(from).ok_or_else(|| BackupError::NotFinished(from.to_owned()))?;
-    // Whoever opens a backup as a data directory changes it.
+    // A process that opens a backup as a data directory changes it.
     let _lock = directory::lock_without_a_trace(from)?;
     let (mark, losses) = high_water::look(from)?;
     refuse(from, losses)?;

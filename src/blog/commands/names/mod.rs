@@ -21,11 +21,11 @@
 //!
 //! None is taken twice: a reservation changes hands only by If-Match after a judgement, and by rules 2 and 3 the
 //! former holder cannot complete a claim on the version that was judged. None is lost: a reservation that points
-//! to nobody who has or announces the name is one that the next claim takes over, so what a crash leaves behind
+//! to no user who has or announces the name is one that the next claim takes over, so what a crash leaves behind
 //! costs a later claim a few operations and nothing else.
 
-mod claim;
 mod rename;
+mod reservation;
 
 use std::sync::Arc;
 
@@ -40,9 +40,9 @@ use onehop_store::{
 
 use super::error::unexpected;
 
-pub(super) use claim::{Claim, Holder};
 pub use rename::RollForward;
 pub(in crate::blog) use rename::left_keys;
+pub(super) use reservation::{Claim, Holder};
 
 /// How often a protocol starts again after another one changed what it had read.
 const ATTEMPTS_MAX: u32 = 16;
@@ -54,7 +54,7 @@ pub struct Names {
 }
 
 /// What lies under a user id.
-pub(super) enum Found {
+pub(super) enum UserLookup {
     Missing,
     /// A sign-up that was given up: there is no such user, and never will be.
     Abandoned,
@@ -84,14 +84,14 @@ impl Names {
     }
 
     /// The user with this id.
-    pub(super) async fn find(&self, id: UserId, ledger: &Ledger) -> Result<Found, Fault> {
+    pub(super) async fn find(&self, id: UserId, ledger: &Ledger) -> Result<UserLookup, Fault> {
         let Some(item) = self.store.read(USERS, &id.partition_key(), &id.to_string(), ledger).await? else {
-            return Ok(Found::Missing);
+            return Ok(UserLookup::Missing);
         };
         if item.decode::<Kind>()?.item_type == types::ABANDONED {
-            return Ok(Found::Abandoned);
+            return Ok(UserLookup::Abandoned);
         }
-        Ok(Found::User(Box::new(StoredUser { user: item.decode()?, etag: item.etag.clone(), item })))
+        Ok(UserLookup::User(Box::new(StoredUser { user: item.decode()?, etag: item.etag.clone(), item })))
     }
 
     /// The reservation of a key.
@@ -129,9 +129,9 @@ impl Names {
                 return Ok(Some(user));
             }
             match self.find(id, ledger).await? {
-                Found::User(stored) => return Ok(Some(stored.user)),
-                Found::Abandoned => return Ok(None),
-                Found::Missing => {}
+                UserLookup::User(stored) => return Ok(Some(stored.user)),
+                UserLookup::Abandoned => return Ok(None),
+                UserLookup::Missing => {}
             }
         }
         Err(super::error::contended("a user"))

@@ -1,4 +1,4 @@
-//! Rolling a rename forward. The user item says how far it got, so that whoever finds it unfinished can finish it:
+//! Rolling a rename forward. The user item says how far it got, so that each process that finds it unfinished can finish it:
 //! the command, a later command, or the projection of the user's change.
 //!
 //! | step | write | state after a crash |
@@ -14,7 +14,7 @@ use crate::blog::items::{AccountItem, UserItem};
 use onehop_store::{ETag, Fault, Ledger};
 
 use super::super::error::contended;
-use super::{ATTEMPTS_MAX, Attempt, Claim, Found, Names, StoredUser, account, parsed};
+use super::{ATTEMPTS_MAX, Attempt, Claim, Names, StoredUser, UserLookup, account, parsed};
 
 /// Where a user stands once no rename is under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +41,9 @@ impl Names {
     /// A fault of the store, or `Unavailable` when others kept changing the same items.
     pub async fn roll_forward(&self, id: UserId, ledger: &Ledger) -> Result<RollForward, Fault> {
         for _ in 0..ATTEMPTS_MAX {
-            let Found::User(stored) = self.find(id, ledger).await? else { return Ok(RollForward::NoUser) };
+            let UserLookup::User(stored) = self.find(id, ledger).await? else {
+                return Ok(RollForward::NoUser);
+            };
             let Some(pending) = stored.user.pending_username.clone() else {
                 self.release_former(&stored.user, ledger).await?;
                 return Ok(RollForward::Settled(stored.user));
@@ -74,7 +76,7 @@ impl Names {
                         left.push((key.clone(), etag));
                     }
                 }
-                // Absent, or another's: whoever finished this rename has released it since the user was read.
+                // Absent, or another's: the process that finished this rename has released it since the user was read.
                 None if index == 0 => return Ok(Pass::LookAgain),
                 None => {}
             }

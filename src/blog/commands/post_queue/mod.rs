@@ -1,21 +1,22 @@
 //! Concurrent commands on one post share batches instead of fighting over the post's ETag.
 //!
 //! The first command on a post starts a leader, a task of the process; it takes what waits, sends it as one batch,
-//! answers everybody, and goes on until nobody waits. A caller that goes away takes only its answer with it. A
+//! answers their commands, and goes on until none waits. A caller that goes away takes only its answer with it. A
 //! leader that panics drops the commands it held, whose callers get a fault, and the post's queue with them.
 //!
 //! The charge of a batch is shared in equal parts by the commands it settled, so the ledgers of all commands sum up
-//! to what was spent; see [`share`].
+//! to what was spent; see [`charge_split`].
 
-mod change;
-mod decide;
-mod plan;
-mod settle;
-mod share;
+mod batch_plan;
+mod batch_sender;
+mod charge_split;
+mod conflict_resolution;
+mod intent;
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use tracing::Instrument;
@@ -29,17 +30,14 @@ use onehop_store::{Fault, FaultKind, Ledger, OperationRecord, Store};
 use super::error::Refusal;
 use super::{CommandError, CommandLimits, Commands};
 
-use change::Intent;
-pub(super) use change::{PostChange, PostEdit, Settled};
-use plan::PostState;
-use settle::{Outcome, Settler};
-
-/// Commands in one batch: its operations, save one for the post.
-const INTENTS_MAX: usize = onehop_store::limits::BATCH_OPERATIONS_MAX - 1;
+use batch_plan::PostState;
+use batch_sender::{BatchSender, Outcome};
+use intent::{INTENTS_MAX, Intent};
+pub(super) use intent::{PostChange, PostEdit, Settled};
 
 /// The queues of all posts on which this process works.
 pub(super) struct PostQueues {
-    settler: Settler,
+    settler: BatchSender,
     tasks: Tasks,
     combine: bool,
     waiting_max: usize,
@@ -58,10 +56,10 @@ struct Waiting {
     intent: Intent,
     /// Under which its ledger is traced.
     span: Option<SpanContext>,
-    answer: oneshot::Sender<Answer>,
+    answer: oneshot::Sender<CommandOutcome>,
 }
 
-struct Answer {
+struct CommandOutcome {
     result: Result<Settled, CommandError>,
     /// This command's share of what its batch did.
     operations: Vec<OperationRecord>,
@@ -84,7 +82,7 @@ impl Commands {
 impl PostQueues {
     pub(super) fn new(store: Arc<dyn Store>, tasks: Tasks, limits: CommandLimits) -> Self {
         Self {
-            settler: Settler { store, attempts_max: limits.batch_attempts_max },
+            settler: BatchSender { store, attempts_max: limits.batch_attempts_max },
             tasks,
             combine: limits.combine,
             waiting_max: limits.waiting_max,
@@ -113,7 +111,7 @@ impl PostQueues {
         let outcomes = self.settler.settle(&mut PostState::Unread, vec![intent], ledger).await;
         match outcomes.into_iter().next() {
             Some(Outcome::Settled(result)) => result,
-            // A batch of one leaves nobody over.
+            // A batch of one leaves no other intent.
             Some(Outcome::PutOff(_)) | None => Err(ended_early().into()),
         }
     }
@@ -122,7 +120,7 @@ impl PostQueues {
         self: &Arc<Self>,
         intent: Intent,
         span: Option<SpanContext>,
-    ) -> Result<oneshot::Receiver<Answer>, CommandError> {
+    ) -> Result<oneshot::Receiver<CommandOutcome>, CommandError> {
         let (answer, receiver) = oneshot::channel();
         let mut state = self.lock();
         if state.waiting >= self.waiting_max {
@@ -194,7 +192,7 @@ impl PostQueues {
             taken.into_iter().map(|Waiting { intent, span, answer }| (intent, (span, answer))).unzip();
         let outcomes = self.settler.settle(state, intents, ledger).await;
         let settled = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Settled(_))).count();
-        let mut shares = share::share(&ledger.operations(), settled).into_iter();
+        let mut shares = charge_split::share(&ledger.operations(), settled).into_iter();
         let mut put_off = Vec::new();
         for (outcome, (span, answer)) in outcomes.into_iter().zip(callers) {
             match outcome {
@@ -202,7 +200,7 @@ impl PostQueues {
                 Outcome::Settled(result) => {
                     let operations = shares.next().unwrap_or_default();
                     // Who does not wait for the answer any more has hung up.
-                    let _ = answer.send(Answer { result, operations });
+                    let _ = answer.send(CommandOutcome { result, operations });
                 }
             }
         }
@@ -210,7 +208,7 @@ impl PostQueues {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -18,7 +18,7 @@ use crate::blog::ids::UserId;
 use crate::blog::items::{UserItem, types};
 use onehop_change_feed::{Projection, ProjectionError, ReadRequest, Step, StepInput};
 use onehop_store::{Change, ContainerName, Item, NewItem, PartitionKey, WriteOp};
-use propagate::Place;
+use propagate::PassPosition;
 
 /// Writes a user's new name wherever the old one stands.
 #[derive(Debug, Clone, Copy)]
@@ -26,10 +26,10 @@ pub struct Usernames;
 
 /// Which stage asked, and what it has to know.
 #[derive(Debug, Serialize, Deserialize)]
-enum Asked {
-    RollForward(roll_forward::Asked),
-    Propagate(Place),
-    Release(release::Asked),
+enum ProgressState {
+    RollForward(roll_forward::ProgressState),
+    Propagate(PassPosition),
+    Release(release::ProgressState),
 }
 
 impl Projection for Usernames {
@@ -55,11 +55,13 @@ impl Projection for Usernames {
         match input.state()? {
             None if user.pending_username.is_some() => Ok(roll_forward::begin(&user)),
             None => propagate::begin(&user),
-            Some(Asked::RollForward(asked)) => roll_forward::step(&user, asked, input),
-            Some(Asked::Propagate(place)) if input.results.is_empty() => Ok(propagate::ask(&user, place)),
-            Some(Asked::Propagate(place)) => propagate::step(&user, place, input),
-            Some(Asked::Release(_)) if input.results.is_empty() => Ok(release::begin(&user)),
-            Some(Asked::Release(asked)) => release::step(&user, asked, input),
+            Some(ProgressState::RollForward(asked)) => roll_forward::step(&user, asked, input),
+            Some(ProgressState::Propagate(place)) if input.results.is_empty() => {
+                Ok(propagate::ask(&user, place))
+            }
+            Some(ProgressState::Propagate(place)) => propagate::step(&user, place, input),
+            Some(ProgressState::Release(_)) if input.results.is_empty() => Ok(release::begin(&user)),
+            Some(ProgressState::Release(asked)) => release::step(&user, asked, input),
         }
     }
 }

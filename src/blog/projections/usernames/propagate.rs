@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::super::in_batches;
-use super::super::names::{Written, rename, username_of};
-use super::{Asked, read_user, release};
+use super::super::names::{AuthorFields, rename, username_of};
+use super::{ProgressState, read_user, release};
 use crate::blog::containers::POSTS;
 use crate::blog::items::{UserItem, types};
 use onehop_change_feed::{ProjectionError, ReadRequest, Step, StepInput};
@@ -19,7 +19,7 @@ const PAGE_ITEMS: usize = 500;
 
 /// How far the pass has come.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Place {
+pub(super) struct PassPosition {
     /// The place in [`NAMED`].
     named: usize,
     after: Option<Keyset>,
@@ -27,11 +27,15 @@ pub(super) struct Place {
 
 /// Begins a pass. A user as created has written nothing under another name.
 pub(super) fn begin(user: &UserItem) -> Result<Step, ProjectionError> {
-    if user.version == 1 { Ok(release::begin(user)) } else { Ok(ask(user, Place { named: 0, after: None })) }
+    if user.version == 1 {
+        Ok(release::begin(user))
+    } else {
+        Ok(ask(user, PassPosition { named: 0, after: None }))
+    }
 }
 
-/// The next page, with the user as it is now: the name of the change may be old already.
-pub(super) fn ask(user: &UserItem, place: Place) -> Step {
+/// The next page, with the present user: the name of the change may be old already.
+pub(super) fn ask(user: &UserItem, place: PassPosition) -> Step {
     let Some(item_type) = NAMED.get(place.named) else { return release::begin(user) };
     let page = ReadRequest::Equality {
         container: POSTS,
@@ -42,16 +46,20 @@ pub(super) fn ask(user: &UserItem, place: Place) -> Step {
         after: place.after.clone(),
         limit: PAGE_ITEMS,
     };
-    Step::ask(vec![read_user(user.id), page]).with_state(&Asked::Propagate(place))
+    Step::ask(vec![read_user(user.id), page]).with_state(&ProgressState::Propagate(place))
 }
 
 /// Renames what is on the page and has another name.
-pub(super) fn step(user: &UserItem, place: Place, input: StepInput<'_>) -> Result<Step, ProjectionError> {
+pub(super) fn step(
+    user: &UserItem,
+    place: PassPosition,
+    input: StepInput<'_>,
+) -> Result<Step, ProjectionError> {
     let Some(name) = username_of(input.item(0)?)? else { return Ok(Step::done()) };
     let page = input.page(1)?;
     let mut by_post: BTreeMap<&str, Vec<WriteOp>> = BTreeMap::new();
     for item in &page.items {
-        let written: Written<'_> = serde_json::from_slice(&item.body)?;
+        let written: AuthorFields<'_> = serde_json::from_slice(&item.body)?;
         if written.user_username != name {
             let operation = rename(item, written.item_type, &name)?;
             by_post.entry(written.post_id).or_default().push(operation);
@@ -60,8 +68,8 @@ pub(super) fn step(user: &UserItem, place: Place, input: StepInput<'_>) -> Resul
     let batches = |(post, operations): (&str, _)| in_batches(POSTS, &PartitionKey::from(post), operations);
     let writes: Vec<_> = by_post.into_iter().flat_map(batches).collect();
     let next = match page.items.last() {
-        Some(last) if page.has_more => Place { named: place.named, after: Some(keyset(last)?) },
-        _ => Place { named: place.named + 1, after: None },
+        Some(last) if page.has_more => PassPosition { named: place.named, after: Some(keyset(last)?) },
+        _ => PassPosition { named: place.named + 1, after: None },
     };
     let wrote = !writes.is_empty();
     // Who writes an item while it is renamed makes a change that `usernames-catch-up` compares with the new name.
@@ -70,7 +78,7 @@ pub(super) fn step(user: &UserItem, place: Place, input: StepInput<'_>) -> Resul
 }
 
 fn keyset(item: &Item) -> Result<Keyset, ProjectionError> {
-    let written: Written<'_> = serde_json::from_slice(&item.body)?;
+    let written: AuthorFields<'_> = serde_json::from_slice(&item.body)?;
     Ok(Keyset { order_value: written.creation_date.into_owned(), id: written.id.to_owned() })
 }
 

@@ -1,7 +1,7 @@
 //! Deletes the reservations that a rename left, if the command that renamed did not come to it.
 //!
 //! A reservation is read first and the user second; the user is then written as read, with If-Match. At the moment of
-//! that write the user neither had nor announced a name with that key; whoever announces one later writes the
+//! that write the user neither had nor announced a name with that key; a command that announces one later writes the
 //! reservation, and the delete's If-Match fails.
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use onehop_store::{PartitionKey, WriteOp};
 
 /// What was asked. `key` is the place of the reservation among those to release.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Asked {
+pub(super) enum ProgressState {
     /// The first reservation.
     Reservation,
     /// A further reservation.
@@ -34,7 +34,7 @@ pub(super) enum Asked {
     },
 }
 
-impl Asked {
+impl ProgressState {
     fn key(&self) -> usize {
         match self {
             Self::Reservation => 0,
@@ -52,35 +52,39 @@ pub(super) fn begin(user: &UserItem) -> Step {
 fn ask(user: &UserItem, key: usize) -> Step {
     match user.former_reservations().nth(key) {
         Some(former) => {
-            let asked = if key == 0 { Asked::Reservation } else { Asked::Further { key } };
+            let asked = if key == 0 { ProgressState::Reservation } else { ProgressState::Further { key } };
             Step::ask(vec![read_reservation(former)]).with_state(&note(asked))
         }
         None => Step::done(),
     }
 }
 
-pub(super) fn step(user: &UserItem, asked: Asked, input: StepInput<'_>) -> Result<Step, ProjectionError> {
+pub(super) fn step(
+    user: &UserItem,
+    asked: ProgressState,
+    input: StepInput<'_>,
+) -> Result<Step, ProjectionError> {
     let key = asked.key();
     let Some(former) = user.former_reservations().nth(key) else { return Ok(Step::done()) };
     let Some(item) = input.item(0)? else { return Ok(ask(user, key + 1)) };
     match asked {
-        Asked::Reservation | Asked::Further { .. } => {
+        ProgressState::Reservation | ProgressState::Further { .. } => {
             let reservation: AccountItem = item.decode()?;
             if reservation.user_id != user.id {
                 return Ok(ask(user, key + 1));
             }
             let etag = item.etag.to_string();
-            Ok(Step::ask(vec![read_user(user.id)]).with_state(&note(Asked::User { key, etag })))
+            Ok(Step::ask(vec![read_user(user.id)]).with_state(&note(ProgressState::User { key, etag })))
         }
-        Asked::User { etag, .. } => {
+        ProgressState::User { etag, .. } => {
             if has_key(&item.decode()?, &NameKey::from_stored(former))? {
                 return Ok(ask(user, key + 1));
             }
             let again = Step::ask(vec![read_reservation(former)]);
-            let again = again.with_state(&note(Asked::Confirmed { key, etag }));
+            let again = again.with_state(&note(ProgressState::Confirmed { key, etag }));
             Ok(again.after_writing(vec![confirm(user.id, item)]))
         }
-        Asked::Confirmed { etag, .. } => {
+        ProgressState::Confirmed { etag, .. } => {
             if item.etag.to_string() != etag {
                 return Ok(ask(user, key + 1));
             }
@@ -91,6 +95,6 @@ pub(super) fn step(user: &UserItem, asked: Asked, input: StepInput<'_>) -> Resul
     }
 }
 
-fn note(asked: Asked) -> super::Asked {
-    super::Asked::Release(asked)
+fn note(asked: ProgressState) -> super::ProgressState {
+    super::ProgressState::Release(asked)
 }

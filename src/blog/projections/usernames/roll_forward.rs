@@ -21,7 +21,7 @@ use onehop_store::{Item, NewItem, PartitionKey, WriteOp};
 /// What was asked. `user` is the ETag of the user for whom a claim is made, `key` the place of the claimed key among those
 /// of the new name.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Asked {
+pub(super) enum ProgressState {
     /// The user.
     User,
     /// The old and the new reservation.
@@ -58,33 +58,37 @@ struct Kind<'a> {
 }
 
 pub(super) fn begin(user: &UserItem) -> Step {
-    Step::ask(vec![read_user(user.id)]).with_state(&note(Asked::User))
+    Step::ask(vec![read_user(user.id)]).with_state(&note(ProgressState::User))
 }
 
-pub(super) fn step(change: &UserItem, asked: Asked, input: StepInput<'_>) -> Result<Step, ProjectionError> {
+pub(super) fn step(
+    change: &UserItem,
+    asked: ProgressState,
+    input: StepInput<'_>,
+) -> Result<Step, ProjectionError> {
     let Some(pending) = &change.pending_username else { return Ok(Step::done()) };
     let (old, new) = (parsed(&change.username)?, parsed(pending)?);
     let names = Names { user: change, pending, keys: new.keys(), old };
     match asked {
-        Asked::User => match input.item(0)? {
+        ProgressState::User => match input.item(0)? {
             // Whatever the user has become, a change of it follows this one.
             Some(item) if names.is_announced(item)? => {
                 let user = item.etag.to_string();
-                Ok(names.ask_reservations(0, Asked::Reservations { user, key: 0 }))
+                Ok(names.ask_reservations(0, ProgressState::Reservations { user, key: 0 }))
             }
             _ => Ok(Step::done()),
         },
-        Asked::Reservations { user, key } => names.claim(Target { user, key }, input),
-        Asked::Holder { user, key, reservation, holder } => {
+        ProgressState::Reservations { user, key } => names.claim(Target { user, key }, input),
+        ProgressState::Holder { user, key, reservation, holder } => {
             names.judge(Target { user, key }, reservation, holder, input)
         }
-        Asked::Lapsed { user, key, reservation } => match input.item(1)? {
+        ProgressState::Lapsed { user, key, reservation } => match input.item(1)? {
             Some(item) if item.etag.to_string() == reservation => {
                 names.reserve(Target { user, key }, Some(item), input)
             }
             _ => Ok(begin(change)),
         },
-        Asked::Claimed { user } => names.finish(&user, input, |user, former, former_keys| UserItem {
+        ProgressState::Claimed { user } => names.finish(&user, input, |user, former, former_keys| UserItem {
             username: pending.clone(),
             version: user.version + 1,
             pending_username: None,
@@ -92,7 +96,7 @@ pub(super) fn step(change: &UserItem, asked: Asked, input: StepInput<'_>) -> Res
             former_keys,
             ..user
         }),
-        Asked::Refused { user } => {
+        ProgressState::Refused { user } => {
             names.finish(&user, input, |user, _, _| UserItem { pending_username: None, ..user })
         }
     }
@@ -124,7 +128,7 @@ impl Names<'_> {
     }
 
     /// Asks for the reservation of the old name and that of a key of the new one.
-    fn ask_reservations(&self, key: usize, asked: Asked) -> Step {
+    fn ask_reservations(&self, key: usize, asked: ProgressState) -> Step {
         let old = self.old.normalized();
         let keys = self.keys.get(key).map(NameKey::as_str);
         let reads = std::iter::once(old.as_str()).chain(keys).map(read_reservation).collect();
@@ -140,7 +144,7 @@ impl Names<'_> {
         }
         let Target { user, key } = target;
         let holder = reservation.user_id;
-        let asked = Asked::Holder { user, key, reservation: item.etag.to_string(), holder };
+        let asked = ProgressState::Holder { user, key, reservation: item.etag.to_string(), holder };
         Ok(Step::ask(vec![read_user(holder)]).with_state(&note(asked)))
     }
 
@@ -155,10 +159,12 @@ impl Names<'_> {
         let Some(item) = input.item(0)? else { return Ok(Step::done()) };
         let abandoned = serde_json::from_slice::<Kind<'_>>(&item.body)?.item_type == types::ABANDONED;
         if !abandoned && has_key(&item.decode()?, self.key(key)?)? {
-            return Ok(Step::ask(vec![read_user(self.user.id)]).with_state(&note(Asked::Refused { user })));
+            return Ok(
+                Step::ask(vec![read_user(self.user.id)]).with_state(&note(ProgressState::Refused { user }))
+            );
         }
         let writes = if abandoned { Vec::new() } else { vec![confirm(holder, item)] };
-        let asked = Asked::Lapsed { user, key, reservation };
+        let asked = ProgressState::Lapsed { user, key, reservation };
         Ok(self.ask_reservations(key, asked).after_writing(writes))
     }
 
@@ -201,9 +207,9 @@ impl Names<'_> {
         let write = IntendedWrite::one(ACCOUNTS, PartitionKey::from(new), operation);
         let next = key + 1;
         let ask = if next < self.keys.len() {
-            self.ask_reservations(next, Asked::Reservations { user, key: next })
+            self.ask_reservations(next, ProgressState::Reservations { user, key: next })
         } else {
-            Step::ask(vec![read_user(self.user.id)]).with_state(&note(Asked::Claimed { user }))
+            Step::ask(vec![read_user(self.user.id)]).with_state(&note(ProgressState::Claimed { user }))
         };
         Ok(ask.after_writing(vec![write]))
     }
@@ -227,6 +233,6 @@ impl Names<'_> {
     }
 }
 
-fn note(asked: Asked) -> super::Asked {
-    super::Asked::RollForward(asked)
+fn note(asked: ProgressState) -> super::ProgressState {
+    super::ProgressState::RollForward(asked)
 }

@@ -29,12 +29,12 @@ pub enum Throughput {
     },
 }
 
-/// Who shares the request units.
+/// Throughput scope: what shares the request units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThroughputScope {
     /// All containers of the database.
     Database,
-    /// Nobody: each container has as many.
+    /// Each container has its own.
     Container,
 }
 

@@ -1,16 +1,15 @@
-//! Brute-force protection: rate limits on attempts to sign in and up, by network, so that one place cannot try many
-//! names, and by username, so that many places cannot try one name. Knows names and networks; what is tried, and how it
-//! ends, its callers say.
+//! Brute-force protection: rate limits on attempts to sign in and up, by network (one network cannot try many names) and by
+//! username (many networks cannot try one name). It knows names and networks; callers report the attempts and their outcomes.
 //!
-//! Failing in somebody's place does not lock them out where they signed in before: when the attempts at a name are used
-//! up, each [known network](super::known_networks) still has one a minute, and all of them together a few.
+//! Failed attempts by others do not lock users out of networks where they signed in before: when the attempts at a name are
+//! used up, each [known network](super::known_networks) still has one a minute, and all of them together a few.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::hashing_queue::{HashingCaller, Lane};
 use super::known_networks::KnownNetworks;
-use super::networks::{AttemptOrigin, NETWORKS, Prefix};
+use super::network_prefixes::{AttemptOrigin, NETWORKS, Prefix};
 use super::username::NormalizedUsername;
 use onehop_runtime::token_buckets::{Buckets, Rate};
 
@@ -61,9 +60,9 @@ pub struct TooManyAttempts {
     pub retry_after: Duration,
 }
 
-/// What somebody tries.
+/// The kind of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Attempted {
+pub enum AttemptOutcome {
     SignIn,
     SignUp,
 }
@@ -84,7 +83,7 @@ type Key = Arc<str>;
 #[must_use = "an attempt that did not fail is forgiven"]
 pub struct Attempt<'a> {
     attempts: &'a Attempts,
-    attempted: Attempted,
+    attempted: AttemptOutcome,
     name: Option<Key>,
     origin: AttemptOrigin,
     counted: Counted,
@@ -109,25 +108,26 @@ impl Attempts {
         }
     }
 
-    /// Counts an attempt. A name that nobody can have is `None`.
+    /// Counts an attempt. An invalid name is `None`.
     ///
     /// # Errors
     /// There were too many from this network, or at this name.
     pub fn begin(
         &self,
-        attempted: Attempted,
+        attempted: AttemptOutcome,
         name: Option<&NormalizedUsername>,
         origin: AttemptOrigin,
         now_ms: i64,
     ) -> Result<Attempt<'_>, TooManyAttempts> {
         match attempted {
-            Attempted::SignIn => self.sign_ins.take(origin, now_ms)?,
-            Attempted::SignUp => self.sign_ups.take(origin, now_ms)?,
+            AttemptOutcome::SignIn => self.sign_ins.take(origin, now_ms)?,
+            AttemptOutcome::SignUp => self.sign_ups.take(origin, now_ms)?,
         }
         let name = name.map(|name| Key::from(name.as_str()));
         let counted = match &name {
             Some(name) => {
-                let is_known = attempted == Attempted::SignIn && self.known.contains(name, origin.address());
+                let is_known =
+                    attempted == AttemptOutcome::SignIn && self.known.contains(name, origin.address());
                 self.names.take(name, origin.address(), is_known, now_ms)?
             }
             None => Counted::Nowhere,
@@ -142,9 +142,9 @@ impl Attempt<'_> {
     pub fn hashing_caller(&self) -> HashingCaller {
         let is_known = |name: &Key| self.attempts.known.contains(name, self.origin.address());
         let lane = match self.attempted {
-            Attempted::SignUp => Lane::SignUp,
-            Attempted::SignIn if self.name.as_ref().is_some_and(is_known) => Lane::Known,
-            Attempted::SignIn => Lane::SignIn,
+            AttemptOutcome::SignUp => Lane::SignUp,
+            AttemptOutcome::SignIn if self.name.as_ref().is_some_and(is_known) => Lane::Known,
+            AttemptOutcome::SignIn => Lane::SignIn,
         };
         HashingCaller { lane, origin: self.origin }
     }
@@ -294,7 +294,7 @@ mod tests {
         origin: AttemptOrigin,
         now_ms: i64,
     ) -> Result<Attempt<'a>, TooManyAttempts> {
-        attempts.begin(Attempted::SignIn, Some(&name(typed)), origin, now_ms)
+        attempts.begin(AttemptOutcome::SignIn, Some(&name(typed)), origin, now_ms)
     }
 
     fn fail(attempts: &Attempts, typed: &str, address: u32, now_ms: i64) -> Result<(), &'static str> {
@@ -322,14 +322,14 @@ mod tests {
         let try_all = |first: u64, step: u64| {
             let begun = (0..100).map(|subnet| {
                 let origin = AttemptOrigin::v6(first + subnet * step);
-                attempts.begin(Attempted::SignUp, None, origin, NOW_MS).map(drop)
+                attempts.begin(AttemptOutcome::SignUp, None, origin, NOW_MS).map(drop)
             });
             begun.filter(Result::is_ok).count()
         };
         assert_eq!(try_all(0x2001_0db8_0001_0000, 1), 12, "a /56 has four times an address's");
         assert_eq!(try_all(0x2001_0db8_0002_0000, 0x100), 48, "a /48 has sixteen times an address's");
         let refused =
-            attempts.begin(Attempted::SignUp, None, AttemptOrigin::v6(0x2001_0db8_0002_ffff), NOW_MS);
+            attempts.begin(AttemptOutcome::SignUp, None, AttemptOrigin::v6(0x2001_0db8_0002_ffff), NOW_MS);
         assert_eq!(refused.unwrap_err().max, 48);
     }
 
@@ -403,14 +403,14 @@ mod tests {
         succeed(&attempts, "ada", 1, NOW_MS);
         assert_eq!(lane("ada"), Lane::Known);
         assert_eq!(lane("grace"), Lane::SignIn, "at the name, not at any");
-        let sign_up = attempts.begin(Attempted::SignUp, Some(&name("alan")), v4(1), NOW_MS);
+        let sign_up = attempts.begin(AttemptOutcome::SignUp, Some(&name("alan")), v4(1), NOW_MS);
         assert_eq!(sign_up.unwrap().hashing_caller().lane, Lane::SignUp);
     }
 
     #[test]
     fn a_refusal_says_when_the_same_attempt_may_be_made() {
         let attempts = attempts();
-        let sign_up = |now_ms| attempts.begin(Attempted::SignUp, None, v4(1), now_ms).map(drop);
+        let sign_up = |now_ms| attempts.begin(AttemptOutcome::SignUp, None, v4(1), now_ms).map(drop);
         for _ in 0..3 {
             sign_up(NOW_MS).unwrap();
         }

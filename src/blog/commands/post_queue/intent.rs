@@ -1,4 +1,4 @@
-//! What commands want of a post.
+//! Intents: the changes of one post that commands request.
 
 use std::sync::Arc;
 
@@ -7,6 +7,9 @@ use uuid::Uuid;
 use crate::blog::ids::{LikeId, PostId, UserId};
 use crate::blog::items::{CommentItem, LikeItem, PostItem};
 use onehop_store::ETag;
+
+/// Intents in one batch: its operations, except one for the post.
+pub(super) const INTENTS_MAX: usize = onehop_store::limits::BATCH_OPERATIONS_MAX - 1;
 
 /// One change to one post.
 #[derive(Debug, Clone)]

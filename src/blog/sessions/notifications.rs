@@ -1,7 +1,8 @@
 //! Notifications of changed sessions to connections that stay open, by user. Bounded by the connections that wait.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tokio::sync::watch;
 
@@ -11,7 +12,7 @@ type Senders = HashMap<UserId, watch::Sender<()>>;
 
 /// Who waits for changes of which user.
 #[derive(Default)]
-pub(super) struct Watchers(Arc<Mutex<Senders>>);
+pub(super) struct SessionNotifier(Arc<Mutex<Senders>>);
 
 /// One that waits for changes of a user.
 pub(super) struct Watch {
@@ -20,7 +21,7 @@ pub(super) struct Watch {
     senders: Arc<Mutex<Senders>>,
 }
 
-impl Watchers {
+impl SessionNotifier {
     /// Waits for changes of a user from now on.
     pub(super) fn watch(&self, user: UserId) -> Watch {
         let changes = lock(&self.0).entry(user).or_insert_with(|| watch::Sender::new(())).subscribe();
@@ -28,7 +29,7 @@ impl Watchers {
     }
 
     /// Tells of a change.
-    pub(super) fn tell(&self, user: UserId) {
+    pub(super) fn notify(&self, user: UserId) {
         if let Some(sender) = lock(&self.0).get(&user) {
             sender.send_replace(());
         }
@@ -38,7 +39,7 @@ impl Watchers {
 impl Watch {
     /// The next change.
     pub(super) async fn changed(&mut self) {
-        // The sender lives as long as anybody waits.
+        // The sender lives as long as a connection waits.
         let _ = self.changes.changed().await;
     }
 }
@@ -54,7 +55,7 @@ impl Drop for Watch {
 }
 
 fn lock(senders: &Mutex<Senders>) -> MutexGuard<'_, Senders> {
-    senders.lock().unwrap_or_else(PoisonError::into_inner)
+    senders.lock()
 }
 
 #[cfg(test)]
@@ -65,10 +66,10 @@ mod tests {
 
     #[tokio::test]
     async fn changes_reach_those_who_wait_and_nothing_is_left() {
-        let (watchers, user) = (Watchers::default(), UserId(Uuid::from_u128(1)));
-        watchers.tell(user);
+        let (watchers, user) = (SessionNotifier::default(), UserId(Uuid::from_u128(1)));
+        watchers.notify(user);
         let [mut one, mut other] = [watchers.watch(user), watchers.watch(user)];
-        watchers.tell(user);
+        watchers.notify(user);
         one.changed().await;
         drop(one);
         other.changed().await;

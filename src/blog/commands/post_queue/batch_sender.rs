@@ -1,4 +1,4 @@
-//! Sending the batch of a post until every intent in it has an answer.
+//! Batch sender: sends the batch of a post, and again after conflicts, until each intent in it has an outcome.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,17 +11,16 @@ use onehop_store::{
     Batch, ETag, Fault, FaultKind, Ledger, PartitionKey, Rejection, Store, WriteError, WriteOp,
 };
 
-use super::super::CommandError;
-use super::super::error::{contended, unexpected};
-use super::change::{Intent, Settled};
-use super::decide::{Verdict, decide};
-use super::plan::{KnownPost, Place, Plan, PostState, plan};
+use super::super::error::{CommandError, contended, unexpected};
+use super::batch_plan::{IntentPosition, KnownPost, Plan, PostState, plan};
+use super::conflict_resolution::{Resolution, decide};
+use super::intent::{Intent, Settled};
 
 /// The longest wait between two attempts.
 const BACKOFF_MAX: Duration = Duration::from_millis(64);
 
 /// Sends batches to posts.
-pub(super) struct Settler {
+pub(super) struct BatchSender {
     pub(super) store: Arc<dyn Store>,
     pub(super) attempts_max: u32,
 }
@@ -42,15 +41,15 @@ enum Slot {
 }
 
 /// What a batch came to.
-enum Sent {
+enum SendOutcome {
     Written(Option<ETag>),
     /// The post has changed since it was read.
     PostChanged,
-    /// An item beside the post was not as expected, or nobody knows.
+    /// An item beside the post was not as expected, or its state is unknown.
     ItemsUnclear,
 }
 
-impl Settler {
+impl BatchSender {
     /// Reads the post.
     pub(super) async fn read_post(&self, post: PostId, ledger: &Ledger) -> Result<PostState, Fault> {
         let item = self.store.read(POSTS, &post.partition_key(), &post.to_string(), ledger).await?;
@@ -99,14 +98,14 @@ impl Settler {
             close_planned(known, &plan, slots);
             let Plan { operations, post: Some(next), .. } = plan else { return Ok(()) };
             match self.send(post, operations, ledger).await? {
-                Sent::Written(etag) => {
+                SendOutcome::Written(etag) => {
                     close_written(slots, &next);
                     *state =
                         etag.map_or(PostState::Unread, |etag| PostState::Known(KnownPost { etag, ..next }));
                     return Ok(());
                 }
-                Sent::PostChanged => *state = PostState::Unread,
-                Sent::ItemsUnclear => {
+                SendOutcome::PostChanged => *state = PostState::Unread,
+                SendOutcome::ItemsUnclear => {
                     *state = PostState::Unread;
                     self.look_again(slots, |intent| intent.change.item_id().is_some(), ledger).await?;
                 }
@@ -115,7 +114,12 @@ impl Settler {
         Err(contended("a post"))
     }
 
-    async fn send(&self, post: PostId, operations: Vec<WriteOp>, ledger: &Ledger) -> Result<Sent, Fault> {
+    async fn send(
+        &self,
+        post: PostId,
+        operations: Vec<WriteOp>,
+        ledger: &Ledger,
+    ) -> Result<SendOutcome, Fault> {
         let partition_key = post.partition_key();
         let last = operations.len() - 1;
         let result = match <[WriteOp; 1]>::try_from(operations) {
@@ -126,15 +130,17 @@ impl Settler {
             }
         };
         match result {
-            Ok(etag) => Ok(Sent::Written(etag)),
-            Err(WriteError::Fault(fault)) if fault.kind == FaultKind::Ambiguous => Ok(Sent::ItemsUnclear),
+            Ok(etag) => Ok(SendOutcome::Written(etag)),
+            Err(WriteError::Fault(fault)) if fault.kind == FaultKind::Ambiguous => {
+                Ok(SendOutcome::ItemsUnclear)
+            }
             Err(WriteError::Fault(fault)) => Err(fault),
             Err(WriteError::Rejected { operation, reason }) => match reason {
                 Rejection::PreconditionFailed | Rejection::NotFound if operation == last => {
-                    Ok(Sent::PostChanged)
+                    Ok(SendOutcome::PostChanged)
                 }
                 Rejection::Conflict | Rejection::NotFound | Rejection::PreconditionFailed => {
-                    Ok(Sent::ItemsUnclear)
+                    Ok(SendOutcome::ItemsUnclear)
                 }
                 other => Err(unexpected(other)),
             },
@@ -159,9 +165,9 @@ impl Settler {
         for (index, item) in indexes.into_iter().zip(items) {
             let Slot::Open(intent) = &slots[index] else { continue };
             slots[index] = match decide(intent.clone(), item.as_ref())? {
-                Verdict::Send(intent) => Slot::Open(intent),
-                Verdict::Done(comment) => Slot::Done(comment),
-                Verdict::Refuse(refusal) => Slot::Closed(Outcome::Settled(Err(refusal.into()))),
+                Resolution::Send(intent) => Slot::Open(intent),
+                Resolution::Done(comment) => Slot::Done(comment),
+                Resolution::Refuse(refusal) => Slot::Closed(Outcome::Settled(Err(refusal.into()))),
             };
         }
         Ok(())
@@ -212,19 +218,19 @@ fn close_planned(known: Option<&KnownPost>, plan: &Plan, slots: &mut [Slot]) {
                 *slot = Slot::settled(known.filter(|known| !known.post.deleted), comment);
             }
             Slot::Open(intent) => match places.next() {
-                Some(Place::Included) => intent.sent = true,
-                Some(Place::Done) => *slot = Slot::settled(known, None),
-                Some(Place::Refused(refusal)) => {
+                Some(IntentPosition::Included) => intent.sent = true,
+                Some(IntentPosition::Done) => *slot = Slot::settled(known, None),
+                Some(IntentPosition::Refused(refusal)) => {
                     *slot = Slot::Closed(Outcome::Settled(Err(refusal.clone().into())));
                 }
-                Some(Place::PutOff) => *slot = Slot::Closed(Outcome::PutOff(intent.clone())),
+                Some(IntentPosition::PutOff) => *slot = Slot::Closed(Outcome::PutOff(intent.clone())),
                 None => {}
             },
         }
     }
 }
 
-/// Answers everybody in a batch that was written.
+/// Answers all commands of a batch that was written.
 fn close_written(slots: &mut [Slot], written: &KnownPost) {
     for slot in slots {
         if let Slot::Open(_) = slot {

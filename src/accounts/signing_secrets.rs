@@ -1,6 +1,5 @@
-//! The secrets that sign access tokens: the first signs, and all verify, so that one can take the place of another while
-//! tokens of both are about. Values in, values out; where they are kept is the affair of
-//! [`secret_file`](super::secret_file).
+//! Signing secrets of access tokens: the first signs, and all verify, so that a secret can be rotated while tokens of both are
+//! valid. Values in, values out; [`secret_file`](super::secret_file) stores them.
 
 use std::fmt;
 
@@ -16,14 +15,14 @@ pub const SECRET_BYTES_MAX: usize = 4096;
 pub const SECRETS_MAX: usize = 8;
 /// The first line of a list of secrets. Whatever begins otherwise is one secret as it stands.
 const LIST: &str = "onehop token secrets";
-/// What is told of a secret is this many bytes of a digest.
+/// Bytes of a digest that identify a secret.
 const KEY_ID_BYTES: usize = 8;
 
 /// Never shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SigningSecret(Vec<u8>);
 
-/// By which a token says which secret signed it. It tells nothing of the secret.
+/// Key id (`kid`): identifies the secret that signed a token, and reveals nothing of it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KeyId(String);
 
@@ -166,7 +165,7 @@ impl Secrets {
         Ok(Self(secrets))
     }
 
-    /// The list as it is read.
+    /// The list in its stored form.
     #[must_use]
     pub fn to_list(&self) -> Vec<u8> {
         let mut list = format!("{LIST}\n# The first signs, all verify.\n");

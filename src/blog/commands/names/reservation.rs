@@ -1,4 +1,4 @@
-//! Claiming a name: create its reservation, or take over one that nobody holds any more.
+//! Claim of a name: creates its reservation, or takes over one that has lapsed.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use onehop_store::{ETag, Fault, Ledger, NewItem, PartitionKey, WriteOp};
 
 use super::super::error::contended;
 use super::{
-    ATTEMPTS_MAX, Attempt, Found, Names, StoredUser, account, has_key, parsed, with_latest_password,
+    ATTEMPTS_MAX, Attempt, Names, StoredUser, UserLookup, account, has_key, parsed, with_latest_password,
 };
 
 /// How long a claim waits, step by step, for the user of a sign-up that may only be slow: together 310 ms, many
@@ -42,9 +42,9 @@ pub(in crate::blog::commands) struct Holder {
 }
 
 /// What a judge finds out about a reservation.
-enum Standing {
+enum ReservationState {
     Held(Box<StoredUser>),
-    /// Nobody holds it, and nobody can complete a claim on this version of it.
+    /// No user holds it, and no claim on this version of it can complete.
     Lapsed,
     /// It changed while it was judged.
     Moving,
@@ -85,7 +85,7 @@ impl Names {
     /// # Errors
     /// A fault of the store, or `Unavailable` when others kept changing the same items.
     pub async fn reserve_again(&self, user_id: UserId, ledger: &Ledger) -> Result<bool, Fault> {
-        let Found::User(stored) = self.find(user_id, ledger).await? else { return Ok(false) };
+        let UserLookup::User(stored) = self.find(user_id, ledger).await? else { return Ok(false) };
         let mut written = false;
         for (index, key) in parsed(&stored.user.username)?.keys().into_iter().enumerate() {
             match self.reservation(key.as_str(), ledger).await? {
@@ -117,11 +117,11 @@ impl Names {
             let Some((reservation, etag)) = self.reservation(key.as_str(), ledger).await? else { continue };
             if reservation.user_id != wanted.user_id {
                 match self.judge(key, reservation.user_id, ledger).await? {
-                    Standing::Held(holder) => {
+                    ReservationState::Held(holder) => {
                         return Ok(Claim::Held(Box::new(Holder { reservation, user: holder.user })));
                     }
-                    Standing::Moving => continue,
-                    Standing::Lapsed => {}
+                    ReservationState::Moving => continue,
+                    ReservationState::Lapsed => {}
                 }
             }
             let item = NewItem::encode(key.as_str(), &with_latest_password(wanted, reservation));
@@ -133,7 +133,7 @@ impl Names {
         Err(contended("the reservation of a username"))
     }
 
-    /// Whether somebody else holds a key of the name, as far as reads can tell.
+    /// Whether another user holds a key of the name, as far as reads show.
     pub(in crate::blog::commands) async fn is_held_by_another(
         &self,
         name: &Username,
@@ -146,14 +146,14 @@ impl Names {
                 continue;
             }
             match self.find(reservation.user_id, ledger).await? {
-                Found::User(holder) if has_key(&holder.user, &key)? => return Ok(true),
-                Found::User(_) | Found::Missing | Found::Abandoned => {}
+                UserLookup::User(holder) if has_key(&holder.user, &key)? => return Ok(true),
+                UserLookup::User(_) | UserLookup::Missing | UserLookup::Abandoned => {}
             }
         }
         Ok(false)
     }
 
-    /// Deletes the reservations that the user's last rename left, unless somebody else holds them by now.
+    /// Deletes the reservations that the user's last rename left, unless another user holds them by now.
     pub(super) async fn release_former(&self, user: &UserItem, ledger: &Ledger) -> Result<(), Fault> {
         for former in user.former_reservations() {
             let key = NameKey::from_stored(former);
@@ -187,20 +187,20 @@ impl Names {
     }
 
     async fn has_lapsed(&self, key: &NameKey, holder: UserId, ledger: &Ledger) -> Result<bool, Fault> {
-        Ok(matches!(self.judge(key, holder, ledger).await?, Standing::Lapsed))
+        Ok(matches!(self.judge(key, holder, ledger).await?, ReservationState::Lapsed))
     }
 
     /// Judges a reservation that was read just now and points to `holder`.
-    async fn judge(&self, key: &NameKey, holder: UserId, ledger: &Ledger) -> Result<Standing, Fault> {
+    async fn judge(&self, key: &NameKey, holder: UserId, ledger: &Ledger) -> Result<ReservationState, Fault> {
         let mut patience = PATIENCE.into_iter();
         loop {
             match self.find(holder, ledger).await? {
-                Found::User(stored) if has_key(&stored.user, key)? => {
-                    return Ok(Standing::Held(stored));
+                UserLookup::User(stored) if has_key(&stored.user, key)? => {
+                    return Ok(ReservationState::Held(stored));
                 }
-                Found::User(stored) => return self.confirm(*stored, ledger).await,
-                Found::Abandoned => return Ok(Standing::Lapsed),
-                Found::Missing => match patience.next() {
+                UserLookup::User(stored) => return self.confirm(*stored, ledger).await,
+                UserLookup::Abandoned => return Ok(ReservationState::Lapsed),
+                UserLookup::Missing => match patience.next() {
                     Some(delay) => tokio::time::sleep(delay).await,
                     None => return self.abandon(holder, ledger).await,
                 },
@@ -209,7 +209,7 @@ impl Names {
     }
 
     /// Rewrites the user as it was read: refused when the user has changed since.
-    async fn confirm(&self, stored: StoredUser, ledger: &Ledger) -> Result<Standing, Fault> {
+    async fn confirm(&self, stored: StoredUser, ledger: &Ledger) -> Result<ReservationState, Fault> {
         let id = stored.user.id;
         let item = NewItem { id: id.to_string(), body: stored.item.body };
         let rewrite = WriteOp::Replace { item, if_match: Some(stored.etag) };
@@ -217,7 +217,7 @@ impl Names {
     }
 
     /// Blocks the user id of a sign-up: refused when its user was created meanwhile.
-    async fn abandon(&self, id: UserId, ledger: &Ledger) -> Result<Standing, Fault> {
+    async fn abandon(&self, id: UserId, ledger: &Ledger) -> Result<ReservationState, Fault> {
         let item_type = types::ABANDONED.to_owned();
         let block = AbandonedItem { id, item_type, user_id: id, ttl: ABANDONED_TTL_S };
         let create = WriteOp::Create(NewItem::encode(id.to_string(), &block));
@@ -225,7 +225,7 @@ impl Names {
     }
 }
 
-impl From<Attempt> for Standing {
+impl From<Attempt> for ReservationState {
     fn from(attempt: Attempt) -> Self {
         match attempt {
             Attempt::Written => Self::Lapsed,

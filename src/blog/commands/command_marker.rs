@@ -1,6 +1,6 @@
-//! Which command wrote an item. A store may repeat a write whose answer was lost and then report a conflict with
-//! the very write it repeated; the mark tells "exists, and it is mine" from "exists". It lies beside the article's
-//! fields as `commandId`, in likes and in what soft deletes leave; whoever rewrites such an item may drop it.
+//! Command marker: identifies the command that wrote an item, so that a write whose response was lost is recognised. A store may
+//! repeat such a write and report a conflict with it; the marker distinguishes "exists, and it is mine" from "exists". It is
+//! the property `commandId` of likes and of soft-deleted items; later writes of the item may drop it.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -22,7 +22,7 @@ struct Mark {
     command_id: Option<Uuid>,
 }
 
-/// The item as it is written by this command.
+/// The item with the marker of this command.
 pub(super) fn encode_marked<T: Serialize>(id: impl Into<String>, item: &T, command_id: Uuid) -> NewItem {
     NewItem::encode(id, &Marked { item, command_id })
 }

@@ -1,5 +1,5 @@
-//! Imitation of usernames: the rules of UTS 39 that keep a new name from looking like another one, and the skeleton by
-//! which names that look alike are found. Names that are stored already are not judged here.
+//! Confusable usernames: the rules of UTS 39 that keep a new name from looking like another one, and the skeleton by which
+//! names that look alike are found. Stored names are not checked here.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;

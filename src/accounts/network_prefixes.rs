@@ -1,6 +1,6 @@
-//! Network aggregation: the networks that a client's address belongs to, as the keys of rate limits and fair queueing.
-//! An IPv4 address stands alone. Of an IPv6 address the /64, the /56 and the /48 count, because one customer of a
-//! provider often has a /56 or a /48, and with it 256 or 65,536 networks of 64 bits.
+//! Network prefixes: the networks that a client's address belongs to, as the keys of rate limits and fair queueing. An IPv4
+//! address is its own network. For an IPv6 address the /64, the /56 and the /48 count: a customer of a provider often has a
+//! /56 or a /48, and with it 256 or 65,536 networks of 64 bits.
 
 /// How many networks of one address count.
 pub const NETWORKS: usize = 3;

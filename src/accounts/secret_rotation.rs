@@ -1,4 +1,4 @@
-//! Secrets that change while the process runs: the file that they came from is read again now and then.
+//! Secret rotation at run time: the secret file is read again at an interval.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,8 +58,8 @@ impl Rotation {
 
 #[cfg(test)]
 mod tests {
-    use super::super::secret::{Secrets, SigningSecret};
     use super::super::session::SessionId;
+    use super::super::signing_secrets::{Secrets, SigningSecret};
     use super::super::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, AccessToken, TokenError};
     use super::*;
 

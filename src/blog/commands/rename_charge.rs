@@ -1,5 +1,5 @@
-//! The follow-up charge of a rename: what the projections will be charged for writing the new name wherever the old one
-//! stands. It is an estimate by the number of the user's items, for the quota of the user who renames.
+//! Rename charge: an estimate of what the projections are charged for writing a new username to all copies. It is computed
+//! from the number of the user's items, for the quota of the user who renames.
 
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::ids::UserId;

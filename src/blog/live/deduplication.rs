@@ -36,7 +36,7 @@ impl Memory {
         }
     }
 
-    /// Knows a post as it is when its first listener begins.
+    /// Records the state of a post when its first listener begins.
     pub(super) fn begin_with(&mut self, item: &Item) -> Result<(), Fault> {
         match self {
             Self::Post(memory) if memory.view.is_none() => memory.hear(item).map(drop),

@@ -1,4 +1,4 @@
-//! From a post and what is wanted of it to one batch. Pure: values in, values out.
+//! Batch plan (pure): from a post and the intents on it to one transactional batch.
 
 use std::sync::Arc;
 
@@ -7,10 +7,9 @@ use uuid::Uuid;
 use crate::blog::items::{CommentItem, PostItem, TOMBSTONE_TTL_S};
 use onehop_store::{ETag, Fault, Item, NewItem, WriteOp, limits};
 
+use super::super::command_marker::{command_of, encode_marked};
 use super::super::error::Refusal;
-use super::super::marker::{command_of, encode_marked};
-use super::INTENTS_MAX;
-use super::change::{Intent, PostChange, PostEdit};
+use super::intent::{INTENTS_MAX, Intent, PostChange, PostEdit};
 
 /// Bytes kept free in a batch for the post: 100,200 characters of content and title at no more than 6 bytes each
 /// (`\u0000`), and its other fields.
@@ -47,7 +46,7 @@ impl PostState {
 
 /// What becomes of an intent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum IntentPosition {
     /// In this batch.
     Included,
     /// In the next batch.
@@ -64,7 +63,7 @@ pub(super) struct Plan {
     /// The post after the batch.
     pub(super) post: Option<KnownPost>,
     /// For each intent, in their order.
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<IntentPosition>,
 }
 
 /// Plans a batch for a post. In order, as far as there is room; nothing follows the post's deletion. No two of the
@@ -75,13 +74,13 @@ pub(super) fn plan<'a>(known: Option<&KnownPost>, intents: impl Iterator<Item = 
         return Plan { operations: Vec::new(), post: None, places };
     };
     let mut draft = Draft::new(known);
-    let places: Vec<Place> = intents.map(|intent| draft.add(intent)).collect();
+    let places: Vec<IntentPosition> = intents.map(|intent| draft.add(intent)).collect();
     draft.finish(places)
 }
 
-fn without_post(known: Option<&KnownPost>, intent: &Intent) -> Place {
+fn without_post(known: Option<&KnownPost>, intent: &Intent) -> IntentPosition {
     let deleted_by_it = known.is_some_and(|known| known.deleted_by == Some(intent.command_id));
-    if deleted_by_it { Place::Done } else { Place::Refused(Refusal::post_not_found()) }
+    if deleted_by_it { IntentPosition::Done } else { IntentPosition::Refused(Refusal::post_not_found()) }
 }
 
 struct Draft<'a> {
@@ -105,9 +104,9 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn add(&mut self, intent: &Intent) -> Place {
+    fn add(&mut self, intent: &Intent) -> IntentPosition {
         if let Some(refusal) = self.forbidden(intent) {
-            return Place::Refused(refusal);
+            return IntentPosition::Refused(refusal);
         }
         if let PostChange::Edit(edit) = &intent.change
             && let Some(place) = self.unless_of_this_version(edit, intent.sent)
@@ -118,13 +117,13 @@ impl<'a> Draft<'a> {
         let bytes = operation.as_ref().map_or(0, WriteOp::body_bytes);
         let is_full = self.included == INTENTS_MAX || self.item_bytes + bytes > ITEMS_BYTES_MAX;
         if is_full || self.deleted_by.is_some() {
-            return Place::PutOff;
+            return IntentPosition::PutOff;
         }
         self.included += 1;
         self.item_bytes += bytes;
         self.operations.extend(operation);
         self.change_post(intent);
-        Place::Included
+        IntentPosition::Included
     }
 
     /// Authorization: what the user may not change.
@@ -142,7 +141,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Optimistic concurrency: where an edit of another version belongs.
-    fn unless_of_this_version(&self, edit: &PostEdit, sent: bool) -> Option<Place> {
+    fn unless_of_this_version(&self, edit: &PostEdit, sent: bool) -> Option<IntentPosition> {
         let (stored, version) = (self.known.post.text_version, self.post.text_version);
         if edit.is_of(version) {
             return None;
@@ -150,11 +149,15 @@ impl<'a> Draft<'a> {
         // The answer to the batch with it was lost.
         let follows_its_version = version.checked_sub(1).is_some_and(|before| edit.is_of(before));
         if sent && follows_its_version && edit.is_made(&self.post) && stored == version {
-            return Some(Place::Done);
+            return Some(IntentPosition::Done);
         }
         // An edit of this batch may still fail.
         let is_certain = stored == version;
-        Some(if is_certain { Place::Refused(Refusal::post_changed(version)) } else { Place::PutOff })
+        Some(if is_certain {
+            IntentPosition::Refused(Refusal::post_changed(version))
+        } else {
+            IntentPosition::PutOff
+        })
     }
 
     fn change_post(&mut self, intent: &Intent) {
@@ -175,7 +178,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn finish(mut self, places: Vec<Place>) -> Plan {
+    fn finish(mut self, places: Vec<IntentPosition>) -> Plan {
         if self.included == 0 {
             return Plan { operations: Vec::new(), post: None, places };
         }
@@ -301,7 +304,7 @@ mod tests {
     fn an_edit_of_another_version_is_refused_with_the_current_one() {
         let intents = [intent(1, AUTHOR, edit(Some("New"), Some(7)))];
         let plan = plan(Some(&known()), intents.iter());
-        assert_eq!(plan.places, [Place::Refused(Refusal::post_changed(1))]);
+        assert_eq!(plan.places, [IntentPosition::Refused(Refusal::post_changed(1))]);
         assert_eq!(Refusal::post_changed(1).current_version, Some(1));
     }
 
@@ -312,12 +315,12 @@ mod tests {
             intent(2, AUTHOR, edit(Some("Second"), Some(1))),
         ];
         let plan = plan(Some(&known()), intents.iter());
-        assert_eq!(plan.places, [Place::Included, Place::PutOff]);
+        assert_eq!(plan.places, [IntentPosition::Included, IntentPosition::PutOff]);
         let written = plan.post.unwrap();
         assert_eq!((written.post.text_version, written.post.title.as_str()), (2, "First"));
         assert_eq!(written.post.update_date.as_deref(), Some("2026-11-21T00:00:00.000Z"));
         let after = super::plan(Some(&written), intents[1..].iter());
-        assert_eq!(after.places, [Place::Refused(Refusal::post_changed(2))]);
+        assert_eq!(after.places, [IntentPosition::Refused(Refusal::post_changed(2))]);
     }
 
     #[test]
@@ -325,11 +328,11 @@ mod tests {
         let mut sent = intent(1, AUTHOR, edit(Some("New"), Some(1)));
         let written = plan(Some(&known()), [&sent].into_iter()).post.unwrap();
         sent.sent = true;
-        assert_eq!(plan(Some(&written), [&sent].into_iter()).places, [Place::Done]);
+        assert_eq!(plan(Some(&written), [&sent].into_iter()).places, [IntentPosition::Done]);
         let other = intent(2, AUTHOR, edit(Some("Other"), Some(2)));
         let after = plan(Some(&written), [&other].into_iter()).post.unwrap();
         let places = plan(Some(&after), [&sent].into_iter()).places;
-        assert_eq!(places, [Place::Refused(Refusal::post_changed(3))]);
+        assert_eq!(places, [IntentPosition::Refused(Refusal::post_changed(3))]);
     }
 
     #[test]
@@ -352,7 +355,7 @@ mod tests {
         ];
         let known = known();
         let plan = plan(Some(&known), intents.iter());
-        assert!(plan.places.iter().all(|place| *place == Place::Included));
+        assert!(plan.places.iter().all(|place| *place == IntentPosition::Included));
         assert_eq!(plan.operations.len(), 5);
         let Some(WriteOp::Replace { if_match, .. }) = plan.operations.last() else { panic!("a Replace") };
         assert_eq!(if_match.as_ref(), Some(&known.etag));
@@ -376,18 +379,21 @@ mod tests {
         let intents: Vec<Intent> = (0..200).map(like).collect();
         let plan = super::plan(Some(&known()), intents.iter());
         assert_eq!(plan.operations.len(), limits::BATCH_OPERATIONS_MAX);
-        assert_eq!(plan.places.iter().filter(|place| **place == Place::Included).count(), INTENTS_MAX);
+        assert_eq!(
+            plan.places.iter().filter(|place| **place == IntentPosition::Included).count(),
+            INTENTS_MAX
+        );
     }
 
     #[test]
     fn what_follows_the_deletion_is_put_off_and_then_finds_no_post() {
         let intents = [like(1), intent(2, AUTHOR, PostChange::Delete), like(3)];
         let plan = plan(Some(&known()), intents.iter());
-        assert_eq!(plan.places, [Place::Included, Place::Included, Place::PutOff]);
+        assert_eq!(plan.places, [IntentPosition::Included, IntentPosition::Included, IntentPosition::PutOff]);
         let deleted = plan.post.unwrap();
         let after = super::plan(Some(&deleted), intents[1..].iter());
         // The deletion recognises its own work.
-        assert_eq!(after.places, [Place::Done, Place::Refused(Refusal::post_not_found())]);
+        assert_eq!(after.places, [IntentPosition::Done, IntentPosition::Refused(Refusal::post_not_found())]);
         assert!(after.operations.is_empty());
     }
 
@@ -396,6 +402,6 @@ mod tests {
         let stranger = UserId(Uuid::from_u128(5));
         let intents = [intent(1, stranger, PostChange::Delete)];
         let plan = plan(Some(&known()), intents.iter());
-        assert!(matches!(&plan.places[..], [Place::Refused(_)]) && plan.operations.is_empty());
+        assert!(matches!(&plan.places[..], [IntentPosition::Refused(_)]) && plan.operations.is_empty());
     }
 }

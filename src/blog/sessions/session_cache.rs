@@ -4,8 +4,9 @@
 //! A read of the store that began before a write of this process ended may have seen the state before it. Ticks order them, so
 //! that such a read does not bring a session back that has ended here.
 
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use quick_cache::{Weighter, unsync::Cache};
 
@@ -23,7 +24,7 @@ pub(super) struct Tick(u64);
 
 /// A session that exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Held {
+pub(super) struct CachedSessions {
     pub(super) id: SessionId,
     pub(super) expires_at_ms: i64,
 }
@@ -31,7 +32,7 @@ pub(super) struct Held {
 /// The sessions of a user at one moment.
 #[derive(Debug)]
 pub(super) struct Known {
-    sessions: Box<[Held]>,
+    sessions: Box<[CachedSessions]>,
     tick: Tick,
     pub(super) read_at_ms: i64,
 }
@@ -67,19 +68,19 @@ impl Weighter<UserId, Arc<Known>> for BySessions {
 const UNKNOWN_AT_MS: i64 = i64::MIN;
 
 /// The sessions that this process knows of.
-pub(super) struct Memory {
+pub(super) struct SessionCache {
     users: Mutex<Cache<UserId, Arc<Known>, BySessions>>,
     ticks: AtomicU64,
 }
 
-impl Default for Memory {
+impl Default for SessionCache {
     fn default() -> Self {
         let users = Cache::with_weighter(USERS_EXPECTED, REMEMBERED_MAX, BySessions);
         Self { users: Mutex::new(users), ticks: AtomicU64::new(0) }
     }
 }
 
-impl Memory {
+impl SessionCache {
     /// The moment before a read, or after a write.
     pub(super) fn tick(&self) -> Tick {
         Tick(self.ticks.fetch_add(1, Ordering::SeqCst))
@@ -87,18 +88,18 @@ impl Memory {
 
     /// What is known of a user.
     pub(super) fn get(&self, user: UserId) -> Option<Arc<Known>> {
-        self.users.lock().unwrap_or_else(PoisonError::into_inner).get(&user).map(Arc::clone)
+        self.users.lock().get(&user).map(Arc::clone)
     }
 
     /// Remembers the sessions of a user, and returns them; what is known of a later moment is kept and returned instead.
     pub(super) fn remember(
         &self,
         user: UserId,
-        sessions: Vec<Held>,
+        sessions: Vec<CachedSessions>,
         tick: Tick,
         read_at_ms: i64,
     ) -> Arc<Known> {
-        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut users = self.users.lock();
         if let Some(known) = users.get(&user)
             && known.tick > tick
         {
@@ -115,17 +116,17 @@ impl Memory {
     }
 }
 
-impl Memory {
+impl SessionCache {
     /// Remembers the sessions of a user as they were written by a change that began to read at this moment. Where another
     /// read or write was remembered meanwhile, their order is not known: then the next check asks the store.
     pub(super) fn remember_written(
         &self,
         user: UserId,
-        sessions: Vec<Held>,
+        sessions: Vec<CachedSessions>,
         began: Tick,
         written_at_ms: i64,
     ) {
-        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut users = self.users.lock();
         let tick = self.tick();
         let is_contended = users.get(&user).is_some_and(|known| known.tick > began);
         let (sessions, read_at_ms) =
@@ -145,13 +146,13 @@ mod tests {
         SessionId::parse(&text).unwrap()
     }
 
-    fn held(number: u8) -> Held {
-        Held { id: id(number), expires_at_ms: 1000 }
+    fn held(number: u8) -> CachedSessions {
+        CachedSessions { id: id(number), expires_at_ms: 1000 }
     }
 
     #[test]
     fn writes_that_are_remembered_out_of_order_are_asked_for_again() {
-        let (memory, user) = (Memory::default(), UserId(Uuid::from_u128(1)));
+        let (memory, user) = (SessionCache::default(), UserId(Uuid::from_u128(1)));
         let (first, second) = (memory.tick(), memory.tick());
         memory.remember_written(user, vec![held(1), held(2)], second, 5);
         assert!(memory.get(user).unwrap().holds(id(2), 6));
@@ -165,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_read_that_began_before_a_write_does_not_undo_it() {
-        let (memory, user) = (Memory::default(), UserId(Uuid::from_u128(1)));
+        let (memory, user) = (SessionCache::default(), UserId(Uuid::from_u128(1)));
         let read = memory.tick();
         memory.remember(user, Vec::new(), memory.tick(), 5);
         let known = memory.remember(user, vec![held(1)], read, 0);
@@ -176,18 +177,18 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
-        let memory = Memory::default();
-        let sessions: Vec<Held> = (0..20).map(held).collect();
+        let memory = SessionCache::default();
+        let sessions: Vec<CachedSessions> = (0..20).map(held).collect();
         for number in 0..20_000 {
             memory.remember(UserId(Uuid::from_u128(number)), sessions.clone(), memory.tick(), 0);
         }
-        let users = memory.users.lock().unwrap();
+        let users = memory.users.lock();
         assert!(users.weight() <= REMEMBERED_MAX && users.len() > 1000, "{}", users.len());
     }
 
     #[test]
     fn a_clock_that_was_set_back_has_everything_read_again() {
-        let (memory, user) = (Memory::default(), UserId(Uuid::from_u128(1)));
+        let (memory, user) = (SessionCache::default(), UserId(Uuid::from_u128(1)));
         let known = memory.remember(user, Vec::new(), memory.tick(), 500);
         assert_eq!((known.age_ms(700), known.age_ms(499)), (200, i64::MAX));
     }

@@ -1,4 +1,4 @@
-//! Sharing what a batch did among the commands it settled, so that their ledgers sum up to it.
+//! Charge split: divides the charge of a batch among its commands, so that their ledgers sum up to it.
 
 use onehop_store::{OperationRecord, RequestCharge};
 
