@@ -1,15 +1,15 @@
 //! The request pipeline: the stages that a GraphQL request passes, in this order, one file each.
 //!
-//! 1. [`receive`]: bounded body, media types, CSRF protection.
-//! 2. [`parse`]: parameters from JSON or a query string.
-//! 3. [`resolve`]: the document by its text, or a persisted document by its hash.
-//! 4. [`check`]: document limits, variables, query complexity.
-//! 5. [`authenticate`]: the caller who bears the access token.
-//! 6. [`rate_limit`]: the caller's quota in request units.
-//! 7. [`await_position`]: read-your-writes.
-//! 8. [`admit`]: concurrency limit, queue, load shedding.
-//! 9. [`execute`]: the service runs the operation.
-//! 10. [`render`]: status, media type, compression.
+//! 1. [`receive`] stage: bounded body, media types, CSRF protection.
+//! 2. [`parse`] stage: parameters from JSON or a query string.
+//! 3. [`resolve`] stage: the document by its text, or a persisted document by its hash.
+//! 4. [`check`] stage: document limits, variables, query complexity.
+//! 5. [`authenticate`] stage: the caller who bears the access token.
+//! 6. [`rate_limit`] stage: the caller's quota in request units.
+//! 7. [`await_position`] stage: read-your-writes.
+//! 8. [`admit`] stage: concurrency limit, queue, load shedding.
+//! 9. [`execute`] stage: the service runs the operation.
+//! 10. [`render`] stage: status, media type, compression.
 //!
 //! All stages share one [`RequestContext`](context::RequestContext). The earliest stage that can know it refuses a request, and
 //! nothing reads the store before the caller is known and within its quota. A subscription passes the same stages; each of its
