@@ -52,7 +52,7 @@ async fn unknown_path_is_a_short_404_that_no_browser_sniffs() {
 async fn root_without_a_web_build_says_how_to_build_it() {
     let toy = Toy::start().await;
     let answer = request("GET", "/").send(toy.address).await;
-    assert!(answer.status == 200 && answer.text.contains("npm run build"), "{answer:?}");
+    assert!(answer.status == 200 && answer.text.contains("make web"), "{answer:?}");
     let head = request("HEAD", "/").send(toy.address).await;
     assert_eq!((head.status, head.text.as_str()), (200, ""));
 }
