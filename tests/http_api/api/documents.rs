@@ -174,3 +174,32 @@ fn the_readme_is_short() {
     let lines = read("README.md").lines().count();
     assert!(lines <= README_LINES_MAX, "README.md has {lines} lines");
 }
+
+/// The walks of ARCHITECTURE.md: their headings, and the sentence that counts their files.
+const WALKS: [(&str, &str); 2] = [
+    ("## One mutation: a like", "The files that hand the request on, in order: 30."),
+    ("## One query: the feed", "The files that hand the request of an anonymous client on: 24."),
+];
+
+#[test]
+fn the_walks_count_files_that_exist() {
+    let text = read("ARCHITECTURE.md");
+    for (heading, count) in WALKS {
+        let (_, walk) = text.split_once(heading).expect("the walk");
+        let walk = walk.split("\n## ").next().expect("the section");
+        assert!(walk.contains(count), "{heading}");
+        let first_cells =
+            walk.lines().filter(|line| line.starts_with("| `")).filter_map(|line| line.split('|').nth(1));
+        let files: Vec<&str> = first_cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+        let said: usize = count.trim_end_matches('.').rsplit(' ').next().unwrap().parse().unwrap();
+        assert_eq!(files.len(), said, "{heading}");
+        for file in files {
+            let path = match file.split_once('/') {
+                Some(("server", rest)) => format!("crates/onehop-graphql-server/src/{rest}"),
+                Some(("store", rest)) => format!("crates/onehop-store/src/{rest}"),
+                _ => file.to_owned(),
+            };
+            assert!(Path::new(ROOT).join(&path).is_file(), "{heading}: {path}");
+        }
+    }
+}
