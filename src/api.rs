@@ -53,14 +53,14 @@ pub struct ApiParts {
     /// Verifies the tokens of an OpenID Connect provider.
     pub provider: Option<Arc<OidcVerifier>>,
     pub options: ApiOptions,
-    /// What hears of what happens; `None` where nobody asks.
+    /// Metrics and traces; `None` where there are none.
     pub telemetry: Option<Arc<Telemetry>>,
 }
 
 /// The routes over an app.
 pub struct Api {
     pub router: Router,
-    /// What `/metrics` tells.
+    /// The source of `/metrics`.
     pub metrics: Option<Arc<dyn MetricsSource>>,
 }
 
@@ -192,7 +192,7 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
     Ok(Api { router, metrics: source })
 }
 
-/// What is looked at when somebody asks for the metrics.
+/// What a scrape of the metrics looks at.
 struct ProcessMetrics {
     app: Arc<App>,
     telemetry: Arc<Telemetry>,

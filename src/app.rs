@@ -59,7 +59,7 @@ pub struct AppOptions {
     /// What hashing one password takes.
     pub hashing: HashingCost,
     pub clock: Arc<dyn Clock>,
-    /// Between two looks at what other processes have written, while somebody subscribes.
+    /// Between two looks at what other processes have written, while there are subscribers.
     pub live_poll: Duration,
     /// Hear of every operation on the store.
     pub observers: Vec<Arc<dyn StoreObserver>>,
@@ -346,7 +346,7 @@ impl App {
     }
 }
 
-/// The signal of a store that no other process writes to tells of every write.
+/// The signal of a store that no other process writes to reports every write.
 fn live_settings(member: &Member, poll: Duration) -> LiveSettings {
     let poll = (member.sharing != Sharing::Alone).then_some(poll);
     LiveSettings { tail: TailSettings { poll, ..TailSettings::default() }, ..LiveSettings::default() }
@@ -398,7 +398,7 @@ impl Settle for Drained {
     async fn settle(&self) -> Result<(), Fault> {
         match self.0.drain().await {
             Ok(()) => Ok(()),
-            // A blog that never rests is looked at as it is.
+            // A blog that never rests is looked at in its present state.
             Err(ProcessorError::NotDrained) => {
                 tracing::warn!("the change feed was not drained, so what is late may look like a drift");
                 Ok(())

@@ -8,11 +8,11 @@ use anyhow::Context;
 use super::{App, container_specs};
 use onehop_store::embedded::{self, BackupManifest, EmbeddedConfig, IntegrityReport, Recovery};
 
-/// Is told how far the work has got, and says whether to go on.
+/// Receives the progress of the work, and decides whether it goes on.
 pub type KeepGoing = Box<dyn FnMut(u64) -> bool + Send>;
 
 impl App {
-    /// Copies the data directory as it is at this moment, while it is written to.
+    /// Online backup: copies the data directory of this moment, while it is written to.
     ///
     /// # Errors
     /// There is no data directory, the target is not empty, or the copy cannot be written.
@@ -34,7 +34,7 @@ impl App {
     }
 }
 
-/// Looks at everything that a data directory holds which nobody has open, and changes nothing in it.
+/// Integrity check of a data directory that no process has open; it changes nothing.
 ///
 /// # Errors
 /// It could not be found out.
@@ -58,7 +58,7 @@ pub async fn restore(from: &Path, to: &Path, mut keep_going: KeepGoing) -> anyho
 /// Makes a data directory that has lost writes sound again, from what is left.
 ///
 /// # Errors
-/// Somebody has it open, or it cannot be written.
+/// Another process has it open, or it cannot be written.
 pub async fn recover(config: EmbeddedConfig, mut keep_going: KeepGoing) -> anyhow::Result<Recovery> {
     let recover = move || {
         embedded::recover(&config, &container_specs(), &mut |done| {

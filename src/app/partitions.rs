@@ -1,4 +1,4 @@
-//! Which partition keys may be told to everybody. Ids of users and posts are public; a username at sign-in is not.
+//! Which partition keys may be shown to every client. Ids of users and posts are public; a username at sign-in is not.
 
 use crate::blog::containers::{ACCOUNTS, FEED, FEED_PARTITION, POSTS, USERS};
 use crate::telemetry::PartitionKeyExposure;

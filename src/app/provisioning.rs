@@ -26,7 +26,7 @@ impl Provisioner {
     /// Connects to the account.
     ///
     /// # Errors
-    /// It cannot be reached, or lets nobody in.
+    /// It cannot be reached, or refuses the credentials.
     pub async fn connect(
         account: &CosmosSettings,
         throughput: Option<(Throughput, ThroughputScope)>,
@@ -54,7 +54,7 @@ impl Provisioner {
         Plan::of(&self.client, &self.wanted).await
     }
 
-    /// Takes the steps of a plan, and tells each one after it was taken.
+    /// Takes the steps of a plan, and reports each one after it was taken.
     ///
     /// # Errors
     /// The step that failed; those before it were taken, and the same command goes on from there.

@@ -53,7 +53,7 @@ impl ProgressSink {
         (Self { sender, cancelled }, guard)
     }
 
-    /// A sink that reports to nobody, of work that is never cancelled.
+    /// A sink without a receiver, of work that is never cancelled.
     #[must_use]
     pub fn none() -> Self {
         Self { sender: mpsc::channel(1).0, cancelled: CancellationToken::new() }

@@ -86,7 +86,7 @@ impl Serve {
         if self.exposure.production {
             refuse_demo_accounts(&app).await?;
         }
-        // The address is taken before a long seeding, so that one that is taken is told at once.
+        // The address is taken before a long seeding, so that an address in use is reported at once.
         let server = Server::bind(self.serve.listen).await.context("--listen")?;
         let server = server.with_limits(self.connection_limits());
         let metrics_server = match self.exposure.metrics_listen {
@@ -134,7 +134,7 @@ impl Serve {
         if !StaticFiles::embedded().has_pages() {
             tracing::warn!("the pages are not part of this build: `make web` builds them");
         }
-        // Whoever reads the line may send one at once.
+        // A reader of the line may send a request at once.
         let signals = tasks.listen_to_signals()?;
         println!("onehop listening on http://{address}");
 
@@ -231,7 +231,7 @@ impl Serve {
         Ok(Some(Arc::new(verifier)))
     }
 
-    /// Fills an empty store; one with data is left as it is.
+    /// Fills an empty store; one with data is left unchanged.
     async fn seed_demo(&self, app: &Arc<App>) -> anyhow::Result<()> {
         if !app.is_empty().await? {
             return Ok(());

@@ -1,4 +1,4 @@
-//! `onehop token-secret`: the secrets that sign access tokens, changed without signing anybody out. A running server reads
+//! `onehop token-secret`: the secrets that sign access tokens, changed without signing users out. A running server reads
 //! them again by itself. Secrets are named by their ids and never shown.
 
 use std::path::PathBuf;

@@ -7,7 +7,7 @@ use onehop_graphql_server::service::{ChargeRecord, QuotaAccount};
 use onehop_store::{Ledger, RequestCharge};
 
 /// What is charged, in request units, for an operation under way when a request is given up: a charge is known only
-/// when the operation has ended, and otherwise whoever hangs up early would read for nothing.
+/// when the operation has ended, and otherwise a client that hangs up early would read for nothing.
 const GIVEN_UP_CHARGE: f64 = 10.0;
 
 /// Charges an account with what its ledger has when this goes away: the client may have gone, or the time be over.

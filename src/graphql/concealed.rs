@@ -36,7 +36,7 @@ const CONCEALING: [Concealing; 8] = [
     },
 ];
 
-/// The message without what it tells of the schema; `None` where it may stay as it is.
+/// The message without names of the schema; `None` where it may stay unchanged.
 pub(super) fn concealed(message: &str) -> Option<String> {
     CONCEALING.iter().find_map(|Concealing { start, kept_until, then }| {
         let rest = message.strip_prefix(start)?;

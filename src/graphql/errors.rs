@@ -48,7 +48,7 @@ const FIELDS: &str = "fields";
 const CURRENT_VERSION: &str = "currentVersion";
 /// When to try again, in milliseconds.
 const RETRY_AFTER: &str = "retryAfterMs";
-/// Under which id the log tells more.
+/// The id under which the log has the details.
 const ERROR_ID: &str = "errorId";
 
 /// An error with a code.
@@ -56,7 +56,7 @@ pub(super) fn error(code: Code, message: impl Into<String>) -> Error {
     Error::new(message).extend_with(|_, extensions| extensions.set(CODE, code.as_str()))
 }
 
-/// An argument that cannot be taken as it is. The message says what the field must be.
+/// An argument that is not valid. The message says what the field must be.
 pub(super) fn bad_input(field: &'static str, rule: impl std::fmt::Display) -> Error {
     invalid(&[InvalidField::new(field, rule)])
 }
@@ -99,7 +99,7 @@ pub(super) fn refusal(refusal: &Refusal) -> Error {
     })
 }
 
-/// Too many attempts to be somebody.
+/// Brute-force protection: too many attempts to sign in or up.
 pub(super) fn too_many_attempts(over: &TooManyAttempts) -> Error {
     Error::new(over.to_string()).extend_with(|_, extensions| {
         extensions.set(CODE, LimitExceeded::CODE);

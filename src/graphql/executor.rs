@@ -42,7 +42,7 @@ use onehop_graphql_server::variable_coercion::SdlError;
 use onehop_runtime::trace_context::SpanContext;
 use onehop_store::{Ledger, Mark};
 
-/// The name by which a request asks for its operations, and by which the response tells them.
+/// The name by which a request asks for its operations, and under which the response lists them.
 const OPERATIONS: &str = "operations";
 /// Whether what was read had reached the position that the request named.
 const REACHED: &str = "reached";

@@ -257,7 +257,7 @@ impl Mutation {
     }
 }
 
-/// Counts an attempt to be somebody, from wherever the request comes.
+/// Brute-force protection: counts an attempt to sign in or up, by name and network.
 fn attempt<'a>(ctx: &Context<'a>, attempted: AttemptOutcome, username: &str) -> Result<Attempt<'a>> {
     let scope = scope::of(ctx);
     let services = scope.services();
@@ -272,7 +272,7 @@ fn attempt<'a>(ctx: &Context<'a>, attempted: AttemptOutcome, username: &str) -> 
     begun.map_err(|over| errors::too_many_attempts(&over))
 }
 
-/// Ends an attempt that did not fail: it succeeded, or nobody could judge it.
+/// Ends an attempt that did not fail: it succeeded, or it could not be judged.
 fn unless_failed<T>(
     scope: &RequestScope,
     attempt: Attempt<'_>,

@@ -64,7 +64,7 @@ impl Query {
         #[graphql(desc = "The data model that answers.", default_with = "DataModel::V3")] model: DataModel,
     ) -> Result<Option<One<User>>> {
         let (scope, model) = (scope::of(ctx), model.into());
-        // Nobody can have a name that is none.
+        // A text that is no username has no user.
         let Ok(username) = Username::parse(&username) else {
             return Ok(None);
         };

@@ -31,7 +31,7 @@ pub struct Services {
     pub live: Live,
     /// The reads beneath events: they see what other processes have committed.
     pub live_reads: ReadModels,
-    /// How often somebody may try to sign in or up.
+    /// Brute-force protection of signing in and up.
     pub attempts: Arc<Attempts>,
     /// How many writes of each kind a user may make.
     pub writes: Arc<UserWrites>,
@@ -111,7 +111,7 @@ impl RequestScope {
         self.viewer
     }
 
-    /// The signed-in user, for what nobody may do anonymously.
+    /// The signed-in user, for what an anonymous caller may not do.
     ///
     /// # Errors
     /// `UNAUTHENTICATED`.

@@ -145,11 +145,11 @@ fn selects_of_viewer(selections: &SelectionSet) -> bool {
     })
 }
 
-/// Tells whoever started a subscription that it has begun.
+/// Signals that a subscription has begun.
 pub(super) struct Begun(Mutex<Option<oneshot::Sender<()>>>);
 
 impl Begun {
-    /// What is told, and where it is heard.
+    /// The signal, and its receiver.
     pub(super) fn new() -> (Self, oneshot::Receiver<()>) {
         let (sender, receiver) = oneshot::channel();
         (Self(Mutex::new(Some(sender))), receiver)
@@ -157,7 +157,7 @@ impl Begun {
 
     fn tell(&self) {
         if let Some(sender) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // Nobody hears it when the client has left meanwhile.
+            // There is no receiver when the client has left meanwhile.
             let _ = sender.send(());
         }
     }

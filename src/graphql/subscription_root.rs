@@ -41,7 +41,7 @@ pub(super) fn write_out(document: &mut ExecutableDocument) -> Result<(), ServerE
                 vec![Positioned::new(Selection::Field(field), position)];
         }
     }
-    // Nothing spreads them any more, and what nobody spreads is not valid.
+    // Nothing spreads them any more, and an unused fragment is not valid.
     document.fragments.retain(|_, fragment| fragment.node.type_condition.node.on.node != ROOT_TYPE);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Validation alone, for documents that nobody asks to be executed.
+//! Validation alone, for documents that are not executed: trusted documents at the start.
 
 use std::sync::Arc;
 

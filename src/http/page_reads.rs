@@ -1,4 +1,4 @@
-//! Lets pages read: within the budget of whoever asks for them, and only where nothing waits for its turn. A page does without
+//! Lets pages read: within the quota of the client, and only where nothing waits for its turn. A page does without
 //! what it may not read.
 
 use axum::http::{Extensions, HeaderMap};
@@ -18,7 +18,7 @@ struct Reading {
 impl PageReads for GraphqlEndpoint {
     fn admit(&self, headers: &HeaderMap, extensions: &Extensions) -> Option<Box<dyn QuotaAccount>> {
         let quota = self.request_quota(headers, extensions);
-        // Whoever navigates to a page sends no token.
+        // A browser that navigates to a page sends no token.
         quota.open(None).ok()?;
         let permit = self.concurrency_limit().admit_at_once()?;
         Some(Box::new(Reading { quota, _permit: permit }))

@@ -1,4 +1,4 @@
-//! The pages of the web: which paths they have, and what their heads say to whoever previews a link. They are one file of
+//! The pages of the web: which paths they have, and the HTML metadata of their heads for link previews. They are one file of
 //! the build, which draws them in the browser; only title and description are written here. Knows no domain.
 
 use std::sync::Arc;
@@ -44,11 +44,11 @@ pub enum Known {
     Head(PageHead),
     /// There is no such thing, or none any more.
     Nothing,
-    /// Nobody can say right now; the page will find out by itself.
+    /// It is not known right now; the page will find out by itself.
     Unavailable,
 }
 
-/// Tells what pages are about.
+/// HTML metadata of pages.
 #[async_trait]
 pub trait PageHeads: Send + Sync + 'static {
     /// What is known of a subject, by one point read at most, which the account is charged.
@@ -57,7 +57,7 @@ pub trait PageHeads: Send + Sync + 'static {
 
 /// Says who may have something read for a page.
 pub trait PageReads: Send + Sync {
-    /// The account of whoever sends a request, open for as long as it is kept; `None` where nothing is read for them now.
+    /// The quota of the client that sends a request, open for as long as it is kept; `None` where nothing is read for them now.
     fn admit(&self, headers: &HeaderMap, extensions: &Extensions) -> Option<Box<dyn QuotaAccount>>;
 }
 
@@ -214,7 +214,7 @@ mod tests {
         }
     }
 
-    /// Whether anything is read for anybody.
+    /// Whether anything is read.
     struct Reads(bool);
 
     impl PageReads for Reads {

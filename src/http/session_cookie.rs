@@ -15,7 +15,7 @@ pub const SESSION_PATH: &str = "/session";
 pub const SESSION_HEADER: HeaderName = HeaderName::from_static("onehop-session");
 
 const WANTED: &str = "cookie";
-/// The cookie of pages over HTTPS. Browsers take a name with this prefix over HTTPS only, so that nobody on the way of a request
+/// The cookie of pages over HTTPS. Browsers take a name with this prefix over HTTPS only, so that no attacker on the way of a request
 /// over plain HTTP can plant one.
 const NAME_OVER_HTTPS: &str = "__Secure-onehop-session";
 const NAME_OVER_HTTP: &str = "onehop-session";

@@ -64,7 +64,7 @@ impl SessionEndpoint {
 
     /// Answers `POST` and `DELETE`.
     pub(super) async fn handle(&self, request: Request<Body>) -> Response<Body> {
-        // The body is nobody's business.
+        // The body is not read.
         let (head, _) = request.into_parts();
         let quota = self.graphql.request_quota(&head.headers, &head.extensions);
         let Some(cookie) = SessionCookie::of_page(&head.headers) else {
@@ -74,7 +74,7 @@ impl SessionEndpoint {
         let answer = self.graphql.in_time(self.answer(&head.method, token, &quota)).await;
         let mut response = match answer {
             Ok(Some(renewal)) => renewed(&renewal),
-            // Nobody is signed in: that is no error, and what is left of a session goes.
+            // There is no session: that is no error, and what is left of a session goes.
             Ok(None) => {
                 let mut response = Response::new(Body::empty());
                 *response.status_mut() = StatusCode::NO_CONTENT;

@@ -63,7 +63,7 @@ pub struct StaticFiles {
 }
 
 impl StaticFiles {
-    /// The files embedded when the binary was built; a debug build reads `web/dist` as it is now.
+    /// The files embedded when the binary was built; a debug build reads the present `web/dist`.
     pub fn embedded() -> Self {
         Self::from_source(|path| {
             WebBuild::get(path).map(|file| WebFile { bytes: file.data, sha256: file.metadata.sha256_hash() })

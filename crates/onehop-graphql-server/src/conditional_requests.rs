@@ -15,7 +15,7 @@ use super::pipeline::rate_limit::RequestQuota;
 use super::pipeline::render::{Form, refused};
 use super::response::{ExecutedResponse, Refusal};
 
-/// Whoever keeps an answer keeps it for one client, and asks each time whether it still is the same.
+/// A cache keeps an answer for one client, and revalidates it each time.
 const KEPT: HeaderValue = HeaderValue::from_static("private, no-cache");
 /// The headers of a request that make another answer.
 const VARIES_BY: HeaderValue =

@@ -26,14 +26,14 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// How the name of every browser begins.
 const BROWSERS: &str = "Mozilla/";
 
-/// Whether a request may come from a page of another site that nobody allowed.
+/// Whether a request may come from a page of another site that is not allowed.
 pub fn is_forged(method: &Method, headers: &HeaderMap, allowed_origins: &[HeaderValue]) -> bool {
     let is_asked_for =
         ASKED_FOR.iter().any(|name| headers.contains_key(name)) || has_own_content_type(headers);
     if is_asked_for || is_from_here(headers) || is_from_allowed(headers, allowed_origins) {
         return false;
     }
-    // Whoever posts can say a content type. A query in a URL has none.
+    // A client that posts can state a content type. A query in a URL has none.
     let is_read_only = method == Method::GET || method == Method::HEAD;
     !is_read_only || is_from_browser(headers)
 }

@@ -82,7 +82,7 @@ impl Document {
     }
 
     /// Remembers that it fits the schema. Of one with variables within lists or objects that is never known: whether a
-    /// variable fits its place there, validation tells by its value.
+    /// variable fits its position there, validation decides by its value.
     pub fn set_valid(&self) {
         if !self.size.nests_variables {
             self.is_valid.store(true, Ordering::Relaxed);

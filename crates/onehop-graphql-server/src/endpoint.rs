@@ -121,13 +121,13 @@ impl GraphqlEndpoint {
         Self { limiter, session_positions, ..self }
     }
 
-    /// The same, whose errors tell no names and types that a client did not write, unless it may know the schema.
+    /// The same, whose errors conceal names and types that a client did not write, unless it may know the schema.
     #[must_use]
     pub fn with_schema_told(self, is_told: bool) -> Self {
         Self { schema: self.schema.concealing_schema(!is_told), ..self }
     }
 
-    /// The same, which tells of executions.
+    /// The same, whose executions are observed.
     #[must_use]
     pub fn with_observer(self, observer: Option<Arc<dyn HttpObserver>>) -> Self {
         Self { observer: ObserverHandle(observer), ..self }

@@ -1,7 +1,7 @@
 //! Entity tags of answers to `GET`, and the requests that name them.
 //!
 //! A tag is sealed for its request and says, where the service knows what is written, what the answer depends on: with such
-//! a tag the server tells that an answer is still the same without executing anything. Otherwise it stands for the bytes of
+//! a tag the server knows that an answer is still the same without executing anything. Otherwise it stands for the bytes of
 //! the answer, which spares their way at least. Nothing is kept for a tag. One that was made up is no tag, and none shows
 //! how much is written.
 
@@ -81,7 +81,7 @@ pub(super) struct ReadDependencies {
 #[derive(Debug)]
 pub(super) struct EntityTags {
     sealer: Sealer,
-    /// Tells the writes and the marks of this process from those of others.
+    /// Distinguishes the writes and the marks of this process from those of others.
     process: u64,
 }
 

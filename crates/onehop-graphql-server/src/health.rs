@@ -57,7 +57,7 @@ impl Condition {
 pub struct UnreadyPart {
     /// What it is, for example `store`.
     pub part: String,
-    /// Why, without anything secret: whoever reaches the port reads it.
+    /// Why, without secrets: every client that reaches the port reads it.
     pub reason: String,
 }
 

@@ -1,5 +1,5 @@
 //! Which names the server answers to. A page of another site whose name is made to point at this machine is of the same
-//! origin as the server to its browser; the name is what tells them apart. Knows the `Host` header only.
+//! origin as the server to its browser; the name distinguishes them. Knows the `Host` header only.
 
 use std::net::{IpAddr, SocketAddr};
 

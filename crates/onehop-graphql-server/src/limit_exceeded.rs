@@ -30,7 +30,7 @@ impl LimitExceeded {
         if is_kept { Ok(()) } else { Err(self) }
     }
 
-    /// Tells clients more than the message does.
+    /// Adds the limit's name and value to the error's extensions.
     pub fn describe(&self, extensions: &mut ErrorExtensionValues) {
         extensions.set("code", Self::CODE);
         extensions.set("limit", self.limit);

@@ -13,7 +13,7 @@ use axum::http::{
 /// The media types a response is served as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseType {
-    /// `application/graphql-response+json`: the status tells a request error from a result.
+    /// `application/graphql-response+json`: the status distinguishes a request error from a result.
     GraphqlResponse,
     /// `application/json`: every well-formed request is answered with 200, for clients of before 2025.
     Json,
@@ -168,7 +168,7 @@ impl Preference {
     }
 }
 
-/// The media range and its weight in thousandths; `None` for one that nobody here can serve or read.
+/// The media range and its weight in thousandths; `None` for one that cannot be served or read.
 fn parse_range(range: &str) -> Option<(&str, u16)> {
     let mut parts = range.split(';').map(str::trim);
     let media = parts.next()?;

@@ -23,7 +23,7 @@ use super::security_headers::SecurityHeaders;
 use super::server::OnReserve;
 use onehop_runtime::tasks::panic_message;
 
-/// Makes the ids under which the log tells more than a client hears.
+/// Makes error ids: the log has the details of a masked error under its id.
 pub type ErrorIds = Arc<dyn Fn() -> Uuid + Send + Sync>;
 
 /// What every request passes.
@@ -68,7 +68,7 @@ impl Middleware {
         response
     }
 
-    /// The panic hook has logged where it happened; this line has the id that the client is told.
+    /// The panic hook has logged where it happened; this line has the error id of the response.
     fn answer_panic(&self, panic: &(dyn Any + Send)) -> Response<Body> {
         let error_id = (self.error_ids)();
         tracing::error!(%error_id, message = panic_message(panic), "a request failed by a panic");

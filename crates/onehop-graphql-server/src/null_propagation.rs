@@ -115,7 +115,7 @@ impl OutputTypes {
                         .iter()
                         .map(|(ty, field)| (base_name(ty), &field.selection_set.node))
                         .collect();
-                    // Fields of one key have one shape, as validation made sure: any of them tells.
+                    // Fields of one key have one shape, as validation made sure: any of them will do.
                     found.fields.first()?.0
                 }
             };

@@ -24,13 +24,13 @@ const OPEN_METRICS: HeaderValue =
 /// Where the metrics are.
 pub(super) const METRICS_ROUTE: &str = "/metrics";
 
-/// The kinds of operations, as they are told.
+/// The kinds of operations, as labels.
 pub const OPERATION_TYPES: [&str; 3] = ["query", "mutation", "subscription"];
 
 /// The trace that a request is part of.
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
-/// Hears of requests and executions.
+/// Observes requests and executions.
 pub trait HttpObserver: Send + Sync + 'static {
     /// A request begins: its span, if it is to be traced.
     fn request_span(&self, route: &'static str, traceparent: Option<&str>) -> Option<RequestSpan>;
@@ -53,7 +53,7 @@ pub struct RequestSpan {
     pub remote_parent: Option<u64>,
 }
 
-/// What is told of a request.
+/// A request with its response, for observers.
 #[derive(Debug, Clone, Copy)]
 pub struct Answered {
     pub method: &'static str,
@@ -63,7 +63,7 @@ pub struct Answered {
     pub span: Option<RequestSpan>,
 }
 
-/// What is told of an execution.
+/// An execution, for observers.
 #[derive(Debug, Clone, Copy)]
 pub struct Executed<'a> {
     pub operation_type: &'static str,
@@ -81,14 +81,14 @@ pub struct Executed<'a> {
     pub parent: Option<SpanContext>,
 }
 
-/// Tells the metrics of the process.
+/// The metrics of the process.
 #[async_trait]
 pub trait MetricsSource: Send + Sync + 'static {
     /// All metrics in the text format of OpenMetrics.
     async fn metrics(&self) -> String;
 }
 
-/// Who is told, if anybody is.
+/// The observer, if there is one.
 #[derive(Clone, Default)]
 pub(super) struct ObserverHandle(pub(super) Option<Arc<dyn HttpObserver>>);
 
@@ -217,7 +217,7 @@ pub(super) fn route_of(path: &str, labelled: &[&'static str]) -> &'static str {
     }
 }
 
-/// Whether a route tells the health of the process.
+/// Whether a route is a health check.
 pub(super) fn is_health(route: &str) -> bool {
     matches!(route, "/healthz" | "/readyz")
 }

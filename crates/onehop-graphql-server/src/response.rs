@@ -43,7 +43,7 @@ const CONNECTIONS_FULL_RETRY_AFTER: Duration = Duration::from_secs(5);
 /// When to try again, in milliseconds, in the extensions of an error.
 const RETRY_AFTER_MS: &str = "retryAfterMs";
 
-/// How many errors of a request are told. A document may have thousands, each as long as a name in it.
+/// Errors of a request in its response, at most. A document may have thousands, each as long as a name in it.
 const REQUEST_ERRORS_MAX: usize = 50;
 
 /// Why a request was answered without being executed.
@@ -124,7 +124,7 @@ enum Kind {
 }
 
 impl Refusal {
-    /// The response that tells the client.
+    /// The HTTP response of the refusal.
     pub fn into_response(self, media_type: ResponseType) -> Response<Body> {
         let (kind, _) = self.classify();
         let status = match (kind, media_type) {

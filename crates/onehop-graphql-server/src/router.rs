@@ -61,9 +61,9 @@ pub struct HttpParts {
     pub labelled_paths: &'static [&'static str],
     pub exposure: Exposure,
     pub error_ids: ErrorIds,
-    /// Hears of every answer.
+    /// Observes every response.
     pub observer: Option<Arc<dyn HttpObserver>>,
-    /// What `/metrics` tells; `None` where it tells nothing.
+    /// The source of `/metrics`; `None` where there is no such route.
     pub metrics: Option<Arc<dyn MetricsSource>>,
 }
 
@@ -93,7 +93,7 @@ pub struct Exposure {
     /// Origins other than the server's own whose pages may call the API, exactly as browsers send them.
     pub allowed_origins: Vec<HeaderValue>,
     pub hosts: HostAllowlist,
-    /// For how long browsers shall come back over HTTPS only; 0 leaves that to whoever serves HTTPS.
+    /// For how long browsers shall come back over HTTPS only; 0 leaves that to the proxy that serves HTTPS.
     pub hsts_seconds: u32,
 }
 

@@ -25,7 +25,7 @@ pub trait GraphqlService: Send + Sync + 'static {
     /// a field, those of a list counted as often as the list may be long.
     ///
     /// # Errors
-    /// It is more complex than a request may be, or asks what nobody may.
+    /// It is more complex than a request may be, or selects what is switched off.
     fn complexity(
         &self,
         document: &Document,
@@ -84,7 +84,7 @@ pub trait GraphqlService: Send + Sync + 'static {
     ) -> Result<Reach, InvalidPosition>;
 
     /// The number of the last write that every execution sees which begins now; `None` where that is not known. A request
-    /// that carries an `Arc` of a [`ReadTrace`](super::etag::ReadTrace) is told what its answer depends on.
+    /// whose context has a [`ReadTrace`](super::etag::ReadTrace) gets there what its answer depends on.
     fn last_write(&self) -> Option<u64>;
 
     /// Whether what this mark of a trace stands for was not written to after the write with this number.
@@ -204,7 +204,7 @@ pub struct Waited {
 #[error("is no position that this server gave out")]
 pub struct InvalidPosition;
 
-/// Somebody whose token is good.
+/// An authenticated caller: the token is valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     /// Identifies the caller among all callers.

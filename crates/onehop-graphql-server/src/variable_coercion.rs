@@ -30,7 +30,7 @@ pub struct InputTypes {
 struct Mismatch {
     /// From the innermost place to the outermost. The client named them.
     places: Vec<String>,
-    /// What may tell names and types that the client did not write.
+    /// The message, which may hold names and types that the client did not write.
     fault: String,
     /// The same without them.
     concealed: &'static str,
@@ -53,7 +53,7 @@ impl Mismatch {
     }
 }
 
-/// The message of a value that does not fit where no type may be told.
+/// The message of a value that does not fit where types are concealed.
 const DOES_NOT_FIT: &str = "the value does not fit";
 
 #[derive(Debug)]
@@ -82,7 +82,7 @@ impl InputTypes {
         Self { types, conceals_schema: false }
     }
 
-    /// The same, whose errors tell no names and types that the client did not write.
+    /// The same, whose errors conceal names and types that the client did not write.
     #[must_use]
     pub fn concealing_schema(self, conceals_schema: bool) -> Self {
         Self { conceals_schema, ..self }

@@ -25,14 +25,14 @@ const EVERYTHING: &str = "
     fragment T on __Type { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name } } } } }
 ";
 
-/// What the schema tells about itself.
+/// What introspection of the schema returns.
 pub(super) struct Introspected {
     schema: Value,
     types: HashMap<String, Value>,
 }
 
 impl Introspected {
-    /// Asks the schema. One that tells nothing of itself has nothing to count.
+    /// Asks the schema. One without introspection has nothing to count.
     pub(super) fn of_schema(schema: &BlogSchema) -> Self {
         // No resolver of introspection waits for anything.
         let response = schema.execute(EVERYTHING).now_or_never().unwrap_or_default();

@@ -42,7 +42,7 @@ const COPIED_BYTES_MAX: usize = 16 * 1024;
 /// The parts of what is sent, of which some may be empty.
 type Event = [Bytes; 3];
 
-/// A subscription as it is sent.
+/// A subscription that is being sent.
 struct EventStreamSender {
     member: Member,
     keep_alive: Interval,

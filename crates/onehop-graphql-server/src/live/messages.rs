@@ -26,7 +26,7 @@ pub(super) enum ClientMessage {
         authorization: Option<String>,
     },
     Ping {
-        /// JSON, to be sent back as it is.
+        /// JSON, to be sent back unchanged.
         payload: Option<String>,
     },
     Pong,

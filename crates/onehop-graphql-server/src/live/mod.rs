@@ -167,7 +167,7 @@ impl LiveLimits {
     }
 }
 
-/// What somebody is told who did not keep up.
+/// The message to a subscriber that did not keep up.
 const TOO_SLOW: &str = "The subscription did not keep up with what is written: begin it again.";
 
 fn error(code: &str, message: &str) -> ServerError {

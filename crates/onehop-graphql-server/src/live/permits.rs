@@ -114,7 +114,7 @@ impl Permits {
         self.by_network.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Room for a subscription. Somebody anonymous is bounded by the connection and by the process alone.
+    /// Room for a subscription. An anonymous caller is bounded by the connection and by the process alone.
     pub(super) fn subscription(
         self: &Arc<Self>,
         user: Option<&str>,

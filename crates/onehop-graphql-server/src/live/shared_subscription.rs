@@ -20,7 +20,7 @@ use crate::response::Encoded;
 
 pub(super) struct SharedSubscription {
     pub(super) graphql: Arc<GraphqlEndpoint>,
-    /// The results that somebody has not taken yet.
+    /// The results that some member has not taken yet.
     pub(super) results: broadcast::Sender<SharedResult>,
     pub(super) begin: watch::Sender<Begun>,
     pub(super) shared: Arc<Shared>,
@@ -28,13 +28,13 @@ pub(super) struct SharedSubscription {
     pub(super) limits: LiveLimits,
 }
 
-/// What an execution and its members tell each other.
+/// The signals between an execution and its members.
 #[derive(Default)]
 pub(super) struct Shared {
     pub(super) payers: EventPayers,
-    /// Somebody has taken a result.
+    /// A member has taken a result.
     pub(super) taken: Notify,
-    /// Nobody is left.
+    /// No member is left.
     pub(super) abandoned: CancellationToken,
 }
 
@@ -109,13 +109,13 @@ impl SharedSubscription {
             if left.is_zero() {
                 break;
             }
-            // Whether somebody has taken a result or the time is over shows at the next look.
+            // Whether a member has taken a result or the time is over shows at the next look.
             let _ = timeout(left, self.shared.taken.notified()).await;
             patience.spend(now.elapsed(), Instant::now());
         }
         let result = Arc::new(WaitingResult::new(response));
         waiting.push(&result);
-        // Without anybody to hear it, the group is about to be abandoned.
+        // Without members the group is about to be abandoned.
         let _ = self.results.send(SharedResult { result });
     }
 }

@@ -1,5 +1,5 @@
 //! How long a subscription waits for those who are slow: a budget that waiting uses up and time refills. A burst is
-//! waited out; somebody who is always slow delays the others by a small part of the time, and no more. Pure: time comes
+//! waited out; a subscriber that is always slow delays the others by a small part of the time, and no more. Pure: time comes
 //! in as an argument.
 
 use std::time::Duration;

@@ -60,7 +60,7 @@ impl EventPayers {
         }
     }
 
-    /// Refuses when nobody's quota is left.
+    /// Refuses when the quotas of all members are spent.
     fn check(&self) -> Result<(), RequestRejection> {
         let members = self.lock();
         let mut refused = None;

@@ -91,7 +91,7 @@ impl ConcurrencyLimit {
     }
 
     /// As [`admit`](Self::admit), for an event of a subscription: it may always wait, since it cannot be sent away. How many
-    /// wait is bounded by whoever calls this.
+    /// wait is bounded by the caller of this.
     pub async fn admit_event(&self, complexity: usize) -> Option<ExecutionPermit> {
         self.join(complexity, usize::MAX).await.ok()
     }
@@ -113,7 +113,7 @@ impl ConcurrencyLimit {
             (position, called)
         };
         let _waiting = QueueEntry { limit: self, position };
-        // A queue that is gone calls nobody.
+        // A queue that is gone admits nothing.
         called.await.map_err(|_| Overloaded)
     }
 
@@ -245,7 +245,7 @@ mod tests {
         })
     }
 
-    /// Somebody who asks and has to wait.
+    /// A request that has to wait.
     fn waiting(limit: &ConcurrencyLimit, complexity: usize) -> DocumentReference {
         let limit = limit.clone();
         let mut asking: DocumentReference = Box::pin(async move { limit.admit(complexity).await });

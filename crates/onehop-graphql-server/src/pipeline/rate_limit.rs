@@ -33,7 +33,7 @@ const POLICY: &str = "request-charge";
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// The headers that tell callers what is left to them.
+/// The `RateLimit` headers: what is left of a caller's quota.
 pub(crate) const RATE_LIMIT_HEADERS: [HeaderName; 2] = [RATE_LIMIT, RATE_LIMIT_POLICY];
 
 /// Who callers are, and what they may cost.
@@ -65,7 +65,7 @@ impl RateLimits {
 /// The budgets of all callers.
 pub(crate) struct RateLimiter {
     limits: RateLimits,
-    /// `None` where nobody has one.
+    /// `None` where there are no quotas.
     buckets: Option<Buckets<RateLimitKey>>,
     clock: Arc<dyn Clock>,
 }
@@ -94,7 +94,7 @@ impl RateLimitKey {
 pub struct RequestQuota {
     limiter: Arc<RateLimiter>,
     client: ClientAddress,
-    /// Whoever says to be somebody is not told of the budget of their network.
+    /// Whether there is no access token. A request with a token does not show the quota of its network.
     is_anonymous: bool,
     opened: OnceLock<(RateLimitKey, Result<(), RequestRejection>)>,
 }
@@ -130,7 +130,7 @@ impl RateLimiter {
         }
     }
 
-    /// `RateLimit` for a key: a client that spreads what is left over the time told spends no faster than the budget
+    /// `RateLimit` for a key: a client that spreads what is left over the stated time spends no faster than the budget
     /// fills.
     fn limit(&self, key: &RateLimitKey) -> Option<String> {
         let (buckets, now_ms) = (self.buckets.as_ref()?, self.clock.now_ms());
@@ -178,7 +178,7 @@ impl RequestQuota {
 }
 
 impl QuotaAccount for RequestQuota {
-    /// Whoever may begin may finish: the requests of a batch are one.
+    /// Opened once: a request that may begin may finish.
     fn open(&self, caller: Option<&str>) -> Result<(), RequestRejection> {
         let (_, is_open) = self.opened.get_or_init(|| {
             let key =

@@ -82,7 +82,7 @@ impl GraphqlEndpoint {
         } else {
             match tokio::task::spawn_blocking(move || gzip(&body)).await {
                 Ok(compressed) => compressed,
-                // The process stops, and the answer goes as it is.
+                // The process stops, and the response is sent without compression.
                 Err(_) => return executed,
             }
         };

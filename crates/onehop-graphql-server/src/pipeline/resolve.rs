@@ -271,7 +271,7 @@ impl PersistedDocuments {
         })
     }
 
-    /// Keeps a document for whoever asks for it by its hash.
+    /// Keeps a document for requests that name it by its hash.
     pub(crate) fn register(&self, hash: DocumentHash, text: &str) {
         if self.registered.get(&hash).is_none() {
             self.registered.insert(hash, Arc::from(text));
