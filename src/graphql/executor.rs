@@ -9,9 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_graphql::indexmap::IndexMap;
-use async_graphql::parser::types::{
-    ExecutableDocument, OperationDefinition, OperationType, Selection, SelectionSet,
-};
+use async_graphql::parser::types::{ExecutableDocument, OperationDefinition, OperationType};
 use async_graphql::{Name, PathSegment, Request, Response, ServerError, Value, Variables, to_value};
 use async_trait::async_trait;
 use futures::stream::BoxStream;
@@ -32,9 +30,9 @@ use crate::blog::containers::{POSTS, USERS};
 use crate::blog::ids::UserId;
 use onehop_change_feed::WriteScope;
 use onehop_graphql_server::document::Document;
-use onehop_graphql_server::document_limits::LEVELS_MAX;
 use onehop_graphql_server::pipeline::context::RequestContext;
 use onehop_graphql_server::pipeline::parse::POSITION;
+use onehop_graphql_server::selections::fields;
 use onehop_graphql_server::service::{
     Caller, CallerSession, ChargeRecord, GraphqlService, InvalidPosition, Reach, RequestRejection, Waited,
 };
@@ -341,28 +339,9 @@ pub(super) fn refused(error: ServerError, scope: &RequestScope, tells_operations
 
 /// The response keys that the operation selects at its root, in order, with fragments expanded.
 pub(super) fn root_keys(context: &RequestContext) -> Vec<Name> {
-    let mut keys = Vec::new();
     let (document, selections) = (&context.document.definitions, &context.operation().selection_set.node);
-    collect(document, selections, LEVELS_MAX, &mut keys);
-    keys
-}
-
-/// Goes so many levels of fragments down; validation refuses what goes deeper.
-fn collect(document: &ExecutableDocument, selections: &SelectionSet, levels: usize, keys: &mut Vec<Name>) {
-    let Some(levels) = levels.checked_sub(1) else { return };
-    for selection in &selections.items {
-        match &selection.node {
-            Selection::Field(field) => keys.push(field.node.response_key().node.clone()),
-            Selection::InlineFragment(inline) => {
-                collect(document, &inline.node.selection_set.node, levels, keys);
-            }
-            Selection::FragmentSpread(spread) => {
-                if let Some(fragment) = document.fragments.get(&spread.node.fragment_name.node) {
-                    collect(document, &fragment.node.selection_set.node, levels, keys);
-                }
-            }
-        }
-    }
+    let fields = fields(document, selections, "").into_iter();
+    fields.map(|(field, _)| field.node.response_key().node.clone()).collect()
 }
 
 /// Gives every error a code, and puts the fields at the root in the order of the selection: async-graphql leaves out

@@ -1,10 +1,13 @@
 //! The root of a subscription: exactly one field. async-graphql runs several, and passes over those in fragments, so the
 //! rule is kept here, and what fragments hold is put in their place before anything is validated.
 
+use std::ops::ControlFlow;
+
 use async_graphql::parser::types::{
-    Directive, ExecutableDocument, Field, OperationDefinition, OperationType, Selection, SelectionSet,
+    Directive, ExecutableDocument, Field, OperationDefinition, OperationType, Selection,
 };
-use async_graphql::{Name, Positioned, ServerError};
+use async_graphql::{Positioned, ServerError};
+use onehop_graphql_server::selections::{SelectionVisitor, visit};
 
 use super::errors::{Code, document_error};
 
@@ -51,9 +54,11 @@ fn root_field(
     document: &ExecutableDocument,
     operation: &OperationDefinition,
 ) -> Result<Positioned<Field>, ServerError> {
-    let mut fields = Vec::new();
-    collect(document, &operation.selection_set.node, &mut Vec::new(), &mut fields)?;
-    let mut fields = fields.into_iter();
+    let mut root = UnconditionalFields(Vec::new());
+    if let ControlFlow::Break(error) = visit(document, &operation.selection_set.node, ROOT_TYPE, &mut root) {
+        return Err(error);
+    }
+    let mut fields = root.0.into_iter();
     let Some(mut root) = fields.next().cloned() else { return Err(not_one()) };
     if root.node.name.node.starts_with("__") {
         return Err(invalid("A subscription cannot select an introspection field at its root."));
@@ -70,40 +75,29 @@ fn root_field(
     Ok(root)
 }
 
-fn collect<'a>(
-    document: &'a ExecutableDocument,
-    selections: &'a SelectionSet,
-    spread: &mut Vec<&'a Name>,
-    fields: &mut Vec<&'a Positioned<Field>>,
-) -> Result<(), ServerError> {
-    for selection in &selections.items {
-        refuse_conditions(selection.node.directives())?;
-        match &selection.node {
-            Selection::Field(field) => fields.push(field),
-            Selection::InlineFragment(inline) => {
-                collect(document, &inline.node.selection_set.node, spread, fields)?;
-            }
-            Selection::FragmentSpread(fragment) => {
-                let name = &fragment.node.fragment_name.node;
-                if let Some(fragment) = document.fragments.get(name)
-                    && !spread.contains(&name)
-                {
-                    spread.push(name);
-                    collect(document, &fragment.node.selection_set.node, spread, fields)?;
-                }
-            }
-        }
+/// The fields at the root; a condition on one of them, or on a fragment around it, is refused.
+struct UnconditionalFields<'a>(Vec<&'a Positioned<Field>>);
+
+impl<'a> SelectionVisitor<'a> for UnconditionalFields<'a> {
+    type Break = ServerError;
+
+    fn field(&mut self, field: &'a Positioned<Field>, _on: &'a str) -> ControlFlow<ServerError> {
+        self.0.push(field);
+        refuse_conditions(&field.node.directives)
     }
-    Ok(())
+
+    fn fragment(&mut self, fragment: &'a Selection) -> ControlFlow<ServerError> {
+        refuse_conditions(fragment.directives())
+    }
 }
 
-fn refuse_conditions(directives: &[Positioned<Directive>]) -> Result<(), ServerError> {
+fn refuse_conditions(directives: &[Positioned<Directive>]) -> ControlFlow<ServerError> {
     let is_condition =
         |directive: &Positioned<Directive>| CONDITIONS.contains(&directive.node.name.node.as_str());
     if directives.iter().any(is_condition) {
-        return Err(invalid("A subscription cannot have @skip or @include at its root."));
+        return ControlFlow::Break(invalid("A subscription cannot have @skip or @include at its root."));
     }
-    Ok(())
+    ControlFlow::Continue(())
 }
 
 fn not_one() -> ServerError {

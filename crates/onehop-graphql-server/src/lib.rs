@@ -35,6 +35,7 @@ pub mod router;
 mod schema_index;
 pub mod schema_service;
 pub mod security_headers;
+pub mod selections;
 pub mod server;
 pub mod service;
 pub mod session_positions;

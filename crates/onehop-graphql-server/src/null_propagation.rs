@@ -11,10 +11,12 @@ use async_graphql::{
     Name, PathSegment, Response, Value,
     indexmap::IndexMap,
     parser::types::{
-        BaseType, ExecutableDocument, Field, FieldDefinition, OperationDefinition, OperationType, Selection,
+        BaseType, ExecutableDocument, Field, FieldDefinition, OperationDefinition, OperationType,
         SelectionSet, Type, TypeKind, TypeSystemDefinition,
     },
 };
+
+use crate::selections::fields;
 
 /// The output types of a schema.
 #[derive(Debug)]
@@ -84,6 +86,24 @@ impl OutputTypes {
         }
     }
 
+    /// The fields that a response key stands for.
+    fn fields_of<'a>(
+        &'a self,
+        document: &'a ExecutableDocument,
+        parent: &'a str,
+        selections: &'a SelectionSet,
+        key: &str,
+    ) -> Vec<(&'a Type, &'a Field)> {
+        let selected = fields(document, selections, parent).into_iter();
+        let selected = selected.filter(|(field, _)| field.node.response_key().node == key);
+        selected
+            .filter_map(|(field, on)| {
+                let ty = self.fields.get(on)?.get(field.node.name.node.as_str())?;
+                Some((ty, &field.node))
+            })
+            .collect()
+    }
+
     /// How much of the path of a failed field leads to what must be null: all of it when the field may be
     /// null, nothing when not even `data` can stay. `None` when the schema has no such path.
     fn null_depth(
@@ -105,18 +125,14 @@ impl OutputTypes {
                 (PathSegment::Index(_), Some(Type { base: BaseType::List(item), .. })) => item.as_ref(),
                 (PathSegment::Index(_), _) => return None,
                 (PathSegment::Field(key), _) => {
-                    let mut found =
-                        Fields { key, document, types: self, visited: Vec::new(), fields: Vec::new() };
-                    for (parent, selections) in &parents {
-                        found.collect(parent, selections);
-                    }
-                    parents = found
-                        .fields
+                    let found: Vec<(&Type, &Field)> = parents
                         .iter()
-                        .map(|(ty, field)| (base_name(ty), &field.selection_set.node))
+                        .flat_map(|(parent, selections)| self.fields_of(document, parent, selections, key))
                         .collect();
+                    parents =
+                        found.iter().map(|(ty, field)| (base_name(ty), &field.selection_set.node)).collect();
                     // Fields of one key have one shape, as validation made sure: any of them will do.
-                    found.fields.first()?.0
+                    found.first()?.0
                 }
             };
             list_type = Some(ty);
@@ -125,45 +141,6 @@ impl OutputTypes {
             }
         }
         Some(depth)
-    }
-}
-
-/// The fields that a response key stands for, collected through fragments.
-struct Fields<'a> {
-    key: &'a str,
-    document: &'a ExecutableDocument,
-    types: &'a OutputTypes,
-    visited: Vec<&'a Name>,
-    fields: Vec<(&'a Type, &'a Field)>,
-}
-
-impl<'a> Fields<'a> {
-    fn collect(&mut self, parent: &str, selections: &'a SelectionSet) {
-        for selection in &selections.items {
-            match &selection.node {
-                Selection::Field(field) if field.node.response_key().node == self.key => {
-                    let fields = self.types.fields.get(parent);
-                    if let Some(ty) = fields.and_then(|fields| fields.get(field.node.name.node.as_str())) {
-                        self.fields.push((ty, &field.node));
-                    }
-                }
-                Selection::Field(_) => {}
-                Selection::InlineFragment(fragment) => {
-                    let condition = fragment.node.type_condition.as_ref();
-                    let parent = condition.map_or(parent, |condition| condition.node.on.node.as_str());
-                    self.collect(parent, &fragment.node.selection_set.node);
-                }
-                Selection::FragmentSpread(spread) => {
-                    let name = &spread.node.fragment_name.node;
-                    let Some(fragment) = self.document.fragments.get(name) else { continue };
-                    if !self.visited.contains(&name) {
-                        self.visited.push(name);
-                        let parent = fragment.node.type_condition.node.on.node.as_str();
-                        self.collect(parent, &fragment.node.selection_set.node);
-                    }
-                }
-            }
-        }
     }
 }
 

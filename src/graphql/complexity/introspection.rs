@@ -3,12 +3,13 @@
 
 use std::collections::HashMap;
 
-use async_graphql::parser::types::{Field, Selection, SelectionSet};
+use async_graphql::parser::types::{Field, SelectionSet};
 use futures::FutureExt as _;
 use serde_json::Value;
 
 use super::Asked;
 use crate::graphql::BlogSchema;
+use onehop_graphql_server::selections::fields;
 
 /// All that introspection leads to. A type that is named is looked up by its name.
 const EVERYTHING: &str = "
@@ -69,25 +70,12 @@ struct Count<'a> {
 
 impl Count<'_> {
     fn selections(&mut self, selections: &SelectionSet, node: &Value) {
-        for selection in &selections.items {
+        for (field, _) in fields(self.asked.document, selections, "") {
             if self.fields > self.max {
                 return;
             }
-            match &selection.node {
-                Selection::Field(field) => {
-                    self.fields += 1;
-                    self.values(&field.node.selection_set.node, &node[field.node.name.node.as_str()]);
-                }
-                Selection::InlineFragment(inline) => {
-                    self.selections(&inline.node.selection_set.node, node);
-                }
-                Selection::FragmentSpread(spread) => {
-                    let name = &spread.node.fragment_name.node;
-                    if let Some(fragment) = self.asked.document.fragments.get(name) {
-                        self.selections(&fragment.node.selection_set.node, node);
-                    }
-                }
-            }
+            self.fields += 1;
+            self.values(&field.node.selection_set.node, &node[field.node.name.node.as_str()]);
         }
     }
 
@@ -114,6 +102,8 @@ impl Count<'_> {
 mod tests {
     use async_graphql::Variables;
     use async_graphql::parser::parse_query;
+
+    use async_graphql::parser::types::Selection;
 
     use super::*;
     use crate::graphql::{SchemaOptions, schema};

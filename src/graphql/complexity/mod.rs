@@ -6,8 +6,8 @@ mod introspection;
 use std::collections::HashMap;
 
 use async_graphql::parser::types::{
-    BaseType, ExecutableDocument, Field, FieldDefinition, OperationDefinition, OperationType, Selection,
-    SelectionSet, Type, TypeKind, TypeSystemDefinition, VariableDefinition,
+    BaseType, ExecutableDocument, Field, FieldDefinition, OperationDefinition, OperationType, SelectionSet,
+    Type, TypeKind, TypeSystemDefinition, VariableDefinition,
 };
 use async_graphql::parser::{Error as ParserError, parse_schema};
 use async_graphql::{InputType as _, Positioned, ServerResult, Value, Variables};
@@ -18,6 +18,7 @@ use crate::blog::reads::FIRST_MAX;
 use crate::blog::study::read_path::ReadPath;
 use introspection::Introspected;
 use onehop_graphql_server::limit_exceeded::LimitExceeded;
+use onehop_graphql_server::selections::fields;
 
 /// What reading a list adds to its fields: nested lists are one read for each of their parents.
 const LIST_READ: usize = 10;
@@ -108,25 +109,8 @@ impl Complexity {
 
     fn selections(&self, asked: &Asked<'_>, selections: &SelectionSet, on: &str) -> ServerResult<usize> {
         let mut sum = 0_usize;
-        for selection in &selections.items {
-            let more = match &selection.node {
-                Selection::Field(field) => self.field(asked, &field.node, on)?,
-                Selection::InlineFragment(inline) => {
-                    let condition = inline.node.type_condition.as_ref();
-                    let on = condition.map_or(on, |condition| condition.node.on.node.as_str());
-                    self.selections(asked, &inline.node.selection_set.node, on)?
-                }
-                Selection::FragmentSpread(spread) => {
-                    match asked.document.fragments.get(&spread.node.fragment_name.node) {
-                        Some(fragment) => {
-                            let on = fragment.node.type_condition.node.on.node.as_str();
-                            self.selections(asked, &fragment.node.selection_set.node, on)?
-                        }
-                        None => 0,
-                    }
-                }
-            };
-            sum = sum.saturating_add(more);
+        for (field, on) in fields(asked.document, selections, on) {
+            sum = sum.saturating_add(self.field(asked, &field.node, on)?);
             if sum > self.max {
                 break;
             }
