@@ -1,4 +1,4 @@
-//! The stream of one connection: it holds the connection's place and lingers on closing. Where a request was answered
+//! The stream of one connection: write timeout, the connection's slot, and lingering close. Where a request was answered
 //! before its body was read, what is left of the body is read and discarded for a bounded while, or the system would
 //! reset the connection and with it the answer. Knows bytes, not HTTP.
 
@@ -15,9 +15,9 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
+use tokio_io_timeout::TimeoutWriter;
 
 use super::connection_limits::ConnectionSlot;
-use super::write_timeout::WriteTimeoutStream;
 
 /// How long the rest of a body is read after its answer.
 const LINGER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -32,7 +32,8 @@ pub(super) struct UnreadBody(Arc<AtomicBool>);
 
 /// The stream.
 pub(super) struct ClientStream<S> {
-    stream: WriteTimeoutStream<S>,
+    /// A write that the peer does not take for a while fails.
+    stream: Pin<Box<TimeoutWriter<S>>>,
     unread: UnreadBody,
     is_shut: bool,
     lingering: Option<Pin<Box<Sleep>>>,
@@ -58,7 +59,7 @@ impl UnreadBody {
     }
 }
 
-impl<S> ClientStream<S> {
+impl<S: AsyncWrite> ClientStream<S> {
     /// A stream whose peer may take nothing for so long.
     pub(super) fn new(
         stream: S,
@@ -66,8 +67,10 @@ impl<S> ClientStream<S> {
         unread: UnreadBody,
         slot: Option<ConnectionSlot>,
     ) -> Self {
+        let mut stream = TimeoutWriter::new(stream);
+        stream.set_timeout(Some(write_timeout));
         Self {
-            stream: WriteTimeoutStream::new(stream, write_timeout),
+            stream: Box::pin(stream),
             unread,
             is_shut: false,
             lingering: None,
@@ -87,7 +90,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ClientStream<S> {
         while self.lingering_bytes < LINGER_BYTES_MAX {
             let mut bytes = [MaybeUninit::uninit(); LINGER_BUFFER_BYTES];
             let mut buffer = ReadBuf::uninit(&mut bytes);
-            let read = ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer));
+            let read = ready!(self.stream.as_mut().poll_read(context, &mut buffer));
             if read.is_err() || buffer.filled().is_empty() {
                 break;
             }
@@ -103,7 +106,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for ClientStream<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        self.stream.as_mut().poll_read(context, buffer)
     }
 }
 
@@ -113,7 +116,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientStream<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        self.stream.as_mut().poll_write(context, bytes)
     }
 
     fn poll_write_vectored(
@@ -121,7 +124,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientStream<S> {
         context: &mut Context<'_>,
         buffers: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, buffers)
+        self.stream.as_mut().poll_write_vectored(context, buffers)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -129,12 +132,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientStream<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        self.stream.as_mut().poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if !self.is_shut {
-            ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
+            ready!(self.stream.as_mut().poll_shutdown(context))?;
             self.is_shut = true;
         }
         if self.unread.0.load(Ordering::Relaxed) {

@@ -41,4 +41,3 @@ pub mod service;
 pub mod session_positions;
 mod typename;
 pub mod variable_coercion;
-mod write_timeout;
