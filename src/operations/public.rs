@@ -13,6 +13,8 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
+use onehop_graphql_server::document::Documents;
+use onehop_graphql_server::document_limits::DocumentLimits;
 use onehop_graphql_server::endpoint::GraphqlEndpoint;
 use onehop_graphql_server::media_type::ResponseType;
 use onehop_graphql_server::pipeline::rate_limit::RequestQuota;
@@ -29,6 +31,18 @@ use crate::app::App;
 const REQUEST_BYTES_MAX: usize = 4 * 1024;
 /// Levels of fields in one query. The usual introspection query has 13.
 const DEPTH_MAX: usize = 16;
+/// Limits of one document. async-graphql visits a fragment wherever it is spread, before it counts anything: here each
+/// spread is counted expanded, before that.
+const DOCUMENT_LIMITS: DocumentLimits = DocumentLimits {
+    bytes_max: REQUEST_BYTES_MAX,
+    depth_max: DEPTH_MAX,
+    tokens_max: 1_000,
+    selections_max: 300,
+    aliases_max: 10,
+    directives_max: 10,
+    query_root_fields_max: 4,
+    mutation_root_fields_max: 0,
+};
 /// Complexity of one query: about the number of values in its answer, and 500 for each field that reads the store.
 const COMPLEXITY_MAX: usize = 15_000;
 /// Request units that one query is charged to its caller: pending changes are counted without a measured charge.
@@ -47,12 +61,17 @@ pub struct PublicOptions {
 #[derive(Clone)]
 struct Endpoint {
     schema: PublicSchema,
+    documents: Arc<Documents>,
     graphql: Arc<GraphqlEndpoint>,
 }
 
 /// The route of the public endpoint. Its callers have the quotas of the other endpoint.
 pub fn public_routes(app: &Arc<App>, graphql: &Arc<GraphqlEndpoint>, options: PublicOptions) -> Router {
-    let endpoint = Endpoint { schema: schema(app, options), graphql: Arc::clone(graphql) };
+    let endpoint = Endpoint {
+        schema: schema(app, options),
+        documents: Arc::new(Documents::new(DOCUMENT_LIMITS)),
+        graphql: Arc::clone(graphql),
+    };
     let route = post(answer).layer(RequestBodyLimitLayer::new(REQUEST_BYTES_MAX)).with_state(endpoint);
     Router::new().route(PATH, route)
 }
@@ -93,10 +112,12 @@ impl Endpoint {
         if !is_json(request.headers()) {
             return Ok(StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response());
         }
-        let request = match GraphQLRequest::<GraphQLRejection>::from_request(request, &()).await {
+        let mut request = match GraphQLRequest::<GraphQLRejection>::from_request(request, &()).await {
             Ok(request) => request.into_inner(),
             Err(rejection) => return Ok(rejection.into_response()),
         };
+        let document = self.documents.parse(&request.query)?;
+        request.set_parsed_query(document.definitions.clone());
         let _admitted = self.graphql.concurrency_limit().admit(1).await?;
         quota.charge(QUERY_REQUEST_CHARGE);
         Ok(GraphQLResponse::from(self.schema.execute(request).await).into_response())

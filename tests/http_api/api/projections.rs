@@ -193,10 +193,35 @@ async fn queries_of_operations_are_within_limits() {
     let server = Server::start().await;
     let aliases: String = (0..40).map(|number| format!("a{number}: projections {{ name }} ")).collect();
     let (_, refused) = server.ask_operations(&format!("{{ {aliases} }}")).await;
+    assert_eq!(refused["errors"][0]["extensions"]["limit"], "document-aliases-max", "{refused}");
+    let letters = "deadLetters { deadLetters { id projection container partitionKey items attempts since } }";
+    let (_, refused) = server.ask_operations(&format!("{{ a: {letters} b: {letters} }}")).await;
     assert!(refused["errors"][0]["message"].as_str().unwrap().contains("complex"), "{refused}");
     let (url, long) = (server.url("/operations/graphql"), " ".repeat(5_000));
     let body = json!({ "query": format!("{{ __typename {long} }}") });
     assert!(!server.http.post(url).json(&body).send().await.unwrap().status().is_success());
+}
+
+#[tokio::test]
+async fn fragments_that_multiply_are_refused_by_the_operations_api_before_they_are_visited() {
+    let server = Server::start().await;
+    for (levels, spreads) in [(12, 2), (40, 2), (9, 20)] {
+        let fragments = (0..levels)
+            .map(|level| {
+                format!("fragment F{level} on Query {{ {}}}", format!("...F{} ", level + 1).repeat(spreads))
+            })
+            .collect::<Vec<_>>();
+        let last = format!("fragment F{levels} on Query {{ projections {{ name }} }}");
+        let document = format!("{{ ...F0 }} {} {last}", fragments.join(" "));
+        let (_, refused) = server.ask_operations(&document).await;
+        assert_eq!(refused["errors"][0]["extensions"]["code"], "LIMIT_EXCEEDED", "{refused}");
+    }
+    let cycle = "{ ...F } fragment F on Query { ...G } fragment G on Query { ...F }";
+    let (_, refused) = server.ask_operations(cycle).await;
+    assert!(refused["errors"][0]["message"].as_str().unwrap().contains("spreads itself"), "{refused}");
+    let (status, answer) =
+        server.ask_operations("{ ...F } fragment F on Query { projections { name } }").await;
+    assert!(status == 200 && answer["data"]["projections"][0]["name"].is_string(), "{answer}");
 }
 
 #[tokio::test]

@@ -50,6 +50,9 @@ impl GraphqlEndpoint {
         let _permit = permit.map_err(|overloaded| Refusal::from(overloaded).into_encoded())?;
         context.budget = Arc::new(self.responses().idle());
         context.event_admission = Some(event_admission);
+        // A shared subscription outlives the request that started it.
+        context.bearer = None;
+        context.headers.clear();
         let request = context.take_request();
         let context = Arc::new(context);
         match self.service().subscribe(request, &context).await {
