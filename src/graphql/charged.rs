@@ -1,10 +1,10 @@
 //! What is read is paid for, however the reading ends, and so is what a write makes others do afterwards.
 
 use std::any::Any;
-use std::sync::{Mutex, PoisonError};
 
 use onehop_graphql_server::service::{ChargeRecord, QuotaAccount};
 use onehop_store::{Ledger, RequestCharge};
+use parking_lot::Mutex;
 
 /// What is charged, in request units, for an operation under way when a request is given up: a charge is known only
 /// when the operation has ended, and otherwise a client that hangs up early would read for nothing.
@@ -26,11 +26,11 @@ pub struct FollowUp(Mutex<f64>);
 impl FollowUp {
     /// Adds a charge.
     pub fn add(&self, charge: RequestCharge) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) += charge.0;
+        *self.0.lock() += charge.0;
     }
 
     fn total(&self) -> f64 {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.0.lock()
     }
 }
 

@@ -1,11 +1,11 @@
 //! The `Subscription` type: what is written to the blog, by whichever process, as V3 reads it.
 
 use std::future::ready;
-use std::sync::{Mutex, PoisonError};
 
 use async_graphql::parser::types::{ExecutableDocument, Selection, SelectionSet};
 use async_graphql::{Context, ErrorExtensions as _, ID, Result, SimpleObject, Subscription};
 use futures::{Stream, StreamExt};
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::at_hand::One;
@@ -156,7 +156,7 @@ impl Begun {
     }
 
     fn tell(&self) {
-        if let Some(sender) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(sender) = self.0.lock().take() {
             // There is no receiver when the client has left meanwhile.
             let _ = sender.send(());
         }

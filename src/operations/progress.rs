@@ -1,11 +1,12 @@
 //! Progress subscription: brings a mutation and the subscriber to its progress together, by a name that the client chooses.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use async_graphql::{Context, ID, Result, SimpleObject, Subscription};
 use futures::Stream;
 use futures::stream::unfold;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::mpsc;
 use tokio_util::sync::DropGuard;
 
@@ -132,7 +133,7 @@ impl ProgressChannels {
     }
 
     fn waiting(&self) -> MutexGuard<'_, HashMap<ID, FreeEnd>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock()
     }
 }
 

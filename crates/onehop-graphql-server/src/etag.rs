@@ -8,10 +8,10 @@
 use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
-use std::sync::{Mutex, PoisonError};
 
 use async_graphql::Request;
 use axum::http::{HeaderMap, HeaderValue, header::IF_NONE_MATCH};
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 
 use super::pipeline::render::Form;
@@ -34,12 +34,12 @@ pub struct ReadTrace(Mutex<Option<Vec<u32>>>);
 impl ReadTrace {
     /// Says what the answer depends on, and that it depends on nothing else.
     pub fn set(&self, marks: Vec<u32>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(marks);
+        *self.0.lock() = Some(marks);
     }
 
     /// What the answer depends on; `None` where that is not known.
     pub(super) fn take(&self) -> Option<Vec<u32>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.0.lock().take()
     }
 }
 

@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use onehop_runtime::clock::Clock;
+use parking_lot::{Mutex, MutexGuard};
 
 /// Users whose last write is remembered, unless the configuration says otherwise. Each takes about 400 bytes.
 pub const SESSION_POSITIONS_MAX: usize = 16_384;
@@ -80,7 +81,7 @@ impl SessionPositions {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

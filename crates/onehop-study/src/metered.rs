@@ -1,13 +1,14 @@
 //! Store decorator that meters request charges, also those of operations whose ledger the caller does not see: the change
 //! feed processor keeps its own. It can record in which logical partition each charge arose.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use onehop_change_feed::LEASES;
 use onehop_store::{
     Change, ContainerName, Ledger, OperationKind, OperationScope, PartitionKey, RequestCharge, Store,
     StoreCall, StoreDecorator,
 };
+use parking_lot::Mutex;
 
 /// A store with a meter of request charges.
 pub struct MeteredStore {
@@ -43,20 +44,20 @@ impl MeteredStore {
     /// operations on leases (checkpoints).
     #[must_use]
     pub fn charge(&self) -> RequestCharge {
-        *self.charge.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.charge.lock()
     }
 
     /// Takes the touches since the last time; their charges add up to [`charge`](Self::charge).
     #[must_use]
     pub fn take_touches(&self) -> Vec<Touch> {
         let Some(touches) = &self.touches else { return Vec::new() };
-        std::mem::take(&mut *touches.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *touches.lock())
     }
 
     /// `partition_keys`: of what was read or written, one for each record, or several that share each record evenly. None
     /// stands for an operation across logical partitions.
     fn record(&self, own: &Ledger, partition_keys: &[&PartitionKey], ledger: &Ledger) {
-        let mut charge = self.charge.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut charge = self.charge.lock();
         let records = own.operations();
         for (number, record) in records.iter().enumerate() {
             let is_idle = record.kind == OperationKind::ChangeFeed && record.items == 0;
@@ -70,7 +71,7 @@ impl MeteredStore {
             } else {
                 partition_keys
             };
-            let mut touches = touches.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut touches = touches.lock();
             touches.extend(shares(record.container, shared_by, record.charge));
         }
         ledger.absorb(own);

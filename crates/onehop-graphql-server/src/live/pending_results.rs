@@ -2,9 +2,10 @@
 //! they may have. Knows nothing of the channel through which members get them.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 
 /// A result for all members, until it is withdrawn.
 #[derive(Debug)]
@@ -20,11 +21,11 @@ impl WaitingResult {
 
     /// The response; `None` when it had to make room for later ones.
     pub(super) fn response(&self) -> Option<Bytes> {
-        self.response.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.response.lock().clone()
     }
 
     fn withdraw(&self) {
-        self.response.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.response.lock().take();
     }
 }
 

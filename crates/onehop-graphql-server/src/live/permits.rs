@@ -1,8 +1,10 @@
 //! How many connections and subscriptions there are, and may be. A permit counts as long as it lives.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::LiveLimits;
 use crate::client_address::Network;
@@ -111,7 +113,7 @@ impl Permits {
     }
 
     fn by_network(&self) -> MutexGuard<'_, HashMap<Network, Usage>> {
-        self.by_network.lock().unwrap_or_else(PoisonError::into_inner)
+        self.by_network.lock()
     }
 
     /// Room for a subscription. An anonymous caller is bounded by the connection and by the process alone.
@@ -123,7 +125,7 @@ impl Permits {
         self.limits.subscriptions().unless(is_taken)?;
         let mut permit = SubscriptionPermit { permits: Arc::clone(self), user: None };
         if let Some(user) = user {
-            let mut by_user = self.by_user.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut by_user = self.by_user.lock();
             let count = by_user.entry(user.to_owned()).or_default();
             self.limits.subscriptions_per_user().unless(*count < self.limits.subscriptions_per_user_max)?;
             *count += 1;
@@ -195,7 +197,7 @@ impl Drop for SubscriptionPermit {
     fn drop(&mut self) {
         self.permits.load.subscriptions.fetch_sub(1, Ordering::Relaxed);
         let Some(user) = self.user.take() else { return };
-        let mut by_user = self.permits.by_user.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut by_user = self.permits.by_user.lock();
         if let Some(count) = by_user.get_mut(&user) {
             *count -= 1;
             if *count == 0 {
@@ -260,6 +262,6 @@ mod tests {
         assert_eq!(limit_of(None), Some("live-subscriptions"));
         held.clear();
         assert!(permits.subscription(Some("ada")).is_ok());
-        assert!(permits.by_user.lock().unwrap().is_empty(), "nobody is remembered");
+        assert!(permits.by_user.lock().is_empty(), "nobody is remembered");
     }
 }

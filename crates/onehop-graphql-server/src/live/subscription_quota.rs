@@ -2,11 +2,12 @@
 //! before it is executed, the concurrency limit with it. Knows charges, not what events are.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_graphql::ServerError;
 use async_trait::async_trait;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -79,7 +80,7 @@ impl EventPayers {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, Arc<EventPayer>>> {
-        self.members.lock().unwrap_or_else(PoisonError::into_inner)
+        self.members.lock()
     }
 }
 

@@ -3,9 +3,10 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as MapEntry;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, broadcast, watch};
 
@@ -185,7 +186,7 @@ impl SubscriptionSharing {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

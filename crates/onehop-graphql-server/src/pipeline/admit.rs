@@ -3,13 +3,9 @@
 //! A number of requests execute at once. Of those that wait, cheap ones go first, and a bounded number of later ones overtakes
 //! each. A request that finds the queue too long is refused at once. Knows complexities, not what is executed.
 
-use std::{
-    collections::BTreeMap,
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
 use super::context::RequestContext;
@@ -154,7 +150,7 @@ impl ConcurrencyLimit {
 
     /// Nothing that holds the lock panics, and the queue is whole after every step.
     fn lock(&self) -> MutexGuard<'_, WaitQueue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock()
     }
 }
 

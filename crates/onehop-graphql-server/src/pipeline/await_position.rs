@@ -2,10 +2,11 @@
 //! may wait, for each caller and together. What a position is and when it is reached is the service's affair.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_graphql::{Value, parser::types::OperationType};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 use super::context::RequestContext;
@@ -78,7 +79,7 @@ impl PositionWaits {
     }
 
     fn lock(&self) -> MutexGuard<'_, Counts> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

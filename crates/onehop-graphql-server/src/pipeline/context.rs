@@ -4,13 +4,14 @@
 //! can know of its request is a field here.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use async_graphql::Request;
 use async_graphql::parser::types::{OperationDefinition, OperationType};
 use axum::http::HeaderMap;
 
 use onehop_runtime::trace_context::SpanContext;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::rate_limit::RateLimitKey;
 use crate::client_address::ClientAddress;
@@ -170,6 +171,6 @@ struct PriorChargeRecords {
 
 impl PriorCharges {
     fn lock(&self) -> MutexGuard<'_, PriorChargeRecords> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
