@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use unicode_security::confusable_detection::skeleton as uts39_skeleton;
 use unicode_security::{RestrictionLevel, RestrictionLevelDetection as _};
 
-use super::username::{NameKey, Username, UsernameError, fold, is_letter_or_digit, is_mark};
+use super::username_rules::{UsernameError, fold, is_letter_or_digit, is_mark};
 
 /// The most combining marks in a row: a vowel and a tone, or a dot and a vowel.
 const MARKS_IN_A_ROW_MAX: usize = 2;
@@ -61,13 +61,12 @@ const RESERVED: [&str; 44] = [
 ];
 
 static RESERVED_KEYS: LazyLock<HashSet<String>> = LazyLock::new(|| {
-    let names = RESERVED.iter().filter_map(|name| Username::parse(name).ok());
-    names.flat_map(|name| name.keys()).map(|key| key.as_str().to_owned()).collect()
+    // They are in lower case, so that each is its own normalised form.
+    RESERVED.iter().flat_map(|name| [(*name).to_owned(), skeleton(name)]).collect()
 });
 
-/// Checks a new name.
-pub(super) fn check(name: &Username) -> Result<(), UsernameError> {
-    let display = name.as_str();
+/// Checks a new name: its display form, and the keys under which it is to be reserved.
+pub(super) fn check<'a>(display: &str, keys: impl IntoIterator<Item = &'a str>) -> Result<(), UsernameError> {
     if !display.chars().any(is_letter_or_digit) {
         return Err(UsernameError::NoLetter);
     }
@@ -77,7 +76,7 @@ pub(super) fn check(name: &Username) -> Result<(), UsernameError> {
     if display.detect_restriction_level() > RestrictionLevel::HighlyRestrictive {
         return Err(UsernameError::Script);
     }
-    if name.keys().iter().map(without_separators).any(|key| RESERVED_KEYS.contains(&key)) {
+    if keys.into_iter().map(without_separators).any(|key| RESERVED_KEYS.contains(&key)) {
         return Err(UsernameError::Reserved);
     }
     Ok(())
@@ -104,14 +103,15 @@ fn has_few_marks(display: &str) -> bool {
     longest <= MARKS_IN_A_ROW_MAX && marks <= display.chars().count() - marks
 }
 
-fn without_separators(key: &NameKey) -> String {
-    key.as_str().replace(['.', '_', '-'], "")
+fn without_separators(key: &str) -> String {
+    key.replace(['.', '_', '-'], "")
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::username::Username;
     use super::*;
 
     fn refusal(typed: &str) -> UsernameError {

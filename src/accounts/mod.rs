@@ -22,6 +22,7 @@ pub mod session;
 pub mod signing_secrets;
 pub mod token;
 pub mod username;
+mod username_rules;
 
 use std::sync::Arc;
 

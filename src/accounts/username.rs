@@ -4,30 +4,16 @@
 //! [`Username::parse`] accepts every valid name. [`Username::choose`] accepts a new name, with
 //! stricter rules against confusable names ([`confusable_usernames`](super::confusable_usernames)).
 //!
-//! The rules are those of PRECIS UsernameCaseMapped (RFC 8265, section 3.3) on current Unicode tables, narrowed
-//! to letters, marks, decimal digits, `_`, `-` and `.`, and with full case folding in place of lower-casing.
+//! The rules are in [`username_rules`](super::username_rules).
 
 use std::fmt;
 
 use super::confusable_usernames;
-use icu_normalizer::ComposingNormalizerBorrowed;
-use icu_properties::props::{BidiClass, DefaultIgnorableCodePoint, GeneralCategory};
-use icu_properties::{
-    CodePointMapData, CodePointMapDataBorrowed, CodePointSetData, CodePointSetDataBorrowed,
-};
+pub use super::username_rules::{USERNAME_CHARS_MAX, USERNAME_CHARS_MIN, UsernameError};
+use super::username_rules::{check_characters, fold, is_mark, keeps_bidi_rule, map_width, nfc};
 
-/// The fewest characters of a username, counted as Unicode scalar values of the display form.
-pub const USERNAME_CHARS_MIN: usize = 3;
-/// The most characters of a username, counted as Unicode scalar values of the display form.
-pub const USERNAME_CHARS_MAX: usize = 30;
 /// The most bytes that are normalised at all; longer input cannot shrink to [`USERNAME_CHARS_MAX`] characters.
 const INPUT_BYTES_MAX: usize = 1024;
-
-const NFC: ComposingNormalizerBorrowed<'static> = ComposingNormalizerBorrowed::new_nfc();
-const NFKC: ComposingNormalizerBorrowed<'static> = ComposingNormalizerBorrowed::new_nfkc();
-const CATEGORY: CodePointMapDataBorrowed<'static, GeneralCategory> = CodePointMapData::new();
-const DIRECTION: CodePointMapDataBorrowed<'static, BidiClass> = CodePointMapData::new();
-const IGNORABLE: CodePointSetDataBorrowed<'static> = CodePointSetData::new::<DefaultIgnorableCodePoint>();
 
 /// A valid username: as its owner wrote it, except that full and half width forms are mapped and the text is NFC.
 ///
@@ -47,7 +33,7 @@ impl Username {
         if typed.len() > INPUT_BYTES_MAX {
             return Err(UsernameError::length(typed));
         }
-        let display = NFC.normalize(&map_width(typed)).into_owned();
+        let display = nfc(&map_width(typed));
         check_characters(&display)?;
         if !(USERNAME_CHARS_MIN..=USERNAME_CHARS_MAX).contains(&display.chars().count()) {
             return Err(UsernameError::length(&display));
@@ -68,7 +54,8 @@ impl Username {
     /// The first rule that is broken: those of [`parse`](Self::parse), then those against imitation.
     pub fn choose(typed: &str) -> Result<Self, UsernameError> {
         let name = Self::parse(typed)?;
-        confusable_usernames::check(&name)?;
+        let keys = name.keys();
+        confusable_usernames::check(name.as_str(), keys.iter().map(NameKey::as_str))?;
         Ok(name)
     }
 
@@ -146,144 +133,11 @@ impl From<NormalizedUsername> for NameKey {
     }
 }
 
-/// The rule a name breaks. The message names no field: the caller puts one before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum UsernameError {
-    #[error("must have {min} to {max} characters, has {actual}")]
-    Length { min: usize, max: usize, actual: usize },
-    /// `position` counts characters of the display form from 1.
-    #[error(
-        "must consist of letters, digits, '_', '-' and '.', has U+{:04X} as character {position}",
-        u32::from(*found)
-    )]
-    Character { found: char, position: usize },
-    #[error("must not begin with a combining mark")]
-    LeadingMark,
-    /// The Bidi Rule (RFC 5893, section 2), which keeps a name readable in one order only.
-    #[error("must not mix left-to-right and right-to-left characters")]
-    Direction,
-    #[error("must have a letter or a digit")]
-    NoLetter,
-    #[error("must have at most {max} combining marks in a row, and not more than other characters")]
-    Marks { max: usize },
-    /// UTS 39, highly restrictive.
-    #[error("must be written in one script, with the characters that are in common use")]
-    Script,
-    #[error("is reserved")]
-    Reserved,
-}
-
-impl UsernameError {
-    fn length(text: &str) -> Self {
-        Self::Length { min: USERNAME_CHARS_MIN, max: USERNAME_CHARS_MAX, actual: text.chars().count() }
-    }
-}
-
-/// The width mapping rule: full and half width forms become the characters they stand for.
-fn map_width(typed: &str) -> String {
-    let mut mapped = String::with_capacity(typed.len());
-    for found in typed.chars() {
-        match found {
-            '\u{FF01}'..='\u{FFEE}' => {
-                mapped.extend(NFKC.normalize_iter(std::iter::once(found)));
-            }
-            _ => mapped.push(found),
-        }
-    }
-    mapped
-}
-
-fn check_characters(display: &str) -> Result<(), UsernameError> {
-    match display.chars().enumerate().find(|(_, found)| !is_allowed(*found)) {
-        None => Ok(()),
-        Some((index, found)) => Err(UsernameError::Character { found, position: index + 1 }),
-    }
-}
-
-/// The IdentifierClass (RFC 8264, section 8) without its symbols and without characters that need a context.
-fn is_allowed(found: char) -> bool {
-    if found.is_ascii() {
-        return found.is_ascii_alphanumeric() || matches!(found, '_' | '-' | '.');
-    }
-    is_letter_mark_or_digit(found)
-        && !IGNORABLE.contains(found)
-        && !is_conjoining_jamo(found)
-        && !is_disallowed_by_exception(found)
-        && !has_compatibility_form(found)
-}
-
-fn is_letter_mark_or_digit(found: char) -> bool {
-    matches!(
-        CATEGORY.get(found),
-        GeneralCategory::UppercaseLetter
-            | GeneralCategory::LowercaseLetter
-            | GeneralCategory::TitlecaseLetter
-            | GeneralCategory::ModifierLetter
-            | GeneralCategory::OtherLetter
-            | GeneralCategory::NonspacingMark
-            | GeneralCategory::SpacingMark
-            | GeneralCategory::DecimalNumber
-    )
-}
-
-pub(super) fn is_letter_or_digit(found: char) -> bool {
-    is_letter_mark_or_digit(found) && !is_mark(found)
-}
-
-pub(super) fn is_mark(found: char) -> bool {
-    matches!(CATEGORY.get(found), GeneralCategory::NonspacingMark | GeneralCategory::SpacingMark)
-}
-
-/// RFC 8264, section 9.9.
-fn is_conjoining_jamo(found: char) -> bool {
-    matches!(found, '\u{1100}'..='\u{11FF}' | '\u{A960}'..='\u{A97C}' | '\u{D7B0}'..='\u{D7FB}')
-}
-
-/// The letters and marks that RFC 8264, section 9.6, disallows one by one.
-fn is_disallowed_by_exception(found: char) -> bool {
-    matches!(found, '\u{0640}' | '\u{07FA}' | '\u{302E}' | '\u{302F}' | '\u{3031}'..='\u{3035}' | '\u{303B}')
-}
-
-/// RFC 8264, section 9.17: a ligature or a styled letter would look like the plain one.
-fn has_compatibility_form(found: char) -> bool {
-    !NFKC.is_normalized(found.encode_utf8(&mut [0; 4]))
-}
-
-/// The Bidi Rule for names with a right-to-left character; other names are free of it.
-fn keeps_bidi_rule(display: &str) -> bool {
-    let right_to_left = [BidiClass::RightToLeft, BidiClass::ArabicLetter];
-    let classes: Vec<BidiClass> = display.chars().map(|found| DIRECTION.get(found)).collect();
-    let has = |class: BidiClass| classes.contains(&class);
-    if !right_to_left.into_iter().any(has) && !has(BidiClass::ArabicNumber) {
-        return true;
-    }
-    // A name that has such a character keeps the rule only as a right-to-left label.
-    let begins_right_to_left = classes.first().is_some_and(|class| right_to_left.contains(class));
-    let ends_well = classes.iter().rfind(|class| **class != BidiClass::NonspacingMark).is_some_and(|class| {
-        right_to_left.contains(class) || [BidiClass::EuropeanNumber, BidiClass::ArabicNumber].contains(class)
-    });
-    let mixes_numbers = has(BidiClass::EuropeanNumber) && has(BidiClass::ArabicNumber);
-    begins_right_to_left && ends_well && !mixes_numbers && !has(BidiClass::LeftToRight)
-}
-
-/// Full case folding, built from the case mappings: lower, upper and lower again bring every case variant of a
-/// text to one, also where a letter's upper case is two letters (ß) or its lower case depends on its place (ς).
-/// All four Turkish i are one letter here, as either upper or lower case of some language makes them so.
-pub(super) fn fold(display: &str) -> String {
-    let mut folded = String::with_capacity(display.len());
-    let cased = display.chars().flat_map(char::to_lowercase).flat_map(char::to_uppercase);
-    for found in cased.flat_map(char::to_lowercase) {
-        if !(found == '\u{307}' && folded.ends_with('i')) {
-            folded.push(found);
-        }
-    }
-    NFC.normalize(&folded).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::username_rules::is_allowed;
     use super::*;
 
     fn key(typed: &str) -> String {
@@ -420,10 +274,10 @@ mod tests {
     #[test]
     fn folding_any_character_twice_changes_nothing_more() {
         for found in (char::MIN..=char::MAX).filter(|found| is_allowed(*found)) {
-            let once = fold(&NFC.normalize(&found.to_string()));
+            let once = fold(&nfc(&found.to_string()));
             assert_eq!(fold(&once), once, "U+{:04X}", u32::from(found));
             for variant in [found.to_uppercase().to_string(), found.to_lowercase().to_string()] {
-                assert_eq!(fold(&NFC.normalize(&variant)), once, "U+{:04X}", u32::from(found));
+                assert_eq!(fold(&nfc(&variant)), once, "U+{:04X}", u32::from(found));
             }
         }
     }

@@ -2,24 +2,20 @@
 
 use std::sync::Arc;
 
-use tokio_util::sync::CancellationToken;
-
+use super::model_follower::follower;
 use super::survey::{Surveyed, survey};
 use crate::accounts::password::Password;
 use crate::app::App;
 use crate::app::comparison::Databases;
 use crate::app::work::{DEMO_PASSWORD, Progress};
 use crate::blog::containers::POSTS;
-use crate::blog::projections::{self, Usernames};
 use crate::blog::reads::DataModel;
 use crate::blog::study::measure::{Database, Workload};
 use crate::blog::study::seed::{SeedProgress, Seeder};
 use crate::blog::study::writes::{Plain, WritePath};
 use crate::cli::progress::Bar;
 use crate::config::Member;
-use onehop_change_feed::{Processor, Projection, Settings};
-use onehop_store::Store;
-use onehop_study::follower::{self, Follower};
+use onehop_study::follower;
 use onehop_study::measurement::Row;
 use onehop_study::metered::MeteredStore;
 
@@ -108,25 +104,4 @@ fn writes_of(app: &App, model: DataModel) -> WritePath {
         DataModel::V2 => WritePath::Batches(plain()),
         DataModel::V3 => WritePath::Commands(Box::new(app.commands.clone())),
     }
-}
-
-/// The projections of a data model, which follow its writes: none in V1, the usernames in V2, all in V3. `store` should be as
-/// recent as what the processor of a server reads.
-pub(super) async fn follower(
-    app: &App,
-    member: &Member,
-    model: DataModel,
-    store: MeteredStore,
-) -> anyhow::Result<Option<Follower>> {
-    let projections: Vec<Arc<dyn Projection>> = match model {
-        DataModel::V1 => return Ok(None),
-        DataModel::V2 => vec![Arc::new(Usernames)],
-        DataModel::V3 => projections::all(),
-    };
-    let store = Arc::new(store);
-    let settings = Settings { sharing: member.sharing, ..Settings::new(member.owner.clone()) };
-    let port: Arc<dyn Store> = Arc::clone(&store) as _;
-    let stop = CancellationToken::new();
-    let processor = Processor::open(port, Arc::clone(&app.clock), projections, settings, stop).await?;
-    Ok(Some(Follower { processor, store }))
 }

@@ -1,6 +1,7 @@
 //! `onehop compare`: measures each data model on the article's data set at any size.
 
 mod database;
+mod model_follower;
 mod settings;
 mod survey;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::database::follower;
+use super::model_follower::follower;
 use crate::app::App;
 use crate::blog::commands::{CommandLimits, CommandParts, Commands};
 use crate::blog::ids::RandomIds;

@@ -1,0 +1,34 @@
+//! The projections of a data model, which follow its writes while it is measured: none in V1, the usernames in V2, all in V3.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::app::App;
+use crate::blog::projections::{self, Usernames};
+use crate::blog::reads::DataModel;
+use crate::config::Member;
+use onehop_change_feed::{Processor, Projection, Settings};
+use onehop_store::Store;
+use onehop_study::follower::Follower;
+use onehop_study::metered::MeteredStore;
+
+/// The follower of a data model. `store` should be as recent as what the processor of a server reads.
+pub(super) async fn follower(
+    app: &App,
+    member: &Member,
+    model: DataModel,
+    store: MeteredStore,
+) -> anyhow::Result<Option<Follower>> {
+    let projections: Vec<Arc<dyn Projection>> = match model {
+        DataModel::V1 => return Ok(None),
+        DataModel::V2 => vec![Arc::new(Usernames)],
+        DataModel::V3 => projections::all(),
+    };
+    let store = Arc::new(store);
+    let settings = Settings { sharing: member.sharing, ..Settings::new(member.owner.clone()) };
+    let port: Arc<dyn Store> = Arc::clone(&store) as _;
+    let stop = CancellationToken::new();
+    let processor = Processor::open(port, Arc::clone(&app.clock), projections, settings, stop).await?;
+    Ok(Some(Follower { processor, store }))
+}
