@@ -4,7 +4,7 @@
 //! adapters; `onehop-change-feed` keeps read models current from the store's change feed; `onehop-graphql-server` serves
 //! GraphQL over HTTP; `onehop-study` measures and compares data models; `onehop-runtime` is what all of them are given.
 //!
-//! The modules in reading order: [`blog`] is the domain; [`accounts`] signs people in; [`graphql`] is the schema; [`http`] are
+//! The modules in reading order: [`blog`] is the domain, over what domains share in [`domain`]; [`accounts`] signs people in; [`graphql`] is the schema; [`http`] are
 //! the pages; [`copy`] takes a blog from one store to another; [`app`] and
 //! [`api`] put the parts together.
 
@@ -15,6 +15,7 @@ pub mod blog;
 pub mod cli;
 pub mod config;
 pub mod copy;
+pub mod domain;
 pub mod graphql;
 pub mod http;
 pub mod operations;

@@ -1,35 +1,10 @@
 //! Ids of users, posts, comments and likes: UUIDv7, save a like's, which is derived from post and user so that a
 //! second like of the same post by the same user is a conflict.
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use onehop_store::PartitionKey;
-
-macro_rules! id {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        #[serde(transparent)]
-        pub struct $name(pub Uuid);
-
-        impl fmt::Display for $name {
-            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.as_hyphenated().fmt(formatter)
-            }
-        }
-
-        impl $name {
-            /// The id as a partition key.
-            #[must_use]
-            pub fn partition_key(self) -> PartitionKey {
-                PartitionKey::from(&*self.0.as_hyphenated().encode_lower(&mut Uuid::encode_buffer()))
-            }
-        }
-    };
-}
+use crate::domain::ids::id;
+pub use crate::domain::ids::{IdSource, RandomIds};
 
 id!(
     /// A user's id.
@@ -56,26 +31,6 @@ impl LikeId {
     }
 }
 
-/// Where new ids come from.
-pub trait IdSource: Send + Sync + 'static {
-    /// A new UUIDv7 for this instant (Unix ms).
-    fn next_id(&self, now_ms: i64) -> Uuid;
-}
-
-/// Ids with randomness from the operating system.
-#[derive(Debug, Default, Clone, Copy)]
-pub struct RandomIds;
-
-impl IdSource for RandomIds {
-    fn next_id(&self, now_ms: i64) -> Uuid {
-        let mut random = [0_u8; 10];
-        if getrandom::fill(&mut random).is_err() {
-            random.copy_from_slice(&Uuid::now_v7().as_bytes()[6..]);
-        }
-        uuid::Builder::from_unix_timestamp_millis(u64::try_from(now_ms).unwrap_or(0), &random).into_uuid()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,12 +41,5 @@ mod tests {
             (PostId(Uuid::from_u128(1)), UserId(Uuid::from_u128(2)), UserId(Uuid::from_u128(3)));
         assert_eq!(LikeId::derive(post, user), LikeId::derive(post, user));
         assert_ne!(LikeId::derive(post, user), LikeId::derive(post, other));
-    }
-
-    #[test]
-    fn new_ids_are_uuids_of_version_7_with_the_given_time() {
-        let id = RandomIds.next_id(1_700_000_000_123);
-        assert_eq!(id.get_version_num(), 7);
-        assert_eq!(id.as_u128() >> 80, 1_700_000_000_123);
     }
 }

@@ -13,9 +13,9 @@ use crate::blog::sessions::{NewSession, Sessions};
 use onehop_store::{Ledger, NewItem, PartitionKey, WriteOp};
 
 use super::create_user::stored_hash;
-use super::error::contended;
 use super::names::{Attempt, UserLookup, normalized};
 use super::{CommandError, Commands, Refusal, no_such_user};
+use crate::domain::error::contended;
 
 /// How often a change starts again after others changed the user or the reservation.
 const ATTEMPTS_MAX: u32 = 16;

@@ -6,12 +6,13 @@ use crate::blog::ids::{CommentId, PostId, UserId};
 use crate::blog::items::{CommentItem, PostItem, types};
 use onehop_store::Ledger;
 
-use super::digest::sha256_hex;
-use super::error::{InvalidField, InvalidFields};
 use super::idempotency::KeyUse;
 use super::post_queue::PostChange;
-use super::text::{CommentContent, IdempotencyKey};
+use super::text::CommentContent;
 use super::{CommandError, Commands, Refusal};
+use crate::domain::digest::sha256_hex;
+use crate::domain::error::{InvalidField, InvalidFields};
+use crate::domain::text::IdempotencyKey;
 
 /// A new comment of the signed-in user, as typed.
 #[derive(Clone)]

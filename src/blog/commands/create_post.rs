@@ -7,12 +7,13 @@ use crate::blog::ids::{PostId, UserId};
 use crate::blog::items::{PostItem, TEXT_VERSION_FIRST, types};
 use onehop_store::{Ledger, NewItem, WriteOp};
 
-use super::digest::sha256_hex;
-use super::error::{InvalidFields, contended};
 use super::idempotency::KeyUse;
 use super::names::Attempt;
-use super::text::{IdempotencyKey, PostContent, Title};
+use super::text::{PostContent, Title};
 use super::{CommandError, Commands, Refusal};
+use crate::domain::digest::sha256_hex;
+use crate::domain::error::{InvalidFields, contended};
+use crate::domain::text::IdempotencyKey;
 
 /// How often a Create is repeated whose answer was lost.
 const ATTEMPTS_MAX: u32 = 4;

@@ -8,11 +8,11 @@ use crate::blog::ids::UserId;
 use crate::blog::items::{AccountItem, UserItem};
 use onehop_store::{Fault, FaultKind, Ledger};
 
-use super::digest::sha256_hex;
-use super::error::{InvalidFields, contended};
 use super::names::{self, Claim, Holder};
-use super::text::IdempotencyKey;
 use super::{CommandError, Commands, Refusal};
+use crate::domain::digest::sha256_hex;
+use crate::domain::error::{InvalidFields, contended};
+use crate::domain::text::IdempotencyKey;
 
 /// How often a sign-up starts again with a new user id after others had given it up for dead.
 const SIGN_UP_ATTEMPTS_MAX: u32 = 8;

@@ -16,10 +16,10 @@ use crate::blog::ids::UserId;
 use crate::blog::items::{SubjectItem, UserItem, types};
 use onehop_store::{ETag, Fault, Ledger, NewItem, PartitionKey, WriteOp};
 
-use super::digest::sha256_hex;
-use super::error::contended;
 use super::names::{self, Attempt, Claim, UserLookup};
 use super::{CommandError, Commands};
+use crate::domain::digest::sha256_hex;
+use crate::domain::error::contended;
 
 /// How often the protocol starts again after others changed what it had read.
 const ATTEMPTS_MAX: u32 = 8;

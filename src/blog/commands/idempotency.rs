@@ -9,11 +9,11 @@ use crate::blog::ids::{PostId, UserId};
 use crate::blog::items::{OUTCOME_TTL_S, OutcomeItem, types};
 use onehop_store::{Ledger, NewItem, PartitionKey, WriteOp};
 
-use super::digest::sha256_hex;
-use super::error::contended;
 use super::names::Attempt;
-use super::text::IdempotencyKey;
 use super::{CommandError, Commands, Refusal};
+use crate::domain::digest::sha256_hex;
+use crate::domain::error::contended;
+use crate::domain::text::IdempotencyKey;
 
 /// How often a record is looked for again after it came or went between two operations.
 const ATTEMPTS_MAX: u32 = 4;

@@ -7,19 +7,17 @@
 //! All commands on one post go through [`post_queue`]; all claims of a username through [`names`].
 
 mod change_password;
-mod command_marker;
 mod create_comment;
 mod create_post;
 mod create_user;
 mod delete_comment;
 mod delete_post;
-mod digest;
-mod error;
 mod external_identity;
 mod idempotency;
 mod like_post;
 mod names;
 mod post_queue;
+mod refusals;
 mod rename_charge;
 mod sign_in;
 mod text;
@@ -37,6 +35,9 @@ use onehop_runtime::clock::{Clock, format_timestamp};
 use onehop_runtime::tasks::Tasks;
 use onehop_store::{Fault, Ledger, Store};
 
+pub use crate::domain::error::{CommandError, InvalidField, Refusal, RefusalCode};
+pub use crate::domain::text::IDEMPOTENCY_KEY_CHARS_MAX;
+
 use super::containers::POSTS;
 use super::ids::{IdSource, PostId, UserId};
 
@@ -46,13 +47,12 @@ pub use create_post::CreatePost;
 pub use create_user::CreateUser;
 pub use delete_comment::{DeleteComment, DeletedComment};
 pub use delete_post::DeletePost;
-pub use error::{CommandError, InvalidField, Refusal, RefusalCode};
 pub use external_identity::ExternalSubject;
 pub use like_post::{LikePost, PostLiked};
 pub(in crate::blog) use names::left_keys;
 pub use names::{Names, RollForward};
 pub use sign_in::SignIn;
-pub use text::{COMMENT_CHARS_MAX, IDEMPOTENCY_KEY_CHARS_MAX, POST_CONTENT_CHARS_MAX, TITLE_CHARS_MAX};
+pub use text::{COMMENT_CHARS_MAX, POST_CONTENT_CHARS_MAX, TITLE_CHARS_MAX};
 pub use unlike_post::UnlikePost;
 pub use update_post::UpdatePost;
 pub use update_user::UpdateUser;

@@ -1,18 +1,6 @@
-//! The texts that people write, checked once: titles, contents and idempotency keys. Lengths count Unicode scalar
-//! values. What is accepted is stored as it was typed.
+//! The texts that people write in a blog, checked once: titles and contents.
 
-use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
-use icu_properties::{
-    CodePointMapData, CodePointMapDataBorrowed, CodePointSetData, CodePointSetDataBorrowed,
-};
-
-use super::error::Refusal;
-
-const CATEGORY: CodePointMapDataBorrowed<'static, GeneralCategory> = CodePointMapData::new();
-const IGNORABLE: CodePointSetDataBorrowed<'static> = CodePointSetData::new::<DefaultIgnorableCodePoint>();
-
-/// A symbol without a dot: no white space by its category, and nothing to see.
-const BRAILLE_BLANK: char = '\u{2800}';
+use crate::domain::text::{check_controls, text};
 
 /// The most characters of a title.
 pub const TITLE_CHARS_MAX: usize = 200;
@@ -20,34 +8,6 @@ pub const TITLE_CHARS_MAX: usize = 200;
 pub const POST_CONTENT_CHARS_MAX: usize = 100_000;
 /// The most characters of a comment.
 pub const COMMENT_CHARS_MAX: usize = 10_000;
-/// The most characters of an idempotency key.
-pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 200;
-
-macro_rules! text {
-    ($(#[$doc:meta])* $name:ident, $field:literal, $max:expr $(, $check:path)?) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq)]
-        pub(super) struct $name(String);
-
-        impl $name {
-            pub(super) fn parse(typed: String) -> Result<Self, Refusal> {
-                check_length($field, &typed, $max)?;
-                $($check($field, &typed)?;)?
-                Ok(Self(typed))
-            }
-
-            pub(super) fn as_str(&self) -> &str {
-                &self.0
-            }
-        }
-
-        impl From<$name> for String {
-            fn from(text: $name) -> Self {
-                text.0
-            }
-        }
-    };
-}
 
 text!(
     /// A post's title: no control characters save line feed and tab.
@@ -68,49 +28,11 @@ text!(
     "content",
     COMMENT_CHARS_MAX
 );
-text!(
-    /// A client's name for one command, by which a repeat is recognised.
-    IdempotencyKey,
-    "idempotencyKey",
-    IDEMPOTENCY_KEY_CHARS_MAX
-);
-
-fn check_length(field: &'static str, typed: &str, max: usize) -> Result<(), Refusal> {
-    if typed.chars().all(is_invisible) {
-        return Err(Refusal::bad_input(
-            field,
-            format_args!("must have 1 to {max} characters and not be blank"),
-        ));
-    }
-    let actual = typed.chars().count();
-    if actual > max {
-        return Err(Refusal::bad_input(field, format_args!("must have 1 to {max} characters, has {actual}")));
-    }
-    Ok(())
-}
-
-/// Whether a character shows nothing by itself: white space, format characters such as U+200B, fillers.
-fn is_invisible(character: char) -> bool {
-    character.is_whitespace()
-        || character == BRAILLE_BLANK
-        || IGNORABLE.contains(character)
-        || CATEGORY.get(character) == GeneralCategory::Format
-}
-
-fn check_controls(field: &'static str, typed: &str) -> Result<(), Refusal> {
-    let refused = |found: &char| found.is_control() && !matches!(found, '\n' | '\t');
-    match typed.chars().find(refused) {
-        None => Ok(()),
-        Some(found) => {
-            let code = u32::from(found);
-            Err(Refusal::bad_input(field, format_args!("must have no control characters, has U+{code:04X}")))
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::text::{IDEMPOTENCY_KEY_CHARS_MAX, IdempotencyKey};
 
     #[test]
     fn a_text_at_its_limit_is_accepted_and_kept_as_typed() {

@@ -6,10 +6,10 @@ use crate::blog::ids::{PostId, UserId};
 use crate::blog::items::PostItem;
 use onehop_store::Ledger;
 
-use super::error::{InvalidField, InvalidFields};
 use super::post_queue::{PostChange, PostEdit};
 use super::text::{PostContent, Title};
 use super::{CommandError, Commands, Refusal};
+use crate::domain::error::{InvalidField, InvalidFields};
 
 /// What the author changes, as typed.
 pub struct UpdatePost {

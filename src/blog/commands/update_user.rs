@@ -6,9 +6,9 @@ use crate::blog::ids::UserId;
 use crate::blog::items::UserItem;
 use onehop_store::Ledger;
 
-use super::error::contended;
 use super::names::{Attempt, RollForward, StoredUser, UserLookup, parsed};
 use super::{CommandError, Commands, Refusal, no_such_user};
+use crate::domain::error::contended;
 
 /// How often a rename starts again after another writer changed the user.
 const RENAME_ATTEMPTS_MAX: u32 = 8;

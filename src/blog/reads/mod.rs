@@ -6,7 +6,6 @@
 
 pub mod cursor;
 mod lookups;
-mod page;
 mod points;
 mod queries;
 mod session;
@@ -19,7 +18,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-pub use page::{FIRST_MAX, FIRST_MIN, Page, PageRequest};
+pub use crate::domain::page::{FIRST_MAX, FIRST_MIN, Page, PageRequest};
 pub use session::Session;
 pub use v1::V1;
 pub use v2::V2;

@@ -3,10 +3,10 @@
 
 use serde::Deserialize;
 
-use super::cursor;
 use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
 use crate::blog::items::{CommentItem, LikeItem, PostItem, TEXT_VERSION_FIRST, UserItem};
 use crate::blog::summary::{shown, summarise};
+use crate::domain::cursor;
 use onehop_store::{Fault, Item, Keyset};
 
 /// A user.

@@ -33,13 +33,12 @@ use crate::accounts::username::{NameKey, NormalizedUsername, Username};
 use crate::blog::containers::{ACCOUNTS, USERS};
 use crate::blog::ids::UserId;
 use crate::blog::items::{AccountItem, UserItem, types};
+use crate::domain::conditional_write;
 use onehop_store::{
-    ContainerName, ETag, Fault, FaultKind, Item, Ledger, NewItem, PartitionKey, Rejection, Store, WriteError,
-    WriteOp,
+    ContainerName, ETag, Fault, FaultKind, Item, Ledger, NewItem, PartitionKey, Store, WriteOp,
 };
 
-use super::error::unexpected;
-
+pub(super) use crate::domain::conditional_write::Attempt;
 pub use rename::RollForward;
 pub(in crate::blog) use rename::left_keys;
 pub(super) use reservation::{Claim, Holder};
@@ -66,14 +65,6 @@ pub(super) struct StoredUser {
     pub(super) user: UserItem,
     pub(super) etag: ETag,
     item: Item,
-}
-
-/// What became of a conditional write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Attempt {
-    Written,
-    /// It was refused, or it is not known whether it was written: what was read has to be read again.
-    LookAgain,
 }
 
 impl Names {
@@ -134,7 +125,7 @@ impl Names {
                 UserLookup::Missing => {}
             }
         }
-        Err(super::error::contended("a user"))
+        Err(crate::domain::error::contended("a user"))
     }
 
     /// Replaces a user item that has not changed since it was read.
@@ -157,17 +148,7 @@ impl Names {
         operation: WriteOp,
         ledger: &Ledger,
     ) -> Result<Attempt, Fault> {
-        match self.store.write(container, partition_key, operation, ledger).await {
-            Ok(_) => Ok(Attempt::Written),
-            Err(WriteError::Fault(fault)) if fault.kind == FaultKind::Ambiguous => Ok(Attempt::LookAgain),
-            Err(WriteError::Fault(fault)) => Err(fault),
-            Err(WriteError::Rejected { reason, .. }) => match reason {
-                Rejection::Conflict | Rejection::NotFound | Rejection::PreconditionFailed => {
-                    Ok(Attempt::LookAgain)
-                }
-                other => Err(unexpected(other)),
-            },
-        }
+        conditional_write::attempt(&*self.store, container, partition_key, operation, ledger).await
     }
 }
 

@@ -13,8 +13,8 @@ use crate::blog::ids::UserId;
 use crate::blog::items::{AccountItem, UserItem};
 use onehop_store::{ETag, Fault, Ledger};
 
-use super::super::error::contended;
 use super::{ATTEMPTS_MAX, Attempt, Claim, Names, StoredUser, UserLookup, account, parsed};
+use crate::domain::error::contended;
 
 /// Where a user stands once no rename is under way.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,10 +8,10 @@ use crate::blog::ids::UserId;
 use crate::blog::items::{ABANDONED_TTL_S, AbandonedItem, AccountItem, UserItem, types};
 use onehop_store::{ETag, Fault, Ledger, NewItem, PartitionKey, WriteOp};
 
-use super::super::error::contended;
 use super::{
     ATTEMPTS_MAX, Attempt, Names, StoredUser, UserLookup, account, has_key, parsed, with_latest_password,
 };
+use crate::domain::error::contended;
 
 /// How long a claim waits, step by step, for the user of a sign-up that may only be slow: together 310 ms, many
 /// times what its one write takes.

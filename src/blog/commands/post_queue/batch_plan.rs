@@ -7,9 +7,9 @@ use uuid::Uuid;
 use crate::blog::items::{CommentItem, PostItem, TOMBSTONE_TTL_S};
 use onehop_store::{ETag, Fault, Item, NewItem, WriteOp, limits};
 
-use super::super::command_marker::{command_of, encode_marked};
-use super::super::error::Refusal;
 use super::intent::{INTENTS_MAX, Intent, PostChange, PostEdit};
+use crate::domain::command_marker::{command_of, encode_marked};
+use crate::domain::error::Refusal;
 
 /// Bytes kept free in a batch for the post: 100,200 characters of content and title at no more than 6 bytes each
 /// (`\u0000`), and its other fields.

@@ -11,10 +11,10 @@ use onehop_store::{
     Batch, ETag, Fault, FaultKind, Ledger, PartitionKey, Rejection, Store, WriteError, WriteOp,
 };
 
-use super::super::error::{CommandError, contended, unexpected};
 use super::batch_plan::{IntentPosition, KnownPost, Plan, PostState, plan};
 use super::conflict_resolution::{Resolution, decide};
 use super::intent::{Intent, Settled};
+use crate::domain::error::{CommandError, contended, unexpected};
 
 /// The longest wait between two attempts.
 const BACKOFF_MAX: Duration = Duration::from_millis(64);

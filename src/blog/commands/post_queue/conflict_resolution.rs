@@ -3,9 +3,9 @@
 use crate::blog::items::{CommentItem, types};
 use onehop_store::{Fault, Item};
 
-use super::super::command_marker::command_of;
-use super::super::error::Refusal;
 use super::intent::{Intent, PostChange};
+use crate::domain::command_marker::command_of;
+use crate::domain::error::Refusal;
 
 /// What to do with an intent.
 #[derive(Debug)]

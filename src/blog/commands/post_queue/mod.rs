@@ -27,8 +27,8 @@ use onehop_runtime::tasks::Tasks;
 use onehop_runtime::trace_context::SpanContext;
 use onehop_store::{Fault, FaultKind, Ledger, OperationRecord, Store};
 
-use super::error::Refusal;
 use super::{CommandError, CommandLimits, Commands};
+use crate::domain::error::Refusal;
 
 use batch_plan::PostState;
 use batch_sender::{BatchSender, Outcome};

@@ -45,7 +45,7 @@ pub struct Page<T> {
 
 impl<T> Page<T> {
     /// Decodes the items of a query's page; the first that cannot be decoded fails it.
-    pub(super) fn decode<E>(
+    pub(crate) fn decode<E>(
         page: &QueryPage,
         decode: impl Fn(&onehop_store::Item) -> Result<T, E>,
     ) -> Result<Self, E> {

@@ -23,11 +23,11 @@ struct Mark {
 }
 
 /// The item with the marker of this command.
-pub(super) fn encode_marked<T: Serialize>(id: impl Into<String>, item: &T, command_id: Uuid) -> NewItem {
+pub(crate) fn encode_marked<T: Serialize>(id: impl Into<String>, item: &T, command_id: Uuid) -> NewItem {
     NewItem::encode(id, &Marked { item, command_id })
 }
 
 /// The command that wrote the item, where it left its mark.
-pub(super) fn command_of(item: &Item) -> Result<Option<Uuid>, Fault> {
+pub(crate) fn command_of(item: &Item) -> Result<Option<Uuid>, Fault> {
     Ok(item.decode::<Mark>()?.command_id)
 }

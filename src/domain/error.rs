@@ -37,7 +37,7 @@ pub struct Refusal {
     pub message: String,
     /// All input fields that are invalid.
     pub invalid_fields: Vec<InvalidField>,
-    /// The version of the text that a post has, where an edit was of another one.
+    /// The version that a text has, where an edit was of another one.
     pub current_version: Option<u32>,
 }
 
@@ -59,21 +59,21 @@ impl InvalidField {
 
 /// Collects the invalid fields of an input, so that a client receives all of them at once.
 #[derive(Debug, Default)]
-pub(super) struct InvalidFields(Vec<InvalidField>);
+pub(crate) struct InvalidFields(Vec<InvalidField>);
 
 impl InvalidFields {
     /// The parsed field; `None` where it is invalid.
-    pub(super) fn check<T>(&mut self, parsed: Result<T, Refusal>) -> Option<T> {
+    pub(crate) fn check<T>(&mut self, parsed: Result<T, Refusal>) -> Option<T> {
         parsed.map_err(|refusal| self.0.extend(refusal.invalid_fields)).ok()
     }
 
     /// All of them.
-    pub(super) fn into_vec(self) -> Vec<InvalidField> {
+    pub(crate) fn into_vec(self) -> Vec<InvalidField> {
         self.0
     }
 
     /// The refusal of an input that has some.
-    pub(super) fn refusal(self) -> Refusal {
+    pub(crate) fn refusal(self) -> Refusal {
         Refusal::invalid(self.0)
     }
 }
@@ -82,7 +82,7 @@ impl InvalidFields {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalCode {
     Unauthenticated,
-    /// A wrong username or password. An expired token is `Unauthenticated`.
+    /// A wrong name or password. An expired token is `Unauthenticated`.
     InvalidCredentials,
     Forbidden,
     NotFound,
@@ -108,7 +108,7 @@ impl RefusalCode {
 }
 
 impl Refusal {
-    fn new(code: RefusalCode, field: Option<&'static str>, message: impl Into<String>) -> Self {
+    pub(crate) fn new(code: RefusalCode, field: Option<&'static str>, message: impl Into<String>) -> Self {
         Self { code, field, message: message.into(), invalid_fields: Vec::new(), current_version: None }
     }
 
@@ -124,68 +124,36 @@ impl Refusal {
         }
     }
 
-    pub(super) fn unauthenticated(message: &str) -> Self {
+    pub(crate) fn unauthenticated(message: &str) -> Self {
         Self::new(RefusalCode::Unauthenticated, None, message)
     }
 
-    pub(super) fn wrong_password() -> Self {
-        Self::new(RefusalCode::Forbidden, Some("currentPassword"), "currentPassword is wrong")
-    }
-
-    pub(super) fn invalid_credentials(message: &str) -> Self {
+    pub(crate) fn invalid_credentials(message: &str) -> Self {
         Self::new(RefusalCode::InvalidCredentials, None, message)
     }
 
-    pub(super) fn forbidden(message: &str) -> Self {
+    pub(crate) fn forbidden(message: &str) -> Self {
         Self::new(RefusalCode::Forbidden, None, message)
     }
 
-    pub(super) fn not_found(field: &'static str, message: &str) -> Self {
+    pub(crate) fn not_found(field: &'static str, message: &str) -> Self {
         Self::new(RefusalCode::NotFound, Some(field), message)
     }
 
-    pub(super) fn post_not_found() -> Self {
-        Self::not_found("postId", "there is no such post")
-    }
-
-    /// The comment of this id was created before, and deleted since.
-    pub(super) fn created_comment_was_deleted() -> Self {
-        Self::not_found("idempotencyKey", "the comment created with this idempotencyKey was deleted")
-    }
-
-    /// The user does not like the post, or there is no such post.
-    pub(super) fn like_not_found() -> Self {
-        Self::not_found("postId", "you do not like this post, or there is no such post")
-    }
-
-    pub(super) fn comment_not_found() -> Self {
-        Self::not_found("commentId", "there is no such comment")
-    }
-
     /// The message begins with the field: `title must have 1 to 200 characters, has 0`.
-    pub(super) fn bad_input(field: &'static str, rule: impl std::fmt::Display) -> Self {
+    pub(crate) fn bad_input(field: &'static str, rule: impl std::fmt::Display) -> Self {
         Self::invalid(vec![InvalidField::new(field, rule)])
     }
 
-    pub(super) fn conflict(field: &'static str, message: &str) -> Self {
+    pub(crate) fn conflict(field: &'static str, message: &str) -> Self {
         Self::new(RefusalCode::Conflict, Some(field), message)
     }
 
-    /// The post was changed since the version that an edit is of.
-    pub(super) fn post_changed(current_version: u32) -> Self {
-        let message = format!("the post has been changed since: its version is {current_version}");
-        Self { current_version: Some(current_version), ..Self::conflict("ifVersion", &message) }
-    }
-
-    pub(super) fn username_taken() -> Self {
-        Self::conflict("username", "this username, or one that looks like it, is taken")
-    }
-
-    pub(super) fn key_reused() -> Self {
+    pub(crate) fn key_reused() -> Self {
         Self::conflict("idempotencyKey", "this idempotencyKey was used with other input")
     }
 
-    pub(super) fn limit_exceeded(message: impl Into<String>) -> Self {
+    pub(crate) fn limit_exceeded(message: impl Into<String>) -> Self {
         Self::new(RefusalCode::LimitExceeded, None, message)
     }
 }
@@ -205,11 +173,11 @@ impl From<HashingError> for CommandError {
 }
 
 /// Others changed the same items again and again for as long as a command may try.
-pub(super) fn contended(what: &str) -> Fault {
+pub(crate) fn contended(what: &str) -> Fault {
     Fault::new(FaultKind::Unavailable, format!("{what} kept changing while it was being written"))
 }
 
 /// A refusal of the store that a command rules out beforehand.
-pub(super) fn unexpected(rejection: onehop_store::Rejection) -> Fault {
+pub(crate) fn unexpected(rejection: onehop_store::Rejection) -> Fault {
     Fault::new(FaultKind::Internal, "the store refused a write that keeps its limits").with_source(rejection)
 }

@@ -1,0 +1,37 @@
+//! Refusals of the blog's commands.
+
+use crate::domain::error::{Refusal, RefusalCode};
+
+impl Refusal {
+    pub(super) fn wrong_password() -> Self {
+        Self::new(RefusalCode::Forbidden, Some("currentPassword"), "currentPassword is wrong")
+    }
+
+    pub(super) fn post_not_found() -> Self {
+        Self::not_found("postId", "there is no such post")
+    }
+
+    /// The comment of this id was created before, and deleted since.
+    pub(super) fn created_comment_was_deleted() -> Self {
+        Self::not_found("idempotencyKey", "the comment created with this idempotencyKey was deleted")
+    }
+
+    /// The user does not like the post, or there is no such post.
+    pub(super) fn like_not_found() -> Self {
+        Self::not_found("postId", "you do not like this post, or there is no such post")
+    }
+
+    pub(super) fn comment_not_found() -> Self {
+        Self::not_found("commentId", "there is no such comment")
+    }
+
+    /// The post was changed since the version that an edit is of.
+    pub(super) fn post_changed(current_version: u32) -> Self {
+        let message = format!("the post has been changed since: its version is {current_version}");
+        Self { current_version: Some(current_version), ..Self::conflict("ifVersion", &message) }
+    }
+
+    pub(super) fn username_taken() -> Self {
+        Self::conflict("username", "this username, or one that looks like it, is taken")
+    }
+}

@@ -1,0 +1,43 @@
+//! Conditional writes: one write whose refusal is an answer, by optimistic concurrency.
+
+use onehop_store::{
+    ContainerName, Fault, FaultKind, Ledger, PartitionKey, Rejection, Store, WriteError, WriteOp,
+};
+
+use super::error::unexpected;
+
+/// What became of a conditional write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    Written,
+    /// It was refused, or it is not known whether it was written: what was read has to be read again.
+    LookAgain,
+}
+
+/// One conditional write. A refusal by precondition, by a conflict or by absence is an answer.
+pub(crate) async fn attempt(
+    store: &dyn Store,
+    container: ContainerName,
+    partition_key: &PartitionKey,
+    operation: WriteOp,
+    ledger: &Ledger,
+) -> Result<Attempt, Fault> {
+    let outcome = store.write(container, partition_key, operation, ledger).await;
+    Ok(match judge(outcome)? {
+        Some(_) => Attempt::Written,
+        None => Attempt::LookAgain,
+    })
+}
+
+/// What a conditional write or batch returned; `None` where what was read has to be read again.
+pub(crate) fn judge<T>(outcome: Result<T, WriteError>) -> Result<Option<T>, Fault> {
+    match outcome {
+        Ok(written) => Ok(Some(written)),
+        Err(WriteError::Fault(fault)) if fault.kind == FaultKind::Ambiguous => Ok(None),
+        Err(WriteError::Fault(fault)) => Err(fault),
+        Err(WriteError::Rejected { reason, .. }) => match reason {
+            Rejection::Conflict | Rejection::NotFound | Rejection::PreconditionFailed => Ok(None),
+            other => Err(unexpected(other)),
+        },
+    }
+}

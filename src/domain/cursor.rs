@@ -1,0 +1,95 @@
+//! Cursors: where a page ended, as an opaque text.
+//!
+//! A cursor holds the tag of the list it belongs to, a keyset (order value and id), and a checksum. It is no secret and grants
+//! nothing; the checks are there so that a cursor which was made up, cut off or taken from another kind of list is refused instead
+//! of answered with an arbitrary page.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use thiserror::Error;
+use uuid::Uuid;
+
+use onehop_store::{Keyset, limits};
+
+const ID_BYTES: usize = 16;
+const CHECKSUM_BYTES: usize = 4;
+/// What a cursor has beside the order value: tag, id, checksum.
+const BYTES_MIN: usize = 1 + ID_BYTES + CHECKSUM_BYTES;
+/// The longest cursor, in characters: base64 without padding.
+const CHARACTERS_MAX: usize = (BYTES_MIN + limits::INDEXED_TEXT_BYTES_MAX).div_ceil(3) * 4;
+
+/// A text that is no cursor of this kind of list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("is not a cursor of this list")]
+pub struct InvalidCursor;
+
+/// The cursor of an item in the list with this tag.
+#[must_use]
+pub fn encode(tag: u8, order_value: &str, id: Uuid) -> String {
+    let mut bytes = Vec::with_capacity(BYTES_MIN + order_value.len());
+    bytes.push(tag);
+    bytes.extend_from_slice(order_value.as_bytes());
+    bytes.extend_from_slice(id.as_bytes());
+    let sum = checksum(&bytes);
+    bytes.extend_from_slice(&sum);
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// The keyset behind a cursor.
+///
+/// # Errors
+/// [`InvalidCursor`] unless [`encode`] made it for a list with this tag.
+pub fn decode(tag: u8, cursor: &str) -> Result<Keyset, InvalidCursor> {
+    if cursor.len() > CHARACTERS_MAX {
+        return Err(InvalidCursor);
+    }
+    let bytes = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| InvalidCursor)?;
+    if bytes.len() < BYTES_MIN {
+        return Err(InvalidCursor);
+    }
+    let (content, sum) = bytes.split_at(bytes.len() - CHECKSUM_BYTES);
+    if content[0] != tag || sum != checksum(content) {
+        return Err(InvalidCursor);
+    }
+    let (order_value, id) = content[1..].split_at(content.len() - 1 - ID_BYTES);
+    let order_value = std::str::from_utf8(order_value).map_err(|_| InvalidCursor)?;
+    let id = Uuid::from_slice(id).map_err(|_| InvalidCursor)?;
+    Ok(keyset(order_value, id))
+}
+
+/// The keyset of an item.
+#[must_use]
+pub fn keyset(order_value: &str, id: Uuid) -> Keyset {
+    Keyset { order_value: order_value.to_owned(), id: id.as_hyphenated().to_string() }
+}
+
+/// FNV-1a, 32 bits: it detects accidents and guesses, not malice, and nothing depends on more.
+fn checksum(bytes: &[u8]) -> [u8; CHECKSUM_BYTES] {
+    let sum =
+        bytes.iter().fold(0x811c_9dc5_u32, |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
+    sum.to_be_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const TAG: u8 = 9;
+
+    proptest! {
+        #[test]
+        fn a_cursor_leads_back_to_its_keyset(order_value in ".{0,40}", id: u128) {
+            let id = Uuid::from_u128(id);
+            let cursor = encode(TAG, &order_value, id);
+            prop_assert_eq!(decode(TAG, &cursor), Ok(keyset(&order_value, id)));
+            prop_assert_eq!(decode(TAG + 1, &cursor), Err(InvalidCursor));
+        }
+
+        #[test]
+        fn any_other_text_is_refused(text in ".{0,80}") {
+            prop_assert_eq!(decode(TAG, &text), Err(InvalidCursor));
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Ids: newtypes of UUIDs, and the source of new ones (UUIDv7).
+
+use uuid::Uuid;
+
+/// A newtype of a UUID that can be a partition key.
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+        )]
+        #[serde(transparent)]
+        pub struct $name(pub uuid::Uuid);
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(self.0.as_hyphenated(), formatter)
+            }
+        }
+
+        impl $name {
+            /// The id as a partition key.
+            #[must_use]
+            pub fn partition_key(self) -> onehop_store::PartitionKey {
+                onehop_store::PartitionKey::from(&*self.0.as_hyphenated().encode_lower(&mut uuid::Uuid::encode_buffer()))
+            }
+        }
+    };
+}
+
+pub(crate) use id;
+
+/// Where new ids come from.
+pub trait IdSource: Send + Sync + 'static {
+    /// A new UUIDv7 for this instant (Unix ms).
+    fn next_id(&self, now_ms: i64) -> Uuid;
+}
+
+/// Ids with randomness from the operating system.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct RandomIds;
+
+impl IdSource for RandomIds {
+    fn next_id(&self, now_ms: i64) -> Uuid {
+        let mut random = [0_u8; 10];
+        if getrandom::fill(&mut random).is_err() {
+            random.copy_from_slice(&Uuid::now_v7().as_bytes()[6..]);
+        }
+        uuid::Builder::from_unix_timestamp_millis(u64::try_from(now_ms).unwrap_or(0), &random).into_uuid()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_ids_are_uuids_of_version_7_with_the_given_time() {
+        let id = RandomIds.next_id(1_700_000_000_123);
+        assert_eq!(id.get_version_num(), 7);
+        assert_eq!(id.as_u128() >> 80, 1_700_000_000_123);
+    }
+}

@@ -1,0 +1,11 @@
+//! What the domains share: refusals and faults of commands, checked texts, ids, pages and cursors. It knows no domain, no GraphQL
+//! and no HTTP.
+
+pub(crate) mod command_marker;
+pub(crate) mod conditional_write;
+pub mod cursor;
+pub(crate) mod digest;
+pub mod error;
+pub mod ids;
+pub mod page;
+pub mod text;
