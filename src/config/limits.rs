@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::CallerSettings;
+use onehop_graphql_server::content_coding::COMPRESS_BYTES_MIN;
 use onehop_graphql_server::document_limits::{
     DOCUMENT_ALIASES_MAX, DOCUMENT_BYTES_MAX, DOCUMENT_DEPTH_MAX, DOCUMENT_DIRECTIVES_MAX,
     DOCUMENT_SELECTIONS_MAX, DOCUMENT_TOKENS_MAX, DocumentLimits, MUTATION_ROOT_FIELDS_MAX,
@@ -18,8 +19,7 @@ use onehop_graphql_server::json_size::{
 use onehop_graphql_server::pipeline::admit::{ConcurrencyLimits, EXECUTING_MAX, WAITING_MAX};
 use onehop_graphql_server::pipeline::await_position::{POSITION_WAIT, PositionLimits};
 use onehop_graphql_server::pipeline::parse::{BODY_BYTES_MAX, BODY_TIMEOUT, BodyLimits};
-use onehop_graphql_server::pipeline::render::COMPRESS_BYTES_MIN;
-use onehop_graphql_server::response_budget::{
+use onehop_graphql_server::response_limits::{
     RESPONSE_BYTES_MAX, RESPONSE_RU_PER_KIB, RESPONSES_IN_FLIGHT_BYTES_MAX, ResponseLimits,
 };
 use onehop_graphql_server::server::{

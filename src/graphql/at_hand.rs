@@ -22,7 +22,8 @@ use async_graphql::{
 use futures::future::{BoxFuture, try_join_all};
 
 use super::scope::RequestScope;
-use onehop_graphql_server::response_budget::{ResponseRefused, key_length, leaf_length};
+use onehop_graphql_server::json_length::{key_length, leaf_length};
+use onehop_graphql_server::response_limits::ResponseRefused;
 
 /// The interface that every object of this trait implements, unless it says otherwise.
 const NODE: &str = "Node";

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use onehop_graphql_server::service::{ChargeRecord, QuotaAccount};
+use onehop_graphql_server::quota::{ChargeRecord, QuotaAccount};
 use onehop_store::{Ledger, RequestCharge};
 use parking_lot::Mutex;
 

@@ -29,13 +29,14 @@ use crate::blog::commands::{CommandError, ExternalSubject};
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::ids::UserId;
 use onehop_change_feed::WriteScope;
+use onehop_graphql_server::caller::{Caller, CallerSession, RequestRejection};
 use onehop_graphql_server::document::Document;
 use onehop_graphql_server::pipeline::context::RequestContext;
-use onehop_graphql_server::pipeline::parse::POSITION;
+use onehop_graphql_server::position::POSITION;
+use onehop_graphql_server::position::{InvalidPosition, Reach, Waited};
+use onehop_graphql_server::quota::ChargeRecord;
 use onehop_graphql_server::selections::fields;
-use onehop_graphql_server::service::{
-    Caller, CallerSession, ChargeRecord, GraphqlService, InvalidPosition, Reach, RequestRejection, Waited,
-};
+use onehop_graphql_server::service::GraphqlService;
 use onehop_graphql_server::variable_coercion::SdlError;
 use onehop_runtime::trace_context::SpanContext;
 use onehop_store::{Ledger, Mark};

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use std::time::Duration;
 
 use onehop_change_feed::WriteScope;
-use onehop_graphql_server::service::{InvalidPosition, Reach};
+use onehop_graphql_server::position::{InvalidPosition, Reach};
 use onehop_store::{Ledger, Mark};
 
 /// Who knows how far the read models are, and what was written.

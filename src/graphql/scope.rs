@@ -18,7 +18,8 @@ use crate::blog::reads::{DataModel, ReadModels, Reads, Session};
 use crate::blog::sessions::Sessions;
 use crate::blog::write_limits::UserWrites;
 use onehop_graphql_server::pipeline::context::RequestContext;
-use onehop_graphql_server::response_budget::{ResponseBudget, ResponseRefused};
+use onehop_graphql_server::response_budget::ResponseBudget;
+use onehop_graphql_server::response_limits::ResponseRefused;
 use onehop_runtime::clock::Clock;
 use onehop_store::{Fault, Ledger};
 

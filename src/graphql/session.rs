@@ -15,7 +15,8 @@ use crate::blog::reads::{DataModel, Session, UserView};
 use crate::blog::sessions::NewSession;
 use crate::http::session_cookie::SessionCookie;
 use crate::http::session_endpoint::{Renewal, RenewedUser, SessionService};
-use onehop_graphql_server::service::{QuotaAccount, RequestRejection};
+use onehop_graphql_server::caller::RequestRejection;
+use onehop_graphql_server::quota::QuotaAccount;
 use onehop_store::{Fault, FaultKind, Ledger};
 
 /// The tokens of a session that has just been started.

@@ -4,10 +4,11 @@
 use axum::http::{Extensions, HeaderMap};
 
 use super::pages::PageReads;
+use onehop_graphql_server::caller::RequestRejection;
 use onehop_graphql_server::endpoint::GraphqlEndpoint;
 use onehop_graphql_server::pipeline::admit::ExecutionPermit;
 use onehop_graphql_server::pipeline::rate_limit::RequestQuota;
-use onehop_graphql_server::service::{QuotaAccount, RequestRejection};
+use onehop_graphql_server::quota::QuotaAccount;
 
 /// The right to read for a page, and who pays.
 struct Reading {

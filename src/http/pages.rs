@@ -13,7 +13,7 @@ use icu_properties::props::BidiControl;
 use icu_properties::{CodePointSetData, CodePointSetDataBorrowed};
 
 use super::static_files::{StaticFiles, not_found, only_read, written_page};
-use onehop_graphql_server::service::QuotaAccount;
+use onehop_graphql_server::quota::QuotaAccount;
 
 /// Between these the build has the title and the description that hold for all pages.
 const HEAD_BEGINS: &str = "<!-- page -->";
@@ -200,7 +200,7 @@ mod tests {
 
     use super::*;
     use crate::http::static_files::WebFile;
-    use onehop_graphql_server::service::Unmetered;
+    use onehop_graphql_server::quota::Unmetered;
 
     const INDEX: &str =
         "<head><!-- page --><title>Onehop</title><!-- /page --><script src=\"/a.js\"></script></head>";

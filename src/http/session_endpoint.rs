@@ -9,14 +9,15 @@ use async_trait::async_trait;
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, SET_COOKIE};
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode};
+use axum::response::IntoResponse as _;
 use serde::Serialize;
 
 use super::session_cookie::SessionCookie;
+use onehop_graphql_server::caller::RequestRejection;
 use onehop_graphql_server::endpoint::GraphqlEndpoint;
-use onehop_graphql_server::media_type::ResponseType;
 use onehop_graphql_server::pipeline::rate_limit::RequestQuota;
-use onehop_graphql_server::response::Refusal;
-use onehop_graphql_server::service::{QuotaAccount, RequestRejection};
+use onehop_graphql_server::quota::QuotaAccount;
+use onehop_graphql_server::refusal::Refusal;
 
 /// Renews and ends sessions by their refresh tokens.
 #[async_trait]
@@ -68,7 +69,7 @@ impl SessionEndpoint {
         let (head, _) = request.into_parts();
         let quota = self.graphql.request_quota(&head.headers, &head.extensions);
         let Some(cookie) = SessionCookie::of_page(&head.headers) else {
-            return Refusal::ForeignSession.into_response(ResponseType::Json);
+            return Refusal::ForeignSession.into_response();
         };
         let token = cookie.read(&head.headers);
         let answer = self.graphql.in_time(self.answer(&head.method, token, &quota)).await;
@@ -81,7 +82,7 @@ impl SessionEndpoint {
                 response.headers_mut().insert(SET_COOKIE, cookie.removed());
                 response
             }
-            Err(refusal) => refusal.into_response(ResponseType::Json),
+            Err(refusal) => refusal.into_response(),
         };
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         quota.write_headers(response.headers_mut());

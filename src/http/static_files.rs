@@ -15,7 +15,7 @@ use axum::{
 };
 use rust_embed::RustEmbed;
 
-use onehop_graphql_server::pipeline::render::accepts;
+use onehop_graphql_server::content_coding::accepts;
 
 /// Names in `/assets/` carry a hash of what is in them, so a browser never asks for one twice.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";

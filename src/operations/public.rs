@@ -16,10 +16,9 @@ use axum::routing::post;
 use onehop_graphql_server::document::Documents;
 use onehop_graphql_server::document_limits::DocumentLimits;
 use onehop_graphql_server::endpoint::GraphqlEndpoint;
-use onehop_graphql_server::media_type::ResponseType;
 use onehop_graphql_server::pipeline::rate_limit::RequestQuota;
-use onehop_graphql_server::response::Refusal;
-use onehop_graphql_server::service::QuotaAccount;
+use onehop_graphql_server::quota::QuotaAccount;
+use onehop_graphql_server::refusal::Refusal;
 use tower_http::limit::RequestBodyLimitLayer;
 
 use super::progress::ProgressChannels;
@@ -99,7 +98,7 @@ async fn answer(State(endpoint): State<Endpoint>, request: Request) -> Response 
     let graphql = Arc::clone(&endpoint.graphql);
     let quota = graphql.request_quota(request.headers(), request.extensions());
     let answered = graphql.in_time(endpoint.answer(request, &quota)).await;
-    let mut response = answered.unwrap_or_else(|refusal| refusal.into_response(ResponseType::Json));
+    let mut response = answered.into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     quota.write_headers(response.headers_mut());
     response

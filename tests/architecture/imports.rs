@@ -13,7 +13,6 @@ const ALLOWED: &[(&str, &str, usize)] = &[
     ("onehop", "blog::live", 4),
     ("onehop", "blog::projections::usernames", 3),
     ("onehop", "operations", 8),
-    ("onehop-graphql-server", "", 11),
     ("onehop-store", "cosmos", 3),
     ("onehop-store", "embedded", 12),
     ("onehop-study", "prose", 2),

@@ -10,10 +10,11 @@ use super::endpoint::GraphqlEndpoint;
 use super::etag::{EntityTag, Fingerprint, ReadDependencies, ReadTrace, named_by};
 use super::pipeline::await_position::WaitDeadline;
 use super::pipeline::context::RequestContext;
-use super::pipeline::parse::POSITION;
 use super::pipeline::rate_limit::RequestQuota;
-use super::pipeline::render::{Form, refused};
-use super::response::{ExecutedResponse, Refusal};
+use super::position::POSITION;
+use super::refusal::Refusal;
+use super::representation::Representation;
+use super::response::ExecutedResponse;
 
 /// A cache keeps an answer for one client, and revalidates it each time.
 const KEPT: HeaderValue = HeaderValue::from_static("private, no-cache");
@@ -42,12 +43,12 @@ impl GraphqlEndpoint {
     pub(super) async fn handle_read(
         &self,
         request: HttpRequest<Body>,
-        form: Form,
+        representation: Representation,
         quota: &Arc<RequestQuota>,
     ) -> Response<Body> {
-        match self.in_time(self.answer_read(request, form, quota)).await {
+        match self.in_time(self.answer_read(request, representation, quota)).await {
             Ok(Answer::Same(tag)) => not_modified(&tag),
-            Ok(Answer::Executed { executed, tag: None }) => self.render(Ok(*executed), form).await,
+            Ok(Answer::Executed { executed, tag: None }) => self.render(Ok(*executed), representation).await,
             Ok(Answer::Executed { executed, tag: Some(tag) }) => {
                 let (tag, named) = match tag {
                     Tag::Dependencies(tag) => (tag, Vec::new()),
@@ -56,16 +57,17 @@ impl GraphqlEndpoint {
                 if named.contains(&tag) {
                     return not_modified(&tag);
                 }
-                tagged(self.coded(*executed, form.coding).await.into_response(form.media_type), &tag)
+                let coded = self.coded(*executed, representation.coding).await;
+                tagged(coded.into_response(representation.media_type), &tag)
             }
-            Err(refusal) => refused(refusal, form.media_type),
+            Err(refusal) => refusal.respond(representation.media_type),
         }
     }
 
     async fn answer_read(
         &self,
         request: HttpRequest<Body>,
-        form: Form,
+        representation: Representation,
         quota: &Arc<RequestQuota>,
     ) -> Result<Answer, Refusal> {
         let named = named_by(request.headers());
@@ -75,15 +77,16 @@ impl GraphqlEndpoint {
         if context.request.extensions.contains_key(POSITION) {
             return Ok(untagged(self.answer_authenticated(context).await?));
         }
-        if self.last_write_of(&context).is_some() {
-            self.rate_limit(&context)?;
-            self.await_last_write(&mut context, &mut WaitDeadline::default()).await;
+        if self.read_your_writes().last_write_of(&context).is_some() {
+            context.open_quota()?;
+            let mut deadline = WaitDeadline::default();
+            self.read_your_writes().await_last_write(&mut context, &mut deadline).await;
             if context.waited.is_some_and(|waited| waited.is_told) {
                 let permit = self.admit(&mut context).await?;
                 return Ok(untagged(self.execute(context, permit).await));
             }
         }
-        let fingerprint = Fingerprint::of(&context.request, context.bearer.as_deref(), form);
+        let fingerprint = Fingerprint::of(&context.request, context.bearer.as_deref(), representation);
         if let Some(tag) = named.iter().find(|tag| self.is_current(tag, fingerprint)) {
             return Ok(Answer::Same(tag.clone()));
         }

@@ -1,34 +1,33 @@
-//! The GraphQL endpoint: `GET` and `POST /graphql` as the GraphQL over HTTP specification (draft of 2025) has it.
-//!
-//! It owns what the stages of the [`pipeline`](crate::pipeline) work with: limits, caches, quotas and the service that executes.
+//! The GraphQL endpoint: the state that the stages of the [`pipeline`](crate::pipeline) share: limits, caches, quotas, and the
+//! service that executes. It does not know the stages.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_graphql::{ServerError, Variables};
-use axum::body::Body;
 use axum::http::header::AUTHORIZATION;
-use axum::http::{Extensions, HeaderMap, HeaderValue, Method, Request as HttpRequest, Response};
+use axum::http::{Extensions, HeaderMap, HeaderValue};
 use onehop_runtime::clock::{Clock, SystemClock};
 use onehop_runtime::sealed::Sealer;
 
 use crate::client_address::ClientAddress;
+use crate::content_coding::COMPRESS_BYTES_MIN;
 use crate::document::{Document, Documents};
 use crate::document_limits::DocumentLimits;
 use crate::etag::EntityTags;
-use crate::media_type::{Accept, ResponseType};
+use crate::media_type::ResponseType;
 use crate::observer::{HttpObserver, ObserverHandle};
 use crate::pipeline::admit::{ConcurrencyLimit, ConcurrencyLimits};
-use crate::pipeline::await_position::{PositionLimits, PositionWaits};
+use crate::pipeline::await_position::{PositionLimits, ReadYourWrites};
 use crate::pipeline::parse::BodyLimits;
 use crate::pipeline::rate_limit::{RateLimiter, RateLimits, RequestQuota};
-use crate::pipeline::render::COMPRESS_BYTES_MIN;
 use crate::pipeline::resolve::{PersistedDocuments, TrustError, TrustedDocuments};
-use crate::response::{ExecutedResponse, Refusal};
-use crate::response_budget::{ResponseLimits, ResponseMemory};
+use crate::refusal::Refusal;
+use crate::representation::Representation;
+use crate::response_budget::ResponseMemory;
+use crate::response_limits::ResponseLimits;
 use crate::schema_index::SchemaIndex;
 use crate::service::GraphqlService;
-use crate::session_positions::SessionPositions;
 use crate::variable_coercion::SdlError;
 
 /// How long a request may take from its head to its answer.
@@ -76,8 +75,7 @@ pub struct GraphqlEndpoint {
     allowed_origins: Vec<HeaderValue>,
     /// Makes and reads entity tags.
     tags: EntityTags,
-    position_waits: Arc<PositionWaits>,
-    session_positions: SessionPositions,
+    read_your_writes: ReadYourWrites,
     observer: ObserverHandle,
 }
 
@@ -85,7 +83,6 @@ impl GraphqlEndpoint {
     /// An endpoint for the schema of this SDL, executed by the service.
     pub fn new(service: Arc<dyn GraphqlService>, sdl: &str, limits: RequestLimits) -> Result<Self, SdlError> {
         Ok(Self {
-            service,
             documents: Documents::new(limits.documents),
             persisted: PersistedDocuments::new(),
             schema: SchemaIndex::from_sdl(sdl)?,
@@ -95,9 +92,13 @@ impl GraphqlEndpoint {
             responses: ResponseMemory::new(limits.responses),
             allowed_origins: Vec::new(),
             tags: EntityTags::new(Sealer::random().expect("the system gives random bytes")),
-            position_waits: Arc::default(),
-            session_positions: SessionPositions::new(limits.positions.sessions_max, Arc::new(SystemClock)),
+            read_your_writes: ReadYourWrites::new(
+                Arc::clone(&service),
+                limits.positions,
+                Arc::new(SystemClock),
+            ),
             observer: ObserverHandle::default(),
+            service,
         })
     }
 
@@ -117,8 +118,8 @@ impl GraphqlEndpoint {
     #[must_use]
     pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
         let limiter = Arc::new(RateLimiter::new(self.limits.callers, Arc::clone(&clock)));
-        let session_positions = SessionPositions::new(self.limits.positions.sessions_max, clock);
-        Self { limiter, session_positions, ..self }
+        let read_your_writes = ReadYourWrites::new(Arc::clone(&self.service), self.limits.positions, clock);
+        Self { limiter, read_your_writes, ..self }
     }
 
     /// The same, whose errors conceal names and types that a client did not write, unless it may know the schema.
@@ -159,38 +160,6 @@ impl GraphqlEndpoint {
     /// How many requests execute at once.
     pub(crate) fn executing_max(&self) -> usize {
         self.limits.admission.executing_max
-    }
-
-    /// Answers one HTTP request for a single response, in the media type that its `Accept` header asks for.
-    pub async fn handle(&self, request: HttpRequest<Body>) -> Response<Body> {
-        let accepted = Accept::of(request.headers()).response_type();
-        self.respond(request, accepted).await
-    }
-
-    /// As [`handle`](Self::handle), in this media type; `None` where the client accepts none.
-    pub(crate) async fn respond(
-        &self,
-        request: HttpRequest<Body>,
-        accepted: Option<ResponseType>,
-    ) -> Response<Body> {
-        let quota = Arc::new(self.request_quota(request.headers(), request.extensions()));
-        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-        let mut response = match accepted.map(|media_type| self.form(media_type, request.headers())) {
-            Some(form) if is_read => self.handle_read(request, form, &quota).await,
-            Some(form) => self.render(self.in_time(self.handle_write(request, &quota)).await, form).await,
-            None => Refusal::NotAcceptable.into_response(ResponseType::Json),
-        };
-        quota.write_headers(response.headers_mut());
-        response
-    }
-
-    async fn handle_write(
-        &self,
-        request: HttpRequest<Body>,
-        quota: &Arc<RequestQuota>,
-    ) -> Result<ExecutedResponse, Refusal> {
-        let context = self.check_single(self.receive(request, quota).await?)?;
-        self.answer(context).await
     }
 
     /// The quota of a request with these headers.
@@ -238,19 +207,9 @@ impl GraphqlEndpoint {
         &self.tags
     }
 
-    /// The queries that wait for a position.
-    pub(crate) fn position_waits(&self) -> &Arc<PositionWaits> {
-        &self.position_waits
-    }
-
-    /// The last writes of users.
-    pub(crate) fn session_positions(&self) -> &SessionPositions {
-        &self.session_positions
-    }
-
-    /// How long queries wait for a position.
-    pub(crate) fn position_limits(&self) -> PositionLimits {
-        self.limits.positions
+    /// Read-your-writes.
+    pub(crate) fn read_your_writes(&self) -> &ReadYourWrites {
+        &self.read_your_writes
     }
 
     /// The memory of all responses.
@@ -266,6 +225,11 @@ impl GraphqlEndpoint {
     /// What bodies may be, and what messages may that stand for one.
     pub(crate) fn body_limits(&self) -> &BodyLimits {
         &self.limits.body
+    }
+
+    /// The representation for a client with these headers, in the media type that it accepts.
+    pub(crate) fn representation(&self, media_type: ResponseType, headers: &HeaderMap) -> Representation {
+        Representation::negotiated(media_type, headers, self.limits.compress_bytes_min > 0)
     }
 
     /// From how many bytes on the answers of queries are compressed; 0 for none.

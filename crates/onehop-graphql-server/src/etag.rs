@@ -14,7 +14,7 @@ use axum::http::{HeaderMap, HeaderValue, header::IF_NONE_MATCH};
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 
-use super::pipeline::render::Form;
+use super::representation::Representation;
 use onehop_runtime::sealed::Sealer;
 
 /// Tags of an `If-None-Match` that are looked at.
@@ -48,7 +48,7 @@ impl ReadTrace {
 pub(super) struct Fingerprint([u8; FINGERPRINT_BYTES]);
 
 impl Fingerprint {
-    pub(super) fn of(request: &Request, bearer: Option<&str>, form: Form) -> Self {
+    pub(super) fn of(request: &Request, bearer: Option<&str>, representation: Representation) -> Self {
         let json = |value: Result<Vec<u8>, serde_json::Error>| {
             value.expect("variables and extensions come from JSON, and serialise")
         };
@@ -58,9 +58,9 @@ impl Fingerprint {
             json(serde_json::to_vec(&request.variables)),
             json(serde_json::to_vec(&request.extensions.iter().collect::<BTreeMap<_, _>>())),
             bearer.unwrap_or_default().as_bytes().to_vec(),
-            form.media_type.header_value().as_bytes().to_vec(),
+            representation.media_type.header_value().as_bytes().to_vec(),
             // Tags are strong: another coding has other bytes.
-            form.coding.name().as_bytes().to_vec(),
+            representation.coding.name().as_bytes().to_vec(),
         ];
         Self(digest(&parts))
     }
@@ -159,9 +159,9 @@ mod tests {
 
     use super::super::media_type::ResponseType;
     use super::*;
-    use crate::pipeline::render::Coding;
+    use crate::content_coding::Coding;
 
-    const JSON: Form = Form { media_type: ResponseType::Json, coding: Coding::Identity };
+    const JSON: Representation = Representation { media_type: ResponseType::Json, coding: Coding::Identity };
 
     fn request(query: &str) -> Fingerprint {
         Fingerprint::of(&Request::new(query), None, JSON)
@@ -243,8 +243,12 @@ mod tests {
             of(&plain, Some("token")),
             of(&with(Some("A"), serde_json::json!({})), None),
             of(&with(None, serde_json::json!({"a": 1})), None),
-            Fingerprint::of(&plain, None, Form { media_type: ResponseType::GraphqlResponse, ..JSON }),
-            Fingerprint::of(&plain, None, Form { coding: Coding::Gzip, ..JSON }),
+            Fingerprint::of(
+                &plain,
+                None,
+                Representation { media_type: ResponseType::GraphqlResponse, ..JSON },
+            ),
+            Fingerprint::of(&plain, None, Representation { coding: Coding::Gzip, ..JSON }),
         ];
         for (place, one) in all.iter().enumerate() {
             assert_eq!(all.iter().position(|other| other == one), Some(place));

@@ -7,11 +7,12 @@
 
 #![doc = include_str!("../README.md")]
 
+pub mod caller;
 pub mod client_address;
 mod client_stream;
 mod conditional_requests;
 mod connection_limits;
-mod content_coding;
+pub mod content_coding;
 pub mod csrf;
 pub mod document;
 pub mod document_limits;
@@ -20,6 +21,7 @@ pub mod endpoint;
 pub mod etag;
 pub mod health;
 pub mod host_allowlist;
+pub mod json_length;
 pub mod json_size;
 pub mod limit_exceeded;
 pub mod live;
@@ -29,8 +31,13 @@ mod null_propagation;
 pub mod observer;
 pub mod open_files;
 pub mod pipeline;
-pub mod response;
+pub mod position;
+pub mod quota;
+pub mod refusal;
+mod representation;
+mod response;
 pub mod response_budget;
+pub mod response_limits;
 pub mod router;
 mod schema_index;
 pub mod schema_service;

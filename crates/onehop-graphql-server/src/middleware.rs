@@ -16,9 +16,9 @@ use tracing::{Instrument, Span};
 use uuid::Uuid;
 
 use super::host_allowlist::HostAllowlist;
-use super::media_type::ResponseType;
 use super::observer::{METRICS_ROUTE, ObserverHandle, RequestTimer, is_health, route_of};
-use super::response::{Refusal, panicked};
+use super::refusal::Refusal;
+use super::response::panicked;
 use super::security_headers::SecurityHeaders;
 use super::server::OnReserve;
 use onehop_runtime::tasks::panic_message;
@@ -53,7 +53,7 @@ impl Middleware {
         // So that the process can be watched however many connections there are.
         let has_room = is_health(route) || request.extensions().get::<OnReserve>().is_none();
         let response = if !has_room {
-            Refusal::ConnectionsFull.into_response(ResponseType::Json)
+            Refusal::ConnectionsFull.into_response()
         } else if is_ours || is_health(route) {
             let answered =
                 AssertUnwindSafe(next.run(request).instrument(log_span.clone())).catch_unwind().await;

@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use tracing::{Span, error_span};
 
 use super::pipeline::context::RequestContext;
-use super::pipeline::rate_limit::charge_of;
+use super::quota::charge_of;
 use onehop_runtime::trace_context::SpanContext;
 
 /// The text format of OpenMetrics.

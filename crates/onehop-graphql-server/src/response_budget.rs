@@ -9,107 +9,13 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
-use std::time::Duration;
 
-use async_graphql::{Error, ErrorExtensionValues, ServerError, Value};
 use bytes::Bytes;
 
-use super::limit_exceeded::LimitExceeded;
-
-/// Largest response, in bytes of its body before compression. A post of 100,000 characters with 100 comments of 10,000
-/// characters fits even where JSON escapes each of them with six bytes.
-pub const RESPONSE_BYTES_MAX: usize = 8 * 1024 * 1024;
-
-/// Bytes of all responses that are built or sent at once.
-pub const RESPONSES_IN_FLIGHT_BYTES_MAX: usize = 256 * 1024 * 1024;
-
-/// Reserved for each request before it executes, so that a small response is never shed after its request has executed.
-pub const RESPONSE_BYTES_RESERVED: usize = 16 * 1024;
+use super::response_limits::{RESPONSE_BYTES_RESERVED, ResponseLimits, ResponseRefused};
 
 /// The step in which a larger response reserves more.
 const RESERVATION_STEP_BYTES: usize = 64 * 1024;
-
-/// What a caller's quota is charged for each KiB of a response beyond [`RESPONSE_BYTES_INCLUDED`], in request units.
-pub const RESPONSE_RU_PER_KIB: u32 = 1;
-
-/// The first bytes of a response, which the request charge of the store pays for.
-pub const RESPONSE_BYTES_INCLUDED: usize = 64 * 1024;
-
-/// When a request whose response found no memory may come again.
-pub const RETRY_AFTER: Duration = Duration::from_secs(1);
-
-/// How large responses may be.
-#[derive(Debug, Clone, Copy)]
-pub struct ResponseLimits {
-    /// Bytes of one response.
-    pub bytes_max: usize,
-    /// Bytes of all responses that are built or sent. Large responses may take half of it, and small ones all of it.
-    pub in_flight_bytes_max: usize,
-    /// Request units of the caller's quota for each KiB beyond [`RESPONSE_BYTES_INCLUDED`].
-    pub ru_per_kib: u32,
-}
-
-impl Default for ResponseLimits {
-    fn default() -> Self {
-        Self {
-            bytes_max: RESPONSE_BYTES_MAX,
-            in_flight_bytes_max: RESPONSES_IN_FLIGHT_BYTES_MAX,
-            ru_per_kib: RESPONSE_RU_PER_KIB,
-        }
-    }
-}
-
-impl ResponseLimits {
-    /// What the caller's quota is charged for the size of a response, beside the request charge of the store.
-    #[must_use]
-    pub fn size_charge(&self, bytes: usize) -> f64 {
-        let beyond = bytes.saturating_sub(RESPONSE_BYTES_INCLUDED);
-        f64::from(self.ru_per_kib) * beyond as f64 / 1024.0
-    }
-
-    fn exceeded(&self) -> LimitExceeded {
-        LimitExceeded::new("response-bytes-max", self.bytes_max, "The response has more than", "bytes")
-    }
-}
-
-/// Why a response is not built to its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum ResponseRefused {
-    #[error(transparent)]
-    OverLimit(LimitExceeded),
-    /// Load shedding: the responses of the process take all the memory that they may.
-    #[error("The server holds as many bytes of responses as it may: try again later.")]
-    Overloaded,
-}
-
-impl ResponseRefused {
-    fn describe(self, extensions: &mut ErrorExtensionValues) {
-        match self {
-            Self::OverLimit(exceeded) => exceeded.describe(extensions),
-            Self::Overloaded => {
-                extensions.set("code", "UNAVAILABLE");
-                extensions.set("retryAfterMs", u64::try_from(RETRY_AFTER.as_millis()).unwrap_or(u64::MAX));
-            }
-        }
-    }
-}
-
-impl From<ResponseRefused> for ServerError {
-    fn from(refused: ResponseRefused) -> Self {
-        let mut error = Self::new(refused.to_string(), None);
-        refused.describe(error.extensions.get_or_insert_default());
-        error
-    }
-}
-
-impl ResponseRefused {
-    /// The error of a resolver.
-    #[must_use]
-    pub fn into_error(self) -> Error {
-        let ServerError { message, extensions, .. } = self.into();
-        Error { message, source: None, extensions }
-    }
-}
 
 /// The memory of all responses. Clones are handles to the same memory.
 #[derive(Clone, Default)]
@@ -387,35 +293,6 @@ impl io::Write for ResponseBuffer<'_> {
     }
 }
 
-/// Bytes of a field's key in JSON, with its quotes, its colon and its comma.
-#[must_use]
-pub fn key_length(key: &str) -> usize {
-    key.len() + 4
-}
-
-/// Bytes of a value in JSON. What is in an object or a list is counted where it is resolved.
-#[must_use]
-pub fn leaf_length(value: &Value) -> usize {
-    match value {
-        Value::String(text) => text_length(text),
-        Value::Enum(name) => name.len() + 2,
-        Value::Boolean(_) | Value::Null => 5,
-        Value::Number(_) => 8,
-        Value::List(_) | Value::Object(_) | Value::Binary(_) => 3,
-    }
-}
-
-/// Bytes of a string in JSON, with its quotes and escapes.
-#[must_use]
-pub fn text_length(text: &str) -> usize {
-    let escapes = text.bytes().map(|byte| match byte {
-        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 1,
-        0..0x20 => 5,
-        _ => 0_usize,
-    });
-    text.len() + escapes.sum::<usize>() + 2
-}
-
 impl fmt::Debug for ResponseMemory {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = formatter.debug_struct("ResponseMemory");
@@ -439,13 +316,6 @@ mod tests {
         ResponseLimits { bytes_max: 1024 * 1024, in_flight_bytes_max: 4 * 1024 * 1024, ru_per_kib: 2 };
 
     #[test]
-    fn a_text_counts_as_it_is_written_in_json() {
-        for text in ["", "plain", "\u{1}\u{1f}", "\"\\\n\r\t\u{8}\u{c}", "\u{7f}ä€😀/"] {
-            assert_eq!(text_length(text), serde_json::to_string(text).unwrap().len(), "{text:?}");
-        }
-    }
-
-    #[test]
     fn a_response_at_its_limit_passes_and_one_byte_more_does_not() {
         let memory = ResponseMemory::new(LIMITS);
         let budget = memory.begin().unwrap();
@@ -453,12 +323,6 @@ mod tests {
         let ResponseRefused::OverLimit(exceeded) = budget.take(1).unwrap_err() else { panic!("overloaded") };
         assert_eq!((exceeded.limit, exceeded.max), ("response-bytes-max", 1024 * 1024));
         assert!(budget.take(0).is_err(), "it refuses from then on");
-    }
-
-    #[test]
-    fn a_response_is_charged_for_what_exceeds_its_first_bytes() {
-        assert_eq!(LIMITS.size_charge(RESPONSE_BYTES_INCLUDED), 0.0);
-        assert_eq!(LIMITS.size_charge(RESPONSE_BYTES_INCLUDED + 10 * 1024), 20.0);
     }
 
     #[test]

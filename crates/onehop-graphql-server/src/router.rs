@@ -25,8 +25,8 @@ use super::{
     media_type::{Accept, Delivery},
     middleware::{ErrorIds, Middleware, not_our_name},
     observer::{HttpObserver, METRICS_ROUTE, MetricsSource, ObserverHandle, metrics},
-    pipeline::parse::POSITION_HEADER,
     pipeline::rate_limit::RATE_LIMIT_HEADERS,
+    position::POSITION_HEADER,
     security_headers::SecurityHeaders,
 };
 use onehop_runtime::tasks::Tasks;

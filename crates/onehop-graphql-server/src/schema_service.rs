@@ -13,12 +13,13 @@ use async_trait::async_trait;
 use futures::stream::{BoxStream, StreamExt as _};
 use onehop_runtime::trace_context::SpanContext;
 
+use crate::caller::{Caller, RequestRejection};
 use crate::document::Document;
 use crate::limit_exceeded::LimitExceeded;
 use crate::pipeline::context::RequestContext;
-use crate::service::{
-    COMPLEXITY_MAX, Caller, ChargeRecord, GraphqlService, InvalidPosition, NoCharges, Reach, RequestRejection,
-};
+use crate::position::{InvalidPosition, Reach};
+use crate::quota::{ChargeRecord, NoCharges};
+use crate::service::{COMPLEXITY_MAX, GraphqlService};
 
 /// Executes requests by a schema. Every caller is anonymous: a request with an access token is refused.
 ///

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use onehop::api::ApiOptions;
 use onehop_graphql_server::endpoint::RequestLimits;
 use onehop_graphql_server::pipeline::rate_limit::RateLimits;
-use onehop_graphql_server::response_budget::{RESPONSE_BYTES_MAX, ResponseLimits};
+use onehop_graphql_server::response_limits::{RESPONSE_BYTES_MAX, ResponseLimits};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use async_graphql::Request;
-use onehop_graphql_server::service::{QuotaAccount, RequestRejection};
+use onehop_graphql_server::caller::RequestRejection;
+use onehop_graphql_server::quota::QuotaAccount;
 use serde_json::{Value, json};
 
 use crate::support::blog::{NOW_MS, execute, small, user_id, user_node};

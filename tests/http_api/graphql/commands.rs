@@ -39,7 +39,7 @@ async fn whoever_signs_up_is_signed_in_and_reads_what_was_written() {
         &blog.executor,
         Request::new(query),
         Some(token),
-        std::sync::Arc::new(onehop_graphql_server::service::Unmetered),
+        std::sync::Arc::new(onehop_graphql_server::quota::Unmetered),
     );
     let post = response.await.unwrap().data.into_json().unwrap()["createPost"]["post"].clone();
     assert_eq!(post["author"], made["user"]);

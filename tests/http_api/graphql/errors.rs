@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use async_graphql::Request;
-use onehop_graphql_server::service::{RequestRejection, Unmetered};
+use onehop_graphql_server::caller::RequestRejection;
+use onehop_graphql_server::quota::Unmetered;
 use serde_json::json;
 
 use crate::graphql::{code_and_field, only_error};

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use onehop_graphql_server::endpoint::RequestLimits;
 use onehop_graphql_server::pipeline::admit::ConcurrencyLimits;
-use onehop_graphql_server::response_budget::{RESPONSE_BYTES_RESERVED, ResponseLimits};
+use onehop_graphql_server::response_limits::{RESPONSE_BYTES_RESERVED, ResponseLimits};
 use onehop_graphql_server::server::ConnectionLimits;
 use serde_json::json;
 use tokio::{

@@ -26,6 +26,7 @@ use onehop::http::page_routes;
 use onehop::http::pages::{Known, PageHead, PageHeads, Pages, Subject};
 use onehop::http::session_cookie::SESSION_PATH;
 use onehop::http::static_files::{StaticFiles, WebFile};
+use onehop_graphql_server::caller::{Caller, RequestRejection};
 use onehop_graphql_server::document::Document;
 use onehop_graphql_server::endpoint::{GraphqlEndpoint, RequestLimits};
 use onehop_graphql_server::health::{Condition, Readiness, UnreadyPart};
@@ -34,13 +35,12 @@ use onehop_graphql_server::live::LiveLimits;
 use onehop_graphql_server::pipeline::admit::ConcurrencyLimit;
 use onehop_graphql_server::pipeline::context::RequestContext;
 use onehop_graphql_server::pipeline::resolve::TrustedDocuments;
+use onehop_graphql_server::position::{InvalidPosition, NotReached, Reach, Waited};
+use onehop_graphql_server::quota::{ChargeRecord, NoCharges, QuotaAccount};
 use onehop_graphql_server::response_budget::ResponseMemory;
 use onehop_graphql_server::router::{Exposure, HttpParts, router};
 use onehop_graphql_server::server::{ConnectionLimits, Server};
-use onehop_graphql_server::service::{
-    Caller, ChargeRecord, GraphqlService, InvalidPosition, NoCharges, NotReached, QuotaAccount, Reach,
-    RequestRejection, Waited,
-};
+use onehop_graphql_server::service::GraphqlService;
 use onehop_runtime::clock::ManualClock;
 use onehop_runtime::tasks::Tasks;
 use onehop_runtime::trace_context::SpanContext;

@@ -25,13 +25,14 @@ use onehop::blog::sessions::{SessionSettings, Sessions};
 use onehop::blog::write_limits::{UserWrites, WriteLimits};
 use onehop::graphql::{Executor, GlobalId, Recency, SchemaOptions, Services};
 use onehop_change_feed::{Processor, Settings, WriteScope};
+use onehop_graphql_server::caller::{Caller, RequestRejection};
 use onehop_graphql_server::client_address::ClientAddress;
 use onehop_graphql_server::document::{Documents, select_operation};
 use onehop_graphql_server::document_limits::DocumentLimits;
 use onehop_graphql_server::pipeline::context::RequestContext;
-use onehop_graphql_server::service::{
-    Caller, GraphqlService as _, InvalidPosition, QuotaAccount, Reach, RequestRejection, Unmetered,
-};
+use onehop_graphql_server::position::{InvalidPosition, Reach};
+use onehop_graphql_server::quota::{QuotaAccount, Unmetered};
+use onehop_graphql_server::service::GraphqlService as _;
 use onehop_runtime::clock::{Clock, ManualClock, format_timestamp};
 use onehop_runtime::tasks::Tasks;
 use onehop_store::{ContainerName, ContainerSpec, Ledger, Mark, NewItem, PartitionKey, Store, WriteOp};

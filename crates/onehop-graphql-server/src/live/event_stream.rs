@@ -19,15 +19,17 @@ use futures::stream::{iter, unfold};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use super::LiveEndpoint;
+use super::event_errors::{TOO_SLOW, error};
 use super::permits::{ConnectionPermit, SubscriptionPermit};
 use super::shared_subscription::SubscriptionEvent;
 use super::subscription_sharing::Member;
-use super::{LiveEndpoint, TOO_SLOW, error};
 use crate::media_type::ResponseType;
 use crate::pipeline::context::RequestContext;
 use crate::pipeline::rate_limit::RequestQuota;
-use crate::pipeline::render::{Form, refused};
-use crate::response::{Encoded, Refusal};
+use crate::refusal::Refusal;
+use crate::representation::Representation;
+use crate::response::Encoded;
 
 /// A comment: it keeps proxies from taking the connection for dead, and makes browsers see the head of the answer.
 const KEEP_ALIVE: Bytes = Bytes::from_static(b":\n\n");
@@ -62,7 +64,7 @@ impl LiveEndpoint {
         single: Option<ResponseType>,
     ) -> Response<Body> {
         let quota = Arc::new(self.graphql.request_quota(request.headers(), request.extensions()));
-        let single = single.map(|media_type| self.graphql.form(media_type, request.headers()));
+        let single = single.map(|media_type| self.graphql.representation(media_type, request.headers()));
         let mut response = self.answer(request, single, &quota).await;
         quota.write_headers(response.headers_mut());
         response
@@ -71,7 +73,7 @@ impl LiveEndpoint {
     async fn answer(
         &self,
         request: Request<Body>,
-        single: Option<Form>,
+        single: Option<Representation>,
         quota: &Arc<RequestQuota>,
     ) -> Response<Body> {
         let received = self.graphql.in_time(self.graphql.receive(request, quota)).await;
@@ -85,16 +87,16 @@ impl LiveEndpoint {
         }
         match (self.graphql.in_time(self.graphql.answer(context)).await, single) {
             (Ok(executed), None) => only(&executed.into_encoded()),
-            (Ok(executed), Some(form)) => self.graphql.render(Ok(executed), form).await,
+            (Ok(executed), Some(representation)) => self.graphql.render(Ok(executed), representation).await,
             (Err(refusal), single) => self.refuse(refusal, single),
         }
     }
 
-    fn refuse(&self, refusal: Refusal, single: Option<Form>) -> Response<Body> {
+    fn refuse(&self, refusal: Refusal, single: Option<Representation>) -> Response<Body> {
         if single.is_none() && refusal.is_request_error() {
             return only(&refusal.into_encoded());
         }
-        refused(refusal, single.map_or(ResponseType::Json, |form| form.media_type))
+        refusal.respond(single.map_or(ResponseType::Json, |representation| representation.media_type))
     }
 
     async fn subscribe(
@@ -103,7 +105,7 @@ impl LiveEndpoint {
         quota: &Arc<RequestQuota>,
     ) -> Result<Response<Body>, Refusal> {
         self.graphql.in_time(self.graphql.authenticate(&mut context)).await?;
-        self.graphql.rate_limit(&context)?;
+        context.open_quota()?;
         context.settle();
         let connection = self.permits.connection(context.client.network)?;
         let caller = context.caller.clone();

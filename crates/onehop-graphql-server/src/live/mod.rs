@@ -5,7 +5,9 @@
 //! `socket` and served by a `session`, which speaks in `messages`; `event_stream` is the other transport. What the fields mean is unknown here.
 
 mod bounded_reader;
+mod event_errors;
 mod event_stream;
+mod limits;
 mod messages;
 mod operations;
 mod pending_results;
@@ -19,95 +21,21 @@ mod websocket;
 mod websocket_session;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use async_graphql::ServerError;
 use tokio_util::sync::CancellationToken;
 
+pub use self::limits::{
+    CONNECTIONS_MAX_DEFAULT, CONNECTIONS_PER_NETWORK_MAX_DEFAULT, CONTROL_FRAMES_PER_SECOND_MAX_DEFAULT,
+    LiveLimits, OPERATIONS_PER_CONNECTION_MAX_DEFAULT, RESULTS_WAITING_BYTES_MAX, SUBSCRIPTIONS_MAX_DEFAULT,
+    SUBSCRIPTIONS_PER_USER_MAX_DEFAULT, UNFINISHED_BYTES_MAX_DEFAULT,
+};
 pub use self::permits::LiveLoad;
 use self::permits::Permits;
 pub use self::socket::read_client;
 use self::subscription_sharing::SubscriptionSharing;
 pub(crate) use self::websocket::is_websocket;
 use super::endpoint::GraphqlEndpoint;
-use super::limit_exceeded::LimitExceeded;
 use onehop_runtime::tasks::Tasks;
-
-/// Connections that are open at once, unless the configuration says otherwise.
-pub const CONNECTIONS_MAX_DEFAULT: usize = 20_000;
-/// Connections of one network that are open at once, unless the configuration says otherwise.
-pub const CONNECTIONS_PER_NETWORK_MAX_DEFAULT: usize = 1_000;
-/// Control frames that one client may send in a second, unless the configuration says otherwise.
-pub const CONTROL_FRAMES_PER_SECOND_MAX_DEFAULT: u32 = 20;
-/// Bytes of unfinished messages of all sockets, unless the configuration says otherwise.
-pub const UNFINISHED_BYTES_MAX_DEFAULT: usize = 64 * 1024 * 1024;
-/// Subscriptions of the whole process, unless the configuration says otherwise.
-pub const SUBSCRIPTIONS_MAX_DEFAULT: usize = 50_000;
-/// Subscriptions of one user, unless the configuration says otherwise.
-pub const SUBSCRIPTIONS_PER_USER_MAX_DEFAULT: usize = 200;
-/// Operations of one WebSocket that run at once, unless the configuration says otherwise.
-pub const OPERATIONS_PER_CONNECTION_MAX_DEFAULT: usize = 100;
-
-/// Bytes of the results of a subscription that are kept for those who have not taken them yet, unless the configuration
-/// says otherwise.
-pub const RESULTS_WAITING_BYTES_MAX: usize = 4 * 1024 * 1024;
-
-/// How much connections that stay open may take.
-#[derive(Debug, Clone, Copy)]
-pub struct LiveLimits {
-    /// WebSockets and event streams that are open at once.
-    pub connections_max: usize,
-    /// Those of one network; 0 for any number.
-    pub connections_per_network_max: usize,
-    /// Pings and pongs of one WebSocket in a second.
-    pub control_frames_per_second_max: u32,
-    /// Bytes of the messages of all WebSockets that are not complete, beyond the first 8 KiB of each; an eighth of them for
-    /// one network.
-    pub unfinished_bytes_max: usize,
-    pub subscriptions_max: usize,
-    pub subscriptions_per_user_max: usize,
-    /// Operations of one WebSocket that run at once, subscriptions among them.
-    pub operations_per_connection_max: usize,
-    /// Bytes of the document, the variables and the extensions of a subscription.
-    pub subscription_bytes_max: usize,
-    /// Bytes of those of all subscriptions that differ. Each takes tens of times its text while it runs.
-    pub different_bytes_max: usize,
-    /// Results of a subscription that are kept for those who have not taken them yet.
-    pub results_waiting_max: usize,
-    /// Bytes of those results. The newest result waits however large it is.
-    pub results_waiting_bytes_max: usize,
-    /// For how long results may be held back for those who are slow, before they lose the connection.
-    pub patience: Duration,
-    /// How long a client may take to send `connection_init`.
-    pub init_timeout: Duration,
-    /// Between two signs of life. A WebSocket whose client gives none between two of them is dropped.
-    pub keep_alive: Duration,
-    /// How long a client may take to answer the closing of its WebSocket.
-    pub close_timeout: Duration,
-}
-
-impl Default for LiveLimits {
-    fn default() -> Self {
-        Self {
-            connections_max: CONNECTIONS_MAX_DEFAULT,
-            connections_per_network_max: CONNECTIONS_PER_NETWORK_MAX_DEFAULT,
-            control_frames_per_second_max: CONTROL_FRAMES_PER_SECOND_MAX_DEFAULT,
-            unfinished_bytes_max: UNFINISHED_BYTES_MAX_DEFAULT,
-            subscriptions_max: SUBSCRIPTIONS_MAX_DEFAULT,
-            subscriptions_per_user_max: SUBSCRIPTIONS_PER_USER_MAX_DEFAULT,
-            operations_per_connection_max: OPERATIONS_PER_CONNECTION_MAX_DEFAULT,
-            subscription_bytes_max: 8 * 1024,
-            different_bytes_max: 16 * 1024 * 1024,
-            results_waiting_max: 64,
-            results_waiting_bytes_max: RESULTS_WAITING_BYTES_MAX,
-            patience: Duration::from_secs(2),
-            // That of the protocol's own implementation.
-            init_timeout: Duration::from_secs(3),
-            keep_alive: Duration::from_secs(20),
-            close_timeout: Duration::from_secs(5),
-        }
-    }
-}
 
 /// The GraphQL endpoint for connections that stay open.
 pub struct LiveEndpoint {
@@ -133,45 +61,4 @@ impl LiveEndpoint {
             tasks,
         }
     }
-}
-
-impl LiveLimits {
-    fn subscriptions(&self) -> LimitExceeded {
-        let what = "The server does not take more than";
-        LimitExceeded::new("live-subscriptions", self.subscriptions_max, what, "subscriptions at once")
-    }
-
-    fn connections_per_network(&self) -> LimitExceeded {
-        let (max, what) = (self.connections_per_network_max, "A network may not have more than");
-        LimitExceeded::new("live-connections-per-network", max, what, "open connections at once")
-    }
-
-    fn subscriptions_per_user(&self) -> LimitExceeded {
-        let (max, what) = (self.subscriptions_per_user_max, "A user may not have more than");
-        LimitExceeded::new("live-subscriptions-per-user", max, what, "subscriptions at once")
-    }
-
-    fn operations_per_connection(&self) -> LimitExceeded {
-        let (max, what) = (self.operations_per_connection_max, "A connection may not have more than");
-        LimitExceeded::new("live-operations-per-connection", max, what, "operations at once")
-    }
-
-    fn subscription_bytes(&self) -> LimitExceeded {
-        let (max, what) = (self.subscription_bytes_max, "A subscription may not have more than");
-        LimitExceeded::new("subscription-bytes", max, what, "bytes of document, variables and extensions")
-    }
-
-    fn different_bytes(&self) -> LimitExceeded {
-        let (max, what) = (self.different_bytes_max, "The server does not take more than");
-        LimitExceeded::new("different-subscriptions-bytes", max, what, "bytes of subscriptions that differ")
-    }
-}
-
-/// The message to a subscriber that did not keep up.
-const TOO_SLOW: &str = "The subscription did not keep up with what is written: begin it again.";
-
-fn error(code: &str, message: &str) -> ServerError {
-    let mut error = ServerError::new(message, None);
-    error.extensions.get_or_insert_default().set("code", code);
-    error
 }

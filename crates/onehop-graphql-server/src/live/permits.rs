@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::LiveLimits;
+use super::limits::LiveLimits;
 use crate::client_address::Network;
 use crate::limit_exceeded::LimitExceeded;
 

@@ -9,13 +9,13 @@ use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::LiveLimits;
+use super::limits::LiveLimits;
 use super::pending_results::{WaitingResult, WaitingResults};
 use super::slow_subscriber_budget::SlowSubscriberBudget;
 use super::subscription_quota::{EventPayers, Gate};
 use crate::endpoint::GraphqlEndpoint;
 use crate::pipeline::context::RequestContext;
-use crate::pipeline::rate_limit::charge_of;
+use crate::quota::charge_of;
 use crate::response::Encoded;
 
 pub(super) struct SharedSubscription {
@@ -31,7 +31,7 @@ pub(super) struct SharedSubscription {
 /// The signals between an execution and its members.
 #[derive(Default)]
 pub(super) struct Shared {
-    pub(super) payers: EventPayers,
+    pub(super) payers: Arc<EventPayers>,
     /// A member has taken a result.
     pub(super) taken: Notify,
     /// No member is left.

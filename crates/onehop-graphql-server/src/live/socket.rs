@@ -18,9 +18,9 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 
 use super::bounded_reader::{BoundedReader, ReadLimit};
-use super::messages::ClientMessage;
+use super::limits::LiveLimits;
+use super::messages::{ClientMessage, Closing};
 use super::permits::{MessageRoom, Permits};
-use super::{LiveLimits, messages::Closing};
 use crate::client_address::Network;
 use crate::pipeline::parse::BodyLimits;
 

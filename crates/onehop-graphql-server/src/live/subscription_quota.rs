@@ -11,12 +11,13 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use super::error;
-use super::shared_subscription::Shared;
+use super::event_errors::error;
+use crate::caller::RequestRejection;
 use crate::pipeline::admit::ConcurrencyLimit;
 use crate::pipeline::rate_limit::RequestQuota;
-use crate::response::{Encoded, Refusal};
-use crate::service::{EventAdmission, EventPermit, QuotaAccount as _, RequestRejection};
+use crate::quota::{EventAdmission, EventPermit, QuotaAccount as _};
+use crate::refusal::Refusal;
+use crate::response::Encoded;
 
 /// The part of the requests that execute at once which events may be.
 pub(super) const EVENTS_PART: usize = 4;
@@ -36,7 +37,7 @@ struct EventPayer {
 
 /// A member's part in what its group costs, for as long as this lives.
 pub(super) struct Payment {
-    group: Arc<Shared>,
+    payers: Arc<EventPayers>,
     payer: Arc<EventPayer>,
     number: u64,
 }
@@ -86,11 +87,11 @@ impl EventPayers {
 
 impl Payment {
     /// Has a member pay from now on.
-    pub(super) fn of(quota: &Arc<RequestQuota>, group: &Arc<Shared>) -> Self {
-        let number = group.payers.numbers.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn of(quota: &Arc<RequestQuota>, payers: &Arc<EventPayers>) -> Self {
+        let number = payers.numbers.fetch_add(1, Ordering::Relaxed);
         let payer = Arc::new(EventPayer { quota: Arc::clone(quota), over: CancellationToken::new() });
-        group.payers.lock().insert(number, Arc::clone(&payer));
-        Self { group: Arc::clone(group), payer, number }
+        payers.lock().insert(number, Arc::clone(&payer));
+        Self { payers: Arc::clone(payers), payer, number }
     }
 
     /// Comes when the quota of the member is spent.
@@ -117,13 +118,13 @@ impl Payment {
 
 impl Drop for Payment {
     fn drop(&mut self) {
-        self.group.payers.lock().remove(&self.number);
+        self.payers.lock().remove(&self.number);
     }
 }
 
 /// What the events of one group pass.
 pub(super) struct Gate {
-    pub(super) group: Arc<Shared>,
+    pub(super) payers: Arc<EventPayers>,
     /// So that events never fill the line in which requests wait.
     pub(super) turns: Arc<Semaphore>,
     pub(super) limit: ConcurrencyLimit,
@@ -138,7 +139,7 @@ impl EventAdmission for Gate {
         let turn = Arc::clone(&self.turns).acquire_owned().await.ok();
         let admitted = self.limit.admit_event(self.complexity).await;
         // After the waiting, in which others may have spent the same quota.
-        if let Err(rejection) = self.group.payers.check() {
+        if let Err(rejection) = self.payers.check() {
             self.is_closed.store(true, Ordering::Release);
             return Err(ServerError::new(rejection.to_string(), None));
         }

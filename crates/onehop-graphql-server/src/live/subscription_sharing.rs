@@ -10,9 +10,10 @@ use parking_lot::{Mutex, MutexGuard};
 use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, broadcast, watch};
 
+use super::event_errors::error;
+use super::limits::LiveLimits;
 use super::shared_subscription::{Begun, Shared, SharedResult, SharedSubscription, SubscriptionEvent};
 use super::subscription_quota::{EVENTS_PART, Gate, Payment};
-use super::{LiveLimits, error};
 use crate::endpoint::GraphqlEndpoint;
 use crate::limit_exceeded::LimitExceeded;
 use crate::pipeline::context::RequestContext;
@@ -112,7 +113,7 @@ impl SubscriptionSharing {
         let (entry, payment) = match running.entry(key) {
             MapEntry::Occupied(entry) => {
                 let entry = entry.into_mut();
-                let payment = Payment::of(quota, &entry.shared);
+                let payment = Payment::of(quota, &entry.shared.payers);
                 (entry, payment)
             }
             MapEntry::Vacant(_) if *all_bytes + bytes > self.limits.different_bytes_max => {
@@ -123,7 +124,7 @@ impl SubscriptionSharing {
                 *started += 1;
                 let shared = Arc::<Shared>::default();
                 // Before the first event.
-                let payment = Payment::of(quota, &shared);
+                let payment = Payment::of(quota, &shared.payers);
                 let beginning = Beginning { context, shared };
                 (vacant.insert(self.begin(beginning, key, *started, bytes)), payment)
             }
@@ -143,7 +144,7 @@ impl SubscriptionSharing {
         let (results, _) = broadcast::channel(self.limits.results_waiting_max);
         let (begin, begun) = watch::channel(Begun::NotYet);
         let gate = Arc::new(Gate {
-            group: Arc::clone(&shared),
+            payers: Arc::clone(&shared.payers),
             turns: Arc::clone(&self.event_turns),
             limit: self.graphql.concurrency_limit().clone(),
             complexity: context.complexity,

@@ -9,6 +9,7 @@ use axum::http::header::{
 };
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
+use axum::response::IntoResponse as _;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
@@ -19,9 +20,8 @@ use super::permits::ConnectionRefusal;
 use super::socket::{Socket, SocketLimits};
 use super::websocket_session::Session;
 use crate::csrf::is_forged;
-use crate::media_type::ResponseType;
 use crate::pipeline::authenticate::bearer_token;
-use crate::response::Refusal;
+use crate::refusal::Refusal;
 
 /// The version of the protocol.
 const VERSION: &str = "13";
@@ -44,7 +44,7 @@ impl LiveEndpoint {
     /// browsers show no status of a handshake.
     pub(crate) async fn websocket(self: Arc<Self>, request: Request<Body>) -> Response<Body> {
         let (parts, _) = request.into_parts();
-        self.take_over(parts).unwrap_or_else(|refusal| refusal.into_response(ResponseType::Json))
+        self.take_over(parts).into_response()
     }
 
     fn take_over(self: Arc<Self>, mut parts: Parts) -> Result<Response<Body>, Refusal> {

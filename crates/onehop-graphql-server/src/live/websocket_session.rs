@@ -17,14 +17,15 @@ use super::operations::{OperationEvent, OperationId, Operations};
 use super::permits::{ConnectionPermit, SubscriptionPermit};
 use super::socket::{Received, Socket, SocketEnd};
 use super::subscription_sharing::Member;
+use crate::caller::{Caller, RequestRejection};
 use crate::client_address::ClientAddress;
 use crate::limit_exceeded::LimitExceeded;
 use crate::pipeline::authenticate::bearer_of;
 use crate::pipeline::context::RequestContext;
 use crate::pipeline::parse::{MalformedRequest, RequestParameters};
 use crate::pipeline::receive::ReceivedRequest;
-use crate::response::{Encoded, ExecutedResponse, Refusal};
-use crate::service::{Caller, RequestRejection};
+use crate::refusal::Refusal;
+use crate::response::{Encoded, ExecutedResponse};
 
 /// How often a result is in memory while it is sent: in the message, and in the write buffer of the socket.
 const MESSAGE_COPIES: usize = 2;
@@ -237,7 +238,7 @@ impl Session {
             self.operations.run(id, execution.boxed());
             return Ok(());
         }
-        live.graphql.rate_limit(&context).map_err(Refusal::into_encoded)?;
+        context.open_quota().map_err(|rejection| Refusal::from(rejection).into_encoded())?;
         let user = self.caller.as_ref().map(|caller| caller.id.as_str());
         let permit = live.permits.subscription(user).map_err(over)?;
         let subscription = async move {

@@ -8,9 +8,6 @@ use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
-use super::context::RequestContext;
-use crate::endpoint::GraphqlEndpoint;
-use crate::response::Refusal;
 use crate::service::COMPLEXITY_MAX;
 
 /// How many requests execute at once.
@@ -208,18 +205,6 @@ impl fmt::Debug for ConcurrencyLimit {
             .field("limits", &self.limits)
             .field("load", &self.load())
             .finish()
-    }
-}
-
-impl GraphqlEndpoint {
-    /// Waits until a request may execute, and reserves memory for its response.
-    ///
-    /// # Errors
-    /// Too many requests wait, or there is no memory for another response.
-    pub(crate) async fn admit(&self, context: &mut RequestContext) -> Result<ExecutionPermit, Refusal> {
-        let permit = self.concurrency_limit().admit(context.complexity).await?;
-        context.budget = Arc::new(self.responses().begin()?);
-        Ok(permit)
     }
 }
 

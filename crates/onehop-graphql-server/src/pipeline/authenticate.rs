@@ -7,9 +7,9 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
 use super::context::RequestContext;
+use crate::caller::{Caller, RequestRejection};
 use crate::endpoint::GraphqlEndpoint;
-use crate::response::Refusal;
-use crate::service::{Caller, RequestRejection};
+use crate::refusal::Refusal;
 
 /// The token of the `Authorization` header. A header without a bearer token is refused like a forged token: the client did
 /// not mean to be anonymous.

@@ -10,12 +10,11 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 use super::context::RequestContext;
-use super::parse::POSITION;
 use super::rate_limit::RateLimitKey;
-use crate::endpoint::GraphqlEndpoint;
-use crate::response::Refusal;
-use crate::service::{InvalidPosition, NotReached, Reach, Waited};
-use crate::session_positions::SESSION_POSITIONS_MAX;
+use crate::position::{InvalidPosition, NotReached, POSITION, Reach, Waited};
+use crate::service::GraphqlService;
+use crate::session_positions::{SESSION_POSITIONS_MAX, SessionPositions};
+use onehop_runtime::clock::Clock;
 
 /// How long a query waits for a position, unless the configuration says otherwise.
 pub const POSITION_WAIT: Duration = Duration::from_secs(2);
@@ -42,9 +41,17 @@ impl Default for PositionLimits {
     }
 }
 
+/// Read-your-writes: the queries that wait for positions, and the last writes of users.
+pub(crate) struct ReadYourWrites {
+    service: Arc<dyn GraphqlService>,
+    limits: PositionLimits,
+    waits: Arc<PositionWaits>,
+    last_writes: SessionPositions,
+}
+
 /// The queries that wait, by who asks.
 #[derive(Debug, Default)]
-pub(crate) struct PositionWaits(Mutex<Counts>);
+struct PositionWaits(Mutex<Counts>);
 
 #[derive(Debug, Default)]
 struct Counts {
@@ -55,7 +62,7 @@ struct Counts {
 
 /// The right of one query to wait.
 #[derive(Debug)]
-pub(crate) struct PositionWait {
+struct PositionWait {
     waits: Arc<PositionWaits>,
     key: RateLimitKey,
 }
@@ -107,19 +114,34 @@ impl WaitDeadline {
     }
 }
 
-impl GraphqlEndpoint {
+impl ReadYourWrites {
+    /// Waits for positions of a service, within these limits.
+    pub(crate) fn new(
+        service: Arc<dyn GraphqlService>,
+        limits: PositionLimits,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let last_writes = SessionPositions::new(limits.sessions_max, clock);
+        Self { service, limits, waits: Arc::default(), last_writes }
+    }
+
+    /// Remembers the position of a user's last write.
+    pub(crate) fn remember(&self, user: &str, position: &str) {
+        self.last_writes.remember(user, position);
+    }
+
     /// Has a query wait for the position that it names, and for its caller's last write. Its quota is open.
     ///
     /// # Errors
     /// The position is not one that this server gave out.
-    pub(crate) async fn await_position(&self, context: &mut RequestContext) -> Result<(), Refusal> {
+    pub(crate) async fn await_position(&self, context: &mut RequestContext) -> Result<(), InvalidPosition> {
         if context.kind() != OperationType::Query {
             return Ok(());
         }
         let named = match context.request.extensions.get(POSITION) {
             None => None,
             Some(Value::String(position)) => Some(position.clone()),
-            Some(_) => return Err(InvalidPosition.into()),
+            Some(_) => return Err(InvalidPosition),
         };
         let mut deadline = WaitDeadline::default();
         if named.is_none() || named.as_deref() != self.last_write_of(context).as_deref() {
@@ -148,7 +170,7 @@ impl GraphqlEndpoint {
 
     /// The position of a caller's last write, if no query of this caller has reached it.
     pub(crate) fn last_write_of(&self, context: &RequestContext) -> Option<Arc<str>> {
-        self.session_positions().last(&context.caller.as_ref()?.id)
+        self.last_writes.last(&context.caller.as_ref()?.id)
     }
 
     async fn reach(
@@ -157,13 +179,13 @@ impl GraphqlEndpoint {
         context: &RequestContext,
         deadline: &mut WaitDeadline,
     ) -> Result<Reach, InvalidPosition> {
-        let wait = self.position_waits().begin(context.rate_limit_key());
-        let left = wait.as_ref().map_or(Duration::ZERO, |_| deadline.left(self.position_limits().wait_max));
-        let charges = context.charge_record(|span| self.service().new_charge_record(span));
-        let reach = self.service().reach(position, left, &*charges).await?;
+        let wait = self.waits.begin(context.rate_limit_key());
+        let left = wait.as_ref().map_or(Duration::ZERO, |_| deadline.left(self.limits.wait_max));
+        let charges = context.charge_record(|span| self.service.new_charge_record(span));
+        let reach = self.service.reach(position, left, &*charges).await?;
         let is_final = matches!(reach, Reach::Reached | Reach::NotReached(NotReached::Parked));
         if let Some(caller) = context.caller.as_ref().filter(|_| is_final) {
-            self.session_positions().forget(&caller.id, position);
+            self.last_writes.forget(&caller.id, position);
         }
         Ok(match reach {
             Reach::NotReached(NotReached::TimedOut) if wait.is_none() => {

@@ -10,7 +10,7 @@ use super::parse::RequestParameters;
 use super::receive::ReceivedRequest;
 use super::resolve::ResolvedDocument;
 use crate::endpoint::GraphqlEndpoint;
-use crate::response::Refusal;
+use crate::refusal::Refusal;
 
 impl GraphqlEndpoint {
     /// As [`check`](Self::check), for a request with a single answer: no subscription.

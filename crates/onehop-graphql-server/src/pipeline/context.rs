@@ -14,11 +14,13 @@ use onehop_runtime::trace_context::SpanContext;
 use parking_lot::{Mutex, MutexGuard};
 
 use super::rate_limit::RateLimitKey;
+use crate::caller::{Caller, RequestRejection};
 use crate::client_address::ClientAddress;
 use crate::document::{Document, OperationError};
 use crate::etag::ReadTrace;
+use crate::position::Waited;
+use crate::quota::{ChargeRecord, EventAdmission, QuotaAccount};
 use crate::response_budget::ResponseBudget;
-use crate::service::{Caller, ChargeRecord, EventAdmission, QuotaAccount, Waited};
 
 /// One GraphQL request on its way through the pipeline.
 pub struct RequestContext {
@@ -112,6 +114,14 @@ impl RequestContext {
         let mut request = std::mem::replace(&mut self.request, rest);
         request.set_parsed_query(self.document.definitions.clone());
         request
+    }
+
+    /// Rate limit: opens the quota of the caller.
+    ///
+    /// # Errors
+    /// The quota is spent, with the time when it is not any more.
+    pub(crate) fn open_quota(&self) -> Result<(), RequestRejection> {
+        self.quota.open(self.caller.as_ref().map(|caller| caller.id.as_str()))
     }
 
     /// Whose quota is charged: the caller's, or that of an anonymous caller's network.

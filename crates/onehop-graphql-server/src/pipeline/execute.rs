@@ -8,11 +8,12 @@ use futures::stream::BoxStream;
 
 use super::admit::ExecutionPermit;
 use super::context::RequestContext;
-use super::parse::POSITION;
 use crate::endpoint::GraphqlEndpoint;
-use crate::response::{Encoded, ExecutedResponse, Refusal};
+use crate::position::POSITION;
+use crate::quota::{EventAdmission, QuotaAccount};
+use crate::refusal::Refusal;
+use crate::response::{Encoded, ExecutedResponse};
 use crate::response_budget::ResponseBudget;
-use crate::service::{EventAdmission, QuotaAccount};
 
 impl GraphqlEndpoint {
     /// Executes a query or a mutation.
@@ -32,7 +33,7 @@ impl GraphqlEndpoint {
         if let (OperationType::Mutation, Some(caller)) = (context.kind(), &context.caller)
             && let Some(Value::String(position)) = execution.extensions.get(POSITION)
         {
-            self.session_positions().remember(&caller.id, position);
+            self.read_your_writes().remember(&caller.id, position);
         }
         charge.written(self.write(&context, execution, &context.budget))
     }

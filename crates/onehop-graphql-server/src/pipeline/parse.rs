@@ -7,7 +7,7 @@ use async_graphql::{Extensions, Request, Value, Variables};
 use axum::{
     body::Body,
     extract::Query,
-    http::{HeaderMap, HeaderName, Uri},
+    http::{HeaderMap, Uri},
 };
 use bytes::{Bytes, BytesMut};
 use futures::TryStreamExt;
@@ -17,19 +17,13 @@ use serde_json::value::RawValue;
 use super::resolve::{DocumentHash, DocumentReference};
 use crate::json_size::VariableLimits;
 use crate::limit_exceeded::LimitExceeded;
-use crate::service::InvalidPosition;
+use crate::position::{InvalidPosition, POSITION, POSITION_HEADER};
 
 /// The largest body in bytes.
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
 
 /// How long a body may take to arrive.
 pub const BODY_TIMEOUT: Duration = Duration::from_secs(15);
-
-/// The extension of a request that names a position, and of a mutation's response that gives one.
-pub const POSITION: &str = "position";
-
-/// The header that does the same.
-pub const POSITION_HEADER: HeaderName = HeaderName::from_static("onehop-position");
 
 /// How many times the limit of a body is read and thrown away before the answer, so that a client that
 /// writes before it reads sees the answer and not a broken connection.

@@ -7,15 +7,12 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use async_graphql::{Response as Execution, Value};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::context::RequestContext;
+use crate::caller::RequestRejection;
 use crate::client_address::{ClientAddress, Network, Proxies};
-use crate::endpoint::GraphqlEndpoint;
 use crate::limit_exceeded::LimitExceeded;
-use crate::response::Refusal;
-use crate::service::{QuotaAccount, RequestRejection};
+use crate::quota::QuotaAccount;
 use onehop_runtime::clock::Clock;
 use onehop_runtime::token_buckets::{Buckets, Rate};
 
@@ -197,24 +194,6 @@ impl QuotaAccount for RequestQuota {
         if let Some((key, _)) = self.opened.get() {
             self.limiter.charge(key, request_charge);
         }
-    }
-}
-
-impl GraphqlEndpoint {
-    /// Refuses a request whose caller's quota is spent.
-    ///
-    /// # Errors
-    /// It is, with the time when it is not any more.
-    pub(crate) fn rate_limit(&self, context: &RequestContext) -> Result<(), Refusal> {
-        Ok(context.quota.open(context.caller.as_ref().map(|caller| caller.id.as_str()))?)
-    }
-}
-
-/// What an execution says that it was charged, in request units.
-pub(crate) fn charge_of(execution: &Execution) -> f64 {
-    match execution.extensions.get("requestCharge") {
-        Some(Value::Number(charge)) => charge.as_f64().unwrap_or(0.0),
-        _ => 0.0,
     }
 }
 

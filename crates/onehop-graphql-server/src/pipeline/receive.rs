@@ -15,7 +15,7 @@ use crate::content_coding::coding_of;
 use crate::csrf::is_forged;
 use crate::endpoint::GraphqlEndpoint;
 use crate::media_type::is_json_request;
-use crate::response::Refusal;
+use crate::refusal::Refusal;
 
 /// A request that was received and parsed, before its document is known.
 pub(crate) struct ReceivedRequest {

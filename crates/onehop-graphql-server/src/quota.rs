@@ -1,0 +1,82 @@
+//! Quotas and charge records: the port between those who charge a request (the service, the pipeline) and those who keep what a
+//! caller may spend.
+
+use std::any::Any;
+use std::fmt;
+
+use async_graphql::{Response as Execution, ServerError, Value};
+use async_trait::async_trait;
+
+use super::caller::RequestRejection;
+
+/// The quota that a request is charged to.
+pub trait QuotaAccount: Send + Sync {
+    /// Opens the quota of a caller; `None` is an anonymous one.
+    ///
+    /// # Errors
+    /// The quota is spent.
+    fn open(&self, caller: Option<&str>) -> Result<(), RequestRejection>;
+
+    /// Whether the quota is spent by now, whatever it was when it was opened.
+    ///
+    /// # Errors
+    /// It is.
+    fn check(&self) -> Result<(), RequestRejection>;
+
+    /// Charges so many request units, also for an execution that was given up.
+    fn charge(&self, request_charge: f64);
+}
+
+/// Admission control of the events of a subscription: the concurrency limit, and the quotas of those who pay.
+#[async_trait]
+pub trait EventAdmission: Send + Sync {
+    /// Waits until an event may be executed, which it may for as long as the permit is kept.
+    ///
+    /// # Errors
+    /// No quota is left: nothing more is executed.
+    async fn admit(&self) -> Result<EventPermit, ServerError>;
+}
+
+/// The right to execute an event, given back when it is dropped.
+pub type EventPermit = Box<dyn Any + Send>;
+
+/// A quota without a limit.
+#[derive(Debug, Clone, Copy)]
+pub struct Unmetered;
+
+impl QuotaAccount for Unmetered {
+    fn open(&self, _caller: Option<&str>) -> Result<(), RequestRejection> {
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), RequestRejection> {
+        Ok(())
+    }
+
+    fn charge(&self, _request_charge: f64) {}
+}
+
+/// The service's own record of what was done for a request and what that was charged: the ledger of its store, say. The
+/// server adds it up; the service, which made it, knows its type and gets it back by `dyn Any`.
+pub trait ChargeRecord: Any + fmt::Debug + Send + Sync {
+    /// The sum of all charges, in request units.
+    fn request_charge(&self) -> f64;
+}
+
+/// The record of a service that charges nothing before an execution.
+#[derive(Debug, Clone, Copy)]
+pub struct NoCharges;
+
+impl ChargeRecord for NoCharges {
+    fn request_charge(&self) -> f64 {
+        0.0
+    }
+}
+
+/// What an execution says that it was charged, in request units.
+pub(crate) fn charge_of(execution: &Execution) -> f64 {
+    match execution.extensions.get("requestCharge") {
+        Some(Value::Number(charge)) => charge.as_f64().unwrap_or(0.0),
+        _ => 0.0,
+    }
+}
