@@ -38,7 +38,7 @@ use onehop_graphql_server::quota::QuotaAccount;
 use onehop_graphql_server::router::{Exposure, HttpParts, router};
 use onehop_graphql_server::variable_coercion::SdlError;
 use onehop_runtime::sealed::Sealer;
-use onehop_store::{FaultKind, Ledger, Mark, Store};
+use onehop_store::{FaultKind, Ledger, Store, WriteMark};
 
 /// The paths that have a label of their own in metrics and traces.
 const LABELLED_PATHS: &[&str] = &[SESSION_PATH, operations::PATH];
@@ -374,7 +374,7 @@ impl Recency for ProcessorRecency {
         self.store().write_marks().map(|marks| marks.done())
     }
 
-    fn is_unwritten_since(&self, mark: Mark, write: u64) -> bool {
+    fn is_unwritten_since(&self, mark: WriteMark, write: u64) -> bool {
         self.store().write_marks().is_some_and(|marks| marks.is_unwritten_since(mark, write))
     }
 }

@@ -5,7 +5,7 @@ use azure_data_cosmos::CosmosClient;
 
 use super::container_specs;
 use onehop_store::Indexing;
-use onehop_store::cosmos::provision::{self, DesiredState, Plan, Throughput, ThroughputScope};
+use onehop_store::cosmos::provision::{self, DesiredState, ProvisionPlan, Throughput, ThroughputScope};
 use onehop_store::cosmos::{CosmosSettings, Credential, client_of};
 
 /// The properties of every container, as `deploy/containers.json` holds them.
@@ -50,15 +50,15 @@ impl Provisioner {
     ///
     /// # Errors
     /// See [`provision::ProvisionError`].
-    pub async fn plan(&self) -> Result<Plan, provision::ProvisionError> {
-        Plan::of(&self.client, &self.wanted).await
+    pub async fn plan(&self) -> Result<ProvisionPlan, provision::ProvisionError> {
+        ProvisionPlan::of(&self.client, &self.wanted).await
     }
 
     /// Takes the steps of a plan, and reports each one after it was taken.
     ///
     /// # Errors
     /// The step that failed; those before it were taken, and the same command goes on from there.
-    pub async fn apply(&self, plan: &Plan, mut done: impl FnMut(&str)) -> anyhow::Result<()> {
+    pub async fn apply(&self, plan: &ProvisionPlan, mut done: impl FnMut(&str)) -> anyhow::Result<()> {
         for step in &plan.steps {
             provision::apply(&self.client, &self.wanted.database, step).await.map_err(with_cause)?;
             done(&step.to_string());
@@ -69,7 +69,10 @@ impl Provisioner {
 
 /// What an account that has nothing lacks.
 #[must_use]
-pub fn plan_of_everything(database: &str, throughput: Option<(Throughput, ThroughputScope)>) -> Plan {
+pub fn plan_of_everything(
+    database: &str,
+    throughput: Option<(Throughput, ThroughputScope)>,
+) -> ProvisionPlan {
     wanted(database, throughput).everything()
 }
 
@@ -97,7 +100,7 @@ fn with_cause(error: provision::ProvisionError) -> anyhow::Error {
 
 /// The plan in words, a line for each step.
 #[must_use]
-pub fn in_words(plan: &Plan) -> String {
+pub fn in_words(plan: &ProvisionPlan) -> String {
     plan.steps.iter().map(|step| format!("{step}\n")).collect()
 }
 
@@ -108,7 +111,7 @@ pub fn in_words(plan: &Plan) -> String {
 pub async fn plan_without_changes(
     account: &CosmosSettings,
     throughput: Option<(Throughput, ThroughputScope)>,
-) -> anyhow::Result<(Plan, bool)> {
+) -> anyhow::Result<(ProvisionPlan, bool)> {
     match Provisioner::connect(account, throughput).await {
         Ok(provisioner) => {
             let plan = provisioner.plan().await.context("the account cannot be compared")?;

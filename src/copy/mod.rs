@@ -72,7 +72,7 @@ pub struct Copier {
 }
 
 /// A feed range of the source, and how far it was copied.
-struct Stretch {
+struct RangeProgress {
     container: ContainerName,
     types: Option<&'static [&'static str]>,
     range: FeedRange,
@@ -113,7 +113,7 @@ impl Copier {
 
     /// Finds the positions of an earlier run, or writes the first ones into a target without data: from then on the
     /// target belongs to this copy.
-    async fn begin(&self) -> Result<Vec<Stretch>, CopyError> {
+    async fn begin(&self) -> Result<Vec<RangeProgress>, CopyError> {
         let mut stretches = Vec::new();
         for (container, types) in WRITE_SIDE.iter().copied() {
             for range in self.source.feed_ranges(container).await.map_err(CopyError::Source)? {
@@ -122,7 +122,7 @@ impl Copier {
                 let is_new = found.is_none();
                 let position =
                     found.unwrap_or_else(|| Position::first(id, &self.source_name, container, &range));
-                stretches.push(Stretch { container, types, range, position, is_new });
+                stretches.push(RangeProgress { container, types, range, position, is_new });
             }
         }
         if stretches.iter().all(|stretch| stretch.is_new) {
@@ -149,9 +149,13 @@ impl Copier {
         Ok(())
     }
 
-    async fn copy(&self, mut stretch: Stretch, report: &(impl Fn(u64) + Sync)) -> Result<(), CopyError> {
+    async fn copy(
+        &self,
+        mut stretch: RangeProgress,
+        report: &(impl Fn(u64) + Sync),
+    ) -> Result<(), CopyError> {
         loop {
-            let Stretch { container, types, range, position, .. } = &mut stretch;
+            let RangeProgress { container, types, range, position, .. } = &mut stretch;
             let request = FeedRequest {
                 container: *container,
                 range,

@@ -39,7 +39,7 @@ use onehop_graphql_server::selections::fields;
 use onehop_graphql_server::service::GraphqlService;
 use onehop_graphql_server::variable_coercion::SdlError;
 use onehop_runtime::trace_context::SpanContext;
-use onehop_store::{Ledger, Mark};
+use onehop_store::{Ledger, WriteMark};
 
 /// The name by which a request asks for its operations, and under which the response lists them.
 const OPERATIONS: &str = "operations";
@@ -294,7 +294,7 @@ impl GraphqlService for Executor {
     }
 
     fn is_unwritten_since(&self, mark: u32, write: u64) -> bool {
-        self.services.recency.is_unwritten_since(Mark(mark), write)
+        self.services.recency.is_unwritten_since(WriteMark(mark), write)
     }
 
     fn is_personal(&self, document: &ExecutableDocument) -> bool {

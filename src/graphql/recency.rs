@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use onehop_change_feed::WriteScope;
 use onehop_graphql_server::position::{InvalidPosition, Reach};
-use onehop_store::{Ledger, Mark};
+use onehop_store::{Ledger, WriteMark};
 
 /// Who knows how far the read models are, and what was written.
 #[async_trait]
@@ -28,5 +28,5 @@ pub trait Recency: Send + Sync + 'static {
     fn last_write(&self) -> Option<u64>;
 
     /// Whether nothing of this was written after the write with this number.
-    fn is_unwritten_since(&self, mark: Mark, write: u64) -> bool;
+    fn is_unwritten_since(&self, mark: WriteMark, write: u64) -> bool;
 }

@@ -16,7 +16,7 @@ use super::process::Process;
 use onehop_change_feed::{LeaseStatus, ProcessorStatus, ProjectionStatus};
 use onehop_graphql_server::observer::{Answered, Executed};
 use onehop_store::embedded::{Blocks, Statistics};
-use onehop_store::{FaultKind, OperationEvent};
+use onehop_store::{FaultKind, ObservedOperation};
 
 /// Counts what happens in this process.
 pub struct Metrics {
@@ -178,8 +178,8 @@ impl Metrics {
         self.families.store_commit_duration.observe(duration.as_secs_f64());
     }
 
-    pub(super) fn on_operation(&self, operated: &OperationEvent<'_>) {
-        let OperationEvent { container, kind, duration, records, failed, .. } = *operated;
+    pub(super) fn on_operation(&self, operated: &ObservedOperation<'_>) {
+        let ObservedOperation { container, kind, duration, records, failed, .. } = *operated;
         let error_type = failed.map_or("", error_type);
         let (db_collection_name, db_operation_name) = (container.0, kind.name());
         let labels = StoreLabels { db_collection_name, db_operation_name, error_type };

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::space_saving::SpaceSaving;
 use onehop_store::{
-    ChargeSource, ContainerName, OperationEvent, OperationRecord, OperationScope, PartitionKey,
+    ChargeSource, ContainerName, ObservedOperation, OperationRecord, OperationScope, PartitionKey,
     RequestCharge, StoreObserver,
 };
 
@@ -107,7 +107,7 @@ impl HotPartitions {
 }
 
 impl StoreObserver for HotPartitions {
-    fn on_operation(&self, operated: &OperationEvent<'_>) {
+    fn on_operation(&self, operated: &ObservedOperation<'_>) {
         let Some(container) = self.containers.iter().find(|known| known.name == operated.container) else {
             return;
         };
@@ -236,8 +236,15 @@ mod tests {
         };
         let records: Vec<OperationRecord> = charges.iter().map(record).collect();
         let duration = Duration::ZERO;
-        let operated =
-            OperationEvent { container, kind, duration, records: &records, scope, failed: None, span: None };
+        let operated = ObservedOperation {
+            container,
+            kind,
+            duration,
+            records: &records,
+            scope,
+            failed: None,
+            span: None,
+        };
         loads.on_operation(&operated);
     }
 

@@ -20,7 +20,7 @@ use super::names::traced;
 use crate::telemetry::metrics::error_type;
 use onehop_graphql_server::observer::{Answered, Executed, RequestSpan};
 use onehop_runtime::trace_context::{RemoteParent, SpanContext};
-use onehop_store::{ChargeSource, OperationEvent};
+use onehop_store::{ChargeSource, ObservedOperation};
 
 /// What the process is called, unless `OTEL_SERVICE_NAME` says otherwise.
 const SERVICE_NAME: &str = "onehop";
@@ -177,7 +177,7 @@ impl Traces {
         });
     }
 
-    pub(super) fn on_operation(&self, operated: &OperationEvent<'_>) {
+    pub(super) fn on_operation(&self, operated: &ObservedOperation<'_>) {
         let Some(parent) = operated.span else { return };
         let (container, operation) = (operated.container.0, operated.kind.name());
         let (charge, items) = operated.records.iter().fold((0.0, 0), |(charge, items), record| {

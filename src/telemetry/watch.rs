@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Metrics, Traces};
 use onehop_graphql_server::observer::{Answered, Executed, HttpObserver, RequestSpan};
 use onehop_runtime::trace_context::SpanContext;
-use onehop_store::{OperationEvent, StoreObserver};
+use onehop_store::{ObservedOperation, StoreObserver};
 
 /// The telemetry of a process.
 #[derive(Default)]
@@ -43,7 +43,7 @@ impl StoreObserver for Telemetry {
         self.metrics.on_commit(duration);
     }
 
-    fn on_operation(&self, operated: &OperationEvent<'_>) {
+    fn on_operation(&self, operated: &ObservedOperation<'_>) {
         self.metrics.on_operation(operated);
         if let Some(traces) = &self.traces {
             traces.on_operation(operated);

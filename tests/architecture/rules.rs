@@ -34,7 +34,7 @@ const ADAPTER_USERS: &[&str] = &[
 
 /// What GraphQL may know of the store: values.
 const STORE_VALUES: &[&str] =
-    &["ContainerName", "Fault", "FaultKind", "FoldedOperation", "Ledger", "Mark", "RequestCharge"];
+    &["ContainerName", "Fault", "FaultKind", "FoldedOperation", "Ledger", "WriteMark", "RequestCharge"];
 
 fn is_below(module: &str, prefix: &str) -> bool {
     module == prefix || module.strip_prefix(prefix).is_some_and(|rest| rest.starts_with("::"))

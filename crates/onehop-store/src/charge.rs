@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{ContainerName, Mark, PartitionKey};
+use super::{ContainerName, PartitionKey, WriteMark};
 use onehop_runtime::trace_context::SpanContext;
 
 /// Logical partitions and containers that a ledger remembers as read.
@@ -130,7 +130,7 @@ pub struct Ledger {
     /// Logical partitions that were written to, one more than [`WRITTEN_MAX`] at most.
     written: Mutex<Vec<PartitionHash>>,
     /// The write marks of what was read, if they are recorded; `None` inside when that cannot be said. The parts of a ledger share it.
-    touched: Option<Arc<Mutex<Option<Vec<Mark>>>>>,
+    touched: Option<Arc<Mutex<Option<Vec<WriteMark>>>>>,
     /// Under which the operations are traced, if they are.
     span: Option<SpanContext>,
 }
@@ -167,7 +167,7 @@ impl Ledger {
     }
 
     /// Remembers that this was read, if that is wanted.
-    pub fn touch(&self, mark: impl FnOnce() -> Mark) {
+    pub fn touch(&self, mark: impl FnOnce() -> WriteMark) {
         let Some(touched) = &self.touched else { return };
         let mut touched = touched.lock();
         let Some(marks) = &mut *touched else { return };
@@ -191,7 +191,7 @@ impl Ledger {
 
     /// What was read; `None` when that was not remembered, was too much, or is not all that the answer depends on.
     #[must_use]
-    pub fn touched(&self) -> Option<Vec<Mark>> {
+    pub fn touched(&self) -> Option<Vec<WriteMark>> {
         self.touched.as_ref()?.lock().clone()
     }
 

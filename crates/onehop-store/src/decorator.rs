@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 
 use super::store_call::{
-    ChangeFeedEnd, Count, Read, ReadChangeFeed, ReadMany, RunBatch, RunQuery, StoreCall, Write,
+    ChangeFeedEndRead, ChangeFeedRead, CountQuery, ItemWrite, PageQuery, PointRead, PointReads, StoreCall,
+    TransactionalBatch,
 };
 use super::{
     Batch, ContainerName, Continuation, ETag, Fault, FeedPage, FeedRange, FeedRequest, Item, Ledger,
@@ -25,7 +26,7 @@ pub trait StoreDecorator: Send + Sync + 'static {
         &self,
         call: C,
         ledger: &Ledger,
-    ) -> impl Future<Output = Result<C::Answer, C::Error>> + Send;
+    ) -> impl Future<Output = Result<C::Output, C::Error>> + Send;
 }
 
 #[async_trait]
@@ -37,7 +38,7 @@ impl<D: StoreDecorator> Store for D {
         id: &str,
         ledger: &Ledger,
     ) -> Result<Option<Item>, Fault> {
-        self.around(Read { container, partition_key, id }, ledger).await
+        self.around(PointRead { container, partition_key, id }, ledger).await
     }
 
     async fn read_many(
@@ -46,7 +47,7 @@ impl<D: StoreDecorator> Store for D {
         keys: &[(PartitionKey, String)],
         ledger: &Ledger,
     ) -> Result<Vec<Option<Item>>, Fault> {
-        self.around(ReadMany { container, keys }, ledger).await
+        self.around(PointReads { container, keys }, ledger).await
     }
 
     async fn write(
@@ -56,16 +57,16 @@ impl<D: StoreDecorator> Store for D {
         operation: WriteOp,
         ledger: &Ledger,
     ) -> Result<Option<ETag>, WriteError> {
-        self.around(Write { container, partition_key, operation }, ledger).await
+        self.around(ItemWrite { container, partition_key, operation }, ledger).await
     }
 
     async fn batch(&self, batch: Batch, ledger: &Ledger) -> Result<Vec<Option<ETag>>, WriteError> {
         let partition_key = &batch.partition_key.clone();
-        self.around(RunBatch { batch, partition_key }, ledger).await
+        self.around(TransactionalBatch { batch, partition_key }, ledger).await
     }
 
     async fn query(&self, query: &Query<'_>, ledger: &Ledger) -> Result<QueryPage, Fault> {
-        self.around(RunQuery(query), ledger).await
+        self.around(PageQuery(query), ledger).await
     }
 
     async fn count(
@@ -75,7 +76,7 @@ impl<D: StoreDecorator> Store for D {
         item_type: &str,
         ledger: &Ledger,
     ) -> Result<u64, Fault> {
-        self.around(Count { container, partition_key, item_type }, ledger).await
+        self.around(CountQuery { container, partition_key, item_type }, ledger).await
     }
 
     async fn feed_ranges(&self, container: ContainerName) -> Result<Vec<FeedRange>, Fault> {
@@ -87,7 +88,7 @@ impl<D: StoreDecorator> Store for D {
     }
 
     async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault> {
-        self.around(ReadChangeFeed(request), ledger).await
+        self.around(ChangeFeedRead(request), ledger).await
     }
 
     async fn change_feed_end(
@@ -96,7 +97,7 @@ impl<D: StoreDecorator> Store for D {
         range: &FeedRange,
         ledger: &Ledger,
     ) -> Result<Continuation, Fault> {
-        self.around(ChangeFeedEnd { container, range }, ledger).await
+        self.around(ChangeFeedEndRead { container, range }, ledger).await
     }
 
     fn local_feed_end(&self, container: ContainerName) -> Result<Option<Continuation>, Fault> {

@@ -11,7 +11,7 @@ use super::{ContainerSpec, Fault, FaultKind, Keyset, Rejection, WriteOp, limits}
 
 /// The properties of an item that its keys are made of.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Facts {
+pub(super) struct KeyProperties {
     pub item_type: String,
     pub order_value: String,
     pub deleted: bool,
@@ -23,8 +23,8 @@ pub(super) struct Facts {
 
 /// The facts, and the id and partition key that the body holds.
 #[derive(Debug, Default)]
-pub(super) struct Document {
-    pub facts: Facts,
+pub(super) struct ParsedBody {
+    pub properties: KeyProperties,
     pub id: Option<String>,
     pub partition_key: Option<String>,
 }
@@ -37,7 +37,7 @@ pub(super) fn check_write(
     spec: &ContainerSpec,
     partition_key: &str,
     operation: &WriteOp,
-) -> Result<Option<Facts>, Rejection> {
+) -> Result<Option<KeyProperties>, Rejection> {
     check_operation(operation)?;
     let item = match operation {
         WriteOp::Create(item) | WriteOp::Upsert(item) | WriteOp::Replace { item, .. } => item,
@@ -48,11 +48,11 @@ pub(super) fn check_write(
     if !same_id || document.partition_key.as_deref() != Some(partition_key) {
         return Err(Rejection::KeyMismatch);
     }
-    let facts = document.facts;
-    for text in [&facts.item_type, &facts.order_value].into_iter().chain(&facts.equality) {
+    let properties = document.properties;
+    for text in [&properties.item_type, &properties.order_value].into_iter().chain(&properties.equality) {
         check_text(text, limits::INDEXED_TEXT_BYTES_MAX)?;
     }
-    Ok(Some(facts))
+    Ok(Some(properties))
 }
 
 /// Refuses a text that a key cannot hold.
@@ -84,7 +84,7 @@ pub(super) fn check_keyset(after: Option<&Keyset>) -> Result<(), Fault> {
 ///
 /// # Errors
 /// When the body is not a JSON object.
-pub(super) fn read_document(spec: &ContainerSpec, body: &[u8]) -> Result<Document, serde_json::Error> {
+pub(super) fn read_document(spec: &ContainerSpec, body: &[u8]) -> Result<ParsedBody, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     let document = deserializer.deserialize_map(DocumentVisitor { spec })?;
     deserializer.end()?;
@@ -96,16 +96,16 @@ struct DocumentVisitor<'a> {
 }
 
 impl<'de> Visitor<'de> for DocumentVisitor<'_> {
-    type Value = Document;
+    type Value = ParsedBody;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a JSON object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ParsedBody, A::Error> {
         let spec = self.spec;
-        let mut document = Document::default();
-        document.facts.equality = vec![String::new(); spec.equality.len()];
+        let mut document = ParsedBody::default();
+        document.properties.equality = vec![String::new(); spec.equality.len()];
         while let Some(key) = map.next_key::<Cow<'de, str>>()? {
             let key = key.as_ref();
             let equality = spec.equality.iter().position(|path| *path == key);
@@ -117,17 +117,17 @@ impl<'de> Visitor<'de> for DocumentVisitor<'_> {
             if wanted {
                 let Scalar(value) = map.next_value()?;
                 if let (Some(index), Some(value)) = (equality, &value) {
-                    document.facts.equality[index].clone_from(value);
+                    document.properties.equality[index].clone_from(value);
                 }
                 if key == "type"
                     && let Some(value) = &value
                 {
-                    document.facts.item_type.clone_from(value);
+                    document.properties.item_type.clone_from(value);
                 }
                 if Some(key) == spec.order_by
                     && let Some(value) = &value
                 {
-                    document.facts.order_value.clone_from(value);
+                    document.properties.order_value.clone_from(value);
                 }
                 if key == spec.partition_key {
                     document.partition_key.clone_from(&value);
@@ -136,9 +136,9 @@ impl<'de> Visitor<'de> for DocumentVisitor<'_> {
                     document.id = value;
                 }
             } else if key == "deleted" {
-                document.facts.deleted = map.next_value::<bool>()?;
+                document.properties.deleted = map.next_value::<bool>()?;
             } else if key == "ttl" {
-                document.facts.ttl = map.next_value::<Option<u32>>()?;
+                document.properties.ttl = map.next_value::<Option<u32>>()?;
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
@@ -208,14 +208,14 @@ mod tests {
         let document = read_document(&SPEC, body).expect("an object");
         assert_eq!(document.id.as_deref(), Some("1"));
         assert_eq!(document.partition_key.as_deref(), Some("1"));
-        let expected = Facts {
+        let expected = KeyProperties {
             item_type: "post".into(),
             order_value: "2026".into(),
             deleted: true,
             ttl: Some(5),
             equality: vec!["u".into()],
         };
-        assert_eq!(document.facts, expected);
+        assert_eq!(document.properties, expected);
     }
 
     #[test]

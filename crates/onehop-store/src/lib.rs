@@ -25,11 +25,11 @@ pub use decorator::StoreDecorator;
 pub use error::{Damage, Fault, FaultKind, Rejection, WriteError};
 pub use feed::{Change, Continuation, FeedPage, FeedRange, FeedRequest};
 pub use item::{ETag, Item, NewItem, PartitionKey};
-pub use observed_store::{ObservedStore, OperationEvent, OperationScope, StoreObserver};
+pub use observed_store::{ObservedOperation, ObservedStore, OperationScope, StoreObserver};
 pub use query::{Direction, Keyset, Query, QueryPage};
 pub use shape_error::ShapeError;
 pub use store_call::StoreCall;
-pub use write_marks::{Mark, WriteMarks};
+pub use write_marks::{WriteMark, WriteMarks};
 
 use async_trait::async_trait;
 use tokio::sync::watch;

@@ -12,7 +12,7 @@ use onehop_runtime::trace_context::SpanContext;
 /// An observer of store operations, such as metrics and traces.
 pub trait StoreObserver: Send + Sync + 'static {
     /// An operation has ended.
-    fn on_operation(&self, event: &OperationEvent<'_>);
+    fn on_operation(&self, event: &ObservedOperation<'_>);
 
     /// A commit to the disk has ended, with its fsync. Several writes may share one.
     fn on_commit(&self, _duration: Duration) {}
@@ -20,7 +20,7 @@ pub trait StoreObserver: Send + Sync + 'static {
 
 /// The event of an operation that has ended.
 #[derive(Debug, Clone, Copy)]
-pub struct OperationEvent<'a> {
+pub struct ObservedOperation<'a> {
     pub container: ContainerName,
     pub kind: OperationKind,
     pub duration: Duration,
@@ -68,7 +68,7 @@ impl ObservedStore {
         let records = own.operations();
         let kind = records.first().map_or(kind, |record| record.kind);
         let (duration, span) = (start.elapsed(), own.span());
-        let event = OperationEvent { container, kind, duration, records: &records, scope, failed, span };
+        let event = ObservedOperation { container, kind, duration, records: &records, scope, failed, span };
         for observer in self.observers.iter() {
             observer.on_operation(&event);
         }
@@ -81,7 +81,7 @@ impl StoreDecorator for ObservedStore {
         &*self.store
     }
 
-    async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Answer, C::Error> {
+    async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Output, C::Error> {
         let (start, own) = (Instant::now(), ledger.part());
         let (at, kind) = ((call.container(), call.scope()), call.kind());
         let outcome = call.run(&*self.store, &own).await;

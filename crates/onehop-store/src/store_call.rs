@@ -9,7 +9,7 @@ use super::{
 
 /// One operation on a store, not yet run. A clone runs it once more.
 pub trait StoreCall<'a>: Clone + Send + Sync {
-    type Answer: Send;
+    type Output: Send;
     type Error: From<Fault> + Send;
 
     fn container(&self) -> ContainerName;
@@ -26,7 +26,7 @@ pub trait StoreCall<'a>: Clone + Send + Sync {
     }
 
     /// The changes in an answer, if it is a page of the change feed.
-    fn changes(answer: &Self::Answer) -> &[Change] {
+    fn changes(answer: &Self::Output) -> &[Change] {
         let _ = answer;
         &[]
     }
@@ -39,20 +39,20 @@ pub trait StoreCall<'a>: Clone + Send + Sync {
         self,
         store: &'r dyn Store,
         ledger: &'r Ledger,
-    ) -> BoxFuture<'r, Result<Self::Answer, Self::Error>>
+    ) -> BoxFuture<'r, Result<Self::Output, Self::Error>>
     where
         Self: 'r;
 }
 
 #[derive(Clone)]
-pub(super) struct Read<'a> {
+pub(super) struct PointRead<'a> {
     pub(super) container: ContainerName,
     pub(super) partition_key: &'a PartitionKey,
     pub(super) id: &'a str,
 }
 
-impl<'a> StoreCall<'a> for Read<'a> {
-    type Answer = Option<Item>;
+impl<'a> StoreCall<'a> for PointRead<'a> {
+    type Output = Option<Item>;
     type Error = Fault;
 
     fn container(&self) -> ContainerName {
@@ -71,7 +71,7 @@ impl<'a> StoreCall<'a> for Read<'a> {
         Some(error)
     }
 
-    fn run<'r>(self, store: &'r dyn Store, ledger: &'r Ledger) -> BoxFuture<'r, Result<Self::Answer, Fault>>
+    fn run<'r>(self, store: &'r dyn Store, ledger: &'r Ledger) -> BoxFuture<'r, Result<Self::Output, Fault>>
     where
         Self: 'r,
     {
@@ -80,13 +80,13 @@ impl<'a> StoreCall<'a> for Read<'a> {
 }
 
 #[derive(Clone)]
-pub(super) struct ReadMany<'a> {
+pub(super) struct PointReads<'a> {
     pub(super) container: ContainerName,
     pub(super) keys: &'a [(PartitionKey, String)],
 }
 
-impl<'a> StoreCall<'a> for ReadMany<'a> {
-    type Answer = Vec<Option<Item>>;
+impl<'a> StoreCall<'a> for PointReads<'a> {
+    type Output = Vec<Option<Item>>;
     type Error = Fault;
 
     fn container(&self) -> ContainerName {
@@ -105,7 +105,7 @@ impl<'a> StoreCall<'a> for ReadMany<'a> {
         Some(error)
     }
 
-    fn run<'r>(self, store: &'r dyn Store, ledger: &'r Ledger) -> BoxFuture<'r, Result<Self::Answer, Fault>>
+    fn run<'r>(self, store: &'r dyn Store, ledger: &'r Ledger) -> BoxFuture<'r, Result<Self::Output, Fault>>
     where
         Self: 'r,
     {
@@ -114,14 +114,14 @@ impl<'a> StoreCall<'a> for ReadMany<'a> {
 }
 
 #[derive(Clone)]
-pub(super) struct Write<'a> {
+pub(super) struct ItemWrite<'a> {
     pub(super) container: ContainerName,
     pub(super) partition_key: &'a PartitionKey,
     pub(super) operation: WriteOp,
 }
 
-impl<'a> StoreCall<'a> for Write<'a> {
-    type Answer = Option<ETag>;
+impl<'a> StoreCall<'a> for ItemWrite<'a> {
+    type Output = Option<ETag>;
     type Error = WriteError;
 
     fn container(&self) -> ContainerName {
@@ -148,7 +148,7 @@ impl<'a> StoreCall<'a> for Write<'a> {
         self,
         store: &'r dyn Store,
         ledger: &'r Ledger,
-    ) -> BoxFuture<'r, Result<Self::Answer, WriteError>>
+    ) -> BoxFuture<'r, Result<Self::Output, WriteError>>
     where
         Self: 'r,
     {
@@ -157,13 +157,13 @@ impl<'a> StoreCall<'a> for Write<'a> {
 }
 
 #[derive(Clone)]
-pub(super) struct RunBatch<'a> {
+pub(super) struct TransactionalBatch<'a> {
     pub(super) batch: Batch,
     pub(super) partition_key: &'a PartitionKey,
 }
 
-impl<'a> StoreCall<'a> for RunBatch<'a> {
-    type Answer = Vec<Option<ETag>>;
+impl<'a> StoreCall<'a> for TransactionalBatch<'a> {
+    type Output = Vec<Option<ETag>>;
     type Error = WriteError;
 
     fn container(&self) -> ContainerName {
@@ -190,7 +190,7 @@ impl<'a> StoreCall<'a> for RunBatch<'a> {
         self,
         store: &'r dyn Store,
         ledger: &'r Ledger,
-    ) -> BoxFuture<'r, Result<Self::Answer, WriteError>>
+    ) -> BoxFuture<'r, Result<Self::Output, WriteError>>
     where
         Self: 'r,
     {
@@ -199,10 +199,10 @@ impl<'a> StoreCall<'a> for RunBatch<'a> {
 }
 
 #[derive(Clone)]
-pub(super) struct RunQuery<'a>(pub(super) &'a Query<'a>);
+pub(super) struct PageQuery<'a>(pub(super) &'a Query<'a>);
 
-impl<'a> StoreCall<'a> for RunQuery<'a> {
-    type Answer = QueryPage;
+impl<'a> StoreCall<'a> for PageQuery<'a> {
+    type Output = QueryPage;
     type Error = Fault;
 
     fn container(&self) -> ContainerName {
@@ -228,7 +228,7 @@ impl<'a> StoreCall<'a> for RunQuery<'a> {
         Some(error)
     }
 
-    fn run<'r>(self, store: &'r dyn Store, ledger: &'r Ledger) -> BoxFuture<'r, Result<Self::Answer, Fault>>
+    fn run<'r>(self, store: &'r dyn Store, ledger: &'r Ledger) -> BoxFuture<'r, Result<Self::Output, Fault>>
     where
         Self: 'r,
     {
@@ -237,14 +237,14 @@ impl<'a> StoreCall<'a> for RunQuery<'a> {
 }
 
 #[derive(Clone)]
-pub(super) struct Count<'a> {
+pub(super) struct CountQuery<'a> {
     pub(super) container: ContainerName,
     pub(super) partition_key: &'a PartitionKey,
     pub(super) item_type: &'a str,
 }
 
-impl<'a> StoreCall<'a> for Count<'a> {
-    type Answer = u64;
+impl<'a> StoreCall<'a> for CountQuery<'a> {
+    type Output = u64;
     type Error = Fault;
 
     fn container(&self) -> ContainerName {
@@ -263,7 +263,7 @@ impl<'a> StoreCall<'a> for Count<'a> {
         Some(error)
     }
 
-    fn run<'r>(self, store: &'r dyn Store, ledger: &'r Ledger) -> BoxFuture<'r, Result<Self::Answer, Fault>>
+    fn run<'r>(self, store: &'r dyn Store, ledger: &'r Ledger) -> BoxFuture<'r, Result<Self::Output, Fault>>
     where
         Self: 'r,
     {
@@ -272,10 +272,10 @@ impl<'a> StoreCall<'a> for Count<'a> {
 }
 
 #[derive(Clone)]
-pub(super) struct ReadChangeFeed<'a>(pub(super) &'a FeedRequest<'a>);
+pub(super) struct ChangeFeedRead<'a>(pub(super) &'a FeedRequest<'a>);
 
-impl<'a> StoreCall<'a> for ReadChangeFeed<'a> {
-    type Answer = FeedPage;
+impl<'a> StoreCall<'a> for ChangeFeedRead<'a> {
+    type Output = FeedPage;
     type Error = Fault;
 
     fn container(&self) -> ContainerName {
@@ -298,7 +298,7 @@ impl<'a> StoreCall<'a> for ReadChangeFeed<'a> {
         Some(error)
     }
 
-    fn run<'r>(self, store: &'r dyn Store, ledger: &'r Ledger) -> BoxFuture<'r, Result<Self::Answer, Fault>>
+    fn run<'r>(self, store: &'r dyn Store, ledger: &'r Ledger) -> BoxFuture<'r, Result<Self::Output, Fault>>
     where
         Self: 'r,
     {
@@ -307,13 +307,13 @@ impl<'a> StoreCall<'a> for ReadChangeFeed<'a> {
 }
 
 #[derive(Clone)]
-pub(super) struct ChangeFeedEnd<'a> {
+pub(super) struct ChangeFeedEndRead<'a> {
     pub(super) container: ContainerName,
     pub(super) range: &'a FeedRange,
 }
 
-impl<'a> StoreCall<'a> for ChangeFeedEnd<'a> {
-    type Answer = Continuation;
+impl<'a> StoreCall<'a> for ChangeFeedEndRead<'a> {
+    type Output = Continuation;
     type Error = Fault;
 
     fn container(&self) -> ContainerName {
@@ -332,7 +332,7 @@ impl<'a> StoreCall<'a> for ChangeFeedEnd<'a> {
         Some(error)
     }
 
-    fn run<'r>(self, store: &'r dyn Store, ledger: &'r Ledger) -> BoxFuture<'r, Result<Self::Answer, Fault>>
+    fn run<'r>(self, store: &'r dyn Store, ledger: &'r Ledger) -> BoxFuture<'r, Result<Self::Output, Fault>>
     where
         Self: 'r,
     {

@@ -16,7 +16,7 @@ const CONTAINER_MARKS: usize = 1 << 8;
 
 /// The index of a mark: what a read depends on, a logical partition or a whole container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Mark(pub u32);
+pub struct WriteMark(pub u32);
 
 /// The marks of a store that this process alone writes to.
 #[derive(Debug)]
@@ -40,16 +40,16 @@ impl Default for WriteMarks {
 impl WriteMarks {
     /// The mark of a whole container, by its number.
     #[must_use]
-    pub fn of_container(&self, container: u8) -> Mark {
-        Mark(u32::from(container))
+    pub fn of_container(&self, container: u8) -> WriteMark {
+        WriteMark(u32::from(container))
     }
 
     /// The mark of a logical partition.
     #[must_use]
-    pub fn of_partition(&self, container: u8, partition_key: &str) -> Mark {
+    pub fn of_partition(&self, container: u8, partition_key: &str) -> WriteMark {
         let hash = self.hashing.hash_one((container, partition_key)) as usize;
         let place = CONTAINER_MARKS + hash % PARTITION_MARKS;
-        Mark(u32::try_from(place).expect("there are fewer marks than that"))
+        WriteMark(u32::try_from(place).expect("there are fewer marks than that"))
     }
 
     /// The last commit that is done: reads that begin now see it.
@@ -60,7 +60,7 @@ impl WriteMarks {
 
     /// Whether no later commit wrote to what the mark stands for. `false` for a number that is no mark.
     #[must_use]
-    pub fn is_unwritten_since(&self, mark: Mark, commit: u64) -> bool {
+    pub fn is_unwritten_since(&self, mark: WriteMark, commit: u64) -> bool {
         self.marks.get(mark.0 as usize).is_some_and(|mark| mark.load(Ordering::SeqCst) <= commit)
     }
 
@@ -108,6 +108,6 @@ mod tests {
 
     #[test]
     fn what_is_no_mark_has_changed() {
-        assert!(!WriteMarks::default().is_unwritten_since(Mark(u32::MAX), u64::MAX));
+        assert!(!WriteMarks::default().is_unwritten_since(WriteMark(u32::MAX), u64::MAX));
     }
 }

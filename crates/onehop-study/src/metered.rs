@@ -94,7 +94,7 @@ impl StoreDecorator for MeteredStore {
         &*self.store
     }
 
-    async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Answer, C::Error> {
+    async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Output, C::Error> {
         let (own, place) = (Ledger::new(), call.scope());
         let outcome = call.run(&*self.store, &own).await;
         let changes = outcome.as_ref().map_or(&[][..], C::changes);

@@ -102,7 +102,7 @@ impl StoreDecorator for FailingStore {
         &*self.inner
     }
 
-    async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Answer, C::Error> {
+    async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Output, C::Error> {
         let mut verdict = Verdict::Pass;
         if let (OperationScope::One(partition_key), false) = (call.scope(), call.writes().is_empty()) {
             self.contended(call.container(), partition_key, call.writes()).await;

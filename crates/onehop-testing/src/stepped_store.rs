@@ -57,7 +57,7 @@ impl StoreDecorator for SteppedStore {
         &*self.inner
     }
 
-    async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Answer, C::Error> {
+    async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Output, C::Error> {
         let operation = Operation { container: call.container(), kind: call.kind(), place: call.scope() };
         if (self.stops)(operation) {
             self.stopped.notify_one();

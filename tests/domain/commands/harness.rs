@@ -111,7 +111,7 @@ impl Meddler {
         }
     }
 
-    async fn meddle<'a, C: StoreCall<'a>>(&self, call: C, own: &Ledger) -> Result<C::Answer, C::Error> {
+    async fn meddle<'a, C: StoreCall<'a>>(&self, call: C, own: &Ledger) -> Result<C::Output, C::Error> {
         if call.container() == POSTS {
             self.pass_gate().await;
         }
@@ -147,7 +147,7 @@ impl StoreDecorator for Meddler {
         &*self.inner
     }
 
-    async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Answer, C::Error> {
+    async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Output, C::Error> {
         let own = Ledger::new();
         let result = if call.writes().is_empty() {
             self.check_alive()?;

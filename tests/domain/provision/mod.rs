@@ -7,7 +7,7 @@ use azure_data_cosmos::CosmosClient;
 use azure_data_cosmos::models::{ContainerProperties, IndexingPolicy, TimeToLive};
 use onehop::app::provisioning::{Provisioner, container_definitions, in_words};
 use onehop_store::cosmos::RetryPolicy;
-use onehop_store::cosmos::provision::{ProvisionError, Step, Throughput, ThroughputScope};
+use onehop_store::cosmos::provision::{ProvisionError, ProvisionStep, Throughput, ThroughputScope};
 
 use emulator::Emulator;
 
@@ -23,7 +23,7 @@ fn provisioner(client: &CosmosClient, throughput: Option<(Throughput, Throughput
 }
 
 /// Brings the account up to date and returns the steps that were taken.
-async fn bring_up_to_date(provisioner: &Provisioner) -> Vec<Step> {
+async fn bring_up_to_date(provisioner: &Provisioner) -> Vec<ProvisionStep> {
     let plan = provisioner.plan().await.unwrap();
     let mut told = 0;
     provisioner.apply(&plan, |_| told += 1).await.unwrap();

@@ -35,7 +35,7 @@ use onehop_graphql_server::quota::{QuotaAccount, Unmetered};
 use onehop_graphql_server::service::GraphqlService as _;
 use onehop_runtime::clock::{Clock, ManualClock, format_timestamp};
 use onehop_runtime::tasks::Tasks;
-use onehop_store::{ContainerName, ContainerSpec, Ledger, Mark, NewItem, PartitionKey, Store, WriteOp};
+use onehop_store::{ContainerName, ContainerSpec, Ledger, NewItem, PartitionKey, Store, WriteMark, WriteOp};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -349,7 +349,7 @@ impl Recency for NoProjections {
         None
     }
 
-    fn is_unwritten_since(&self, _mark: Mark, _write: u64) -> bool {
+    fn is_unwritten_since(&self, _mark: WriteMark, _write: u64) -> bool {
         false
     }
 }

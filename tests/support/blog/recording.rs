@@ -69,7 +69,7 @@ impl StoreDecorator for Recording {
         &*self.store
     }
 
-    async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Answer, C::Error> {
+    async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Output, C::Error> {
         if call.kind() == OperationKind::Query {
             if self.holds.load(Ordering::SeqCst) {
                 self.held.notify_one();

@@ -8,7 +8,7 @@ use azure_data_cosmos::{CosmosError, TransactionalBatch};
 use super::error_mapping::{ambiguous, fault_in_batch, rejection_of, write_error_of};
 use super::items::tree;
 use super::retries::{Cause, Retries};
-use super::{Container, CosmosStore, charge_of, charge_of_error, key};
+use super::{CosmosContainer, CosmosStore, charge_of, charge_of_error, key};
 use crate::{Batch, ETag, Fault, FaultKind, Ledger, OperationKind, Rejection, WriteError, WriteOp};
 
 /// An operation that was not tried because another one of its batch was refused.
@@ -17,7 +17,7 @@ const FAILED_DEPENDENCY: u16 = 424;
 impl CosmosStore {
     pub(super) async fn run_batch(
         &self,
-        container: &Container,
+        container: &CosmosContainer,
         batch: &Batch,
         ledger: &Ledger,
     ) -> Result<Vec<Option<ETag>>, WriteError> {
@@ -62,7 +62,7 @@ impl CosmosStore {
     }
 }
 
-fn check(container: &Container, batch: &Batch) -> Result<(), (usize, Rejection)> {
+fn check(container: &CosmosContainer, batch: &Batch) -> Result<(), (usize, Rejection)> {
     batch.check_limits()?;
     for (index, operation) in batch.operations.iter().enumerate() {
         container.check(&batch.partition_key, operation).map_err(|reason| (index, reason))?;

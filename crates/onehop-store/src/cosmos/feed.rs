@@ -18,9 +18,9 @@ use serde_json::{Map, Value};
 
 use super::document::change_of;
 use super::error_mapping::{OperationContext, fault_of};
-use super::queries::{Failure, failed};
+use super::queries::{PageFailure, failed};
 use super::retries::Retries;
-use super::{Container, CosmosStore, charge_of};
+use super::{CosmosContainer, CosmosStore, charge_of};
 use crate::{
     Change, Continuation, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, Ledger, OperationKind,
     RequestCharge, limits,
@@ -40,7 +40,7 @@ struct RangeLookup {
 impl CosmosStore {
     pub(super) async fn read_feed(
         &self,
-        container: &Container,
+        container: &CosmosContainer,
         request: &FeedRequest<'_>,
         ledger: &Ledger,
     ) -> Result<FeedPage, Fault> {
@@ -55,7 +55,7 @@ impl CosmosStore {
     /// Each physical partition of the range answers a first look from now on with nothing but its end.
     pub(super) async fn feed_end(
         &self,
-        container: &Container,
+        container: &CosmosContainer,
         range: &FeedRange,
         ledger: &Ledger,
     ) -> Result<Continuation, Fault> {
@@ -70,7 +70,7 @@ impl CosmosStore {
     /// Looks again, from the same continuation, while physical partitions move.
     async fn look(
         &self,
-        container: &Container,
+        container: &CosmosContainer,
         request: &FeedRequest<'_>,
         start: ChangeFeedStartFrom,
         charge: &mut RequestCharge,
@@ -79,8 +79,8 @@ impl CosmosStore {
         loop {
             match self.look_once(container, request, start.clone(), charge).await {
                 Ok(looked) => return Ok(looked),
-                Err(Failure::Fault(fault)) => return Err(fault),
-                Err(Failure::Service(error)) => {
+                Err(PageFailure::Fault(fault)) => return Err(fault),
+                Err(PageFailure::Service(error)) => {
                     // A processor has retry_policy of its own: what is refused for its rate goes back to it.
                     if error.status().is_throttled() || !retries.go_on_after(&error).await {
                         return Err(fault_of(*error, OperationContext::ReadingFeed));
@@ -94,11 +94,11 @@ impl CosmosStore {
     /// Reads on until there is something, or nothing in any of the physical partitions that the range lies in.
     async fn look_once(
         &self,
-        container: &Container,
+        container: &CosmosContainer,
         request: &FeedRequest<'_>,
         start: ChangeFeedStartFrom,
         charge: &mut RequestCharge,
-    ) -> Result<RangeLookup, Failure> {
+    ) -> Result<RangeLookup, PageFailure> {
         let range: CosmosRange = request.range.0.parse().map_err(not_ours)?;
         let leaves =
             container.look_up_ranges(false).await?.iter().filter(|leaf| leaf.overlaps(&range)).count();
@@ -118,7 +118,7 @@ impl CosmosStore {
             opened.await.map_err(|error| match request.continuation {
                 // The client itself could not read it: the service was not asked yet.
                 Some(_) if !error.is_from_wire() && !error.status().is_transient() => {
-                    Failure::Fault(not_ours(error))
+                    PageFailure::Fault(not_ours(error))
                 }
                 _ => failed(error, charge),
             })?
@@ -145,7 +145,7 @@ impl CosmosStore {
     /// Counts by reading: the service has no cheaper way that this client could ask.
     pub(super) async fn count_pending(
         &self,
-        container: &Container,
+        container: &CosmosContainer,
         request: &FeedRequest<'_>,
         at_most: u64,
         ledger: &Ledger,
@@ -160,7 +160,7 @@ impl CosmosStore {
 
     async fn count_by_reading(
         &self,
-        container: &Container,
+        container: &CosmosContainer,
         request: &FeedRequest<'_>,
         at_most: u64,
         charge: &mut RequestCharge,
@@ -184,7 +184,7 @@ impl CosmosStore {
     }
 }
 
-impl Container {
+impl CosmosContainer {
     /// The ranges of the physical partitions there are, from the client's memory or anew.
     pub(super) async fn look_up_ranges(&self, anew: bool) -> Result<Vec<CosmosRange>, Fault> {
         let options = ReadFeedRangesOptions::default().with_force_refresh(anew);
@@ -196,7 +196,7 @@ impl Container {
 }
 
 fn changes_of(
-    container: &Container,
+    container: &CosmosContainer,
     request: &FeedRequest<'_>,
     items: Vec<azure_data_cosmos::models::ChangeFeedItem<Map<String, Value>>>,
 ) -> Result<Vec<Change>, Fault> {

@@ -8,13 +8,13 @@ use azure_data_cosmos::options::{ItemReadOptions, ItemWriteOptions, Precondition
 use super::document::item_of;
 use super::error_mapping::{OperationContext, fault_of, write_error_of};
 use super::retries::Retries;
-use super::{Container, CosmosStore, ServiceResponse, charge_of, charge_of_error, key};
+use super::{CosmosContainer, CosmosStore, ServiceResponse, charge_of, charge_of_error, key};
 use crate::{ETag, Fault, FaultKind, Item, Ledger, OperationKind, PartitionKey, WriteError, WriteOp};
 
 impl CosmosStore {
     pub(super) async fn read_item(
         &self,
-        container: &Container,
+        container: &CosmosContainer,
         partition_key: &PartitionKey,
         id: &str,
     ) -> ServiceResponse<Option<Item>> {
@@ -43,7 +43,7 @@ impl CosmosStore {
 
     pub(super) async fn run_write(
         &self,
-        container: &Container,
+        container: &CosmosContainer,
         partition_key: &PartitionKey,
         operation: &WriteOp,
         ledger: &Ledger,
@@ -78,7 +78,7 @@ impl CosmosStore {
 
     async fn write_item(
         &self,
-        container: &Container,
+        container: &CosmosContainer,
         partition_key: &PartitionKey,
         operation: &WriteOp,
     ) -> Result<ItemResponse, CosmosError> {

@@ -46,7 +46,7 @@ use super::{
 use client::read_options;
 use error_mapping::{OperationContext, fault_of};
 use queries::top;
-use sql::{Shape, Sql};
+use sql::{QueryShape, Sql};
 
 /// Point reads of one `read_many` that are under way at the same time.
 const READS_AT_ONCE: usize = 32;
@@ -54,7 +54,7 @@ const READS_AT_ONCE: usize = 32;
 const READY_ID: &str = "ready";
 
 /// A container of the database.
-struct Container {
+struct CosmosContainer {
     spec: ContainerSpec,
     client: ContainerClient,
     /// As of the last look at the feed ranges.
@@ -66,7 +66,7 @@ struct Container {
 /// The containers of a database in an account. A clone shares them.
 #[derive(Clone)]
 pub struct CosmosStore {
-    containers: Arc<[Container]>,
+    containers: Arc<[CosmosContainer]>,
     retry_policy: RetryPolicy,
     reads: OperationOptions,
 }
@@ -102,7 +102,7 @@ impl CosmosStore {
                 .container_client(spec.name.as_str().to_owned(), None)
                 .await
                 .map_err(|error| not_found(spec, fault_of(error, OperationContext::Reading)))?;
-            let container = Container {
+            let container = CosmosContainer {
                 spec: *spec,
                 client,
                 physical_partitions: AtomicU32::new(1),
@@ -121,7 +121,7 @@ impl CosmosStore {
         Self { reads: read_options(consistency), ..self.clone() }
     }
 
-    fn container(&self, name: ContainerName) -> Result<&Container, Fault> {
+    fn container(&self, name: ContainerName) -> Result<&CosmosContainer, Fault> {
         let found = self.containers.iter().find(|container| container.spec.name == name);
         found.ok_or_else(|| Fault::new(FaultKind::Internal, format!("there is no container {name}")))
     }
@@ -133,7 +133,7 @@ struct ServiceResponse<T> {
     outcome: Result<T, Fault>,
 }
 
-impl Container {
+impl CosmosContainer {
     async fn check_partition_key(&self, retry_policy: &RetryPolicy) -> Result<(), Fault> {
         let options = azure_data_cosmos::options::ReadContainerOptions::default()
             .with_operation_options(default_options(*retry_policy));
@@ -240,7 +240,7 @@ impl Store for CosmosStore {
                 if !can_exist(partition_key.as_str(), "") || !is_indexable(item_type) {
                     return Ok(QueryPage::default());
                 }
-                let shape = Shape { item_type, equality: None, direction, after, top };
+                let shape = QueryShape { item_type, equality: None, direction, after, top };
                 let answered = self.page(container, FeedScope::partition(key(partition_key)), shape).await;
                 container.finish_query(answered, 1, ledger)
             }
@@ -254,7 +254,7 @@ impl Store for CosmosStore {
                 if !is_indexable(value) || !is_indexable(item_type) {
                     return Ok(QueryPage::default());
                 }
-                let shape = Shape { item_type, equality: Some((path, value)), direction, after, top };
+                let shape = QueryShape { item_type, equality: Some((path, value)), direction, after, top };
                 let answered = self.page(container, FeedScope::full_container(), shape).await;
                 let partitions = container.physical_partitions.load(Ordering::Relaxed);
                 container.finish_query(answered, partitions, ledger)
@@ -267,7 +267,7 @@ impl Store for CosmosStore {
                     return Err(no_index(&container.spec, item_type));
                 }
                 let direction = Direction::NewestFirst;
-                let shape = Shape { item_type, equality: None, direction, after, top };
+                let shape = QueryShape { item_type, equality: None, direction, after, top };
                 let answered = self.page(container, FeedScope::full_container(), shape).await;
                 let partitions = container.physical_partitions.load(Ordering::Relaxed);
                 container.finish_query(answered, partitions, ledger)

@@ -13,8 +13,8 @@ use serde_json::value::RawValue;
 use super::document::item_of;
 use super::error_mapping::{OperationContext, fault_of};
 use super::retries::Retries;
-use super::sql::{Shape, Sql};
-use super::{Container, CosmosStore, ServiceResponse, charge_of, charge_of_error};
+use super::sql::{QueryShape, Sql};
+use super::{CosmosContainer, CosmosStore, ServiceResponse, charge_of, charge_of_error};
 use crate::{Fault, Item, Ledger, OperationKind, QueryPage, RequestCharge, limits};
 
 /// The client's own limit of physical partitions for one query, if ours is not higher.
@@ -24,7 +24,7 @@ impl CosmosStore {
     /// Runs SQL to its end, or until `at_most` values are there.
     pub(super) async fn run_sql<T: DeserializeOwned + Send + 'static>(
         &self,
-        container: &Container,
+        container: &CosmosContainer,
         scope: &FeedScope,
         sql: &Sql,
         at_most: usize,
@@ -34,8 +34,8 @@ impl CosmosStore {
         let outcome = loop {
             match self.run_sql_once(container, scope, sql, at_most, &mut charge).await {
                 Ok(values) => break Ok(values),
-                Err(Failure::Fault(fault)) => break Err(fault),
-                Err(Failure::Service(error)) => {
+                Err(PageFailure::Fault(fault)) => break Err(fault),
+                Err(PageFailure::Service(error)) => {
                     // What it was charged is in `charge` already.
                     if !retries.go_on_after(&error).await {
                         break Err(fault_of(*error, OperationContext::Reading));
@@ -48,12 +48,12 @@ impl CosmosStore {
 
     async fn run_sql_once<T: DeserializeOwned + Send + 'static>(
         &self,
-        container: &Container,
+        container: &CosmosContainer,
         scope: &FeedScope,
         sql: &Sql,
         at_most: usize,
         charge: &mut RequestCharge,
-    ) -> Result<Vec<T>, Failure> {
+    ) -> Result<Vec<T>, PageFailure> {
         let mut options = QueryOptions::default().with_operation_options(self.reads.clone());
         if let Some(limit) = u32::try_from(at_most).ok().and_then(NonZeroU32::new) {
             options = options.with_max_item_count(MaxItemCountHint::Limit(limit));
@@ -78,9 +78,9 @@ impl CosmosStore {
 
     pub(super) async fn page(
         &self,
-        container: &Container,
+        container: &CosmosContainer,
         scope: FeedScope,
-        shape: Shape<'_>,
+        shape: QueryShape<'_>,
     ) -> ServiceResponse<QueryPage> {
         let limit = shape.top - 1;
         let sql = Sql::page(&container.spec, shape);
@@ -96,7 +96,7 @@ impl CosmosStore {
     }
 }
 
-impl Container {
+impl CosmosContainer {
     pub(super) fn finish_query(
         &self,
         answered: ServiceResponse<QueryPage>,
@@ -110,21 +110,21 @@ impl Container {
 }
 
 /// Why a page was not read.
-pub(super) enum Failure {
+pub(super) enum PageFailure {
     Service(Box<CosmosError>),
     Fault(Fault),
 }
 
-impl From<Fault> for Failure {
+impl From<Fault> for PageFailure {
     fn from(fault: Fault) -> Self {
         Self::Fault(fault)
     }
 }
 
 /// A page that the service did not give, with what it was charged all the same.
-pub(super) fn failed(error: CosmosError, charge: &mut RequestCharge) -> Failure {
+pub(super) fn failed(error: CosmosError, charge: &mut RequestCharge) -> PageFailure {
     charge.0 += charge_of_error(&error).0;
-    Failure::Service(Box::new(error))
+    PageFailure::Service(Box::new(error))
 }
 
 /// One more than is wanted, to know whether there is more.

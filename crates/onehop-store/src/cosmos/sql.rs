@@ -16,7 +16,7 @@ pub(super) struct Sql {
 
 /// What the shapes of a query have in common.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shape<'a> {
+pub(super) struct QueryShape<'a> {
     pub item_type: &'a str,
     /// A property and its value.
     pub equality: Option<(&'static str, &'a str)>,
@@ -28,7 +28,7 @@ pub(super) struct Shape<'a> {
 
 impl Sql {
     /// A page of items, in the container's order and then by id.
-    pub(super) fn page(spec: &ContainerSpec, shape: Shape<'_>) -> Self {
+    pub(super) fn page(spec: &ContainerSpec, shape: QueryShape<'_>) -> Self {
         let mut sql = Self::new("SELECT TOP @top * FROM c", shape.item_type);
         sql.add("@top", shape.top.into());
         if let Some((path, value)) = shape.equality {
@@ -142,8 +142,13 @@ mod tests {
     fn every_shape_has_its_text() {
         let place = Keyset { order_value: "2026-01-02".to_owned(), id: "7".to_owned() };
         let dateless = Keyset { order_value: String::new(), id: "7".to_owned() };
-        let shape =
-            |direction, after, equality| Shape { item_type: "post", equality, direction, after, top: 21 };
+        let shape = |direction, after, equality| QueryShape {
+            item_type: "post",
+            equality,
+            direction,
+            after,
+            top: 21,
+        };
         let by_user = Some(("userId", "u"));
         let (oldest, newest) = (Direction::OldestFirst, Direction::NewestFirst);
         let mut texts = String::new();
@@ -169,7 +174,7 @@ mod tests {
     fn a_value_is_never_part_of_the_text() {
         let evil = "x' OR 1=1 --";
         let after = Keyset { order_value: evil.to_owned(), id: evil.to_owned() };
-        let shape = Shape {
+        let shape = QueryShape {
             item_type: evil,
             equality: Some(("userId", evil)),
             direction: Direction::NewestFirst,

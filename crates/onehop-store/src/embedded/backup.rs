@@ -9,8 +9,8 @@ use thiserror::Error;
 
 use super::database::{EngineDatabase, EngineSizes};
 use super::directory::{self, OpenError};
-use super::engine::{Durability, Engine, Space, View};
-use super::high_water::{self, Counts, LostWrites, Mark};
+use super::engine::{Durability, Engine, KeySpace, View};
+use super::high_water::{self, CommitNumbers, HighWaterMark, LostWrites};
 use super::writer::{META_COMMIT, META_SEQUENCE};
 use super::{EmbeddedStore, keys};
 use crate::Fault;
@@ -56,7 +56,8 @@ pub enum BackupError {
     Fault(#[from] Fault),
 }
 
-const SPACES: [Space; 5] = [Space::Ids, Space::Items, Space::Index, Space::Log, Space::Meta];
+const SPACES: [KeySpace; 5] =
+    [KeySpace::Ids, KeySpace::Items, KeySpace::Index, KeySpace::Log, KeySpace::Meta];
 
 impl EmbeddedStore {
     /// Copies the store into a directory that is missing or empty. `keep_going` receives the number of entries copied, and
@@ -78,9 +79,9 @@ impl EmbeddedStore {
             return Err(BackupError::Inside(target.to_owned()));
         }
         directory::mark_unfinished(target).map_err(io)?;
-        let (items, counts) = self.copy_engine(target, keep_going)?;
-        let note = BackupManifest { items, last_write: counts.last_write, begun_at };
-        let mark = Mark { counts, ..self.high_water.made_with() };
+        let (items, numbers) = self.copy_engine(target, keep_going)?;
+        let note = BackupManifest { items, last_write: numbers.last_write, begun_at };
+        let mark = HighWaterMark { numbers, ..self.high_water.made_with() };
         directory::finish(target, Some(&note), mark).map_err(io)?;
         Ok(note)
     }
@@ -90,7 +91,7 @@ impl EmbeddedStore {
         &self,
         target: &Path,
         keep_going: &mut dyn FnMut(u64) -> bool,
-    ) -> Result<(u64, Counts), BackupError> {
+    ) -> Result<(u64, CommitNumbers), BackupError> {
         let path = directory::engine_path(target);
         let fail = |source| BackupError::Engine { path: path.clone(), source: Box::new(source) };
         let view = self.engine.view()?;
@@ -100,30 +101,30 @@ impl EmbeddedStore {
         for space in SPACES {
             let before = copied;
             copy_space(&view, space, &copy, target, &mut copied, keep_going)?;
-            if space == Space::Items {
+            if space == KeySpace::Items {
                 items = copied - before;
             }
         }
-        let counts = counts_in(&view)?;
+        let numbers = counts_in(&view)?;
         copy.persist().map_err(fail)?;
         keep_going(copied);
-        Ok((items, counts))
+        Ok((items, numbers))
     }
 }
 
 /// The numbers of the last commit and write of a view.
-fn counts_in(view: &View) -> Result<Counts, Fault> {
+fn counts_in(view: &View) -> Result<CommitNumbers, Fault> {
     let number = |name: &[u8]| -> Result<u64, Fault> {
-        let bytes = view.get(Space::Meta, name)?;
+        let bytes = view.get(KeySpace::Meta, name)?;
         Ok(bytes.and_then(|bytes| bytes.as_ref().try_into().map(u64::from_be_bytes).ok()).unwrap_or(0))
     };
-    Ok(Counts { last_commit: number(META_COMMIT)?, last_write: number(META_SEQUENCE)? })
+    Ok(CommitNumbers { last_commit: number(META_COMMIT)?, last_write: number(META_SEQUENCE)? })
 }
 
 /// Copies one key space in the order of its keys, straight into tables.
 fn copy_space(
     view: &View,
-    space: Space,
+    space: KeySpace,
     copy: &EngineDatabase,
     target: &Path,
     copied: &mut u64,
@@ -173,9 +174,9 @@ pub fn restore(
     }
     let copied = counts_of_copy(to)?;
     let mut expected = mark.unwrap_or_default();
-    expected.counts.last_write = expected.counts.last_write.max(note.last_write);
+    expected.numbers.last_write = expected.numbers.last_write.max(note.last_write);
     refuse(from, high_water::missing_commits(Some(&expected), copied).into_iter().collect())?;
-    directory::finish(to, None, Mark { counts: copied, ..expected }).map_err(io)?;
+    directory::finish(to, None, HighWaterMark { numbers: copied, ..expected }).map_err(io)?;
     Ok(note)
 }
 
@@ -187,7 +188,7 @@ fn refuse(from: &Path, losses: Vec<String>) -> Result<(), BackupError> {
 }
 
 /// The numbers of the last commit and write in a copy of a backup: opening it finds out whether all files are there.
-fn counts_of_copy(path: &Path) -> Result<Counts, BackupError> {
+fn counts_of_copy(path: &Path) -> Result<CommitNumbers, BackupError> {
     let path = directory::engine_path(path);
     let sizes = EngineSizes { cache_bytes: CACHE_BYTES, memtable_bytes: CACHE_BYTES };
     let engine = Engine::open(&path, sizes, Durability::Sync)?;

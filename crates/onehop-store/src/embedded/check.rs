@@ -133,7 +133,7 @@ mod tests {
 
     use serde_json::json;
 
-    use super::super::engine::{Change, Space};
+    use super::super::engine::{KeyChange, KeySpace};
     use super::super::keys;
     use super::*;
     use crate::{ContainerName, Ledger, NewItem, Store, WriteOp};
@@ -148,7 +148,7 @@ mod tests {
     };
 
     /// What is found in a store with two items after these changes behind its back.
-    async fn problems_after(changes: impl FnOnce(&EmbeddedStore) -> Vec<Change>) -> Vec<String> {
+    async fn problems_after(changes: impl FnOnce(&EmbeddedStore) -> Vec<KeyChange>) -> Vec<String> {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let config = EmbeddedConfig::new(directory.path());
         let config = EmbeddedConfig { disk_reserve_bytes: 0, ..config };
@@ -163,7 +163,7 @@ mod tests {
     }
 
     /// The first entry of a key space.
-    fn first(store: &EmbeddedStore, space: Space) -> (Vec<u8>, Vec<u8>) {
+    fn first(store: &EmbeddedStore, space: KeySpace) -> (Vec<u8>, Vec<u8>) {
         let view = store.engine.view().expect("open");
         let entry = view.range(space, &[], keys::BEHIND_ALL).next().expect("an entry");
         let (key, value) = entry.pair().expect("read");
@@ -173,10 +173,10 @@ mod tests {
     #[tokio::test]
     async fn an_entry_that_is_missing_is_found() {
         for (space, said) in [
-            (Space::Items, "the item is not there"),
-            (Space::Log, "no change log entry"),
-            (Space::Index, "an index entry is missing"),
-            (Space::Ids, "entries, and 1 belong to the items"),
+            (KeySpace::Items, "the item is not there"),
+            (KeySpace::Log, "no change log entry"),
+            (KeySpace::Index, "an index entry is missing"),
+            (KeySpace::Ids, "entries, and 1 belong to the items"),
         ] {
             let problems = problems_after(|store| vec![(space, first(store, space).0, None)]).await;
             assert!(problems.iter().any(|problem| problem.contains(said)), "{said}: {problems:?}");
@@ -186,10 +186,10 @@ mod tests {
     #[tokio::test]
     async fn an_entry_too_many_is_found() {
         for (space, said) in [
-            (Space::Items, "items: 3 entries, and 2 belong"),
-            (Space::Log, "the change log: 3 entries, and 2 belong"),
-            (Space::Index, "the indexes: 5 entries, and 4 belong"),
-            (Space::Ids, "the item is not there"),
+            (KeySpace::Items, "items: 3 entries, and 2 belong"),
+            (KeySpace::Log, "the change log: 3 entries, and 2 belong"),
+            (KeySpace::Index, "the indexes: 5 entries, and 4 belong"),
+            (KeySpace::Ids, "the item is not there"),
         ] {
             let problems = problems_after(|store| {
                 let (mut key, value) = first(store, space);
@@ -205,9 +205,9 @@ mod tests {
     async fn an_item_that_is_not_what_its_entries_say_is_found() {
         let with_body = |body: serde_json::Value| {
             move |store: &EmbeddedStore| {
-                let (key, value) = first(store, Space::Items);
+                let (key, value) = first(store, KeySpace::Items);
                 let body = serde_json::to_vec(&body).expect("JSON");
-                vec![(Space::Items, key, Some([&value[..24], &body[..]].concat()))]
+                vec![(KeySpace::Items, key, Some([&value[..24], &body[..]].concat()))]
             }
         };
         let thing = |id: &str, owner: &str| json!({"id": id, "home": "h", "type": "thing", "date": "2027", "owner": owner});
@@ -221,9 +221,9 @@ mod tests {
             assert!(!problems.iter().any(|problem| problem.contains("hidden")), "{problems:?}");
         }
         let problems = problems_after(|store| {
-            let (key, mut value) = first(store, Space::Items);
+            let (key, mut value) = first(store, KeySpace::Items);
             value[7] = 77;
-            vec![(Space::Items, key, Some(value))]
+            vec![(KeySpace::Items, key, Some(value))]
         })
         .await;
         assert!(problems.iter().any(|problem| problem.contains("of another write")), "{problems:?}");

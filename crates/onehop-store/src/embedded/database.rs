@@ -7,7 +7,7 @@ use std::time::Duration;
 use fjall::config::{CompressionPolicy, FilterPolicy};
 use fjall::{AbstractTree as _, CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
-use super::engine::Space;
+use super::engine::KeySpace;
 use onehop_runtime::private_files;
 
 /// The most that journals may take before they are flushed: a short journal keeps reopening short.
@@ -30,12 +30,12 @@ const SPACES_DIRECTORY: &str = "keyspaces";
 /// The first journal.
 const FIRST_JOURNAL: &str = "0.jnl";
 
-const SPACES: [(Space, &str); 5] = [
-    (Space::Ids, "ids"),
-    (Space::Items, "items"),
-    (Space::Index, "index"),
-    (Space::Log, "log"),
-    (Space::Meta, "meta"),
+const SPACES: [(KeySpace, &str); 5] = [
+    (KeySpace::Ids, "ids"),
+    (KeySpace::Items, "items"),
+    (KeySpace::Index, "index"),
+    (KeySpace::Log, "log"),
+    (KeySpace::Meta, "meta"),
 ];
 
 /// How an engine is opened.
@@ -71,13 +71,13 @@ impl EngineDatabase {
         Ok(Self { database, spaces, memtable_bytes: sizes.memtable_bytes })
     }
 
-    pub(super) fn space(&self, space: Space) -> &Keyspace {
+    pub(super) fn space(&self, space: KeySpace) -> &Keyspace {
         match space {
-            Space::Ids => &self.spaces[0],
-            Space::Items => &self.spaces[1],
-            Space::Index => &self.spaces[2],
-            Space::Log => &self.spaces[3],
-            Space::Meta => &self.spaces[4],
+            KeySpace::Ids => &self.spaces[0],
+            KeySpace::Items => &self.spaces[1],
+            KeySpace::Index => &self.spaces[2],
+            KeySpace::Log => &self.spaces[3],
+            KeySpace::Meta => &self.spaces[4],
         }
     }
 
@@ -86,7 +86,7 @@ impl EngineDatabase {
     }
 
     /// The tables whose keys span a key.
-    pub(super) fn tables_with(&self, space: Space, key: &[u8]) -> Vec<PathBuf> {
+    pub(super) fn tables_with(&self, space: KeySpace, key: &[u8]) -> Vec<PathBuf> {
         let version = self.space(space).tree.current_version();
         let has_key = version.iter_tables().filter(|table| table.metadata.key_range.contains_key(key));
         has_key.map(|table| table.path.to_path_buf()).collect()
@@ -174,17 +174,17 @@ fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
 }
 
 /// How a key space is made; it keeps its options from then on.
-fn options(space: Space, memtable_bytes: u64) -> KeyspaceCreateOptions {
+fn options(space: KeySpace, memtable_bytes: u64) -> KeyspaceCreateOptions {
     let options = KeyspaceCreateOptions::default()
         // What `seal_full_memory` keeps it from ever reaching.
         .max_memtable_size(memtable_bytes.saturating_mul(MEMTABLE_OVERRUN))
         .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4));
     match space {
         // Only ever read in ranges, where a filter says nothing.
-        Space::Index | Space::Log => options.filter_policy(FilterPolicy::disabled()),
+        KeySpace::Index | KeySpace::Log => options.filter_policy(FilterPolicy::disabled()),
         // Only ever read under keys that another space names, so a filter of the last level would always say yes.
-        Space::Items => options.expect_point_read_hits(true),
-        Space::Ids | Space::Meta => options,
+        KeySpace::Items => options.expect_point_read_hits(true),
+        KeySpace::Ids | KeySpace::Meta => options,
     }
 }
 

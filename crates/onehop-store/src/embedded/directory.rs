@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use thiserror::Error;
 
 use super::backup::{BackupError, BackupManifest};
-use super::high_water::{HighWater, LostWrites, MARK_FILE, Mark};
+use super::high_water::{HighWaterMark, HighWaterTracker, LostWrites, MARK_FILE};
 use onehop_runtime::private_files;
 
 /// The format of the data directory that this program reads and writes.
@@ -77,7 +77,7 @@ pub enum OpenError {
 pub(super) struct Directory {
     path: PathBuf,
     /// Written when the directory is closed; absent until it was opened to the end.
-    high_water: OnceLock<Arc<HighWater>>,
+    high_water: OnceLock<Arc<HighWaterTracker>>,
     _lock: File,
 }
 
@@ -125,7 +125,7 @@ impl Directory {
     }
 
     /// Has this mark closed when the directory is: the engine has to be closed before.
-    pub(super) fn close_with(&self, high_water: Arc<HighWater>) {
+    pub(super) fn close_with(&self, high_water: Arc<HighWaterTracker>) {
         let _ = self.high_water.set(high_water);
     }
 }
@@ -217,7 +217,7 @@ pub(super) fn mark_unfinished(path: &Path) -> std::io::Result<()> {
 }
 
 /// Makes a data directory of one that holds all there has to be, and a backup where there is a note. The mark goes last.
-pub(super) fn finish(path: &Path, note: Option<&BackupManifest>, mark: Mark) -> std::io::Result<()> {
+pub(super) fn finish(path: &Path, note: Option<&BackupManifest>, mark: HighWaterMark) -> std::io::Result<()> {
     if let Some(note) = note {
         let mut file = new_file(&path.join(BACKUP_FILE))?;
         file.write_all(&serde_json::to_vec_pretty(note)?)?;

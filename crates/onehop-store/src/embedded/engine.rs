@@ -22,7 +22,7 @@ pub(super) const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// An ordered key space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Space {
+pub(super) enum KeySpace {
     Ids,
     Items,
     Index,
@@ -76,13 +76,13 @@ struct EngineVersion {
 }
 
 /// One key's new value, or its removal.
-pub(super) type Change = (Space, Vec<u8>, Option<Vec<u8>>);
+pub(super) type KeyChange = (KeySpace, Vec<u8>, Option<Vec<u8>>);
 
 impl Engine {
     pub(super) fn open(path: &Path, sizes: EngineSizes, durability: Durability) -> Result<Self, OpenError> {
         let fail = |source| OpenError::Engine { path: path.to_owned(), source: Box::new(source) };
         let opened = EngineDatabase::open(path, sizes).map_err(fail)?;
-        let kept = opened.space(Space::Meta).get(META_LISTS).map_err(fail)?;
+        let kept = opened.space(KeySpace::Meta).get(META_LISTS).map_err(fail)?;
         let ends = kept.map(|kept| TombstoneHints::restored(&kept)).unwrap_or_default();
         let published = RwLock::new(Some(Arc::new(EngineVersion::of(Arc::new(opened)))));
         Ok(Self { path: path.to_owned(), sizes, durability, published, ends })
@@ -106,7 +106,7 @@ impl Engine {
     }
 
     /// Reads a value outside any view: for the writer, which alone changes the engine.
-    pub(super) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Slice>, Fault> {
+    pub(super) fn get(&self, space: KeySpace, key: &[u8]) -> Result<Option<Slice>, Fault> {
         self.opened()?.space(space).get(key).map_err(engine_fault)
     }
 
@@ -116,10 +116,11 @@ impl Engine {
     /// # Errors
     /// [`FaultKind::Full`]: nothing was written. Otherwise the journal may hold the commit or not: the next
     /// opening will show.
-    pub(super) fn commit(&self, changes: Vec<Change>) -> Result<(), Fault> {
+    pub(super) fn commit(&self, changes: Vec<KeyChange>) -> Result<(), Fault> {
         let opened = self.opened()?;
         opened.wait_for_flushes().map_err(|error| cannot_write(&error))?;
-        let lists = self.ends.expect(&changes).map(|lists| (Space::Meta, META_LISTS.to_vec(), Some(lists)));
+        let lists =
+            self.ends.expect(&changes).map(|lists| (KeySpace::Meta, META_LISTS.to_vec(), Some(lists)));
         let mut batch = opened.database.batch().durability(Some(self.durability.persist_mode()));
         for (space, key, value) in changes.into_iter().chain(lists) {
             match value {
@@ -236,7 +237,7 @@ impl View {
         self.0.opened.check().is_ok()
     }
 
-    pub(super) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Slice>, Fault> {
+    pub(super) fn get(&self, space: KeySpace, key: &[u8]) -> Result<Option<Slice>, Fault> {
         let read = self.0.snapshot.get(self.0.opened.space(space), key).map_err(engine_fault);
         read.map_err(|fault| fault.in_files(|| self.0.opened.tables_with(space, key)))
     }
@@ -244,18 +245,18 @@ impl View {
     /// Keys and values from `from` (inclusive) up to `to` (exclusive), in either direction.
     pub(super) fn range(
         &self,
-        space: Space,
+        space: KeySpace,
         from: &[u8],
         to: &[u8],
-    ) -> impl DoubleEndedIterator<Item = Entry> + use<> {
-        self.0.snapshot.range(self.0.opened.space(space), from..to).map(Entry)
+    ) -> impl DoubleEndedIterator<Item = KeyValue> + use<> {
+        self.0.snapshot.range(self.0.opened.space(space), from..to).map(KeyValue)
     }
 }
 
 /// A key and its value, not yet loaded.
-pub(super) struct Entry(Guard);
+pub(super) struct KeyValue(Guard);
 
-impl Entry {
+impl KeyValue {
     pub(super) fn pair(self) -> Result<(Slice, Slice), Fault> {
         self.0.into_inner().map_err(engine_fault)
     }
@@ -329,19 +330,19 @@ mod tests {
         let engine = Engine::open(directory.path(), sizes, Durability::Sync).expect("the engine opens");
         let prefix = live_prefix(1, "partition", "post");
         let key = |order_value: &str| with_keyset(prefix.clone(), order_value, "id");
-        let put = |order_value: &str| (Space::Items, key(order_value), Some(encode_value(1, 0, 0, b"{}")));
+        let put = |order_value: &str| (KeySpace::Items, key(order_value), Some(encode_value(1, 0, 0, b"{}")));
         let page = || {
             let read = partition_page(&engine, &prefix, Direction::NewestFirst, None, 10, 0);
             read.expect("a page").0.len()
         };
         engine.commit(vec![put("1"), put("5")]).expect("a commit");
-        engine.commit(vec![(Space::Items, key("1"), None)]).expect("a commit");
+        engine.commit(vec![(KeySpace::Items, key("1"), None)]).expect("a commit");
         // A commit that fails after it was written to the journal: what readers see lacks it.
         assert_eq!(engine.ends().expect(&[put("4")]), None);
         engine.ends().settle();
         assert_eq!(page(), 1);
         let opened = engine.opened().expect("the engine is open");
-        opened.space(Space::Items).insert(key("4"), encode_value(2, 0, 0, b"{}")).expect("a write");
+        opened.space(KeySpace::Items).insert(key("4"), encode_value(2, 0, 0, b"{}")).expect("a write");
         drop(opened);
         engine.reopen().expect("the engine opens again");
         assert_eq!(page(), 2);

@@ -1,6 +1,6 @@
 //! Change feed on the change log, which holds one entry for each item, at the number of its last write.
 
-use super::engine::{Engine, Space, View};
+use super::engine::{Engine, KeySpace, View};
 use super::keys::{self, ContainerId};
 use super::reader::parse_item;
 use super::writer::META_SEQUENCE;
@@ -50,7 +50,7 @@ fn parse_continuation(view: &View, continuation: Option<&Continuation>) -> Resul
 
 /// The number of the last write, 0 before the first.
 fn last_sequence(view: &View) -> Result<u64, Fault> {
-    let last = view.get(Space::Meta, META_SEQUENCE)?;
+    let last = view.get(KeySpace::Meta, META_SEQUENCE)?;
     Ok(last.and_then(|bytes| bytes.as_ref().try_into().map(u64::from_be_bytes).ok()).unwrap_or(0))
 }
 
@@ -75,7 +75,7 @@ pub(super) fn page(
     let mut page = FeedPage { changes: Vec::new(), continuation: Continuation(String::new()), drained: true };
     let limit = request.limit.clamp(1, limits::PAGE_ITEMS_MAX);
     let mut passed_over = 0;
-    for entry in view.range(Space::Log, &from, &to) {
+    for entry in view.range(KeySpace::Log, &from, &to) {
         if page.changes.len() == limit || passed_over == PASSED_OVER_MAX {
             page.drained = false;
             break;
@@ -124,7 +124,7 @@ fn change(
     full_key.push(container);
     full_key.extend_from_slice(item_key);
     let read = || {
-        let value = view.get(Space::Items, &full_key)?.ok_or_else(unreadable_entry)?;
+        let value = view.get(KeySpace::Items, &full_key)?.ok_or_else(unreadable_entry)?;
         parse_item(value.into(), now_ms)
     };
     let found = read().map_err(|fault| fault.of_item(request.container, &partition_key, &id))?;
@@ -144,7 +144,7 @@ pub(super) fn pending(
     let from = keys::log_key(container, physical, sequence.saturating_add(1));
     let to = keys::log_key(container, physical, u64::MAX);
     let (mut changes, mut oldest) = (0, None);
-    for entry in view.range(Space::Log, &from, &to) {
+    for entry in view.range(KeySpace::Log, &from, &to) {
         if changes == at_most {
             break;
         }
@@ -156,7 +156,7 @@ pub(super) fn pending(
             let mut full_key = vec![container];
             full_key.extend_from_slice(&item_key);
             // One that cannot be read is counted, and the reader of the feed says so.
-            let value = view.get(Space::Items, &full_key).ok().flatten();
+            let value = view.get(KeySpace::Items, &full_key).ok().flatten();
             oldest =
                 value.and_then(|value| super::header::decode_value_prefix(&value)).map(|prefix| prefix.1);
         }

@@ -1,6 +1,6 @@
 //! Item header: the encoding of an item's metadata in the engine (in `ids`, and before the body in `items`).
 
-use crate::document::Facts;
+use crate::document::KeyProperties;
 
 /// What `ids` holds of an item: enough to find it, to check a precondition, and to take every entry that it has
 /// elsewhere away without reading it.
@@ -10,7 +10,7 @@ pub(super) struct Header {
     pub sequence: u64,
     /// Unix ms; 0 for never.
     pub expires_at_ms: i64,
-    pub facts: Facts,
+    pub properties: KeyProperties,
 }
 
 impl Header {
@@ -24,9 +24,12 @@ impl Header {
         let mut bytes = Vec::with_capacity(96);
         bytes.extend_from_slice(&self.sequence.to_be_bytes());
         bytes.extend_from_slice(&self.expires_at_ms.to_be_bytes());
-        bytes.push(u8::from(self.facts.deleted));
-        bytes.push(u8::try_from(self.facts.equality.len()).unwrap_or(u8::MAX));
-        for text in [&self.facts.item_type, &self.facts.order_value].into_iter().chain(&self.facts.equality) {
+        bytes.push(u8::from(self.properties.deleted));
+        bytes.push(u8::try_from(self.properties.equality.len()).unwrap_or(u8::MAX));
+        for text in [&self.properties.item_type, &self.properties.order_value]
+            .into_iter()
+            .chain(&self.properties.equality)
+        {
             bytes.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_be_bytes());
             bytes.extend_from_slice(text.as_bytes());
         }
@@ -47,22 +50,26 @@ impl Header {
         };
         let (item_type, order_value) = (take()?, take()?);
         let equality = (0..equality_paths).map(|_| take()).collect::<Option<Vec<_>>>()?;
-        let facts = Facts { item_type, order_value, deleted, ttl: None, equality };
-        Some(Self { sequence, expires_at_ms, facts })
+        let properties = KeyProperties { item_type, order_value, deleted, ttl: None, equality };
+        Some(Self { sequence, expires_at_ms, properties })
     }
 }
 
 /// Where an item lies in `items`, read from its header without a copy of anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place<'a> {
+pub(super) struct ItemLocation<'a> {
     pub item_type: &'a str,
     pub order_value: &'a str,
     pub deleted: bool,
 }
 
-impl<'a> Place<'a> {
-    pub(super) fn of(facts: &'a Facts) -> Self {
-        Self { item_type: &facts.item_type, order_value: &facts.order_value, deleted: facts.deleted }
+impl<'a> ItemLocation<'a> {
+    pub(super) fn of(properties: &'a KeyProperties) -> Self {
+        Self {
+            item_type: &properties.item_type,
+            order_value: &properties.order_value,
+            deleted: properties.deleted,
+        }
     }
 
     /// Reads the bytes of `ids`; `None` when they are not a header.
@@ -108,15 +115,15 @@ mod tests {
 
     #[test]
     fn a_header_survives_its_bytes() {
-        let facts = Facts {
+        let properties = KeyProperties {
             item_type: "like".into(),
             order_value: "2026-01-01".into(),
             deleted: true,
             ttl: None,
             equality: vec!["u".into(), String::new()],
         };
-        let header = Header { sequence: 77, expires_at_ms: 12, facts };
-        assert_eq!(Place::decode(&header.encode()), Some(Place::of(&header.facts)));
+        let header = Header { sequence: 77, expires_at_ms: 12, properties };
+        assert_eq!(ItemLocation::decode(&header.encode()), Some(ItemLocation::of(&header.properties)));
         assert_eq!(Header::decode(&header.encode()).as_ref(), Some(&header));
         for length in 0..header.encode().len() {
             assert_eq!(Header::decode(&header.encode()[..length]), None);

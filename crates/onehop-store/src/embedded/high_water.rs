@@ -34,7 +34,7 @@ const BLOCK_BYTES: usize = 1 << 20;
 /// How many commits and writes there are: the numbers of the last ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Counts {
+pub(super) struct CommitNumbers {
     pub last_commit: u64,
     pub last_write: u64,
 }
@@ -42,9 +42,9 @@ pub(super) struct Counts {
 /// What the file holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Mark {
+pub(super) struct HighWaterMark {
     #[serde(flatten)]
-    pub counts: Counts,
+    pub numbers: CommitNumbers,
     /// The highest number of a journal at that time. Numbers of journals only grow.
     pub journal: u64,
     pub physical_partitions: u16,
@@ -62,7 +62,7 @@ pub(super) struct JournalEnd {
     data_bytes: u64,
 }
 
-impl Mark {
+impl HighWaterMark {
     /// The mark of a directory; `None` where there is none, as in one of an earlier version.
     ///
     /// # Errors
@@ -107,9 +107,9 @@ impl std::fmt::Display for LostWrites {
 }
 
 /// The mark of a directory, and what its files lack by it. Looks at names and lengths, before the engine changes any.
-pub(super) fn look(path: &Path) -> Result<(Option<Mark>, Vec<String>), OpenError> {
+pub(super) fn look(path: &Path) -> Result<(Option<HighWaterMark>, Vec<String>), OpenError> {
     let io = |source| OpenError::Io { path: path.to_owned(), source };
-    let (mark, mut losses) = match Mark::read(path) {
+    let (mark, mut losses) = match HighWaterMark::read(path) {
         Ok(mark) => (mark, Vec::new()),
         Err(error) => (None, vec![format!("{MARK_FILE} cannot be read ({error})")]),
     };
@@ -141,8 +141,8 @@ pub(super) fn look(path: &Path) -> Result<(Option<Mark>, Vec<String>), OpenError
 }
 
 /// What a mark has that was not found in the engine.
-pub(super) fn missing_commits(mark: Option<&Mark>, found: Counts) -> Option<String> {
-    let marked = mark?.counts;
+pub(super) fn missing_commits(mark: Option<&HighWaterMark>, found: CommitNumbers) -> Option<String> {
+    let marked = mark?.numbers;
     let is_less = found.last_commit < marked.last_commit || found.last_write < marked.last_write;
     is_less.then(|| {
         format!(
@@ -154,9 +154,12 @@ pub(super) fn missing_commits(mark: Option<&Mark>, found: Counts) -> Option<Stri
 
 /// Takes back what the mark of a closed directory says of its journals, before the engine is opened and changes them. Where
 /// that cannot be written, on a full disk for example, the mark is removed. Returns the mark that the file holds then.
-pub(super) fn mark_open(path: &Path, mark: Option<Mark>) -> Result<Option<Mark>, OpenError> {
-    let Some(closed @ Mark { closed: Some(_), .. }) = mark else { return Ok(mark) };
-    let open = Mark { closed: None, ..closed };
+pub(super) fn mark_open(
+    path: &Path,
+    mark: Option<HighWaterMark>,
+) -> Result<Option<HighWaterMark>, OpenError> {
+    let Some(closed @ HighWaterMark { closed: Some(_), .. }) = mark else { return Ok(mark) };
+    let open = HighWaterMark { closed: None, ..closed };
     if let Err(error) = open.write(path) {
         tracing::warn!(path = %path.display(), %error, "the high-water mark cannot be written and is removed");
         let removed = fs::remove_file(path.join(MARK_FILE)).and_then(|()| directory::sync_directory(path));
@@ -215,42 +218,47 @@ fn data_end(journal: &Path) -> io::Result<u64> {
 }
 
 /// The mark of an open directory, as the writer gets on.
-pub(super) struct HighWater {
+pub(super) struct HighWaterTracker {
     path: PathBuf,
     durability: Durability,
     /// A mark with what the directory was made with.
-    made_with: Mark,
-    state: Mutex<State>,
+    made_with: HighWaterMark,
+    state: Mutex<HighWaterState>,
 }
 
-struct State {
+struct HighWaterState {
     /// The last commit that was acknowledged.
-    acknowledged: Counts,
+    acknowledged: CommitNumbers,
     /// What is in the file.
-    written: Option<Mark>,
+    written: Option<HighWaterMark>,
     /// Whether all that was acknowledged is on the disk, and nothing will be any more.
     is_finished: bool,
 }
 
-impl HighWater {
+impl HighWaterTracker {
     /// `found` holds what is in the engine of a directory that has just been opened, and `written` what is in the file.
-    pub(super) fn new(path: &Path, durability: Durability, found: Mark, written: Option<Mark>) -> Self {
-        let state = State { acknowledged: found.counts, written, is_finished: false };
+    pub(super) fn new(
+        path: &Path,
+        durability: Durability,
+        found: HighWaterMark,
+        written: Option<HighWaterMark>,
+    ) -> Self {
+        let state = HighWaterState { acknowledged: found.numbers, written, is_finished: false };
         Self { path: path.to_owned(), durability, made_with: found, state: Mutex::new(state) }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, HighWaterState> {
         self.state.lock()
     }
 
     /// A mark with what the directory was made with.
-    pub(super) fn made_with(&self) -> Mark {
+    pub(super) fn made_with(&self) -> HighWaterMark {
         self.made_with.clone()
     }
 
     /// Notes a commit that was acknowledged, as durable as configured. Writes nothing.
-    pub(super) fn acknowledge(&self, counts: Counts) {
-        self.state().acknowledged = counts;
+    pub(super) fn acknowledge(&self, numbers: CommitNumbers) {
+        self.state().acknowledged = numbers;
     }
 
     /// Writes the mark if there is news, after an fsync where commits do without.
@@ -261,14 +269,14 @@ impl HighWater {
         let failed = |error: io::Error| {
             Fault::new(FaultKind::Internal, format!("the high-water mark cannot be written: {error}"))
         };
-        let counts = self.state().acknowledged;
+        let numbers = self.state().acknowledged;
         if self.durability == Durability::Relaxed {
             engine.persist()?;
         }
         let mut state = self.state();
         let journal =
             journals(&engine_path(&self.path)).map_err(failed)?.into_keys().next_back().unwrap_or(0);
-        let mark = Mark { counts, journal, closed: None, ..self.made_with() };
+        let mark = HighWaterMark { numbers, journal, closed: None, ..self.made_with() };
         if state.written.as_ref() != Some(&mark) {
             mark.write(&self.path).map_err(failed)?;
             state.written = Some(mark);
@@ -295,7 +303,7 @@ impl HighWater {
         if !state.is_finished {
             return;
         }
-        let mark = Mark { counts: state.acknowledged, ..self.made_with() };
+        let mark = HighWaterMark { numbers: state.acknowledged, ..self.made_with() };
         if let Err(error) = mark.closed(&self.path).and_then(|mark| mark.write(&self.path)) {
             tracing::debug!(%error, "the high-water mark stays that of an open directory");
         }

@@ -3,11 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::engine::{Space, View};
-use super::header::{Header, Place, VALUE_PREFIX_BYTES, decode_value_prefix};
+use super::engine::{KeySpace, View};
+use super::header::{Header, ItemLocation, VALUE_PREFIX_BYTES, decode_value_prefix};
 use super::keys::{self, ContainerId};
 use super::writer::{META_SEQUENCE, entries};
-use crate::document::{Facts, read_document};
+use crate::document::{KeyProperties, read_document};
 use crate::{ContainerSpec, Fault};
 
 /// Problems that a report names; further ones are counted.
@@ -61,7 +61,7 @@ pub(super) struct IntegrityCheck<'a> {
 }
 
 /// An item, as its id entry names it.
-struct Named<'a> {
+struct IndexedItem<'a> {
     container: ContainerId,
     spec: &'a ContainerSpec,
     partition_key: String,
@@ -69,7 +69,7 @@ struct Named<'a> {
     header: Header,
 }
 
-impl Named<'_> {
+impl IndexedItem<'_> {
     fn describe(&self, what: &str) -> String {
         let Self { spec, partition_key, id, .. } = self;
         format!("{}, partition key {partition_key:?}, id {id:?}: {what}", spec.name)
@@ -84,7 +84,7 @@ impl IntegrityCheck<'_> {
         let whole: (&[u8], &[u8]) = (&[], keys::BEHIND_ALL);
         let mut expected_index_entries = 0;
         let last_sequence = self.last_sequence(&mut found);
-        for entry in self.view.range(Space::Ids, whole.0, whole.1) {
+        for entry in self.view.range(KeySpace::Ids, whole.0, whole.1) {
             let (key, value) = match entry.pair() {
                 Ok(pair) => pair,
                 Err(fault) => {
@@ -115,9 +115,9 @@ impl IntegrityCheck<'_> {
         }
         let items = found.items;
         for (space, name, expected) in [
-            (Space::Items, "items", items),
-            (Space::Log, "the change log", items),
-            (Space::Index, "the indexes", expected_index_entries),
+            (KeySpace::Items, "items", items),
+            (KeySpace::Log, "the change log", items),
+            (KeySpace::Index, "the indexes", expected_index_entries),
         ] {
             let mut counted = 0;
             for entry in self.view.range(space, whole.0, whole.1) {
@@ -136,7 +136,7 @@ impl IntegrityCheck<'_> {
                     "{name}: {counted} entries, and {expected} belong to the items that there are"
                 ));
             }
-            if space != Space::Items {
+            if space != KeySpace::Items {
                 found.entries += counted;
             }
         }
@@ -145,7 +145,7 @@ impl IntegrityCheck<'_> {
     }
 
     fn last_sequence(&self, found: &mut IntegrityReport) -> u64 {
-        match self.view.get(Space::Meta, META_SEQUENCE) {
+        match self.view.get(KeySpace::Meta, META_SEQUENCE) {
             Ok(None) => 0,
             Ok(Some(bytes)) => match <[u8; 8]>::try_from(bytes.as_ref()) {
                 Ok(bytes) => u64::from_be_bytes(bytes),
@@ -161,18 +161,18 @@ impl IntegrityCheck<'_> {
         }
     }
 
-    fn named(&self, key: &[u8], value: &[u8]) -> Option<Named<'_>> {
+    fn named(&self, key: &[u8], value: &[u8]) -> Option<IndexedItem<'_>> {
         let (container, partition_key, id) = keys::parse_id_key(key)?;
         let (_, spec) = self.containers.iter().find(|(known, _)| *known == container)?;
-        Some(Named { container, spec, partition_key, id, header: Header::decode(value)? })
+        Some(IndexedItem { container, spec, partition_key, id, header: Header::decode(value)? })
     }
 
     /// How many index entries an item has to have, and what is wrong with it.
-    fn item_problems(&self, named: &Named<'_>) -> Result<(u64, Vec<String>), Fault> {
-        let Named { container, spec, partition_key, id, header } = named;
+    fn item_problems(&self, named: &IndexedItem<'_>) -> Result<(u64, Vec<String>), Fault> {
+        let IndexedItem { container, spec, partition_key, id, header } = named;
         let mut problems = Vec::new();
-        let item_key = keys::item_key(*container, partition_key, Place::of(&header.facts), id);
-        match self.view.get(Space::Items, &item_key)? {
+        let item_key = keys::item_key(*container, partition_key, ItemLocation::of(&header.properties), id);
+        match self.view.get(KeySpace::Items, &item_key)? {
             None => problems.push("the item is not there".to_owned()),
             Some(value) => problems.extend(value_problem(named, spec, &value).map(str::to_owned)),
         }
@@ -182,12 +182,12 @@ impl IntegrityCheck<'_> {
             entries(spec.newest_types, *container, physical, partition_key, id, header, None)
         {
             match space {
-                Space::Log => match self.view.get(space, &key)? {
+                KeySpace::Log => match self.view.get(space, &key)? {
                     Some(place) if *place == item_key[1..] => {}
                     Some(_) => problems.push("its change log entry names another item".to_owned()),
                     None => problems.push("it has no change log entry".to_owned()),
                 },
-                Space::Index => {
+                KeySpace::Index => {
                     index_entries += 1;
                     if self.view.get(space, &key)?.is_none() {
                         problems.push("an index entry is missing".to_owned());
@@ -201,8 +201,8 @@ impl IntegrityCheck<'_> {
 }
 
 /// What is wrong with an item's value.
-fn value_problem(named: &Named<'_>, spec: &ContainerSpec, value: &[u8]) -> Option<&'static str> {
-    let Header { sequence, expires_at_ms, facts } = &named.header;
+fn value_problem(named: &IndexedItem<'_>, spec: &ContainerSpec, value: &[u8]) -> Option<&'static str> {
+    let Header { sequence, expires_at_ms, properties } = &named.header;
     let Some((stored_sequence, _, stored_expiry)) = decode_value_prefix(value) else {
         return Some("its value is too short");
     };
@@ -217,11 +217,11 @@ fn value_problem(named: &Named<'_>, spec: &ContainerSpec, value: &[u8]) -> Optio
     {
         return Some("its body holds another id or partition key");
     }
-    (!is_same(facts, &document.facts)).then_some("its id entry was made of other properties")
+    (!is_same(properties, &document.properties)).then_some("its id entry was made of other properties")
 }
 
 /// Whether an id entry was made of a body. Equality paths may have been added since, of which no item then had a value.
-fn is_same(stored: &Facts, read: &Facts) -> bool {
+fn is_same(stored: &KeyProperties, read: &KeyProperties) -> bool {
     let (known, added) = read.equality.split_at(stored.equality.len().min(read.equality.len()));
     stored.item_type == read.item_type
         && stored.order_value == read.order_value

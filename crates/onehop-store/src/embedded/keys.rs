@@ -14,7 +14,7 @@
 //! A text segment ends with a zero byte. Bytes 0 and 1 within a text are escaped as 1 1 and 1 2, which keeps the
 //! order of texts.
 
-use super::header::Place;
+use super::header::ItemLocation;
 
 /// The number under which a container is stored.
 pub(super) type ContainerId = u8;
@@ -83,7 +83,12 @@ pub(super) fn parse_id_key(key: &[u8]) -> Option<(ContainerId, String, String)> 
 }
 
 /// The key of an item in `items`.
-pub(super) fn item_key(container: ContainerId, partition_key: &str, place: Place<'_>, id: &str) -> Vec<u8> {
+pub(super) fn item_key(
+    container: ContainerId,
+    partition_key: &str,
+    place: ItemLocation<'_>,
+    id: &str,
+) -> Vec<u8> {
     let mut key = type_prefix(container, partition_key, place.item_type, place.deleted);
     push_text(&mut key, place.order_value);
     key.extend_from_slice(id.as_bytes());

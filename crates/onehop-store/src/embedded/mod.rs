@@ -16,7 +16,7 @@ mod feed;
 mod header;
 mod high_water;
 mod integrity_check;
-mod intents;
+mod item_changes;
 mod keys;
 mod open;
 mod properties;
@@ -52,17 +52,17 @@ use super::{
     Query, QueryPage, RequestCharge, Store, StoreObserver, WriteError, WriteMarks, WriteOp, limits,
 };
 use directory::Directory;
-use engine::{Engine, Space};
-use high_water::HighWater;
-use intents::{kind_of, prepare, written_before};
+use engine::{Engine, KeySpace};
+use high_water::HighWaterTracker;
+use item_changes::{kind_of, prepare, written_before};
 use reader::PartitionMerge;
-use writer::{Counters, Intent, Operation, Request};
+use writer::{ItemChange, WriteOperation, WriteRequest, WriterCounters};
 
 /// Expired items that wait for the writer at the same time.
 const PURGES_AT_ONCE: usize = 256;
 
 /// A container of this store.
-struct Container {
+struct EmbeddedContainer {
     id: keys::ContainerId,
     spec: ContainerSpec,
     signal: watch::Receiver<u64>,
@@ -71,24 +71,24 @@ struct Container {
 /// A document store in a directory.
 pub struct EmbeddedStore {
     engine: Arc<Engine>,
-    containers: Vec<Container>,
+    containers: Vec<EmbeddedContainer>,
     partitions: u16,
     /// What writes are charged for.
     indexing: Indexing,
     memtable_bytes: u64,
     disk_reserve_bytes: u64,
     clock: Arc<dyn Clock>,
-    requests: Option<mpsc::Sender<Request>>,
+    requests: Option<mpsc::Sender<WriteRequest>>,
     writer: Option<std::thread::JoinHandle<()>>,
-    counters: Arc<Counters>,
+    counters: Arc<WriterCounters>,
     marks: Arc<WriteMarks>,
-    high_water: Arc<HighWater>,
+    high_water: Arc<HighWaterTracker>,
     /// The last field, dropped last: the directory is unlocked when the engine has let go of it.
     directory: Directory,
 }
 
 impl EmbeddedStore {
-    fn container(&self, name: ContainerName) -> Result<&Container, Fault> {
+    fn container(&self, name: ContainerName) -> Result<&EmbeddedContainer, Fault> {
         self.containers
             .iter()
             .find(|container| container.spec.name == name)
@@ -161,7 +161,7 @@ impl EmbeddedStore {
         for chunk in expired.chunks(PURGES_AT_ONCE) {
             // Together in the writer's queue, so that they share commits.
             let purges = chunk.iter().map(|(container, partition_key, id)| {
-                let operations = vec![Operation { id: id.clone(), intent: Intent::Purge }];
+                let operations = vec![WriteOperation { id: id.clone(), change: ItemChange::Purge }];
                 let physical = keys::physical_partition(partition_key, self.partitions);
                 self.submit(*container, partition_key.clone(), physical, operations)
             });
@@ -177,11 +177,11 @@ impl EmbeddedStore {
         container: keys::ContainerId,
         partition_key: String,
         physical: u16,
-        operations: Vec<Operation>,
+        operations: Vec<WriteOperation>,
     ) -> Result<Vec<Option<ETag>>, WriteError> {
         let stopped = || Fault::new(FaultKind::Unavailable, "the store's writer has stopped");
         let (reply, answer) = oneshot::channel();
-        let request = Request { container, partition_key, physical, operations, reply };
+        let request = WriteRequest { container, partition_key, physical, operations, reply };
         self.requests.as_ref().ok_or_else(stopped)?.send(request).await.map_err(|_| stopped())?;
         let lost = |_| Fault::new(FaultKind::Ambiguous, "the store's writer stopped before it answered");
         answer.await.map_err(lost)?
@@ -332,7 +332,7 @@ impl Store for EmbeddedStore {
                 (*container, 1, page)
             }
             Query::Equality { container, path, value, item_type, direction, after, limit } => {
-                let Container { id, spec, .. } = self.container(*container)?;
+                let EmbeddedContainer { id, spec, .. } = self.container(*container)?;
                 let index = spec.equality.iter().position(|indexed| indexed == path).ok_or_else(|| {
                     Fault::new(FaultKind::Internal, format!("{container} has no index on {path}"))
                 })?;
@@ -348,7 +348,7 @@ impl Store for EmbeddedStore {
                 (*container, u32::from(self.partitions), page)
             }
             Query::Newest { container, item_type, after, limit } => {
-                let Container { id, spec, .. } = self.container(*container)?;
+                let EmbeddedContainer { id, spec, .. } = self.container(*container)?;
                 if !spec.newest_types.contains(item_type) {
                     let message = format!("{container} has no index on the newest {item_type}");
                     return Err(Fault::new(FaultKind::Internal, message));
@@ -461,7 +461,7 @@ impl Store for EmbeddedStore {
     }
 
     async fn ready(&self) -> Result<(), Fault> {
-        self.engine.get(Space::Meta, writer::META_SEQUENCE)?;
+        self.engine.get(KeySpace::Meta, writer::META_SEQUENCE)?;
         // A request without operations: the writer says whether it takes writes, and mends what keeps it from that.
         self.submit(0, String::new(), 0, Vec::new()).await.map(drop).map_err(fault_of)
     }
@@ -478,10 +478,10 @@ impl EmbeddedStore {
         after: Option<&'a Keyset>,
         limit: usize,
         now_ms: i64,
-    ) -> reader::FanOut<'a> {
+    ) -> reader::FanOutQuery<'a> {
         let prefixes = (0..self.partitions).map(prefix).collect();
         let limit = limit.min(limits::PAGE_ITEMS_MAX);
-        reader::FanOut {
+        reader::FanOutQuery {
             engine: &self.engine,
             container,
             item_type,

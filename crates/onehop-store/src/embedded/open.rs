@@ -10,12 +10,14 @@ use tokio::sync::{mpsc, watch};
 use super::database::EngineSizes;
 use super::directory::Directory;
 use super::disk_space::DiskSpace;
-use super::engine::{Change, Engine, Space, prefix_end};
+use super::engine::{Engine, KeyChange, KeySpace, prefix_end};
 use super::header::VALUE_PREFIX_BYTES;
-use super::high_water::{self, Counts, HighWater, LostWrites, Mark};
+use super::high_water::{self, CommitNumbers, HighWaterMark, HighWaterTracker, LostWrites};
 use super::keys::BEHIND_ALL;
-use super::writer::{Counters, META_COMMIT, META_SEQUENCE, QUEUE_REQUESTS_MAX, Writer, WriterContainer};
-use super::{Container, Durability, EmbeddedStore, OpenError};
+use super::writer::{
+    GroupCommitWriter, META_COMMIT, META_SEQUENCE, QUEUE_REQUESTS_MAX, WriterContainer, WriterCounters,
+};
+use super::{Durability, EmbeddedContainer, EmbeddedStore, OpenError};
 use crate::document::read_document;
 use crate::{ContainerSpec, Fault, FaultKind, Indexing, WriteMarks};
 use onehop_runtime::clock::Clock;
@@ -86,11 +88,11 @@ impl EmbeddedStore {
         refuse(config, losses)?;
         let mark = high_water::mark_open(&config.path, mark)?;
         let engine = Arc::new(open_engine(&directory, config)?);
-        let counts = stored_counts(&engine, config)?;
-        refuse(config, losses_within(&engine, mark.as_ref(), counts, config)?)?;
+        let numbers = stored_counts(&engine, config)?;
+        refuse(config, losses_within(&engine, mark.as_ref(), numbers, config)?)?;
         let partitions = partitions_of(&engine, config)?;
         let ids = stored_container_ids(&engine, specs, config)?;
-        let high_water = Arc::new(high_water_of(&engine, config, counts, mark)?);
+        let high_water = Arc::new(high_water_of(&engine, config, numbers, mark)?);
         directory.end_backup()?;
         high_water.begin(&engine);
         directory.close_with(Arc::clone(&high_water));
@@ -105,22 +107,22 @@ impl EmbeddedStore {
             }
             writer_containers[place] =
                 Some(WriterContainer { newest_types: spec.newest_types, signal: sender });
-            containers.push(Container { id, spec: *spec, signal });
+            containers.push(EmbeddedContainer { id, spec: *spec, signal });
         }
         let unused = || WriterContainer { newest_types: &[], signal: watch::channel(0).0 };
         let writer_containers =
             writer_containers.into_iter().map(|container| container.unwrap_or_else(unused));
 
         let (requests, receiver) = mpsc::channel(QUEUE_REQUESTS_MAX);
-        let counters = Arc::new(Counters::default());
+        let counters = Arc::new(WriterCounters::default());
         let marks = Arc::new(WriteMarks::default());
-        let writer = Writer {
+        let writer = GroupCommitWriter {
             engine: Arc::clone(&engine),
             room: DiskSpace::new(&config.path, config.disk_reserve_bytes),
             containers: Arc::new(writer_containers.collect()),
             clock: Arc::clone(&clock),
-            sequence: counts.last_write,
-            commit_number: counts.last_commit,
+            sequence: numbers.last_write,
+            commit_number: numbers.last_commit,
             high_water: Arc::clone(&high_water),
             counters: Arc::clone(&counters),
             marks: Arc::clone(&marks),
@@ -167,7 +169,9 @@ pub(super) fn damaged(config: &EmbeddedConfig, what: &'static str) -> OpenError 
 
 /// The number that the directory was made with; `None` where that was not written yet.
 pub(super) fn stored_partitions(engine: &Engine, config: &EmbeddedConfig) -> Result<Option<u16>, OpenError> {
-    let Some(bytes) = engine.get(Space::Meta, META_PARTITIONS).map_err(io(config))? else { return Ok(None) };
+    let Some(bytes) = engine.get(KeySpace::Meta, META_PARTITIONS).map_err(io(config))? else {
+        return Ok(None);
+    };
     let stored = bytes.as_ref().try_into().map(u16::from_be_bytes);
     let stored = stored.map_err(|_| damaged(config, "the number of physical partitions"))?;
     match config.physical_partitions {
@@ -184,7 +188,8 @@ pub(super) fn partitions_of(engine: &Engine, config: &EmbeddedConfig) -> Result<
         return Ok(stored);
     }
     let partitions = config.physical_partitions.unwrap_or(PHYSICAL_PARTITIONS_DEFAULT);
-    let change: Change = (Space::Meta, META_PARTITIONS.to_vec(), Some(partitions.to_be_bytes().to_vec()));
+    let change: KeyChange =
+        (KeySpace::Meta, META_PARTITIONS.to_vec(), Some(partitions.to_be_bytes().to_vec()));
     engine.commit(vec![change]).map_err(io(config))?;
     Ok(partitions)
 }
@@ -218,7 +223,7 @@ pub(super) fn stored_containers(
     engine: &Engine,
     config: &EmbeddedConfig,
 ) -> Result<Vec<StoredContainer>, OpenError> {
-    match engine.get(Space::Meta, META_CONTAINERS).map_err(io(config))? {
+    match engine.get(KeySpace::Meta, META_CONTAINERS).map_err(io(config))? {
         Some(bytes) => serde_json::from_slice(&bytes).map_err(|_| damaged(config, "the list of containers")),
         None => Ok(Vec::new()),
     }
@@ -257,7 +262,7 @@ pub(super) fn stored_container_ids(
     }
     if changed {
         let bytes = serde_json::to_vec(&stored).expect("a plain struct with string keys serialises");
-        engine.commit(vec![(Space::Meta, META_CONTAINERS.to_vec(), Some(bytes))]).map_err(io(config))?;
+        engine.commit(vec![(KeySpace::Meta, META_CONTAINERS.to_vec(), Some(bytes))]).map_err(io(config))?;
     }
     Ok(ids)
 }
@@ -279,10 +284,11 @@ fn only_adds_paths(
         return Ok(false);
     }
     let view = engine.view()?;
-    for entry in view.range(Space::Items, &[id], &prefix_end(&[id])) {
+    for entry in view.range(KeySpace::Items, &[id], &prefix_end(&[id])) {
         let value = entry.value()?;
         let body = value.get(VALUE_PREFIX_BYTES..).unwrap_or_default();
-        let indexed = read_document(spec, body).map(|document| document.facts.equality).unwrap_or_default();
+        let indexed =
+            read_document(spec, body).map(|document| document.properties.equality).unwrap_or_default();
         if indexed.iter().skip(known).any(|value| !value.is_empty()) {
             return Ok(false);
         }
@@ -292,12 +298,12 @@ fn only_adds_paths(
 
 /// The numbers of the last commit and the last write. A number is never given out twice: continuations of the change feed and
 /// ETags depend on it. In a directory of an earlier version commits have no numbers yet.
-pub(super) fn stored_counts(engine: &Engine, config: &EmbeddedConfig) -> Result<Counts, OpenError> {
+pub(super) fn stored_counts(engine: &Engine, config: &EmbeddedConfig) -> Result<CommitNumbers, OpenError> {
     let number = |name: &[u8], what| {
-        let Some(bytes) = engine.get(Space::Meta, name).map_err(io(config))? else { return Ok(0) };
+        let Some(bytes) = engine.get(KeySpace::Meta, name).map_err(io(config))? else { return Ok(0) };
         bytes.as_ref().try_into().map(u64::from_be_bytes).map_err(|_| damaged(config, what))
     };
-    Ok(Counts {
+    Ok(CommitNumbers {
         last_commit: number(META_COMMIT, "the number of the last commit")?,
         last_write: number(META_SEQUENCE, "the number of the last write")?,
     })
@@ -306,15 +312,15 @@ pub(super) fn stored_counts(engine: &Engine, config: &EmbeddedConfig) -> Result<
 /// What an engine that is open lacks, by the mark or by itself.
 pub(super) fn losses_within(
     engine: &Engine,
-    mark: Option<&Mark>,
-    found: Counts,
+    mark: Option<&HighWaterMark>,
+    found: CommitNumbers,
     config: &EmbeddedConfig,
 ) -> Result<Vec<String>, OpenError> {
     let mut losses: Vec<String> = high_water::missing_commits(mark, found).into_iter().collect();
     // What a directory is made with is written before the first item.
     if losses.is_empty() && stored_partitions(engine, config)?.is_none() {
         let view = engine.view().map_err(io(config))?;
-        if view.range(Space::Items, &[], BEHIND_ALL).next().is_some() {
+        if view.range(KeySpace::Items, &[], BEHIND_ALL).next().is_some() {
             losses.push("there are items, and nothing of what the directory was made with".to_owned());
         }
     }
@@ -332,14 +338,14 @@ fn refuse(config: &EmbeddedConfig, losses: Vec<String>) -> Result<(), OpenError>
 pub(super) fn high_water_of(
     engine: &Engine,
     config: &EmbeddedConfig,
-    counts: Counts,
-    before: Option<Mark>,
-) -> Result<HighWater, OpenError> {
-    let mark = Mark {
-        counts,
+    numbers: CommitNumbers,
+    before: Option<HighWaterMark>,
+) -> Result<HighWaterTracker, OpenError> {
+    let mark = HighWaterMark {
+        numbers,
         physical_partitions: stored_partitions(engine, config)?.unwrap_or(PHYSICAL_PARTITIONS_DEFAULT),
         containers: stored_containers(engine, config)?,
-        ..Mark::default()
+        ..HighWaterMark::default()
     };
-    Ok(HighWater::new(&config.path, config.durability, mark, before))
+    Ok(HighWaterTracker::new(&config.path, config.durability, mark, before))
 }

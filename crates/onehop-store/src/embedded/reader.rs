@@ -7,8 +7,8 @@ use std::iter::Rev;
 use bytes::Bytes;
 
 use super::charges;
-use super::engine::{Engine, Entry, Space, View, prefix_end};
-use super::header::{Place, VALUE_PREFIX_BYTES, decode_value_prefix};
+use super::engine::{Engine, KeySpace, KeyValue, View, prefix_end};
+use super::header::{ItemLocation, VALUE_PREFIX_BYTES, decode_value_prefix};
 use super::keys::{self, ContainerId};
 use crate::document::can_exist;
 use crate::{Direction, ETag, Fault, FaultKind, Item, Keyset};
@@ -35,14 +35,14 @@ pub(super) fn read(
     if !can_exist(partition_key, id) {
         return Ok(None);
     }
-    let Some(bytes) = view.get(Space::Ids, &keys::id_key(container, partition_key, id))? else {
+    let Some(bytes) = view.get(KeySpace::Ids, &keys::id_key(container, partition_key, id))? else {
         return Ok(None);
     };
-    let place = Place::decode(&bytes)
+    let place = ItemLocation::decode(&bytes)
         .ok_or_else(|| Fault::new(FaultKind::Corrupt, "an entry of the id index cannot be read"))?;
     let key = keys::item_key(container, partition_key, place, id);
     let value = view
-        .get(Space::Items, &key)?
+        .get(KeySpace::Items, &key)?
         .ok_or_else(|| Fault::new(FaultKind::Corrupt, "the id index names an item that is not there"))?;
     Ok(parse_item(value.into(), now_ms)?.map(|(_, item)| item))
 }
@@ -57,12 +57,12 @@ fn bounds(prefix: &[u8], after: Option<Vec<u8>>, direction: Direction) -> (Vec<u
 }
 
 /// Entries in one of two directions.
-enum Directed<I> {
+enum DirectedEntries<I> {
     Forward(I),
     Backward(Rev<I>),
 }
 
-impl<I: DoubleEndedIterator> Directed<I> {
+impl<I: DoubleEndedIterator> DirectedEntries<I> {
     fn new(entries: I, direction: Direction) -> Self {
         match direction {
             Direction::OldestFirst => Self::Forward(entries),
@@ -71,7 +71,7 @@ impl<I: DoubleEndedIterator> Directed<I> {
     }
 }
 
-impl<I: DoubleEndedIterator> Iterator for Directed<I> {
+impl<I: DoubleEndedIterator> Iterator for DirectedEntries<I> {
     type Item = I::Item;
 
     fn next(&mut self) -> Option<I::Item> {
@@ -110,7 +110,7 @@ pub(super) fn partition_page(
     }
     let mut items = Vec::with_capacity(limit.min(128));
     let mut last_key = None;
-    for entry in Directed::new(view.range(Space::Items, &from, &to), direction) {
+    for entry in DirectedEntries::new(view.range(KeySpace::Items, &from, &to), direction) {
         let (key, value) = entry.pair()?;
         if let Some((_, item)) = parse_item(value.into(), now_ms)? {
             if items.len() == limit {
@@ -129,7 +129,7 @@ pub(super) fn partition_page(
 /// The number of live items under a prefix.
 pub(super) fn count(engine: &Engine, prefix: &[u8], now_ms: i64) -> Result<u64, Fault> {
     let mut items = 0;
-    for entry in engine.view()?.range(Space::Items, prefix, &prefix_end(prefix)) {
+    for entry in engine.view()?.range(KeySpace::Items, prefix, &prefix_end(prefix)) {
         if parse_item(entry.value()?.into(), now_ms)?.is_some() {
             items += 1;
         }
@@ -146,19 +146,19 @@ pub(super) fn expired(
     let corrupt = || Fault::new(FaultKind::Corrupt, "an entry of the expiry index cannot be read");
     let (from, to) = keys::expiry_range(now_ms);
     let view = engine.view()?;
-    let entries = view.range(Space::Index, &from, &to).take(at_most);
+    let entries = view.range(KeySpace::Index, &from, &to).take(at_most);
     entries.map(|entry| keys::parse_expiry_entry(&entry.key()?).ok_or_else(corrupt)).collect()
 }
 
 /// The next entry of one physical partition's part of an index.
-struct Head {
+struct NextEntry {
     /// Order value, id and partition key, as the key has them.
     suffix: Vec<u8>,
     partition: usize,
     direction: Direction,
 }
 
-impl Ord for Head {
+impl Ord for NextEntry {
     fn cmp(&self, other: &Self) -> Ordering {
         // A binary heap gives out the greatest: the one that comes first in the wanted direction.
         let order = self.suffix.cmp(&other.suffix);
@@ -169,23 +169,23 @@ impl Ord for Head {
     }
 }
 
-impl PartialOrd for Head {
+impl PartialOrd for NextEntry {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Head {
+impl PartialEq for NextEntry {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Head {}
+impl Eq for NextEntry {}
 
 /// A page over an index of all physical partitions: each is visited, and their entries are merged in order.
 /// `prefixes` holds the index prefix of each physical partition; all have the same length.
-pub(super) struct FanOut<'a> {
+pub(super) struct FanOutQuery<'a> {
     pub engine: &'a Engine,
     pub container: ContainerId,
     pub item_type: &'a str,
@@ -204,7 +204,7 @@ pub(super) struct PartitionMerge {
     pub returned: usize,
 }
 
-impl FanOut<'_> {
+impl FanOutQuery<'_> {
     pub(super) fn page(&self) -> Result<PartitionMerge, Fault> {
         let view = self.engine.view()?;
         let mut partitions = Vec::with_capacity(self.prefixes.len());
@@ -214,7 +214,7 @@ impl FanOut<'_> {
                 .after
                 .map(|keyset| keys::index_entry(prefix.clone(), &keyset.order_value, &keyset.id, ""));
             let (from, to) = bounds(prefix, after, self.direction);
-            let mut entries = Directed::new(view.range(Space::Index, &from, &to), self.direction);
+            let mut entries = DirectedEntries::new(view.range(KeySpace::Index, &from, &to), self.direction);
             heads.extend(self.next_head(&mut entries, partition)?);
             partitions.push(entries);
         }
@@ -242,7 +242,7 @@ impl FanOut<'_> {
     }
 
     /// How many items the partitions return for a client to merge this page out of, as far as they have them.
-    fn returned(&self, partitions: Vec<impl Iterator<Item = Entry>>, taken: &[usize]) -> usize {
+    fn returned(&self, partitions: Vec<impl Iterator<Item = KeyValue>>, taken: &[usize]) -> usize {
         let physical_partitions = u32::try_from(partitions.len()).unwrap_or(u32::MAX);
         let asked = charges::ordered_items_per_partition(physical_partitions, self.limit);
         // Only counted: an entry that cannot be read is for the query that reaches it to report.
@@ -252,20 +252,20 @@ impl FanOut<'_> {
 
     fn next_head(
         &self,
-        entries: &mut impl Iterator<Item = Entry>,
+        entries: &mut impl Iterator<Item = KeyValue>,
         partition: usize,
-    ) -> Result<Option<Head>, Fault> {
+    ) -> Result<Option<NextEntry>, Fault> {
         let Some(entry) = entries.next() else { return Ok(None) };
         let key = entry.key()?;
         let suffix = key[self.prefixes[partition].len()..].to_vec();
-        Ok(Some(Head { suffix, partition, direction: self.direction }))
+        Ok(Some(NextEntry { suffix, partition, direction: self.direction }))
     }
 
     fn fetch(&self, view: &View, suffix: &[u8]) -> Result<Option<Item>, Fault> {
         let corrupt = || Fault::new(FaultKind::Corrupt, "an index entry cannot be read");
         let (order_value, id, partition_key) = keys::parse_index_entry(suffix).ok_or_else(corrupt)?;
         let prefix = keys::live_prefix(self.container, &partition_key, self.item_type);
-        let Some(value) = view.get(Space::Items, &keys::with_keyset(prefix, &order_value, &id))? else {
+        let Some(value) = view.get(KeySpace::Items, &keys::with_keyset(prefix, &order_value, &id))? else {
             return Err(Fault::new(FaultKind::Corrupt, "an index entry names an item that is not there"));
         };
         Ok(parse_item(value.into(), self.now_ms)?.map(|(_, item)| item))

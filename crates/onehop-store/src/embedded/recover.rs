@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::EmbeddedConfig;
 use super::directory::{Directory, OpenError};
-use super::engine::{Engine, Space};
-use super::header::{Header, Place, VALUE_PREFIX_BYTES, decode_value_prefix};
-use super::high_water::{self, Counts, HighWater, Mark};
+use super::engine::{Engine, KeySpace};
+use super::header::{Header, ItemLocation, VALUE_PREFIX_BYTES, decode_value_prefix};
+use super::high_water::{self, CommitNumbers, HighWaterMark, HighWaterTracker};
 use super::keys::{self, BEHIND_ALL, ContainerId};
 use super::open::{
     META_CONTAINERS, META_PARTITIONS, high_water_of, io, losses_within, open_engine, partitions_of,
@@ -75,7 +75,7 @@ pub fn recover(
     }
     // What is left is not what the note of a backup says.
     directory.end_backup()?;
-    let expected = mark.as_ref().map_or(found, |mark| mark.counts);
+    let expected = mark.as_ref().map_or(found, |mark| mark.numbers);
     restore_making(&engine, mark.as_ref(), config)?;
     let partitions = partitions_of(&engine, config)?;
     let ids = stored_container_ids(&engine, specs, config)?;
@@ -97,33 +97,37 @@ pub fn recover(
     };
     fitting.run().map_err(io(config))?;
     let (last_write, recovery) = (fitting.last_write, fitting.recovery);
-    let counts = Counts {
+    let numbers = CommitNumbers {
         last_commit: found.last_commit.max(expected.last_commit) + 1,
         last_write: found.last_write.max(expected.last_write).max(last_write),
     };
-    engine.commit(counted(counts).into()).map_err(io(config))?;
-    close(&directory, high_water_of(&engine, config, counts, mark)?, &engine);
+    engine.commit(counted(numbers).into()).map_err(io(config))?;
+    close(&directory, high_water_of(&engine, config, numbers, mark)?, &engine);
     Ok(recovery)
 }
 
 /// Has the directory marked as closed when it is.
-fn close(directory: &Directory, high_water: HighWater, engine: &Engine) {
+fn close(directory: &Directory, high_water: HighWaterTracker, engine: &Engine) {
     high_water.begin(engine);
     high_water.finish();
     directory.close_with(Arc::new(high_water));
 }
 
 /// Writes what the directory was made with again, as the mark has it.
-fn restore_making(engine: &Engine, mark: Option<&Mark>, config: &EmbeddedConfig) -> Result<(), OpenError> {
+fn restore_making(
+    engine: &Engine,
+    mark: Option<&HighWaterMark>,
+    config: &EmbeddedConfig,
+) -> Result<(), OpenError> {
     let Some(mark) = mark else { return Ok(()) };
     let mut changes = Vec::new();
     if stored_partitions(engine, config)?.is_none() {
         let value = mark.physical_partitions.to_be_bytes().to_vec();
-        changes.push((Space::Meta, META_PARTITIONS.to_vec(), Some(value)));
+        changes.push((KeySpace::Meta, META_PARTITIONS.to_vec(), Some(value)));
     }
     if stored_containers(engine, config)?.is_empty() {
         let value = serde_json::to_vec(&mark.containers).expect("a plain struct with string keys serialises");
-        changes.push((Space::Meta, META_CONTAINERS.to_vec(), Some(value)));
+        changes.push((KeySpace::Meta, META_CONTAINERS.to_vec(), Some(value)));
     }
     if changes.is_empty() {
         return Ok(());
@@ -137,47 +141,52 @@ struct IndexRecovery<'a> {
     containers: HashMap<ContainerId, ContainerSpec>,
     partitions: u16,
     /// What is not committed yet.
-    changes: HashMap<(Space, Vec<u8>), Option<Vec<u8>>>,
+    changes: HashMap<(KeySpace, Vec<u8>), Option<Vec<u8>>>,
     last_write: u64,
     recovery: Recovery,
     progress: &'a mut dyn FnMut(u64),
 }
 
 /// An item as its value has it.
-struct Found {
+struct ScannedItem {
     container: ContainerId,
     partition_key: String,
     id: String,
     header: Header,
 }
 
-impl Found {
+impl ScannedItem {
     fn item_key(&self) -> Vec<u8> {
-        keys::item_key(self.container, &self.partition_key, Place::of(&self.header.facts), &self.id)
+        keys::item_key(
+            self.container,
+            &self.partition_key,
+            ItemLocation::of(&self.header.properties),
+            &self.id,
+        )
     }
 }
 
 impl IndexRecovery<'_> {
     fn run(&mut self) -> Result<(), Fault> {
-        self.pass(Space::Items, Self::fit_item)?;
-        self.pass(Space::Ids, |fitting, key, value| {
-            fitting.drop_unless(Space::Ids, key, |fitting| fitting.is_id_entry(key, value))
+        self.pass(KeySpace::Items, Self::fit_item)?;
+        self.pass(KeySpace::Ids, |fitting, key, value| {
+            fitting.drop_unless(KeySpace::Ids, key, |fitting| fitting.is_id_entry(key, value))
         })?;
-        self.pass(Space::Log, |fitting, key, value| {
-            fitting.drop_unless(Space::Log, key, |fitting| fitting.is_log_entry(key, value))
+        self.pass(KeySpace::Log, |fitting, key, value| {
+            fitting.drop_unless(KeySpace::Log, key, |fitting| fitting.is_log_entry(key, value))
         })?;
-        self.pass(Space::Index, |fitting, key, _| {
-            fitting.drop_unless(Space::Index, key, |fitting| fitting.is_index_entry(key))
+        self.pass(KeySpace::Index, |fitting, key, _| {
+            fitting.drop_unless(KeySpace::Index, key, |fitting| fitting.is_index_entry(key))
         })?;
         // Hints about lists that may have been other ones.
-        self.changes.insert((Space::Meta, META_LISTS.to_vec()), None);
+        self.changes.insert((KeySpace::Meta, META_LISTS.to_vec()), None);
         self.commit()
     }
 
     /// Visits every entry of a key space as it was before the pass, and commits what it changes.
     fn pass(
         &mut self,
-        space: Space,
+        space: KeySpace,
         mut visit: impl FnMut(&mut Self, &[u8], &[u8]) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         let view = self.engine.view()?;
@@ -203,25 +212,25 @@ impl IndexRecovery<'_> {
     }
 
     /// The value of a key with what is not committed yet.
-    fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
+    fn get(&self, space: KeySpace, key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
         match self.changes.get(&(space, key.to_vec())) {
             Some(value) => Ok(value.clone()),
             None => Ok(self.engine.get(space, key)?.map(|value| value.to_vec())),
         }
     }
 
-    fn read(&self, key: &[u8], value: &[u8]) -> Option<Found> {
+    fn read(&self, key: &[u8], value: &[u8]) -> Option<ScannedItem> {
         let container = *key.first()?;
         let spec = self.containers.get(&container)?;
         let (sequence, _, expires_at_ms) = decode_value_prefix(value)?;
         let document = read_document(spec, &value[VALUE_PREFIX_BYTES..]).ok()?;
-        let header = Header { sequence, expires_at_ms, facts: document.facts };
-        Some(Found { container, partition_key: document.partition_key?, id: document.id?, header })
+        let header = Header { sequence, expires_at_ms, properties: document.properties };
+        Some(ScannedItem { container, partition_key: document.partition_key?, id: document.id?, header })
     }
 
     /// Makes the entries of an item that are missing, or drops the item where a newer version of it is elsewhere.
     fn fit_item(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
-        if self.changes.contains_key(&(Space::Items, key.to_vec())) {
+        if self.changes.contains_key(&(KeySpace::Items, key.to_vec())) {
             return Ok(());
         }
         if key.first().is_none_or(|container| !self.containers.contains_key(container)) {
@@ -232,7 +241,7 @@ impl IndexRecovery<'_> {
             return Ok(());
         };
         let id_key = keys::id_key(found.container, &found.partition_key, &found.id);
-        let named = self.get(Space::Ids, &id_key)?.and_then(|bytes| Header::decode(&bytes));
+        let named = self.get(KeySpace::Ids, &id_key)?.and_then(|bytes| Header::decode(&bytes));
         if let Some(named) = named
             && let Some(other) = self.other_version(&found, &named)?
         {
@@ -244,10 +253,10 @@ impl IndexRecovery<'_> {
         }
         self.last_write = self.last_write.max(found.header.sequence);
         self.recovery.items += 1;
-        self.put(Space::Ids, id_key, found.header.encode())?;
+        self.put(KeySpace::Ids, id_key, found.header.encode())?;
         let physical = keys::physical_partition(&found.partition_key, self.partitions);
         for (space, key, value) in self.entries_of(&found, physical) {
-            if space != Space::Items {
+            if space != KeySpace::Items {
                 self.put(space, key, value.unwrap_or_default())?;
             }
         }
@@ -255,8 +264,13 @@ impl IndexRecovery<'_> {
     }
 
     /// Where another version of an item lies that its id entry names.
-    fn other_version(&self, found: &Found, named: &Header) -> Result<Option<Vec<u8>>, Fault> {
-        let key = keys::item_key(found.container, &found.partition_key, Place::of(&named.facts), &found.id);
+    fn other_version(&self, found: &ScannedItem, named: &Header) -> Result<Option<Vec<u8>>, Fault> {
+        let key = keys::item_key(
+            found.container,
+            &found.partition_key,
+            ItemLocation::of(&named.properties),
+            &found.id,
+        );
         if key == found.item_key() {
             return Ok(None);
         }
@@ -264,17 +278,17 @@ impl IndexRecovery<'_> {
     }
 
     fn has_sequence(&self, item_key: &[u8], sequence: u64) -> Result<bool, Fault> {
-        let value = self.get(Space::Items, item_key)?;
+        let value = self.get(KeySpace::Items, item_key)?;
         Ok(value.and_then(|value| decode_value_prefix(&value)).is_some_and(|(stored, ..)| stored == sequence))
     }
 
-    fn entries_of(&self, found: &Found, physical: u16) -> Vec<(Space, Vec<u8>, Option<Vec<u8>>)> {
+    fn entries_of(&self, found: &ScannedItem, physical: u16) -> Vec<(KeySpace, Vec<u8>, Option<Vec<u8>>)> {
         let newest_types = self.containers.get(&found.container).map_or(&[][..], |spec| spec.newest_types);
-        let Found { container, partition_key, id, header } = found;
+        let ScannedItem { container, partition_key, id, header } = found;
         entries(newest_types, *container, physical, partition_key, id, header, Some(&Vec::new()))
     }
 
-    fn put(&mut self, space: Space, key: Vec<u8>, value: Vec<u8>) -> Result<(), Fault> {
+    fn put(&mut self, space: KeySpace, key: Vec<u8>, value: Vec<u8>) -> Result<(), Fault> {
         if self.get(space, &key)?.as_ref() != Some(&value) {
             self.recovery.entries_made += 1;
             self.changes.insert((space, key), Some(value));
@@ -284,12 +298,12 @@ impl IndexRecovery<'_> {
 
     fn drop_item(&mut self, key: &[u8]) {
         self.recovery.items_dropped += 1;
-        self.changes.insert((Space::Items, key.to_vec()), None);
+        self.changes.insert((KeySpace::Items, key.to_vec()), None);
     }
 
     fn drop_unless(
         &mut self,
-        space: Space,
+        space: KeySpace,
         key: &[u8],
         belongs: impl FnOnce(&Self) -> Result<Option<bool>, Fault>,
     ) -> Result<(), Fault> {
@@ -303,7 +317,7 @@ impl IndexRecovery<'_> {
     fn is_id_entry(&self, key: &[u8], value: &[u8]) -> Result<Option<bool>, Fault> {
         let named = keys::parse_id_key(key).zip(Header::decode(value));
         let Some(((container, partition_key, id), header)) = named else { return Ok(None) };
-        let item_key = keys::item_key(container, &partition_key, Place::of(&header.facts), &id);
+        let item_key = keys::item_key(container, &partition_key, ItemLocation::of(&header.properties), &id);
         self.has_sequence(&item_key, header.sequence).map(Some)
     }
 
@@ -318,12 +332,12 @@ impl IndexRecovery<'_> {
 
     fn is_index_entry(&self, key: &[u8]) -> Result<Option<bool>, Fault> {
         let Some((container, partition_key, id)) = keys::parse_index_key(key) else { return Ok(None) };
-        let header = self.get(Space::Ids, &keys::id_key(container, &partition_key, &id))?;
+        let header = self.get(KeySpace::Ids, &keys::id_key(container, &partition_key, &id))?;
         let Some(header) = header.and_then(|bytes| Header::decode(&bytes)) else { return Ok(None) };
         let physical = keys::physical_partition(&partition_key, self.partitions);
-        let found = Found { container, partition_key, id, header };
+        let found = ScannedItem { container, partition_key, id, header };
         let belongs =
-            |(space, of, _): &(Space, Vec<u8>, Option<Vec<u8>>)| *space == Space::Index && of == key;
+            |(space, of, _): &(KeySpace, Vec<u8>, Option<Vec<u8>>)| *space == KeySpace::Index && of == key;
         Ok(Some(self.entries_of(&found, physical).iter().any(belongs)))
     }
 }

@@ -6,7 +6,7 @@
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 
-use super::engine::{Change, Space};
+use super::engine::{KeyChange, KeySpace};
 use super::keys;
 
 /// Lists that are known; those with the fewest deletions give way to others.
@@ -19,11 +19,11 @@ pub(super) const META_LISTS: &[u8] = b"lists-with-deletions";
 
 /// The known ends of lists. A list is the live items of a type in a logical partition, under one prefix.
 #[derive(Debug, Default)]
-pub(super) struct TombstoneHints(Mutex<Lists>);
+pub(super) struct TombstoneHints(Mutex<ListStates>);
 
 #[derive(Debug, Default)]
-struct Lists {
-    lists: HashMap<Vec<u8>, List>,
+struct ListStates {
+    lists: HashMap<Vec<u8>, ListState>,
     /// Counts what happens to lists, so that no two states of a list look the same.
     events: u64,
     /// Whether other lists than those kept have enough deletions now.
@@ -31,7 +31,7 @@ struct Lists {
 }
 
 #[derive(Debug)]
-struct List {
+struct ListState {
     deletions: u64,
     last_event: u64,
     /// Whether a commit is under way that changes the list: views may or may not show it.
@@ -50,13 +50,13 @@ pub(super) struct TombstoneHint {
 impl TombstoneHints {
     /// The lists that the engine kept under [`META_LISTS`]. They are a hint: what cannot be read is left out.
     pub(super) fn restored(kept: &[u8]) -> Self {
-        let mut lists = Lists::default();
+        let mut lists = ListStates::default();
         let mut rest = kept;
         while let Some((length, more)) = rest.split_at_checked(size_of::<u32>())
             && let Ok(length) = <[u8; size_of::<u32>()]>::try_from(length)
             && let Some((prefix, more)) = more.split_at_checked(u32::from_be_bytes(length) as usize)
         {
-            let list = List {
+            let list = ListState {
                 deletions: KEPT_DELETIONS_MIN,
                 last_event: lists.events,
                 is_changing: false,
@@ -71,10 +71,10 @@ impl TombstoneHints {
     /// Records all changes before they are committed, so that no view contains a put that is unknown here. There
     /// is one commit at a time. What is returned is to be kept under [`META_LISTS`].
     #[must_use]
-    pub(super) fn expect(&self, changes: &[Change]) -> Option<Vec<u8>> {
+    pub(super) fn expect(&self, changes: &[KeyChange]) -> Option<Vec<u8>> {
         let mut lists = self.lock();
         for (space, key, value) in changes {
-            if *space != Space::Items {
+            if *space != KeySpace::Items {
                 continue;
             }
             match (keys::live_prefix_of(key), value) {
@@ -89,7 +89,7 @@ impl TombstoneHints {
     /// Records that the expected changes are committed, or failed.
     pub(super) fn settle(&self) {
         let mut lists = self.lock();
-        let Lists { lists, events, .. } = &mut *lists;
+        let ListStates { lists, events, .. } = &mut *lists;
         for list in lists.values_mut().filter(|list| list.is_changing) {
             *events += 1;
             list.last_event = *events;
@@ -101,10 +101,10 @@ impl TombstoneHints {
     /// a commit whose outcome was unknown may be in it.
     pub(super) fn forget(&self) {
         let mut lists = self.lock();
-        let Lists { lists, events, .. } = &mut *lists;
+        let ListStates { lists, events, .. } = &mut *lists;
         for list in lists.values_mut() {
             *events += 1;
-            *list = List { last_event: *events, is_changing: false, oldest: None, ..*list };
+            *list = ListState { last_event: *events, is_changing: false, oldest: None, ..*list };
         }
     }
 
@@ -128,12 +128,12 @@ impl TombstoneHints {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Lists> {
+    fn lock(&self) -> MutexGuard<'_, ListStates> {
         self.0.lock()
     }
 }
 
-impl Lists {
+impl ListStates {
     fn put(&mut self, prefix: &[u8], key: &[u8]) {
         let Some(list) = self.lists.get_mut(prefix) else { return };
         self.events += 1;
@@ -153,7 +153,7 @@ impl Lists {
         }
         self.events += 1;
         // What the same commit puts into the list was not noticed.
-        let list = List { deletions: 1, last_event: self.events, is_changing: true, oldest: None };
+        let list = ListState { deletions: 1, last_event: self.events, is_changing: true, oldest: None };
         self.lists.insert(prefix.to_vec(), list);
     }
 
@@ -175,7 +175,7 @@ impl Lists {
         kept
     }
 
-    fn unchanged(&mut self, prefix: &[u8], known: &TombstoneHint) -> Option<&mut List> {
+    fn unchanged(&mut self, prefix: &[u8], known: &TombstoneHint) -> Option<&mut ListState> {
         self.lists.get_mut(prefix).filter(|list| list.last_event == known.last_event)
     }
 }
@@ -194,7 +194,7 @@ mod tests {
     }
 
     fn expect_put(ends: &TombstoneHints, order_value: &str) {
-        assert_eq!(ends.expect(&[(Space::Items, key(order_value), Some(Vec::new()))]), None);
+        assert_eq!(ends.expect(&[(KeySpace::Items, key(order_value), Some(Vec::new()))]), None);
     }
 
     fn put(ends: &TombstoneHints, order_value: &str) {
@@ -203,7 +203,7 @@ mod tests {
     }
 
     fn delete(ends: &TombstoneHints, order_value: &str) -> Option<Vec<u8>> {
-        let kept = ends.expect(&[(Space::Items, key(order_value), None)]);
+        let kept = ends.expect(&[(KeySpace::Items, key(order_value), None)]);
         ends.settle();
         kept
     }
@@ -292,7 +292,7 @@ mod tests {
             let prefix = live_prefix(1, &other.to_string(), "post");
             for _ in 0..3 {
                 assert_eq!(
-                    ends.expect(&[(Space::Items, with_keyset(prefix.clone(), "1", "id"), None)]),
+                    ends.expect(&[(KeySpace::Items, with_keyset(prefix.clone(), "1", "id"), None)]),
                     None
                 );
                 ends.settle();

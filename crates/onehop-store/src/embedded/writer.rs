@@ -10,11 +10,11 @@ use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::disk_space::DiskSpace;
-use super::engine::{Change, Engine, Space};
-use super::header::{Header, Place, encode_value};
-use super::high_water::{COMMITS_BETWEEN_MARKS, Counts, HighWater};
+use super::engine::{Engine, KeyChange, KeySpace};
+use super::header::{Header, ItemLocation, encode_value};
+use super::high_water::{COMMITS_BETWEEN_MARKS, CommitNumbers, HighWaterTracker};
 use super::keys::{self, ContainerId};
-use crate::document::Facts;
+use crate::document::KeyProperties;
 use crate::{ETag, Fault, FaultKind, Rejection, StoreObserver, WriteError, WriteMarks};
 use onehop_runtime::clock::Clock;
 
@@ -30,12 +30,12 @@ pub(super) const META_SEQUENCE: &[u8] = b"sequence";
 /// The name under which the number of the last commit is kept. A deletion has no sequence number; a commit always has one.
 pub(super) const META_COMMIT: &[u8] = b"commit";
 
-/// What one operation wants, with its JSON already read.
+/// A change of one item, with its JSON already read.
 #[derive(Debug)]
-pub(super) enum Intent {
+pub(super) enum ItemChange {
     Put {
-        condition: Condition,
-        facts: Facts,
+        precondition: Precondition,
+        properties: KeyProperties,
         body: Bytes,
     },
     Delete {
@@ -46,7 +46,7 @@ pub(super) enum Intent {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Condition {
+pub(super) enum Precondition {
     MustNotExist,
     Any,
     MustExist { if_match: Option<u64> },
@@ -54,18 +54,18 @@ pub(super) enum Condition {
 
 /// One operation on one item.
 #[derive(Debug)]
-pub(super) struct Operation {
+pub(super) struct WriteOperation {
     pub id: String,
-    pub intent: Intent,
+    pub change: ItemChange,
 }
 
 /// A batch for one logical partition.
 #[derive(Debug)]
-pub(super) struct Request {
+pub(super) struct WriteRequest {
     pub container: ContainerId,
     pub partition_key: String,
     pub physical: u16,
-    pub operations: Vec<Operation>,
+    pub operations: Vec<WriteOperation>,
     pub reply: oneshot::Sender<Result<Vec<Option<ETag>>, WriteError>>,
 }
 
@@ -77,20 +77,20 @@ pub(super) struct WriterContainer {
 
 /// The item as this group leaves it.
 #[derive(Debug, Clone)]
-struct Pending {
+struct PendingItem {
     header: Header,
     /// `None` where only the header is known: the item was there before this group.
     value: Option<Vec<u8>>,
 }
 
 /// An item that this group touches.
-struct Touched {
+struct TouchedItem {
     container: ContainerId,
     partition_key: Arc<str>,
     physical: u16,
     id: String,
     before: Option<Header>,
-    after: Option<Pending>,
+    after: Option<PendingItem>,
 }
 
 /// What the writer of a store has done since it was opened.
@@ -103,14 +103,14 @@ pub struct Statistics {
 }
 
 #[derive(Default)]
-pub(super) struct Counters {
+pub(super) struct WriterCounters {
     commits: AtomicU64,
     requests: AtomicU64,
     /// Who hears of commits.
     observers: OnceLock<Arc<[Arc<dyn StoreObserver>]>>,
 }
 
-impl Counters {
+impl WriterCounters {
     pub(super) fn statistics(&self) -> Statistics {
         Statistics {
             commits: self.commits.load(Ordering::Relaxed),
@@ -130,7 +130,7 @@ impl Counters {
     }
 }
 
-pub(super) struct Writer {
+pub(super) struct GroupCommitWriter {
     pub engine: Arc<Engine>,
     pub room: DiskSpace,
     pub containers: Arc<Vec<WriterContainer>>,
@@ -138,16 +138,16 @@ pub(super) struct Writer {
     pub sequence: u64,
     /// The number of the last commit that was tried. It is never given out twice.
     pub commit_number: u64,
-    pub high_water: Arc<HighWater>,
-    pub counters: Arc<Counters>,
+    pub high_water: Arc<HighWaterTracker>,
+    pub counters: Arc<WriterCounters>,
     pub marks: Arc<WriteMarks>,
     /// Commits since the store was opened, those that failed included.
     pub commits: u64,
 }
 
-impl Writer {
+impl GroupCommitWriter {
     /// Works until the last sender is gone.
-    pub(super) fn run(mut self, mut requests: mpsc::Receiver<Request>) {
+    pub(super) fn run(mut self, mut requests: mpsc::Receiver<WriteRequest>) {
         while let Some(first) = requests.blocking_recv() {
             let mut group = vec![first];
             let mut bytes = request_bytes(&group[0]);
@@ -181,7 +181,7 @@ impl Writer {
         Ok(())
     }
 
-    fn commit_group(&mut self, group: Vec<Request>, bytes: usize) {
+    fn commit_group(&mut self, group: Vec<WriteRequest>, bytes: usize) {
         self.counters.requests.fetch_add(group.len() as u64, Ordering::Relaxed);
         if let Err(fault) = self.admit(bytes) {
             for request in group {
@@ -191,7 +191,7 @@ impl Writer {
             return;
         }
         let now_ms = self.clock.now_ms();
-        let mut touched: HashMap<Vec<u8>, Touched> = HashMap::new();
+        let mut touched: HashMap<Vec<u8>, TouchedItem> = HashMap::new();
         let mut answers = Vec::with_capacity(group.len());
         for request in group {
             let outcome = self.evaluate(&request, &mut touched, now_ms);
@@ -218,11 +218,11 @@ impl Writer {
     /// one of its operations is refused.
     fn evaluate(
         &mut self,
-        request: &Request,
-        touched: &mut HashMap<Vec<u8>, Touched>,
+        request: &WriteRequest,
+        touched: &mut HashMap<Vec<u8>, TouchedItem>,
         now_ms: i64,
     ) -> Result<Vec<Option<ETag>>, WriteError> {
-        let mut local: Vec<(Vec<u8>, Option<Header>, Option<Pending>)> =
+        let mut local: Vec<(Vec<u8>, Option<Header>, Option<PendingItem>)> =
             Vec::with_capacity(request.operations.len());
         let mut etags = Vec::with_capacity(request.operations.len());
         for (position, operation) in request.operations.iter().enumerate() {
@@ -233,22 +233,23 @@ impl Writer {
                 None => self.current(&key, touched)?,
             };
             let live = current.as_ref().filter(|pending| pending.header.is_live_at(now_ms));
-            check(&operation.intent, live.map(|pending| &pending.header))
+            check(&operation.change, live.map(|pending| &pending.header))
                 .map_err(|reason| WriteError::Rejected { operation: position, reason })?;
-            let after = match &operation.intent {
-                Intent::Put { facts, body, .. } => {
+            let after = match &operation.change {
+                ItemChange::Put { properties, body, .. } => {
                     self.sequence += 1;
-                    let expires_at_ms = facts.ttl.map_or(0, |ttl| now_ms + i64::from(ttl) * 1000);
-                    let header = Header { sequence: self.sequence, expires_at_ms, facts: facts.clone() };
+                    let expires_at_ms = properties.ttl.map_or(0, |ttl| now_ms + i64::from(ttl) * 1000);
+                    let header =
+                        Header { sequence: self.sequence, expires_at_ms, properties: properties.clone() };
                     etags.push(Some(ETag::from_number(self.sequence)));
                     let value = encode_value(self.sequence, now_ms, expires_at_ms, body);
-                    Some(Pending { header, value: Some(value) })
+                    Some(PendingItem { header, value: Some(value) })
                 }
-                Intent::Purge if live.is_some() => {
+                ItemChange::Purge if live.is_some() => {
                     etags.push(None);
                     current
                 }
-                Intent::Delete { .. } | Intent::Purge => {
+                ItemChange::Delete { .. } | ItemChange::Purge => {
                     etags.push(None);
                     None
                 }
@@ -263,7 +264,7 @@ impl Writer {
             match touched.get_mut(&key) {
                 Some(entry) => entry.after = after,
                 None => {
-                    let entry = Touched {
+                    let entry = TouchedItem {
                         container: request.container,
                         partition_key: Arc::clone(&partition_key),
                         physical: request.physical,
@@ -281,21 +282,21 @@ impl Writer {
     fn current(
         &self,
         key: &[u8],
-        touched: &HashMap<Vec<u8>, Touched>,
-    ) -> Result<(Option<Header>, Option<Pending>), WriteError> {
+        touched: &HashMap<Vec<u8>, TouchedItem>,
+    ) -> Result<(Option<Header>, Option<PendingItem>), WriteError> {
         if let Some(entry) = touched.get(key) {
             return Ok((entry.before.clone(), entry.after.clone()));
         }
-        let Some(bytes) = self.engine.get(Space::Ids, key)? else { return Ok((None, None)) };
+        let Some(bytes) = self.engine.get(KeySpace::Ids, key)? else { return Ok((None, None)) };
         let header = Header::decode(&bytes)
             .ok_or_else(|| Fault::new(FaultKind::Corrupt, "an entry of the id index cannot be read"))?;
-        Ok((Some(header.clone()), Some(Pending { header, value: None })))
+        Ok((Some(header.clone()), Some(PendingItem { header, value: None })))
     }
 
     /// Commits items, index entries and change log entries of the whole group at once.
-    fn commit_touched(&mut self, touched: HashMap<Vec<u8>, Touched>) -> Result<(), Fault> {
+    fn commit_touched(&mut self, touched: HashMap<Vec<u8>, TouchedItem>) -> Result<(), Fault> {
         self.commits += 1;
-        let mut changes: Vec<Change> = Vec::with_capacity(touched.len() * 6);
+        let mut changes: Vec<KeyChange> = Vec::with_capacity(touched.len() * 6);
         for (id_key, item) in touched {
             let unchanged = matches!(&item.after, Some(pending) if pending.value.is_none());
             if unchanged || (item.before.is_none() && item.after.is_none()) {
@@ -304,7 +305,7 @@ impl Writer {
             self.marks.write(item.container, &item.partition_key, self.commits);
             let first = changes.len();
             let mut id_value = None;
-            if let Some(Pending { header, value: Some(value) }) = &item.after {
+            if let Some(PendingItem { header, value: Some(value) }) = &item.after {
                 changes.extend(self.entries(&item, header, Some(value)));
                 id_value = Some(header.encode());
             }
@@ -317,20 +318,20 @@ impl Writer {
                     }
                 }
             }
-            changes.push((Space::Ids, id_key, id_value));
+            changes.push((KeySpace::Ids, id_key, id_value));
         }
         if changes.is_empty() {
             return Ok(());
         }
         self.commit_number += 1;
-        let counts = Counts { last_commit: self.commit_number, last_write: self.sequence };
-        changes.extend(counted(counts));
+        let numbers = CommitNumbers { last_commit: self.commit_number, last_write: self.sequence };
+        changes.extend(counted(numbers));
         self.counters.commits.fetch_add(1, Ordering::Relaxed);
         let start = Instant::now();
         self.engine.commit(changes)?;
         self.counters.on_commit(start.elapsed());
         self.marks.finish(self.commits);
-        self.high_water.acknowledge(counts);
+        self.high_water.acknowledge(numbers);
         if self.commit_number.is_multiple_of(COMMITS_BETWEEN_MARKS)
             && let Err(fault) = self.high_water.write(&self.engine)
         {
@@ -339,17 +340,18 @@ impl Writer {
         Ok(())
     }
 
-    fn entries(&self, item: &Touched, header: &Header, value: Option<&Vec<u8>>) -> Vec<Change> {
+    fn entries(&self, item: &TouchedItem, header: &Header, value: Option<&Vec<u8>>) -> Vec<KeyChange> {
         let newest_types = self.containers[usize::from(item.container)].newest_types;
-        let Touched { container, partition_key, physical, id, .. } = item;
+        let TouchedItem { container, partition_key, physical, id, .. } = item;
         entries(newest_types, *container, *physical, partition_key, id, header, value)
     }
 }
 
 /// What keeps the numbers of the last commit and of the last write in it.
-pub(super) fn counted(counts: Counts) -> [Change; 2] {
-    let number = |name: &[u8], number: u64| (Space::Meta, name.to_vec(), Some(number.to_be_bytes().to_vec()));
-    [number(META_SEQUENCE, counts.last_write), number(META_COMMIT, counts.last_commit)]
+pub(super) fn counted(numbers: CommitNumbers) -> [KeyChange; 2] {
+    let number =
+        |name: &[u8], number: u64| (KeySpace::Meta, name.to_vec(), Some(number.to_be_bytes().to_vec()));
+    [number(META_SEQUENCE, numbers.last_write), number(META_COMMIT, numbers.last_commit)]
 }
 
 /// Every entry that an item has outside `ids`.
@@ -361,60 +363,63 @@ pub(super) fn entries(
     id: &str,
     header: &Header,
     value: Option<&Vec<u8>>,
-) -> Vec<Change> {
-    let facts = &header.facts;
+) -> Vec<KeyChange> {
+    let properties = &header.properties;
     let some_empty = value.map(|_| Vec::new());
-    let item_key = keys::item_key(container, partition_key, Place::of(facts), id);
+    let item_key = keys::item_key(container, partition_key, ItemLocation::of(properties), id);
     let log_value = value.map(|_| item_key[1..].to_vec());
-    let mut entries = Vec::with_capacity(4 + facts.equality.len());
-    entries.push((Space::Log, keys::log_key(container, physical, header.sequence), log_value));
-    entries.push((Space::Items, item_key, value.cloned()));
-    if !facts.deleted {
-        for (path, equal_to) in facts.equality.iter().enumerate().filter(|(_, value)| !value.is_empty()) {
+    let mut entries = Vec::with_capacity(4 + properties.equality.len());
+    entries.push((KeySpace::Log, keys::log_key(container, physical, header.sequence), log_value));
+    entries.push((KeySpace::Items, item_key, value.cloned()));
+    if !properties.deleted {
+        for (path, equal_to) in properties.equality.iter().enumerate().filter(|(_, value)| !value.is_empty())
+        {
             let path = u8::try_from(path).unwrap_or(u8::MAX);
-            let prefix = keys::equality_prefix(container, physical, path, equal_to, &facts.item_type);
-            let key = keys::index_entry(prefix, &facts.order_value, id, partition_key);
-            entries.push((Space::Index, key, some_empty.clone()));
+            let prefix = keys::equality_prefix(container, physical, path, equal_to, &properties.item_type);
+            let key = keys::index_entry(prefix, &properties.order_value, id, partition_key);
+            entries.push((KeySpace::Index, key, some_empty.clone()));
         }
-        if newest_types.contains(&facts.item_type.as_str()) {
-            let prefix = keys::newest_prefix(container, physical, &facts.item_type);
-            let key = keys::index_entry(prefix, &facts.order_value, id, partition_key);
-            entries.push((Space::Index, key, some_empty.clone()));
+        if newest_types.contains(&properties.item_type.as_str()) {
+            let prefix = keys::newest_prefix(container, physical, &properties.item_type);
+            let key = keys::index_entry(prefix, &properties.order_value, id, partition_key);
+            entries.push((KeySpace::Index, key, some_empty.clone()));
         }
     }
     if header.expires_at_ms != 0 {
         let key = keys::expiry_entry(header.expires_at_ms, container, partition_key, id);
-        entries.push((Space::Index, key, some_empty));
+        entries.push((KeySpace::Index, key, some_empty));
     }
     entries
 }
 
 /// The ids of the operations, each once, in order of first appearance: as `evaluate` collects them.
-fn unique_ids(operations: &[Operation]) -> impl Iterator<Item = &str> {
+fn unique_ids(operations: &[WriteOperation]) -> impl Iterator<Item = &str> {
     operations.iter().enumerate().filter_map(|(index, operation)| {
         let repeated = operations[..index].iter().any(|other| other.id == operation.id);
         (!repeated).then_some(operation.id.as_str())
     })
 }
 
-fn check(intent: &Intent, live: Option<&Header>) -> Result<(), Rejection> {
+fn check(change: &ItemChange, live: Option<&Header>) -> Result<(), Rejection> {
     let must_match = |if_match: Option<u64>| match (live, if_match) {
         (None, _) => Err(Rejection::NotFound),
         (Some(header), Some(sequence)) if header.sequence != sequence => Err(Rejection::PreconditionFailed),
         (Some(_), _) => Ok(()),
     };
-    match intent {
-        Intent::Put { condition: Condition::MustNotExist, .. } if live.is_some() => Err(Rejection::Conflict),
-        Intent::Put { condition: Condition::MustExist { if_match }, .. } => must_match(*if_match),
-        Intent::Put { .. } | Intent::Purge => Ok(()),
-        Intent::Delete { if_match } => must_match(*if_match),
+    match change {
+        ItemChange::Put { precondition: Precondition::MustNotExist, .. } if live.is_some() => {
+            Err(Rejection::Conflict)
+        }
+        ItemChange::Put { precondition: Precondition::MustExist { if_match }, .. } => must_match(*if_match),
+        ItemChange::Put { .. } | ItemChange::Purge => Ok(()),
+        ItemChange::Delete { if_match } => must_match(*if_match),
     }
 }
 
-fn request_bytes(request: &Request) -> usize {
-    let bytes = |operation: &Operation| match &operation.intent {
-        Intent::Put { body, .. } => body.len(),
-        Intent::Delete { .. } | Intent::Purge => 0,
+fn request_bytes(request: &WriteRequest) -> usize {
+    let bytes = |operation: &WriteOperation| match &operation.change {
+        ItemChange::Put { body, .. } => body.len(),
+        ItemChange::Delete { .. } | ItemChange::Purge => 0,
     };
     request.operations.iter().map(bytes).sum()
 }
@@ -424,14 +429,15 @@ mod tests {
     use super::*;
     use crate::embedded::Durability;
     use crate::embedded::database::EngineSizes;
-    use crate::embedded::high_water::Mark;
+    use crate::embedded::high_water::HighWaterMark;
     use onehop_runtime::clock::ManualClock;
 
-    fn writer(directory: &tempfile::TempDir) -> Writer {
+    fn writer(directory: &tempfile::TempDir) -> GroupCommitWriter {
         let sizes = EngineSizes { cache_bytes: 8 << 20, memtable_bytes: 16 << 20 };
         let engine = Engine::open(directory.path(), sizes, Durability::Sync).expect("the engine opens");
-        let high_water = HighWater::new(directory.path(), Durability::Sync, Mark::default(), None);
-        Writer {
+        let high_water =
+            HighWaterTracker::new(directory.path(), Durability::Sync, HighWaterMark::default(), None);
+        GroupCommitWriter {
             engine: Arc::new(engine),
             room: DiskSpace::new(directory.path(), 0),
             containers: Arc::new(vec![WriterContainer { newest_types: &[], signal: watch::channel(0).0 }]),
@@ -445,17 +451,21 @@ mod tests {
         }
     }
 
-    type Answer = oneshot::Receiver<Result<Vec<Option<ETag>>, WriteError>>;
+    type PendingReply = oneshot::Receiver<Result<Vec<Option<ETag>>, WriteError>>;
 
-    fn put(id: &str, condition: Condition, bytes: usize) -> (Request, Answer) {
+    fn put(id: &str, precondition: Precondition, bytes: usize) -> (WriteRequest, PendingReply) {
         let (reply, answer) = oneshot::channel();
-        let intent = Intent::Put { condition, facts: Facts::default(), body: vec![b' '; bytes].into() };
-        let operations = vec![Operation { id: id.to_owned(), intent }];
-        (Request { container: 0, partition_key: "p".to_owned(), physical: 0, operations, reply }, answer)
+        let change = ItemChange::Put {
+            precondition,
+            properties: KeyProperties::default(),
+            body: vec![b' '; bytes].into(),
+        };
+        let operations = vec![WriteOperation { id: id.to_owned(), change }];
+        (WriteRequest { container: 0, partition_key: "p".to_owned(), physical: 0, operations, reply }, answer)
     }
 
     /// Lets a writer find all requests waiting, and returns its commits and the answers.
-    fn run(writer: Writer, requests: Vec<(Request, Answer)>) -> (u64, Vec<bool>) {
+    fn run(writer: GroupCommitWriter, requests: Vec<(WriteRequest, PendingReply)>) -> (u64, Vec<bool>) {
         let (sender, receiver) = mpsc::channel(QUEUE_REQUESTS_MAX);
         let mut answers = Vec::new();
         for (request, answer) in requests {
@@ -465,7 +475,7 @@ mod tests {
         drop(sender);
         let counters = Arc::clone(&writer.counters);
         writer.run(receiver);
-        let succeeded = |mut answer: Answer| answer.try_recv().expect("an answer").is_ok();
+        let succeeded = |mut answer: PendingReply| answer.try_recv().expect("an answer").is_ok();
         (counters.statistics().commits, answers.into_iter().map(succeeded).collect())
     }
 
@@ -473,7 +483,7 @@ mod tests {
     fn requests_that_wait_together_are_committed_together() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let requests =
-            (0..GROUP_REQUESTS_MAX).map(|number| put(&number.to_string(), Condition::Any, 1)).collect();
+            (0..GROUP_REQUESTS_MAX).map(|number| put(&number.to_string(), Precondition::Any, 1)).collect();
         let (commits, answers) = run(writer(&directory), requests);
         assert_eq!(commits, 1);
         assert!(answers.iter().all(|succeeded| *succeeded));
@@ -483,11 +493,11 @@ mod tests {
     fn a_group_ends_at_its_limits() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let requests =
-            (0..=GROUP_REQUESTS_MAX).map(|number| put(&number.to_string(), Condition::Any, 1)).collect();
+            (0..=GROUP_REQUESTS_MAX).map(|number| put(&number.to_string(), Precondition::Any, 1)).collect();
         assert_eq!(run(writer(&directory), requests).0, 2);
         let directory = tempfile::tempdir().expect("a temporary directory");
         let half = GROUP_BYTES_MAX / 2;
-        let requests = (0..4).map(|number| put(&number.to_string(), Condition::Any, half)).collect();
+        let requests = (0..4).map(|number| put(&number.to_string(), Precondition::Any, half)).collect();
         assert_eq!(run(writer(&directory), requests).0, 2);
     }
 
@@ -495,9 +505,9 @@ mod tests {
     fn a_request_sees_what_earlier_ones_of_its_group_did() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let requests = vec![
-            put("a", Condition::MustNotExist, 1),
-            put("a", Condition::MustNotExist, 1),
-            put("a", Condition::Any, 1),
+            put("a", Precondition::MustNotExist, 1),
+            put("a", Precondition::MustNotExist, 1),
+            put("a", Precondition::Any, 1),
         ];
         assert_eq!(run(writer(&directory), requests), (1, vec![true, false, true]));
     }
@@ -505,7 +515,7 @@ mod tests {
     #[test]
     fn a_group_of_refusals_commits_nothing() {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let absent = || put("a", Condition::MustExist { if_match: None }, 1);
+        let absent = || put("a", Precondition::MustExist { if_match: None }, 1);
         assert_eq!(run(writer(&directory), vec![absent(), absent()]), (0, vec![false, false]));
     }
 }

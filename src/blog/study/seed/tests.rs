@@ -25,7 +25,7 @@ impl StoreDecorator for Interrupted {
         &*self.inner
     }
 
-    async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Answer, C::Error> {
+    async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Output, C::Error> {
         if !call.writes().is_empty() {
             let is_due = {
                 let mut left = self.after_writes.lock().unwrap();

@@ -1,6 +1,6 @@
 //! Provisioning: creates the database and the containers of an account, or updates them.
 //!
-//! A [`Plan`] is the difference between the account and its desired state; applying it to a complete account does nothing.
+//! A [`ProvisionPlan`] is the difference between the account and its desired state; applying it to a complete account does nothing.
 //! Through this client the service lets only an account key create databases and containers: Entra ID grants that through Azure
 //! Resource Manager.
 
@@ -13,7 +13,7 @@ use azure_data_cosmos::options::{CreateContainerOptions, CreateDatabaseOptions, 
 use azure_data_cosmos::{CosmosClient, CosmosError, DatabaseClient};
 
 pub use definition::definition;
-pub use plan::{Difference, Plan, Step};
+pub use plan::{Difference, ProvisionPlan, ProvisionStep};
 
 use crate::{ContainerSpec, Indexing};
 
@@ -89,20 +89,20 @@ impl DesiredState {
 
     /// What an account without the database lacks.
     #[must_use]
-    pub fn everything(&self) -> Plan {
+    pub fn everything(&self) -> ProvisionPlan {
         let mut steps = vec![self.create_database()];
         steps.extend(self.containers.iter().map(|container| self.create_container(container)));
-        Plan { steps }
+        ProvisionPlan { steps }
     }
 
-    fn create_database(&self) -> Step {
+    fn create_database(&self) -> ProvisionStep {
         let throughput = self.throughput_of(ThroughputScope::Database);
-        Step::CreateDatabase { database: self.database.clone(), throughput }
+        ProvisionStep::CreateDatabase { database: self.database.clone(), throughput }
     }
 
-    fn create_container(&self, container: &ContainerProperties) -> Step {
+    fn create_container(&self, container: &ContainerProperties) -> ProvisionStep {
         let throughput = self.throughput_of(ThroughputScope::Container);
-        Step::CreateContainer { container: Box::new(container.clone()), throughput }
+        ProvisionStep::CreateContainer { container: Box::new(container.clone()), throughput }
     }
 
     fn throughput_of(&self, scope: ThroughputScope) -> Option<Throughput> {
@@ -114,16 +114,20 @@ impl DesiredState {
 ///
 /// # Errors
 /// See [`ProvisionError`].
-pub async fn apply(client: &CosmosClient, database: &str, step: &Step) -> Result<(), ProvisionError> {
+pub async fn apply(
+    client: &CosmosClient,
+    database: &str,
+    step: &ProvisionStep,
+) -> Result<(), ProvisionError> {
     let database_client = client.database_client(database.to_owned());
     let failed = ProvisionError::service(step.doing());
     match step {
-        Step::CreateDatabase { database, throughput } => {
+        ProvisionStep::CreateDatabase { database, throughput } => {
             let options = CreateDatabaseOptions::default()
                 .with_operation_options(throughput.map(shared_by_database).unwrap_or_default());
             client.create_database(database, Some(options)).await.map_err(failed)?;
         }
-        Step::CreateContainer { container, throughput } => {
+        ProvisionStep::CreateContainer { container, throughput } => {
             let mut options = CreateContainerOptions::default();
             if let Some(throughput) = throughput {
                 options = options.with_throughput(throughput.properties());
@@ -131,11 +135,11 @@ pub async fn apply(client: &CosmosClient, database: &str, step: &Step) -> Result
             let container = ContainerProperties::clone(container);
             database_client.create_container(container, Some(options)).await.map_err(failed)?;
         }
-        Step::ReplaceContainer { container, .. } => {
+        ProvisionStep::ReplaceContainer { container, .. } => {
             let client = container_of(&database_client, &container.id).await?;
             client.replace(ContainerProperties::clone(container), None).await.map_err(failed)?;
         }
-        Step::ReplaceThroughput { container: Some(container), to, .. } => {
+        ProvisionStep::ReplaceThroughput { container: Some(container), to, .. } => {
             let client = container_of(&database_client, container).await?;
             let replacing = client.begin_replace_throughput(to.properties(), None).await;
             match replacing {
@@ -143,7 +147,7 @@ pub async fn apply(client: &CosmosClient, database: &str, step: &Step) -> Result
                 Err(error) => return Err(failed(error)),
             }
         }
-        Step::ReplaceThroughput { container: None, to, .. } => {
+        ProvisionStep::ReplaceThroughput { container: None, to, .. } => {
             let replacing = database_client.begin_replace_throughput(to.properties(), None).await;
             match replacing {
                 Ok(replacing) => replacing.await.map(drop).map_err(failed)?,

@@ -10,13 +10,13 @@ use super::{DesiredState, ProvisionError, Throughput, ThroughputScope, container
 
 /// Steps in the order in which they are taken.
 #[derive(Debug, Clone, Default)]
-pub struct Plan {
-    pub steps: Vec<Step>,
+pub struct ProvisionPlan {
+    pub steps: Vec<ProvisionStep>,
 }
 
 /// One change of an account.
 #[derive(Debug, Clone)]
-pub enum Step {
+pub enum ProvisionStep {
     CreateDatabase {
         database: String,
         throughput: Option<Throughput>,
@@ -46,7 +46,7 @@ pub struct Difference {
     pub wanted: String,
 }
 
-impl Plan {
+impl ProvisionPlan {
     /// Looks at an account. Nothing is changed.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ async fn container_steps(
     database: &DatabaseClient,
     wanted: &DesiredState,
     container: &ContainerProperties,
-) -> Result<Vec<Step>, ProvisionError> {
+) -> Result<Vec<ProvisionStep>, ProvisionError> {
     let name = container.id.as_ref();
     let client = match container_of(database, name).await {
         Ok(client) => client,
@@ -87,7 +87,7 @@ async fn container_steps(
     let found = client.read(None).await.and_then(|response| response.into_model()).map_err(failed)?;
     let mut steps = Vec::new();
     if let Some((container, differences)) = brought_up_to_date(found, container)? {
-        steps.push(Step::ReplaceContainer { container: Box::new(container), differences });
+        steps.push(ProvisionStep::ReplaceContainer { container: Box::new(container), differences });
     }
     if let Some(to) = wanted.throughput_of(ThroughputScope::Container) {
         let of = format!("the container {name}");
@@ -149,7 +149,7 @@ fn throughput_step(
     of: &str,
     found: Option<ThroughputProperties>,
     to: Throughput,
-) -> Result<Option<Step>, ProvisionError> {
+) -> Result<Option<ProvisionStep>, ProvisionError> {
     let Some(found) = found else { return Err(ProvisionError::NoThroughput { of: of.to_owned() }) };
     let other = |found| Err(ProvisionError::OtherThroughput { of: of.to_owned(), found });
     let from = match (found.autoscale_maximum(), found.throughput(), to) {
@@ -158,7 +158,11 @@ fn throughput_step(
         (None, Some(ru), Throughput::Manual { .. }) => Throughput::Manual { ru },
         (None, _, _) => return other("manual"),
     };
-    Ok((from != to).then(|| Step::ReplaceThroughput { container: container.map(str::to_owned), from, to }))
+    Ok((from != to).then(|| ProvisionStep::ReplaceThroughput {
+        container: container.map(str::to_owned),
+        from,
+        to,
+    }))
 }
 
 fn json(value: &impl serde::Serialize) -> Value {
@@ -173,7 +177,7 @@ fn words(ttl: &TimeToLive) -> String {
     }
 }
 
-impl Step {
+impl ProvisionStep {
     /// The step as the end of "the service could not ...".
     pub(super) fn doing(&self) -> String {
         match self {
@@ -190,7 +194,7 @@ impl Step {
     }
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for ProvisionStep {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.doing())?;
         match self {

@@ -1,6 +1,6 @@
-//! Write intents: converts an operation of the port into a request of the writer.
+//! Item changes: converts a write of the port into an operation of the writer.
 
-use super::writer::{Condition, Intent, Operation};
+use super::writer::{ItemChange, Precondition, WriteOperation};
 use super::{charges, properties};
 use crate::document::check_write;
 use crate::{ContainerSpec, ETag, Indexing, OperationKind, Rejection, RequestCharge, WriteOp};
@@ -22,24 +22,25 @@ pub(super) fn prepare(
     partition_key: &str,
     operation: WriteOp,
     before: Option<&[u8]>,
-) -> Result<(Operation, RequestCharge), Rejection> {
-    let facts = check_write(spec, partition_key, &operation)?;
+) -> Result<(WriteOperation, RequestCharge), Rejection> {
+    let properties = check_write(spec, partition_key, &operation)?;
     let number = |if_match: Option<ETag>| if_match.map(|etag| etag.number().unwrap_or(0));
-    let (item, condition) = match operation {
-        WriteOp::Create(item) => (item, Condition::MustNotExist),
-        WriteOp::Upsert(item) => (item, Condition::Any),
-        WriteOp::Replace { item, if_match } => (item, Condition::MustExist { if_match: number(if_match) }),
+    let (item, precondition) = match operation {
+        WriteOp::Create(item) => (item, Precondition::MustNotExist),
+        WriteOp::Upsert(item) => (item, Precondition::Any),
+        WriteOp::Replace { item, if_match } => (item, Precondition::MustExist { if_match: number(if_match) }),
         WriteOp::Delete { id, if_match } => {
-            let intent = Intent::Delete { if_match: number(if_match) };
+            let change = ItemChange::Delete { if_match: number(if_match) };
             let indexed = properties::touched(spec, indexing, before, None);
             let charge = charges::write(before.map_or(0, <[u8]>::len), indexed);
-            return Ok((Operation { id, intent }, charge));
+            return Ok((WriteOperation { id, change }, charge));
         }
     };
     let indexed = properties::touched(spec, indexing, before, Some(&item.body));
     let charge = charges::write(item.body.len(), indexed);
-    let intent = Intent::Put { condition, facts: facts.unwrap_or_default(), body: item.body };
-    Ok((Operation { id: item.id, intent }, charge))
+    let change =
+        ItemChange::Put { precondition, properties: properties.unwrap_or_default(), body: item.body };
+    Ok((WriteOperation { id: item.id, change }, charge))
 }
 
 /// What the ledger calls an operation.
