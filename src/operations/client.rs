@@ -17,8 +17,9 @@ use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 use uuid::Uuid;
 
 use super::documents::{OperationRequest, PROGRESS};
+use super::limits::{ANSWER_BYTES_MAX, CLIENTS_MAX};
 use super::socket::{STOPPING, TOO_MANY_CLIENTS, short_address};
-use super::{ANSWER_BYTES_MAX, CLIENTS_MAX, OperationsSchema, PATH};
+use super::{OperationsSchema, PATH};
 use crate::app::work::Progress;
 
 /// The WebSocket subprotocol.

@@ -4,7 +4,7 @@ use async_graphql::{ID, Json, SimpleObject};
 use onehop_change_feed::{DeadLetterItem, DeadLetterSummary};
 use serde_json::Value;
 
-use super::Audience;
+use super::audience::Audience;
 use super::scalars::Count;
 
 /// The dead letters that there are.

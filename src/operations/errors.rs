@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use async_graphql::{Error, ErrorExtensions};
 
-use super::Audience;
+use super::audience::Audience;
 
 /// Items that a list answers at least and at most.
 const FIRST_RANGE: std::ops::RangeInclusive<i32> = 1..=100;

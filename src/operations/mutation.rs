@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use async_graphql::{Context, ID, Object, Result};
 
+use super::audience::Audience;
+use super::context::context;
 use super::errors::failure;
 use super::outcomes::{
     BackupOutcome, CheckOutcome, RebuildOutcome, ReplayOutcome, SeedTexts, Seeding, Verification,
 };
 use super::scalars::Count;
-use super::{Audience, context};
 use crate::app::demo_users::lock_demo_accounts;
 use crate::blog::study::dataset::{DEFAULT_END_MS, Dataset};
 

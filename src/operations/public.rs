@@ -21,9 +21,11 @@ use onehop_graphql_server::quota::QuotaAccount;
 use onehop_graphql_server::refusal::Refusal;
 use tower_http::limit::RequestBodyLimitLayer;
 
-use super::progress::ProgressChannels;
+use super::audience::Audience;
+use super::context::Context;
+use super::progress_channels::ProgressChannels;
 use super::query::OperationsQuery;
-use super::{Audience, Context, PATH, PublicSchema};
+use super::{PATH, PublicSchema};
 use crate::app::App;
 
 /// Bytes of one request.

@@ -2,7 +2,7 @@
 
 use async_graphql::{Context, ID, Object, Result};
 
-use super::context;
+use super::context::context;
 use super::dead_letters::{DeadLetter, DeadLetterList};
 use super::errors::{FIRST_MAX, failure};
 use super::partitions::ContainerPartitions;

@@ -23,7 +23,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tower_http::limit::RequestBodyLimitLayer;
 
-use super::{CLIENTS_MAX, OperationsSchema, PATH, REQUEST_BYTES_MAX, schema};
+use super::limits::{CLIENTS_MAX, REQUEST_BYTES_MAX};
+use super::{OperationsSchema, PATH, schema};
 use crate::app::App;
 
 /// The socket's name in the data directory.
