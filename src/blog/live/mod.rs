@@ -8,57 +8,25 @@
 mod changes;
 mod deduplication;
 mod events;
+mod inbox;
+mod parts;
 mod source;
+mod topic;
 
 use std::sync::Arc;
 
 pub use changes::PostChanges;
-pub use events::{Event, Events, Overrun, PostEvent};
+pub use events::{Event, PostEvent};
+pub use inbox::Overrun;
+pub use parts::{LiveParts, LiveSettings};
+pub use source::Events;
 use source::Source;
+pub use topic::Topic;
 
 use super::containers::{FEED, POSTS};
-use super::ids::PostId;
 use super::items::types;
-use onehop_change_feed::{TailSettings, TailSource};
-use onehop_runtime::clock::Clock;
-use onehop_runtime::tasks::Tasks;
-use onehop_store::{Fault, Ledger, Store};
-
-/// What one listens to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Topic {
-    /// Posts that enter the feed, change in it, or leave it.
-    Feed,
-    /// A post, until it is deleted.
-    Post(PostId),
-    /// The comments that are added to a post and deleted from it, until the post is deleted.
-    Comments(PostId),
-}
-
-/// What news need from outside.
-pub struct LiveParts {
-    /// A view of the store that sees what other processes have committed.
-    pub store: Arc<dyn Store>,
-    pub clock: Arc<dyn Clock>,
-    /// The readers of the change feeds are tasks of the process.
-    pub tasks: Tasks,
-    pub settings: LiveSettings,
-}
-
-/// How news are read and handed out.
-#[derive(Debug, Clone, Copy)]
-pub struct LiveSettings {
-    pub tail: TailSettings,
-    /// Events that wait for one listener, those of a post counted once. Nobody waits for a listener that is further behind:
-    /// it loses what it listens to.
-    pub inbox_events_max: usize,
-}
-
-impl Default for LiveSettings {
-    fn default() -> Self {
-        Self { tail: TailSettings::default(), inbox_events_max: 1024 }
-    }
-}
+use onehop_change_feed::TailSource;
+use onehop_store::{Fault, Ledger};
 
 /// The news of the blog. Clones share the readers.
 #[derive(Clone)]

@@ -1,19 +1,24 @@
 //! One container that is followed for all who listen to something in it: a single reader, which starts with the first
 //! listener and ends with the last.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
 
+use futures::Stream;
+use parking_lot::{Mutex, MutexGuard};
 use serde::Deserialize;
 use tokio::sync::Notify;
 use uuid::Uuid;
 
 use super::deduplication::{CommentMemory, FeedMemory, Memory, PostMemory};
-use super::events::{Event, Events, Inbox};
-use super::{LiveParts, Topic};
+use super::events::Event;
+use super::inbox::{Inbox, InboxStream, Overrun};
+use super::parts::LiveParts;
+use super::topic::Topic;
 use crate::blog::containers::{FEED, FEED_PARTITION, FEED_POSTS_MAX, POSTS};
 use crate::blog::ids::PostId;
 use crate::blog::items::types;
@@ -45,6 +50,14 @@ struct State {
 struct ReadPage {
     memory: Memory,
     inboxes: Vec<Inbox>,
+}
+
+/// What one listener hears. It ends when there is nothing more to come: the post was deleted, or the process stops.
+pub struct Events {
+    stream: InboxStream,
+    source: Arc<Source>,
+    topic: Topic,
+    number: u64,
 }
 
 /// Keeps the reader going until its listener has a topic.
@@ -113,10 +126,11 @@ impl Source {
 
     fn inbox(self: &Arc<Self>, topic: Topic) -> (Inbox, Events) {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
-        Inbox::new(self, topic, number, self.parts.settings.inbox_events_max)
+        let (inbox, stream) = Inbox::new(number, self.parts.settings.inbox_events_max);
+        (inbox, Events { stream, source: Arc::clone(self), topic, number })
     }
 
-    pub(super) fn leave(&self, topic: Topic, number: u64) {
+    fn leave(&self, topic: Topic, number: u64) {
         let mut state = self.lock();
         if let Some(heard) = state.topics.get_mut(&topic) {
             heard.inboxes.retain(|inbox| inbox.number != number);
@@ -273,6 +287,27 @@ impl State {
     }
 }
 
+impl Stream for Events {
+    type Item = Result<Event, Overrun>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        Pin::new(&mut self.stream).poll_next(context)
+    }
+}
+
+/// The listener gives up its place at the source.
+impl Drop for Events {
+    fn drop(&mut self) {
+        self.source.leave(self.topic, self.number);
+    }
+}
+
+impl std::fmt::Debug for Events {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Events").field("topic", &self.topic).finish_non_exhaustive()
+    }
+}
+
 impl Drop for Expected {
     fn drop(&mut self) {
         self.0.lock().expected -= 1;
@@ -368,7 +403,7 @@ mod tests {
             source.lock().deliver(Topic::Feed, post(number, 0));
             assert_eq!(quick.next().now_or_never(), Some(Some(Ok(post(number, 0)))));
         }
-        for expected in [Some(Ok(post(1, 0))), Some(Ok(post(2, 0))), Some(Err(super::super::Overrun)), None] {
+        for expected in [Some(Ok(post(1, 0))), Some(Ok(post(2, 0))), Some(Err(Overrun)), None] {
             assert_eq!(slow.next().now_or_never(), Some(expected));
         }
         assert!(quick.next().now_or_never().is_none());
