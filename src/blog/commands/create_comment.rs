@@ -7,7 +7,7 @@ use crate::blog::items::{CommentItem, PostItem, types};
 use onehop_store::Ledger;
 
 use super::idempotency::KeyUse;
-use super::post_queue::PostChange;
+use super::post_queue::{Intent, PostChange};
 use super::text::CommentContent;
 use super::{CommandError, Commands, Refusal};
 use crate::domain::digest::sha256_hex;
@@ -85,7 +85,8 @@ impl Commands {
             ttl: None,
         };
         let change = PostChange::Comment(comment.clone());
-        let settled = self.change_post(post_id, user, change, ledger).await?;
+        let intent = Intent::new(self.new_id(), post_id, user, change);
+        let settled = self.posts.run(intent, ledger).await?;
         Ok(CommentCreated { comment: settled.comment.unwrap_or(comment), post: settled.post })
     }
 

@@ -51,6 +51,7 @@ pub use external_identity::ExternalSubject;
 pub use like_post::{LikePost, PostLiked};
 pub(in crate::blog) use names::left_keys;
 pub use names::{Names, RollForward};
+pub use post_queue::CommandLimits;
 pub use sign_in::SignIn;
 pub use text::{COMMENT_CHARS_MAX, POST_CONTENT_CHARS_MAX, TITLE_CHARS_MAX};
 pub use unlike_post::UnlikePost;
@@ -59,23 +60,6 @@ pub use update_user::UpdateUser;
 
 use names::UserLookup;
 use post_queue::PostQueues;
-
-/// What bounds the commands of this process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CommandLimits {
-    /// Whether concurrent commands on one post share a batch. Off, each sends its own: only to be compared.
-    pub combine: bool,
-    /// Commands that may wait for their post, in the whole process; beyond it they are refused.
-    pub waiting_max: usize,
-    /// How often a batch is sent before it is given up because the post keeps changing.
-    pub batch_attempts_max: u32,
-}
-
-impl Default for CommandLimits {
-    fn default() -> Self {
-        Self { combine: true, waiting_max: 10_000, batch_attempts_max: 16 }
-    }
-}
 
 /// What commands need from outside.
 pub struct CommandParts {

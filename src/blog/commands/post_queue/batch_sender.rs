@@ -14,7 +14,7 @@ use onehop_store::{
 use super::batch_plan::{IntentPosition, KnownPost, Plan, PostState, plan};
 use super::conflict_resolution::{Resolution, decide};
 use super::intent::{Intent, Settled};
-use crate::domain::error::{CommandError, contended, unexpected};
+use crate::domain::error::{CommandError, Refusal, contended, unexpected};
 
 /// The longest wait between two attempts.
 const BACKOFF_MAX: Duration = Duration::from_millis(64);
@@ -243,7 +243,7 @@ impl Slot {
     fn settled(known: Option<&KnownPost>, comment: Option<CommentItem>) -> Self {
         let result = match known {
             Some(known) => Ok(Settled { post: Arc::clone(&known.post), comment }),
-            None => Err(super::Refusal::post_not_found().into()),
+            None => Err(Refusal::post_not_found().into()),
         };
         Self::Closed(Outcome::Settled(result))
     }

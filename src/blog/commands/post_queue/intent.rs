@@ -80,7 +80,7 @@ impl PostChange {
 
 /// A command on its way into a batch.
 #[derive(Debug, Clone)]
-pub(super) struct Intent {
+pub(in crate::blog::commands) struct Intent {
     /// The mark by which its writes are recognised.
     pub(super) command_id: Uuid,
     pub(super) post: PostId,
@@ -95,7 +95,12 @@ pub(super) struct Intent {
 }
 
 impl Intent {
-    pub(super) fn new(command_id: Uuid, post: PostId, user: UserId, change: PostChange) -> Self {
+    pub(in crate::blog::commands) fn new(
+        command_id: Uuid,
+        post: PostId,
+        user: UserId,
+        change: PostChange,
+    ) -> Self {
         let outdated = matches!(change, PostChange::Unlike(_));
         Self { command_id, post, user, change, sent: false, outdated }
     }

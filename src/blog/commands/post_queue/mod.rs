@@ -22,18 +22,34 @@ use tokio::sync::oneshot;
 use tracing::Instrument;
 
 use crate::blog::containers::POSTS;
-use crate::blog::ids::{PostId, UserId};
+use crate::blog::ids::PostId;
 use onehop_runtime::tasks::Tasks;
 use onehop_runtime::trace_context::SpanContext;
 use onehop_store::{Fault, FaultKind, Ledger, OperationRecord, Store};
 
-use super::{CommandError, CommandLimits, Commands};
-use crate::domain::error::Refusal;
+use crate::domain::error::{CommandError, Refusal};
 
 use batch_plan::PostState;
 use batch_sender::{BatchSender, Outcome};
-use intent::{INTENTS_MAX, Intent};
-pub(super) use intent::{PostChange, PostEdit, Settled};
+use intent::INTENTS_MAX;
+pub(super) use intent::{Intent, PostChange, PostEdit, Settled};
+
+/// What bounds the commands of this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CommandLimits {
+    /// Whether concurrent commands on one post share a batch. Off, each sends its own: only to be compared.
+    pub combine: bool,
+    /// Commands that may wait for their post, in the whole process; beyond it they are refused.
+    pub waiting_max: usize,
+    /// How often a batch is sent before it is given up because the post keeps changing.
+    pub batch_attempts_max: u32,
+}
+
+impl Default for CommandLimits {
+    fn default() -> Self {
+        Self { combine: true, waiting_max: 10_000, batch_attempts_max: 16 }
+    }
+}
 
 /// The queues of all posts on which this process works.
 pub(super) struct PostQueues {
@@ -65,20 +81,6 @@ struct CommandOutcome {
     operations: Vec<OperationRecord>,
 }
 
-impl Commands {
-    /// Makes one change to a post, together with the counts it moves.
-    pub(super) async fn change_post(
-        &self,
-        post: PostId,
-        user: UserId,
-        change: PostChange,
-        ledger: &Ledger,
-    ) -> Result<Settled, CommandError> {
-        let intent = Intent::new(self.new_id(), post, user, change);
-        self.posts.run(intent, ledger).await
-    }
-}
-
 impl PostQueues {
     pub(super) fn new(store: Arc<dyn Store>, tasks: Tasks, limits: CommandLimits) -> Self {
         Self {
@@ -94,7 +96,12 @@ impl PostQueues {
         self.lock().waiting
     }
 
-    async fn run(self: &Arc<Self>, intent: Intent, ledger: &Ledger) -> Result<Settled, CommandError> {
+    /// Settles one intent: a change of a post, together with the counts it moves.
+    pub(super) async fn run(
+        self: &Arc<Self>,
+        intent: Intent,
+        ledger: &Ledger,
+    ) -> Result<Settled, CommandError> {
         if !self.combine {
             return self.run_alone(intent, ledger).await;
         }
