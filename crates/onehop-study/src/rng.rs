@@ -37,6 +37,11 @@ impl StreamRng {
         scale(self.next_u64(), bound)
     }
 
+    /// An entry of a list that is not empty.
+    pub fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+        &list[self.below(list.len() as u32) as usize]
+    }
+
     /// Below `bound`, which is above 0.
     pub fn below_u64(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64

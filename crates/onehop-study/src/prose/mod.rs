@@ -3,10 +3,13 @@
 //! they are is up to the data set.
 
 mod deck;
+mod scene;
 mod slots;
 #[cfg(test)]
 mod tests;
 mod vocabulary;
+
+pub use self::scene::Scene;
 
 use self::deck::Deck;
 use self::slots::Voice;
@@ -45,34 +48,12 @@ pub enum TextLength {
     Long,
 }
 
-/// What a text is about. Replies to it are about the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Scene {
-    topic: u8,
-    item: u8,
-    act: u8,
-    tool: u8,
-    season: u8,
-}
-
 /// A title and a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text {
     pub title: String,
     /// Paragraphs with an empty line between them.
     pub body: String,
-}
-
-impl Scene {
-    /// Draws a topic and what is named of it.
-    pub fn draw(rng: &mut StreamRng) -> Self {
-        let topic = rng.below(VOCABULARY.topics.len() as u32);
-        let words = &VOCABULARY.topics[topic as usize];
-        let mut below = |list_len: usize| rng.below(list_len as u32) as u8;
-        let (item, act, tool) = (below(words.items.len()), below(words.acts.len()), below(words.tools.len()));
-        let season = below(VOCABULARY.words.seasons.len());
-        Self { topic: topic as u8, item, act, tool, season }
-    }
 }
 
 /// What the title of a text names, and its opening after it.
@@ -116,7 +97,7 @@ impl Text {
 fn short_body(voice: Voice, focus: Focus, rng: &mut StreamRng) -> String {
     let mut writer = BodyWriter { voice, focus, details: Deck::default() };
     let mut output = String::with_capacity(BODY_CHARS_RESERVED);
-    for paragraph in pick_from(rng, &VOCABULARY.texts.outlines) {
+    for paragraph in rng.pick(&VOCABULARY.texts.outlines) {
         let mut separator = if output.is_empty() { "" } else { "\n\n" };
         for part in paragraph {
             let len_before = output.len();
@@ -146,14 +127,14 @@ impl BodyWriter {
     fn write(&mut self, part: TextPart, rng: &mut StreamRng, output: &mut String) {
         let frames = &VOCABULARY.texts;
         let frame = match part {
-            TextPart::Opening if self.focus == Focus::Item => pick(rng, &frames.item_openings),
-            TextPart::Opening => pick(rng, &frames.act_openings),
+            TextPart::Opening if self.focus == Focus::Item => *rng.pick(&frames.item_openings),
+            TextPart::Opening => *rng.pick(&frames.act_openings),
             TextPart::Detail => self.details.deal(rng, &self.voice.topic().details),
-            TextPart::Trouble => pick(rng, &frames.troubles),
-            TextPart::Lesson => pick(rng, &frames.lessons),
-            TextPart::Tool => pick(rng, &frames.tools),
-            TextPart::Tip => pick(rng, &frames.tips),
-            TextPart::Closing => pick(rng, &frames.closings),
+            TextPart::Trouble => *rng.pick(&frames.troubles),
+            TextPart::Lesson => *rng.pick(&frames.lessons),
+            TextPart::Tool => *rng.pick(&frames.tools),
+            TextPart::Tip => *rng.pick(&frames.tips),
+            TextPart::Closing => *rng.pick(&frames.closings),
         };
         self.voice.write(frame, rng, output);
     }
@@ -189,7 +170,7 @@ impl ReplyWriter {
     /// The next reply.
     pub fn reply(&mut self, rng: &mut StreamRng) -> String {
         let mut output = String::with_capacity(REPLY_CHARS_RESERVED);
-        for part in pick_from(rng, &VOCABULARY.replies.outlines) {
+        for part in rng.pick(&VOCABULARY.replies.outlines) {
             self.append(*part, rng, &mut output);
         }
         let chars_min = match self.length {
@@ -215,19 +196,11 @@ impl ReplyWriter {
             ReplyPart::Reply => self.replies.deal(rng, &frames.replies),
             ReplyPart::Question if own_words => self.own_questions.deal(rng, &topic.questions),
             ReplyPart::Question => self.questions.deal(rng, &frames.questions),
-            ReplyPart::Farewell => pick(rng, &frames.farewells),
+            ReplyPart::Farewell => *rng.pick(&frames.farewells),
         };
         self.voice.write(frame, rng, output);
         if output.len() > REPLY_CHARS_MAX {
             output.truncate(len_before);
         }
     }
-}
-
-fn pick<T: Copy>(rng: &mut StreamRng, list: &[T]) -> T {
-    *pick_from(rng, list)
-}
-
-fn pick_from<'a, T>(rng: &mut StreamRng, list: &'a [T]) -> &'a T {
-    &list[rng.below(list.len() as u32) as usize]
 }

@@ -2,8 +2,8 @@
 //! The article belongs to the noun in the vocabulary, so "a" and "an" are right.
 
 use super::deck::Deck;
+use super::scene::Scene;
 use super::vocabulary::{Topic, VOCABULARY};
-use super::{Scene, pick};
 use crate::rng::StreamRng;
 
 #[derive(Debug, Clone)]
@@ -66,8 +66,8 @@ impl Voice {
             "tip" => self.tips.deal(rng, &topic.tips),
             "relation" => self.relations.deal(rng, &common.relations),
             "season" => common.seasons[usize::from(self.scene.season)],
-            "number" => pick(rng, &common.numbers),
-            "when" => pick(rng, &common.moments),
+            "number" => *rng.pick(&common.numbers),
+            "when" => *rng.pick(&common.moments),
             unknown => {
                 debug_assert!(false, "no slot is called {unknown}");
                 unknown

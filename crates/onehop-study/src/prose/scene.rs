@@ -1,0 +1,26 @@
+//! Scenes: what a text is about.
+
+use super::vocabulary::VOCABULARY;
+use crate::rng::StreamRng;
+
+/// What a text is about. Replies to it are about the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scene {
+    pub(super) topic: u8,
+    pub(super) item: u8,
+    pub(super) act: u8,
+    pub(super) tool: u8,
+    pub(super) season: u8,
+}
+
+impl Scene {
+    /// Draws a topic and what is named of it.
+    pub fn draw(rng: &mut StreamRng) -> Self {
+        let topic = rng.below(VOCABULARY.topics.len() as u32);
+        let words = &VOCABULARY.topics[topic as usize];
+        let mut below = |list_len: usize| rng.below(list_len as u32) as u8;
+        let (item, act, tool) = (below(words.items.len()), below(words.acts.len()), below(words.tools.len()));
+        let season = below(VOCABULARY.words.seasons.len());
+        Self { topic: topic as u8, item, act, tool, season }
+    }
+}
