@@ -2,10 +2,13 @@
 
 pub mod comparison;
 pub mod demo_users;
+mod member;
 pub mod operations;
 mod partitions;
 pub mod provisioning;
 pub mod work;
+
+pub use member::Member;
 
 use std::convert::Infallible;
 use std::path::Path;
@@ -27,7 +30,7 @@ use crate::blog::ids::RandomIds;
 use crate::blog::live::{Live, LiveParts, LiveSettings};
 use crate::blog::reads::ReadModels;
 use crate::blog::verify::Settle;
-use crate::config::{Member, StoreChoice};
+use crate::config::StoreChoice;
 use crate::telemetry::{EmbeddedGauges, HotPartitions};
 use onehop_change_feed::{Processor, ProcessorError, Sharing, TailSettings};
 use onehop_runtime::clock::{Clock, SystemClock};
@@ -96,8 +99,7 @@ impl OpenStore {
                 let store = EmbeddedStore::open(config, &container_specs(), Arc::clone(clock))?;
                 Ok(Self::Embedded(Arc::new(store)))
             }
-            StoreChoice::Cosmos(choice) => {
-                let account = &choice.account;
+            StoreChoice::Cosmos(account) => {
                 // A fault's text holds its causes.
                 let store = CosmosStore::connect(account, &container_specs()).await.map_err(|fault| {
                     let (database, endpoint) = (&account.database, &account.endpoint);
@@ -173,12 +175,8 @@ impl App {
     /// # Errors
     /// As [`open`](Self::open).
     pub async fn open_with(choice: &StoreChoice, options: AppOptions) -> anyhow::Result<Self> {
-        let member = match choice {
-            StoreChoice::Embedded(_) => Member::alone(),
-            StoreChoice::Cosmos(choice) => choice.member.clone(),
-        };
         let store = OpenStore::open(choice, &options.clock).await?;
-        Self::over(&store, member, options).await
+        Self::over(&store, Member::of(choice), options).await
     }
 
     /// The parts over a store that is open already.

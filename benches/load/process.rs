@@ -40,18 +40,14 @@ impl Drop for KilledOnDrop {
     }
 }
 
-/// Kinds of writes that are not limited.
-const NO_WRITE_LIMITS: [&str; 6] = ["posts", "edits", "comments", "likes", "deletions", "renames"];
-
 impl ServerProcess {
     /// The release server on a data directory.
     pub async fn start_real(data: &Path, scratch: &Path) -> Result<Self> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_onehop"));
         command.arg("serve");
         // One address sends everything.
-        command.args(NO_WRITE_LIMITS.map(|kind| format!("--{kind}-per-user=0")));
-        command.args(["--caller-ru-per-second=0", "--connections-per-network=0"]);
-        command.args(["--live-connections-per-network=0", "--listen", "127.0.0.1:0", "--data"]).arg(data);
+        command.args(["--write-limits-percent=0", "--caller-ru-per-second=0", "--connections-per-network=0"]);
+        command.args(["--listen", "127.0.0.1:0", "--data"]).arg(data);
         Self::start(command, &scratch.join("server.log")).await
     }
 

@@ -53,7 +53,7 @@ impl Default for AttemptLimits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("There may not be more than {max} attempts a minute (limit {limit}): try again later.")]
 pub struct TooManyAttempts {
-    /// The flag of the setting without its dashes.
+    /// The name of the limit, such as `sign-ins-per-address`.
     pub limit: &'static str,
     pub max: u32,
     /// When the same attempt may be made.

@@ -10,8 +10,8 @@ use azure_data_cosmos::CosmosClient;
 
 use super::{App, AppOptions, OpenStore, container_specs};
 use crate::accounts::password::HashingCost;
+use crate::app::Member;
 use crate::blog::reads::DataModel;
-use crate::config::Member;
 use onehop_change_feed::Sharing;
 use onehop_store::Indexing;
 use onehop_store::cosmos::provision::{self, DesiredState, Throughput, ThroughputScope};

@@ -69,13 +69,27 @@ impl WriteLimits {
         deletions_per_user: 0,
         renames_per_user: 0,
     };
+
+    /// These limits in percent of themselves, at least one write of each kind; 0 for any number of writes.
+    #[must_use]
+    pub fn in_percent(self, percent: u32) -> Self {
+        let scaled = |max: u32| max.saturating_mul(percent).div_ceil(100);
+        Self {
+            posts_per_user: scaled(self.posts_per_user),
+            edits_per_user: scaled(self.edits_per_user),
+            comments_per_user: scaled(self.comments_per_user),
+            likes_per_user: scaled(self.likes_per_user),
+            deletions_per_user: scaled(self.deletions_per_user),
+            renames_per_user: scaled(self.renames_per_user),
+        }
+    }
 }
 
 /// Too many writes of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("There may not be more than {max} {what} {window} (limit {limit}): try again later.")]
 pub struct TooManyWrites {
-    /// The flag of the setting without its dashes.
+    /// The name of the limit, such as `posts-per-user`.
     pub limit: &'static str,
     pub max: u32,
     /// When the same write may be made.
@@ -206,6 +220,15 @@ mod tests {
         assert!(writes.take(WriteKind::Rename, user(1), NOW_MS).is_ok());
         let refused = writes.take(WriteKind::Rename, user(1), NOW_MS).unwrap_err();
         assert_eq!(refused.retry_after, Duration::from_secs(3600));
+    }
+
+    #[test]
+    fn limits_in_percent_leave_at_least_one_write() {
+        let limits = WriteLimits::default();
+        assert_eq!(limits.in_percent(100), limits);
+        assert_eq!(limits.in_percent(0), WriteLimits::NONE);
+        let few = limits.in_percent(10);
+        assert_eq!((few.posts_per_user, few.likes_per_user, few.renames_per_user), (1, 12, 1));
     }
 
     #[test]

@@ -11,9 +11,9 @@ use super::Exit;
 use super::progress::{Bar, perform_on};
 use super::verify;
 use crate::app::work::Progress;
-use crate::app::{App, AppOptions, OpenStore};
+use crate::app::{App, AppOptions, Member, OpenStore};
 use crate::blog::verify::Report;
-use crate::config::{DataSettings, Environment, Member, StoreChoice, StoreKind, StoreSettings};
+use crate::config::{DataSettings, Environment, StoreChoice, StoreKind, StoreSettings};
 use crate::copy::{Copier, CopyProgress};
 use crate::operations::{OperationRequest, VERIFY};
 
@@ -71,11 +71,7 @@ impl Copy {
         println!("{} items copied, {} before", copied.items, copied.items_before);
         drop((copier, source));
 
-        let member = match &target_choice {
-            StoreChoice::Embedded(_) => Member::alone(),
-            StoreChoice::Cosmos(choice) => choice.member.clone().beside(),
-        };
-        let app = Arc::new(App::over(&target, member, options).await?);
+        let app = Arc::new(App::over(&target, Member::of(&target_choice), options).await?);
         app.start_readers();
         let report = perform_on(&app, &OperationRequest::new(VERIFY).with("repair", false)).await;
         app.close().await;
@@ -143,8 +139,7 @@ fn name_of(choice: &StoreChoice) -> String {
             let path = config.path.canonicalize().unwrap_or_else(|_| config.path.clone());
             format!("embedded:{}", path.display())
         }
-        StoreChoice::Cosmos(choice) => {
-            let account = &choice.account;
+        StoreChoice::Cosmos(account) => {
             format!("cosmos:{}/{}", account.endpoint.trim_end_matches('/'), account.database)
         }
     }

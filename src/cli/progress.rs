@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use crate::app::App;
 use crate::app::operations::KeepGoing;
 use crate::app::work::{Progress, ProgressSink};
-use crate::config::{CosmosChoice, Environment, StoreChoice, StoreSettings};
+use crate::config::{Environment, StoreChoice, StoreSettings};
 use crate::operations::{self, OperationRequest, PROGRESS_WAITING_MAX};
 
 /// A bar on standard error that is only drawn on a terminal.
@@ -60,13 +60,7 @@ pub async fn perform<T: DeserializeOwned>(
     settings: &StoreSettings,
     operation: OperationRequest,
 ) -> anyhow::Result<T> {
-    let choice = match settings.choice(&Environment::of_process())? {
-        StoreChoice::Cosmos(choice) => {
-            let CosmosChoice { account, member } = *choice;
-            StoreChoice::Cosmos(Box::new(CosmosChoice { account, member: member.beside() }))
-        }
-        embedded @ StoreChoice::Embedded(_) => embedded,
-    };
+    let choice = settings.choice(&Environment::of_process())?;
     let answered = match &choice {
         StoreChoice::Embedded(_) => ask_holder(&settings.data.data, &operation).await?,
         StoreChoice::Cosmos(_) => None,

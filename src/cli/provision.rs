@@ -7,7 +7,7 @@ use super::Exit;
 use crate::app::provisioning::{
     Provisioner, container_definitions, in_words, plan_without_changes, require_key,
 };
-use crate::config::{Environment, StoreChoice, StoreKind, StoreSettings, ThroughputSettings};
+use crate::config::{Environment, StoreSettings, ThroughputSettings};
 
 /// Arguments of `onehop provision`.
 #[derive(Debug, Args)]
@@ -27,17 +27,14 @@ pub struct Provision {
 }
 
 impl Provision {
-    pub async fn run(mut self) -> anyhow::Result<Exit> {
+    pub async fn run(self) -> anyhow::Result<Exit> {
         if self.print_definitions {
             print!("{}", container_definitions()?);
             return Ok(Exit::Success);
         }
         // There is nothing to provision in a directory.
-        self.store.store = StoreKind::Cosmos;
-        let StoreChoice::Cosmos(choice) = self.store.choice(&Environment::of_process())? else {
-            anyhow::bail!("--cosmos-endpoint is needed");
-        };
-        let (account, throughput) = (choice.account, self.throughput.wanted());
+        let account = self.store.cosmos.adapter(&Environment::of_process())?;
+        let throughput = self.throughput.wanted();
         if self.dry_run {
             let (plan, compared) = plan_without_changes(&account, throughput).await?;
             if !compared {

@@ -148,9 +148,8 @@ impl Serve {
 
     /// What fits into the limit of open files, which is raised. Behind proxies the other end of a connection is one of them.
     fn connection_limits(&self) -> ConnectionLimits {
-        let (live, live_per_network) =
-            (self.live.connections as usize, self.live.connections_per_network as usize);
-        let limits = self.limits.connections().beside(live, live_per_network);
+        let live = self.limits.live(&self.live);
+        let limits = self.limits.connections().beside(live.connections_max, live.connections_per_network_max);
         let limits = match self.callers.trusted_proxies {
             0 => limits,
             _ => ConnectionLimits { connections_per_network_max: 0, ..limits },
@@ -168,11 +167,11 @@ impl Serve {
             limits: self.limits.requests(&self.callers),
             attempts: self.callers.attempts(),
             writes: self.callers.writes(),
-            live: self.live.limits(),
+            live: self.limits.live(&self.live),
             schema: SchemaOptions {
-                complexity_max: self.limits.complexity_max as usize,
+                complexity_max: self.limits.complexity_max,
                 introspection: self.exposure.introspection(),
-                suggestions: self.exposure.suggestions(),
+                suggestions: self.exposure.introspection(),
                 operations: self.exposure.operations(),
             },
             trusted: self.documents.trusted()?,
@@ -213,8 +212,8 @@ impl Serve {
             return Ok(audience);
         }
         match (choice, app.data_directory().map(Path::to_owned)) {
-            (StoreChoice::Cosmos(choice), _) => {
-                Ok(Audience::of_database(&choice.account.endpoint, &choice.account.database))
+            (StoreChoice::Cosmos(account), _) => {
+                Ok(Audience::of_database(&account.endpoint, &account.database))
             }
             (StoreChoice::Embedded(_), Some(directory)) => {
                 Ok(tokio::task::spawn_blocking(move || Audience::of_directory(&directory)).await??)

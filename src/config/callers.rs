@@ -1,18 +1,15 @@
-//! Caller settings: client addresses, rate limits and quotas.
+//! Caller settings: client addresses, quota, brute-force protection and write limits.
 
 use clap::{Args, ValueEnum};
 
 use crate::accounts::brute_force_protection::{
     AttemptLimits, SIGN_INS_PER_ADDRESS, SIGN_INS_PER_USERNAME, SIGN_UPS_PER_ADDRESS,
 };
-use crate::blog::write_limits::{
-    COMMENTS_PER_USER, DELETIONS_PER_USER, EDITS_PER_USER, LIKES_PER_USER, POSTS_PER_USER, RENAMES_PER_USER,
-    WriteLimits,
-};
+use crate::blog::write_limits::WriteLimits;
 use onehop_graphql_server::client_address::{ForwardingHeader, Proxies};
-use onehop_graphql_server::pipeline::rate_limit::{CALLER_BURST_SECONDS, CALLER_RU_PER_SECOND, RateLimits};
+use onehop_graphql_server::pipeline::rate_limit::{CALLER_RU_PER_SECOND, RateLimits};
 
-/// The header in which proxies say by whom they were called.
+/// The header in which reverse proxies write client addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ForwardingHeaderSetting {
     /// X-Forwarded-For: addresses alone
@@ -47,8 +44,8 @@ pub struct CallerSettings {
     pub trusted_proxies_header: ForwardingHeaderSetting,
 
     /// Rate limit (request-unit quota): request units a second that one user may spend, or one network of
-    /// anonymous clients, which is an IPv4 address or a /64 of IPv6; 0 for no quota. Beyond it requests get
-    /// 429 with Retry-After
+    /// anonymous clients, which is an IPv4 address or a /64 of IPv6; 0 for no quota. The token bucket holds
+    /// the units of 10 seconds. Beyond it requests get 429 with Retry-After
     #[arg(
         long,
         value_name = "RU",
@@ -57,17 +54,6 @@ pub struct CallerSettings {
         value_parser = clap::value_parser!(u32).range(0..=10_000_000)
     )]
     pub caller_ru_per_second: u32,
-
-    /// Burst of the quota, in seconds: how many seconds of --caller-ru-per-second a client may save up (token
-    /// bucket)
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        env = "ONEHOP_CALLER_BURST_SECONDS",
-        default_value_t = CALLER_BURST_SECONDS,
-        value_parser = clap::value_parser!(u32).range(1..=3600)
-    )]
-    pub caller_burst_seconds: u32,
 
     /// Brute-force protection: sign-in attempts from one network, which is an IPv4 address or a /64 of IPv6,
     /// in a minute; 0 for no limit. A /56 has four times as many, a /48 sixteen times. A further one gets
@@ -104,75 +90,21 @@ pub struct CallerSettings {
     )]
     pub sign_ups_per_address: u32,
 
-    /// Write limit: new posts of one user in a minute; 0 for no limit. A further one gets LIMIT_EXCEEDED with
+    /// Write limits of one user, in percent of 10 new posts, 30 edits of posts, 30 comments, 120 likes and 60
+    /// deletions a minute, and 5 renames an hour; 0 for no limits. A further write gets LIMIT_EXCEEDED with
     /// retryAfterMs
     #[arg(
         long,
-        value_name = "NUMBER",
-        env = "ONEHOP_POSTS_PER_USER",
-        default_value_t = POSTS_PER_USER,
-        value_parser = clap::value_parser!(u32).range(0..=1_000_000)
+        value_name = "PERCENT",
+        env = "ONEHOP_WRITE_LIMITS_PERCENT",
+        default_value_t = 100,
+        value_parser = clap::value_parser!(u32).range(0..=100_000)
     )]
-    pub posts_per_user: u32,
-
-    /// Write limit: edits of posts by one user in a minute; 0 for no limit. A further one gets LIMIT_EXCEEDED
-    /// with retryAfterMs
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        env = "ONEHOP_EDITS_PER_USER",
-        default_value_t = EDITS_PER_USER,
-        value_parser = clap::value_parser!(u32).range(0..=1_000_000)
-    )]
-    pub edits_per_user: u32,
-
-    /// Write limit: new comments of one user in a minute; 0 for no limit. A further one gets LIMIT_EXCEEDED
-    /// with retryAfterMs
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        env = "ONEHOP_COMMENTS_PER_USER",
-        default_value_t = COMMENTS_PER_USER,
-        value_parser = clap::value_parser!(u32).range(0..=1_000_000)
-    )]
-    pub comments_per_user: u32,
-
-    /// Write limit: likes of one user, given and taken back, in a minute; 0 for no limit. A further one gets
-    /// LIMIT_EXCEEDED with retryAfterMs
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        env = "ONEHOP_LIKES_PER_USER",
-        default_value_t = LIKES_PER_USER,
-        value_parser = clap::value_parser!(u32).range(0..=1_000_000)
-    )]
-    pub likes_per_user: u32,
-
-    /// Write limit: deletions of posts and comments by one user in a minute; 0 for no limit. A further one
-    /// gets LIMIT_EXCEEDED with retryAfterMs
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        env = "ONEHOP_DELETIONS_PER_USER",
-        default_value_t = DELETIONS_PER_USER,
-        value_parser = clap::value_parser!(u32).range(0..=1_000_000)
-    )]
-    pub deletions_per_user: u32,
-
-    /// Write limit: renames of one user in an hour; 0 for no limit. A further one gets LIMIT_EXCEEDED with
-    /// retryAfterMs. The user's quota is charged an estimate of what the projections of a rename cost
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        env = "ONEHOP_RENAMES_PER_USER",
-        default_value_t = RENAMES_PER_USER,
-        value_parser = clap::value_parser!(u32).range(0..=1_000_000)
-    )]
-    pub renames_per_user: u32,
+    pub write_limits_percent: u32,
 }
 
 impl CallerSettings {
-    /// How often somebody may try to sign in or up.
+    /// The limits of brute-force protection.
     #[must_use]
     pub fn attempts(&self) -> AttemptLimits {
         AttemptLimits {
@@ -182,20 +114,13 @@ impl CallerSettings {
         }
     }
 
-    /// How many writes of each kind a user may make.
+    /// The limits of a user's writes of each kind.
     #[must_use]
     pub fn writes(&self) -> WriteLimits {
-        WriteLimits {
-            posts_per_user: self.posts_per_user,
-            edits_per_user: self.edits_per_user,
-            comments_per_user: self.comments_per_user,
-            likes_per_user: self.likes_per_user,
-            deletions_per_user: self.deletions_per_user,
-            renames_per_user: self.renames_per_user,
-        }
+        WriteLimits::default().in_percent(self.write_limits_percent)
     }
 
-    /// Who callers are, and what their requests may cost.
+    /// The client addresses and the quota of each.
     #[must_use]
     pub fn limits(&self) -> RateLimits {
         let header = match self.trusted_proxies_header {
@@ -205,7 +130,7 @@ impl CallerSettings {
         RateLimits {
             proxies: Proxies { trusted: self.trusted_proxies, header },
             ru_per_second: self.caller_ru_per_second,
-            burst_seconds: self.caller_burst_seconds,
+            ..RateLimits::default()
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The account on Azure Cosmos DB: where it is, how to prove who asks, and how patient to be. An account key comes from
-//! a file or from the environment and never from the command line, where every process of the machine could read it.
+//! Account settings of Azure Cosmos DB: endpoint, credential, regions, consistency and timeout. An account key comes from a
+//! file or from the environment and never from the command line, which every process of the machine can read.
 
 use std::fmt;
 use std::fs::File;
@@ -7,8 +7,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::builder::BoolishValueParser;
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{Args, ValueEnum};
 
 use super::SettingError;
 use super::environment::Environment;
@@ -23,7 +22,7 @@ const WORKLOAD_IDENTITY_VARIABLES: [&str; 3] =
 /// App Service, Functions and Container Apps set this; a virtual machine shows nothing.
 const MANAGED_IDENTITY_VARIABLE: &str = "IDENTITY_ENDPOINT";
 
-/// How the program proves who it is.
+/// Credential (authentication) of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CredentialSetting {
     /// The first that is found: a key; a workload identity (AZURE_CLIENT_ID, AZURE_TENANT_ID and
@@ -40,7 +39,7 @@ pub enum CredentialSetting {
     DeveloperTools,
 }
 
-/// How recent reads are.
+/// Consistency level of reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ConsistencySetting {
     /// Default consistency of the account
@@ -58,7 +57,7 @@ pub enum ConsistencySetting {
 #[command(next_help_heading = "Azure Cosmos DB account")]
 pub struct CosmosSettings {
     /// URL of the account, such as https://name.documents.azure.com. Needed with --store cosmos. Plain http
-    /// is accepted for an emulator on this machine
+    /// is accepted for an emulator on this machine, with items in text instead of binary JSON
     #[arg(long, value_name = "URL", env = "ONEHOP_COSMOS_ENDPOINT")]
     pub cosmos_endpoint: Option<String>,
 
@@ -88,30 +87,8 @@ pub struct CosmosSettings {
     #[arg(long, value_enum, env = "ONEHOP_COSMOS_CONSISTENCY", default_value = "account")]
     pub cosmos_consistency: ConsistencySetting,
 
-    /// Binary JSON encoding of items on the wire. Microsoft's Linux emulator needs false
-    #[arg(
-        long,
-        value_name = "BOOL",
-        env = "ONEHOP_COSMOS_BINARY_ENCODING",
-        default_value = "true",
-        action = ArgAction::Set,
-        value_parser = BoolishValueParser::new()
-    )]
-    pub cosmos_binary_encoding: bool,
-
-    /// Retry budget of one operation that is throttled (429), in milliseconds. Then the operation fails with
-    /// UNAVAILABLE
-    #[arg(
-        long,
-        value_name = "MS",
-        env = "ONEHOP_COSMOS_THROTTLED_WAIT_MS",
-        default_value_t = 5_000,
-        value_parser = clap::value_parser!(u64).range(0..=600_000)
-    )]
-    pub cosmos_throttled_wait_ms: u64,
-
-    /// Timeout of one operation with all its retries, in milliseconds. Then the operation fails with
-    /// UNAVAILABLE
+    /// Timeout of one operation with all its retries, in milliseconds, and half of it for an operation that is
+    /// throttled (429). Then the operation fails with UNAVAILABLE
     #[arg(
         long,
         value_name = "MS",
@@ -123,7 +100,7 @@ pub struct CosmosSettings {
 }
 
 impl CosmosSettings {
-    /// The same as the adapter wants them.
+    /// The settings of the adapter.
     ///
     /// # Errors
     /// A setting that is missing, cannot be read, or contradicts another one; the text names it.
@@ -137,13 +114,9 @@ impl CosmosSettings {
             let text = "--cosmos-database must not be empty, nor contain any of / \\ ? #";
             return Err(SettingError::new(text));
         }
-        if self.cosmos_throttled_wait_ms > self.cosmos_timeout_ms {
-            let text = "--cosmos-throttled-wait-ms must not be more than --cosmos-timeout-ms";
-            return Err(SettingError::new(text));
-        }
+        let operation_max = Duration::from_millis(self.cosmos_timeout_ms);
         let regions = self.cosmos_regions.iter().map(|region| region.trim().to_owned());
         Ok(cosmos::CosmosSettings {
-            endpoint,
             database: self.cosmos_database.clone(),
             credential: self.credential(environment)?,
             preferred_regions: regions.filter(|region| !region.is_empty()).collect(),
@@ -153,10 +126,12 @@ impl CosmosSettings {
                 ConsistencySetting::Session => cosmos::Consistency::Session,
                 ConsistencySetting::LatestCommitted => cosmos::Consistency::LatestCommitted,
             },
-            binary_encoding: self.cosmos_binary_encoding,
+            // Microsoft's Linux emulator reads text only.
+            binary_encoding: endpoint.starts_with("https:"),
+            endpoint,
             retry_policy: cosmos::RetryPolicy {
-                throttled_wait_max: Duration::from_millis(self.cosmos_throttled_wait_ms),
-                operation_max: Duration::from_millis(self.cosmos_timeout_ms),
+                throttled_wait_max: operation_max / 2,
+                operation_max,
                 ..cosmos::RetryPolicy::default()
             },
         })

@@ -1,5 +1,5 @@
-//! What the server shows, to whom, and under which names. `--production` switches off what only developers need, and
-//! refuses settings that are fit for a trial and dangerous in service.
+//! Hardening settings: what the server shows, CORS and the host allowlist. `--production` switches off what only
+//! developers need, and refuses settings that are dangerous in service.
 
 use std::net::SocketAddr;
 
@@ -11,24 +11,21 @@ use super::{AccountSettings, DurabilitySetting, ServeSettings, SettingError, Sto
 use onehop_graphql_server::host_allowlist::HostAllowlist;
 use onehop_graphql_server::router::Exposure;
 
-/// Settings of what is shown.
+/// Settings of hardening, CORS and hosts.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Hardening, CORS and hosts")]
 pub struct ExposureSettings {
-    /// Hardening for service: introspection, suggestions, playground, operations and metrics are off unless
-    /// they are switched on. It refuses to start with --demo, with --durability relaxed, with an
+    /// Hardening for service: introspection, playground and operations are off unless they are switched on, and
+    /// metrics are served at --metrics-listen only. It refuses to start with --demo, with --durability relaxed, with an
     /// --allow-origin or a --cosmos-endpoint that is not https, with --jwt-issuer without --jwt-audience, and
     /// on data whose demo users have their published password
     #[arg(long, env = "ONEHOP_PRODUCTION", value_parser = BoolishValueParser::new())]
     pub production: bool,
 
-    /// Introspection of the schema by clients [default: on, or off with --production]
+    /// Introspection of the schema by clients, and suggestions of similar names in validation errors [default:
+    /// on, or off with --production]
     #[arg(long, value_name = "ON|OFF", env = "ONEHOP_INTROSPECTION", value_parser = BoolishValueParser::new())]
     pub introspection: Option<bool>,
-
-    /// Suggestions of similar names in validation errors [default: on, or off with --production]
-    #[arg(long, value_name = "ON|OFF", env = "ONEHOP_SUGGESTIONS", value_parser = BoolishValueParser::new())]
-    pub suggestions: Option<bool>,
 
     /// Playground (GraphiQL) at /graphiql [default: on, or off with --production]
     #[arg(long, value_name = "ON|OFF", env = "ONEHOP_PLAYGROUND", value_parser = BoolishValueParser::new())]
@@ -39,12 +36,8 @@ pub struct ExposureSettings {
     #[arg(long, value_name = "ON|OFF", env = "ONEHOP_OPERATIONS", value_parser = BoolishValueParser::new())]
     pub operations: Option<bool>,
 
-    /// Prometheus metrics at /metrics of the API's own address [default: on, or off with --production or
-    /// --metrics-listen]
-    #[arg(long, value_name = "ON|OFF", env = "ONEHOP_METRICS", value_parser = BoolishValueParser::new())]
-    pub metrics: Option<bool>,
-
-    /// Separate address for /metrics, such as 127.0.0.1:9090 [default: none]
+    /// Separate address for the Prometheus metrics at /metrics, such as 127.0.0.1:9090 [default: none with
+    /// --production, otherwise the address of the API]
     #[arg(long, value_name = "ADDRESS", env = "ONEHOP_METRICS_LISTEN")]
     pub metrics_listen: Option<SocketAddr>,
 
@@ -67,16 +60,10 @@ pub struct ExposureSettings {
 }
 
 impl ExposureSettings {
-    /// Whether clients may ask for the schema.
+    /// Whether clients may query the schema, and errors suggest names of it.
     #[must_use]
     pub fn introspection(&self) -> bool {
         self.introspection.unwrap_or(!self.production)
-    }
-
-    /// Whether errors suggest names.
-    #[must_use]
-    pub fn suggestions(&self) -> bool {
-        self.suggestions.unwrap_or(!self.production)
     }
 
     /// Whether the playground is served.
@@ -91,16 +78,16 @@ impl ExposureSettings {
         self.operations.unwrap_or(!self.production)
     }
 
-    /// Whether metrics are served beside the API.
+    /// Whether metrics are served at the address of the API.
     #[must_use]
     pub fn metrics(&self) -> bool {
-        self.metrics.unwrap_or(!self.production && self.metrics_listen.is_none())
+        !self.production && self.metrics_listen.is_none()
     }
 
-    /// Who may reach a server that listens here.
+    /// The host allowlist, CORS and HSTS of a server that listens at this address.
     ///
     /// # Errors
-    /// An origin or a host that is none.
+    /// A value that is not an origin or not a host.
     pub fn exposure(&self, listen: SocketAddr) -> Result<Exposure, SettingError> {
         for host in &self.allow_hosts {
             let is_host = !host.is_empty()
@@ -122,7 +109,7 @@ impl ExposureSettings {
         })
     }
 
-    /// Refuses, in production, what is dangerous there.
+    /// Refuses settings that are dangerous in production.
     ///
     /// # Errors
     /// The first setting that has to be changed.
@@ -140,19 +127,19 @@ impl ExposureSettings {
         let plain_endpoint =
             store.cosmos.cosmos_endpoint.as_deref().is_some_and(|url| !url.starts_with("https://"));
         let dangers = [
-            (serve.demo, "--demo makes users whose password everybody knows"),
+            (serve.demo, "--demo makes users with a published password"),
             (
                 is_embedded && store.data.durability == DurabilitySetting::Relaxed,
-                "--durability relaxed loses acknowledged writes with the power",
+                "--durability relaxed loses acknowledged writes when the power fails",
             ),
             (
                 !is_embedded && plain_endpoint,
-                "--cosmos-endpoint is not https: keys and data travel in the clear",
+                "--cosmos-endpoint is not https: keys and data are sent unencrypted",
             ),
-            (plain_origin, "--allow-origin is not https: whoever is on the way can be that page"),
+            (plain_origin, "--allow-origin is not https: an attacker on the network can pose as that origin"),
             (
                 accounts.jwt_issuer.is_some() && accounts.jwt_audience.is_none(),
-                "--jwt-issuer without --jwt-audience takes tokens that were made for other applications",
+                "--jwt-issuer without --jwt-audience accepts tokens that were issued for other applications",
             ),
         ];
         match dangers.into_iter().find(|(is_there, _)| *is_there) {

@@ -1,6 +1,7 @@
-//! The settings, one struct per concern. Each is a flag and an environment variable `ONEHOP_...`; clap checks its
-//! form and names it in the error, and what spans several settings is checked where they are put together. Secrets
-//! have no flags: they come from files or from the environment.
+//! Settings: flags and environment variables `ONEHOP_...`, one struct for each concern. clap checks a value's form and
+//! names the flag in the error; checks that span several settings are here. A value is a setting only where it depends on
+//! the machine, the network, the clients or the operator's rules; all other limits and intervals are constants of the code that they
+//! bound. Secrets have no flags: they come from files or from the environment.
 
 mod accounts;
 mod callers;
@@ -10,7 +11,6 @@ mod documents;
 mod environment;
 mod exposure;
 mod limits;
-mod live;
 mod log;
 mod serve;
 mod store;
@@ -19,6 +19,10 @@ mod tests;
 mod throughput;
 mod traces;
 
+use std::ops::RangeInclusive;
+
+use clap::builder::RangedU64ValueParser;
+
 pub use accounts::{AccountSettings, GivenSecrets, TOKEN_SECRET_VARIABLE};
 pub use callers::{CallerSettings, ForwardingHeaderSetting};
 pub use cosmos::{ConsistencySetting, CosmosSettings, CredentialSetting, KEY_VARIABLE};
@@ -26,15 +30,15 @@ pub use data::{DataSettings, DurabilitySetting};
 pub use documents::DocumentSettings;
 pub use environment::Environment;
 pub use exposure::ExposureSettings;
-pub use limits::LimitSettings;
-pub use live::SubscriptionSettings;
+pub use limits::{LimitSettings, SubscriptionSettings};
 pub use log::{LogFormat, LogSettings};
 pub use serve::ServeSettings;
-pub use store::{CosmosChoice, Member, SharingSettings, StoreChoice, StoreKind, StoreSettings};
+pub use store::{StoreChoice, StoreKind, StoreSettings};
 pub use throughput::{ThroughputScopeSetting, ThroughputSettings};
 pub use traces::TraceExportSettings;
 
-/// Settings that do not go together, or one that cannot be used. The text names the setting and never a secret.
+/// Error of a setting that cannot be used, or of settings that contradict each other. The text names the setting and
+/// never a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SettingError(String);
@@ -43,4 +47,9 @@ impl SettingError {
     pub(crate) fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
+}
+
+/// A parser of numbers in this range.
+fn number(range: RangeInclusive<u64>) -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(range)
 }

@@ -5,8 +5,7 @@ use std::time::Duration;
 use clap::Parser;
 
 use super::*;
-use onehop_change_feed::Sharing;
-use onehop_store::cosmos::{Consistency, Credential};
+use onehop_store::cosmos::{Consistency, CosmosSettings as CosmosAccount, Credential};
 
 const KEY: &str = "b25lIGhvcCBhdCBhIHRpbWU=";
 const ENDPOINT: &str = "https://blog.documents.azure.com";
@@ -27,11 +26,11 @@ fn parse(arguments: &[&str]) -> Program {
 fn cosmos<const N: usize>(
     arguments: &[&str],
     variables: [(&'static str, &'static str); N],
-) -> Result<CosmosChoice, String> {
+) -> Result<CosmosAccount, String> {
     let all = [&["--store", "cosmos", "--cosmos-endpoint", ENDPOINT], arguments].concat();
     match parse(&all).store.choice(&Environment::made(variables)) {
-        Ok(StoreChoice::Cosmos(choice)) => Ok(*choice),
-        Ok(StoreChoice::Embedded(_)) => panic!("the embedded store was not asked for"),
+        Ok(StoreChoice::Cosmos(account)) => Ok(*account),
+        Ok(StoreChoice::Embedded(_)) => panic!("the embedded store was not chosen"),
         Err(error) => Err(error.to_string()),
     }
 }
@@ -50,14 +49,13 @@ fn the_embedded_store_is_the_default_and_needs_nothing() {
 
 #[test]
 fn an_account_has_the_documented_defaults() {
-    let choice = cosmos(&[], []).unwrap();
-    assert_eq!(choice.account.endpoint, ENDPOINT);
-    assert_eq!(choice.account.database, "onehop");
-    assert_eq!(choice.account.consistency, Consistency::Account);
-    assert!(choice.account.binary_encoding);
-    assert_eq!(choice.account.preferred_regions, Vec::<String>::new());
-    assert_eq!(choice.account.retry_policy, onehop_store::cosmos::RetryPolicy::default());
-    assert_eq!(choice.member.sharing, Sharing::with_others());
+    let account = cosmos(&[], []).unwrap();
+    assert_eq!(account.endpoint, ENDPOINT);
+    assert_eq!(account.database, "onehop");
+    assert_eq!(account.consistency, Consistency::Account);
+    assert!(account.binary_encoding);
+    assert_eq!(account.preferred_regions, Vec::<String>::new());
+    assert_eq!(account.retry_policy, onehop_store::cosmos::RetryPolicy::default());
 }
 
 #[test]
@@ -66,26 +64,14 @@ fn every_setting_of_an_account_reaches_the_adapter() {
         "--cosmos-database=blog",
         "--cosmos-regions=North Europe, West Europe",
         "--cosmos-consistency=latest-committed",
-        "--cosmos-binary-encoding=false",
-        "--cosmos-throttled-wait-ms=700",
         "--cosmos-timeout-ms=3000",
-        "--lease-acquire-ms=100",
-        "--lease-expire-ms=300",
-        "--lease-renew-ms=200",
-        "--instance=left",
     ];
-    let CosmosChoice { account, member } = cosmos(&arguments, []).unwrap();
+    let account = cosmos(&arguments, []).unwrap();
     assert_eq!(account.database, "blog");
     assert_eq!(account.preferred_regions, ["North Europe", "West Europe"]);
     assert_eq!(account.consistency, Consistency::LatestCommitted);
-    assert!(!account.binary_encoding);
-    assert_eq!(account.retry_policy.throttled_wait_max, Duration::from_millis(700));
+    assert_eq!(account.retry_policy.throttled_wait_max, Duration::from_millis(1500));
     assert_eq!(account.retry_policy.operation_max, Duration::from_secs(3));
-    let [acquire, expire, renew] = [100, 300, 200].map(Duration::from_millis);
-    assert_eq!(
-        member,
-        Member { owner: "left".to_owned(), sharing: Sharing::WithOthers { acquire, expire, renew } }
-    );
 }
 
 #[test]
@@ -93,11 +79,8 @@ fn settings_that_do_not_go_together_are_refused_by_name() {
     let not_an_id = file_of("not base64!");
     let key_file = not_an_id.path().to_str().unwrap();
     for (arguments, named) in [
-        (&["--lease-expire-ms=13000"][..], "--lease-expire-ms must be greater than --lease-renew-ms"),
-        (&["--instance= "], "--instance"),
-        (&["--cosmos-database="], "--cosmos-database"),
+        (&["--cosmos-database="][..], "--cosmos-database"),
         (&["--cosmos-database=a/b"], "--cosmos-database"),
-        (&["--cosmos-throttled-wait-ms=20000"], "--cosmos-throttled-wait-ms"),
         (&["--cosmos-credential=key"], "--cosmos-key-file"),
         (&["--cosmos-client-id=abc", "--cosmos-credential=developer-tools"], "--cosmos-client-id"),
         (&["--cosmos-key-file=/nowhere/key"], "--cosmos-key-file /nowhere/key cannot be read"),
@@ -122,16 +105,18 @@ fn settings_that_do_not_go_together_are_refused_by_name() {
 }
 
 #[test]
-fn an_emulator_on_this_machine_may_speak_plain_http() {
+fn an_emulator_on_this_machine_gets_text_over_plain_http() {
     for endpoint in ["http://127.0.0.1:8081", "http://localhost:8081/", "http://[::1]:8081"] {
         let all = ["--store", "cosmos", "--cosmos-endpoint", endpoint];
-        assert!(parse(&all).store.choice(&Environment::made([])).is_ok(), "{endpoint}");
+        let choice = parse(&all).store.choice(&Environment::made([])).unwrap();
+        let StoreChoice::Cosmos(account) = choice else { panic!("{endpoint}") };
+        assert!(!account.binary_encoding, "{endpoint}");
     }
 }
 
 #[test]
 fn the_credential_is_chosen_by_what_is_there() {
-    let credential = |choice: CosmosChoice| format!("{:?}", choice.account.credential);
+    let credential = |account: CosmosAccount| format!("{:?}", account.credential);
     let pod = [("AZURE_CLIENT_ID", "c"), ("AZURE_TENANT_ID", "t"), ("AZURE_FEDERATED_TOKEN_FILE", "f")];
     assert_eq!(credential(cosmos(&[], []).unwrap()), "DeveloperTools");
     assert_eq!(credential(cosmos(&[], pod).unwrap()), "WorkloadIdentity");
@@ -142,7 +127,7 @@ fn the_credential_is_chosen_by_what_is_there() {
     let named = ["--cosmos-credential=managed-identity"];
     assert_eq!(credential(cosmos(&named, pod).unwrap()), "ManagedIdentity");
     let of_user = cosmos(&["--cosmos-client-id=abc"], []).unwrap();
-    let Credential::ManagedIdentity { client_id } = of_user.account.credential else { panic!() };
+    let Credential::ManagedIdentity { client_id } = of_user.credential else { panic!() };
     assert_eq!(client_id.as_deref(), Some("abc"));
 }
 
@@ -150,9 +135,9 @@ fn the_credential_is_chosen_by_what_is_there() {
 fn an_account_key_comes_from_a_file_or_the_environment_and_is_never_shown() {
     let file = file_of(&format!("{KEY}\n"));
     let by_file = ["--cosmos-key-file", file.path().to_str().unwrap()];
-    for choice in [cosmos(&by_file, []), cosmos(&[], [(KEY_VARIABLE, KEY)])].map(Result::unwrap) {
-        assert!(!format!("{choice:?}").contains(KEY), "{choice:?}");
-        let Credential::Key(key) = choice.account.credential else { panic!() };
+    for account in [cosmos(&by_file, []), cosmos(&[], [(KEY_VARIABLE, KEY)])].map(Result::unwrap) {
+        assert!(!format!("{account:?}").contains(KEY), "{account:?}");
+        let Credential::Key(key) = account.credential else { panic!() };
         assert_eq!(key, KEY);
     }
     let both = cosmos(&by_file, [(KEY_VARIABLE, KEY)]).unwrap_err();
@@ -164,16 +149,6 @@ fn an_account_key_comes_from_a_file_or_the_environment_and_is_never_shown() {
     assert!(unused.contains("--cosmos-credential developer-tools") && !unused.contains(KEY), "{unused}");
     let broken = cosmos(&[], [(KEY_VARIABLE, "secret but no key")]).unwrap_err();
     assert!(broken.contains(KEY_VARIABLE) && !broken.contains("secret but no key"), "{broken}");
-}
-
-#[test]
-fn instances_without_a_name_differ() {
-    let owner = || cosmos(&[], []).unwrap().member.owner;
-    assert_ne!(owner(), owner());
-    let named = cosmos(&["--instance=left"], []).unwrap().member;
-    let beside = named.clone().beside();
-    assert!(beside.owner.starts_with("left~") && beside.owner != named.clone().beside().owner);
-    assert_eq!(beside.sharing, named.sharing);
 }
 
 #[test]

@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use onehop::app::Member;
 use onehop::app::{App, AppOptions, OpenStore, container_specs};
-use onehop::config::Member;
 use onehop_change_feed::Sharing;
 use onehop_runtime::clock::Clock;
 use onehop_store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};

@@ -6,7 +6,7 @@ use async_graphql::{ErrorExtensionValues, ServerError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{what} {max} {unit} (limit {limit}).")]
 pub struct LimitExceeded {
-    /// The flag of the setting without its dashes, or the name of a fixed limit.
+    /// The name of the limit, such as `complexity-max`.
     pub limit: &'static str,
     /// The largest value that is taken.
     pub max: u64,

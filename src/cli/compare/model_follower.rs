@@ -5,9 +5,9 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
+use crate::app::Member;
 use crate::blog::projections::{self, Usernames};
 use crate::blog::reads::DataModel;
-use crate::config::Member;
 use onehop_change_feed::{Processor, Projection, Settings};
 use onehop_store::Store;
 use onehop_study::follower::Follower;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::model_follower::follower;
-use crate::app::App;
+use crate::app::{App, Member};
 use crate::blog::commands::{CommandLimits, CommandParts, Commands};
 use crate::blog::ids::RandomIds;
 use crate::blog::reads::{DataModel, ReadModels};
@@ -11,7 +11,6 @@ use crate::blog::study::footprints::footprints;
 use crate::blog::study::measure::{Database, Workload};
 use crate::blog::study::survey::Survey;
 use crate::blog::study::writes::WritePath;
-use crate::config::Member;
 use onehop_store::Store;
 use onehop_study::metered::MeteredStore;
 use onehop_study::partitions::Footprint;

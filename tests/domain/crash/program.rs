@@ -5,14 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 
 /// One user writes as fast as the server can.
-const NO_WRITE_LIMITS: [&str; 6] = [
-    "--posts-per-user=0",
-    "--edits-per-user=0",
-    "--comments-per-user=0",
-    "--likes-per-user=0",
-    "--deletions-per-user=0",
-    "--renames-per-user=0",
-];
+const NO_WRITE_LIMITS: &str = "--write-limits-percent=0";
 
 /// A running server. It is killed when it is dropped, also by a test that fails.
 pub struct Server {
@@ -24,7 +17,7 @@ impl Server {
     /// Starts a server on a free port, and waits until it says where it listens.
     pub fn start(data: &Path) -> Self {
         let mut command = onehop(data, "serve");
-        command.args(NO_WRITE_LIMITS);
+        command.arg(NO_WRITE_LIMITS);
         let mut child =
             command.args(["--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).spawn().expect("a process");
         let output = BufReader::new(child.stdout.as_mut().expect("its standard output"));

@@ -70,12 +70,7 @@ async fn a_bad_setting_is_refused_by_the_name_of_its_flag() {
         ("--store", "elsewhere"),
         ("--cosmos-credential", "guess"),
         ("--cosmos-consistency", "perhaps"),
-        ("--cosmos-binary-encoding", "maybe"),
         ("--cosmos-timeout-ms", "10"),
-        ("--cosmos-throttled-wait-ms", "long"),
-        ("--lease-acquire-ms", "0"),
-        ("--lease-expire-ms", "soon"),
-        ("--lease-renew-ms", "0"),
         ("--token-secret-file", "/nowhere/secret"),
         ("--token-minutes", "0"),
         ("--session-days", "100000"),
@@ -114,7 +109,6 @@ async fn settings_of_an_account_are_checked_before_it_is_asked() {
         (&["verify", "--store", "cosmos"], "--cosmos-endpoint is needed with --store cosmos"),
         (&[&["serve"], &account[..]].concat(), "openssl rand -base64 48"),
         (&[&["seed", "--users=1", "--cosmos-credential=key"], &account[..]].concat(), "ONEHOP_COSMOS_KEY"),
-        (&[&["rebuild", "--lease-expire-ms=10"], &account[..]].concat(), "--lease-renew-ms"),
         (&["provision"], "--cosmos-endpoint is needed"),
         (&["provision", "--throughput-manual=100"], "--throughput-manual"),
         (&["provision", "--throughput-manual=400", "--throughput-autoscale-max=1000"], "--throughput-manual"),
@@ -133,7 +127,7 @@ async fn settings_of_an_account_are_checked_before_it_is_asked() {
 #[tokio::test]
 async fn a_dry_run_without_an_account_tells_what_an_empty_one_would_need() {
     let endpoint = ["--cosmos-endpoint", "http://127.0.0.1:1", "--cosmos-timeout-ms=1000"];
-    let endpoint = [&endpoint[..], &["--cosmos-throttled-wait-ms=0", "--cosmos-credential=key"]].concat();
+    let endpoint = [&endpoint[..], &["--cosmos-credential=key"]].concat();
     let throughput = ["--throughput-autoscale-max=2000"];
     let mut command = onehop(&[&["provision", "--dry-run"], &endpoint[..], &throughput].concat());
     command.env("ONEHOP_COSMOS_KEY", "a2V5");
@@ -151,8 +145,7 @@ async fn no_secret_that_was_given_is_printed() {
     let directory = tempfile::tempdir().unwrap();
     let account =
         ["--store", "cosmos", "--cosmos-endpoint", "http://127.0.0.1:1", "--cosmos-timeout-ms=1000"];
-    let mut command =
-        onehop(&[&["verify", EVERYTHING, "--cosmos-throttled-wait-ms=0"], &account[..]].concat());
+    let mut command = onehop(&[&["verify", EVERYTHING], &account[..]].concat());
     const EVERYTHING: &str =
         "--log=trace,azure_core=trace,azure_data_cosmos=trace,azure_data_cosmos_driver=trace";
     const KEY: &str = "dGhlIGtleSB0aGF0IG5vYm9keSBzZWVz";

@@ -24,7 +24,9 @@ Every setting is a flag and an environment variable; the flag wins. A flag witho
 opened, with exit status 2. `onehop COMMAND --help` prints the same texts.
 
 A request above a limit gets an error with the code `LIMIT_EXCEEDED`, and with the limit's name and value in
-`extensions.limit` and `extensions.max`, unless the setting names another answer.
+`extensions.limit` and `extensions.max`, unless the setting names another answer. A value is a setting only where it depends
+on the machine, the network, the clients or the operator's rules; [api.md](api.md#limits) and [SECURITY.md](../SECURITY.md)
+name the fixed limits.
 
 **Secrets have no flags**, since every process of a machine can read the others' command lines. They come from files or
 from these environment variables, and never from both. A secret file that other users can read is refused: `chmod 600 FILE`.

@@ -64,7 +64,7 @@ async fn a_full_disk_makes_mutations_unavailable_until_there_is_room_again() {
     let Some(disk) = SmallDisk::mount(DISK_MIB) else { return };
     let data = disk.path().join("data");
     let reserve = RESERVE_MIB.to_string();
-    let serving = Serving::start(&data, &["--disk-reserve-mib", &reserve, "--posts-per-user", "0"]);
+    let serving = Serving::start(&data, &["--disk-reserve-mib", &reserve, "--write-limits-percent", "0"]);
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     let mut client = Client { http: &http, address: serving.address.clone(), token: String::new() };
     let sign_up = "mutation {
@@ -121,7 +121,7 @@ async fn a_full_disk_makes_mutations_unavailable_until_there_is_room_again() {
     assert_eq!(lines_of_the_store, 2, "one line for the full disk, and one for the room: {log}");
     let (status, printed) = run_on(&data, &["verify", "--disk-reserve-mib", &reserve]).await;
     assert_eq!(status, 0, "{printed}");
-    let serving = Serving::start(&data, &["--disk-reserve-mib", &reserve, "--posts-per-user", "0"]);
+    let serving = Serving::start(&data, &["--disk-reserve-mib", &reserve, "--write-limits-percent", "0"]);
     let client = Client { address: serving.address.clone(), ..client };
     for (number, id) in acknowledged.iter().enumerate() {
         assert_eq!(client.title(id).await, format!("Post {number}"));

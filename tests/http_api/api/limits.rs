@@ -1,18 +1,21 @@
 //! Every limit of an input and of a document: what is at it is accepted, one beyond it is refused by name.
 
+use onehop::api::ApiOptions;
 use onehop::blog::commands::{
     COMMENT_CHARS_MAX, IDEMPOTENCY_KEY_CHARS_MAX, POST_CONTENT_CHARS_MAX, TITLE_CHARS_MAX,
 };
 use onehop_graphql_server::document_limits::{
-    DOCUMENT_ALIASES_MAX, DOCUMENT_DEPTH_MAX, DOCUMENT_SELECTIONS_MAX, MUTATION_ROOT_FIELDS_MAX,
-    QUERY_ROOT_FIELDS_MAX,
+    DOCUMENT_ALIASES_MAX, DOCUMENT_DEPTH_MAX, DOCUMENT_SELECTIONS_MAX, DocumentLimits,
+    MUTATION_ROOT_FIELDS_MAX, QUERY_ROOT_FIELDS_MAX,
 };
-use onehop_graphql_server::pipeline::parse::BODY_BYTES_MAX;
+use onehop_graphql_server::endpoint::RequestLimits;
+use onehop_graphql_server::json_size::VariableLimits;
+use onehop_graphql_server::pipeline::parse::{BODY_BYTES_MAX, BodyLimits};
 use onehop_graphql_server::service::COMPLEXITY_MAX;
 use serde_json::{Value, json};
 
 use crate::api::caller::Caller;
-use crate::api::server::{PASSWORD, Server};
+use crate::api::server::{PASSWORD, Server, Setup};
 
 /// Asserts that the field is refused with this value, and that the message says the limit.
 async fn assert_refused(
@@ -191,6 +194,50 @@ async fn a_document_at_a_limit_is_answered_and_one_beyond_it_is_refused() {
     ] {
         server.anonymous().data(&at, json!({})).await;
         assert_too_much(&server, &beyond, limit).await;
+    }
+}
+
+#[tokio::test]
+async fn each_limit_of_a_request_is_refused_by_its_name() {
+    let limits = RequestLimits {
+        body: BodyLimits {
+            bytes_max: 9000,
+            variables: VariableLimits { bytes_max: 1000, values_max: 20, depth_max: 2 },
+            ..BodyLimits::default()
+        },
+        documents: DocumentLimits {
+            bytes_max: 2000,
+            tokens_max: 300,
+            depth_max: 3,
+            selections_max: 30,
+            aliases_max: 2,
+            directives_max: 2,
+            query_root_fields_max: 3,
+            mutation_root_fields_max: 2,
+        },
+        ..RequestLimits::default()
+    };
+    let options = ApiOptions { limits, ..ApiOptions::default() };
+    let server = Server::start_with(Setup { options, ..Setup::default() }).await;
+    let body = |query: String| json!({ "query": query });
+    let with = |variables: Value| json!({ "query": "{ viewer { id } }", "variables": variables });
+    for (body, limit, max) in [
+        (body(" ".repeat(2001)), "document-bytes-max", 2000),
+        (body(format!("{{ feed(first: [{}]) }}", "1 ".repeat(300))), "document-tokens-max", 300),
+        (body("{ feed { nodes { author { id } } } }".to_owned()), "document-depth-max", 3),
+        (body(format!("{{ viewer {{ {} }} }}", "id ".repeat(30))), "document-selections-max", 30),
+        (body("{ viewer { a: id b: id c: id } }".to_owned()), "document-aliases-max", 2),
+        (body("{ viewer @a @b { id @c } }".to_owned()), "document-directives-max", 2),
+        (body(format!("{{ {} }}", "viewer { id } ".repeat(4))), "query-root-fields-max", 3),
+        (body("mutation { a b c }".to_owned()), "mutation-root-fields-max", 2),
+        (with(json!({ "a": "x".repeat(1000) })), "variables-bytes-max", 1000),
+        (with(json!({ "a": vec![0; 20] })), "variables-values-max", 20),
+        (with(json!({ "a": [[]] })), "variables-depth-max", 2),
+        (body(" ".repeat(9000)), "body-bytes-max", 9000),
+    ] {
+        let answer = server.anonymous().send(body).await;
+        let expected = json!({ "code": "LIMIT_EXCEEDED", "limit": limit, "max": max });
+        assert_eq!(answer.body["errors"][0]["extensions"], expected, "{:?}", answer.body);
     }
 }
 

@@ -118,9 +118,11 @@ async fn a_rename_is_charged_for_the_items_that_it_renames() {
 }
 
 #[tokio::test]
-async fn the_program_limits_writes_unless_told_otherwise() {
+async fn the_program_limits_writes_by_its_setting() {
     let directory = tempfile::tempdir().unwrap();
-    for (arguments, written) in [(&[][..], 10), (&["--posts-per-user=3"], 3), (&["--posts-per-user=0"], 12)] {
+    for (arguments, written) in
+        [(&[][..], 10), (&["--write-limits-percent=25"], 3), (&["--write-limits-percent=0"], 12)]
+    {
         let serving = Serving::start(&directory.path().join(written.to_string()), arguments);
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
         let send = async |token: &str, query: &str, input: Value| -> Value {

@@ -4,25 +4,6 @@ use std::time::Duration;
 
 use crate::limit_exceeded::LimitExceeded;
 
-/// Connections that are open at once, unless the configuration says otherwise.
-pub const CONNECTIONS_MAX_DEFAULT: usize = 20_000;
-/// Connections of one network that are open at once, unless the configuration says otherwise.
-pub const CONNECTIONS_PER_NETWORK_MAX_DEFAULT: usize = 1_000;
-/// Control frames that one client may send in a second, unless the configuration says otherwise.
-pub const CONTROL_FRAMES_PER_SECOND_MAX_DEFAULT: u32 = 20;
-/// Bytes of unfinished messages of all sockets, unless the configuration says otherwise.
-pub const UNFINISHED_BYTES_MAX_DEFAULT: usize = 64 * 1024 * 1024;
-/// Subscriptions of the whole process, unless the configuration says otherwise.
-pub const SUBSCRIPTIONS_MAX_DEFAULT: usize = 50_000;
-/// Subscriptions of one user, unless the configuration says otherwise.
-pub const SUBSCRIPTIONS_PER_USER_MAX_DEFAULT: usize = 200;
-/// Operations of one WebSocket that run at once, unless the configuration says otherwise.
-pub const OPERATIONS_PER_CONNECTION_MAX_DEFAULT: usize = 100;
-
-/// Bytes of the results of a subscription that are kept for those who have not taken them yet, unless the configuration
-/// says otherwise.
-pub const RESULTS_WAITING_BYTES_MAX: usize = 4 * 1024 * 1024;
-
 /// How much connections that stay open may take.
 #[derive(Debug, Clone, Copy)]
 pub struct LiveLimits {
@@ -60,17 +41,17 @@ pub struct LiveLimits {
 impl Default for LiveLimits {
     fn default() -> Self {
         Self {
-            connections_max: CONNECTIONS_MAX_DEFAULT,
-            connections_per_network_max: CONNECTIONS_PER_NETWORK_MAX_DEFAULT,
-            control_frames_per_second_max: CONTROL_FRAMES_PER_SECOND_MAX_DEFAULT,
-            unfinished_bytes_max: UNFINISHED_BYTES_MAX_DEFAULT,
-            subscriptions_max: SUBSCRIPTIONS_MAX_DEFAULT,
-            subscriptions_per_user_max: SUBSCRIPTIONS_PER_USER_MAX_DEFAULT,
-            operations_per_connection_max: OPERATIONS_PER_CONNECTION_MAX_DEFAULT,
+            connections_max: 20_000,
+            connections_per_network_max: 1_000,
+            control_frames_per_second_max: 20,
+            unfinished_bytes_max: 64 * 1024 * 1024,
+            subscriptions_max: 50_000,
+            subscriptions_per_user_max: 200,
+            operations_per_connection_max: 100,
             subscription_bytes_max: 8 * 1024,
             different_bytes_max: 16 * 1024 * 1024,
             results_waiting_max: 64,
-            results_waiting_bytes_max: RESULTS_WAITING_BYTES_MAX,
+            results_waiting_bytes_max: 4 * 1024 * 1024,
             patience: Duration::from_secs(2),
             // That of the protocol's own implementation.
             init_timeout: Duration::from_secs(3),

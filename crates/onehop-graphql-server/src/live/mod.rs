@@ -24,11 +24,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-pub use self::limits::{
-    CONNECTIONS_MAX_DEFAULT, CONNECTIONS_PER_NETWORK_MAX_DEFAULT, CONTROL_FRAMES_PER_SECOND_MAX_DEFAULT,
-    LiveLimits, OPERATIONS_PER_CONNECTION_MAX_DEFAULT, RESULTS_WAITING_BYTES_MAX, SUBSCRIPTIONS_MAX_DEFAULT,
-    SUBSCRIPTIONS_PER_USER_MAX_DEFAULT, UNFINISHED_BYTES_MAX_DEFAULT,
-};
+pub use self::limits::LiveLimits;
 pub use self::permits::LiveLoad;
 use self::permits::Permits;
 pub use self::socket::read_client;

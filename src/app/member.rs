@@ -1,0 +1,65 @@
+//! Member: the identity of a process among those that share the change feed of a store.
+
+use onehop_change_feed::Sharing;
+
+use crate::config::StoreChoice;
+
+/// The identity of a process as an owner of leases.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// The name under which it holds leases.
+    pub owner: String,
+    pub sharing: Sharing,
+}
+
+impl Member {
+    /// The member that this process is in a store.
+    #[must_use]
+    pub fn of(choice: &StoreChoice) -> Self {
+        match choice {
+            StoreChoice::Embedded(_) => Self::alone(),
+            StoreChoice::Cosmos(_) => Self::with_others(),
+        }
+    }
+
+    /// The only member.
+    #[must_use]
+    pub fn alone() -> Self {
+        Self { owner: "embedded".to_owned(), sharing: Sharing::Alone }
+    }
+
+    /// One of several members, named after the host. The random suffix tells processes of one host apart: two owners of
+    /// one name would take each other's leases.
+    #[must_use]
+    pub fn with_others() -> Self {
+        Self { owner: format!("{}~{}", host_name(), random_suffix()), sharing: Sharing::with_others() }
+    }
+}
+
+fn host_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let name = name.or_else(|| std::env::var("HOSTNAME").ok()).unwrap_or_default();
+    let name = name.trim();
+    if name.is_empty() { "onehop".to_owned() } else { name.to_owned() }
+}
+
+/// Eight hexadecimal digits; the process id where there are no random bytes.
+fn random_suffix() -> String {
+    let mut bytes = [0; 4];
+    if getrandom::fill(&mut bytes).is_err() {
+        bytes = std::process::id().to_be_bytes();
+    }
+    format!("{:08x}", u32::from_be_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_of_one_host_have_different_names() {
+        let (one, other) = (Member::with_others(), Member::with_others());
+        assert_ne!(one.owner, other.owner);
+        assert_eq!(one.sharing, Sharing::with_others());
+    }
+}
