@@ -47,7 +47,7 @@ const POSITION_PURPOSE: &[u8] = b"position\0";
 /// The longest position that is read, in characters.
 const POSITION_CHARS_MAX: usize = 512;
 
-/// What the API needs beside the app.
+/// The parts of the API beside the app.
 pub struct ApiParts {
     /// Issues and verifies Onehop's own access tokens.
     pub tokens: Tokens,
@@ -65,19 +65,19 @@ pub struct Api {
     pub metrics: Option<Arc<dyn MetricsSource>>,
 }
 
-/// What the API takes and shows.
+/// Options of the API: limits, exposure, documents and sessions.
 #[derive(Debug, Clone)]
 pub struct ApiOptions {
     pub limits: RequestLimits,
     pub attempts: AttemptLimits,
-    /// None by default: the program has settings with defaults of their own.
+    /// No limits by default; the settings of the program have limits.
     pub writes: WriteLimits,
     pub live: LiveLimits,
     pub schema: SchemaOptions,
     pub exposure: Exposure,
     /// Documents that are known from the start.
     pub trusted: TrustedDocuments,
-    /// Whether nothing else runs.
+    /// Document allowlist: whether nothing else runs.
     pub trusted_only: bool,
     /// Whether there is a playground.
     pub playground: bool,
@@ -108,7 +108,7 @@ impl Default for ApiOptions {
     }
 }
 
-/// Why there is no API.
+/// Error of building the API.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
     #[error("the schema cannot be served")]
@@ -193,21 +193,21 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
     Ok(Api { router, metrics: source })
 }
 
-/// What a scrape of the metrics looks at.
+/// The source of `/metrics`: gauges that each scrape reads.
 struct ProcessMetrics {
     app: Arc<App>,
     telemetry: Arc<Telemetry>,
     admission: ConcurrencyLimit,
     live_load: Arc<LiveLoad>,
     readiness: Arc<Ready>,
-    /// When the projections were last looked at with success, Unix ms.
+    /// When the status of the projections was last read, Unix ms.
     projections_seen_ms: AtomicI64,
-    /// Whether the last look succeeded.
+    /// Whether the last read succeeded.
     are_projections_known: AtomicBool,
 }
 
 impl ProcessMetrics {
-    /// Where the projections stand; `None` where the store does not say. Logged once, until it does again.
+    /// The status of the projections; `None` where it cannot be read. Logged once, until it can be read again.
     async fn projections(&self) -> Option<ProcessorStatus> {
         let standing = tokio::time::timeout(READINESS_TIMEOUT, self.app.processor.processor_status()).await;
         let (standing, error) = match standing {
@@ -219,10 +219,7 @@ impl ProcessMetrics {
         if standing.is_some() {
             self.projections_seen_ms.store(self.app.clock.now_ms(), Ordering::Relaxed);
         } else if was_known {
-            tracing::warn!(
-                error,
-                "the metrics of projections are left out: the store does not say where they stand"
-            );
+            tracing::warn!(error, "the metrics of projections are left out: their status cannot be read");
         }
         standing
     }
@@ -251,7 +248,7 @@ impl MetricsSource for ProcessMetrics {
 /// The part of a condition that is about the store.
 const STORE: &str = "store";
 
-/// Ready when the store answers reads and every projection runs; not any more when the process stops.
+/// Readiness: the store answers reads, every projection runs, and the process is not stopping.
 struct Ready {
     app: Arc<App>,
     stop: CancellationToken,
@@ -283,7 +280,7 @@ impl Readiness for Ready {
     }
 }
 
-/// What pages are about, as V3 reads it: one point read for each.
+/// HTML metadata for link previews, as V3 reads it: one point read for each page.
 struct Heads(ReadModels);
 
 #[async_trait]
@@ -321,10 +318,10 @@ impl PageHeads for Heads {
     }
 }
 
-/// What the processor and the store know of how recent the read models are.
+/// Read-your-writes by the change feed processor: positions of writes, and the wait for them.
 struct ProcessorRecency {
     app: Arc<App>,
-    /// Clients hold positions without reading them.
+    /// Positions are opaque to clients (authenticated encryption).
     sealer: Sealer,
 }
 
@@ -340,7 +337,7 @@ impl Recency for ProcessorRecency {
         match self.app.processor.position_of(written).await {
             Ok(position) => position.map(|position| self.sealer.seal(POSITION_PURPOSE, &position.encode())),
             Err(fault) => {
-                tracing::warn!(error = %fault, "the position of a write cannot be said");
+                tracing::warn!(error = %fault, "the position of a write cannot be read");
                 None
             }
         }
@@ -364,7 +361,7 @@ impl Recency for ProcessorRecency {
             }
             Err(PositionError::Invalid(_)) => Err(InvalidPosition),
             Err(PositionError::Fault(fault)) => {
-                tracing::warn!(error = %fault, "a position cannot be waited for");
+                tracing::warn!(error = %fault, "the wait for a position failed");
                 Ok(Reach::NotReached(NotReached::Unavailable))
             }
         }

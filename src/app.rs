@@ -39,32 +39,32 @@ use onehop_store::cosmos::{Consistency, CosmosStore};
 use onehop_store::embedded::EmbeddedStore;
 use onehop_store::{ContainerSpec, Fault, Ledger, ObservedStore, Store, StoreObserver};
 
-/// How long commands that are under way have when the process stops.
+/// Graceful shutdown timeout of commands in progress.
 const COMMANDS_STOP_MAX: Duration = Duration::from_secs(5);
 /// Items that one round of purging deletes.
 const PURGE_ITEMS_MAX: usize = 1000;
-/// Between two rounds of purging.
+/// The interval of purging.
 const PURGE_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Between two looks at what other processes have written, unless the configuration says otherwise.
+/// The default poll interval of the change feed for subscriptions.
 pub const LIVE_POLL_DEFAULT: Duration = Duration::from_secs(1);
-/// Between two looks at the keys of the OpenID Connect provider.
+/// The refresh interval of the OpenID Connect provider's keys.
 const PROVIDER_REFRESH_INTERVAL: Duration = Duration::from_secs(600);
 
-/// Every container there is.
+/// The specifications of all containers.
 #[must_use]
 pub fn container_specs() -> Vec<ContainerSpec> {
     [blog::containers::SPECS, onehop_change_feed::SPECS].concat()
 }
 
-/// What the program chooses for itself and no setting changes.
+/// Options of an app that the program chooses.
 pub struct AppOptions {
-    /// What hashing one password takes.
+    /// The cost of hashing one password.
     pub hashing: HashingCost,
     pub clock: Arc<dyn Clock>,
-    /// Between two looks at what other processes have written, while there are subscribers.
+    /// The poll interval of the change feed, while there are subscribers.
     pub live_poll: Duration,
-    /// Hear of every operation on the store.
+    /// Observers of every operation on the store.
     pub observers: Vec<Arc<dyn StoreObserver>>,
 }
 
@@ -79,7 +79,7 @@ impl Default for AppOptions {
     }
 }
 
-/// A store that is open.
+/// An open store.
 #[derive(Clone)]
 pub enum OpenStore {
     /// A directory, which this process alone holds.
@@ -92,7 +92,7 @@ impl OpenStore {
     /// Opens a data directory, or connects to an account.
     ///
     /// # Errors
-    /// When that cannot be done.
+    /// The directory or the account cannot be opened.
     pub async fn open(choice: &StoreChoice, clock: &Arc<dyn Clock>) -> anyhow::Result<Self> {
         match choice {
             StoreChoice::Embedded(config) => {
@@ -150,12 +150,12 @@ pub struct App {
     pub passwords: PasswordHasher,
     pub commands: Commands,
     pub reads: ReadModels,
-    /// What is written from now on, by whichever process.
+    /// Events of the blog, from all processes.
     pub live: Live,
     pub processor: Arc<Processor>,
-    /// How the load of this process spreads over logical partitions.
+    /// Hot partitions: request charges of this process by logical partition.
     pub partition_loads: Arc<HotPartitions>,
-    /// Everything that runs in the background of this process.
+    /// The background tasks of this process.
     pub tasks: Tasks,
     processor_stop: CancellationToken,
     readers_started: AtomicBool,
@@ -170,7 +170,7 @@ impl App {
         Self::open_with(choice, AppOptions::default()).await
     }
 
-    /// As [`open`](Self::open), with other choices than those of the program.
+    /// As [`open`](Self::open), with options.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -185,7 +185,7 @@ impl App {
     /// When the change feed processor cannot read its state.
     pub async fn over(open: &OpenStore, member: Member, options: AppOptions) -> anyhow::Result<Self> {
         let AppOptions { hashing, clock, live_poll, mut observers } = options;
-        let partition_loads = Arc::new(HotPartitions::new(partitions::KEYS_TOLD));
+        let partition_loads = Arc::new(HotPartitions::new(partitions::KEY_EXPOSURES));
         observers.push(Arc::clone(&partition_loads) as _);
         let observers: Arc<[_]> = observers.into();
         if let OpenStore::Embedded(store) = open {
@@ -252,7 +252,7 @@ impl App {
         self.purged.as_ref().map(|store| store.path())
     }
 
-    /// What the embedded store says of itself; `None` on an account.
+    /// Gauges of the embedded store; `None` on an account.
     #[must_use]
     pub fn embedded_gauges(&self) -> Option<EmbeddedGauges> {
         self.purged.as_ref().map(|store| EmbeddedGauges {
@@ -265,14 +265,14 @@ impl App {
         })
     }
 
-    /// Ends the readers of the change feed when it is cancelled.
+    /// The token that stops the readers of the change feed.
     #[must_use]
     pub fn processor_stop(&self) -> CancellationToken {
         self.processor_stop.clone()
     }
 
-    /// Starts what runs in the background until the app stops: the readers of the change feed, the purging of expired
-    /// items, and a look at the keys of the OpenID Connect provider now and then.
+    /// Starts the background tasks, which run until the app stops: the readers of the change feed, the purging of expired
+    /// items, and the refresh of the OpenID Connect provider's keys.
     pub fn start(self: &Arc<Self>, provider: Option<Arc<OidcVerifier>>) {
         self.start_readers();
         if let Some(store) = &self.purged {
@@ -288,7 +288,7 @@ impl App {
         }
     }
 
-    /// Has the projections follow the change feed from now on, if they do not already.
+    /// Starts the readers of the change feed, unless they run already.
     pub fn start_readers(&self) {
         if self.readers_started.swap(true, Ordering::Relaxed) {
             return;
@@ -309,7 +309,7 @@ impl App {
         });
     }
 
-    /// Whether nothing was ever written.
+    /// Whether the store is empty and always was.
     ///
     /// # Errors
     /// A fault of the store.
@@ -331,35 +331,35 @@ impl App {
         Ok(true)
     }
 
-    /// Stops what runs in the background, waits for commands that are under way, and gives up the leases. The data
+    /// Stops the background tasks, waits for commands in progress, and releases the leases. The data
     /// directory is free when the last handle is dropped.
     pub async fn close(&self) {
         self.tasks.stop();
         self.processor_stop.cancel();
         let (_no_signals, signals) = tokio::sync::mpsc::channel(1);
         if let Err(error) = self.tasks.run_until(signals, COMMANDS_STOP_MAX).await {
-            tracing::warn!(%error, "the stop was not orderly");
+            tracing::warn!(%error, "the shutdown was not graceful");
         }
         self.processor.release().await;
     }
 }
 
-/// The signal of a store that no other process writes to reports every write.
+/// Settings of subscriptions. A store without other writers signals every write, so nothing is polled.
 fn live_settings(member: &Member, poll: Duration) -> LiveSettings {
     let poll = (member.sharing != Sharing::Alone).then_some(poll);
     LiveSettings { tail: TailSettings { poll, ..TailSettings::default() }, ..LiveSettings::default() }
 }
 
-/// Deletes expired items and writes the high-water mark now and then, until `stop` fires.
+/// Deletes expired items and writes the high-water mark at each interval, until `stop` fires.
 async fn purge_until(stop: CancellationToken, store: &Arc<EmbeddedStore>) -> Result<(), Fault> {
     loop {
         loop {
             match store.purge_expired(PURGE_ITEMS_MAX).await {
                 Ok(PURGE_ITEMS_MAX) => {}
                 Ok(_) => break,
-                // What is expired is invisible anyway, and the next round tries again.
+                // Expired items are invisible already.
                 Err(fault) if fault.kind.is_transient() => {
-                    tracing::warn!(error = %fault, "expired items are not deleted for now");
+                    tracing::warn!(error = %fault, "expired items were not deleted; the next round tries again");
                     break;
                 }
                 Err(fault) => return Err(fault),
@@ -368,7 +368,7 @@ async fn purge_until(stop: CancellationToken, store: &Arc<EmbeddedStore>) -> Res
         let marked = Arc::clone(store);
         let marking = tokio::task::spawn_blocking(move || marked.write_high_water()).await;
         if let Ok(Err(error)) = marking {
-            tracing::debug!(%error, "the high-water mark stays behind");
+            tracing::debug!(%error, "the high-water mark was not written");
         }
         if stop.run_until_cancelled(tokio::time::sleep(PURGE_INTERVAL)).await.is_none() {
             return Ok(());
@@ -376,7 +376,7 @@ async fn purge_until(stop: CancellationToken, store: &Arc<EmbeddedStore>) -> Res
     }
 }
 
-/// Reads the keys of the provider again now and then, so that no request waits for them.
+/// Refreshes the keys of the provider at each interval, so that no request waits for them.
 async fn refresh_until(stop: CancellationToken, provider: &OidcVerifier, clock: &dyn Clock) {
     loop {
         if let Err(error) = provider.refresh(clock.now_ms()).await {
@@ -398,7 +398,7 @@ impl Settle for Drained {
             Ok(()) => Ok(()),
             // A blog that never rests is looked at in its present state.
             Err(ProcessorError::NotDrained) => {
-                tracing::warn!("the change feed was not drained, so what is late may look like a drift");
+                tracing::warn!("the change feed was not drained: late changes may be reported as drifts");
                 Ok(())
             }
             // What cannot be read is named by those who look at everything.

@@ -19,8 +19,8 @@ use onehop_store::cosmos::{CosmosSettings, CosmosStore, Credential, client_of};
 use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore};
 use onehop_study::report::Account;
 
-/// How long one operation waits in all when it is refused for its rate. A data set takes more than most accounts give at
-/// once, and a comparison cannot be gone on with.
+/// Retry budget of one throttled operation. A data set takes more than the throughput of most accounts, and a comparison
+/// cannot be resumed.
 const THROTTLED_WAIT_MAX: Duration = Duration::from_secs(600);
 const THROTTLED_RETRIES_MAX: u32 = 10_000;
 
@@ -56,7 +56,7 @@ impl Databases {
     /// In an account, named after the database of the settings, which is left alone.
     ///
     /// # Errors
-    /// A credential that may not create databases, an account that does not answer, a database that is there already.
+    /// A credential that may not create databases, an account that does not answer, a database that exists already.
     pub async fn in_account(
         mut settings: CosmosSettings,
         throughput: Option<(Throughput, ThroughputScope)>,
@@ -64,8 +64,8 @@ impl Databases {
     ) -> anyhow::Result<Self> {
         anyhow::ensure!(
             matches!(settings.credential, Credential::Key(_)),
-            "a comparison makes databases of its own, which Entra ID does not let this client do: give a key of the \
-             account (--cosmos-key-file or ONEHOP_COSMOS_KEY)"
+            "a comparison creates databases, which Entra ID does not permit this client: give a key of the account \
+             (--cosmos-key-file or ONEHOP_COSMOS_KEY)"
         );
         settings.retry_policy.throttled_wait_max = THROTTLED_WAIT_MAX;
         settings.retry_policy.throttled_retries_max = THROTTLED_RETRIES_MAX;
@@ -81,7 +81,7 @@ impl Databases {
     /// Makes the database of a data model and opens it.
     ///
     /// # Errors
-    /// When either cannot be done.
+    /// The database cannot be created or opened.
     pub async fn make(&mut self, model: DataModel) -> anyhow::Result<App> {
         // What hashing a password takes is no part of what a data model costs.
         let options = AppOptions { hashing: HashingCost::CHEAP, ..AppOptions::default() };
@@ -123,7 +123,7 @@ impl Databases {
         Some(Account { endpoint: account.endpoint(), databases: databases.into() })
     }
 
-    /// Deletes what was made for a data model, if anything was and it is closed.
+    /// Deletes the database of a data model, where it was created and is closed.
     ///
     /// # Errors
     /// The service or the file system refused.
@@ -170,9 +170,9 @@ impl InAccount {
         let (database, endpoint) = (self.database_of(model), self.endpoint());
         let exists = provision::has_database(&self.client, &database).await;
         anyhow::ensure!(
-            !exists.with_context(|| format!("{endpoint} cannot be asked for its databases"))?,
-            "the database {database:?} of {endpoint} is there already, and a comparison begins with nothing: delete it, \
-             or name another with --cosmos-database, which the comparison's own are named after"
+            !exists.with_context(|| format!("the databases of {endpoint} cannot be listed"))?,
+            "the database {database:?} of {endpoint} exists already, and a comparison creates its own: delete it, or \
+             name another one with --cosmos-database, after which those of the comparison are named"
         );
         Ok(())
     }

@@ -38,10 +38,10 @@ pub async fn refuse_demo_accounts(app: &App) -> anyhow::Result<()> {
     )
 }
 
-/// Takes the published password from every account that has it; returns their usernames.
+/// Locks every account that has the published password; returns their usernames.
 ///
 /// # Errors
-/// A fault of the store, or an account that was changed at the same time: then the command can be repeated.
+/// A fault of the store, or an account that was changed concurrently: then the command can be repeated.
 pub async fn lock_demo_accounts(app: &App) -> anyhow::Result<Vec<String>> {
     let ledger = Ledger::new();
     let mut usernames = Vec::new();

@@ -28,7 +28,7 @@ impl Member {
         Self { owner: "embedded".to_owned(), sharing: Sharing::Alone }
     }
 
-    /// One of several members, named after the host. The random suffix tells processes of one host apart: two owners of
+    /// One of several members, named after the host. The random suffix distinguishes processes of one host: two owners of
     /// one name would take each other's leases.
     #[must_use]
     pub fn with_others() -> Self {

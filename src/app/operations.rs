@@ -1,4 +1,4 @@
-//! What an operator does with a data directory: back it up, restore it, find out whether it is sound, and recover it.
+//! Operations on a data directory: online backup, restore, integrity check and recovery.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,40 +22,40 @@ impl App {
         Ok(tokio::task::spawn_blocking(move || store.backup(&target, &mut keep_going)).await??)
     }
 
-    /// Looks at everything that the data directory holds, while it is written to.
+    /// Online integrity check: reads everything in the data directory, while it is written to.
     ///
     /// # Errors
-    /// There is no data directory, or it was not looked at to the end.
+    /// There is no data directory, or the check was cancelled.
     pub async fn check(&self, mut keep_going: KeepGoing) -> anyhow::Result<IntegrityReport> {
         let store = self.purged.as_ref().context("there is no data directory to check")?;
         let store = Arc::clone(store);
         let found = tokio::task::spawn_blocking(move || store.check(&mut keep_going)).await??;
-        found.context("it was stopped before it was done")
+        found.context("the check was cancelled")
     }
 }
 
 /// Integrity check of a data directory that no process has open; it changes nothing.
 ///
 /// # Errors
-/// It could not be found out.
+/// The directory cannot be read, or the check was cancelled.
 pub async fn check_directory(
     config: EmbeddedConfig,
     mut keep_going: KeepGoing,
 ) -> anyhow::Result<IntegrityReport> {
     let check = move || embedded::check_directory(&config, &container_specs(), &mut keep_going);
-    tokio::task::spawn_blocking(check).await??.context("it was stopped before it was done")
+    tokio::task::spawn_blocking(check).await??.context("the check was cancelled")
 }
 
-/// Makes a data directory of a finished backup.
+/// Restores a finished backup into a new data directory.
 ///
 /// # Errors
-/// It is none, or the directory is not empty or cannot be written.
+/// It is no finished backup, or the directory is not empty or cannot be written.
 pub async fn restore(from: &Path, to: &Path, mut keep_going: KeepGoing) -> anyhow::Result<BackupManifest> {
     let (from, to) = (from.to_owned(), to.to_owned());
     Ok(tokio::task::spawn_blocking(move || embedded::restore(&from, &to, &mut keep_going)).await??)
 }
 
-/// Makes a data directory that has lost writes sound again, from what is left.
+/// Recovers a data directory that has lost writes, from the items that are left.
 ///
 /// # Errors
 /// Another process has it open, or it cannot be written.

@@ -1,4 +1,4 @@
-//! What an account has to hold for the program, and bringing it there.
+//! Provisioning of an account: the containers that the program needs, and the steps that create or update them.
 
 use anyhow::Context;
 use azure_data_cosmos::CosmosClient;
@@ -16,7 +16,7 @@ pub fn container_definitions() -> anyhow::Result<String> {
     Ok(serde_json::to_string_pretty(&wanted("", None).containers)? + "\n")
 }
 
-/// Brings an account up to date.
+/// Creates and updates the containers of an account.
 pub struct Provisioner {
     client: CosmosClient,
     wanted: DesiredState,
@@ -46,7 +46,7 @@ impl Provisioner {
         Self { client, wanted: wanted(database, throughput) }
     }
 
-    /// What the account lacks. Nothing is changed.
+    /// The steps that the account needs. Nothing is changed.
     ///
     /// # Errors
     /// See [`provision::ProvisionError`].
@@ -67,7 +67,7 @@ impl Provisioner {
     }
 }
 
-/// What an account that has nothing lacks.
+/// The steps that an empty account needs.
 #[must_use]
 pub fn plan_of_everything(
     database: &str,
@@ -89,13 +89,13 @@ pub fn require_key(account: &CosmosSettings) -> anyhow::Result<()> {
         return Ok(());
     }
     anyhow::bail!(
-        "Entra ID does not let this client create databases and containers: give a key of the account \
+        "Entra ID does not permit this client to create databases and containers: give a key of the account \
          (--cosmos-key-file or ONEHOP_COSMOS_KEY), or deploy deploy/main.bicep"
     )
 }
 
 fn with_cause(error: provision::ProvisionError) -> anyhow::Error {
-    anyhow::Error::new(error).context("the account was not brought up to date")
+    anyhow::Error::new(error).context("the account was not provisioned")
 }
 
 /// The plan in words, a line for each step.
@@ -107,7 +107,7 @@ pub fn in_words(plan: &ProvisionPlan) -> String {
 /// The plan of an account, or that of an empty one where it cannot be reached.
 ///
 /// # Errors
-/// The account answers, and what it holds cannot be brought up to date.
+/// The account answers, and its containers cannot be updated.
 pub async fn plan_without_changes(
     account: &CosmosSettings,
     throughput: Option<(Throughput, ThroughputScope)>,

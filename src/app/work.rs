@@ -1,6 +1,6 @@
 //! Maintenance work on the data of an app: verification, repair, rebuild, replay, seeding. Each reports its progress.
 //!
-//! It does the work and knows nobody who asks for it: the operations API and the command line do.
+//! Its callers are the operations API and the command line.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -106,7 +106,7 @@ impl App {
         let mut report = if repair { verifier.repair(step).await? } else { verifier.verify(step).await? };
         let unnamed = report.drifts.len().saturating_sub(DRIFTS_NAMED_MAX);
         if unnamed > 0 {
-            tracing::warn!(unnamed, "more drifts than a report names");
+            tracing::warn!(unnamed, "the report leaves drifts out");
             report.drifts.truncate(DRIFTS_NAMED_MAX);
         }
         Ok(report)

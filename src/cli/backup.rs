@@ -1,4 +1,4 @@
-//! `onehop backup` and `onehop restore`: a consistent copy of a data directory, and a data directory from one.
+//! `onehop backup` and `onehop restore`: online backup of a data directory, and a data directory from a backup.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `onehop check`: whether a data directory is sound.
+//! `onehop check`: integrity check of a data directory.
 
 use clap::Args;
 use clap::builder::BoolishValueParser;

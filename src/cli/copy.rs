@@ -1,4 +1,4 @@
-//! `onehop copy`: a blog from a directory to an account, or back.
+//! `onehop copy`: copies a blog from one store to another, and verifies the copy.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -81,7 +81,7 @@ impl Copy {
         Ok(verify::exit_of(&report))
     }
 
-    /// The source, which must be there: an empty directory would be copied where the wrong one was named.
+    /// The source, which must exist: a wrong name would otherwise copy an empty directory.
     fn source(&self) -> anyhow::Result<StoreChoice> {
         if let Place::Embedded(directory) = &self.from {
             anyhow::ensure!(directory.is_dir(), "--from {}: there is no such directory", directory.display());

@@ -1,4 +1,4 @@
-//! `onehop dead-letters`: the changes that could not be projected, and another try.
+//! `onehop dead-letters`: lists, shows and replays dead letters, the changes that could not be projected.
 
 use clap::builder::BoolishValueParser;
 use clap::{Args, Subcommand};
@@ -129,7 +129,7 @@ fn print_letter(letter: DeadLetterItem) {
     }
 }
 
-/// A text without anything that a terminal would act on.
+/// A text without control characters, which a terminal would interpret.
 fn one_line(text: &str) -> String {
     text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
 }

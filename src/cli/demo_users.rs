@@ -1,4 +1,4 @@
-//! `onehop lock-demo-users`: takes the published password from the demo users.
+//! `onehop lock-demo-users`: locks the accounts of the demo users, whose password is published.
 
 use clap::Args;
 

@@ -1,4 +1,4 @@
-//! `onehop documents`: the documents that the web pages send.
+//! `onehop documents`: prints the GraphQL documents of the web pages, for the document allowlist.
 
 use clap::Args;
 

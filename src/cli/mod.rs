@@ -31,7 +31,7 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Serve the GraphQL API, the playground and the web pages
@@ -120,13 +120,13 @@ pub enum Command {
     Documents(documents::Documents),
 }
 
-/// How a command ended, for the exit status.
+/// The exit status of a command that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// Status 0.
     Success,
-    /// Status 1: a verification found drifts that are still there, a check something that is not sound, a rebuild something that
-    /// cannot be read, or a replay left changes parked.
+    /// Status 1: a verification left drifts, a check found problems, a rebuild could not read items, or a replay left changes
+    /// parked.
     Drifted,
 }
 
@@ -134,7 +134,7 @@ impl Cli {
     /// Runs the command.
     ///
     /// # Errors
-    /// Whatever kept the command from its end: status 2.
+    /// The command failed: status 2.
     pub async fn run(self) -> anyhow::Result<Exit> {
         match self.command {
             Command::Serve(command) => command.run().await,

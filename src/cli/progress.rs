@@ -26,7 +26,7 @@ impl Bar {
         Self { bar: ProgressBar::new_spinner(), step: String::new() }
     }
 
-    /// Shows how far the work has got.
+    /// Shows the progress of the work.
     pub fn show(&mut self, progress: &Progress) {
         if progress.step != self.step {
             self.step.clone_from(&progress.step);
@@ -68,7 +68,7 @@ pub async fn perform<T: DeserializeOwned>(
     let outcome = match answered {
         Some(outcome) => outcome,
         None => {
-            // Only seeding makes a directory: an empty one would be found clean where the wrong one was named.
+            // Only seeding creates a directory: a wrong name would otherwise be an empty directory, which is clean.
             if matches!(choice, StoreChoice::Embedded(_)) && !operation.makes_data() {
                 settings.data.require_directory()?;
             }
@@ -89,7 +89,7 @@ pub async fn ask_holder(
     Ok(answered?)
 }
 
-/// Does work that says how far it has got, with a bar.
+/// Runs work that reports its progress, with a bar.
 pub async fn with_bar<T>(
     step: &'static str,
     work: impl AsyncFnOnce(KeepGoing) -> anyhow::Result<T>,

@@ -1,4 +1,4 @@
-//! `onehop provision`: the database and the containers of an account.
+//! `onehop provision`: creates or updates the database and the containers of an account.
 
 use clap::Args;
 use clap::builder::BoolishValueParser;

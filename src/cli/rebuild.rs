@@ -1,4 +1,4 @@
-//! `onehop rebuild` and `onehop replay`: read models anew, and parked changes once more.
+//! `onehop rebuild` and `onehop replay`: rebuilds read models from the change feed, and replays dead letters.
 
 use clap::Args;
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use super::progress::perform;
 use crate::config::StoreSettings;
 use crate::operations::{OperationRequest, REBUILD, REPLAY};
 
-/// What to do where something cannot be read.
+/// The hint that follows unreadable items.
 pub(super) const NEXT_AFTER_DAMAGE: &str =
     "next: onehop check names everything that cannot be read; stop the server and restore a backup";
 
@@ -38,16 +38,16 @@ pub struct Replay {
 struct Rebuilt {
     changes: u64,
     parked: u64,
-    /// What could not be read and is left out.
+    /// Items that could not be read and are left out.
     #[serde(default)]
     unreadable: Vec<String>,
 }
 
-/// What a replay did.
+/// The outcome of a replay.
 #[derive(Deserialize)]
 pub(super) struct Replayed {
     changes: u64,
-    /// Logical partitions that wait still.
+    /// Logical partitions with changes that are still parked.
     parked: u64,
 }
 
@@ -76,7 +76,7 @@ impl Replay {
 }
 
 impl Replayed {
-    /// Prints what was done; says how the command ends.
+    /// Prints the outcome and returns the exit status.
     pub(super) fn print(&self) -> Exit {
         println!("{} changes projected, {} still parked", self.changes, self.parked);
         if self.parked == 0 { Exit::Success } else { Exit::Drifted }

@@ -1,4 +1,4 @@
-//! `onehop recover`: goes on with a data directory that has lost writes.
+//! `onehop recover`: recovers a data directory that has lost writes.
 
 use clap::Args;
 use clap::builder::BoolishValueParser;

@@ -1,4 +1,4 @@
-//! `onehop seed`: the article's data set at any size.
+//! `onehop seed`: writes the article's data set at any size.
 
 use clap::Args;
 use serde::Deserialize;
@@ -33,7 +33,7 @@ pub struct Seed {
     store: StoreSettings,
 }
 
-/// What was written.
+/// The outcome of seeding.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SeedOutcome {

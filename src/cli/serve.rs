@@ -33,7 +33,7 @@ use onehop_graphql_server::router::metrics_alone;
 use onehop_graphql_server::server::{ConnectionLimits, Server, Stopped};
 use onehop_runtime::tasks::log_panics;
 
-/// The part of the time for a graceful stop that requests have; the rest is for what works behind them.
+/// The share of the graceful shutdown timeout that requests have; the rest is for background work.
 const REQUESTS_STOP_SHARE: f64 = 0.75;
 
 /// Arguments of `onehop serve`.
@@ -110,7 +110,7 @@ impl Serve {
         let Api { router, metrics } = api_of(&app, parts)?;
         app.start(provider);
         operations::serve_socket(&app, !self.exposure.production)
-            .context("the operations socket cannot be made")?;
+            .context("the operations socket cannot be created")?;
 
         let tasks = app.tasks.clone();
         let address = server.local_address();
@@ -118,7 +118,7 @@ impl Serve {
             (tasks.soft_stop(), self.serve.graceful_stop_max().mul_f64(REQUESTS_STOP_SHARE));
         tasks.spawn("http", async move {
             if let Stopped::DroppingConnections(connections) = server.serve(router, stop, deadline).await {
-                tracing::warn!(connections, "connections were dropped at the deadline");
+                tracing::warn!(connections, "connections were dropped at the shutdown deadline");
             }
             Ok::<(), std::io::Error>(())
         });
@@ -146,7 +146,8 @@ impl Serve {
         Ok(Exit::Success)
     }
 
-    /// What fits into the limit of open files, which is raised. Behind proxies the other end of a connection is one of them.
+    /// The connection limits, lowered to the limit of open files, which is raised first. Behind proxies the peer of each
+    /// connection is a proxy, so the connections of one network are not limited.
     fn connection_limits(&self) -> ConnectionLimits {
         let live = self.limits.live(&self.live);
         let limits = self.limits.connections().beside(live.connections_max, live.connections_per_network_max);
@@ -157,7 +158,11 @@ impl Serve {
         let fitting = limits.at_most(raise_open_files());
         if fitting.connections_max < limits.connections_max {
             let (wanted, max) = (limits.connections_max, fitting.connections_max);
-            tracing::warn!(wanted, max, "the limit of open files bounds the connections: raise `ulimit -Hn`");
+            tracing::warn!(
+                wanted,
+                max,
+                "the limit of open files lowers the connection limit: raise `ulimit -Hn`"
+            );
         }
         fitting
     }
@@ -184,8 +189,7 @@ impl Serve {
         })
     }
 
-    /// Tokens under the secrets that were given, or else under those that the data directory keeps; and the file that
-    /// they come from.
+    /// The signing secrets: those of the settings, or else those of the data directory; and the file that they come from.
     async fn tokens(
         &self,
         app: &App,
@@ -206,7 +210,7 @@ impl Serve {
         Ok((Tokens::new(&secrets, self.accounts.token_lifetime()).for_audience(audience), file))
     }
 
-    /// The environment that access tokens and sessions are for.
+    /// The audience of access tokens and sessions.
     async fn audience(&self, app: &App, choice: &StoreChoice) -> anyhow::Result<Audience> {
         if let Some(audience) = self.accounts.audience()? {
             return Ok(audience);
@@ -235,7 +239,7 @@ impl Serve {
         if !app.is_empty().await? {
             return Ok(());
         }
-        tracing::info!(users = self.serve.demo_users, "making the demo data set");
+        tracing::info!(users = self.serve.demo_users, "writing the demo data set");
         let users = self.serve.demo_users;
         perform_on(app, &operations::seeding(users, DEFAULT_RNG_SEED, Texts::Short)).await?;
         let users: Vec<&str> = DEMO_USERNAMES.into_iter().take(self.serve.demo_users as usize).collect();
@@ -244,7 +248,7 @@ impl Serve {
     }
 }
 
-/// Has the last spans sent.
+/// Sends the last spans.
 async fn stop_traces(telemetry: Arc<Telemetry>) {
     let stopping =
         tokio::task::spawn_blocking(move || telemetry.traces.as_ref().map_or(Ok(()), Traces::stop));

@@ -1,4 +1,4 @@
-//! `onehop verify`: every count, copy, summary and username, recomputed from the write side.
+//! `onehop verify`: verifies every count, copy, summary and username against the write side.
 
 use clap::Args;
 use clap::builder::BoolishValueParser;
@@ -38,12 +38,12 @@ impl Verify {
     }
 }
 
-/// How a command ends that found this.
+/// The exit status for this report.
 pub(super) fn exit_of(report: &Report) -> Exit {
     if report.is_clean() { Exit::Success } else { Exit::Drifted }
 }
 
-/// Prints a report for a person.
+/// Prints a report as text.
 pub(super) fn print(report: &Report) {
     let Report { users, posts, comments, likes, copies, drifts, unreadable, repaired } = report;
     println!("{users} users, {posts} posts, {comments} comments, {likes} likes, {copies} copies");

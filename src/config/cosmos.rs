@@ -16,10 +16,10 @@ use onehop_store::cosmos;
 
 /// The environment variable that holds an account key.
 pub const KEY_VARIABLE: &str = "ONEHOP_COSMOS_KEY";
-/// Kubernetes sets these in a pod with a workload identity; all three are needed.
+/// Variables that Kubernetes sets in a pod with a workload identity; all three are needed.
 const WORKLOAD_IDENTITY_VARIABLES: [&str; 3] =
     ["AZURE_CLIENT_ID", "AZURE_TENANT_ID", "AZURE_FEDERATED_TOKEN_FILE"];
-/// App Service, Functions and Container Apps set this; a virtual machine shows nothing.
+/// The variable that App Service, Functions and Container Apps set; a virtual machine sets none.
 const MANAGED_IDENTITY_VARIABLE: &str = "IDENTITY_ENDPOINT";
 
 /// Credential (authentication) of this process.
@@ -103,7 +103,7 @@ impl CosmosSettings {
     /// The settings of the adapter.
     ///
     /// # Errors
-    /// A setting that is missing, cannot be read, or contradicts another one; the text names it.
+    /// A setting that is missing, cannot be used, or contradicts another one; the text names it.
     pub fn adapter(&self, environment: &Environment) -> Result<cosmos::CosmosSettings, SettingError> {
         let endpoint = self.cosmos_endpoint.clone().unwrap_or_default();
         if endpoint.is_empty() {
@@ -194,7 +194,7 @@ impl CosmosSettings {
     }
 }
 
-/// Never shown.
+/// An account key, which `Debug` leaves out.
 struct AccountKey(String);
 
 impl AccountKey {
@@ -212,7 +212,7 @@ impl fmt::Debug for AccountKey {
     }
 }
 
-/// The kind of the error only: its text could quote the file.
+/// Reads a key file. An error has its kind only, since its text could quote the file.
 fn read_key(path: &Path) -> Result<String, SettingError> {
     let unreadable = |error: io::Error| {
         SettingError::new(format!("--cosmos-key-file {} cannot be read: {}", path.display(), error.kind()))
@@ -225,7 +225,7 @@ fn read_key(path: &Path) -> Result<String, SettingError> {
     Ok(text)
 }
 
-/// A key or a token that travels over plain HTTP is public, so that is for this machine only.
+/// Refuses plain HTTP, except to this machine: a key or a token would be sent unencrypted.
 fn check_endpoint(endpoint: &str) -> Result<(), SettingError> {
     let wrong = |reason: &str| Err(SettingError::new(format!("--cosmos-endpoint {endpoint:?} {reason}")));
     let Ok(url) = reqwest::Url::parse(endpoint) else {

@@ -12,7 +12,7 @@ use onehop_store::embedded::{
 /// Bytes of a MiB.
 const MIB: u64 = 1024 * 1024;
 
-/// How far an acknowledged write has got.
+/// Durability of an acknowledged write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum DurabilitySetting {
     /// On the disk: the write survives a power loss. Concurrent writes share one fsync (group commit)
@@ -73,7 +73,7 @@ impl DataSettings {
         Err(SettingError::new(format!("--data {}: there is no such directory", self.data.display())))
     }
 
-    /// The same as the store wants them.
+    /// The configuration of the embedded store.
     #[must_use]
     pub fn embedded(&self) -> EmbeddedConfig {
         EmbeddedConfig {

@@ -34,7 +34,7 @@ pub struct DocumentSettings {
 }
 
 impl DocumentSettings {
-    /// The trusted documents; none without a file.
+    /// The trusted documents of the file; none without one.
     ///
     /// # Errors
     /// The file cannot be read, or an entry is wrong; the text names it.

@@ -1,8 +1,8 @@
-//! Environment variables that are no flags: secrets, and hints of a platform.
+//! Environment variables without flags: secrets, and those by which a platform is recognised.
 
 use std::collections::HashMap;
 
-/// The environment of the process, or one that a test makes.
+/// The environment variables of the process, or those of a test.
 #[derive(Clone)]
 pub struct Environment(Variables);
 
@@ -13,7 +13,7 @@ enum Variables {
 }
 
 impl Environment {
-    /// That of this process.
+    /// The variables of this process.
     #[must_use]
     pub fn of_process() -> Self {
         Self(Variables::OfProcess)

@@ -9,7 +9,7 @@ use tracing_subscriber::EnvFilter;
 const QUIET: &str =
     "azure_core=warn,azure_data_cosmos=warn,azure_data_cosmos_driver=warn,azure_identity=warn";
 
-/// The form of the log.
+/// Format of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
     /// Text, one line for each entry
@@ -35,7 +35,7 @@ impl LogSettings {
     /// Starts the log of the process.
     ///
     /// # Errors
-    /// When the filter cannot be read; the text names the setting.
+    /// A filter that cannot be parsed; the text names the setting.
     pub fn start(&self) -> Result<(), String> {
         let filter = EnvFilter::try_new(format!("{QUIET},{}", self.log))
             .map_err(|error| format!("--log {:?} is not a filter: {error}", self.log))?;

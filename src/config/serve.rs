@@ -43,7 +43,7 @@ pub struct ServeSettings {
 }
 
 impl ServeSettings {
-    /// How long a graceful stop may take.
+    /// Graceful shutdown timeout.
     #[must_use]
     pub fn graceful_stop_max(&self) -> Duration {
         Duration::from_secs(self.stop_seconds)

@@ -1,4 +1,4 @@
-//! What spans several settings, and where secrets come from.
+//! Checks that span several settings, and the sources of secrets.
 
 use std::time::Duration;
 

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 
 use onehop_store::cosmos::provision::{Throughput, ThroughputScope};
 
-/// Who shares the request units.
+/// Scope of the throughput.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ThroughputScopeSetting {
     /// The containers of the database share it
@@ -43,7 +43,7 @@ pub struct ThroughputSettings {
 }
 
 impl ThroughputSettings {
-    /// What is asked for; `None` when nothing is.
+    /// The throughput with its scope; `None` without either setting.
     #[must_use]
     pub fn wanted(&self) -> Option<(Throughput, ThroughputScope)> {
         let autoscale = self.throughput_autoscale_max.map(|max_ru| Throughput::Autoscale { max_ru });

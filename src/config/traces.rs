@@ -6,10 +6,10 @@ use clap::Args;
 use super::{SettingError, StoreChoice};
 use crate::telemetry;
 
-/// Where a collector takes traces, below its own address.
+/// The path of traces at a collector.
 const TRACES_PATH: &str = "/v1/traces";
 
-/// Settings of traces.
+/// Settings of the trace exporter.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Traces")]
 pub struct TraceExportSettings {
@@ -24,10 +24,10 @@ pub struct TraceExportSettings {
 }
 
 impl TraceExportSettings {
-    /// What traces need; `None` where there are none.
+    /// The settings of traces; `None` without a collector.
     ///
     /// # Errors
-    /// An endpoint that is no URL of HTTP, or a ratio that is none.
+    /// An endpoint that is no URL of HTTP, or a ratio that is not between 0 and 1.
     pub fn settings(&self, store: &StoreChoice) -> Result<Option<telemetry::TraceSettings>, SettingError> {
         let sample_ratio = self.otlp_sample_ratio;
         if !(0.0..=1.0).contains(&sample_ratio) {

@@ -22,12 +22,12 @@ use onehop_study::report::Report;
 use settings::{PlaceSettings, SizeSettings, TrafficSettings};
 use survey::Surveyed;
 
-/// The directory within `--data` that this command makes and fills.
+/// The directory within `--data` that this command creates.
 const DIRECTORY: &str = "compare";
 
 const ON_AN_ACCOUNT: &str = "With --store cosmos an account is measured, which needs one of its keys and costs money. \
-    The comparison makes three databases, named after --cosmos-database with -v1, -v2 and -v3; it refuses one that is \
-    there already, and leaves the configured one alone. Each user of the data set takes about 50,000 RU, the three \
+    The comparison makes three databases, named after --cosmos-database with -v1, -v2 and -v3; it refuses one that \
+    exists already, and leaves the configured one alone. Each user of the data set takes about 50,000 RU, the three \
     databases together. They remain, and their throughput is billed by the hour, until they are deleted, which --drop \
     does. Without --throughput-autoscale-max or --throughput-manual, an account that is not serverless gives each of \
     their 18 containers the least there is, 400 RU/s.";
@@ -93,7 +93,7 @@ impl Compare {
         let directory = parent.join(DIRECTORY);
         anyhow::ensure!(
             !directory.exists(),
-            "--data: {} is there already, and a comparison begins with nothing: remove it, or name another directory",
+            "--data: {} exists already, and a comparison creates it: remove it, or name another directory",
             directory.display()
         );
         let physical_partitions = self.place.physical_partitions();
@@ -170,5 +170,5 @@ impl Compare {
 }
 
 fn temporary_directory() -> anyhow::Result<tempfile::TempDir> {
-    tempfile::tempdir().context("no temporary directory can be made")
+    tempfile::tempdir().context("no temporary directory can be created")
 }

@@ -1,4 +1,4 @@
-//! The settings of a comparison: how big it is, where its databases are made, and for which traffic it is worked out.
+//! Settings of a comparison: size of the data set, store, indexing, and the traffic of the bill.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ const USERS_DEFAULT: u32 = 200;
 /// As many as the charges of V2's Q3 and Q6 in the article imply, at some 2.8 RU each.
 const PHYSICAL_PARTITIONS_DEFAULT: u16 = 70;
 
-/// What is run.
+/// Settings of the data set and the samples.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Data set and samples")]
 pub(super) struct SizeSettings {
@@ -45,7 +45,7 @@ pub(super) struct SizeSettings {
     pub samples: u32,
 }
 
-/// Where it is run.
+/// Settings of the compared store.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Compared store")]
 pub(super) struct PlaceSettings {
@@ -86,7 +86,7 @@ pub(super) struct PlaceSettings {
     pub throughput: ThroughputSettings,
 }
 
-/// Which properties are indexed.
+/// The indexing policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum IndexingSetting {
     /// Every property: Cosmos DB's default, and what the article measured
@@ -95,7 +95,7 @@ enum IndexingSetting {
     Needed,
 }
 
-/// The traffic for which throughput and bill are worked out.
+/// Settings of the traffic from which throughput and bill are computed.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Traffic and bill")]
 pub(super) struct TrafficSettings {
@@ -142,19 +142,19 @@ impl PlaceSettings {
         }
     }
 
-    /// Refuses settings that say nothing about the store that is compared. The variables of `--data` and
-    /// `--physical-partitions` may stand: they are for every command.
+    /// Refuses settings that are not for the compared store. The variables of `--data` and `--physical-partitions` may be
+    /// set: they are for every command.
     pub fn check(&self, environment: &Environment) -> anyhow::Result<()> {
         match self.store {
             StoreKind::Embedded => {
                 ensure!(
                     !self.estimate_error,
-                    "--estimate-error needs --store cosmos: the embedded store measures nothing that its estimates could be \
-                     compared with"
+                    "--estimate-error needs --store cosmos: the charges of the embedded store are \
+                     estimates"
                 );
                 ensure!(
                     !self.drop,
-                    "--drop needs --store cosmos: without --data, nothing of a comparison is left on this machine"
+                    "--drop needs --store cosmos: without --data, the databases are in a temporary directory"
                 );
             }
             StoreKind::Cosmos => {
