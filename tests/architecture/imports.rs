@@ -10,8 +10,6 @@ const ALLOWED: &[(&str, &str, usize)] = &[
     ("onehop", "graphql", 23),
     // A module and its parts, which use types of their parent.
     ("onehop", "blog::projections::usernames", 3),
-    ("onehop-store", "cosmos", 3),
-    ("onehop-store", "embedded", 12),
 ];
 
 type Graph<'a> = BTreeMap<&'a ModulePath, BTreeSet<ModulePath>>;

@@ -5,10 +5,12 @@ use azure_data_cosmos::models::TransactionalBatchOperationResult;
 use azure_data_cosmos::options::{BatchDeleteOptions, BatchReplaceOptions, Precondition};
 use azure_data_cosmos::{CosmosError, TransactionalBatch};
 
+use super::CosmosStore;
+use super::container::{CosmosContainer, key};
 use super::error_mapping::{ambiguous, fault_in_batch, rejection_of, write_error_of};
 use super::items::tree;
 use super::retries::{Cause, Retries};
-use super::{CosmosContainer, CosmosStore, charge_of, charge_of_error, key};
+use super::service_response::{charge_of, charge_of_error};
 use crate::{Batch, ETag, Fault, FaultKind, Ledger, OperationKind, Rejection, WriteError, WriteOp};
 
 /// An operation that was not tried because another one of its batch was refused.

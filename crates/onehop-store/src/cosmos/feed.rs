@@ -16,11 +16,13 @@ use azure_data_cosmos::options::{
 use futures::StreamExt;
 use serde_json::{Map, Value};
 
+use super::CosmosStore;
+use super::container::CosmosContainer;
 use super::document::change_of;
 use super::error_mapping::{OperationContext, fault_of};
 use super::queries::{PageFailure, failed};
 use super::retries::Retries;
-use super::{CosmosContainer, CosmosStore, charge_of};
+use super::service_response::charge_of;
 use crate::{
     Change, Continuation, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, Ledger, OperationKind,
     RequestCharge, limits,

@@ -5,10 +5,12 @@ use azure_data_cosmos::CosmosError;
 use azure_data_cosmos::models::ItemResponse;
 use azure_data_cosmos::options::{ItemReadOptions, ItemWriteOptions, Precondition};
 
+use super::CosmosStore;
+use super::container::{CosmosContainer, key};
 use super::document::item_of;
 use super::error_mapping::{OperationContext, fault_of, write_error_of};
 use super::retries::Retries;
-use super::{CosmosContainer, CosmosStore, ServiceResponse, charge_of, charge_of_error, key};
+use super::service_response::{ServiceResponse, charge_of, charge_of_error};
 use crate::{ETag, Fault, FaultKind, Item, Ledger, OperationKind, PartitionKey, WriteError, WriteOp};
 
 impl CosmosStore {

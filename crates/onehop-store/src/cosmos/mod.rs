@@ -12,6 +12,7 @@
 
 mod batch;
 mod client;
+mod container;
 mod document;
 mod error_mapping;
 mod feed;
@@ -19,6 +20,7 @@ mod items;
 pub mod provision;
 mod queries;
 mod retries;
+mod service_response;
 mod settings;
 mod sql;
 
@@ -26,42 +28,32 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
-use azure_data_cosmos::diagnostics::DiagnosticsContext;
+use azure_data_cosmos::CosmosClient;
 use azure_data_cosmos::feed::FeedScope;
 use azure_data_cosmos::options::OperationOptions;
-use azure_data_cosmos::{ContainerClient, CosmosClient, CosmosError};
 use futures::{StreamExt, TryStreamExt};
 use tokio::sync::watch;
 
 pub use client::{client_of, default_options, encoding};
 pub use settings::{Consistency, CosmosSettings, Credential, RetryPolicy};
 
-use super::Rejection;
-use super::document::{can_exist, check_keyset, check_text, check_write, is_indexable};
-use super::{
-    Batch, ChargeSource, ContainerName, ContainerSpec, Continuation, Direction, ETag, Fault, FaultKind,
-    FeedPage, FeedRange, FeedRequest, Item, Ledger, OperationKind, OperationRecord, PartitionKey, Query,
-    QueryPage, RequestCharge, Store, WriteError, WriteMarks, WriteOp, limits,
-};
 use client::read_options;
+use container::{CosmosContainer, is_addressable, key};
 use error_mapping::{OperationContext, fault_of};
-use queries::top;
-use sql::{QueryShape, Sql};
+use service_response::ServiceResponse;
+use sql::{QueryShape, Sql, top};
+
+use super::document::{can_exist, check_keyset, is_indexable};
+use super::{
+    Batch, ContainerName, ContainerSpec, Continuation, Direction, ETag, Fault, FaultKind, FeedPage,
+    FeedRange, FeedRequest, Item, Ledger, OperationKind, PartitionKey, Query, QueryPage, RequestCharge,
+    Store, WriteError, WriteMarks, WriteOp,
+};
 
 /// Point reads of one `read_many` that are under way at the same time.
 const READS_AT_ONCE: usize = 32;
 /// What `ready` reads: an item that is not there.
 const READY_ID: &str = "ready";
-
-/// A container of the database.
-struct CosmosContainer {
-    spec: ContainerSpec,
-    client: ContainerClient,
-    /// As of the last look at the feed ranges.
-    physical_partitions: AtomicU32,
-    /// Counts the writes of this process.
-    signal: watch::Sender<u64>,
-}
 
 /// The containers of a database in an account. A clone shares them.
 #[derive(Clone)]
@@ -124,63 +116,6 @@ impl CosmosStore {
     fn container(&self, name: ContainerName) -> Result<&CosmosContainer, Fault> {
         let found = self.containers.iter().find(|container| container.spec.name == name);
         found.ok_or_else(|| Fault::new(FaultKind::Internal, format!("there is no container {name}")))
-    }
-}
-
-/// What an operation came to, and what it was charged, however it ended.
-struct ServiceResponse<T> {
-    charge: RequestCharge,
-    outcome: Result<T, Fault>,
-}
-
-impl CosmosContainer {
-    async fn check_partition_key(&self, retry_policy: &RetryPolicy) -> Result<(), Fault> {
-        let options = azure_data_cosmos::options::ReadContainerOptions::default()
-            .with_operation_options(default_options(*retry_policy));
-        let response = self
-            .client
-            .read(Some(options))
-            .await
-            .map_err(|error| fault_of(error, OperationContext::Reading))?;
-        let properties = response.into_model().map_err(|error| fault_of(error, OperationContext::Reading))?;
-        let wanted = format!("/{}", self.spec.partition_key);
-        let paths = properties.partition_key.paths();
-        if paths.iter().any(|path| *path == wanted) && paths.len() == 1 {
-            return Ok(());
-        }
-        let message = format!(
-            "the container {} has another partition key than {wanted}: a partition key cannot be changed",
-            self.spec.name
-        );
-        Err(Fault::new(FaultKind::Internal, message))
-    }
-
-    fn record(
-        &self,
-        kind: OperationKind,
-        items: usize,
-        charge: RequestCharge,
-        physical_partitions: u32,
-    ) -> OperationRecord {
-        OperationRecord {
-            container: self.spec.name,
-            kind,
-            items: u32::try_from(items).unwrap_or(u32::MAX),
-            physical_partitions,
-            charge,
-            source: ChargeSource::Measured,
-        }
-    }
-
-    fn check(&self, partition_key: &PartitionKey, operation: &WriteOp) -> Result<(), Rejection> {
-        check_text(partition_key.as_str(), limits::PARTITION_KEY_BYTES_MAX)?;
-        check_write(&self.spec, partition_key.as_str(), operation)?;
-        if is_addressable(partition_key, operation.id()) { Ok(()) } else { Err(Rejection::InvalidId) }
-    }
-
-    /// Wakes the readers that wait for a write of this process.
-    fn announce(&self) {
-        self.signal.send_modify(|writes| *writes += 1);
     }
 }
 
@@ -354,27 +289,6 @@ impl Store for CosmosStore {
         let Some(container) = self.containers.first() else { return Ok(()) };
         self.read_item(container, &PartitionKey::from(READY_ID), READY_ID).await.outcome.map(drop)
     }
-}
-
-/// A partition key as the client wants it.
-fn key(partition_key: &PartitionKey) -> azure_data_cosmos::PartitionKey {
-    azure_data_cosmos::PartitionKey::from(partition_key.as_str().to_owned())
-}
-
-/// Whether an item can be asked for. The client makes the id a part of a URL's path, where control characters are
-/// left out and dots go elsewhere: such an id would name another item.
-fn is_addressable(partition_key: &PartitionKey, id: &str) -> bool {
-    let is_path = !id.contains(['/', '\\', '?', '#']) && !id.chars().any(char::is_control);
-    can_exist(partition_key.as_str(), id) && is_path && !matches!(id, "" | "." | "..")
-}
-
-/// What the service charged for all attempts of an operation.
-fn charge_of(diagnostics: &DiagnosticsContext) -> RequestCharge {
-    RequestCharge(diagnostics.total_request_charge().value())
-}
-
-fn charge_of_error(error: &CosmosError) -> RequestCharge {
-    error.diagnostics().map_or(RequestCharge::default(), |diagnostics| charge_of(&diagnostics))
 }
 
 fn no_index(spec: &ContainerSpec, what: &str) -> Fault {

@@ -10,12 +10,14 @@ use futures::StreamExt;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+use super::CosmosStore;
+use super::container::CosmosContainer;
 use super::document::item_of;
 use super::error_mapping::{OperationContext, fault_of};
 use super::retries::Retries;
+use super::service_response::{ServiceResponse, charge_of, charge_of_error};
 use super::sql::{QueryShape, Sql};
-use super::{CosmosContainer, CosmosStore, ServiceResponse, charge_of, charge_of_error};
-use crate::{Fault, Item, Ledger, OperationKind, QueryPage, RequestCharge, limits};
+use crate::{Fault, Item, Ledger, OperationKind, QueryPage, RequestCharge};
 
 /// The client's own limit of physical partitions for one query, if ours is not higher.
 const FAN_OUT_DEFAULT: u32 = 100;
@@ -125,9 +127,4 @@ impl From<Fault> for PageFailure {
 pub(super) fn failed(error: CosmosError, charge: &mut RequestCharge) -> PageFailure {
     charge.0 += charge_of_error(&error).0;
     PageFailure::Service(Box::new(error))
-}
-
-/// One more than is wanted, to know whether there is more.
-pub(super) fn top(limit: usize) -> usize {
-    limit.min(limits::PAGE_ITEMS_MAX) + 1
 }

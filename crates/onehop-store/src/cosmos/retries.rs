@@ -6,8 +6,8 @@ use std::time::Duration;
 use azure_data_cosmos::CosmosError;
 use azure_data_cosmos::error::SubStatusCode;
 
-use super::charge_of_error;
 use super::error_mapping::{may_have_happened, retry_after};
+use super::service_response::charge_of_error;
 use super::settings::RetryPolicy;
 use crate::RequestCharge;
 

@@ -2,7 +2,7 @@
 
 use azure_data_cosmos::Query as SqlQuery;
 
-use crate::{ContainerSpec, Direction, Fault, FaultKind, Keyset};
+use crate::{ContainerSpec, Direction, Fault, FaultKind, Keyset, limits};
 
 /// Items that are not softly deleted.
 const LIVE: &str = "(NOT IS_DEFINED(c.deleted) OR c.deleted = false)";
@@ -116,6 +116,11 @@ impl Sql {
 /// A property by its name, which is declared in code.
 fn property(name: &str) -> String {
     format!("c.{name}")
+}
+
+/// One more than is wanted, to know whether there is more.
+pub(super) fn top(limit: usize) -> usize {
+    limit.min(limits::PAGE_ITEMS_MAX) + 1
 }
 
 #[cfg(test)]

@@ -4,15 +4,19 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::backup_manifest::{BACKUP_FILE, BackupManifest};
 use super::database::{EngineDatabase, EngineSizes};
-use super::directory::{self, OpenError};
-use super::engine::{Durability, Engine, KeySpace, View};
-use super::high_water::{self, CommitNumbers, HighWaterMark, LostWrites};
-use super::writer::{META_COMMIT, META_SEQUENCE};
-use super::{EmbeddedStore, keys};
+use super::directory;
+use super::engine::{Durability, Engine, View};
+use super::high_water::{self, CommitNumbers, HighWaterMark};
+use super::item_entries::{META_COMMIT, META_SEQUENCE};
+use super::key_space::KeySpace;
+use super::keys;
+use super::layout::{engine_path, sync_directory};
+use super::open_error::{LostWrites, OpenError};
+use super::store::EmbeddedStore;
 use crate::Fault;
 use onehop_runtime::clock::format_timestamp;
 use onehop_runtime::private_files;
@@ -21,17 +25,6 @@ use onehop_runtime::private_files;
 const CACHE_BYTES: u64 = 8 * 1024 * 1024;
 /// Entries between two reports of progress, and two looks whether to go on.
 const PROGRESS_ENTRIES: u64 = 1_000;
-
-/// What a finished backup says of itself, in its file [`directory::BACKUP_FILE`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct BackupManifest {
-    pub items: u64,
-    /// The number of the last write that is in it.
-    pub last_write: u64,
-    /// When it was begun, RFC 3339: what was acknowledged by then is in it.
-    pub begun_at: String,
-}
 
 /// Why there is no backup, or no directory restored from one.
 #[derive(Debug, Error)]
@@ -71,7 +64,7 @@ impl EmbeddedStore {
         keep_going: &mut dyn FnMut(u64) -> bool,
     ) -> Result<BackupManifest, BackupError> {
         let begun_at = format_timestamp(self.clock.now_ms());
-        directory::make_empty(target)?;
+        make_empty(target)?;
         let io = |source| BackupError::Io { path: target.to_owned(), source };
         let (from, to) = (self.path().canonicalize().map_err(io)?, target.canonicalize().map_err(io)?);
         if to.starts_with(&from) {
@@ -92,7 +85,7 @@ impl EmbeddedStore {
         target: &Path,
         keep_going: &mut dyn FnMut(u64) -> bool,
     ) -> Result<(u64, CommitNumbers), BackupError> {
-        let path = directory::engine_path(target);
+        let path = engine_path(target);
         let fail = |source| BackupError::Engine { path: path.clone(), source: Box::new(source) };
         let view = self.engine.view()?;
         let sizes = EngineSizes { cache_bytes: CACHE_BYTES, memtable_bytes: self.memtable_bytes };
@@ -156,16 +149,16 @@ pub fn restore(
     to: &Path,
     keep_going: &mut dyn FnMut(u64) -> bool,
 ) -> Result<BackupManifest, BackupError> {
-    let note = directory::read_backup_note(from).ok_or_else(|| BackupError::NotFinished(from.to_owned()))?;
+    let note = read_manifest(from).ok_or_else(|| BackupError::NotFinished(from.to_owned()))?;
     // A process that opens a backup as a data directory changes it.
     let _lock = directory::lock_without_a_trace(from)?;
     let (mark, losses) = high_water::look(from)?;
     refuse(from, losses)?;
-    directory::make_empty(to)?;
+    make_empty(to)?;
     let io = |source| BackupError::Io { path: to.to_owned(), source };
     directory::mark_unfinished(to).map_err(io)?;
     let mut copied = 0;
-    let done = copy_files(&directory::engine_path(from), &directory::engine_path(to), &mut |bytes| {
+    let done = copy_files(&engine_path(from), &engine_path(to), &mut |bytes| {
         copied += bytes;
         keep_going(copied)
     });
@@ -180,6 +173,25 @@ pub fn restore(
     Ok(note)
 }
 
+/// Makes a directory where there is none.
+///
+/// # Errors
+/// There is something in it.
+fn make_empty(path: &Path) -> Result<(), BackupError> {
+    let io = |source| BackupError::Io { path: path.to_owned(), source };
+    private_files::make_directory(path).map_err(io)?;
+    match fs::read_dir(path).map_err(io)?.next() {
+        None => Ok(()),
+        Some(_) => Err(BackupError::NotEmpty(path.to_owned())),
+    }
+}
+
+/// What a finished backup says of itself; `None` of everything else.
+fn read_manifest(path: &Path) -> Option<BackupManifest> {
+    directory::check_without_a_trace(path).ok()?;
+    serde_json::from_slice(&fs::read(path.join(BACKUP_FILE)).ok()?).ok()
+}
+
 fn refuse(from: &Path, losses: Vec<String>) -> Result<(), BackupError> {
     if losses.is_empty() {
         return Ok(());
@@ -189,7 +201,7 @@ fn refuse(from: &Path, losses: Vec<String>) -> Result<(), BackupError> {
 
 /// The numbers of the last commit and write in a copy of a backup: opening it finds out whether all files are there.
 fn counts_of_copy(path: &Path) -> Result<CommitNumbers, BackupError> {
-    let path = directory::engine_path(path);
+    let path = engine_path(path);
     let sizes = EngineSizes { cache_bytes: CACHE_BYTES, memtable_bytes: CACHE_BYTES };
     let engine = Engine::open(&path, sizes, Durability::Sync)?;
     Ok(counts_in(&engine.view()?)?)
@@ -213,6 +225,6 @@ fn copy_files(from: &Path, to: &Path, keep_going: &mut dyn FnMut(u64) -> bool) -
             return Ok(false);
         }
     }
-    directory::sync_directory(to)?;
+    sync_directory(to)?;
     Ok(true)
 }

@@ -10,12 +10,16 @@ use std::panic::catch_unwind;
 use std::path::Path;
 
 use super::database::EngineSizes;
-use super::directory::{self, OpenError};
+use super::directory;
 use super::engine::{Durability, Engine};
 use super::high_water;
 use super::integrity_check::{IntegrityCheck, IntegrityReport};
-use super::open::{damaged, losses_within, stored_containers, stored_counts, stored_partitions};
-use super::{EmbeddedConfig, EmbeddedStore};
+use super::layout::engine_path;
+use super::open::{
+    EmbeddedConfig, damaged, losses_within, stored_containers, stored_counts, stored_partitions,
+};
+use super::open_error::OpenError;
+use super::store::EmbeddedStore;
 use crate::{ContainerSpec, Fault};
 
 /// Where the engine keeps files that it writes once, and deletes.
@@ -72,12 +76,12 @@ fn examine(
     directory::check_without_a_trace(&config.path)?;
     let io = |source| OpenError::Io { path: config.path.clone(), source };
     let shadow = tempfile::tempdir().map_err(io)?;
-    let path = directory::engine_path(shadow.path());
-    if !directory::engine_path(&config.path).is_dir() {
+    let path = engine_path(shadow.path());
+    if !engine_path(&config.path).is_dir() {
         return Err(damaged(config, "the directory of the storage engine"));
     }
     let (mark, mut losses) = high_water::look(&config.path)?;
-    cast_shadow(&directory::engine_path(&config.path), &path).map_err(io)?;
+    cast_shadow(&engine_path(&config.path), &path).map_err(io)?;
     high_water::ensure_journal(&path).map_err(io)?;
     let sizes = EngineSizes { cache_bytes: config.cache_bytes, memtable_bytes: config.memtable_bytes };
     let opening = || Engine::open(&path, sizes, Durability::Relaxed);
@@ -85,9 +89,7 @@ fn examine(
         .unwrap_or_else(|_| Err(damaged(config, "the journal of the storage engine")))
         // The name of the shadow is meaningless to users.
         .map_err(|error| match error {
-            OpenError::Engine { source, .. } => {
-                OpenError::Engine { path: directory::engine_path(&config.path), source }
-            }
+            OpenError::Engine { source, .. } => OpenError::Engine { path: engine_path(&config.path), source },
             other => other,
         })?;
     let counts = stored_counts(&engine, config)?;
@@ -133,7 +135,7 @@ mod tests {
 
     use serde_json::json;
 
-    use super::super::engine::{KeyChange, KeySpace};
+    use super::super::key_space::{KeyChange, KeySpace};
     use super::super::keys;
     use super::*;
     use crate::{ContainerName, Ledger, NewItem, Store, WriteOp};

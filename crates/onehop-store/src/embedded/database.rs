@@ -7,7 +7,7 @@ use std::time::Duration;
 use fjall::config::{CompressionPolicy, FilterPolicy};
 use fjall::{AbstractTree as _, CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
-use super::engine::KeySpace;
+use super::key_space::KeySpace;
 use onehop_runtime::private_files;
 
 /// The most that journals may take before they are flushed: a short journal keeps reopening short.

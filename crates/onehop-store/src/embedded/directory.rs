@@ -5,10 +5,10 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use thiserror::Error;
-
-use super::backup::{BackupError, BackupManifest};
-use super::high_water::{HighWaterMark, HighWaterTracker, LostWrites, MARK_FILE};
+use super::backup_manifest::{BACKUP_FILE, BackupManifest};
+use super::high_water::{HighWaterMark, HighWaterTracker, MARK_FILE};
+use super::layout::{ENGINE_DIRECTORY, engine_path, new_file, sync_directory};
+use super::open_error::OpenError;
 use onehop_runtime::private_files;
 
 /// The format of the data directory that this program reads and writes.
@@ -19,59 +19,6 @@ const FORMAT_FILE: &str = "format";
 const FORMAT_FILE_UNFINISHED: &str = "format.unfinished";
 /// There from the beginning of a backup or a restoring to its end.
 const UNFINISHED_FILE: &str = "unfinished";
-/// There in a finished backup, until it is opened as a data directory.
-const BACKUP_FILE: &str = "backup.json";
-const ENGINE_DIRECTORY: &str = "engine";
-
-/// Why a data directory cannot be opened.
-#[derive(Debug, Error)]
-pub enum OpenError {
-    #[error(
-        "the data directory {} is in use by another process{}; stop it, or name another directory with --data",
-        path.display(), holder.as_ref().map_or_else(String::new, |pid| format!(" (process {pid})"))
-    )]
-    InUse { path: PathBuf, holder: Option<String> },
-    #[error(
-        "the data directory {} has format {found}, and this program reads formats up to {known}: \
-         use a newer onehop, or name another directory with --data", path.display()
-    )]
-    NewerFormat { path: PathBuf, found: u32, known: u32 },
-    #[error("the file {} does not hold a format number: this is not a data directory of onehop", path.display())]
-    NotADataDirectory { path: PathBuf },
-    #[error(
-        "the file {} is missing, though the directory holds data: put it back (it holds the number {FORMAT_VERSION}), or \
-         restore a backup", path.display()
-    )]
-    FormatMissing { path: PathBuf },
-    #[error(
-        "the data directory {} has lost writes: {losses}. Put back what is missing, or restore a backup; \
-         `onehop recover --data {}` goes on without it and says what was dropped", path.display(), path.display()
-    )]
-    Lost { path: PathBuf, losses: LostWrites },
-    #[error(
-        "the data directory {} was made with {stored} physical partitions, and the setting asks for {wanted}: \
-         the number is fixed when a directory is made", path.display()
-    )]
-    PhysicalPartitions { path: PathBuf, stored: u16, wanted: u16 },
-    #[error("physical partitions must be 1 to {max}, not {wanted}")]
-    PhysicalPartitionsLimit { wanted: u16, max: u16 },
-    #[error(
-        "the container {container} in the data directory {} was made with other keys or indexes than this program \
-         uses: name another directory with --data", path.display()
-    )]
-    ContainerChanged { path: PathBuf, container: String },
-    #[error("the data directory {} is damaged: {what} cannot be read", path.display())]
-    Damaged { path: PathBuf, what: &'static str },
-    #[error(
-        "the directory {} holds an unfinished backup, or one that was not restored to its end: delete it and \
-         begin again", path.display()
-    )]
-    Unfinished { path: PathBuf },
-    #[error("cannot use the data directory {}: {source}", path.display())]
-    Io { path: PathBuf, source: std::io::Error },
-    #[error("the storage engine cannot open {}: {source}", path.display())]
-    Engine { path: PathBuf, source: Box<fjall::Error> },
-}
 
 /// A data directory that is locked as long as this lives.
 pub(super) struct Directory {
@@ -147,15 +94,6 @@ fn mend_permissions(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-fn new_file(path: &Path) -> std::io::Result<File> {
-    private_files::file_options().write(true).create_new(true).open(path)
-}
-
-/// Where the storage engine keeps its files in a data directory.
-pub(super) fn engine_path(path: &Path) -> PathBuf {
-    path.join(ENGINE_DIRECTORY)
-}
-
 fn try_lock(lock: &mut File, path: &Path) -> Result<(), OpenError> {
     match lock.try_lock() {
         Ok(()) => Ok(()),
@@ -197,19 +135,6 @@ fn check_finished(path: &Path) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Makes a directory where there is none.
-///
-/// # Errors
-/// There is something in it.
-pub(super) fn make_empty(path: &Path) -> Result<(), BackupError> {
-    let io = |source| BackupError::Io { path: path.to_owned(), source };
-    private_files::make_directory(path).map_err(io)?;
-    match fs::read_dir(path).map_err(io)?.next() {
-        None => Ok(()),
-        Some(_) => Err(BackupError::NotEmpty(path.to_owned())),
-    }
-}
-
 /// Marks a directory as unfinished, on the disk, before anything else is in it.
 pub(super) fn mark_unfinished(path: &Path) -> std::io::Result<()> {
     new_file(&path.join(UNFINISHED_FILE))?.sync_all()?;
@@ -219,9 +144,7 @@ pub(super) fn mark_unfinished(path: &Path) -> std::io::Result<()> {
 /// Makes a data directory of one that holds all there has to be, and a backup where there is a note. The mark goes last.
 pub(super) fn finish(path: &Path, note: Option<&BackupManifest>, mark: HighWaterMark) -> std::io::Result<()> {
     if let Some(note) = note {
-        let mut file = new_file(&path.join(BACKUP_FILE))?;
-        file.write_all(&serde_json::to_vec_pretty(note)?)?;
-        file.sync_all()?;
+        note.write(path)?;
     }
     mend_permissions(path)?;
     sync_directory(&engine_path(path))?;
@@ -229,12 +152,6 @@ pub(super) fn finish(path: &Path, note: Option<&BackupManifest>, mark: HighWater
     write_format(path)?;
     fs::remove_file(path.join(UNFINISHED_FILE))?;
     sync_directory(path)
-}
-
-/// What a finished backup says of itself; `None` of everything else.
-pub(super) fn read_backup_note(path: &Path) -> Option<BackupManifest> {
-    check_without_a_trace(path).ok()?;
-    serde_json::from_slice(&fs::read(path.join(BACKUP_FILE)).ok()?).ok()
 }
 
 fn check_format(path: &Path) -> Result<(), OpenError> {
@@ -253,7 +170,7 @@ fn check_format(path: &Path) -> Result<(), OpenError> {
         }
         // The format is written before anything else is made.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => match engine_path(path).exists() {
-            true => Err(OpenError::FormatMissing { path: format_path }),
+            true => Err(OpenError::FormatMissing { path: format_path, known: FORMAT_VERSION }),
             false => write_format(path).map_err(io),
         },
         Err(source) => Err(io(source)),
@@ -272,9 +189,4 @@ fn write_format(path: &Path) -> std::io::Result<()> {
         Some(parent) => sync_directory(parent),
         None => Ok(()),
     }
-}
-
-/// Brings the names in a directory to the disk.
-pub(super) fn sync_directory(path: &Path) -> std::io::Result<()> {
-    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }

@@ -1,15 +1,16 @@
 //! Storage engine layer, so that another engine can take its place: five ordered key spaces, a snapshot to read from, and an
 //! atomic commit over all of them. An engine that can no longer write is opened again.
 
-use parking_lot::RwLock;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fjall::{Guard, Keyspace, PersistMode, Readable, Slice, Snapshot};
+use parking_lot::RwLock;
 
-use super::OpenError;
 use super::database::{EngineDatabase, EngineSizes};
+use super::key_space::{KeyChange, KeySpace};
+use super::open_error::OpenError;
 use super::tombstone_hints::{META_LISTS, TombstoneHints};
 use crate::{Fault, FaultKind};
 
@@ -19,16 +20,6 @@ const READS_WAIT_MAX: Duration = Duration::from_secs(5);
 const READS_WAIT: Duration = Duration::from_millis(1);
 /// When to try again what an engine refuses that cannot write.
 pub(super) const RETRY_AFTER: Duration = Duration::from_secs(5);
-
-/// An ordered key space.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum KeySpace {
-    Ids,
-    Items,
-    Index,
-    Log,
-    Meta,
-}
 
 /// How far an acknowledged write has got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -74,9 +65,6 @@ struct EngineVersion {
     snapshot: Snapshot,
     opened: Arc<EngineDatabase>,
 }
-
-/// One key's new value, or its removal.
-pub(super) type KeyChange = (KeySpace, Vec<u8>, Option<Vec<u8>>);
 
 impl Engine {
     pub(super) fn open(path: &Path, sizes: EngineSizes, durability: Durability) -> Result<Self, OpenError> {
@@ -270,18 +258,6 @@ impl KeyValue {
     }
 }
 
-/// The end (exclusive) of the range of keys that start with a prefix.
-pub(super) fn prefix_end(prefix: &[u8]) -> Vec<u8> {
-    let mut end = prefix.to_vec();
-    while let Some(last) = end.pop() {
-        if last < u8::MAX {
-            end.push(last + 1);
-            return end;
-        }
-    }
-    vec![u8::MAX; prefix.len() + 1]
-}
-
 /// A reopening has failed; the next write tries again.
 fn closed() -> Fault {
     Fault::new(FaultKind::Unavailable, "the storage engine is closed").with_retry_after(RETRY_AFTER)
@@ -352,11 +328,5 @@ mod tests {
     fn a_commit_asks_for_an_fsync_unless_it_is_relaxed() {
         assert_eq!(Durability::default().persist_mode(), PersistMode::SyncData);
         assert_eq!(Durability::Relaxed.persist_mode(), PersistMode::Buffer);
-    }
-
-    #[test]
-    fn the_end_of_a_prefix_is_the_next_key_that_does_not_start_with_it() {
-        assert_eq!(prefix_end(&[1, 2]), vec![1, 3]);
-        assert_eq!(prefix_end(&[1, 255]), vec![2]);
     }
 }

@@ -1,9 +1,10 @@
 //! Change feed on the change log, which holds one entry for each item, at the number of its last write.
 
-use super::engine::{Engine, KeySpace, View};
+use super::engine::{Engine, View};
+use super::item_entries::META_SEQUENCE;
+use super::key_space::KeySpace;
 use super::keys::{self, ContainerId};
 use super::reader::parse_item;
-use super::writer::META_SEQUENCE;
 use crate::{Change, Continuation, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, limits};
 
 /// Entries of other types, and of items whose time is over, that a page passes over before it ends early.

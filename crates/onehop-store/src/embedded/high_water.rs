@@ -5,19 +5,20 @@
 //! is written seldom: when a directory is opened and closed, each [`COMMITS_BETWEEN_MARKS`], and when a server asks for it.
 //! Knows nothing of items.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 
 use super::database;
-use super::directory::{self, OpenError, engine_path};
 use super::engine::{Durability, Engine};
-use super::open::StoredContainer;
+use super::layout::{engine_path, sync_directory};
+use super::open_error::OpenError;
+use super::stored_container::StoredContainer;
 use crate::{Fault, FaultKind};
 use onehop_runtime::private_files;
 
@@ -83,7 +84,7 @@ impl HighWaterMark {
         file.write_all(&serde_json::to_vec(self)?)?;
         file.sync_all()?;
         fs::rename(&unfinished, path.join(MARK_FILE))?;
-        directory::sync_directory(path)
+        sync_directory(path)
     }
 
     /// The mark with the journals that a closed directory has now.
@@ -93,16 +94,6 @@ impl HighWaterMark {
         };
         let ends = journals(&engine_path(path))?.into_iter().map(end).collect::<io::Result<Vec<_>>>()?;
         Ok(Self { journal: ends.last().map_or(0, |end| end.journal), closed: Some(ends), ..self })
-    }
-}
-
-/// What a data directory holds less than it should.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LostWrites(pub(super) Vec<String>);
-
-impl std::fmt::Display for LostWrites {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(&self.0.join("; "))
     }
 }
 
@@ -162,7 +153,7 @@ pub(super) fn mark_open(
     let open = HighWaterMark { closed: None, ..closed };
     if let Err(error) = open.write(path) {
         tracing::warn!(path = %path.display(), %error, "the high-water mark cannot be written and is removed");
-        let removed = fs::remove_file(path.join(MARK_FILE)).and_then(|()| directory::sync_directory(path));
+        let removed = fs::remove_file(path.join(MARK_FILE)).and_then(|()| sync_directory(path));
         removed.map_err(|source| OpenError::Io { path: path.to_owned(), source })?;
         return Ok(None);
     }
@@ -175,7 +166,7 @@ pub(super) fn ensure_journal(engine: &Path) -> io::Result<()> {
     if journals(engine)?.is_empty() && database::is_made(engine)? {
         let journal = engine.join(format!("1.{JOURNAL_EXTENSION}"));
         private_files::file_options().write(true).create_new(true).open(journal)?.sync_all()?;
-        directory::sync_directory(engine)?;
+        sync_directory(engine)?;
     }
     Ok(())
 }

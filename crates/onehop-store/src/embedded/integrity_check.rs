@@ -3,10 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::engine::{KeySpace, View};
+use super::engine::View;
 use super::header::{Header, ItemLocation, VALUE_PREFIX_BYTES, decode_value_prefix};
+use super::item_entries::{META_SEQUENCE, entries};
+use super::key_space::KeySpace;
 use super::keys::{self, ContainerId};
-use super::writer::{META_SEQUENCE, entries};
 use crate::document::{KeyProperties, read_document};
 use crate::{ContainerSpec, Fault};
 

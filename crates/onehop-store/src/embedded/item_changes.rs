@@ -1,6 +1,6 @@
 //! Item changes: converts a write of the port into an operation of the writer.
 
-use super::writer::{ItemChange, Precondition, WriteOperation};
+use super::write_requests::{ItemChange, Precondition, WriteOperation};
 use super::{charges, properties};
 use crate::document::check_write;
 use crate::{ContainerSpec, ETag, Indexing, OperationKind, Rejection, RequestCharge, WriteOp};

@@ -264,6 +264,18 @@ pub(super) fn physical_partition(partition_key: &str, partitions: u16) -> u16 {
     u16::try_from(place).unwrap_or(0)
 }
 
+/// The end (exclusive) of the range of keys that start with a prefix.
+pub(super) fn prefix_end(prefix: &[u8]) -> Vec<u8> {
+    let mut end = prefix.to_vec();
+    while let Some(last) = end.pop() {
+        if last < u8::MAX {
+            end.push(last + 1);
+            return end;
+        }
+    }
+    vec![u8::MAX; prefix.len() + 1]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -296,5 +308,11 @@ mod tests {
             items[usize::from(physical_partition(&format!("post-{number}"), 8))] += 1;
         }
         assert!(items.iter().all(|count| (800..1200).contains(count)), "{items:?}");
+    }
+
+    #[test]
+    fn the_end_of_a_prefix_is_the_next_key_that_does_not_start_with_it() {
+        assert_eq!(prefix_end(&[1, 2]), vec![1, 3]);
+        assert_eq!(prefix_end(&[1, 255]), vec![2]);
     }
 }

@@ -4,20 +4,22 @@ use std::panic::catch_unwind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, watch};
 
 use super::database::EngineSizes;
 use super::directory::Directory;
 use super::disk_space::DiskSpace;
-use super::engine::{Engine, KeyChange, KeySpace, prefix_end};
+use super::engine::{Durability, Engine};
 use super::header::VALUE_PREFIX_BYTES;
-use super::high_water::{self, CommitNumbers, HighWaterMark, HighWaterTracker, LostWrites};
-use super::keys::BEHIND_ALL;
-use super::writer::{
-    GroupCommitWriter, META_COMMIT, META_SEQUENCE, QUEUE_REQUESTS_MAX, WriterContainer, WriterCounters,
-};
-use super::{Durability, EmbeddedContainer, EmbeddedStore, OpenError};
+use super::high_water::{self, CommitNumbers, HighWaterMark, HighWaterTracker};
+use super::item_entries::{META_COMMIT, META_SEQUENCE};
+use super::key_space::{KeyChange, KeySpace};
+use super::keys::{BEHIND_ALL, prefix_end};
+use super::open_error::{LostWrites, OpenError};
+use super::store::{EmbeddedContainer, EmbeddedStore};
+use super::stored_container::StoredContainer;
+use super::writer::{GroupCommitWriter, QUEUE_REQUESTS_MAX, WriterContainer};
+use super::writer_counters::WriterCounters;
 use crate::document::read_document;
 use crate::{ContainerSpec, Fault, FaultKind, Indexing, WriteMarks};
 use onehop_runtime::clock::Clock;
@@ -192,30 +194,6 @@ pub(super) fn partitions_of(engine: &Engine, config: &EmbeddedConfig) -> Result<
         (KeySpace::Meta, META_PARTITIONS.to_vec(), Some(partitions.to_be_bytes().to_vec()));
     engine.commit(vec![change]).map_err(io(config))?;
     Ok(partitions)
-}
-
-/// What is remembered of a container: all that its keys and index entries depend on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct StoredContainer {
-    pub name: String,
-    partition_key: String,
-    order_by: Option<String>,
-    equality: Vec<String>,
-    newest_types: Vec<String>,
-}
-
-impl From<&ContainerSpec> for StoredContainer {
-    fn from(spec: &ContainerSpec) -> Self {
-        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
-        Self {
-            name: spec.name.as_str().to_owned(),
-            partition_key: spec.partition_key.to_owned(),
-            order_by: spec.order_by.map(str::to_owned),
-            equality: texts(spec.equality),
-            newest_types: texts(spec.newest_types),
-        }
-    }
 }
 
 /// What is remembered of all containers, in the order of their numbers.

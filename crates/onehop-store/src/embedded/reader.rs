@@ -7,9 +7,10 @@ use std::iter::Rev;
 use bytes::Bytes;
 
 use super::charges;
-use super::engine::{Engine, KeySpace, KeyValue, View, prefix_end};
+use super::engine::{Engine, KeyValue, View};
 use super::header::{ItemLocation, VALUE_PREFIX_BYTES, decode_value_prefix};
-use super::keys::{self, ContainerId};
+use super::key_space::KeySpace;
+use super::keys::{self, ContainerId, prefix_end};
 use crate::document::can_exist;
 use crate::{Direction, ETag, Fault, FaultKind, Item, Keyset};
 

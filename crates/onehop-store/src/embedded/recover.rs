@@ -10,18 +10,19 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::EmbeddedConfig;
-use super::directory::{Directory, OpenError};
-use super::engine::{Engine, KeySpace};
+use super::directory::Directory;
+use super::engine::Engine;
 use super::header::{Header, ItemLocation, VALUE_PREFIX_BYTES, decode_value_prefix};
 use super::high_water::{self, CommitNumbers, HighWaterMark, HighWaterTracker};
+use super::item_entries::{commit_entries, entries};
+use super::key_space::KeySpace;
 use super::keys::{self, BEHIND_ALL, ContainerId};
 use super::open::{
-    META_CONTAINERS, META_PARTITIONS, high_water_of, io, losses_within, open_engine, partitions_of,
-    stored_container_ids, stored_containers, stored_counts, stored_partitions,
+    EmbeddedConfig, META_CONTAINERS, META_PARTITIONS, high_water_of, io, losses_within, open_engine,
+    partitions_of, stored_container_ids, stored_containers, stored_counts, stored_partitions,
 };
+use super::open_error::OpenError;
 use super::tombstone_hints::META_LISTS;
-use super::writer::{counted, entries};
 use crate::document::read_document;
 use crate::{ContainerSpec, Fault};
 
@@ -101,7 +102,7 @@ pub fn recover(
         last_commit: found.last_commit.max(expected.last_commit) + 1,
         last_write: found.last_write.max(expected.last_write).max(last_write),
     };
-    engine.commit(counted(numbers).into()).map_err(io(config))?;
+    engine.commit(commit_entries(numbers).into()).map_err(io(config))?;
     close(&directory, high_water_of(&engine, config, numbers, mark)?, &engine);
     Ok(recovery)
 }

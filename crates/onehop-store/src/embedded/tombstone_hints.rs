@@ -3,10 +3,11 @@
 //! where a list of a hundred items is kept short. Pages that go from new to old stop at the hint. Only lists with deletions
 //! are known here, and only some of them. It knows keys, no items.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 
-use super::engine::{KeyChange, KeySpace};
+use parking_lot::{Mutex, MutexGuard};
+
+use super::key_space::{KeyChange, KeySpace};
 use super::keys;
 
 /// Lists that are known; those with the fewest deletions give way to others.

@@ -2,20 +2,21 @@
 //! commits all that wait with one fsync.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Instant;
 
-use bytes::Bytes;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 
 use super::disk_space::DiskSpace;
-use super::engine::{Engine, KeyChange, KeySpace};
-use super::header::{Header, ItemLocation, encode_value};
+use super::engine::Engine;
+use super::header::{Header, encode_value};
 use super::high_water::{COMMITS_BETWEEN_MARKS, CommitNumbers, HighWaterTracker};
+use super::item_entries::{commit_entries, entries};
+use super::key_space::{KeyChange, KeySpace};
 use super::keys::{self, ContainerId};
-use crate::document::KeyProperties;
-use crate::{ETag, Fault, FaultKind, Rejection, StoreObserver, WriteError, WriteMarks};
+use super::write_requests::{ItemChange, WriteRequest};
+use super::writer_counters::WriterCounters;
+use crate::{ETag, Fault, FaultKind, WriteError, WriteMarks};
 use onehop_runtime::clock::Clock;
 
 /// Requests that may wait for the writer before senders wait, too.
@@ -24,50 +25,6 @@ pub(super) const QUEUE_REQUESTS_MAX: usize = 1024;
 const GROUP_REQUESTS_MAX: usize = 256;
 /// Bytes of bodies committed with one fsync; a group may pass it by one request.
 const GROUP_BYTES_MAX: usize = 8 * 1024 * 1024;
-
-/// The name under which the last sequence number is kept.
-pub(super) const META_SEQUENCE: &[u8] = b"sequence";
-/// The name under which the number of the last commit is kept. A deletion has no sequence number; a commit always has one.
-pub(super) const META_COMMIT: &[u8] = b"commit";
-
-/// A change of one item, with its JSON already read.
-#[derive(Debug)]
-pub(super) enum ItemChange {
-    Put {
-        precondition: Precondition,
-        properties: KeyProperties,
-        body: Bytes,
-    },
-    Delete {
-        if_match: Option<u64>,
-    },
-    /// Deletes the item only where its time is over.
-    Purge,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Precondition {
-    MustNotExist,
-    Any,
-    MustExist { if_match: Option<u64> },
-}
-
-/// One operation on one item.
-#[derive(Debug)]
-pub(super) struct WriteOperation {
-    pub id: String,
-    pub change: ItemChange,
-}
-
-/// A batch for one logical partition.
-#[derive(Debug)]
-pub(super) struct WriteRequest {
-    pub container: ContainerId,
-    pub partition_key: String,
-    pub physical: u16,
-    pub operations: Vec<WriteOperation>,
-    pub reply: oneshot::Sender<Result<Vec<Option<ETag>>, WriteError>>,
-}
 
 /// What the writer needs to know of a container.
 pub(super) struct WriterContainer {
@@ -93,43 +50,6 @@ struct TouchedItem {
     after: Option<PendingItem>,
 }
 
-/// What the writer of a store has done since it was opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Statistics {
-    /// Commits to the disk; with [`super::Durability::Sync`] each is one fsync.
-    pub commits: u64,
-    /// Writes and batches that were asked for, the refused ones included.
-    pub requests: u64,
-}
-
-#[derive(Default)]
-pub(super) struct WriterCounters {
-    commits: AtomicU64,
-    requests: AtomicU64,
-    /// Who hears of commits.
-    observers: OnceLock<Arc<[Arc<dyn StoreObserver>]>>,
-}
-
-impl WriterCounters {
-    pub(super) fn statistics(&self) -> Statistics {
-        Statistics {
-            commits: self.commits.load(Ordering::Relaxed),
-            requests: self.requests.load(Ordering::Relaxed),
-        }
-    }
-
-    /// Has them hear of commits from now on, unless others do already.
-    pub(super) fn observe(&self, observers: Arc<[Arc<dyn StoreObserver>]>) {
-        let _ = self.observers.set(observers);
-    }
-
-    fn on_commit(&self, duration: Duration) {
-        for observer in self.observers.get().into_iter().flat_map(|observers| observers.iter()) {
-            observer.on_commit(duration);
-        }
-    }
-}
-
 pub(super) struct GroupCommitWriter {
     pub engine: Arc<Engine>,
     pub room: DiskSpace,
@@ -150,10 +70,10 @@ impl GroupCommitWriter {
     pub(super) fn run(mut self, mut requests: mpsc::Receiver<WriteRequest>) {
         while let Some(first) = requests.blocking_recv() {
             let mut group = vec![first];
-            let mut bytes = request_bytes(&group[0]);
+            let mut bytes = group[0].body_bytes();
             while group.len() < GROUP_REQUESTS_MAX && bytes < GROUP_BYTES_MAX {
                 let Ok(next) = requests.try_recv() else { break };
-                bytes += request_bytes(&next);
+                bytes += next.body_bytes();
                 group.push(next);
             }
             self.commit_group(group, bytes);
@@ -182,7 +102,7 @@ impl GroupCommitWriter {
     }
 
     fn commit_group(&mut self, group: Vec<WriteRequest>, bytes: usize) {
-        self.counters.requests.fetch_add(group.len() as u64, Ordering::Relaxed);
+        self.counters.on_requests(group.len() as u64);
         if let Err(fault) = self.admit(bytes) {
             for request in group {
                 // A caller that has hung up wants no answer.
@@ -233,7 +153,9 @@ impl GroupCommitWriter {
                 None => self.current(&key, touched)?,
             };
             let live = current.as_ref().filter(|pending| pending.header.is_live_at(now_ms));
-            check(&operation.change, live.map(|pending| &pending.header))
+            operation
+                .change
+                .check(live.map(|pending| &pending.header))
                 .map_err(|reason| WriteError::Rejected { operation: position, reason })?;
             let after = match &operation.change {
                 ItemChange::Put { properties, body, .. } => {
@@ -260,7 +182,7 @@ impl GroupCommitWriter {
             }
         }
         let partition_key: Arc<str> = Arc::from(request.partition_key.as_str());
-        for ((key, before, after), operation) in local.into_iter().zip(unique_ids(&request.operations)) {
+        for ((key, before, after), operation) in local.into_iter().zip(request.unique_ids()) {
             match touched.get_mut(&key) {
                 Some(entry) => entry.after = after,
                 None => {
@@ -325,8 +247,8 @@ impl GroupCommitWriter {
         }
         self.commit_number += 1;
         let numbers = CommitNumbers { last_commit: self.commit_number, last_write: self.sequence };
-        changes.extend(counted(numbers));
-        self.counters.commits.fetch_add(1, Ordering::Relaxed);
+        changes.extend(commit_entries(numbers));
+        self.counters.on_commit_begun();
         let start = Instant::now();
         self.engine.commit(changes)?;
         self.counters.on_commit(start.elapsed());
@@ -347,89 +269,16 @@ impl GroupCommitWriter {
     }
 }
 
-/// What keeps the numbers of the last commit and of the last write in it.
-pub(super) fn counted(numbers: CommitNumbers) -> [KeyChange; 2] {
-    let number =
-        |name: &[u8], number: u64| (KeySpace::Meta, name.to_vec(), Some(number.to_be_bytes().to_vec()));
-    [number(META_SEQUENCE, numbers.last_write), number(META_COMMIT, numbers.last_commit)]
-}
-
-/// Every entry that an item has outside `ids`.
-pub(super) fn entries(
-    newest_types: &[&str],
-    container: ContainerId,
-    physical: u16,
-    partition_key: &str,
-    id: &str,
-    header: &Header,
-    value: Option<&Vec<u8>>,
-) -> Vec<KeyChange> {
-    let properties = &header.properties;
-    let some_empty = value.map(|_| Vec::new());
-    let item_key = keys::item_key(container, partition_key, ItemLocation::of(properties), id);
-    let log_value = value.map(|_| item_key[1..].to_vec());
-    let mut entries = Vec::with_capacity(4 + properties.equality.len());
-    entries.push((KeySpace::Log, keys::log_key(container, physical, header.sequence), log_value));
-    entries.push((KeySpace::Items, item_key, value.cloned()));
-    if !properties.deleted {
-        for (path, equal_to) in properties.equality.iter().enumerate().filter(|(_, value)| !value.is_empty())
-        {
-            let path = u8::try_from(path).unwrap_or(u8::MAX);
-            let prefix = keys::equality_prefix(container, physical, path, equal_to, &properties.item_type);
-            let key = keys::index_entry(prefix, &properties.order_value, id, partition_key);
-            entries.push((KeySpace::Index, key, some_empty.clone()));
-        }
-        if newest_types.contains(&properties.item_type.as_str()) {
-            let prefix = keys::newest_prefix(container, physical, &properties.item_type);
-            let key = keys::index_entry(prefix, &properties.order_value, id, partition_key);
-            entries.push((KeySpace::Index, key, some_empty.clone()));
-        }
-    }
-    if header.expires_at_ms != 0 {
-        let key = keys::expiry_entry(header.expires_at_ms, container, partition_key, id);
-        entries.push((KeySpace::Index, key, some_empty));
-    }
-    entries
-}
-
-/// The ids of the operations, each once, in order of first appearance: as `evaluate` collects them.
-fn unique_ids(operations: &[WriteOperation]) -> impl Iterator<Item = &str> {
-    operations.iter().enumerate().filter_map(|(index, operation)| {
-        let repeated = operations[..index].iter().any(|other| other.id == operation.id);
-        (!repeated).then_some(operation.id.as_str())
-    })
-}
-
-fn check(change: &ItemChange, live: Option<&Header>) -> Result<(), Rejection> {
-    let must_match = |if_match: Option<u64>| match (live, if_match) {
-        (None, _) => Err(Rejection::NotFound),
-        (Some(header), Some(sequence)) if header.sequence != sequence => Err(Rejection::PreconditionFailed),
-        (Some(_), _) => Ok(()),
-    };
-    match change {
-        ItemChange::Put { precondition: Precondition::MustNotExist, .. } if live.is_some() => {
-            Err(Rejection::Conflict)
-        }
-        ItemChange::Put { precondition: Precondition::MustExist { if_match }, .. } => must_match(*if_match),
-        ItemChange::Put { .. } | ItemChange::Purge => Ok(()),
-        ItemChange::Delete { if_match } => must_match(*if_match),
-    }
-}
-
-fn request_bytes(request: &WriteRequest) -> usize {
-    let bytes = |operation: &WriteOperation| match &operation.change {
-        ItemChange::Put { body, .. } => body.len(),
-        ItemChange::Delete { .. } | ItemChange::Purge => 0,
-    };
-    request.operations.iter().map(bytes).sum()
-}
-
 #[cfg(test)]
 mod tests {
+    use tokio::sync::oneshot;
+
     use super::*;
-    use crate::embedded::Durability;
+    use crate::document::KeyProperties;
     use crate::embedded::database::EngineSizes;
+    use crate::embedded::engine::Durability;
     use crate::embedded::high_water::HighWaterMark;
+    use crate::embedded::write_requests::{Precondition, WriteOperation};
     use onehop_runtime::clock::ManualClock;
 
     fn writer(directory: &tempfile::TempDir) -> GroupCommitWriter {

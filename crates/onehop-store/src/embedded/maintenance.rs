@@ -1,0 +1,97 @@
+//! Maintenance of an open store: figures of its directory, the high-water mark, observers of commits, and the purge of expired items.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use futures::future::join_all;
+
+use super::disk_space;
+use super::engine::Blocks;
+use super::keys;
+use super::reader;
+use super::store::{EmbeddedStore, fault_of};
+use super::write_requests::{ItemChange, WriteOperation};
+use super::writer_counters::Statistics;
+use crate::{Fault, StoreObserver};
+
+/// Expired items that wait for the writer at the same time.
+const PURGES_AT_ONCE: usize = 256;
+
+impl EmbeddedStore {
+    /// The directory that holds the data.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// The bytes that the data takes on the disk.
+    ///
+    /// # Errors
+    /// A fault when the engine cannot say.
+    pub fn disk_bytes(&self) -> Result<u64, Fault> {
+        self.engine.disk_bytes()
+    }
+
+    /// The bytes that are free for this process on the disk that holds the data; `None` where the system does not say.
+    #[must_use]
+    pub fn disk_free_bytes(&self) -> Option<u64> {
+        disk_space::free_bytes(self.path())
+    }
+
+    /// The bytes that are to stay free there.
+    #[must_use]
+    pub fn disk_reserve_bytes(&self) -> u64 {
+        self.disk_reserve_bytes
+    }
+
+    /// Bytes of writes that are durable in the journal and not yet written out of memory.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.engine.memory_bytes()
+    }
+
+    /// Blocks of its files that reads have needed since the store was opened.
+    #[must_use]
+    pub fn blocks(&self) -> Blocks {
+        self.engine.blocks()
+    }
+
+    /// Writes the high-water mark, by which a journal that goes missing later is noticed. Blocks for two fsyncs.
+    ///
+    /// # Errors
+    /// It cannot be written; the mark before stays.
+    pub fn write_high_water(&self) -> Result<(), Fault> {
+        self.high_water.write(&self.engine).map(drop)
+    }
+
+    /// Has observers hear of commits; the first ones stay.
+    pub fn observe_commits(&self, observers: Arc<[Arc<dyn StoreObserver>]>) {
+        self.counters.observe(observers);
+    }
+
+    /// What the writer has done since the store was opened.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        self.counters.statistics()
+    }
+
+    /// Deletes up to `at_most` items whose time is over, and returns how many. They were invisible before.
+    ///
+    /// # Errors
+    /// A fault of the engine.
+    pub async fn purge_expired(&self, at_most: usize) -> Result<usize, Fault> {
+        let expired = reader::expired(&self.engine, self.clock.now_ms(), at_most)?;
+        for chunk in expired.chunks(PURGES_AT_ONCE) {
+            // Together in the writer's queue, so that they share commits.
+            let purges = chunk.iter().map(|(container, partition_key, id)| {
+                let operations = vec![WriteOperation { id: id.clone(), change: ItemChange::Purge }];
+                let physical = keys::physical_partition(partition_key, self.partitions);
+                self.submit(*container, partition_key.clone(), physical, operations)
+            });
+            for outcome in join_all(purges).await {
+                outcome.map_err(fault_of)?;
+            }
+        }
+        Ok(expired.len())
+    }
+}

@@ -1,0 +1,392 @@
+//! The embedded store: writes go to the writer's queue, reads run where they are called.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::directory::Directory;
+use super::engine::Engine;
+use super::high_water::HighWaterTracker;
+use super::item_changes::{kind_of, prepare, written_before};
+use super::item_entries::META_SEQUENCE;
+use super::key_space::KeySpace;
+use super::reader::{self, PartitionMerge};
+use super::write_requests::{WriteOperation, WriteRequest};
+use super::writer_counters::WriterCounters;
+use super::{charges, feed, keys};
+use crate::document::{can_exist, check_keyset, check_text, is_indexable};
+use crate::{
+    Batch, ChargeSource, ContainerName, ContainerSpec, Continuation, Direction, ETag, Fault, FaultKind,
+    FeedPage, FeedRange, FeedRequest, Indexing, Item, Keyset, Ledger, OperationKind, OperationRecord,
+    PartitionKey, Query, QueryPage, RequestCharge, Store, WriteError, WriteMarks, WriteOp, limits,
+};
+use onehop_runtime::clock::Clock;
+
+/// A container of this store.
+pub(super) struct EmbeddedContainer {
+    pub(super) id: keys::ContainerId,
+    pub(super) spec: ContainerSpec,
+    pub(super) signal: watch::Receiver<u64>,
+}
+
+/// A document store in a directory.
+pub struct EmbeddedStore {
+    pub(super) engine: Arc<Engine>,
+    pub(super) containers: Vec<EmbeddedContainer>,
+    pub(super) partitions: u16,
+    /// What writes are charged for.
+    pub(super) indexing: Indexing,
+    pub(super) memtable_bytes: u64,
+    pub(super) disk_reserve_bytes: u64,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) requests: Option<mpsc::Sender<WriteRequest>>,
+    pub(super) writer: Option<std::thread::JoinHandle<()>>,
+    pub(super) counters: Arc<WriterCounters>,
+    pub(super) marks: Arc<WriteMarks>,
+    pub(super) high_water: Arc<HighWaterTracker>,
+    /// The last field, dropped last: the directory is unlocked when the engine has let go of it.
+    pub(super) directory: Directory,
+}
+
+impl EmbeddedStore {
+    fn container(&self, name: ContainerName) -> Result<&EmbeddedContainer, Fault> {
+        self.containers
+            .iter()
+            .find(|container| container.spec.name == name)
+            .ok_or_else(|| Fault::new(FaultKind::Internal, format!("there is no container {name}")))
+    }
+
+    /// Has the writer do operations, and waits for its answer.
+    pub(super) async fn submit(
+        &self,
+        container: keys::ContainerId,
+        partition_key: String,
+        physical: u16,
+        operations: Vec<WriteOperation>,
+    ) -> Result<Vec<Option<ETag>>, WriteError> {
+        let stopped = || Fault::new(FaultKind::Unavailable, "the store's writer has stopped");
+        let (reply, answer) = oneshot::channel();
+        let request = WriteRequest { container, partition_key, physical, operations, reply };
+        self.requests.as_ref().ok_or_else(stopped)?.send(request).await.map_err(|_| stopped())?;
+        let lost = |_| Fault::new(FaultKind::Ambiguous, "the store's writer stopped before it answered");
+        answer.await.map_err(lost)?
+    }
+
+    /// Reads the JSON of the operations, checks their keys, and has the writer do them.
+    async fn run_batch(
+        &self,
+        batch: Batch,
+        single: bool,
+        ledger: &Ledger,
+    ) -> Result<Vec<Option<ETag>>, WriteError> {
+        let container = self.container(batch.container)?;
+        let rejected = |operation, reason| WriteError::Rejected { operation, reason };
+        let partition_key = batch.partition_key.as_str();
+        check_text(partition_key, limits::PARTITION_KEY_BYTES_MAX).map_err(|reason| rejected(0, reason))?;
+        let mut charge = 0.0;
+        let mut kind = OperationKind::Batch;
+        let mut operations = Vec::with_capacity(batch.operations.len());
+        let items = u32::try_from(batch.operations.len()).unwrap_or(u32::MAX);
+        let now_ms = self.clock.now_ms();
+        for (position, operation) in batch.operations.into_iter().enumerate() {
+            if single {
+                kind = kind_of(&operation);
+            }
+            // For the charge alone: the writer may find another, and a fault is no reason to refuse the write.
+            let before = written_before(&operation).and_then(|id| {
+                let view = self.engine.view().ok()?;
+                reader::read(&view, container.id, partition_key, id, now_ms).ok().flatten()
+            });
+            let before = before.as_ref().map(|item| &*item.body);
+            let (operation, operation_charge) =
+                prepare(&container.spec, self.indexing, partition_key, operation, before)
+                    .map_err(|reason| rejected(position, reason))?;
+            charge += operation_charge.0;
+            operations.push(operation);
+        }
+        let physical = keys::physical_partition(partition_key, self.partitions);
+        let outcome = self.submit(container.id, partition_key.to_owned(), physical, operations).await;
+        let refused = outcome.is_err();
+        record(ledger, batch.container, kind, if refused { 0 } else { items }, 1, RequestCharge(charge));
+        ledger.wrote(batch.container, &batch.partition_key);
+        outcome
+    }
+}
+
+/// The fault behind the failure of a write that cannot be refused.
+pub(super) fn fault_of(error: WriteError) -> Fault {
+    match error {
+        WriteError::Fault(fault) => fault,
+        refused @ WriteError::Rejected { .. } => Fault::new(FaultKind::Internal, refused.to_string()),
+    }
+}
+
+fn record(
+    ledger: &Ledger,
+    container: ContainerName,
+    kind: OperationKind,
+    items: u32,
+    physical_partitions: u32,
+    charge: RequestCharge,
+) {
+    let source = ChargeSource::Estimated;
+    ledger.record(OperationRecord { container, kind, items, physical_partitions, charge, source });
+}
+
+fn record_point_read(ledger: &Ledger, container: ContainerName, item: Option<&Item>) {
+    let charge = charges::point_read(item.map_or(0, |item| item.body.len()));
+    record(ledger, container, OperationKind::PointRead, u32::from(item.is_some()), 1, charge);
+}
+
+fn items_count(items: &[Item]) -> u32 {
+    u32::try_from(items.len()).unwrap_or(u32::MAX)
+}
+
+#[async_trait]
+impl Store for EmbeddedStore {
+    async fn read(
+        &self,
+        container: ContainerName,
+        partition_key: &PartitionKey,
+        id: &str,
+        ledger: &Ledger,
+    ) -> Result<Option<Item>, Fault> {
+        let (number, now_ms) = (self.container(container)?.id, self.clock.now_ms());
+        ledger.touch(|| self.marks.of_partition(number, partition_key.as_str()));
+        let item = reader::read(&self.engine.view()?, number, partition_key.as_str(), id, now_ms)
+            .map_err(|fault| fault.of_item(container, partition_key.as_str(), id))?;
+        record_point_read(ledger, container, item.as_ref());
+        Ok(item)
+    }
+
+    async fn read_many(
+        &self,
+        container: ContainerName,
+        keys: &[(PartitionKey, String)],
+        ledger: &Ledger,
+    ) -> Result<Vec<Option<Item>>, Fault> {
+        let (number, now_ms) = (self.container(container)?.id, self.clock.now_ms());
+        let view = self.engine.view()?;
+        let mut items = Vec::with_capacity(keys.len());
+        for (partition_key, id) in keys {
+            ledger.touch(|| self.marks.of_partition(number, partition_key.as_str()));
+            let item = reader::read(&view, number, partition_key.as_str(), id, now_ms)
+                .map_err(|fault| fault.of_item(container, partition_key.as_str(), id))?;
+            record_point_read(ledger, container, item.as_ref());
+            items.push(item);
+        }
+        Ok(items)
+    }
+
+    async fn write(
+        &self,
+        container: ContainerName,
+        partition_key: &PartitionKey,
+        operation: WriteOp,
+        ledger: &Ledger,
+    ) -> Result<Option<ETag>, WriteError> {
+        let batch = Batch { container, partition_key: partition_key.clone(), operations: vec![operation] };
+        let etags = self.run_batch(batch, true, ledger).await?;
+        Ok(etags.into_iter().next().flatten())
+    }
+
+    async fn batch(&self, batch: Batch, ledger: &Ledger) -> Result<Vec<Option<ETag>>, WriteError> {
+        batch.check_limits().map_err(|(operation, reason)| WriteError::Rejected { operation, reason })?;
+        if batch.operations.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.run_batch(batch, false, ledger).await
+    }
+
+    async fn query(&self, query: &Query<'_>, ledger: &Ledger) -> Result<QueryPage, Fault> {
+        let now_ms = self.clock.now_ms();
+        let (name, physical_partitions, page) = match query {
+            Query::Partition { container, partition_key, item_type, direction, after, limit } => {
+                let id = self.container(*container)?.id;
+                ledger.touch(|| self.marks.of_partition(id, partition_key.as_str()));
+                check_keyset(*after)?;
+                let page = if can_exist(partition_key.as_str(), "") && is_indexable(item_type) {
+                    let prefix = keys::live_prefix(id, partition_key.as_str(), item_type);
+                    let limit = (*limit).min(limits::PAGE_ITEMS_MAX);
+                    let (items, has_more) =
+                        reader::partition_page(&self.engine, &prefix, *direction, *after, limit, now_ms)?;
+                    PartitionMerge { returned: items.len(), items, has_more }
+                } else {
+                    PartitionMerge::default()
+                };
+                (*container, 1, page)
+            }
+            Query::Equality { container, path, value, item_type, direction, after, limit } => {
+                let EmbeddedContainer { id, spec, .. } = self.container(*container)?;
+                let index = spec.equality.iter().position(|indexed| indexed == path).ok_or_else(|| {
+                    Fault::new(FaultKind::Internal, format!("{container} has no index on {path}"))
+                })?;
+                let index = u8::try_from(index).unwrap_or(u8::MAX);
+                ledger.touch(|| self.marks.of_container(*id));
+                check_keyset(*after)?;
+                let page = if is_indexable(value) && is_indexable(item_type) {
+                    let prefix = |physical| keys::equality_prefix(*id, physical, index, value, item_type);
+                    self.fan_out(*id, item_type, prefix, *direction, *after, *limit, now_ms).page()?
+                } else {
+                    PartitionMerge::default()
+                };
+                (*container, u32::from(self.partitions), page)
+            }
+            Query::Newest { container, item_type, after, limit } => {
+                let EmbeddedContainer { id, spec, .. } = self.container(*container)?;
+                if !spec.newest_types.contains(item_type) {
+                    let message = format!("{container} has no index on the newest {item_type}");
+                    return Err(Fault::new(FaultKind::Internal, message));
+                }
+                ledger.touch(|| self.marks.of_container(*id));
+                check_keyset(*after)?;
+                let prefix = |physical| keys::newest_prefix(*id, physical, item_type);
+                let direction = Direction::NewestFirst;
+                let fan_out = self.fan_out(*id, item_type, prefix, direction, *after, *limit, now_ms);
+                (*container, u32::from(self.partitions), fan_out.page()?)
+            }
+        };
+        let PartitionMerge { items, has_more, returned } = page;
+        let page_bytes: usize = items.iter().map(|item| item.body.len()).sum();
+        // What was returned beyond the page was not read: it is taken to be as large as the page's own items.
+        let bytes = page_bytes * returned / items.len().max(1);
+        let charge = charges::query(physical_partitions, returned, bytes);
+        record(ledger, name, OperationKind::Query, items_count(&items), physical_partitions, charge);
+        Ok(QueryPage { items, has_more })
+    }
+
+    async fn count(
+        &self,
+        container: ContainerName,
+        partition_key: &PartitionKey,
+        item_type: &str,
+        ledger: &Ledger,
+    ) -> Result<u64, Fault> {
+        let id = self.container(container)?.id;
+        ledger.touch(|| self.marks.of_partition(id, partition_key.as_str()));
+        let items = if can_exist(partition_key.as_str(), "") && is_indexable(item_type) {
+            let prefix = keys::live_prefix(id, partition_key.as_str(), item_type);
+            reader::count(&self.engine, &prefix, self.clock.now_ms())?
+        } else {
+            0
+        };
+        record(ledger, container, OperationKind::Count, 1, 1, charges::count(items));
+        Ok(items)
+    }
+
+    async fn feed_ranges(&self, container: ContainerName) -> Result<Vec<FeedRange>, Fault> {
+        self.container(container)?;
+        Ok((0..self.partitions).map(feed::range_of).collect())
+    }
+
+    /// Physical partitions are fixed when the directory is made.
+    fn parts_of(&self, _whole: &FeedRange, _present: &[FeedRange]) -> Option<Vec<FeedRange>> {
+        None
+    }
+
+    async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault> {
+        let id = self.container(request.container)?.id;
+        let physical = feed::parse_range(request.range, self.partitions)?;
+        let page = feed::page(&self.engine, id, physical, request, self.clock.now_ms())?;
+        let bytes = page.changes.iter().map(|change| change.item.body.len()).sum();
+        let items = u32::try_from(page.changes.len()).unwrap_or(u32::MAX);
+        let charge = charges::change_feed(page.changes.len(), bytes);
+        record(ledger, request.container, OperationKind::ChangeFeed, items, 1, charge);
+        Ok(page)
+    }
+
+    async fn change_feed_end(
+        &self,
+        container: ContainerName,
+        range: &FeedRange,
+        ledger: &Ledger,
+    ) -> Result<Continuation, Fault> {
+        self.container(container)?;
+        feed::parse_range(range, self.partitions)?;
+        let end = feed::end(&self.engine)?;
+        record(ledger, container, OperationKind::ChangeFeed, 0, 1, charges::change_feed(0, 0));
+        Ok(end)
+    }
+
+    fn local_feed_end(&self, container: ContainerName) -> Result<Option<Continuation>, Fault> {
+        self.container(container)?;
+        feed::end(&self.engine).map(Some)
+    }
+
+    fn is_past(&self, at: &Continuation, end: &Continuation) -> bool {
+        feed::is_past(at, end)
+    }
+
+    fn write_marks(&self) -> Option<&WriteMarks> {
+        Some(&self.marks)
+    }
+
+    async fn pending_changes(
+        &self,
+        request: &FeedRequest<'_>,
+        at_most: u64,
+        ledger: &Ledger,
+    ) -> Result<(u64, Option<i64>), Fault> {
+        let id = self.container(request.container)?.id;
+        let physical = feed::parse_range(request.range, self.partitions)?;
+        let pending = feed::pending(&self.engine, id, physical, request, at_most)?;
+        let items = usize::try_from(pending.0).unwrap_or(usize::MAX);
+        let charge = charges::change_feed(items, 0);
+        let read = u32::try_from(items).unwrap_or(u32::MAX);
+        record(ledger, request.container, OperationKind::ChangeFeed, read, 1, charge);
+        Ok(pending)
+    }
+
+    fn change_signal(&self, container: ContainerName) -> Option<watch::Receiver<u64>> {
+        self.container(container).ok().map(|container| container.signal.clone())
+    }
+
+    fn physical_partitions(&self, _container: ContainerName) -> u32 {
+        u32::from(self.partitions)
+    }
+
+    async fn ready(&self) -> Result<(), Fault> {
+        self.engine.get(KeySpace::Meta, META_SEQUENCE)?;
+        // A request without operations: the writer says whether it takes writes, and mends what keeps it from that.
+        self.submit(0, String::new(), 0, Vec::new()).await.map(drop).map_err(fault_of)
+    }
+}
+
+impl EmbeddedStore {
+    #[expect(clippy::too_many_arguments, reason = "the parts of a query, named once")]
+    fn fan_out<'a>(
+        &'a self,
+        container: keys::ContainerId,
+        item_type: &'a str,
+        prefix: impl Fn(u16) -> Vec<u8>,
+        direction: Direction,
+        after: Option<&'a Keyset>,
+        limit: usize,
+        now_ms: i64,
+    ) -> reader::FanOutQuery<'a> {
+        let prefixes = (0..self.partitions).map(prefix).collect();
+        let limit = limit.min(limits::PAGE_ITEMS_MAX);
+        reader::FanOutQuery {
+            engine: &self.engine,
+            container,
+            item_type,
+            prefixes,
+            direction,
+            after,
+            limit,
+            now_ms,
+        }
+    }
+}
+
+impl Drop for EmbeddedStore {
+    fn drop(&mut self) {
+        self.requests = None;
+        if let Some(writer) = self.writer.take()
+            && writer.join().is_err()
+        {
+            tracing::error!("the store's writer panicked");
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Stored container definitions: what a data directory remembers of each container.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ContainerSpec;
+
+/// What is remembered of a container: all that its keys and index entries depend on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct StoredContainer {
+    pub(super) name: String,
+    pub(super) partition_key: String,
+    pub(super) order_by: Option<String>,
+    pub(super) equality: Vec<String>,
+    pub(super) newest_types: Vec<String>,
+}
+
+impl From<&ContainerSpec> for StoredContainer {
+    fn from(spec: &ContainerSpec) -> Self {
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        Self {
+            name: spec.name.as_str().to_owned(),
+            partition_key: spec.partition_key.to_owned(),
+            order_by: spec.order_by.map(str::to_owned),
+            equality: texts(spec.equality),
+            newest_types: texts(spec.newest_types),
+        }
+    }
+}
