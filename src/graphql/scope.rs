@@ -6,8 +6,8 @@ use async_graphql::{ContextBase, Error};
 
 use super::charged::FollowUp;
 use super::errors::{self, Code};
-use super::executor::{session_of, user_id};
 use super::recency::Recency;
+use super::viewer::{session_of, user_id};
 use crate::accounts::brute_force_protection::Attempts;
 use crate::accounts::session::SessionId;
 use crate::accounts::token::Tokens;
