@@ -27,7 +27,7 @@ use crate::accounts::password::{HashingCost, HashingLimits, PasswordHasher};
 use crate::blog;
 use crate::blog::commands::{CommandLimits, CommandParts, Commands};
 use crate::blog::ids::RandomIds;
-use crate::blog::live::{LiveEvents, LiveParts, LiveSettings};
+use crate::blog::live::{Live, LiveParts, LiveSettings};
 use crate::blog::reads::ReadModels;
 use crate::blog::verify::Settle;
 use crate::config::StoreChoice;
@@ -151,7 +151,7 @@ pub struct App {
     pub commands: Commands,
     pub reads: ReadModels,
     /// Events of the blog, from all processes.
-    pub live: LiveEvents,
+    pub live: Live,
     pub processor: Arc<Processor>,
     /// Hot partitions: request charges of this process by logical partition.
     pub partition_loads: Arc<HotPartitions>,
@@ -206,7 +206,7 @@ impl App {
             tasks: tasks.clone(),
             limits: CommandLimits::default(),
         });
-        let live = LiveEvents::new(LiveParts {
+        let live = Live::new(LiveParts {
             store: Arc::clone(&recent),
             clock: Arc::clone(&clock),
             tasks: tasks.clone(),
@@ -389,10 +389,10 @@ async fn refresh_until(stop: CancellationToken, provider: &OidcVerifier, clock: 
 }
 
 /// Settles by draining the change feed.
-pub struct DrainedChangeFeed(pub Arc<Processor>);
+pub struct Drained(pub Arc<Processor>);
 
 #[async_trait]
-impl Settle for DrainedChangeFeed {
+impl Settle for Drained {
     async fn settle(&self) -> Result<(), Fault> {
         match self.0.drain().await {
             Ok(()) => Ok(()),

@@ -1,14 +1,15 @@
 //! The audience of access tokens (`aud`, RFC 7519): which environment they are for. Environments that share a token secret do not
 //! accept each other's tokens and sessions.
 
-use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::{fmt, fs, io};
 
 use sha2::{Digest, Sha256};
 
-use super::secret_file::{SecretFault, read_or_create_beside};
+use super::key_directory::SECRETS_DIRECTORY;
+use onehop_runtime::private_files;
 
-/// The file in a data directory, beside the token secret and thus in no backup.
+/// The file in a data directory, beside the signing keys and thus in no backup.
 const FILE: &str = "audience";
 const ID_BYTES: usize = 16;
 
@@ -23,15 +24,18 @@ impl Audience {
         Self(name.to_owned())
     }
 
-    /// That of a data directory: a random id, made on the first start.
+    /// That of a data directory: a random id, made on the first start. Of several processes that start together all get the
+    /// same one.
     ///
     /// # Errors
     /// The file cannot be read or made.
-    pub fn of_directory(data_directory: &Path) -> Result<Self, SecretFault> {
-        let mut id = [0; ID_BYTES];
-        getrandom::fill(&mut id).map_err(SecretFault::Randomness)?;
-        let stored = read_or_create_beside(data_directory, FILE, hex(&id).as_bytes())?;
-        Ok(Self::hashed(&[&stored]))
+    pub fn of_directory(data_directory: &Path) -> Result<Self, AudienceError> {
+        let directory = data_directory.join(SECRETS_DIRECTORY);
+        let path = directory.join(FILE);
+        match read_or_create(&directory, &path) {
+            Ok(id) => Ok(Self::hashed(&[&id])),
+            Err(source) => Err(AudienceError { path, source }),
+        }
     }
 
     /// That of a database on an account, the same in every process.
@@ -54,6 +58,29 @@ impl Audience {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// The audience of a data directory cannot be read or made.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read or make {}: {source}", path.display())]
+pub struct AudienceError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+fn read_or_create(directory: &Path, path: &Path) -> io::Result<Vec<u8>> {
+    private_files::make_directory(directory)?;
+    private_files::mend_tree(path)?;
+    let _lock = private_files::lock_directory(directory)?;
+    match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let mut id = [0; ID_BYTES];
+            getrandom::fill(&mut id)?;
+            private_files::write_atomically(path, hex(&id).as_bytes())?;
+            fs::read(path)
+        }
+        read => read,
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! In reading order: [`username`] and [`password`] judge what people type; [`brute_force_protection`] limits how often they may, by
 //! [`network_prefixes`] and [`known_networks`], and [`hashing_queue`] in which order passwords are hashed; [`signing_secrets`], [`secret_file`],
-//! [`secret_rotation`] and [`token`] make and
+//! [`key_directory`], [`key_reload`] and [`token`] make and
 //! verify Onehop's own access tokens, for an [`audience`] and a [`session`]; [`oidc`] verifies those of an OpenID Connect provider; [`Authenticator`]
 //! takes whatever a request carries.
 
@@ -12,12 +12,13 @@ pub mod brute_force_protection;
 mod common_passwords;
 mod confusable_usernames;
 pub mod hashing_queue;
+pub mod key_directory;
+pub mod key_reload;
 pub mod known_networks;
 pub mod network_prefixes;
 pub mod oidc;
 pub mod password;
 pub mod secret_file;
-pub mod secret_rotation;
 pub mod session;
 pub mod signing_secrets;
 pub mod token;

@@ -1,20 +1,21 @@
-//! Signing secrets of access tokens: the first signs, and all verify, so that a secret can be rotated while tokens of both are
-//! valid. Values in, values out; [`secret_file`](super::secret_file) stores them.
+//! Signing secrets of access tokens, in keys that say from when they sign. The newest key signs, and all verify, so that a key
+//! can be rotated while tokens of both are valid. Values in, values out; [`key_directory`](super::key_directory) stores them.
 
+use std::cmp::Reverse;
 use std::fmt;
+use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
 /// The fewest bytes of a secret: RFC 7518, section 3.2, asks for as many as the hash has.
 pub const SECRET_BYTES_MIN: usize = 32;
 /// The most bytes of a secret; a longer one is none.
 pub const SECRET_BYTES_MAX: usize = 4096;
-/// The most secrets there may be.
-pub const SECRETS_MAX: usize = 8;
-/// The first line of a list of secrets. Whatever begins otherwise is one secret as it stands.
-const LIST: &str = "onehop token secrets";
+/// The most keys there may be.
+pub const KEYS_MAX: usize = 8;
+/// The time after which no token of a key is valid, once a newer key signs: the longest lifetime of a token (24 hours), and an
+/// hour for clocks that differ and for processes that learn of the newer key later.
+pub const KEY_RETIREMENT: Duration = Duration::from_secs(25 * 60 * 60);
 /// Bytes of a digest that identify a secret.
 const KEY_ID_BYTES: usize = 8;
 
@@ -89,25 +90,83 @@ pub struct SecretLengthError {
     pub actual: usize,
 }
 
-/// Why secrets were not taken. Shows none.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SecretsError {
-    #[error(transparent)]
-    Length(#[from] SecretLengthError),
-    #[error("line {line} of the list is not a secret in base64")]
-    Line { line: usize },
-    #[error("line {line} of the list: {source}")]
-    LineLength { line: usize, source: SecretLengthError },
-    #[error("the list has no secret")]
+/// A secret and the time from which it signs. It verifies at any time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SigningKey {
+    pub secret: SigningSecret,
+    /// Unix ms.
+    pub signs_from_ms: i64,
+}
+
+/// One to [`KEYS_MAX`] keys, the newest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SigningKeys(Vec<SigningKey>);
+
+/// Why keys are refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SigningKeysError {
+    #[error("there is no key")]
     Empty,
-    #[error("the list has more than {SECRETS_MAX} secrets: drop some")]
+    #[error(
+        "there would be more than {KEYS_MAX} keys: a rotation removes a key {} hours after a newer one began to sign, \
+         and to delete a key file ends its tokens at once",
+        KEY_RETIREMENT.as_secs() / 3600
+    )]
     TooMany,
-    #[error("the list has the secret {0} twice")]
-    Twice(KeyId),
-    #[error("there is no secret {0}")]
-    Unknown(String),
-    #[error("the secret {0} signs: have another one sign before it is dropped")]
-    Signs(KeyId),
+}
+
+impl SigningKeys {
+    /// Sorts keys. Of two keys with the same secret the newer one counts.
+    ///
+    /// # Errors
+    /// There are none, or too many.
+    pub fn of(mut keys: Vec<SigningKey>) -> Result<Self, SigningKeysError> {
+        keys.sort_by_key(|key| Reverse(key.signs_from_ms));
+        let mut distinct: Vec<SigningKey> = Vec::with_capacity(keys.len());
+        for key in keys {
+            if !distinct.iter().any(|known| known.secret == key.secret) {
+                distinct.push(key);
+            }
+        }
+        match distinct.len() {
+            0 => Err(SigningKeysError::Empty),
+            1..=KEYS_MAX => Ok(Self(distinct)),
+            _ => Err(SigningKeysError::TooMany),
+        }
+    }
+
+    /// All of them, the newest first.
+    pub fn iter(&self) -> impl Iterator<Item = &SigningKey> {
+        self.0.iter()
+    }
+
+    /// The key that signs: the newest one whose time has come. While none has, which clocks that were set back may cause, the
+    /// oldest.
+    #[must_use]
+    pub fn signing(&self, now_ms: i64) -> &SigningKey {
+        &self.0[self.signing_index(now_ms)]
+    }
+
+    /// Their secrets, the one that signs first.
+    #[must_use]
+    pub fn secrets(&self, now_ms: i64) -> Secrets {
+        let mut secrets: Vec<SigningSecret> = self.0.iter().map(|key| key.secret.clone()).collect();
+        secrets[..=self.signing_index(now_ms)].rotate_right(1);
+        Secrets(secrets)
+    }
+
+    /// Keys that no valid token needs: a newer one has signed for [`KEY_RETIREMENT`].
+    pub fn retired(&self, now_ms: i64) -> impl Iterator<Item = &SigningKey> {
+        let retirement_ms = i64::try_from(KEY_RETIREMENT.as_millis()).unwrap_or(i64::MAX);
+        let pairs = self.0.iter().zip(&self.0[1..]);
+        let retired =
+            pairs.filter(move |(newer, _)| newer.signs_from_ms.saturating_add(retirement_ms) <= now_ms);
+        retired.map(|(_, older)| older)
+    }
+
+    fn signing_index(&self, now_ms: i64) -> usize {
+        self.0.iter().position(|key| key.signs_from_ms <= now_ms).unwrap_or(self.0.len() - 1)
+    }
 }
 
 /// At least one secret. The first signs.
@@ -127,55 +186,6 @@ impl From<&Secrets> for Secrets {
 }
 
 impl Secrets {
-    /// Reads a list, or takes what is no list as one secret.
-    ///
-    /// # Errors
-    /// A line that is no secret, too many of them, or none.
-    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, SecretsError> {
-        let is_list = bytes.strip_prefix(LIST.as_bytes()).is_some_and(|rest| rest.starts_with(b"\n"));
-        if !is_list {
-            return Ok(Self(vec![SigningSecret::from_bytes(bytes)?]));
-        }
-        let mut secrets = Vec::new();
-        for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate().skip(1) {
-            let (line, number) = (line.trim_ascii(), index + 1);
-            if line.is_empty() || line.starts_with(b"#") {
-                continue;
-            }
-            let secret = STANDARD.decode(line).map_err(|_| SecretsError::Line { line: number })?;
-            let secret = SigningSecret::from_bytes(secret)
-                .map_err(|source| SecretsError::LineLength { line: number, source })?;
-            secrets.push(secret);
-        }
-        Self::of(secrets)
-    }
-
-    fn of(secrets: Vec<SigningSecret>) -> Result<Self, SecretsError> {
-        if secrets.is_empty() {
-            return Err(SecretsError::Empty);
-        }
-        if secrets.len() > SECRETS_MAX {
-            return Err(SecretsError::TooMany);
-        }
-        for (index, secret) in secrets.iter().enumerate() {
-            if secrets[..index].contains(secret) {
-                return Err(SecretsError::Twice(secret.id()));
-            }
-        }
-        Ok(Self(secrets))
-    }
-
-    /// The list in its stored form.
-    #[must_use]
-    pub fn to_list(&self) -> Vec<u8> {
-        let mut list = format!("{LIST}\n# The first signs, all verify.\n");
-        for secret in &self.0 {
-            list += &STANDARD.encode(&secret.0);
-            list.push('\n');
-        }
-        list.into_bytes()
-    }
-
     /// The one that signs.
     #[must_use]
     pub fn signing(&self) -> &SigningSecret {
@@ -185,44 +195,6 @@ impl Secrets {
     /// All of them, the one that signs first.
     pub fn iter(&self) -> impl Iterator<Item = &SigningSecret> {
         self.0.iter()
-    }
-
-    /// The same with one more, which only verifies.
-    ///
-    /// # Errors
-    /// There are too many.
-    pub fn with(mut self, secret: SigningSecret) -> Result<Self, SecretsError> {
-        self.0.push(secret);
-        Self::of(self.0)
-    }
-
-    /// The same, signing with this one.
-    ///
-    /// # Errors
-    /// There is no such secret.
-    pub fn signing_with(mut self, id: &str) -> Result<Self, SecretsError> {
-        let index = self.index(id)?;
-        self.0[..=index].rotate_right(1);
-        Ok(self)
-    }
-
-    /// The same without one that does not sign.
-    ///
-    /// # Errors
-    /// There is no such secret, or it signs.
-    pub fn without(mut self, id: &str) -> Result<Self, SecretsError> {
-        match self.index(id)? {
-            0 => Err(SecretsError::Signs(self.signing().id())),
-            index => {
-                self.0.remove(index);
-                Ok(self)
-            }
-        }
-    }
-
-    fn index(&self, id: &str) -> Result<usize, SecretsError> {
-        let found = self.0.iter().position(|secret| secret.id().as_str() == id);
-        found.ok_or_else(|| SecretsError::Unknown(id.to_owned()))
     }
 }
 
@@ -234,61 +206,62 @@ mod tests {
         SigningSecret::from_bytes(vec![byte; 32]).unwrap()
     }
 
-    fn three() -> Secrets {
-        Secrets::from(&secret(1)).with(secret(2)).unwrap().with(secret(3)).unwrap()
+    /// Keys that sign from these times on, each with a secret of that byte.
+    fn keys(times: &[u8]) -> Result<SigningKeys, SigningKeysError> {
+        let key = |time: &u8| SigningKey { secret: secret(*time), signs_from_ms: i64::from(*time) };
+        SigningKeys::of(times.iter().map(key).collect())
     }
 
-    fn read(text: &str) -> Result<Secrets, SecretsError> {
-        Secrets::from_bytes(text.as_bytes().to_vec())
+    fn secrets(times: &[u8], now_ms: i64) -> Vec<SigningSecret> {
+        keys(times).unwrap().secrets(now_ms).0
     }
 
     #[test]
     fn a_secret_is_not_shown() {
         assert_eq!(format!("{:?}", secret(7)), "SigningSecret(..)");
         assert_eq!(format!("{:?}", Secrets::from(&secret(7))), "Secrets([SigningSecret(..)])");
+        assert!(format!("{:?}", keys(&[7]).unwrap()).contains("secret: SigningSecret(..)"));
     }
 
     #[test]
-    fn what_is_no_list_is_one_secret_as_it_stands() {
-        for bytes in [vec![7; 32], b"onehop token secrets and more of them\nAAAA".to_vec(), vec![b'\n'; 40]] {
-            let secrets = Secrets::from_bytes(bytes.clone()).unwrap();
-            assert_eq!((secrets.iter().count(), secrets.signing().as_bytes()), (1, &*bytes));
-        }
-        assert_eq!(read("too short"), Err(SecretLengthError { actual: 9 }.into()));
+    fn a_secret_has_a_length_within_bounds() {
+        assert_eq!(SigningSecret::from_bytes(vec![7; 31]), Err(SecretLengthError { actual: 31 }));
+        assert!(SigningSecret::from_bytes(vec![7; 4096]).is_ok());
+        assert_eq!(SigningSecret::from_bytes(vec![7; 4097]), Err(SecretLengthError { actual: 4097 }));
     }
 
     #[test]
-    fn a_list_is_read_as_it_was_written() {
-        assert_eq!(Secrets::from_bytes(three().to_list()), Ok(three()));
-        let with_others = format!("{LIST}\n\n# mine\r\n  {}  \r\n", STANDARD.encode([1; 32]));
-        assert_eq!(read(&with_others), Ok(Secrets::from(&secret(1))));
+    fn the_newest_key_whose_time_has_come_signs() {
+        assert_eq!(secrets(&[1, 3, 2], 10), [secret(3), secret(2), secret(1)]);
+        assert_eq!(secrets(&[1, 3, 2], 2), [secret(2), secret(3), secret(1)]);
+        assert_eq!(secrets(&[1, 3, 2], 0), [secret(1), secret(3), secret(2)], "the clock was set back");
     }
 
     #[test]
-    fn a_list_that_is_wrong_is_refused_by_its_line_and_not_repeated() {
-        let [good, short] = [STANDARD.encode([1; 32]), STANDARD.encode([1; 31])];
-        let list = |lines: &[&str]| read(&format!("{LIST}\n{}\n", lines.join("\n")));
-        assert_eq!(list(&["# nothing"]), Err(SecretsError::Empty));
-        assert_eq!(list(&[&good, "not base64!"]), Err(SecretsError::Line { line: 3 }));
-        let refused = list(&[&short]).unwrap_err();
-        assert!(matches!(refused, SecretsError::LineLength { line: 2, .. }));
-        assert!(!refused.to_string().contains(&short));
-        assert_eq!(list(&[&good, &good]), Err(SecretsError::Twice(secret(1).id())));
-        let many: Vec<String> = (0..9).map(|byte| STANDARD.encode([byte; 32])).collect();
-        let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        assert_eq!(list(&many), Err(SecretsError::TooMany));
-        assert!(list(&many[..8]).is_ok());
+    fn there_is_a_key_and_there_are_not_too_many() {
+        assert_eq!(keys(&[]), Err(SigningKeysError::Empty));
+        assert!(keys(&[1, 2, 3, 4, 5, 6, 7, 8]).is_ok());
+        assert_eq!(keys(&[1, 2, 3, 4, 5, 6, 7, 8, 9]), Err(SigningKeysError::TooMany));
     }
 
     #[test]
-    fn a_secret_is_added_signs_and_is_dropped() {
-        let id = |byte| secret(byte).id().to_string();
-        let signing = three().signing_with(&id(3)).unwrap();
-        assert_eq!(signing.0, [secret(3), secret(1), secret(2)]);
-        assert_eq!(signing.clone().without(&id(1)).unwrap().0, [secret(3), secret(2)]);
-        assert_eq!(signing.clone().without(&id(3)), Err(SecretsError::Signs(secret(3).id())));
-        assert_eq!(signing.without("nothing"), Err(SecretsError::Unknown("nothing".to_owned())));
-        assert_eq!(three().with(secret(2)), Err(SecretsError::Twice(secret(2).id())));
+    fn a_secret_that_is_there_twice_counts_once() {
+        let key = |signs_from_ms| SigningKey { secret: secret(1), signs_from_ms };
+        assert_eq!(SigningKeys::of(vec![key(1), key(2)]).unwrap().0, [key(2)]);
+    }
+
+    #[test]
+    fn a_key_retires_when_a_newer_one_has_signed_long_enough() {
+        let retired = |after_ms| {
+            let now_ms = i64::try_from(KEY_RETIREMENT.as_millis()).unwrap() + after_ms;
+            let keys = keys(&[10, 20, 30]).unwrap();
+            keys.retired(now_ms).map(|key| key.signs_from_ms).collect::<Vec<_>>()
+        };
+        assert_eq!(retired(19), [0; 0]);
+        assert_eq!(retired(20), [10]);
+        assert_eq!(retired(29), [10]);
+        assert_eq!(retired(30), [20, 10]);
+        assert_eq!(retired(1000), [20, 10], "never the newest");
     }
 
     #[test]

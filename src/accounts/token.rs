@@ -18,6 +18,8 @@ use onehop_runtime::sealed::Sealer;
 pub const ISSUER: &str = "onehop";
 /// How long an access token is good for unless the configuration says otherwise.
 pub const ACCESS_TOKEN_LIFETIME_DEFAULT: Duration = Duration::from_secs(60 * 60);
+/// The longest lifetime of an access token, in minutes.
+pub const ACCESS_TOKEN_MINUTES_MAX: u32 = 24 * 60;
 /// By how much the clocks of those who issue and those who verify may differ.
 pub const CLOCK_LEEWAY_MS: i64 = 30_000;
 
@@ -288,6 +290,7 @@ mod tests {
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
     use serde_json::{Value, json};
 
+    use super::super::signing_secrets::{SigningKey, SigningKeys};
     use super::*;
 
     const NOW_MS: i64 = 1_700_000_000_500;
@@ -416,7 +419,9 @@ mod tests {
     #[test]
     fn a_token_is_judged_by_the_secret_that_it_names_and_without_a_name_by_each() {
         let [first, second] = [7, 8].map(|byte| SigningSecret::from_bytes(vec![byte; 32]).unwrap());
-        let both = Secrets::from(&first).with(second.clone()).unwrap();
+        let [newer, older] = [(2, &first), (1, &second)]
+            .map(|(signs_from_ms, secret)| SigningKey { secret: secret.clone(), signs_from_ms });
+        let both = SigningKeys::of(vec![newer, older]).unwrap().secrets(NOW_MS);
         let tokens = Tokens::new(&both, ACCESS_TOKEN_LIFETIME_DEFAULT);
         let judged = |kid: Option<&str>, secret: &SigningSecret| {
             let header = Header { kid: kid.map(str::to_owned), ..Header::new(ALGORITHM) };

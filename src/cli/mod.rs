@@ -90,10 +90,9 @@ pub enum Command {
     /// that are left. Try first to put back the missing files or to restore a backup, and keep a copy of the
     /// directory. Where nothing is missing it changes nothing.
     Recover(recover::Recover),
-    /// List, rotate and drop the signing secrets of access tokens, also while a server runs
+    /// List and rotate the signing keys of access tokens, also while a server runs
     ///
-    /// The first secret signs, and all verify. After a rotation wait until the tokens of the old secret have
-    /// expired (--token-minutes), and drop it.
+    /// The newest key signs, and all verify. There is a file for each key.
     TokenSecret(token_secret::TokenSecret),
     /// Lock the demo users, whose password is published, so that their data can be served with --production
     ///

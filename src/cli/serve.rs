@@ -10,9 +10,9 @@ use clap::Args;
 use super::Exit;
 use super::progress::perform_on;
 use crate::accounts::audience::Audience;
+use crate::accounts::key_directory::KeyDirectory;
+use crate::accounts::key_reload::KeyReload;
 use crate::accounts::oidc::{HttpProviderDocuments, OidcVerifier};
-use crate::accounts::secret_file::SecretFile;
-use crate::accounts::secret_rotation::Rotation;
 use crate::accounts::token::Tokens;
 use crate::api::{Api, ApiOptions, ApiParts, api_of};
 use crate::app::demo_users::refuse_demo_accounts;
@@ -20,7 +20,7 @@ use crate::app::work::DEMO_PASSWORD;
 use crate::app::{App, AppOptions};
 use crate::blog::study::dataset::{DEFAULT_RNG_SEED, DEMO_USERNAMES, Texts};
 use crate::config::{
-    AccountSettings, CallerSettings, DocumentSettings, Environment, ExposureSettings, GivenSecrets,
+    AccountSettings, CallerSettings, DocumentSettings, Environment, ExposureSettings, GivenKeys,
     LimitSettings, ServeSettings, StoreChoice, StoreSettings, SubscriptionSettings, TOKEN_SECRET_VARIABLE,
     TraceExportSettings,
 };
@@ -66,8 +66,8 @@ impl Serve {
         let (options, provider) = (self.options()?, self.provider()?);
         let environment = Environment::of_process();
         let choice = self.store.choice(&environment)?;
-        let given_secrets = self.accounts.token_secrets(&environment)?;
-        if matches!(choice, StoreChoice::Cosmos(_)) && given_secrets.is_none() {
+        let given_keys = self.accounts.signing_keys(&environment)?;
+        if matches!(choice, StoreChoice::Cosmos(_)) && given_keys.is_none() {
             anyhow::bail!(
                 "--store cosmos needs a secret for access tokens that all processes share: write the output of \
                  `openssl rand -base64 48` to a file for --token-secret-file, or to {TOKEN_SECRET_VARIABLE}"
@@ -97,11 +97,12 @@ impl Serve {
             self.seed_demo(&app).await?;
         }
 
-        let (tokens, file) = self.tokens(&app, &choice, given_secrets).await?;
-        if let Some(file) = file {
-            let (rotation, stop) = (Rotation::new(file, tokens.clone()), app.tasks.soft_stop());
-            app.tasks.spawn("token secrets", async move {
-                rotation.run_until(stop).await;
+        let (tokens, directory) = self.tokens(&app, &choice, given_keys).await?;
+        if let Some(directory) = directory {
+            let reload = KeyReload::new(directory, tokens.clone(), Arc::clone(&app.clock));
+            let stop = app.tasks.soft_stop();
+            app.tasks.spawn("signing keys", async move {
+                reload.run_until(stop).await;
                 Ok::<(), Infallible>(())
             });
         }
@@ -189,25 +190,28 @@ impl Serve {
         })
     }
 
-    /// The signing secrets: those of the settings, or else those of the data directory; and the file that they come from.
+    /// Tokens under the keys that were given, or else under those that the data directory keeps; and the directory that
+    /// they come from.
     async fn tokens(
         &self,
         app: &App,
         choice: &StoreChoice,
-        given: Option<GivenSecrets>,
-    ) -> anyhow::Result<(Tokens, Option<SecretFile>)> {
-        let GivenSecrets { secrets, file } = match (given, app.data_directory()) {
+        given: Option<GivenKeys>,
+    ) -> anyhow::Result<(Tokens, Option<KeyDirectory>)> {
+        let now_ms = app.clock.now_ms();
+        let GivenKeys { keys, directory } = match (given, app.data_directory()) {
             (Some(given), _) => given,
             (None, Some(directory)) => {
-                let file = SecretFile::in_directory(directory);
-                let making = file.clone();
-                let secrets = tokio::task::spawn_blocking(move || making.read_or_create()).await??;
-                GivenSecrets { secrets, file: Some(file) }
+                let directory = KeyDirectory::in_data_directory(directory);
+                let making = directory.clone();
+                let keys = tokio::task::spawn_blocking(move || making.read_or_create(now_ms)).await??;
+                GivenKeys { keys, directory: Some(directory) }
             }
             (None, None) => anyhow::bail!("there is no secret for access tokens: --token-secret-file"),
         };
         let audience = self.audience(app, choice).await?;
-        Ok((Tokens::new(&secrets, self.accounts.token_lifetime()).for_audience(audience), file))
+        let tokens = Tokens::new(keys.secrets(now_ms), self.accounts.token_lifetime());
+        Ok((tokens.for_audience(audience), directory))
     }
 
     /// The audience of access tokens and sessions.

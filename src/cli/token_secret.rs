@@ -1,15 +1,16 @@
-//! `onehop token-secret`: the secrets that sign access tokens, changed without signing users out. A running server reads
-//! them again by itself. Secrets are named by their ids and never shown.
+//! `onehop token-secret`: rotates the keys that sign access tokens, without signing users out. A running server reads the key
+//! directory again by itself. Keys are named by their ids and never shown.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use anyhow::Context;
 use clap::{Args, Subcommand};
 
 use super::Exit;
-use crate::accounts::secret_file::SecretFile;
-use crate::accounts::signing_secrets::{Secrets, SigningSecret};
+use crate::accounts::key_directory::{KeyDirectory, KeyRotation};
+use crate::accounts::signing_secrets::{SigningKey, SigningKeys};
 use crate::config::{Environment, TOKEN_SECRET_VARIABLE};
+use onehop_runtime::clock::{Clock as _, SystemClock, format_timestamp};
 
 /// Arguments of `onehop token-secret`.
 #[derive(Debug, Args)]
@@ -20,103 +21,98 @@ pub struct TokenSecret {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List the ids of the secrets, and the one that signs
-    List(Place),
-    /// Create a secret that signs from now on
-    Rotate(Place),
-    /// Create a secret that only verifies, to distribute it to other machines before it signs
-    Add(Place),
-    /// Sign with this secret from now on
-    Use(Named),
-    /// Drop a secret: its tokens are refused from now on
-    Drop(Named),
+    /// List the keys by their ids and times, the one that signs first
+    List(KeyLocation),
+    /// Create a key that signs from now on, and remove those that no valid token needs
+    ///
+    /// Older keys verify the tokens that they have signed. Once a newer key has signed for 25 hours, all of these have
+    /// expired, and the next rotation removes the older key. Delete the file of a key that has leaked: its tokens are
+    /// refused from then on.
+    Rotate {
+        #[command(flatten)]
+        location: KeyLocation,
+
+        /// Minutes until the new key signs. Until then it only verifies, so that there is time to copy it to other
+        /// machines
+        #[arg(
+            long,
+            value_name = "MINUTES",
+            env = "ONEHOP_SIGNS_IN_MINUTES",
+            default_value_t = 0,
+            value_parser = clap::value_parser!(u32).range(0..=1440)
+        )]
+        signs_in_minutes: u32,
+    },
 }
 
-/// Where the secrets are.
+/// Where the keys are.
 #[derive(Debug, Args)]
-struct Place {
-    /// Data directory whose secrets are meant
+struct KeyLocation {
+    /// Data directory whose keys are meant
     #[arg(long, value_name = "DIRECTORY", env = "ONEHOP_DATA", default_value = "./data")]
     data: PathBuf,
 
-    /// File with the secrets, in place of those of the data directory [default: none]
-    #[arg(long, value_name = "FILE", env = "ONEHOP_TOKEN_SECRET_FILE")]
+    /// Directory with the key files, in place of that in the data directory. A rotation makes a directory of a file
+    /// with one secret [default: none]
+    #[arg(long, value_name = "PATH", env = "ONEHOP_TOKEN_SECRET_FILE")]
     token_secret_file: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-struct Named {
-    #[command(flatten)]
-    place: Place,
-
-    /// Id of the secret, as `list` prints it
-    id: String,
 }
 
 impl TokenSecret {
     pub fn run(self) -> anyhow::Result<Exit> {
+        let now_ms = SystemClock.now_ms();
         match self.action {
-            Action::List(place) => print!("{}", listed(&place.file()?.read()?)),
-            Action::Rotate(place) => place.rotate()?,
-            Action::Add(place) => place.add()?,
-            Action::Use(Named { place, id }) => {
-                place.file()?.change(|secrets| secrets.signing_with(&id))?;
-                println!("{id} signs from now on");
-            }
-            Action::Drop(Named { place, id }) => {
-                place.file()?.change(|secrets| secrets.without(&id))?;
-                println!("{id} is dropped: its tokens are refused from now on");
+            Action::List(location) => print!("{}", listed(&location.directory()?.read()?, now_ms)),
+            Action::Rotate { location, signs_in_minutes } => {
+                let signs_in = Duration::from_secs(u64::from(signs_in_minutes) * 60);
+                print!("{}", described(&location.directory()?.rotate(signs_in, now_ms)?, now_ms));
             }
         }
         Ok(Exit::Success)
     }
 }
 
-impl Place {
-    fn file(&self) -> anyhow::Result<SecretFile> {
+impl KeyLocation {
+    fn directory(&self) -> anyhow::Result<KeyDirectory> {
         if Environment::of_process().get(TOKEN_SECRET_VARIABLE).is_some() {
             anyhow::bail!(
-                "the secret is in {TOKEN_SECRET_VARIABLE}, which a file has to replace before it can change"
+                "the secret is in {TOKEN_SECRET_VARIABLE}, which --token-secret-file has to replace before it can change"
             );
         }
         Ok(match &self.token_secret_file {
-            Some(file) => SecretFile::given(file),
-            None => SecretFile::in_directory(&self.data),
+            Some(path) => KeyDirectory::given(path),
+            None => KeyDirectory::in_data_directory(&self.data),
         })
     }
-
-    fn rotate(&self) -> anyhow::Result<()> {
-        let (mut old, new) = (None, random()?);
-        let id = new.id();
-        self.file()?.change(|secrets| {
-            old = Some(secrets.signing().id());
-            secrets.with(new)?.signing_with(id.as_str())
-        })?;
-        println!("{id} signs from now on");
-        if let Some(old) = old {
-            println!("tokens of {old} are good until they expire, or until `onehop token-secret drop {old}`");
-        }
-        Ok(())
-    }
-
-    fn add(&self) -> anyhow::Result<()> {
-        let new = random()?;
-        let id = new.id();
-        self.file()?.change(|secrets| secrets.with(new))?;
-        println!("{id} verifies from now on; `onehop token-secret use {id}` has it sign");
-        Ok(())
-    }
 }
 
-fn random() -> anyhow::Result<SigningSecret> {
-    SigningSecret::random().context("the system gave no random bytes")
+fn listed(keys: &SigningKeys, now_ms: i64) -> String {
+    let signing = keys.signing(now_ms);
+    let others = keys.iter().filter(|key| *key != signing);
+    let line = |key: &SigningKey, role: &str| {
+        format!("{}  {role} {}\n", key.secret.id(), format_timestamp(key.signs_from_ms))
+    };
+    let role = |key: &SigningKey| {
+        if key.signs_from_ms > now_ms { "verifies, and will sign from" } else { "verifies, from" }
+    };
+    let mut lines = line(signing, "signs and verifies, from");
+    lines.extend(others.map(|key| line(key, role(key))));
+    lines
 }
 
-fn listed(secrets: &Secrets) -> String {
-    let mut lines = String::new();
-    for (index, secret) in secrets.iter().enumerate() {
-        lines += secret.id().as_str();
-        lines += if index == 0 { "  signs and verifies\n" } else { "  verifies\n" };
+fn described(rotation: &KeyRotation, now_ms: i64) -> String {
+    let KeyRotation { new, signs_from_ms, former, removed } = rotation;
+    let mut lines = if *signs_from_ms > now_ms {
+        format!("{new} verifies from now on, and signs from {} on\n", format_timestamp(*signs_from_ms))
+    } else {
+        format!("{new} signs from now on\n")
+    };
+    if let Some((id, path)) = former {
+        lines +=
+            &format!("tokens of {id} are good until they expire, or until {} is deleted\n", path.display());
+    }
+    for id in removed {
+        lines += &format!("{id} was removed: its tokens have expired\n");
     }
     lines
 }

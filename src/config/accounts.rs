@@ -8,12 +8,17 @@ use clap::Args;
 use super::SettingError;
 use super::environment::Environment;
 use crate::accounts::audience::Audience;
-use crate::accounts::secret_file::{SecretFault, SecretFile, without_line_break};
-use crate::accounts::signing_secrets::Secrets;
+use crate::accounts::key_directory::KeyDirectory;
+use crate::accounts::secret_file::{KeyFileFault, keys_of, without_line_break};
+use crate::accounts::signing_secrets::SigningKeys;
+use crate::accounts::token::ACCESS_TOKEN_MINUTES_MAX;
 use crate::blog::sessions::SessionSettings;
 
 /// The environment variable that holds the secret that signs access tokens.
 pub const TOKEN_SECRET_VARIABLE: &str = "ONEHOP_TOKEN_SECRET";
+
+/// How to make a secret.
+const ADVICE: &str = "; `openssl rand -base64 48` makes a good one";
 
 /// Settings of access tokens.
 #[derive(Debug, Clone, Args)]
@@ -25,7 +30,7 @@ pub struct AccountSettings {
         value_name = "MINUTES",
         env = "ONEHOP_TOKEN_MINUTES",
         default_value_t = 60,
-        value_parser = clap::value_parser!(u32).range(1..=1440)
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(ACCESS_TOKEN_MINUTES_MAX))
     )]
     pub token_minutes: u32,
 
@@ -55,10 +60,10 @@ pub struct AccountSettings {
     #[arg(long, value_name = "NAME", env = "ONEHOP_TOKEN_AUDIENCE")]
     pub token_audience: Option<String>,
 
-    /// Signing secrets of access tokens: file with one secret, or with several that `onehop token-secret`
-    /// keeps. Or the environment variable ONEHOP_TOKEN_SECRET holds the secret. With --store cosmos one of
-    /// both is needed; otherwise the data directory keeps its own [default: none]
-    #[arg(long, value_name = "FILE", env = "ONEHOP_TOKEN_SECRET_FILE")]
+    /// Signing secrets of access tokens: file with one secret, or directory with the key files that
+    /// `onehop token-secret` keeps. Or the environment variable ONEHOP_TOKEN_SECRET holds the secret. With
+    /// --store cosmos one of both is needed; otherwise the data directory keeps its own [default: none]
+    #[arg(long, value_name = "PATH", env = "ONEHOP_TOKEN_SECRET_FILE")]
     pub token_secret_file: Option<PathBuf>,
 
     /// OpenID Connect provider, as its issuer URL. Its access tokens are accepted beside those of this
@@ -71,12 +76,12 @@ pub struct AccountSettings {
     pub jwt_audience: Option<String>,
 }
 
-/// What signs access tokens, as it was given.
+/// The signing keys of access tokens, as they were given.
 #[derive(Debug)]
-pub struct GivenSecrets {
-    pub secrets: Secrets,
+pub struct GivenKeys {
+    pub keys: SigningKeys,
     /// Where they come from, if that can change.
-    pub file: Option<SecretFile>,
+    pub directory: Option<KeyDirectory>,
 }
 
 impl AccountSettings {
@@ -107,34 +112,30 @@ impl AccountSettings {
         }
     }
 
-    /// The secrets that were given, if any were. A line break at the end is not part of them, so that a file and a variable
-    /// with the same text are the same.
+    /// The signing keys that were given, if any were. A line break at the end is not part of a secret, so that a file and a
+    /// variable with the same text are the same.
     ///
     /// # Errors
-    /// Both, a file that cannot be read, or what is no secret and no list of them; the text names the setting.
-    pub fn token_secrets(&self, environment: &Environment) -> Result<Option<GivenSecrets>, SettingError> {
+    /// Both, a path that cannot be read, or what is no secret; the text names the setting.
+    pub fn signing_keys(&self, environment: &Environment) -> Result<Option<GivenKeys>, SettingError> {
         match (&self.token_secret_file, environment.get(TOKEN_SECRET_VARIABLE)) {
             (Some(_), Some(_)) => Err(SettingError::new(format!(
                 "--token-secret-file and {TOKEN_SECRET_VARIABLE} both give a secret: leave one out"
             ))),
             (Some(path), None) => {
-                let file = SecretFile::given(path);
-                let secrets = file.read().map_err(|fault| match fault {
-                    SecretFault::Content { .. } => unusable("--token-secret-file", &fault),
-                    fault => SettingError::new(format!("--token-secret-file: {fault}")),
+                let directory = KeyDirectory::given(path);
+                let keys = directory.read().map_err(|error| {
+                    let advice = if matches!(error.fault, KeyFileFault::Text(_)) { ADVICE } else { "" };
+                    SettingError::new(format!("--token-secret-file: {error}{advice}"))
                 })?;
-                Ok(Some(GivenSecrets { secrets, file: Some(file) }))
+                Ok(Some(GivenKeys { keys, directory: Some(directory) }))
             }
             (None, Some(text)) => {
-                let secrets = Secrets::from_bytes(without_line_break(text.into_bytes()));
-                let secrets = secrets.map_err(|error| unusable(TOKEN_SECRET_VARIABLE, &error))?;
-                Ok(Some(GivenSecrets { secrets, file: None }))
+                let keys = keys_of(without_line_break(text.into_bytes()), 0);
+                let unusable = |error| SettingError::new(format!("{TOKEN_SECRET_VARIABLE}: {error}{ADVICE}"));
+                Ok(Some(GivenKeys { keys: keys.map_err(unusable)?, directory: None }))
             }
             (None, None) => Ok(None),
         }
     }
-}
-
-fn unusable(source: &str, error: &dyn std::fmt::Display) -> SettingError {
-    SettingError::new(format!("{source}: {error}; `openssl rand -base64 48` makes a good one"))
 }

@@ -23,7 +23,7 @@ use std::ops::RangeInclusive;
 
 use clap::builder::RangedU64ValueParser;
 
-pub use accounts::{AccountSettings, GivenSecrets, TOKEN_SECRET_VARIABLE};
+pub use accounts::{AccountSettings, GivenKeys, TOKEN_SECRET_VARIABLE};
 pub use callers::{CallerSettings, ForwardingHeaderSetting};
 pub use cosmos::{ConsistencySetting, CosmosSettings, CredentialSetting, KEY_VARIABLE};
 pub use data::{DataSettings, DurabilitySetting};

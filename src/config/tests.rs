@@ -158,17 +158,17 @@ fn a_token_secret_is_the_same_by_file_and_by_environment() {
     let by_file = parse(&["--token-secret-file", file.path().to_str().unwrap()]).accounts;
     let without = parse(&[]).accounts;
     let variable = Environment::made([(TOKEN_SECRET_VARIABLE, SECRET)]);
-    assert!(without.token_secrets(&Environment::made([])).unwrap().is_none());
-    let read = by_file.token_secrets(&Environment::made([])).unwrap().unwrap();
-    let given = without.token_secrets(&variable).unwrap().unwrap();
-    let token = |given: GivenSecrets| {
+    assert!(without.signing_keys(&Environment::made([])).unwrap().is_none());
+    let read = by_file.signing_keys(&Environment::made([])).unwrap().unwrap();
+    let given = without.signing_keys(&variable).unwrap().unwrap();
+    let token = |given: GivenKeys| {
         let lifetime = crate::accounts::token::ACCESS_TOKEN_LIFETIME_DEFAULT;
-        crate::accounts::token::Tokens::new(&given.secrets, lifetime)
+        crate::accounts::token::Tokens::new(given.keys.secrets(0), lifetime)
     };
     let session = crate::accounts::session::SessionId::parse("AAAAAAAAAAAAAAAAAAAAAA").unwrap();
     let issued = token(read).issue("u1", session, 1_800_000_000_000).unwrap();
     assert_eq!(token(given).verify(issued.as_str(), 1_800_000_000_000).unwrap().bearer.user_id, "u1");
-    let both = by_file.token_secrets(&variable).unwrap_err().to_string();
+    let both = by_file.signing_keys(&variable).unwrap_err().to_string();
     assert!(both.contains("--token-secret-file") && both.contains(TOKEN_SECRET_VARIABLE), "{both}");
 }
 
@@ -176,9 +176,9 @@ fn a_token_secret_is_the_same_by_file_and_by_environment() {
 fn a_token_secret_of_a_wrong_length_is_refused_and_not_shown() {
     let long = file_of(&"x".repeat(5000));
     let by_file = parse(&["--token-secret-file", long.path().to_str().unwrap()]).accounts;
-    let refused = by_file.token_secrets(&Environment::made([])).unwrap_err().to_string();
+    let refused = by_file.signing_keys(&Environment::made([])).unwrap_err().to_string();
     assert!(refused.contains("--token-secret-file") && refused.contains("32 to 4096 bytes"), "{refused}");
     let short = Environment::made([(TOKEN_SECRET_VARIABLE, "quite short")]);
-    let refused = parse(&[]).accounts.token_secrets(&short).unwrap_err().to_string();
+    let refused = parse(&[]).accounts.signing_keys(&short).unwrap_err().to_string();
     assert!(refused.contains("openssl rand -base64 48") && !refused.contains("quite short"), "{refused}");
 }

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::coverage::RangeSplits;
+use super::coverage::Parts;
 use super::settings::{Jitter, Settings};
 use onehop_runtime::clock::Clock;
 use onehop_store::{Fault, FeedRange, Store};
 
-pub(super) struct ProcessorContext {
+pub(super) struct Context {
     pub(super) store: Arc<dyn Store>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) settings: Settings,
@@ -18,7 +18,7 @@ pub(super) struct ProcessorContext {
     pub(super) jitter: Jitter,
 }
 
-impl ProcessorContext {
+impl Context {
     /// Waits, with jitter; `false` when the stop came first.
     pub(super) async fn pause(&self, delay: Duration) -> bool {
         if self.stop.is_cancelled() {
@@ -58,7 +58,7 @@ impl ProcessorContext {
     }
 }
 
-impl RangeSplits for ProcessorContext {
+impl Parts for Context {
     fn parts_of(&self, whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>> {
         self.store.parts_of(whole, present)
     }

@@ -5,19 +5,19 @@ use serde_json::Value;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 
-use super::context::ProcessorContext;
-use super::lease::{LeaseError, OwnedLease};
+use super::context::Context;
+use super::lease::{Lease, LeaseError};
 use onehop_store::{Change, ContainerName, Continuation, FeedRange, Ledger};
 
 pub(super) struct LeaseHandle {
     pub(super) id: String,
     pub(super) epoch: u64,
-    lease: Mutex<OwnedLease>,
+    lease: Mutex<Lease>,
     lost: CancellationToken,
 }
 
 impl LeaseHandle {
-    pub(super) fn new(lease: OwnedLease) -> Self {
+    pub(super) fn new(lease: Lease) -> Self {
         let (id, epoch) = (lease.item().id.clone(), lease.item().epoch);
         Self { id, epoch, lease: Mutex::new(lease), lost: CancellationToken::new() }
     }
@@ -48,7 +48,7 @@ impl LeaseHandle {
 
     pub(super) async fn save_state(
         &self,
-        context: &ProcessorContext,
+        context: &Context,
         change: &Change,
         state: &Value,
         ledger: &Ledger,
@@ -59,7 +59,7 @@ impl LeaseHandle {
 
     pub(super) async fn checkpoint(
         &self,
-        context: &ProcessorContext,
+        context: &Context,
         continuation: Option<Continuation>,
         ledger: &Ledger,
     ) -> Result<(), LeaseError> {
@@ -67,17 +67,13 @@ impl LeaseHandle {
         self.check_lost(lease.checkpoint(context, continuation, ledger).await)
     }
 
-    pub(super) async fn renew(&self, context: &ProcessorContext, ledger: &Ledger) -> Result<(), LeaseError> {
+    pub(super) async fn renew(&self, context: &Context, ledger: &Ledger) -> Result<(), LeaseError> {
         let mut lease = self.lock().await?;
         self.check_lost(lease.renew(context, ledger).await)
     }
 
     /// Releases the lease.
-    pub(super) async fn release(
-        &self,
-        context: &ProcessorContext,
-        ledger: &Ledger,
-    ) -> Result<(), LeaseError> {
+    pub(super) async fn release(&self, context: &Context, ledger: &Ledger) -> Result<(), LeaseError> {
         let mut lease = self.lock().await?;
         self.mark_lost();
         lease.release(context, ledger).await
@@ -86,18 +82,18 @@ impl LeaseHandle {
     /// Divides the lease into leases of its parts, and deletes it.
     pub(super) async fn split(
         &self,
-        context: &ProcessorContext,
+        context: &Context,
         container: ContainerName,
         parts: &[FeedRange],
         ledger: &Ledger,
-    ) -> Result<Vec<OwnedLease>, LeaseError> {
+    ) -> Result<Vec<Lease>, LeaseError> {
         let mut lease = self.lock().await?;
         let children = self.check_lost(lease.split(context, container, parts, ledger).await)?;
         self.mark_lost();
         Ok(children)
     }
 
-    async fn lock(&self) -> Result<MutexGuard<'_, OwnedLease>, LeaseError> {
+    async fn lock(&self) -> Result<MutexGuard<'_, Lease>, LeaseError> {
         let lease = self.lease.lock().await;
         if self.is_lost() { Err(LeaseError::Lost) } else { Ok(lease) }
     }

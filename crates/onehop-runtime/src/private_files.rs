@@ -2,8 +2,8 @@
 //! and refuses secret files that other users can read. Knows no content of any file.
 
 use std::fmt;
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
-use std::io;
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
+use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -14,6 +14,8 @@ pub const DIRECTORY_MODE: u32 = 0o700;
 
 /// All permissions of the group and of others.
 const SHARED: u32 = 0o077;
+/// Write permissions of the group and of others.
+const SHARED_WRITE: u32 = 0o022;
 /// What the group of a file with another owner must not have, and others neither: an orchestrator mounts a secret as
 /// root's and lets the group of the process read it.
 const SHARED_BEYOND_GROUP_READ: u32 = 0o037;
@@ -42,6 +44,40 @@ pub fn make_directory(path: &Path) -> io::Result<()> {
     // A data directory may be a link to one.
     let target = path.canonicalize()?;
     mend(&target)
+}
+
+/// Locks a directory exclusively until the handle is dropped. Waits for a process that holds the lock.
+///
+/// # Errors
+/// The directory cannot be opened, or its file system has no locks.
+pub fn lock_directory(path: &Path) -> io::Result<File> {
+    let directory = File::open(path)?;
+    directory.lock()?;
+    Ok(directory)
+}
+
+/// Writes a private file that appears whole or not at all, and lasts when this returns. One process at a time may do so in a
+/// directory: the unfinished file has a fixed name, so that one which a crash left behind is replaced.
+///
+/// # Errors
+/// The file cannot be written; then it is as it was before.
+pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
+    let unfinished = path.with_file_name(".unfinished");
+    unless_missing(fs::remove_file(&unfinished))?;
+    let mut file = file_options().write(true).create_new(true).open(&unfinished)?;
+    file.write_all(content)?;
+    file.sync_all()?;
+    fs::rename(&unfinished, path)?;
+    path.parent().map_or(Ok(()), sync_directory)
+}
+
+/// Brings the names in a directory to the disk.
+///
+/// # Errors
+/// The directory cannot be opened or synced.
+pub fn sync_directory(path: &Path) -> io::Result<()> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    File::open(path)?.sync_all()
 }
 
 /// Takes other users' permissions away from files and directories, with everything in them. Missing ones are left out, and
@@ -103,15 +139,15 @@ fn unless_missing<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Why a secret file is refused: other users can read or write it.
+/// Why a secret file, or a directory of secret files, is refused: other users can read the file, or add to the directory.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{} may be read by others (mode {mode:04o}): run `{}`, or mount it with mode 0400, and replace the secret if \
-     somebody may have read it", path.display(), ChmodCommand { path: path.clone(), is_directory: false }
+    "others may read or change it (mode {mode:04o}): run `{command}`, or mount it with such a mode, and replace \
+     the secret if one of them may have read it"
 )]
 pub struct SharedFile {
-    pub path: PathBuf,
     pub mode: u32,
+    command: ChmodCommand,
 }
 
 /// Whether a secret file is private: the file's owner is the only user with permissions. If this process is not the owner,
@@ -127,10 +163,25 @@ pub fn check_private(file: &File, path: &Path) -> io::Result<Result<(), SharedFi
     let is_owner = metadata.uid() == rustix::process::geteuid().as_raw();
     let (mode, forbidden) =
         (metadata.mode() & 0o7777, if is_owner { SHARED } else { SHARED_BEYOND_GROUP_READ });
-    Ok(if mode & forbidden == 0 { Ok(()) } else { Err(SharedFile { path: path.to_owned(), mode }) })
+    Ok(if mode & forbidden == 0 { Ok(()) } else { Err(refusal(mode, path, false)) })
+}
+
+/// Whether the owner of a directory is the only user who may add files to it. A directory with the sticky bit passes, since
+/// orchestrators mount secrets in one: there the owner of each file has to be checked.
+///
+/// # Errors
+/// The refusal.
+pub fn check_directory(metadata: &Metadata, path: &Path) -> Result<(), SharedFile> {
+    let mode = metadata.mode() & 0o7777;
+    if mode & SHARED_WRITE == 0 || mode & STICKY != 0 { Ok(()) } else { Err(refusal(mode, path, true)) }
+}
+
+fn refusal(mode: u32, path: &Path, is_directory: bool) -> SharedFile {
+    SharedFile { mode, command: ChmodCommand { path: path.to_owned(), is_directory } }
 }
 
 /// The shell command that makes a path private.
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct ChmodCommand {
     path: PathBuf,
     is_directory: bool,
@@ -228,5 +279,33 @@ mod tests {
         let refused = check_private(&File::open(&path).unwrap(), &path).unwrap().unwrap_err();
         let command = format!("(mode 0644): run `chmod 600 -- '{}'`", path.display());
         assert!(refused.to_string().contains(&command), "{refused}");
+    }
+
+    #[test]
+    fn a_directory_to_which_others_can_add_files_is_refused() {
+        let outer = tempfile::tempdir().unwrap();
+        for (mode, is_private) in
+            [(0o700, true), (0o755, true), (0o1777, true), (0o770, false), (0o702, false)]
+        {
+            set_mode(outer.path(), mode);
+            let checked = check_directory(&fs::metadata(outer.path()).unwrap(), outer.path());
+            assert_eq!(checked.is_ok(), is_private, "{mode:o}");
+            if let Err(refused) = checked {
+                let command = format!("(mode {mode:04o}): run `chmod 700 {}`", outer.path().display());
+                assert!(refused.to_string().contains(&command), "{refused}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_is_replaced_whole_also_after_a_crash() {
+        let outer = tempfile::tempdir().unwrap();
+        let path = outer.path().join("key");
+        file(&outer.path().join(".unfinished"), 0o644);
+        for content in ["first", "second"] {
+            write_atomically(&path, content.as_bytes()).unwrap();
+            assert_eq!((fs::read_to_string(&path).unwrap(), mode(&path)), (content.to_owned(), 0o600));
+            assert_eq!(fs::read_dir(outer.path()).unwrap().count(), 1);
+        }
     }
 }

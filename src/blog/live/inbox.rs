@@ -8,28 +8,28 @@ use std::task::{Context, Poll, Waker};
 use futures::Stream;
 use parking_lot::Mutex;
 
-use super::events::{BlogEvent, PostEvent};
+use super::events::{Event, PostEvent};
 use crate::blog::ids::PostId;
 
 /// The listener did not keep up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("more was written than could be handed out")]
-pub struct ListenerOverrun;
+pub struct Overrun;
 
 /// Where events are put for one listener, without waiting for it. Events of one post are merged while they wait, so that
-/// a slow listener gets the latest version; one that is too far behind gets [`ListenerOverrun`].
+/// a slow listener gets the latest version; one that is too far behind gets [`Overrun`].
 pub(super) struct Inbox {
     pub(super) number: u64,
-    queue: Arc<Mutex<QueuedEvents>>,
+    queue: Arc<Mutex<Queue>>,
     events_max: usize,
 }
 
 /// The events of an inbox. It ends when the inbox is gone: the post was deleted, or the process stops.
-pub(super) struct InboxStream(Arc<Mutex<QueuedEvents>>);
+pub(super) struct InboxStream(Arc<Mutex<Queue>>);
 
 #[derive(Default)]
-struct QueuedEvents {
-    events: VecDeque<BlogEvent>,
+struct Queue {
+    events: VecDeque<Event>,
     has_overrun: bool,
     is_closed: bool,
     waker: Option<Waker>,
@@ -38,13 +38,13 @@ struct QueuedEvents {
 impl Inbox {
     /// An inbox for so many events, and the stream out of it.
     pub(super) fn new(number: u64, events_max: usize) -> (Self, InboxStream) {
-        let queue = Arc::<Mutex<QueuedEvents>>::default();
+        let queue = Arc::<Mutex<Queue>>::default();
         let stream = InboxStream(Arc::clone(&queue));
         (Self { number, queue, events_max: events_max.max(1) }, stream)
     }
 
     /// Puts an event in, and returns whether there was room; without room the stream ends after what is in the inbox.
-    pub(super) fn put(&self, event: BlogEvent) -> bool {
+    pub(super) fn put(&self, event: Event) -> bool {
         let mut queue = self.queue.lock();
         queue.merge(event);
         if queue.events.len() > self.events_max {
@@ -64,27 +64,27 @@ impl Drop for Inbox {
     }
 }
 
-impl QueuedEvents {
-    fn merge(&mut self, event: BlogEvent) {
+impl Queue {
+    fn merge(&mut self, event: Event) {
         match event {
-            BlogEvent::Post(new) => match self.waiting(new.view.id) {
+            Event::Post(new) => match self.waiting(new.view.id) {
                 Some(waiting) => {
                     let (changes, is_new) = (waiting.changes.and(new.changes), waiting.is_new || new.is_new);
                     *waiting = PostEvent { view: new.view, changes, is_new };
                 }
-                None => self.events.push_back(BlogEvent::Post(new)),
+                None => self.events.push_back(Event::Post(new)),
             },
-            BlogEvent::PostRemoved(id) => {
-                self.events.retain(|event| !matches!(event, BlogEvent::Post(post) if post.view.id == id));
-                self.events.push_back(BlogEvent::PostRemoved(id));
+            Event::PostRemoved(id) => {
+                self.events.retain(|event| !matches!(event, Event::Post(post) if post.view.id == id));
+                self.events.push_back(Event::PostRemoved(id));
             }
-            event @ (BlogEvent::Comment(_) | BlogEvent::CommentDeleted(_)) => self.events.push_back(event),
+            event @ (Event::Comment(_) | Event::CommentDeleted(_)) => self.events.push_back(event),
         }
     }
 
     fn waiting(&mut self, id: PostId) -> Option<&mut PostEvent> {
         self.events.iter_mut().find_map(|event| match event {
-            BlogEvent::Post(post) if post.view.id == id => Some(post),
+            Event::Post(post) if post.view.id == id => Some(post),
             _ => None,
         })
     }
@@ -97,7 +97,7 @@ impl QueuedEvents {
 }
 
 impl Stream for InboxStream {
-    type Item = Result<BlogEvent, ListenerOverrun>;
+    type Item = Result<Event, Overrun>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut queue = self.0.lock();
@@ -105,7 +105,7 @@ impl Stream for InboxStream {
             return Poll::Ready(Some(Ok(event)));
         }
         if std::mem::take(&mut queue.has_overrun) {
-            return Poll::Ready(Some(Err(ListenerOverrun)));
+            return Poll::Ready(Some(Err(Overrun)));
         }
         if queue.is_closed {
             return Poll::Ready(None);

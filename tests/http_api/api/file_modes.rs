@@ -31,8 +31,8 @@ fn assert_private(path: &Path) {
 
 fn open_up(path: &Path) {
     for (path, is_directory, _) in modes(path) {
-        // A secret that others could read is refused and not mended.
-        if !path.ends_with("access-token.key") {
+        // A key that others could read is refused and not mended.
+        if path.extension().is_none_or(|extension| extension != "key") {
             fs::set_permissions(path, Permissions::from_mode(if is_directory { 0o755 } else { 0o644 }))
                 .unwrap();
         }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use onehop::accounts::key_directory::KeyDirectory;
 use onehop::accounts::oidc::{HttpProviderDocuments, OidcVerifier};
 use onehop::accounts::password::HashingCost;
-use onehop::accounts::secret_file::SecretFile;
 use onehop::accounts::signing_secrets::{Secrets, SigningSecret};
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
 use onehop::api::{ApiOptions, ApiParts, api_of};
@@ -94,7 +94,10 @@ impl Server {
         };
         let app = Arc::new(keeper.app(options).await);
         let secrets = match app.data_directory() {
-            Some(directory) => SecretFile::in_directory(directory).read_or_create().unwrap(),
+            Some(directory) => {
+                let keys = KeyDirectory::in_data_directory(directory).read_or_create(START_MS).unwrap();
+                keys.secrets(START_MS)
+            }
             None => Secrets::from(&SigningSecret::from_bytes(vec![7; 48]).unwrap()),
         };
         let tokens = Tokens::new(&secrets, ACCESS_TOKEN_LIFETIME_DEFAULT);
@@ -137,7 +140,7 @@ impl Server {
 
     /// What a verification finds.
     pub async fn verify(&self) -> Report {
-        let settle = Arc::new(onehop::app::DrainedChangeFeed(Arc::clone(&self.app.processor)));
+        let settle = Arc::new(onehop::app::Drained(Arc::clone(&self.app.processor)));
         Verifier::new(Arc::clone(&self.app.store), settle).verify(|_| {}).await.unwrap()
     }
 

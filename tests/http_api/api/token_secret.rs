@@ -1,7 +1,7 @@
-//! Secrets of access tokens that change: who is signed in stays so, and nothing secret is printed.
+//! Rotation of the keys that sign access tokens: users stay signed in, and nothing secret is printed.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -49,24 +49,32 @@ async fn ids(data: &Path) -> Vec<String> {
     let listed = command(data, &["list"]).await;
     let ids: Vec<String> =
         listed.lines().filter_map(|line| Some(line.split_once("  ")?.0.to_owned())).collect();
-    let signing: Vec<bool> = listed.lines().map(|line| line.contains("signs")).collect();
+    let signing: Vec<bool> = listed.lines().map(|line| line.contains("signs and")).collect();
     assert_eq!(signing.iter().position(|signs| *signs), Some(0), "{listed}");
     ids
 }
 
-/// No secret of the file, in any form in which it could be printed.
-fn assert_secret(data: &Path, printed: &str) {
-    let file = std::fs::read(data.join("secrets/access-token.key")).unwrap();
-    for line in String::from_utf8(file).unwrap().lines().skip(2) {
-        let bytes = STANDARD.decode(line).unwrap();
+/// The key files of a data directory.
+fn key_files(data: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(data.join("secrets/access-token-keys")).unwrap();
+    entries.map(|entry| entry.unwrap().path()).collect()
+}
+
+/// No secret of these files, in any form in which it could be printed.
+fn assert_secret(files: &[PathBuf], printed: &str) {
+    assert!(!files.is_empty());
+    for file in files {
+        let text = std::fs::read_to_string(file).unwrap();
+        let bytes = STANDARD.decode(text.trim()).unwrap();
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        let url = URL_SAFE_NO_PAD.encode(&bytes);
-        assert!(!printed.contains(line) && !printed.contains(&hex) && !printed.contains(&url), "{printed}");
+        for form in [text.trim(), &hex, &URL_SAFE_NO_PAD.encode(&bytes)] {
+            assert!(!printed.contains(form), "{printed}");
+        }
     }
 }
 
 #[tokio::test]
-async fn a_running_server_signs_with_a_new_secret_and_takes_tokens_of_the_old_one_until_it_is_dropped() {
+async fn a_running_server_follows_a_rotation_and_the_end_of_a_key() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path();
     let serving = Serving::start(data, &["--sign-ins-per-address=0", "--log=trace"]);
@@ -74,9 +82,11 @@ async fn a_running_server_signs_with_a_new_secret_and_takes_tokens_of_the_old_on
     let old = kid(&of_old);
     assert_eq!(ids(data).await, [&*old]);
 
+    let old_file = key_files(data).remove(0);
     let mut printed = command(data, &["rotate"]).await;
     let new = ids(data).await[0].clone();
     assert!(printed.contains(&new) && printed.contains(&old) && new != old, "{printed}");
+    assert!(printed.contains(&format!("until {} is deleted", old_file.display())), "{printed}");
     let of_new = loop {
         let token = token(&serving, "signIn").await;
         if kid(&token) == new {
@@ -85,73 +95,95 @@ async fn a_running_server_signs_with_a_new_secret_and_takes_tokens_of_the_old_on
     };
     assert!(is_good(&serving, &of_old).await && is_good(&serving, &of_new).await);
 
-    printed += &command(data, &["drop", &old]).await;
+    printed += &command(data, &["list"]).await;
+    assert_secret(&key_files(data), &printed);
+    let elsewhere = directory.path().join("former");
+    std::fs::rename(&old_file, &elsewhere).unwrap();
     while is_good(&serving, &of_old).await {}
     assert!(is_good(&serving, &of_new).await);
     let (status, log) = tokio::task::spawn_blocking(move || serving.stop()).await.unwrap();
     assert_eq!(status, 0);
-    assert_secret(data, &printed);
-    assert_secret(data, &log);
+    assert_secret(&[&key_files(data)[..], &[elsewhere]].concat(), &log);
     assert!(!log.contains(&of_new) && !log.contains(&of_old));
 }
 
 #[tokio::test]
-async fn a_secret_can_be_brought_to_other_machines_before_it_signs() {
+async fn a_key_can_be_copied_to_other_machines_before_it_signs() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path();
     let serving = Serving::start(data, &[]);
     let old = kid(&token(&serving, "createUser").await);
     tokio::task::spawn_blocking(move || serving.stop()).await.unwrap();
-    command(data, &["add"]).await;
+    let printed = command(data, &["rotate", "--signs-in-minutes", "10"]).await;
     let [first, new] = ids(data).await.try_into().unwrap();
     assert_eq!(first, old);
-    command(data, &["use", &new]).await;
-    assert_eq!(ids(data).await, [&*new, &*old]);
+    assert!(printed.contains(&format!("{new} verifies from now on, and signs from ")), "{printed}");
+    let listed = command(data, &["list"]).await;
+    assert!(listed.lines().nth(1).unwrap().contains("verifies, and will sign from "), "{listed}");
 
     let serving = Serving::start(data, &[]);
-    assert_eq!(kid(&token(&serving, "signIn").await), new);
+    assert_eq!(kid(&token(&serving, "signIn").await), old);
     tokio::task::spawn_blocking(move || serving.stop()).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_file_that_was_given_is_rotated_in_its_place() {
+async fn a_secret_file_that_was_given_is_rotated_in_its_place() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
-    let file = directory.path().join("secret");
-    std::fs::write(&file, "thirty-two bytes or more, as RFC 7518 has it\n").unwrap();
-    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
-    let given = ["--token-secret-file", file.to_str().unwrap()];
-    let serving = Serving::start(&data, &given);
+    let path = directory.path().join("secret");
+    std::fs::write(&path, "thirty-two bytes or more, as RFC 7518 has it\n").unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let given = ["--token-secret-file", path.to_str().unwrap()];
+    let serving = Serving::start(&data, &[&given[..], &["--sign-ins-per-address=0"]].concat());
     let of_old = token(&serving, "createUser").await;
+    let printed = command(&data, &[&["rotate"], &given[..]].concat()).await;
+    assert!(path.is_dir() && printed.contains(&kid(&of_old)), "{printed}");
+    // The server that runs goes on with the directory.
+    while kid(&token(&serving, "signIn").await) == kid(&of_old) {}
+    assert!(is_good(&serving, &of_old).await);
     tokio::task::spawn_blocking(move || serving.stop()).await.unwrap();
-    command(&data, &[&["rotate"], &given[..]].concat()).await;
     let serving = Serving::start(&data, &given);
     assert!(is_good(&serving, &of_old).await);
     assert_ne!(kid(&token(&serving, "signIn").await), kid(&of_old));
     tokio::task::spawn_blocking(move || serving.stop()).await.unwrap();
-    assert!(!data.join("secrets/access-token.key").exists());
+    assert!(!data.join("secrets/access-token-keys").exists());
 }
 
 #[tokio::test]
-async fn what_would_sign_everybody_out_is_refused() {
+async fn tokens_stay_good_when_a_former_secret_file_is_migrated() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path();
+    let serving = Serving::start(data, &[]);
+    let of_old = token(&serving, "createUser").await;
+    tokio::task::spawn_blocking(move || serving.stop()).await.unwrap();
+    let key = key_files(data).remove(0);
+    let secret = STANDARD.decode(std::fs::read_to_string(&key).unwrap().trim()).unwrap();
+    let former = data.join("secrets/access-token.key");
+    std::fs::write(&key, secret).unwrap();
+    std::fs::rename(&key, &former).unwrap();
+    std::fs::remove_dir(key.parent().unwrap()).unwrap();
+    assert_eq!(ids(data).await, [kid(&of_old)]);
+
+    let serving = Serving::start(data, &[]);
+    assert!(is_good(&serving, &of_old).await);
+    assert_eq!(kid(&token(&serving, "signIn").await), kid(&of_old));
+    tokio::task::spawn_blocking(move || serving.stop()).await.unwrap();
+    assert!(!former.exists());
+    assert_eq!(key_files(data).len(), 1);
+}
+
+#[tokio::test]
+async fn a_rotation_that_cannot_be_done_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path();
     let (status, printed) = run_on(data, &["token-secret", "rotate"]).await;
-    assert!(status == 2 && printed.contains("access-token.key"), "{printed}");
+    assert!(status == 2 && printed.contains("secrets/access-token-keys"), "{printed}");
     let serving = Serving::start(data, &[]);
     tokio::task::spawn_blocking(move || serving.stop()).await.unwrap();
-    let only = ids(data).await.remove(0);
-    for (arguments, told) in
-        [(&["drop", &*only][..], "signs"), (&["drop", "nothing"], "nothing"), (&["use", "x"], "x")]
-    {
-        let (status, printed) = run_on(data, &[&["token-secret"], arguments].concat()).await;
-        assert!(status == 2 && printed.contains(told), "{arguments:?}: {printed}");
-    }
-    assert_eq!(ids(data).await, [only]);
     for _ in 0..7 {
         command(data, &["rotate"]).await;
     }
     let (status, printed) = run_on(data, &["token-secret", "rotate"]).await;
-    assert!(status == 2 && printed.contains("more than 8 secrets"), "{printed}");
+    assert!(status == 2 && printed.contains("more than 8 keys"), "{printed}");
     assert_eq!(ids(data).await.len(), 8);
 }

@@ -1,4 +1,4 @@
-/** Error messages for users. */
+/** What went wrong, in words for whoever asked. */
 import type { CombinedError } from "@urql/core";
 
 interface Extensions {

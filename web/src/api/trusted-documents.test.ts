@@ -45,7 +45,7 @@ class LiveConnection {
   }
 
   close(): void {
-    // There is no listener.
+    // Nobody listens.
   }
 }
 

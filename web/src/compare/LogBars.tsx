@@ -4,11 +4,11 @@ import { useId } from "react";
 export interface Bar {
   name: string;
   value: number;
-  /** A reference value from another source, as a mark beside the bar. */
+  /** What somebody else measured: a mark beside the bar. */
   mark?: number | undefined;
 }
 
-/** A bar chart on a logarithmic scale, with a table for screen readers. */
+/** Bars on a logarithmic scale, and for whoever does not see them a table. */
 export function LogBars({
   title,
   bars,

@@ -74,8 +74,8 @@ export default function FeedPage() {
       ) : listed === undefined ? (
         <SkeletonCards cards={6} />
       ) : listed.length === 0 && news.shown.length === 0 ? (
-        <Notice title="No posts yet">
-          <p>Write the first one.</p>
+        <Notice title="Nobody has written anything yet">
+          <p>The first post is yours to write.</p>
           <Link className="button" href="/write">
             Write it
           </Link>

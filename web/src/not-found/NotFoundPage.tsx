@@ -2,7 +2,7 @@ import { Link } from "wouter";
 import { usePageTitle } from "../app/page-title.js";
 import { Notice } from "../ui/Notice.js";
 
-/** The page for unknown paths and for deleted content. */
+/** For a path that is nobody's, and for what is no longer there. */
 export function NotFoundPage({ what = "page" }: { what?: "page" | "post" | "user" }) {
   usePageTitle(`No such ${what}`);
   return (

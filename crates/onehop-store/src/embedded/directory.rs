@@ -85,7 +85,7 @@ impl Drop for Directory {
     }
 }
 
-/// Takes other users' permissions away from what the store keeps in a data directory. The token secret is not among it: one
+/// Takes other users' permissions away from what the store keeps in a data directory. The signing keys are not among it: one
 /// that others can read is refused and not mended in silence.
 fn mend_permissions(path: &Path) -> std::io::Result<()> {
     for name in [LOCK_FILE, FORMAT_FILE, MARK_FILE, BACKUP_FILE, ENGINE_DIRECTORY] {

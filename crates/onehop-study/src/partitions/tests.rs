@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::fixtures::{ACCOUNTS, FEED, POSTS, USERS, about_posts, footprint, population, requests};
 use super::*;
 use crate::measurement::Measurements;
-use crate::traffic::RequestRate;
+use crate::traffic::Rate;
 use onehop_store::{ContainerName, PartitionKey};
 
 /// Containers, and what requests are about.
@@ -33,11 +33,7 @@ fn database(container: ContainerName, sizes: &[(u64, u64)]) -> Database {
     Database { contents: vec![contents(container, sizes)], population: population(sizes.len(), &authors) }
 }
 
-fn report_of(
-    database: &Database,
-    footprints: &[Footprint],
-    rates: Option<Vec<RequestRate>>,
-) -> PartitionReport {
+fn report_of(database: &Database, footprints: &[Footprint], rates: Option<Vec<Rate>>) -> PartitionReport {
     let measurements = Measurements { requests: requests(), ..Measurements::default() };
     PartitionReport::of(PartitionStudy {
         model: "V3",
@@ -50,7 +46,7 @@ fn report_of(
 }
 
 fn report(database: &Database, footprints: &[Footprint], rates: &[(&str, f64)]) -> PartitionReport {
-    let rate = |(request, per_second): &(&str, f64)| RequestRate {
+    let rate = |(request, per_second): &(&str, f64)| Rate {
         request: (*request).to_owned(),
         per_second: *per_second,
     };

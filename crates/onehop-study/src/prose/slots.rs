@@ -2,13 +2,13 @@
 //! The article belongs to the noun in the vocabulary, so "a" and "an" are right.
 
 use super::deck::Deck;
-use super::text_subject::TextSubject;
-use super::vocabulary::{TopicVocabulary, VOCABULARY};
+use super::scene::Scene;
+use super::vocabulary::{Topic, VOCABULARY};
 use crate::rng::StreamRng;
 
 #[derive(Debug, Clone)]
-pub(super) struct SlotFiller {
-    scene: TextSubject,
+pub(super) struct Voice {
+    scene: Scene,
     troubles: Deck,
     lessons: Deck,
     tips: Deck,
@@ -17,13 +17,13 @@ pub(super) struct SlotFiller {
     helped: &'static str,
 }
 
-impl SlotFiller {
-    pub fn new(scene: TextSubject) -> Self {
+impl Voice {
+    pub fn new(scene: Scene) -> Self {
         let deck = Deck::default;
         Self { scene, troubles: deck(), lessons: deck(), tips: deck(), relations: deck(), helped: "" }
     }
 
-    pub fn topic(&self) -> &'static TopicVocabulary {
+    pub fn topic(&self) -> &'static Topic {
         &VOCABULARY.topics[usize::from(self.scene.topic)]
     }
 

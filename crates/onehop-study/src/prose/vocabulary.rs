@@ -21,7 +21,7 @@ type Words = Vec<&'static str>;
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "'de: 'static"))]
 pub(super) struct Vocabulary {
-    pub topics: Vec<TopicVocabulary>,
+    pub topics: Vec<Topic>,
     pub texts: TextFrames,
     pub replies: ReplyFrames,
     pub words: CommonWords,
@@ -29,18 +29,18 @@ pub(super) struct Vocabulary {
 
 /// The vocabulary of one topic. `titles` are frames, as are those of [`TextFrames`]; the other lists have no slots.
 #[derive(Deserialize)]
-pub(super) struct TopicVocabulary {
+pub(super) struct Topic {
     /// A mass noun: "I came late to {subject}."
     pub subject: &'static str,
-    pub items: Vec<TopicNoun>,
-    pub acts: Vec<Activity>,
+    pub items: Vec<Noun>,
+    pub acts: Vec<Act>,
     /// Singular with its article: "a sharp knife".
     pub tools: Words,
     /// Without a full stop.
     pub titles: Words,
     /// Whole sentences.
     pub details: Words,
-    pub troubles: Vec<Incident>,
+    pub troubles: Vec<Trouble>,
     /// Clauses in the present tense: "patience pays".
     pub lessons: Words,
     /// Imperatives in lower case, without a full stop: "weigh the water".
@@ -52,14 +52,14 @@ pub(super) struct TopicVocabulary {
 
 /// A countable thing of the topic.
 #[derive(Deserialize)]
-pub(super) struct TopicNoun {
+pub(super) struct Noun {
     /// With its article: "an apple cake".
     pub one: &'static str,
     /// "apple cakes".
     pub many: &'static str,
 }
 
-impl TopicNoun {
+impl Noun {
     /// Without its article: "apple cake".
     pub fn bare(&self) -> &'static str {
         self.one.split_once(' ').map_or(self.one, |(_, bare)| bare)
@@ -68,7 +68,7 @@ impl TopicNoun {
 
 /// Something people do again and again.
 #[derive(Deserialize)]
-pub(super) struct Activity {
+pub(super) struct Act {
     /// "bake bread".
     pub infinitive: &'static str,
     /// "baking bread".
@@ -77,7 +77,7 @@ pub(super) struct Activity {
 
 /// Something that went wrong and what helped, both as clauses in the past tense.
 #[derive(Clone, Copy, Deserialize)]
-pub(super) struct Incident {
+pub(super) struct Trouble {
     /// "the oven ran too hot".
     pub happened: &'static str,
     /// Begins with "I": "I covered it with foil".

@@ -13,16 +13,16 @@ mod tests;
 pub use html::page;
 pub use summary::summary;
 
-use super::report::StudyReport;
+use super::report::Report;
 
 /// For a terminal: aligned columns.
 #[must_use]
-pub fn table(report: &StudyReport) -> String {
+pub fn table(report: &Report) -> String {
     blocks::terminal(&sections::all(report))
 }
 
 /// For a document: Markdown.
 #[must_use]
-pub fn markdown(report: &StudyReport) -> String {
+pub fn markdown(report: &Report) -> String {
     blocks::markdown(&sections::all(report))
 }

@@ -13,9 +13,7 @@ use crate::blog::ids::UserId;
 use crate::blog::items::{AccountItem, UserItem};
 use onehop_store::{ETag, Fault, Ledger};
 
-use super::{
-    ATTEMPTS_MAX, Attempt, ClaimOutcome, StoredUser, UserLookup, UsernameReservations, account, parsed,
-};
+use super::{ATTEMPTS_MAX, Attempt, Claim, Names, StoredUser, UserLookup, account, parsed};
 use crate::domain::error::contended;
 
 /// Where a user stands once no rename is under way.
@@ -30,12 +28,12 @@ pub enum RollForward {
 }
 
 /// What one pass over a rename came to.
-enum RenamePass {
+enum Pass {
     Ended(RollForward),
     LookAgain,
 }
 
-impl UsernameReservations {
+impl Names {
     /// Finishes the user's rename, if one is under way, and releases the name it left. Idempotent; any number of
     /// callers may run it at the same time.
     ///
@@ -50,7 +48,7 @@ impl UsernameReservations {
                 self.release_former(&stored.user, ledger).await?;
                 return Ok(RollForward::Settled(stored.user));
             };
-            if let RenamePass::Ended(end) = self.advance(*stored, pending, ledger).await? {
+            if let Pass::Ended(end) = self.advance(*stored, pending, ledger).await? {
                 return Ok(end);
             }
         }
@@ -58,12 +56,7 @@ impl UsernameReservations {
     }
 
     /// Steps 1 to 3 for a user as read.
-    async fn advance(
-        &self,
-        stored: StoredUser,
-        pending: String,
-        ledger: &Ledger,
-    ) -> Result<RenamePass, Fault> {
+    async fn advance(&self, stored: StoredUser, pending: String, ledger: &Ledger) -> Result<Pass, Fault> {
         let StoredUser { user, etag, .. } = stored;
         let (old, new) = (parsed(&user.username)?, parsed(&pending)?);
         let (old_keys, new_keys) = (old.keys(), new.keys());
@@ -84,7 +77,7 @@ impl UsernameReservations {
                     }
                 }
                 // Absent, or another's: the process that finished this rename has released it since the user was read.
-                None if index == 0 => return Ok(RenamePass::LookAgain),
+                None if index == 0 => return Ok(Pass::LookAgain),
                 None => {}
             }
         }
@@ -92,10 +85,8 @@ impl UsernameReservations {
             let (password_hash, password_version) = if index == 0 { password.clone() } else { (None, 0) };
             let wanted = AccountItem { password_version, ..account(key, user.id, password_hash) };
             match self.claim(key, &wanted, ledger).await? {
-                ClaimOutcome::Granted => {}
-                ClaimOutcome::Held(_) | ClaimOutcome::Imitates => {
-                    return self.withdraw(user, &etag, ledger).await;
-                }
+                Claim::Granted => {}
+                Claim::Held(_) | Claim::Imitates => return self.withdraw(user, &etag, ledger).await,
             }
         }
         let renamed = UserItem {
@@ -122,11 +113,11 @@ impl UsernameReservations {
     }
 
     /// Takes the announcement back.
-    async fn withdraw(&self, user: UserItem, etag: &ETag, ledger: &Ledger) -> Result<RenamePass, Fault> {
+    async fn withdraw(&self, user: UserItem, etag: &ETag, ledger: &Ledger) -> Result<Pass, Fault> {
         let user = UserItem { pending_username: None, ..user };
         match self.replace_user(&user, etag, ledger).await? {
-            Attempt::Written => Ok(RenamePass::Ended(RollForward::Withdrawn(user))),
-            Attempt::LookAgain => Ok(RenamePass::LookAgain),
+            Attempt::Written => Ok(Pass::Ended(RollForward::Withdrawn(user))),
+            Attempt::LookAgain => Ok(Pass::LookAgain),
         }
     }
 
@@ -138,14 +129,14 @@ impl UsernameReservations {
         etag: &ETag,
         left: Vec<(NameKey, ETag)>,
         ledger: &Ledger,
-    ) -> Result<RenamePass, Fault> {
+    ) -> Result<Pass, Fault> {
         if self.replace_user(&renamed, etag, ledger).await? == Attempt::LookAgain {
-            return Ok(RenamePass::LookAgain);
+            return Ok(Pass::LookAgain);
         }
         for (key, etag) in left {
             self.delete_reservation(&key, etag, ledger).await?;
         }
-        Ok(RenamePass::Ended(RollForward::Settled(renamed)))
+        Ok(Pass::Ended(RollForward::Settled(renamed)))
     }
 }
 
