@@ -32,10 +32,10 @@ use onehop_graphql_server::health::{Condition, READINESS_TIMEOUT, Readiness, Unr
 use onehop_graphql_server::live::{LiveLimits, LiveLoad};
 use onehop_graphql_server::observer::MetricsSource;
 use onehop_graphql_server::pipeline::admit::ConcurrencyLimit;
-use onehop_graphql_server::pipeline::resolve::{TrustError, TrustedDocuments};
 use onehop_graphql_server::position::{InvalidPosition, NotReached, Reach};
 use onehop_graphql_server::quota::QuotaAccount;
 use onehop_graphql_server::router::{Exposure, HttpParts, router};
+use onehop_graphql_server::trusted_documents::{TrustError, TrustedDocuments};
 use onehop_graphql_server::variable_coercion::SdlError;
 use onehop_runtime::sealed::Sealer;
 use onehop_store::{FaultKind, Ledger, Store, WriteMark};

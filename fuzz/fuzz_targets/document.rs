@@ -3,7 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use onehop_graphql_server::document::{Documents, select_operation};
+use onehop_graphql_server::document::select_operation;
+use onehop_graphql_server::pipeline::resolve::Documents;
 use onehop_graphql_server::document_limits::DocumentLimits;
 
 fuzz_target!(|text: &str| {

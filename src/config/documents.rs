@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::BoolishValueParser;
 
 use super::SettingError;
-use onehop_graphql_server::pipeline::resolve::TrustedDocuments;
+use onehop_graphql_server::trusted_documents::TrustedDocuments;
 
 /// The largest file of trusted documents, in bytes.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;

@@ -1,22 +1,10 @@
-//! Documents: bounded before they are parsed, parsed once, kept for the next request with the same text.
-//! Knows operations and their kinds, no schema.
+//! Documents: bounded before they are parsed, with the operations that they hold. Knows operations and their kinds, no schema.
 
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use async_graphql::{
-    Name, ServerError,
-    parser::{
-        parse_query,
-        types::{ExecutableDocument, OperationDefinition},
-    },
-};
-use quick_cache::{Weighter, sync::Cache};
+use async_graphql::parser::parse_query;
+use async_graphql::parser::types::{ExecutableDocument, OperationDefinition};
+use async_graphql::{Name, ServerError};
 
 use super::{
     document_limits::DocumentLimits,
@@ -24,15 +12,6 @@ use super::{
     limit_exceeded::LimitExceeded,
     typename,
 };
-
-/// The longest document that is kept, in bytes.
-const CACHED_DOCUMENT_BYTES_MAX: usize = 8 * 1024;
-
-/// The text of all documents kept, in bytes. A parsed document takes tens of times its text.
-const CACHE_BYTES_MAX: u64 = 512 * 1024;
-
-/// How many documents the cache expects to hold.
-const CACHE_DOCUMENTS_EXPECTED: usize = 512;
 
 /// Why a document was not taken.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -67,6 +46,19 @@ pub struct Document {
 }
 
 impl Document {
+    /// Parses a text.
+    ///
+    /// # Errors
+    /// It is beyond a limit, or no document of any schema.
+    pub fn parse(text: &str, limits: &DocumentLimits) -> Result<Self, DocumentError> {
+        limits.check_text(text)?;
+        let mut definitions =
+            parse_query(text).map_err(|error| DocumentError::Syntax(Box::new(syntax_error(error.into()))))?;
+        let size = limits.measure(&definitions, text.len())?;
+        typename::normalize(&mut definitions).map_err(|error| DocumentError::Invalid(Box::new(error)))?;
+        Ok(Self { definitions, size, is_valid: AtomicBool::new(false) })
+    }
+
     /// The operation that a request with this `operationName` executes.
     ///
     /// # Errors
@@ -99,53 +91,12 @@ pub enum OperationError {
     Ambiguous,
 }
 
-/// Parses documents and keeps those that were parsed lately.
-pub struct Documents {
-    limits: DocumentLimits,
-    cache: Cache<String, Arc<Document>, TextWeighter>,
-}
-
-impl Documents {
-    pub fn new(limits: DocumentLimits) -> Self {
-        let cache = Cache::with_weighter(CACHE_DOCUMENTS_EXPECTED, CACHE_BYTES_MAX, TextWeighter);
-        Self { limits, cache }
-    }
-
-    /// What every document keeps.
-    pub fn limits(&self) -> &DocumentLimits {
-        &self.limits
-    }
-
-    /// The document of a text.
-    pub fn parse(&self, text: &str) -> Result<Arc<Document>, DocumentError> {
-        if let Some(document) = self.cache.get(text) {
-            return Ok(document);
-        }
-        self.limits.check_text(text)?;
-        let mut definitions =
-            parse_query(text).map_err(|error| DocumentError::Syntax(Box::new(syntax_error(error.into()))))?;
-        let size = self.limits.measure(&definitions, text.len())?;
-        typename::normalize(&mut definitions).map_err(|error| DocumentError::Invalid(Box::new(error)))?;
-        let document = Arc::new(Document { definitions, size, is_valid: AtomicBool::new(false) });
-        if text.len() <= CACHED_DOCUMENT_BYTES_MAX {
-            self.cache.insert(text.to_owned(), Arc::clone(&document));
-        }
-        Ok(document)
-    }
-}
-
 /// The parser draws the line at fault, and that may hold a password: the location says as much.
 fn syntax_error(mut error: ServerError) -> ServerError {
     if let Some((_, expectation)) = error.message.rsplit_once("\n  = ") {
         error.message = format!("Syntax error: {expectation}.");
     }
     error
-}
-
-impl fmt::Debug for Documents {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Documents").field("kept", &self.cache.len()).finish()
-    }
 }
 
 /// The operation that a request with this `operationName` executes.
@@ -166,21 +117,12 @@ pub fn select_operation<'a>(
     }
 }
 
-#[derive(Clone)]
-struct TextWeighter;
-
-impl Weighter<String, Arc<Document>> for TextWeighter {
-    fn weight(&self, text: &String, _document: &Arc<Document>) -> u64 {
-        text.len() as u64
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Arc<Document>, DocumentError> {
-        Documents::new(DocumentLimits::default()).parse(text)
+    fn parse(text: &str) -> Result<Document, DocumentError> {
+        Document::parse(text, &DocumentLimits::default())
     }
 
     #[test]
@@ -197,22 +139,6 @@ mod tests {
         };
         assert_eq!(error.message, "Syntax error: expected value.");
         assert_eq!((error.locations[0].line, error.locations[0].column), (1, 13));
-    }
-
-    #[test]
-    fn same_text_is_parsed_once() {
-        let documents = Documents::new(DocumentLimits::default());
-        let (first, second) = (documents.parse("{ a }").unwrap(), documents.parse("{ a }").unwrap());
-        assert!(Arc::ptr_eq(&first, &second));
-    }
-
-    #[test]
-    fn document_cache_stays_within_its_bytes() {
-        let documents = Documents::new(DocumentLimits::default());
-        for number in 0..2_000 {
-            documents.parse(&format!("{{ a{number} # {} \n }}", "x".repeat(1_000))).unwrap();
-        }
-        assert!(documents.cache.weight() <= CACHE_BYTES_MAX);
     }
 
     #[test]

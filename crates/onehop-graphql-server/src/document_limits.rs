@@ -155,18 +155,18 @@ fn string_length(bytes: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::{DocumentError, Documents};
+    use crate::document::{Document, DocumentError};
 
     /// The limit that a text exceeds.
     fn exceeded(text: &str) -> Option<&'static str> {
-        match Documents::new(DocumentLimits::default()).parse(text) {
+        match Document::parse(text, &DocumentLimits::default()) {
             Err(DocumentError::OverLimit(exceeded)) => Some(exceeded.limit),
             _ => None,
         }
     }
 
     fn is_parsed(text: &str) -> bool {
-        Documents::new(DocumentLimits::default()).parse(text).is_ok()
+        Document::parse(text, &DocumentLimits::default()).is_ok()
     }
 
     #[test]

@@ -12,7 +12,7 @@ use onehop_runtime::sealed::Sealer;
 
 use crate::client_address::ClientAddress;
 use crate::content_coding::COMPRESS_BYTES_MIN;
-use crate::document::{Document, Documents};
+use crate::document::Document;
 use crate::document_limits::DocumentLimits;
 use crate::etag::EntityTags;
 use crate::media_type::ResponseType;
@@ -21,13 +21,14 @@ use crate::pipeline::admit::{ConcurrencyLimit, ConcurrencyLimits};
 use crate::pipeline::await_position::{PositionLimits, ReadYourWrites};
 use crate::pipeline::parse::BodyLimits;
 use crate::pipeline::rate_limit::{RateLimiter, RateLimits, RequestQuota};
-use crate::pipeline::resolve::{PersistedDocuments, TrustError, TrustedDocuments};
+use crate::pipeline::resolve::{Documents, PersistedDocuments};
 use crate::refusal::Refusal;
 use crate::representation::Representation;
 use crate::response_budget::ResponseMemory;
 use crate::response_limits::ResponseLimits;
 use crate::schema_index::SchemaIndex;
 use crate::service::GraphqlService;
+use crate::trusted_documents::{TrustError, TrustedDocuments};
 use crate::variable_coercion::SdlError;
 
 /// How long a request may take from its head to its answer.

@@ -46,5 +46,6 @@ pub mod selections;
 pub mod server;
 pub mod service;
 pub mod session_positions;
+pub mod trusted_documents;
 mod typename;
 pub mod variable_coercion;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use onehop_graphql_server::pipeline::resolve::DocumentHash;
+use onehop_graphql_server::trusted_documents::DocumentHash;
 use serde_json::{Value, json};
 
 use crate::api::binary::{Serving, run_on};

@@ -1,8 +1,9 @@
 //! Hostile documents: each shape as long as the limit of bytes allows, as large as all limits of documents allow
 //! together, and one larger.
 
-use onehop_graphql_server::document::{DocumentError, Documents};
+use onehop_graphql_server::document::DocumentError;
 use onehop_graphql_server::document_limits::{DOCUMENT_BYTES_MAX, DocumentLimits};
+use onehop_graphql_server::pipeline::resolve::Documents;
 use serde_json::json;
 
 use crate::hostile::allocations::peak_bytes;

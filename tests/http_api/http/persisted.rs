@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use onehop_graphql_server::pipeline::resolve::{DocumentHash, TrustedDocuments};
+use onehop_graphql_server::trusted_documents::{DocumentHash, TrustedDocuments};
 use serde_json::{Value, json};
 
 use crate::http::client::{Answer, Exchange, GRAPHQL_RESPONSE, JSON, get, post};

@@ -14,10 +14,11 @@ use futures::TryStreamExt;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
-use super::resolve::{DocumentHash, DocumentReference};
+use super::resolve::DocumentReference;
 use crate::json_size::VariableLimits;
 use crate::limit_exceeded::LimitExceeded;
 use crate::position::{InvalidPosition, POSITION, POSITION_HEADER};
+use crate::trusted_documents::DocumentHash;
 
 /// The largest body in bytes.
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;

@@ -1,18 +1,28 @@
-//! Resolve: persisted documents, which are asked for by their SHA-256: trusted ones, which the operator lists, and those that clients have
-//! registered by sending text and hash together. Knows texts and hashes, no schema.
+//! Resolve: finds the document of a request, by its text in the cache of parsed documents, or by its SHA-256 among persisted documents:
+//! trusted ones, which the operator lists, and those that clients have registered by sending text and hash together.
 //!
 //! Both ways to ask are taken: `documentId`, as the appendix on persisted documents of GraphQL over HTTP has it, and
 //! Apollo's `extensions.persistedQuery`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
-use sha2::{Digest, Sha256};
 
-use crate::document::{Document, DocumentError, Documents};
+use crate::document::{Document, DocumentError};
+use crate::document_limits::DocumentLimits;
+use crate::trusted_documents::{DocumentHash, TrustError, TrustedDocuments};
+
+/// The longest document that is kept, in bytes.
+const CACHED_DOCUMENT_BYTES_MAX: usize = 8 * 1024;
+
+/// The text of all documents kept, in bytes. A parsed document takes tens of times its text.
+const CACHE_BYTES_MAX: u64 = 512 * 1024;
+
+/// How many documents the cache expects to hold.
+const CACHE_DOCUMENTS_EXPECTED: usize = 512;
 
 /// The text of all registered documents, in bytes.
 pub const REGISTERED_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -20,94 +30,38 @@ pub const REGISTERED_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// How many documents are expected to be registered.
 const REGISTERED_EXPECTED: usize = 2048;
 
-/// What comes before the digits of a document identifier.
-const PREFIX: &str = "sha256:";
-/// Digits of a hash.
-const DIGITS: usize = 64;
+/// The document cache: parses documents and keeps those that were parsed lately.
+pub struct Documents {
+    limits: DocumentLimits,
+    cache: Cache<String, Arc<Document>, CachedWeighter>,
+}
 
-/// The SHA-256 of a document's text.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct DocumentHash([u8; 32]);
-
-impl DocumentHash {
-    /// That of a text.
+impl Documents {
+    /// An empty cache.
     #[must_use]
-    pub fn of(text: &str) -> Self {
-        Self(Sha256::digest(text).into())
+    pub fn new(limits: DocumentLimits) -> Self {
+        let cache = Cache::with_weighter(CACHE_DOCUMENTS_EXPECTED, CACHE_BYTES_MAX, CachedWeighter);
+        Self { limits, cache }
     }
 
-    /// Reads 64 hexadecimal digits in lower case, with `sha256:` before them or without.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        let digits = text.strip_prefix(PREFIX).unwrap_or(text).as_bytes();
-        if digits.len() != DIGITS {
-            return None;
-        }
-        let mut hash = [0; DIGITS / 2];
-        for (byte, pair) in hash.iter_mut().zip(digits.chunks_exact(2)) {
-            *byte = digit(pair[0])? << 4 | digit(pair[1])?;
-        }
-        Some(Self(hash))
+    /// What every document keeps.
+    pub fn limits(&self) -> &DocumentLimits {
+        &self.limits
     }
-}
 
-fn digit(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
-    }
-}
-
-impl fmt::Display for DocumentHash {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(PREFIX)?;
-        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for DocumentHash {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
-    }
-}
-
-/// The documents that an operator trusts, by their hashes.
-#[derive(Debug, Clone, Default)]
-pub struct TrustedDocuments(BTreeMap<DocumentHash, String>);
-
-/// Why a list of trusted documents was not taken. Names the entry.
-#[derive(Debug, thiserror::Error)]
-pub enum TrustError {
-    #[error("it is not a JSON object from hashes to documents: {0}")]
-    Json(#[from] serde_json::Error),
-    #[error(
-        "{0:?} is not a SHA-256 in 64 hexadecimal digits in lower case, with `sha256:` before them or without"
-    )]
-    NotAHash(String),
-    #[error("{named} is not the hash of its document, which is {actual}")]
-    WrongHash { named: String, actual: DocumentHash },
-    #[error("{hash}: {reason}")]
-    Document { hash: DocumentHash, reason: String },
-}
-
-impl TrustedDocuments {
-    /// Reads a JSON object from hashes to documents, and compares each hash with its document.
+    /// The document of a text, from the cache if it was parsed lately.
     ///
     /// # Errors
-    /// The first entry that is wrong.
-    pub fn from_json(json: &str) -> Result<Self, TrustError> {
-        let entries: BTreeMap<String, String> = serde_json::from_str(json)?;
-        let mut documents = BTreeMap::new();
-        for (named, text) in entries {
-            let Some(hash) = DocumentHash::parse(&named) else { return Err(TrustError::NotAHash(named)) };
-            let actual = DocumentHash::of(&text);
-            if actual != hash {
-                return Err(TrustError::WrongHash { named, actual });
-            }
-            documents.insert(hash, text);
+    /// It is beyond a limit, or no document of any schema.
+    pub fn parse(&self, text: &str) -> Result<Arc<Document>, DocumentError> {
+        if let Some(document) = self.cache.get(text) {
+            return Ok(document);
         }
-        Ok(Self(documents))
+        let document = Arc::new(Document::parse(text, &self.limits)?);
+        if text.len() <= CACHED_DOCUMENT_BYTES_MAX {
+            self.cache.insert(text.to_owned(), Arc::clone(&document));
+        }
+        Ok(document)
     }
 }
 
@@ -158,7 +112,7 @@ pub(crate) struct ResolvedDocument {
 pub(crate) struct PersistedDocuments {
     trusted: HashMap<DocumentHash, (String, Arc<Document>)>,
     trusted_only: bool,
-    registered: Cache<DocumentHash, Arc<str>, TextWeighter>,
+    registered: Cache<DocumentHash, Arc<str>, RegisteredWeighter>,
 }
 
 /// A document that cannot be had.
@@ -183,7 +137,7 @@ impl From<DocumentError> for NoDocument {
 impl PersistedDocuments {
     /// No trusted documents, and everything runs.
     pub(crate) fn new() -> Self {
-        let registered = Cache::with_weighter(REGISTERED_EXPECTED, REGISTERED_BYTES_MAX, TextWeighter);
+        let registered = Cache::with_weighter(REGISTERED_EXPECTED, REGISTERED_BYTES_MAX, RegisteredWeighter);
         Self { trusted: HashMap::new(), trusted_only: false, registered }
     }
 
@@ -199,11 +153,11 @@ impl PersistedDocuments {
         check: impl Fn(&Document) -> Result<(), String>,
     ) -> Result<Self, TrustError> {
         let mut parsed = HashMap::new();
-        for (&hash, text) in &trusted.0 {
+        for (hash, text) in trusted.iter() {
             let fault = |reason| TrustError::Document { hash, reason };
             let document = documents.parse(text).map_err(|error| fault(error.to_string()))?;
             check(&document).map_err(fault)?;
-            parsed.insert(hash, (text.clone(), document));
+            parsed.insert(hash, (text.to_owned(), document));
         }
         Ok(Self { trusted: parsed, trusted_only, ..self })
     }
@@ -287,19 +241,34 @@ impl fmt::Debug for PersistedDocuments {
 }
 
 #[derive(Clone)]
-struct TextWeighter;
+struct RegisteredWeighter;
 
-impl Weighter<DocumentHash, Arc<str>> for TextWeighter {
+impl Weighter<DocumentHash, Arc<str>> for RegisteredWeighter {
     fn weight(&self, _hash: &DocumentHash, text: &Arc<str>) -> u64 {
         // The hash takes room, too.
-        (text.len() + DIGITS) as u64
+        (text.len() + DocumentHash::DIGITS) as u64
+    }
+}
+
+impl fmt::Debug for Documents {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Documents").field("kept", &self.cache.len()).finish()
+    }
+}
+
+#[derive(Clone)]
+struct CachedWeighter;
+
+impl Weighter<String, Arc<Document>> for CachedWeighter {
+    fn weight(&self, text: &String, _document: &Arc<Document>) -> u64 {
+        text.len() as u64
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document_limits::{DOCUMENT_BYTES_MAX, DocumentLimits};
+    use crate::document_limits::DOCUMENT_BYTES_MAX;
 
     fn documents() -> Documents {
         Documents::new(DocumentLimits::default())
@@ -307,33 +276,6 @@ mod tests {
 
     fn by_hash(hash: DocumentHash) -> DocumentReference {
         DocumentReference { registered: Some(hash), ..DocumentReference::default() }
-    }
-
-    #[test]
-    fn a_hash_is_read_with_its_prefix_and_without_and_in_lower_case_only() {
-        // The example of the appendix.
-        let text = "query($id:ID!){user(id:$id){name}}";
-        let digits = "71f7dc5758652baac68e4a10c50be732b741c892ade2883a99358f52b555286b";
-        let id = format!("sha256:{digits}");
-        assert_eq!(DocumentHash::of(text).to_string(), id);
-        for named in [digits, &id] {
-            assert_eq!(DocumentHash::parse(named), Some(DocumentHash::of(text)));
-        }
-        let (long, upper) = (format!("{digits}0"), digits.to_uppercase());
-        for named in ["", "71f7dc57", &upper, &long, "sha256:", "md5:71f7", &format!("sha512:{digits}")] {
-            assert_eq!(DocumentHash::parse(named), None, "{named}");
-        }
-    }
-
-    #[test]
-    fn an_entry_that_is_wrong_is_named() {
-        let refused = |json: &str| TrustedDocuments::from_json(json).unwrap_err().to_string();
-        assert!(refused("[]").contains("not a JSON object"));
-        assert!(refused(r#"{ "one": "{ a }" }"#).starts_with("\"one\" is not a SHA-256"));
-        let other = DocumentHash::of("{ b }");
-        let wrong = refused(&format!(r#"{{ "{other}": "{{ a }}" }}"#));
-        assert!(wrong.starts_with(&other.to_string()), "{wrong}");
-        assert!(wrong.contains(&DocumentHash::of("{ a }").to_string()), "{wrong}");
     }
 
     #[test]
@@ -379,5 +321,21 @@ mod tests {
         assert!(persisted.resolve(by_hash(DocumentHash::of(last)), &documents).is_err());
         persisted.register(DocumentHash::of(last), last);
         assert_eq!(persisted.resolve(by_hash(DocumentHash::of(last)), &documents).unwrap().text, last);
+    }
+
+    #[test]
+    fn same_text_is_parsed_once() {
+        let documents = Documents::new(DocumentLimits::default());
+        let (first, second) = (documents.parse("{ a }").unwrap(), documents.parse("{ a }").unwrap());
+        assert!(Arc::ptr_eq(&first, &second));
+    }
+
+    #[test]
+    fn document_cache_stays_within_its_bytes() {
+        let documents = Documents::new(DocumentLimits::default());
+        for number in 0..2_000 {
+            documents.parse(&format!("{{ a{number} # {} \n }}", "x".repeat(1_000))).unwrap();
+        }
+        assert!(documents.cache.weight() <= CACHE_BYTES_MAX);
     }
 }
