@@ -11,7 +11,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use clap::{Parser, ValueEnum};
 use futures::{StreamExt, TryStreamExt, stream};
-use onehop_testing::websocket::Socket;
+use onehop_testing::websocket::WebSocketClient;
 use process::ServerProcess;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -46,7 +46,7 @@ enum Transport {
 }
 
 enum Subscriber {
-    Socket(Box<Socket>),
+    Socket(Box<WebSocketClient>),
     Stream(TcpStream),
 }
 
@@ -108,7 +108,7 @@ fn kind(arguments: &Arguments) -> &'static str {
 async fn subscribe(address: SocketAddr, transport: Transport, document: String) -> Result<Subscriber> {
     match transport {
         Transport::WebSocket => {
-            let mut socket = Socket::open(address).await;
+            let mut socket = WebSocketClient::open(address).await;
             socket.subscribe("1", &document).await;
             socket.settle().await;
             Ok(Subscriber::Socket(Box::new(socket)))

@@ -21,7 +21,7 @@ use crate::blog::sessions::{SessionSettings, Sessions};
 use crate::blog::write_limits::{UserWrites, WriteLimits};
 use crate::graphql::{Charged, Executor, GlobalId, Recency, SchemaOptions, Services, sdl};
 use crate::http::page_routes;
-use crate::http::pages::{Known, PageHead, PageHeads, Pages, Subject};
+use crate::http::pages::{PageHead, PageHeads, PageSubject, Pages, SubjectSummary};
 use crate::http::session_cookie::SESSION_PATH;
 use crate::http::static_files::StaticFiles;
 use crate::operations::{self, PublicOptions, public_routes};
@@ -153,7 +153,7 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
         .with_observer(telemetry.clone().map(|telemetry| telemetry as _))
         .with_trusted(&options.trusted, options.trusted_only)?;
     let live_load = Arc::<LiveLoad>::default();
-    let readiness = Arc::new(Ready { app: Arc::clone(app), stop: app.tasks.soft_stop() });
+    let readiness = Arc::new(ProcessReadiness { app: Arc::clone(app), stop: app.tasks.soft_stop() });
     let source = telemetry.clone().map(|telemetry| -> Arc<dyn MetricsSource> {
         Arc::new(ProcessMetrics {
             app: Arc::clone(app),
@@ -169,7 +169,7 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
     let graphql = Arc::new(graphql);
     let pages = Pages::new(
         StaticFiles::embedded().with_playground(options.playground),
-        Arc::new(Heads(app.reads.clone())),
+        Arc::new(ModelPageHeads(app.reads.clone())),
     );
     let pages = page_routes(pages, Some(executor), &graphql);
     let SchemaOptions { introspection, suggestions, .. } = options.schema;
@@ -199,7 +199,7 @@ struct ProcessMetrics {
     telemetry: Arc<Telemetry>,
     admission: ConcurrencyLimit,
     live_load: Arc<LiveLoad>,
-    readiness: Arc<Ready>,
+    readiness: Arc<ProcessReadiness>,
     /// When the status of the projections was last read, Unix ms.
     projections_seen_ms: AtomicI64,
     /// Whether the last read succeeded.
@@ -249,13 +249,13 @@ impl MetricsSource for ProcessMetrics {
 const STORE: &str = "store";
 
 /// Readiness: the store answers reads, every projection runs, and the process is not stopping.
-struct Ready {
+struct ProcessReadiness {
     app: Arc<App>,
     stop: CancellationToken,
 }
 
 #[async_trait]
-impl Readiness for Ready {
+impl Readiness for ProcessReadiness {
     async fn condition(&self) -> Condition {
         let part =
             |part: &str, reason: &str| UnreadyPart { part: part.to_owned(), reason: reason.to_owned() };
@@ -281,23 +281,23 @@ impl Readiness for Ready {
 }
 
 /// HTML metadata for link previews, as V3 reads it: one point read for each page.
-struct Heads(ReadModels);
+struct ModelPageHeads(ReadModels);
 
 #[async_trait]
-impl PageHeads for Heads {
-    async fn head(&self, subject: Subject<'_>, account: &dyn QuotaAccount) -> Known {
+impl PageHeads for ModelPageHeads {
+    async fn head(&self, subject: PageSubject<'_>, account: &dyn QuotaAccount) -> SubjectSummary {
         let reads = self.0.of(DataModel::V3);
         let session = Session::new(Arc::new(Ledger::new()));
         let charged = Charged::new(account, session.ledger());
         let head = match subject {
-            Subject::Post(id) => match GlobalId::decode(id) {
+            PageSubject::Post(id) => match GlobalId::decode(id) {
                 Ok(GlobalId::Post(id)) => reads
                     .post(id, &session)
                     .await
                     .map(|post| post.map(|post| PageHead { description: post.summary(), title: post.title })),
                 _ => Ok(None),
             },
-            Subject::User(id) => match GlobalId::decode(id) {
+            PageSubject::User(id) => match GlobalId::decode(id) {
                 Ok(GlobalId::User(id)) => reads.user(id, &session).await.map(|user| {
                     let user = user?;
                     let description = format!("What {} wrote.", user.username);
@@ -308,11 +308,11 @@ impl PageHeads for Heads {
         };
         charged.finish();
         match head {
-            Ok(Some(head)) => Known::Head(head),
-            Ok(None) => Known::Nothing,
+            Ok(Some(head)) => SubjectSummary::Head(head),
+            Ok(None) => SubjectSummary::Nothing,
             Err(fault) => {
                 warn!(kind = ?fault.kind, %fault, "the head of a page could not be read");
-                Known::Unavailable
+                SubjectSummary::Unavailable
             }
         }
     }

@@ -27,7 +27,7 @@ use crate::accounts::password::{HashingCost, HashingLimits, PasswordHasher};
 use crate::blog;
 use crate::blog::commands::{CommandLimits, CommandParts, Commands};
 use crate::blog::ids::RandomIds;
-use crate::blog::live::{Live, LiveParts, LiveSettings};
+use crate::blog::live::{LiveEvents, LiveParts, LiveSettings};
 use crate::blog::reads::ReadModels;
 use crate::blog::verify::Settle;
 use crate::config::StoreChoice;
@@ -151,7 +151,7 @@ pub struct App {
     pub commands: Commands,
     pub reads: ReadModels,
     /// Events of the blog, from all processes.
-    pub live: Live,
+    pub live: LiveEvents,
     pub processor: Arc<Processor>,
     /// Hot partitions: request charges of this process by logical partition.
     pub partition_loads: Arc<HotPartitions>,
@@ -206,7 +206,7 @@ impl App {
             tasks: tasks.clone(),
             limits: CommandLimits::default(),
         });
-        let live = Live::new(LiveParts {
+        let live = LiveEvents::new(LiveParts {
             store: Arc::clone(&recent),
             clock: Arc::clone(&clock),
             tasks: tasks.clone(),
@@ -389,10 +389,10 @@ async fn refresh_until(stop: CancellationToken, provider: &OidcVerifier, clock: 
 }
 
 /// Settles by draining the change feed.
-pub struct Drained(pub Arc<Processor>);
+pub struct DrainedChangeFeed(pub Arc<Processor>);
 
 #[async_trait]
-impl Settle for Drained {
+impl Settle for DrainedChangeFeed {
     async fn settle(&self) -> Result<(), Fault> {
         match self.0.drain().await {
             Ok(()) => Ok(()),

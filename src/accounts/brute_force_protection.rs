@@ -11,7 +11,7 @@ use super::hashing_queue::{HashingCaller, Lane};
 use super::known_networks::KnownNetworks;
 use super::network_prefixes::{AttemptOrigin, NETWORKS, Prefix};
 use super::username::NormalizedUsername;
-use onehop_runtime::token_buckets::{Buckets, Rate};
+use onehop_runtime::token_buckets::{BucketRate, TokenBuckets};
 
 /// Attempts to sign in from one address, in a minute.
 pub const SIGN_INS_PER_ADDRESS: u32 = 60;
@@ -171,13 +171,13 @@ struct NetworkLimit {
     setting: &'static str,
     per_minute: u32,
     /// By the kind of network.
-    buckets: [Buckets<Prefix>; NETWORKS],
+    buckets: [TokenBuckets<Prefix>; NETWORKS],
 }
 
 impl NetworkLimit {
     fn new(setting: &'static str, per_minute: u32) -> Self {
         let buckets = ATTEMPTS_OF_WIDER_NETWORKS
-            .map(|times| Buckets::new(rate(per_minute.max(1).saturating_mul(times)), REMEMBERED_MAX));
+            .map(|times| TokenBuckets::new(rate(per_minute.max(1).saturating_mul(times)), REMEMBERED_MAX));
         Self { setting, per_minute, buckets }
     }
 
@@ -205,18 +205,18 @@ impl NetworkLimit {
 #[derive(Debug)]
 struct NameLimit {
     per_minute: u32,
-    failures: Buckets<Key>,
-    reserved: Buckets<(Key, Prefix)>,
-    reserved_of_name: Buckets<Key>,
+    failures: TokenBuckets<Key>,
+    reserved: TokenBuckets<(Key, Prefix)>,
+    reserved_of_name: TokenBuckets<Key>,
 }
 
 impl NameLimit {
     fn new(per_minute: u32) -> Self {
         Self {
             per_minute,
-            failures: Buckets::new(rate(per_minute.max(1)), REMEMBERED_MAX),
-            reserved: Buckets::new(rate(RESERVED_PER_NETWORK), REMEMBERED_MAX),
-            reserved_of_name: Buckets::new(rate(RESERVED_PER_USERNAME), REMEMBERED_MAX),
+            failures: TokenBuckets::new(rate(per_minute.max(1)), REMEMBERED_MAX),
+            reserved: TokenBuckets::new(rate(RESERVED_PER_NETWORK), REMEMBERED_MAX),
+            reserved_of_name: TokenBuckets::new(rate(RESERVED_PER_USERNAME), REMEMBERED_MAX),
         }
     }
 
@@ -260,8 +260,8 @@ impl NameLimit {
     }
 }
 
-fn rate(per_minute: u32) -> Rate {
-    Rate { per_second: f64::from(per_minute) / SECONDS_PER_MINUTE, capacity: f64::from(per_minute) }
+fn rate(per_minute: u32) -> BucketRate {
+    BucketRate { per_second: f64::from(per_minute) / SECONDS_PER_MINUTE, capacity: f64::from(per_minute) }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use onehop_store::Indexing;
 use onehop_store::cosmos::provision::{self, DesiredState, Throughput, ThroughputScope};
 use onehop_store::cosmos::{CosmosSettings, CosmosStore, Credential, client_of};
 use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore};
-use onehop_study::report::Account;
+use onehop_study::report::AccountSummary;
 
 /// Retry budget of one throttled operation. A data set takes more than the throughput of most accounts, and a comparison
 /// cannot be resumed.
@@ -117,10 +117,10 @@ impl Databases {
 
     /// The account that holds them; `None` in a directory.
     #[must_use]
-    pub fn account(&self) -> Option<Account> {
+    pub fn account(&self) -> Option<AccountSummary> {
         let DatabaseLocation::Account(account) = &self.location else { return None };
         let databases = DataModel::ALL.map(|model| account.database_of(model));
-        Some(Account { endpoint: account.endpoint(), databases: databases.into() })
+        Some(AccountSummary { endpoint: account.endpoint(), databases: databases.into() })
     }
 
     /// Deletes the database of a data model, where it was created and is closed.

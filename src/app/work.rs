@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::operations::KeepGoing;
-use super::{App, Drained};
+use super::{App, DrainedChangeFeed};
 use crate::accounts::password::Password;
 use crate::blog::study::dataset::{DEMO_USERNAMES, Dataset};
 use crate::blog::study::seed::{SeedProgress, Seeder};
@@ -101,7 +101,7 @@ impl App {
     /// A fault of the store.
     pub async fn verify(&self, repair: bool, progress: &ProgressSink) -> anyhow::Result<Report> {
         let verifier =
-            Verifier::new(Arc::clone(&self.recent), Arc::new(Drained(Arc::clone(&self.processor))));
+            Verifier::new(Arc::clone(&self.recent), Arc::new(DrainedChangeFeed(Arc::clone(&self.processor))));
         let step = |VerifyProgress { done }| progress.report("verifying", done, None);
         let mut report = if repair { verifier.repair(step).await? } else { verifier.verify(step).await? };
         let unnamed = report.drifts.len().saturating_sub(DRIFTS_NAMED_MAX);

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::ids::UserId;
-use onehop_runtime::token_buckets::{Buckets, Rate};
+use onehop_runtime::token_buckets::{BucketRate, TokenBuckets};
 
 /// New posts of one user, in a minute.
 pub const POSTS_PER_USER: u32 = 10;
@@ -116,7 +116,7 @@ struct KindLimit {
     window: &'static str,
     max: u32,
     /// `None` where there is no limit.
-    buckets: Option<Buckets<UserId>>,
+    buckets: Option<TokenBuckets<UserId>>,
 }
 
 impl UserWrites {
@@ -176,8 +176,8 @@ impl UserWrites {
 impl KindLimit {
     fn new(limit: Self, window: Duration) -> Self {
         let capacity = f64::from(limit.max);
-        let rate = Rate { per_second: capacity / window.as_secs_f64(), capacity };
-        Self { buckets: (limit.max > 0).then(|| Buckets::new(rate, REMEMBERED_MAX)), ..limit }
+        let rate = BucketRate { per_second: capacity / window.as_secs_f64(), capacity };
+        Self { buckets: (limit.max > 0).then(|| TokenBuckets::new(rate, REMEMBERED_MAX)), ..limit }
     }
 }
 

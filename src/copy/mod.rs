@@ -18,7 +18,7 @@ use std::time::Duration;
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 pub use batches::{BATCH_BYTES_MAX, WriteLane, lanes_of};
-pub use position::{POSITION_TYPE, Position};
+pub use position::{POSITION_TYPE, StoredPosition};
 
 use crate::blog::containers::WRITE_SIDE;
 use onehop_change_feed::Backoff;
@@ -76,7 +76,7 @@ struct RangeProgress {
     container: ContainerName,
     types: Option<&'static [&'static str]>,
     range: FeedRange,
-    position: Position,
+    position: StoredPosition,
     /// Whether the position is not at the target yet.
     is_new: bool,
 }
@@ -117,11 +117,11 @@ impl Copier {
         let mut stretches = Vec::new();
         for (container, types) in WRITE_SIDE.iter().copied() {
             for range in self.source.feed_ranges(container).await.map_err(CopyError::Source)? {
-                let id = Position::id_of(&self.source_name, container, &range);
-                let found = Position::read(&*self.target, &id).await.map_err(CopyError::Target)?;
+                let id = StoredPosition::id_of(&self.source_name, container, &range);
+                let found = StoredPosition::read(&*self.target, &id).await.map_err(CopyError::Target)?;
                 let is_new = found.is_none();
                 let position =
-                    found.unwrap_or_else(|| Position::first(id, &self.source_name, container, &range));
+                    found.unwrap_or_else(|| StoredPosition::first(id, &self.source_name, container, &range));
                 stretches.push(RangeProgress { container, types, range, position, is_new });
             }
         }
@@ -213,7 +213,7 @@ impl Copier {
         Ok(())
     }
 
-    async fn save(&self, position: &Position) -> Result<(), CopyError> {
+    async fn save(&self, position: &StoredPosition) -> Result<(), CopyError> {
         let saved = retried(|| position.save(&*self.target)).await;
         saved.map_err(|error| match error {
             WriteError::Fault(fault) => CopyError::Target(fault),
@@ -225,17 +225,17 @@ impl Copier {
 }
 
 /// What may be a transient fault. Everything that a copy does may be done twice.
-trait Transient {
+trait TransientFault {
     fn transient(&self) -> Option<&Fault>;
 }
 
-impl Transient for Fault {
+impl TransientFault for Fault {
     fn transient(&self) -> Option<&Fault> {
         self.kind.is_transient().then_some(self)
     }
 }
 
-impl Transient for WriteError {
+impl TransientFault for WriteError {
     fn transient(&self) -> Option<&Fault> {
         match self {
             Self::Rejected { .. } => None,
@@ -244,7 +244,7 @@ impl Transient for WriteError {
     }
 }
 
-async fn retried<T, E: Transient, F: Future<Output = Result<T, E>>>(
+async fn retried<T, E: TransientFault, F: Future<Output = Result<T, E>>>(
     mut attempt: impl FnMut() -> F,
 ) -> Result<T, E> {
     let mut retry = 0;

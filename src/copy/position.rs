@@ -17,7 +17,7 @@ const NAMESPACE: Uuid = Uuid::from_u128(0x6d0c_2b3a_51f4_4c0e_9a5b_0f6e_1c7d_2a9
 /// A position, in its stored form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Position {
+pub struct StoredPosition {
     pub id: String,
     #[serde(rename = "type")]
     pub item_type: String,
@@ -30,7 +30,7 @@ pub struct Position {
     pub items: u64,
 }
 
-impl Position {
+impl StoredPosition {
     /// The id of the position of a range of a source.
     #[must_use]
     pub fn id_of(source_name: &str, container: ContainerName, range: &FeedRange) -> String {

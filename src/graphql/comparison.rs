@@ -6,10 +6,10 @@ use async_graphql::{Enum, ID, Result, SimpleObject};
 
 use super::connections::PageArguments;
 use super::errors::bad_input;
-use super::executor::hundredths;
 use super::ids::{GlobalId, InvalidId};
 use super::model::DataModel;
 use super::post::Post;
+use super::response_extensions::hundredths;
 use super::scope::RequestScope;
 use crate::blog::ids::{PostId, UserId};
 use crate::blog::study::read_path::{self, ArticleRead, ReadPath};

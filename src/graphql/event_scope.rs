@@ -7,7 +7,7 @@ use async_graphql::extensions::{Extension, ExtensionContext, ExtensionFactory, N
 use async_graphql::{Data, Response};
 use async_trait::async_trait;
 
-use super::executor::tell_charges;
+use super::response_extensions::set_charges;
 use super::scope::RequestScope;
 
 /// Gives events their scopes.
@@ -40,7 +40,7 @@ impl Extension for EventScopes {
         let mut data = Data::default();
         data.insert(Arc::clone(&scope));
         let mut response = next.run_with_data(ctx, operation_name, data).await;
-        tell_charges(&mut response, scope.ledger(), scope.tells_operations());
+        set_charges(&mut response, scope.ledger(), scope.tells_operations());
         response
     }
 }

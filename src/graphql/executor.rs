@@ -8,22 +8,22 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use async_graphql::indexmap::IndexMap;
 use async_graphql::parser::types::{ExecutableDocument, OperationDefinition, OperationType};
-use async_graphql::{Name, PathSegment, Request, Response, ServerError, Value, Variables, to_value};
+use async_graphql::{Request, Response, ServerError, Value, Variables};
 use async_trait::async_trait;
 use futures::stream::BoxStream;
 use tracing::warn;
-use uuid::Uuid;
 
 use super::charged::{Charged, StoreCharges, ledger_of};
 use super::complexity::Complexity;
-use super::concealed::concealed;
 use super::errors::{self, Code};
+use super::response_completion::{complete, conceal_schema, root_keys};
+use super::response_extensions::{OPERATIONS, set_charges, set_reach};
+use super::schema::{BlogSchema, SchemaOptions, live_schema, schema, validated_schema};
 use super::scope::{RequestScope, Services};
+use super::subscription;
 use super::validation::Validator;
-use super::{BlogSchema, SchemaOptions, live_schema, schema, subscription, validated_schema};
-use crate::accounts::session::SessionId;
+use super::viewer::{Viewer, session_of, user_id};
 use crate::accounts::{AuthenticationError, Authenticator, Bearer, ExternalIdentity, Identity, Verified};
 use crate::blog::commands::{CommandError, ExternalSubject};
 use crate::blog::containers::{POSTS, USERS};
@@ -32,23 +32,12 @@ use onehop_change_feed::WriteScope;
 use onehop_graphql_server::caller::{Caller, CallerSession, RequestRejection};
 use onehop_graphql_server::document::Document;
 use onehop_graphql_server::pipeline::context::RequestContext;
-use onehop_graphql_server::position::POSITION;
-use onehop_graphql_server::position::{InvalidPosition, Reach, Waited};
+use onehop_graphql_server::position::{InvalidPosition, POSITION, Reach};
 use onehop_graphql_server::quota::ChargeRecord;
-use onehop_graphql_server::selections::fields;
 use onehop_graphql_server::service::GraphqlService;
 use onehop_graphql_server::variable_coercion::SdlError;
 use onehop_runtime::trace_context::SpanContext;
 use onehop_store::{Ledger, WriteMark};
-
-/// The name by which a request asks for its operations, and under which the response lists them.
-const OPERATIONS: &str = "operations";
-/// Whether what was read had reached the position that the request named.
-const REACHED: &str = "reached";
-/// Why it had not.
-const NOT_REACHED: &str = "notReached";
-/// What a response's reads and writes were charged, in request units.
-const REQUEST_CHARGE: &str = "requestCharge";
 
 /// Executes the requests of this process.
 pub struct Executor {
@@ -119,9 +108,9 @@ impl Executor {
         complete(&mut response, &root_keys(context));
         let before = context.prior_charges();
         let spent = sum(before.iter().map(|before| ledger_of(&**before)).chain([scope.ledger()]));
-        tell_charges(&mut response, &spent, tells_operations);
+        set_charges(&mut response, &spent, tells_operations);
         if let Some(waited) = context.waited {
-            tell_reach(&mut response, waited);
+            set_reach(&mut response, waited);
         }
         if let Some(begun_ms) = begun_ms {
             self.tell_position(&mut response, &spent, begun_ms).await;
@@ -308,92 +297,10 @@ impl std::fmt::Debug for Executor {
     }
 }
 
-/// Who sends a request, and the session of the access token with the time when it was issued (Unix ms); a token of another provider
-/// has none.
-#[derive(Debug, Clone, Copy)]
-struct Viewer {
-    user: UserId,
-    session: Option<(SessionId, i64)>,
-}
-
-/// The session of a caller.
-pub(super) fn session_of(caller: &Caller) -> Option<(UserId, SessionId, i64)> {
-    let session = caller.session.as_ref()?;
-    Some((user_id(&caller.id)?, SessionId::parse(&session.id)?, session.issued_at_ms))
-}
-
 /// A ledger that remembers what is read, if the request wants to know, and under whose span the store is asked.
 fn ledger_for(context: &RequestContext) -> Ledger {
     let ledger = if context.read_trace.is_some() { Ledger::remembering() } else { Ledger::new() };
     ledger.under(context.span)
-}
-
-pub(super) fn user_id(text: &str) -> Option<UserId> {
-    Uuid::try_parse(text).ok().map(UserId)
-}
-
-pub(super) fn refused(error: ServerError, scope: &RequestScope, tells_operations: bool) -> Response {
-    let mut response = Response::from_errors(vec![error]);
-    tell_charges(&mut response, scope.ledger(), tells_operations);
-    response
-}
-
-/// The response keys that the operation selects at its root, in order, with fragments expanded.
-pub(super) fn root_keys(context: &RequestContext) -> Vec<Name> {
-    let (document, selections) = (&context.document.definitions, &context.operation().selection_set.node);
-    let fields = fields(document, selections, "").into_iter();
-    fields.map(|(field, _)| field.node.response_key().node.clone()).collect()
-}
-
-/// Gives every error a code, and puts the fields at the root in the order of the selection: async-graphql leaves out
-/// those that failed, and orders the others as they were ready. A failed field is null here; where it may not be, the
-/// HTTP side carries the null further up, as it does everywhere below the root.
-pub(super) fn complete(response: &mut Response, root: &[Name]) {
-    for error in &mut response.errors {
-        errors::complete(error);
-    }
-    // async-graphql writes null where directives left nothing of the selection.
-    if response.errors.is_empty() && response.data == Value::Null {
-        response.data = Value::Object(IndexMap::new());
-    }
-    let Value::Object(data) = &mut response.data else {
-        return;
-    };
-    if response.errors.is_empty() && data.len() < 2 {
-        return;
-    }
-    let mut ordered = IndexMap::with_capacity(root.len());
-    for response_key in root {
-        let has_failed = || response.errors.iter().any(|error| is_about(error, response_key));
-        match data.swap_remove(response_key) {
-            Some(value) => {
-                ordered.insert(response_key.clone(), value);
-            }
-            // Without an error `@skip` left it out, or it is selected twice.
-            None if !ordered.contains_key(response_key) && has_failed() => {
-                ordered.insert(response_key.clone(), Value::Null);
-            }
-            None => {}
-        }
-    }
-    *data = ordered;
-}
-
-/// Takes names and types of the schema out of errors of validation, where clients may not know them.
-pub(super) fn conceal_schema(response: &mut Response, options: SchemaOptions) {
-    if options.suggestions {
-        return;
-    }
-    for error in response.errors.iter_mut().filter(|error| error.path.is_empty()) {
-        if let Some(message) = concealed(&error.message) {
-            error.message = message;
-        }
-    }
-}
-
-/// Whether an error stopped the field with this key at the root.
-fn is_about(error: &ServerError, response_key: &Name) -> bool {
-    matches!(error.path.first(), Some(PathSegment::Field(name)) if name == response_key.as_str())
 }
 
 /// What all of these ledgers have.
@@ -401,34 +308,4 @@ fn sum<'a>(ledgers: impl IntoIterator<Item = &'a Ledger>) -> Ledger {
     let sum = Ledger::new();
     ledgers.into_iter().for_each(|ledger| sum.absorb(ledger));
     sum
-}
-
-fn tell_reach(response: &mut Response, waited: Waited) {
-    if !waited.is_told {
-        return;
-    }
-    let is_reached = waited.reach == Reach::Reached;
-    response.extensions.insert(REACHED.to_owned(), Value::from(is_reached));
-    if let Reach::NotReached(reason) = waited.reach {
-        response.extensions.insert(NOT_REACHED.to_owned(), Value::from(reason.name()));
-    }
-}
-
-pub(super) fn tell_charges(response: &mut Response, ledger: &Ledger, tells_operations: bool) {
-    let total = Value::from(hundredths(ledger.total().0));
-    response.extensions.insert(REQUEST_CHARGE.to_owned(), total);
-    if tells_operations {
-        let mut operations = ledger.folded();
-        for operation in &mut operations {
-            operation.request_charge.0 = hundredths(operation.request_charge.0);
-        }
-        // Plain rows with string keys are always values of GraphQL.
-        let operations = to_value(&operations).unwrap_or_default();
-        response.extensions.insert(OPERATIONS.to_owned(), operations);
-    }
-}
-
-/// Request charges have two decimals; sums of them shall, too.
-pub(super) fn hundredths(charge: f64) -> f64 {
-    (charge * 100.0).round() / 100.0
 }

@@ -9,7 +9,6 @@ use super::at_hand::{AtHand, One, Scope};
 use super::connections::Listed;
 use super::date_time::DateTime;
 use super::ids::GlobalId;
-use super::loaders::read_post;
 use super::post::Post;
 use super::scope;
 use super::user::{self, User};
@@ -74,7 +73,7 @@ impl Like {
     async fn post(&self, ctx: &Context<'_>) -> Result<One<Arc<Post>>> {
         match &self.post {
             Some(post) => Ok(One(Arc::clone(post))),
-            None => Ok(One(Arc::new(read_post(scope::of(ctx), self.model, self.view.post).await?))),
+            None => Ok(One(Arc::new(Post::read(scope::of(ctx), self.model, self.view.post).await?))),
         }
     }
 

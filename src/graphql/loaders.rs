@@ -7,8 +7,6 @@ use std::sync::Arc;
 use async_graphql::Result;
 use tokio::sync::OnceCell;
 
-use super::errors::{Code, error};
-use super::post::Post;
 use super::scope::RequestScope;
 use crate::blog::ids::{PostId, UserId};
 use crate::blog::reads::DataModel;
@@ -55,11 +53,4 @@ impl PostPage {
     fn position(&self, post: PostId) -> Option<usize> {
         self.posts.iter().position(|candidate| *candidate == post)
     }
-}
-
-/// The post of a comment or a like that was not read together with it.
-pub(super) async fn read_post(scope: &RequestScope, model: DataModel, id: PostId) -> Result<Post> {
-    let post = scope.reads(model).post(id, scope.session()).await.map_err(|fault| scope.fault(&fault))?;
-    let post = post.ok_or_else(|| error(Code::NotFound, "The post was deleted."))?;
-    Ok(Post::new(post, model))
 }

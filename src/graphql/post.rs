@@ -9,11 +9,13 @@ use super::at_hand::{AtHand, One, Scope};
 use super::comment::Comment;
 use super::connections::{CommentConnection, Connection, LikeConnection, Listed, PageArguments};
 use super::date_time::DateTime;
+use super::errors::{Code, error};
 use super::ids::GlobalId;
 use super::like::Like;
 use super::loaders::PostPage;
-use super::scope;
+use super::scope::{self, RequestScope};
 use super::user::{self, User};
+use crate::blog::ids::PostId;
 use crate::blog::reads::cursor::{self, ListKind};
 use crate::blog::reads::{DataModel, PostView};
 
@@ -30,6 +32,16 @@ impl Post {
     /// A post that was read by itself.
     pub(super) fn new(view: PostView, model: DataModel) -> Self {
         Self { view, model, page: None }
+    }
+
+    /// Reads the post of a comment or a like that was not read together with it.
+    ///
+    /// # Errors
+    /// `NOT_FOUND`: the post was deleted. A masked fault of the store.
+    pub(super) async fn read(scope: &RequestScope, model: DataModel, id: PostId) -> Result<Self> {
+        let post = scope.reads(model).post(id, scope.session()).await.map_err(|fault| scope.fault(&fault))?;
+        let post = post.ok_or_else(|| error(Code::NotFound, "The post was deleted."))?;
+        Ok(Self::new(post, model))
     }
 
     /// A post of a list.

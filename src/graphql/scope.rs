@@ -6,14 +6,14 @@ use async_graphql::{ContextBase, Error};
 
 use super::charged::FollowUp;
 use super::errors::{self, Code};
-use super::executor::{session_of, user_id};
 use super::recency::Recency;
+use super::viewer::{session_of, user_id};
 use crate::accounts::brute_force_protection::Attempts;
 use crate::accounts::session::SessionId;
 use crate::accounts::token::Tokens;
 use crate::blog::commands::Commands;
 use crate::blog::ids::{IdSource, UserId};
-use crate::blog::live::Live;
+use crate::blog::live::LiveEvents;
 use crate::blog::reads::{DataModel, ReadModels, Reads, Session};
 use crate::blog::sessions::Sessions;
 use crate::blog::write_limits::UserWrites;
@@ -29,7 +29,7 @@ pub struct Services {
     pub reads: ReadModels,
     pub commands: Commands,
     /// What is written, by whichever process.
-    pub live: Live,
+    pub live: LiveEvents,
     /// The reads beneath events: they see what other processes have committed.
     pub live_reads: ReadModels,
     /// Brute-force protection of signing in and up.

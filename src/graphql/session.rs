@@ -1,23 +1,16 @@
 //! Signing in and out over the API: access tokens of sessions, their renewal, and the cookie for pages of this server.
 
 use async_graphql::{Context, Result};
-use async_trait::async_trait;
 
-use super::charged::Charged;
 use super::errors;
 use super::errors::Code;
-use super::executor::Executor;
-use super::ids::GlobalId;
 use super::scope::{self, RequestScope, Services};
 use crate::accounts::session::{RefreshToken, SessionId};
 use crate::blog::ids::UserId;
 use crate::blog::reads::{DataModel, Session, UserView};
 use crate::blog::sessions::NewSession;
 use crate::http::session_cookie::SessionCookie;
-use crate::http::session_endpoint::{Renewal, RenewedUser, SessionService};
-use onehop_graphql_server::caller::RequestRejection;
-use onehop_graphql_server::quota::QuotaAccount;
-use onehop_store::{Fault, FaultKind, Ledger};
+use onehop_store::{Fault, FaultKind};
 
 /// The tokens of a session that has just been started.
 pub(super) struct Credentials {
@@ -67,7 +60,8 @@ fn issue(scope: &RequestScope, user: UserId, session: SessionId) -> Result<Strin
     issued(scope.services(), user, session).map_err(|fault| scope.fault(&fault))
 }
 
-fn issued(services: &Services, user: UserId, session: SessionId) -> Result<String, Fault> {
+/// An access token of a session.
+pub(super) fn issued(services: &Services, user: UserId, session: SessionId) -> Result<String, Fault> {
     let token =
         services.tokens.issue(&user.to_string(), session, services.clock.now_ms()).map_err(|fault| {
             Fault::new(FaultKind::Internal, "no access token could be issued").with_source(fault)
@@ -76,7 +70,7 @@ fn issued(services: &Services, user: UserId, session: SessionId) -> Result<Strin
 }
 
 /// The user and the session of a refresh token.
-async fn find(
+pub(super) async fn find(
     services: &Services,
     refresh_token: &str,
     session: &Session,
@@ -87,38 +81,4 @@ async fn find(
     }
     let user = services.reads.of(DataModel::V3).user(UserId(token.user_id()), session).await?;
     Ok(user.map(|user| (user, token.session_id())))
-}
-
-#[async_trait]
-impl SessionService for Executor {
-    async fn renew(
-        &self,
-        refresh_token: &str,
-        account: &dyn QuotaAccount,
-    ) -> Result<Option<Renewal>, RequestRejection> {
-        let services = self.services();
-        let session = Session::new(std::sync::Arc::new(Ledger::new()));
-        let charged = Charged::new(account, session.ledger());
-        let found = find(services, refresh_token, &session).await;
-        charged.finish();
-        let Some((user, session)) = found.map_err(unavailable)? else { return Ok(None) };
-        let access_token = issued(services, user.id, session).map_err(unavailable)?;
-        let user = RenewedUser { id: GlobalId::User(user.id).encode(), username: user.username };
-        Ok(Some(Renewal { access_token, expires_in: services.tokens.lifetime().as_secs(), user }))
-    }
-
-    async fn end(&self, refresh_token: &str, account: &dyn QuotaAccount) -> Result<(), RequestRejection> {
-        let Some(token) = RefreshToken::parse(refresh_token) else { return Ok(()) };
-        let ledger = Ledger::new();
-        let charged = Charged::new(account, &ledger);
-        let user = UserId(token.user_id());
-        let ended = self.services().sessions.end(user, token.session_id(), &ledger).await;
-        charged.finish();
-        ended.map_err(unavailable)
-    }
-}
-
-fn unavailable(fault: Fault) -> RequestRejection {
-    tracing::warn!(kind = ?fault.kind, %fault, "a session could not be renewed or ended");
-    RequestRejection::Unavailable { retry_after: fault.retry_after }
 }

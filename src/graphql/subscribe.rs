@@ -6,7 +6,9 @@ use async_graphql::{Request, Response, ServerError};
 use futures::future::{Either, select};
 use futures::stream::{BoxStream, StreamExt, once};
 
-use super::executor::{Executor, complete, conceal_schema, refused, root_keys, tell_charges};
+use super::executor::Executor;
+use super::response_completion::{complete, conceal_schema, root_keys};
+use super::response_extensions::set_charges;
 use super::scope::RequestScope;
 use super::subscription::Begun;
 use super::subscription_root;
@@ -47,7 +49,7 @@ impl Executor {
         if begins.try_recv().is_ok() {
             return Ok(once(async { first }).chain(responses).boxed());
         }
-        tell_charges(&mut first, scope.ledger(), tells_operations);
+        set_charges(&mut first, scope.ledger(), tells_operations);
         Err(first)
     }
 }
@@ -58,4 +60,11 @@ fn write_out_root(request: &mut Request) -> Result<(), ServerError> {
     subscription_root::write_out(&mut document)?;
     request.set_parsed_query(document);
     Ok(())
+}
+
+/// The response to a subscription that is not executed.
+fn refused(error: ServerError, scope: &RequestScope, tells_operations: bool) -> Response {
+    let mut response = Response::from_errors(vec![error]);
+    set_charges(&mut response, scope.ledger(), tells_operations);
+    response
 }

@@ -16,7 +16,7 @@ use super::post::Post;
 use super::scope;
 use super::selected::selected_parts;
 use crate::blog::ids::PostId;
-use crate::blog::live::{Event, Events, Overrun, PostEvent, Topic};
+use crate::blog::live::{BlogEvent, EventReceiver, ListenerOverrun, LiveTopic, PostEvent};
 use crate::blog::reads::{DataModel, PostView};
 use onehop_graphql_server::limit_exceeded::LimitExceeded;
 
@@ -58,12 +58,12 @@ impl Subscription {
     async fn feed_changed(&self, ctx: &Context<'_>) -> Result<impl Stream<Item = Result<One<Post>>>> {
         let selected = selected_parts(ctx.field());
         let is_sent = move |post: &PostEvent| post.is_new || post.changes.touch(selected);
-        Ok(posts(listen(ctx, Topic::Feed).await?, is_sent))
+        Ok(posts(listen(ctx, LiveTopic::Feed).await?, is_sent))
     }
 
     /// A new post entered the feed.
     async fn feed_post_added(&self, ctx: &Context<'_>) -> Result<impl Stream<Item = Result<One<Post>>>> {
-        Ok(posts(listen(ctx, Topic::Feed).await?, |post| post.is_new))
+        Ok(posts(listen(ctx, LiveTopic::Feed).await?, |post| post.is_new))
     }
 
     /// A post left the feed: it was deleted, or newer posts took its place.
@@ -71,7 +71,7 @@ impl Subscription {
         &self,
         ctx: &Context<'_>,
     ) -> Result<impl Stream<Item = Result<FeedPostRemoved>>> {
-        let removed = removals(listen(ctx, Topic::Feed).await?);
+        let removed = removals(listen(ctx, LiveTopic::Feed).await?);
         Ok(removed.map(|id| id.map(|id| FeedPostRemoved { post_id: GlobalId::Post(id).encode().into() })))
     }
 
@@ -83,7 +83,7 @@ impl Subscription {
     ) -> Result<impl Stream<Item = Result<One<Post>>>> {
         let id = post_id(&id, "id")?;
         let selected = selected_parts(ctx.field());
-        Ok(posts(listen(ctx, Topic::Post(id)).await?, move |post| post.changes.touch(selected)))
+        Ok(posts(listen(ctx, LiveTopic::Post(id)).await?, move |post| post.changes.touch(selected)))
     }
 
     /// A post was deleted. Ends with that.
@@ -93,7 +93,7 @@ impl Subscription {
         #[graphql(desc = "The post's id.")] id: ID,
     ) -> Result<impl Stream<Item = Result<PostDeleted>>> {
         let id = post_id(&id, "id")?;
-        let removed = removals(listen(ctx, Topic::Post(id)).await?);
+        let removed = removals(listen(ctx, LiveTopic::Post(id)).await?);
         Ok(removed.map(|id| id.map(|id| PostDeleted { post_id: GlobalId::Post(id).encode().into() })))
     }
 
@@ -104,7 +104,7 @@ impl Subscription {
         #[graphql(desc = "The post's id.")] post_id: ID,
     ) -> Result<impl Stream<Item = Result<One<Comment>>>> {
         let id = self::post_id(&post_id, "postId")?;
-        Ok(comments(listen(ctx, Topic::Comments(id)).await?))
+        Ok(comments(listen(ctx, LiveTopic::Comments(id)).await?))
     }
 
     /// A comment of a post was deleted. Ends when the post is deleted.
@@ -114,10 +114,10 @@ impl Subscription {
         #[graphql(desc = "The post's id.")] post_id: ID,
     ) -> Result<impl Stream<Item = Result<CommentDeleted>>> {
         let post = self::post_id(&post_id, "postId")?;
-        let events = listen(ctx, Topic::Comments(post)).await?;
+        let events = listen(ctx, LiveTopic::Comments(post)).await?;
         Ok(events.filter_map(move |event| {
             ready(match event {
-                Ok(Event::CommentDeleted(id)) => {
+                Ok(BlogEvent::CommentDeleted(id)) => {
                     Some(Ok(CommentDeleted { comment_id: GlobalId::Comment(post, id).encode().into() }))
                 }
                 Ok(_) => None,
@@ -163,7 +163,7 @@ impl Begun {
     }
 }
 
-async fn listen(ctx: &Context<'_>, topic: Topic) -> Result<Events> {
+async fn listen(ctx: &Context<'_>, topic: LiveTopic) -> Result<EventReceiver> {
     let scope = scope::of(ctx);
     let events =
         scope.services().live.listen(topic, scope.ledger()).await.map_err(|fault| scope.fault(&fault))?;
@@ -173,12 +173,12 @@ async fn listen(ctx: &Context<'_>, topic: Topic) -> Result<Events> {
 }
 
 fn posts(
-    events: Events,
+    events: EventReceiver,
     is_sent: impl Fn(&PostEvent) -> bool + Send,
 ) -> impl Stream<Item = Result<One<Post>>> {
     events.filter_map(move |event| {
         ready(match event {
-            Ok(Event::Post(post)) if is_sent(&post) => {
+            Ok(BlogEvent::Post(post)) if is_sent(&post) => {
                 Some(Ok(One(Post::new(PostView::clone(&post.view), MODEL))))
             }
             Ok(_) => None,
@@ -187,23 +187,23 @@ fn posts(
     })
 }
 
-fn removals(events: Events) -> impl Stream<Item = Result<PostId>> {
+fn removals(events: EventReceiver) -> impl Stream<Item = Result<PostId>> {
     events.filter_map(async |event| match event {
-        Ok(Event::PostRemoved(id)) => Some(Ok(id)),
+        Ok(BlogEvent::PostRemoved(id)) => Some(Ok(id)),
         Ok(_) => None,
         Err(overrun) => Some(Err(overrun_of(overrun))),
     })
 }
 
-fn comments(events: Events) -> impl Stream<Item = Result<One<Comment>>> {
+fn comments(events: EventReceiver) -> impl Stream<Item = Result<One<Comment>>> {
     events.filter_map(async |event| match event {
-        Ok(Event::Comment(view)) => Some(Ok(One(Comment::new((*view).clone(), MODEL, None)))),
+        Ok(BlogEvent::Comment(view)) => Some(Ok(One(Comment::new((*view).clone(), MODEL, None)))),
         Ok(_) => None,
         Err(overrun) => Some(Err(overrun_of(overrun))),
     })
 }
 
-fn overrun_of(overrun: Overrun) -> async_graphql::Error {
+fn overrun_of(overrun: ListenerOverrun) -> async_graphql::Error {
     async_graphql::Error::new(format!("The subscription did not keep up: {overrun}. Begin it again."))
         .extend_with(|_, extensions| extensions.set("code", LimitExceeded::CODE))
 }

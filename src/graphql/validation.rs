@@ -8,7 +8,7 @@ use async_graphql::{Request, ServerError, ValidationResult};
 use async_trait::async_trait;
 use futures::FutureExt;
 
-use super::{BlogSchema, SchemaOptions, builder};
+use super::schema::{BlogSchema, SchemaOptions, builder};
 
 /// Validates documents as the schema does before it executes them.
 pub(super) struct Validator(BlogSchema);

@@ -24,7 +24,7 @@ const BIDIRECTIONAL: CodePointSetDataBorrowed<'static> = CodePointSetData::new::
 
 /// What a page is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Subject<'a> {
+pub enum PageSubject<'a> {
     /// The post with this id, as the path has it.
     Post(&'a str),
     /// The user with this id, as the path has it.
@@ -40,7 +40,7 @@ pub struct PageHead {
 
 /// What is known of a subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Known {
+pub enum SubjectSummary {
     Head(PageHead),
     /// There is no such thing, or none any more.
     Nothing,
@@ -52,7 +52,7 @@ pub enum Known {
 #[async_trait]
 pub trait PageHeads: Send + Sync + 'static {
     /// What is known of a subject, by one point read at most, which the account is charged.
-    async fn head(&self, subject: Subject<'_>, account: &dyn QuotaAccount) -> Known;
+    async fn head(&self, subject: PageSubject<'_>, account: &dyn QuotaAccount) -> SubjectSummary;
 }
 
 /// Says who may have something read for a page.
@@ -63,10 +63,10 @@ pub trait PageReads: Send + Sync {
 
 /// Where a path leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place<'a> {
+enum PageRoute<'a> {
     /// A page that is about nothing in particular.
     Page,
-    About(Subject<'a>),
+    About(PageSubject<'a>),
     Elsewhere,
 }
 
@@ -90,13 +90,13 @@ impl Pages {
         }
         let path = request.uri.path();
         match place(path) {
-            Place::Page => self.files.index(headers),
-            Place::About(subject) => match self.known(subject, reads.admit(headers, extensions)).await {
-                Known::Head(head) => self.page_with(&head, headers),
-                Known::Nothing => self.no_such_page(),
-                Known::Unavailable => self.files.index(headers),
+            PageRoute::Page => self.files.index(headers),
+            PageRoute::About(subject) => match self.known(subject, reads.admit(headers, extensions)).await {
+                SubjectSummary::Head(head) => self.page_with(&head, headers),
+                SubjectSummary::Nothing => self.no_such_page(),
+                SubjectSummary::Unavailable => self.files.index(headers),
             },
-            Place::Elsewhere => match self.files.file(path, headers) {
+            PageRoute::Elsewhere => match self.files.file(path, headers) {
                 Some(file) => file,
                 None if names_a_file(path) => not_found(),
                 None => self.no_such_page(),
@@ -104,10 +104,14 @@ impl Pages {
         }
     }
 
-    async fn known(&self, subject: Subject<'_>, account: Option<Box<dyn QuotaAccount>>) -> Known {
+    async fn known(
+        &self,
+        subject: PageSubject<'_>,
+        account: Option<Box<dyn QuotaAccount>>,
+    ) -> SubjectSummary {
         match account {
             Some(account) => self.heads.head(subject, &*account).await,
-            None => Known::Unavailable,
+            None => SubjectSummary::Unavailable,
         }
     }
 
@@ -137,13 +141,13 @@ impl std::fmt::Debug for Pages {
     }
 }
 
-fn place(path: &str) -> Place<'_> {
+fn place(path: &str) -> PageRoute<'_> {
     let segments: Vec<&str> = path.split('/').skip(1).collect();
     match segments[..] {
-        ["" | "write" | "signin" | "compare" | "operations"] => Place::Page,
-        ["posts", id] | ["posts", id, "edit"] if !id.is_empty() => Place::About(Subject::Post(id)),
-        ["users", id] if !id.is_empty() => Place::About(Subject::User(id)),
-        _ => Place::Elsewhere,
+        ["" | "write" | "signin" | "compare" | "operations"] => PageRoute::Page,
+        ["posts", id] | ["posts", id, "edit"] if !id.is_empty() => PageRoute::About(PageSubject::Post(id)),
+        ["users", id] if !id.is_empty() => PageRoute::About(PageSubject::User(id)),
+        _ => PageRoute::Elsewhere,
     }
 }
 
@@ -205,11 +209,11 @@ mod tests {
     const INDEX: &str =
         "<head><!-- page --><title>Onehop</title><!-- /page --><script src=\"/a.js\"></script></head>";
 
-    struct Told(Known);
+    struct Told(SubjectSummary);
 
     #[async_trait]
     impl PageHeads for Told {
-        async fn head(&self, _: Subject<'_>, _: &dyn QuotaAccount) -> Known {
+        async fn head(&self, _: PageSubject<'_>, _: &dyn QuotaAccount) -> SubjectSummary {
             self.0.clone()
         }
     }
@@ -223,7 +227,7 @@ mod tests {
         }
     }
 
-    async fn respond(method: Method, path: &str, known: Known, reads: Reads) -> Response<Body> {
+    async fn respond(method: Method, path: &str, known: SubjectSummary, reads: Reads) -> Response<Body> {
         let pages = Pages::new(StaticFiles::from_source(built), Arc::new(Told(known)));
         let request = Request::builder().method(method).uri(path).body(()).unwrap();
         pages.respond(&request.into_parts().0, &reads).await
@@ -239,20 +243,20 @@ mod tests {
         Some(WebFile { bytes: Cow::Borrowed(bytes), sha256: [bytes.len() as u8; 32] })
     }
 
-    async fn answer(path: &str, known: Known) -> (StatusCode, HeaderMap, String) {
+    async fn answer(path: &str, known: SubjectSummary) -> (StatusCode, HeaderMap, String) {
         let (parts, body) = respond(Method::GET, path, known, Reads(true)).await.into_parts();
         let body = to_bytes(body, usize::MAX).await.unwrap();
         (parts.status, parts.headers, String::from_utf8(body.to_vec()).unwrap())
     }
 
-    fn about(title: &str, description: &str) -> Known {
-        Known::Head(PageHead { title: title.to_owned(), description: description.to_owned() })
+    fn about(title: &str, description: &str) -> SubjectSummary {
+        SubjectSummary::Head(PageHead { title: title.to_owned(), description: description.to_owned() })
     }
 
     #[tokio::test]
     async fn every_page_is_the_same_file() {
         for path in ["/", "/write", "/signin", "/compare", "/operations"] {
-            let (status, _, body) = answer(path, Known::Nothing).await;
+            let (status, _, body) = answer(path, SubjectSummary::Nothing).await;
             assert_eq!((status, body.as_str()), (StatusCode::OK, INDEX), "{path}");
         }
     }
@@ -299,7 +303,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_not_there_is_the_page_with_404() {
         for path in ["/posts/gone", "/users/gone", "/nowhere", "/posts", "/posts/a/b", "/posts/"] {
-            let (status, headers, body) = answer(path, Known::Nothing).await;
+            let (status, headers, body) = answer(path, SubjectSummary::Nothing).await;
             assert_eq!((status, body.as_str()), (StatusCode::NOT_FOUND, INDEX), "{path}");
             assert_eq!(headers[CONTENT_TYPE], "text/html; charset=utf-8");
         }
@@ -308,25 +312,25 @@ mod tests {
     #[tokio::test]
     async fn a_file_that_is_not_there_is_no_page() {
         for path in ["/assets/gone.js", "/robots.txt", "/graphiql/x"] {
-            let (status, headers, _) = answer(path, Known::Nothing).await;
+            let (status, headers, _) = answer(path, SubjectSummary::Nothing).await;
             assert_eq!(
                 (status, headers[CONTENT_TYPE].to_str().unwrap()),
                 (StatusCode::NOT_FOUND, "text/plain; charset=utf-8")
             );
         }
-        assert_eq!(answer("/assets/a.js", Known::Nothing).await.0, StatusCode::OK);
-        assert_eq!(answer("/graphiql", Known::Nothing).await.2, "playground");
+        assert_eq!(answer("/assets/a.js", SubjectSummary::Nothing).await.0, StatusCode::OK);
+        assert_eq!(answer("/graphiql", SubjectSummary::Nothing).await.2, "playground");
     }
 
     #[tokio::test]
     async fn while_the_store_does_not_answer_the_page_is_as_it_is_built() {
-        let (status, _, body) = answer("/posts/p1", Known::Unavailable).await;
+        let (status, _, body) = answer("/posts/p1", SubjectSummary::Unavailable).await;
         assert_eq!((status, body.as_str()), (StatusCode::OK, INDEX));
     }
 
     #[tokio::test]
     async fn where_nothing_may_be_read_the_page_is_as_it_is_built() {
-        for known in [about("Hello", "First words."), Known::Nothing] {
+        for known in [about("Hello", "First words."), SubjectSummary::Nothing] {
             let response = respond(Method::GET, "/posts/p1", known, Reads(false)).await;
             assert_eq!(response.status(), StatusCode::OK);
             let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
@@ -336,7 +340,7 @@ mod tests {
 
     #[tokio::test]
     async fn pages_are_only_read() {
-        let response = respond(Method::POST, "/", Known::Nothing, Reads(true)).await;
+        let response = respond(Method::POST, "/", SubjectSummary::Nothing, Reads(true)).await;
         assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
         assert_eq!(response.headers()[ALLOW], "GET, HEAD");
     }

@@ -12,7 +12,7 @@ use super::families::{
     ProjectionLabels, StoreLabels,
 };
 use super::names::OperationNames;
-use super::process::Process;
+use super::process::ProcessCollector;
 use onehop_change_feed::{LeaseStatus, ProcessorStatus, ProjectionStatus};
 use onehop_graphql_server::observer::{Answered, Executed};
 use onehop_store::embedded::{Blocks, Statistics};
@@ -95,7 +95,7 @@ impl Metrics {
         if let Some(embedded) = &gauges.embedded {
             self.set_embedded(embedded);
         }
-        let process = Process::look();
+        let process = ProcessCollector::look();
         families.process_memory.set(signed(process.resident_memory_bytes));
         families.process_files.set(signed(process.open_files));
     }

@@ -28,16 +28,16 @@ pub(super) fn traced(name: Option<&str>) -> &str {
 
 /// The names that have a series, with how often they were used.
 #[derive(Debug, Default)]
-pub(super) struct OperationNames(RwLock<Known>);
+pub(super) struct OperationNames(RwLock<NameUse>);
 
 #[derive(Debug, Default)]
-struct Known {
-    uses: HashMap<String, Uses>,
+struct NameUse {
+    uses: HashMap<String, NameUses>,
     admitted: u64,
 }
 
 #[derive(Debug)]
-struct Uses {
+struct NameUses {
     /// With those inherited from the name that was here before.
     count: AtomicU64,
     /// Its number among all that were admitted.
@@ -70,7 +70,7 @@ impl OperationNames {
     }
 }
 
-impl Known {
+impl NameUse {
     fn admit(&mut self, name: &str, drop_series: impl FnOnce(&str)) {
         if let Some(uses) = self.uses.get(name) {
             uses.count.fetch_add(1, Ordering::Relaxed);
@@ -78,13 +78,13 @@ impl Known {
         }
         let inherited = if self.uses.len() < OPERATION_NAMES_MAX { 0 } else { self.make_room(drop_series) };
         self.admitted += 1;
-        let uses = Uses { count: AtomicU64::new(inherited + 1), admitted: self.admitted };
+        let uses = NameUses { count: AtomicU64::new(inherited + 1), admitted: self.admitted };
         self.uses.insert(name.to_owned(), uses);
     }
 
     /// Drops the least frequent name, of several the one that has been there longest, and returns its count.
     fn make_room(&mut self, drop_series: impl FnOnce(&str)) -> u64 {
-        let weight = |uses: &Uses| (uses.count.load(Ordering::Relaxed), uses.admitted);
+        let weight = |uses: &NameUses| (uses.count.load(Ordering::Relaxed), uses.admitted);
         let lightest = self.uses.iter().min_by_key(|(_, uses)| weight(uses)).map(|(name, _)| name.clone());
         let Some(name) = lightest else { return 0 };
         drop_series(&name);

@@ -62,18 +62,18 @@ pub enum HotKey {
 /// Hears of every operation on the store, and keeps sums.
 #[derive(Debug)]
 pub struct HotPartitions {
-    containers: Vec<Container>,
+    containers: Vec<ContainerSums>,
 }
 
 #[derive(Debug)]
-struct Container {
+struct ContainerSums {
     name: ContainerName,
     keys_told: PartitionKeyExposure,
-    sums: Mutex<Sums>,
+    sums: Mutex<PartitionSums>,
 }
 
 #[derive(Debug)]
-struct Sums {
+struct PartitionSums {
     operations: u64,
     charge: f64,
     charge_across: f64,
@@ -87,14 +87,14 @@ impl HotPartitions {
     pub fn new(containers: impl IntoIterator<Item = (ContainerName, PartitionKeyExposure)>) -> Self {
         let container = |(name, keys_told)| {
             let counters_max = if keys_told == PartitionKeyExposure::Ids { COUNTERS_MAX } else { 1 };
-            let sums = Mutex::new(Sums {
+            let sums = Mutex::new(PartitionSums {
                 operations: 0,
                 charge: 0.0,
                 charge_across: 0.0,
                 source: None,
                 sketch: SpaceSaving::new(counters_max),
             });
-            Container { name, keys_told, sums }
+            ContainerSums { name, keys_told, sums }
         };
         Self { containers: containers.into_iter().map(container).collect() }
     }
@@ -149,8 +149,8 @@ impl PartitionKeyExposure {
     }
 }
 
-impl Container {
-    fn sums(&self) -> MutexGuard<'_, Sums> {
+impl ContainerSums {
+    fn sums(&self) -> MutexGuard<'_, PartitionSums> {
         self.sums.lock()
     }
 
@@ -163,7 +163,7 @@ impl Container {
             )
         };
         let (operations, charge, charge_across, source) = sums;
-        let hot = |heavy: super::space_saving::Heavy| {
+        let hot = |heavy: super::space_saving::HeavyHitter| {
             Some(HotPartition {
                 key: self.keys_told.unfold(heavy.key)?,
                 operations: heavy.times,
@@ -183,7 +183,7 @@ impl Container {
     }
 }
 
-impl Sums {
+impl PartitionSums {
     fn add<'a>(
         &mut self,
         operations: impl Iterator<Item = (Option<u128>, &'a OperationRecord)>,

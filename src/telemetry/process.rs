@@ -7,12 +7,12 @@ const PAGE_BYTES: u64 = 4096;
 
 /// What this process takes.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Process {
+pub(super) struct ProcessCollector {
     pub resident_memory_bytes: u64,
     pub open_files: u64,
 }
 
-impl Process {
+impl ProcessCollector {
     pub(super) fn look() -> Self {
         let pages = fs::read_to_string("/proc/self/statm")
             .ok()
@@ -28,7 +28,7 @@ mod tests {
 
     #[test]
     fn a_process_has_memory_and_open_files() {
-        let process = Process::look();
+        let process = ProcessCollector::look();
         assert!(process.resident_memory_bytes > 1024 * 1024 && process.open_files > 2, "{process:?}");
     }
 }

@@ -10,15 +10,15 @@ use std::hash::{BuildHasherDefault, Hasher};
 /// key heavier than that has one.
 #[derive(Debug)]
 pub(super) struct SpaceSaving {
-    places: HashMap<u128, usize, BuildHasherDefault<Folding>>,
-    counters: Vec<Counter>,
+    places: HashMap<u128, usize, BuildHasherDefault<FoldingHasher>>,
+    counters: Vec<WeightCounter>,
     /// Of the counter at the same place. Apart, because all are compared whenever a key takes another's place.
     weights: Vec<f64>,
     counters_max: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Counter {
+struct WeightCounter {
     key: u128,
     /// What its place weighed when it took it.
     inherited: f64,
@@ -27,7 +27,7 @@ struct Counter {
 
 /// A key that has a counter.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Heavy {
+pub(super) struct HeavyHitter {
     pub(super) key: u128,
     /// Since it has its counter: it weighs no less.
     pub(super) weight_min: f64,
@@ -54,24 +54,24 @@ impl SpaceSaving {
             self.counters[place].times += 1;
         } else if self.counters.len() < self.counters_max {
             self.places.insert(key, self.counters.len());
-            self.counters.push(Counter { key, inherited: 0.0, times: 1 });
+            self.counters.push(WeightCounter { key, inherited: 0.0, times: 1 });
             self.weights.push(weight);
         } else {
             let place = lightest(&self.weights);
             self.places.remove(&self.counters[place].key);
             self.places.insert(key, place);
-            self.counters[place] = Counter { key, inherited: self.weights[place], times: 1 };
+            self.counters[place] = WeightCounter { key, inherited: self.weights[place], times: 1 };
             self.weights[place] += weight;
         }
     }
 
     /// Those that surely weigh most first.
-    pub(super) fn heaviest(&self, keys_max: usize) -> Vec<Heavy> {
-        let mut heaviest: Vec<Heavy> = self
+    pub(super) fn heaviest(&self, keys_max: usize) -> Vec<HeavyHitter> {
+        let mut heaviest: Vec<HeavyHitter> = self
             .counters
             .iter()
             .zip(&self.weights)
-            .map(|(counter, weight)| Heavy {
+            .map(|(counter, weight)| HeavyHitter {
                 key: counter.key,
                 weight_min: weight - counter.inherited,
                 weight_max: *weight,
@@ -105,12 +105,12 @@ fn lightest(weights: &[f64]) -> usize {
 /// A hasher for keys that are random already, mostly. Keys that are made to collide make it slow, by as many comparisons as
 /// there are counters at most.
 #[derive(Debug, Default)]
-struct Folding(u64);
+struct FoldingHasher(u64);
 
 /// 2^64 divided by the golden ratio: Knuth, "The Art of Computer Programming", volume 3, 6.4.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-impl Hasher for Folding {
+impl Hasher for FoldingHasher {
     fn write(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(GOLDEN);
@@ -194,8 +194,8 @@ mod tests {
         for (key, weight) in [(7, 5.0), (8, 2.0), (9, 1.0)] {
             sketch.add(key, weight);
         }
-        let newest = Heavy { key: 9, weight_min: 1.0, weight_max: 3.0, times: 1 };
-        let oldest = Heavy { key: 7, weight_min: 5.0, weight_max: 5.0, times: 1 };
+        let newest = HeavyHitter { key: 9, weight_min: 1.0, weight_max: 3.0, times: 1 };
+        let oldest = HeavyHitter { key: 7, weight_min: 5.0, weight_max: 5.0, times: 1 };
         assert_eq!(sketch.heaviest(9), [oldest, newest]);
     }
 }

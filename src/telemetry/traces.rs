@@ -60,7 +60,7 @@ pub struct Traces {
 }
 
 /// What one span says.
-struct Ended {
+struct SpanAttributes {
     span: SpanContext,
     parent: Option<u64>,
     parent_is_remote: bool,
@@ -143,7 +143,7 @@ impl Traces {
         if has_failed {
             attributes.push(KeyValue::new("error.type", status.to_string()));
         }
-        self.end(Ended {
+        self.end(SpanAttributes {
             span,
             parent: remote_parent,
             parent_is_remote: true,
@@ -165,7 +165,7 @@ impl Traces {
         if executed.has_errors {
             attributes.push(KeyValue::new("error.type", executed.error_code.unwrap_or("_OTHER").to_owned()));
         }
-        self.end(Ended {
+        self.end(SpanAttributes {
             span,
             parent: executed.parent.map(|parent| parent.span_id),
             parent_is_remote: false,
@@ -197,7 +197,7 @@ impl Traces {
         if let Some(kind) = operated.failed {
             attributes.push(KeyValue::new("error.type", error_type(kind)));
         }
-        self.end(Ended {
+        self.end(SpanAttributes {
             span: self.child_span(parent),
             parent: Some(parent.span_id),
             parent_is_remote: false,
@@ -213,8 +213,9 @@ impl Traces {
         u64::from_be_bytes(self.ids.new_span_id().to_bytes())
     }
 
-    fn end(&self, ended: Ended) {
-        let Ended { span, parent, parent_is_remote, kind, name, duration, attributes, has_failed } = ended;
+    fn end(&self, ended: SpanAttributes) {
+        let SpanAttributes { span, parent, parent_is_remote, kind, name, duration, attributes, has_failed } =
+            ended;
         let end_time = now();
         self.processor.on_end(SpanData {
             span_context: SdkSpanContext::new(

@@ -20,7 +20,7 @@ const OPERATIONS = "operations";
 
 const web = resolve(import.meta.dirname, "..");
 const source = join(web, "src");
-/** Beside `src/`, as it is embedded in the binary. */
+/** Beside `src/`: it is embedded in the binary. */
 const TRUSTED = join("..", "trusted-documents.json");
 
 /** What every generated file should hold, by its path below `src/`. */

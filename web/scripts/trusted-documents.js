@@ -22,7 +22,7 @@ export function trustedDocuments(generated, sources, plain) {
   return `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`;
 }
 
-/** What is sent of a document: by `ask` as it is written, by urql's client as its cache wants it. */
+/** The sent form of a document: as written by `ask`, with `__typename` by urql's client. */
 function sent(name, json, sources) {
   const asks = new RegExp(`\\bask\\(\\s*${name}\\b`);
   const uses = new RegExp(`\\b(query: |use(Query|Mutation|Subscription)\\()${name}\\b`);

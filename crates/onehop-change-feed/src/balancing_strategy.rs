@@ -20,7 +20,7 @@ pub(super) struct LeaseLoad<'a> {
 
 /// The leases to acquire in this round.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Plan<'a> {
+pub(super) struct AcquisitionPlan<'a> {
     /// Free leases to take.
     pub(super) take: Vec<&'a str>,
     /// A lease to take from its owner.
@@ -28,7 +28,7 @@ pub(super) struct Plan<'a> {
 }
 
 /// Takes free leases up to this instance's share of all; where nothing is free, steals one from the instance with the most leases.
-pub(super) fn plan<'a>(leases: &[LeaseLoad<'a>], me: &'a str) -> Plan<'a> {
+pub(super) fn plan<'a>(leases: &[LeaseLoad<'a>], me: &'a str) -> AcquisitionPlan<'a> {
     let mut holdings: BTreeMap<&str, Vec<&'a str>> = BTreeMap::from([(me, Vec::new())]);
     let mut free = Vec::new();
     for lease in leases {
@@ -42,17 +42,17 @@ pub(super) fn plan<'a>(leases: &[LeaseLoad<'a>], me: &'a str) -> Plan<'a> {
     let share = leases.len().div_ceil(holdings.len());
     let missing = share.saturating_sub(mine);
     if missing == 0 {
-        return Plan::default();
+        return AcquisitionPlan::default();
     }
     if !free.is_empty() {
         // In an order of this instance's own, so that instances that decide at the same time choose different leases.
         free.sort_by_cached_key(|id| digest(&[me, id]));
         free.truncate(missing);
-        return Plan { take: free, steal: None };
+        return AcquisitionPlan { take: free, steal: None };
     }
     let richest = holdings.values().max_by_key(|owned| owned.len()).filter(|owned| owned.len() >= mine + 2);
     let steal = richest.and_then(|owned| owned.iter().copied().min_by_key(|id| digest(&[me, id])));
-    Plan { take: Vec::new(), steal }
+    AcquisitionPlan { take: Vec::new(), steal }
 }
 
 #[cfg(test)]
@@ -90,13 +90,13 @@ mod tests {
     #[test]
     fn a_lease_that_would_be_stolen_back_is_not_stolen() {
         let leases = weighed(&[("1", Some("a")), ("2", Some("b")), ("3", Some("b"))]);
-        assert_eq!(plan(&leases, "a"), Plan::default());
+        assert_eq!(plan(&leases, "a"), AcquisitionPlan::default());
     }
 
     #[test]
     fn a_part_whose_split_is_not_finished_is_left_alone() {
         let leases = [LeaseLoad { id: "1", owner: None, waits: true }];
-        assert_eq!(plan(&leases, "a"), Plan::default());
+        assert_eq!(plan(&leases, "a"), AcquisitionPlan::default());
     }
 
     const INSTANCES: [&str; 7] = ["a", "b", "c", "d", "e", "f", "g"];
@@ -112,7 +112,7 @@ mod tests {
             .collect();
         let mut moves = 0;
         for instance in together {
-            let Plan { take, steal } = plan(&seen, INSTANCES[*instance]);
+            let AcquisitionPlan { take, steal } = plan(&seen, INSTANCES[*instance]);
             for id in take.into_iter().chain(steal) {
                 let place: usize = id.parse().expect("a number");
                 if owners[place] == before[place] {

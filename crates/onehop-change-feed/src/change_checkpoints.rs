@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::context::Context;
+use super::context::ProcessorContext;
 use super::lease::LeaseError;
 use super::lease_handle::LeaseHandle;
 use onehop_store::{Change, Ledger};
@@ -25,7 +25,7 @@ impl ChangeCheckpoints<'_> {
 
     pub(super) async fn save(
         self,
-        context: &Context,
+        context: &ProcessorContext,
         change: &Change,
         state: &Value,
         ledger: &Ledger,

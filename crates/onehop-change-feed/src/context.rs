@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::coverage::Parts;
+use super::coverage::RangeSplits;
 use super::settings::{Jitter, Settings};
 use onehop_runtime::clock::Clock;
 use onehop_store::{Fault, FeedRange, Store};
 
-pub(super) struct Context {
+pub(super) struct ProcessorContext {
     pub(super) store: Arc<dyn Store>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) settings: Settings,
@@ -18,7 +18,7 @@ pub(super) struct Context {
     pub(super) jitter: Jitter,
 }
 
-impl Context {
+impl ProcessorContext {
     /// Waits, with jitter; `false` when the stop came first.
     pub(super) async fn pause(&self, delay: Duration) -> bool {
         if self.stop.is_cancelled() {
@@ -58,7 +58,7 @@ impl Context {
     }
 }
 
-impl Parts for Context {
+impl RangeSplits for ProcessorContext {
     fn parts_of(&self, whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>> {
         self.store.parts_of(whole, present)
     }

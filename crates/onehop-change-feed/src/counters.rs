@@ -39,13 +39,13 @@ impl PendingCache {
 
 /// Counters of one projection in this instance since the start: changes, request charge, last error.
 #[derive(Debug, Default)]
-pub(super) struct Counters {
+pub(super) struct ProjectionCounters {
     changes: AtomicU64,
     charged: Mutex<f64>,
     last_error: Mutex<Option<String>>,
 }
 
-impl Counters {
+impl ProjectionCounters {
     pub(super) fn add_changes(&self, changes: usize) {
         self.changes.fetch_add(changes as u64, Ordering::Relaxed);
     }

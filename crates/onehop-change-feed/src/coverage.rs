@@ -3,13 +3,13 @@
 use onehop_store::FeedRange;
 
 /// Finds the parts of a range that was split.
-pub(super) trait Parts: Sync {
+pub(super) trait RangeSplits: Sync {
     fn parts_of(&self, whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>>;
 }
 
 /// The leased ranges of one projection, beside the ranges that its container has now.
 pub(super) struct Coverage<'a> {
-    pub(super) parts: &'a dyn Parts,
+    pub(super) parts: &'a dyn RangeSplits,
     pub(super) present: &'a [FeedRange],
     pub(super) leased: &'a [FeedRange],
 }
@@ -58,7 +58,7 @@ mod tests {
         (bytes[0], bytes[2])
     }
 
-    impl Parts for Letters {
+    impl RangeSplits for Letters {
         fn parts_of(&self, whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>> {
             let (from, to) = span(whole);
             let within = |range: &&FeedRange| span(range).0 >= from && span(range).1 <= to;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::containers::{DEAD_LETTERS, digest, types};
-use super::context::Context;
+use super::context::ProcessorContext;
 use super::settings::Sharing;
 use onehop_runtime::clock::{format_timestamp, parse_timestamp};
 use onehop_store::{
@@ -131,8 +131,8 @@ pub(super) struct LetterRange {
 }
 
 /// The dead letters of one projection.
-pub(super) struct DeadLetters {
-    context: Arc<Context>,
+pub(super) struct DeadLetterQueue {
+    context: Arc<ProcessorContext>,
     projection: &'static str,
     container: ContainerName,
     letters_by_partition: RwLock<HashMap<PartitionKey, LetterRange>>,
@@ -140,9 +140,9 @@ pub(super) struct DeadLetters {
     gate: tokio::sync::Mutex<()>,
 }
 
-impl DeadLetters {
+impl DeadLetterQueue {
     pub(super) async fn load(
-        context: Arc<Context>,
+        context: Arc<ProcessorContext>,
         projection: &'static str,
         container: ContainerName,
         ledger: &Ledger,

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use futures::future::{join_all, try_join_all};
 use tokio::sync::{Semaphore, watch};
 
-use super::context::Context;
-use super::counters::{Counters, PendingCache};
-use super::dead_letters::DeadLetters;
-use super::lease::{Lease, LeaseItem};
+use super::context::ProcessorContext;
+use super::counters::{PendingCache, ProjectionCounters};
+use super::dead_letters::DeadLetterQueue;
+use super::lease::{LeaseItem, OwnedLease};
 use super::owned_leases::OwnedLeases;
 use super::projection::Projection;
 use super::read_cache::ReadCache;
@@ -20,7 +20,7 @@ use super::runner::{PageError, Runner};
 use onehop_store::{Fault, Ledger};
 
 pub(super) struct Instance {
-    pub(super) context: Arc<Context>,
+    pub(super) context: Arc<ProcessorContext>,
     pub(super) runners: Vec<Arc<Runner>>,
     pub(super) owned: OwnedLeases,
     pub(super) pending: PendingCache,
@@ -50,7 +50,7 @@ pub(super) enum StepOutcome {
 impl Instance {
     /// Looks up the feed ranges and the dead letters.
     pub(super) async fn open(
-        context: Arc<Context>,
+        context: Arc<ProcessorContext>,
         projections: Vec<Arc<dyn Projection>>,
     ) -> Result<Self, Fault> {
         let opening = projections.into_iter().map(|projection| open_runner(&context, projection));
@@ -95,7 +95,7 @@ impl Instance {
     }
 
     /// Replaces the reader of a range that was split by readers of its parts.
-    fn replace_with_parts(&self, parent: &Arc<RangeReader>, children: Vec<Lease>) {
+    fn replace_with_parts(&self, parent: &Arc<RangeReader>, children: Vec<OwnedLease>) {
         let runner = parent.runner();
         let mut known = self.known().as_ref().clone();
         known.retain(|known| known.item.id != parent.lease.id);
@@ -157,14 +157,14 @@ impl Instance {
 }
 
 async fn open_runner(
-    context: &Arc<Context>,
+    context: &Arc<ProcessorContext>,
     projection: Arc<dyn Projection>,
 ) -> Result<(Arc<Runner>, Vec<LeaseSnapshot>), Fault> {
     let (name, source) = (projection.name(), projection.source());
     let ranges = context.store.feed_ranges(source).await?;
     let ledger = Ledger::new();
-    let dead_letters = DeadLetters::load(Arc::clone(context), name, source, &ledger).await?;
-    let counters = Counters::default();
+    let dead_letters = DeadLetterQueue::load(Arc::clone(context), name, source, &ledger).await?;
+    let counters = ProjectionCounters::default();
     counters.add_charge(&ledger);
     let permits =
         context.settings.concurrent_partitions_max.min(projection.concurrent_partitions_max()).max(1);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::containers::{LEASES, lease_id, types};
-use super::context::Context;
+use super::context::ProcessorContext;
 use super::settings::{Sharing, milliseconds};
 use onehop_runtime::clock::{format_timestamp, parse_timestamp};
 use onehop_store::{
@@ -71,7 +71,7 @@ impl LeaseItem {
     }
 
     /// The lease after this instance has acquired it.
-    pub(super) fn acquired_by(self, context: &Context) -> Self {
+    pub(super) fn acquired_by(self, context: &ProcessorContext) -> Self {
         Self {
             processor: context.settings.processor.clone(),
             owner: Some(context.settings.owner.clone()),
@@ -82,7 +82,7 @@ impl LeaseItem {
     }
 
     /// The lease of a part of its range, which goes on where this one stands.
-    fn of_part(&self, container: ContainerName, part: &FeedRange, context: &Context) -> Self {
+    fn of_part(&self, container: ContainerName, part: &FeedRange, context: &ProcessorContext) -> Self {
         let item = Self::unowned(&self.processor, &self.projection, container, part).acquired_by(context);
         Self {
             continuation: self.continuation.clone(),
@@ -132,7 +132,7 @@ pub(super) struct StoredLease {
 
 impl StoredLease {
     /// Lists all leases of this processor.
-    pub(super) async fn list(context: &Context, ledger: &Ledger) -> Result<Vec<Self>, Fault> {
+    pub(super) async fn list(context: &ProcessorContext, ledger: &Ledger) -> Result<Vec<Self>, Fault> {
         let mut leases = Vec::new();
         let mut after: Option<Keyset> = None;
         loop {
@@ -157,7 +157,7 @@ impl StoredLease {
     /// Writes a lease for the first time: the start checkpoint, without which a reader that dies in its first page
     /// would be a reader that never was. `None` when there is one already.
     pub(super) async fn create(
-        context: &Context,
+        context: &ProcessorContext,
         item: LeaseItem,
         ledger: &Ledger,
     ) -> Result<Option<Self>, Fault> {
@@ -173,7 +173,11 @@ impl StoredLease {
 
     /// Reads a lease that the listing did not have, and writes the processor's name into it, so that the next one has.
     /// `None` when it is deleted, or was written meanwhile: the next listing has it.
-    pub(super) async fn adopt(context: &Context, id: &str, ledger: &Ledger) -> Result<Option<Self>, Fault> {
+    pub(super) async fn adopt(
+        context: &ProcessorContext,
+        id: &str,
+        ledger: &Ledger,
+    ) -> Result<Option<Self>, Fault> {
         let partition_key = PartitionKey::from(id);
         let Some(found) = context.store.read(LEASES, &partition_key, id, ledger).await? else {
             return Ok(None);
@@ -201,20 +205,20 @@ impl StoredLease {
 
 /// A lease that this instance owns.
 #[derive(Debug)]
-pub(super) struct Lease {
+pub(super) struct OwnedLease {
     stored: StoredLease,
     renewed_at_ms: i64,
 }
 
-impl Lease {
+impl OwnedLease {
     /// A lease that was created with this instance as its owner.
-    pub(super) fn created(context: &Context, stored: StoredLease) -> Self {
+    pub(super) fn created(context: &ProcessorContext, stored: StoredLease) -> Self {
         Self { stored, renewed_at_ms: context.clock.now_ms() }
     }
 
     /// Acquires a lease, also from another owner. `None` when it was written since it was read.
     pub(super) async fn take(
-        context: &Context,
+        context: &ProcessorContext,
         stored: StoredLease,
         ledger: &Ledger,
     ) -> Result<Option<Self>, Fault> {
@@ -243,7 +247,7 @@ impl Lease {
     /// Writes a checkpoint. Change checkpoints belong to the page before it and are removed.
     pub(super) async fn checkpoint(
         &mut self,
-        context: &Context,
+        context: &ProcessorContext,
         continuation: Option<Continuation>,
         ledger: &Ledger,
     ) -> Result<(), LeaseError> {
@@ -254,7 +258,7 @@ impl Lease {
     /// Writes a checkpoint within a change.
     pub(super) async fn save_state(
         &mut self,
-        context: &Context,
+        context: &ProcessorContext,
         change: &Change,
         state: &Value,
         ledger: &Ledger,
@@ -272,7 +276,11 @@ impl Lease {
     }
 
     /// Renews the lease if that is due.
-    pub(super) async fn renew(&mut self, context: &Context, ledger: &Ledger) -> Result<(), LeaseError> {
+    pub(super) async fn renew(
+        &mut self,
+        context: &ProcessorContext,
+        ledger: &Ledger,
+    ) -> Result<(), LeaseError> {
         let Some(renew) = context.settings.sharing.renew() else { return Ok(()) };
         if context.clock.now_ms() < self.renewed_at_ms.saturating_add(milliseconds(renew)) {
             return Ok(());
@@ -281,7 +289,11 @@ impl Lease {
     }
 
     /// Releases the lease, so that another instance does not wait for its expiry.
-    pub(super) async fn release(&mut self, context: &Context, ledger: &Ledger) -> Result<(), LeaseError> {
+    pub(super) async fn release(
+        &mut self,
+        context: &ProcessorContext,
+        ledger: &Ledger,
+    ) -> Result<(), LeaseError> {
         let next = LeaseItem { owner: None, expires_at: None, ..self.item().clone() };
         self.write(context, next, ledger).await
     }
@@ -291,7 +303,7 @@ impl Lease {
     /// leases created.
     pub(super) async fn split(
         &mut self,
-        context: &Context,
+        context: &ProcessorContext,
         container: ContainerName,
         parts: &[FeedRange],
         ledger: &Ledger,
@@ -317,7 +329,7 @@ impl Lease {
 
     async fn save(
         &mut self,
-        context: &Context,
+        context: &ProcessorContext,
         mut next: LeaseItem,
         ledger: &Ledger,
     ) -> Result<(), LeaseError> {
@@ -343,7 +355,12 @@ impl Lease {
         }
     }
 
-    async fn write(&mut self, context: &Context, next: LeaseItem, ledger: &Ledger) -> Result<(), LeaseError> {
+    async fn write(
+        &mut self,
+        context: &ProcessorContext,
+        next: LeaseItem,
+        ledger: &Ledger,
+    ) -> Result<(), LeaseError> {
         let id = next.id.clone();
         let partition_key = PartitionKey::from(id.as_str());
         let item = NewItem::encode(id.clone(), &next);
@@ -375,7 +392,7 @@ impl Lease {
     }
 }
 
-fn expiry(context: &Context) -> Option<String> {
+fn expiry(context: &ProcessorContext) -> Option<String> {
     let expire = context.settings.sharing.expire()?;
     Some(format_timestamp(context.clock.now_ms().saturating_add(milliseconds(expire))))
 }

@@ -5,19 +5,19 @@ use serde_json::Value;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 
-use super::context::Context;
-use super::lease::{Lease, LeaseError};
+use super::context::ProcessorContext;
+use super::lease::{LeaseError, OwnedLease};
 use onehop_store::{Change, ContainerName, Continuation, FeedRange, Ledger};
 
 pub(super) struct LeaseHandle {
     pub(super) id: String,
     pub(super) epoch: u64,
-    lease: Mutex<Lease>,
+    lease: Mutex<OwnedLease>,
     lost: CancellationToken,
 }
 
 impl LeaseHandle {
-    pub(super) fn new(lease: Lease) -> Self {
+    pub(super) fn new(lease: OwnedLease) -> Self {
         let (id, epoch) = (lease.item().id.clone(), lease.item().epoch);
         Self { id, epoch, lease: Mutex::new(lease), lost: CancellationToken::new() }
     }
@@ -48,7 +48,7 @@ impl LeaseHandle {
 
     pub(super) async fn save_state(
         &self,
-        context: &Context,
+        context: &ProcessorContext,
         change: &Change,
         state: &Value,
         ledger: &Ledger,
@@ -59,7 +59,7 @@ impl LeaseHandle {
 
     pub(super) async fn checkpoint(
         &self,
-        context: &Context,
+        context: &ProcessorContext,
         continuation: Option<Continuation>,
         ledger: &Ledger,
     ) -> Result<(), LeaseError> {
@@ -67,13 +67,17 @@ impl LeaseHandle {
         self.check_lost(lease.checkpoint(context, continuation, ledger).await)
     }
 
-    pub(super) async fn renew(&self, context: &Context, ledger: &Ledger) -> Result<(), LeaseError> {
+    pub(super) async fn renew(&self, context: &ProcessorContext, ledger: &Ledger) -> Result<(), LeaseError> {
         let mut lease = self.lock().await?;
         self.check_lost(lease.renew(context, ledger).await)
     }
 
     /// Releases the lease.
-    pub(super) async fn release(&self, context: &Context, ledger: &Ledger) -> Result<(), LeaseError> {
+    pub(super) async fn release(
+        &self,
+        context: &ProcessorContext,
+        ledger: &Ledger,
+    ) -> Result<(), LeaseError> {
         let mut lease = self.lock().await?;
         self.mark_lost();
         lease.release(context, ledger).await
@@ -82,18 +86,18 @@ impl LeaseHandle {
     /// Divides the lease into leases of its parts, and deletes it.
     pub(super) async fn split(
         &self,
-        context: &Context,
+        context: &ProcessorContext,
         container: ContainerName,
         parts: &[FeedRange],
         ledger: &Ledger,
-    ) -> Result<Vec<Lease>, LeaseError> {
+    ) -> Result<Vec<OwnedLease>, LeaseError> {
         let mut lease = self.lock().await?;
         let children = self.check_lost(lease.split(context, container, parts, ledger).await)?;
         self.mark_lost();
         Ok(children)
     }
 
-    async fn lock(&self) -> Result<MutexGuard<'_, Lease>, LeaseError> {
+    async fn lock(&self) -> Result<MutexGuard<'_, OwnedLease>, LeaseError> {
         let lease = self.lease.lock().await;
         if self.is_lost() { Err(LeaseError::Lost) } else { Ok(lease) }
     }

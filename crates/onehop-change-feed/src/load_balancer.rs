@@ -9,7 +9,7 @@ use futures::future::join_all;
 use super::balancing_strategy::{LeaseLoad, plan};
 use super::coverage::Coverage;
 use super::instance::{Instance, LeaseSnapshot};
-use super::lease::{Lease, LeaseItem, StoredLease};
+use super::lease::{LeaseItem, OwnedLease, StoredLease};
 use super::reader::RangeReader;
 use super::runner::Runner;
 use super::settings::{Sharing, milliseconds};
@@ -168,7 +168,7 @@ impl Instance {
     async fn acquire(&self, leases: Vec<LeaseCandidate>, steal: Steal) -> Result<(), Fault> {
         let wanted = self.wanted(&leases, steal);
         let mut known = Vec::with_capacity(leases.len());
-        let mut acquired: Vec<(Arc<Runner>, Lease)> = Vec::new();
+        let mut acquired: Vec<(Arc<Runner>, OwnedLease)> = Vec::new();
         let mut taking = Vec::new();
         let mut ends: HashMap<String, Vec<FeedRange>> = HashMap::new();
         let mut expected = Vec::new();
@@ -182,7 +182,7 @@ impl Instance {
                 item: LeaseItem { change_checkpoints: Vec::new(), ..stored.item.clone() },
             });
             if fresh {
-                acquired.push((runner, Lease::created(&self.context, stored)));
+                acquired.push((runner, OwnedLease::created(&self.context, stored)));
             } else if wanted.contains(&stored.item.id) {
                 taking.push((runner, stored));
             }
@@ -220,13 +220,13 @@ impl Instance {
     async fn take(
         &self,
         mut waiting: Vec<(Arc<Runner>, StoredLease)>,
-    ) -> (Vec<(Arc<Runner>, Lease)>, Option<Fault>) {
+    ) -> (Vec<(Arc<Runner>, OwnedLease)>, Option<Fault>) {
         let (mut taken, mut failed) = (Vec::new(), None);
         while !waiting.is_empty() {
             let at_once = waiting.len().min(self.context.settings.concurrent_operations_max.max(1));
             let take = |(runner, stored): (Arc<Runner>, StoredLease)| async {
                 let ledger = Ledger::new();
-                let lease = Lease::take(&self.context, stored, &ledger).await;
+                let lease = OwnedLease::take(&self.context, stored, &ledger).await;
                 runner.counters.add_charge(&ledger);
                 lease.map(|lease| lease.map(|lease| (runner, lease)))
             };
@@ -271,7 +271,7 @@ impl Instance {
     }
 
     /// Reloads dead letters: other processes may have written some for a range before it was acquired, or replayed known ones.
-    async fn reload_dead_letters(&self, taken: &[(Arc<Runner>, Lease)]) -> Result<(), Fault> {
+    async fn reload_dead_letters(&self, taken: &[(Arc<Runner>, OwnedLease)]) -> Result<(), Fault> {
         if self.context.settings.sharing == Sharing::Alone {
             return Ok(());
         }

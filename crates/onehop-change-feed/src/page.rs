@@ -16,7 +16,7 @@ use super::settings::Sharing;
 use onehop_store::{Change, Ledger, PartitionKey};
 
 /// A change after the first pass.
-struct Prepared {
+struct PreparedChange {
     change: Change,
     first: FirstStep,
 }
@@ -64,7 +64,7 @@ impl Runner {
         changes: Vec<Change>,
         checkpoints: ChangeCheckpoints<'_>,
         ledger: &Ledger,
-    ) -> Result<(Vec<Prepared>, PageCache), PageError> {
+    ) -> Result<(Vec<PreparedChange>, PageCache), PageError> {
         let mut shared = PageCache::default();
         let mut prepared = Vec::with_capacity(changes.len());
         for change in changes {
@@ -81,10 +81,10 @@ impl Runner {
                     Err(error) => FirstStep::Failed(error),
                 }
             };
-            prepared.push(Prepared { change, first });
+            prepared.push(PreparedChange { change, first });
         }
         shared.fill(&*self.context.store, ledger).await?;
-        for Prepared { change, first } in &mut prepared {
+        for PreparedChange { change, first } in &mut prepared {
             if let FirstStep::Step(step) = first {
                 let step = std::mem::take(step);
                 *first = self.advance(change, step, &shared);
@@ -115,7 +115,7 @@ impl Runner {
     /// The changes of one logical partition, in order. After a failure the rest goes to the dead letters behind it.
     async fn run_group(
         &self,
-        group: Vec<Prepared>,
+        group: Vec<PreparedChange>,
         shared: &PageCache,
         checkpoints: ChangeCheckpoints<'_>,
         ledger: &Ledger,
@@ -133,7 +133,7 @@ impl Runner {
             }
         }
         let mut group = group.into_iter();
-        while let Some(Prepared { change, first }) = group.next() {
+        while let Some(PreparedChange { change, first }) = group.next() {
             if checkpoints.are_lost() {
                 return Err(PageError::LeaseLost);
             }
@@ -170,9 +170,9 @@ impl Runner {
 
 /// The changes by logical partition, each in order, in the order in which the partitions appear. Partitions without
 /// anything to do are left out.
-fn group(prepared: Vec<Prepared>) -> Vec<Vec<Prepared>> {
+fn group(prepared: Vec<PreparedChange>) -> Vec<Vec<PreparedChange>> {
     let mut places: HashMap<PartitionKey, usize> = HashMap::new();
-    let mut groups: Vec<Vec<Prepared>> = Vec::new();
+    let mut groups: Vec<Vec<PreparedChange>> = Vec::new();
     for prepared in prepared {
         if let Some(place) = places.get(&prepared.change.partition_key) {
             groups[*place].push(prepared);

@@ -7,10 +7,10 @@ use super::request::{ReadRequest, ReadResult};
 use onehop_store::{ContainerName, Fault, Item, Ledger, PartitionKey, Store};
 
 #[derive(Debug, Default)]
-pub(super) struct PageCache(HashMap<ContainerName, HashMap<PartitionKey, Vec<Entry>>>);
+pub(super) struct PageCache(HashMap<ContainerName, HashMap<PartitionKey, Vec<CachedPage>>>);
 
 #[derive(Debug)]
-struct Entry {
+struct CachedPage {
     id: String,
     item: Option<Arc<Item>>,
 }
@@ -21,11 +21,11 @@ impl PageCache {
         let ReadRequest::Item { container, partition_key, id, shared: true } = read else { return };
         let partitions = self.0.entry(*container).or_default();
         let Some(entries) = partitions.get_mut(partition_key) else {
-            partitions.insert(partition_key.clone(), vec![Entry { id: id.clone(), item: None }]);
+            partitions.insert(partition_key.clone(), vec![CachedPage { id: id.clone(), item: None }]);
             return;
         };
         if !entries.iter().any(|entry| entry.id == *id) {
-            entries.push(Entry { id: id.clone(), item: None });
+            entries.push(CachedPage { id: id.clone(), item: None });
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::future::{BoxFuture, join_all, try_join_all};
 use tokio_util::sync::CancellationToken;
 
-use super::context::Context;
+use super::context::ProcessorContext;
 use super::instance::{Instance, StepOutcome};
 use super::load_balancer::Steal;
 use super::projection::Projection;
@@ -74,7 +74,7 @@ impl Processor {
         stop: CancellationToken,
     ) -> Result<Self, Fault> {
         let jitter = Jitter::new(settings.jitter_seed);
-        let context = Arc::new(Context { store, clock, settings, stop, jitter });
+        let context = Arc::new(ProcessorContext { store, clock, settings, stop, jitter });
         Ok(Self { instance: Arc::new(Instance::open(context, projections).await?) })
     }
 

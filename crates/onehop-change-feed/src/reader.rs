@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::sync::{Mutex, Notify};
 
 use super::change_checkpoints::ChangeCheckpoints;
-use super::lease::Lease;
+use super::lease::OwnedLease;
 use super::lease_handle::LeaseHandle;
 use super::range_feed::RangeFeed;
 use super::runner::{PageError, Runner};
@@ -21,14 +21,14 @@ pub(super) struct RangeReader {
     /// Ends the wait for changes.
     pub(super) wake: Notify,
     /// Locked for a page, so that a task and an explicit step do not overlap.
-    state: Mutex<State>,
+    state: Mutex<ReaderState>,
     /// A copy of the position, for the estimator.
     position: SyncMutex<Option<Continuation>>,
     /// The parts of the range, once a balancing round has seen its split.
     parts: SyncMutex<Option<Vec<FeedRange>>>,
 }
 
-struct State {
+struct ReaderState {
     /// Where the next page begins. It may be ahead of the checkpoint by pages that held nothing.
     position: Option<Continuation>,
     checkpoint_at_ms: i64,
@@ -54,13 +54,13 @@ pub(super) enum PageOutcome {
     /// It read a page with so many changes.
     Page { changes: usize, drained: bool },
     /// It came to the end of its range, which goes on in these leases, and in others that were there before.
-    Split(Vec<Lease>),
+    Split(Vec<OwnedLease>),
 }
 
 impl RangeReader {
-    pub(super) fn new(runner: Arc<Runner>, lease: Lease) -> Arc<Self> {
+    pub(super) fn new(runner: Arc<Runner>, lease: OwnedLease) -> Arc<Self> {
         let position = lease.item().continuation.clone();
-        let state = State {
+        let state = ReaderState {
             position: position.clone(),
             checkpoint_at_ms: runner.context.clock.now_ms(),
             ahead: None,
@@ -112,7 +112,7 @@ impl RangeReader {
         turned
     }
 
-    async fn turn(&self, state: &mut State, ledger: &Ledger) -> Result<PageOutcome, PageError> {
+    async fn turn(&self, state: &mut ReaderState, ledger: &Ledger) -> Result<PageOutcome, PageError> {
         if self.lease.is_lost() {
             return Err(PageError::LeaseLost);
         }
@@ -160,7 +160,7 @@ impl RangeReader {
         Ok(ahead.ok())
     }
 
-    async fn next_page(&self, state: &mut State, ledger: &Ledger) -> Result<FeedPage, Fault> {
+    async fn next_page(&self, state: &mut ReaderState, ledger: &Ledger) -> Result<FeedPage, Fault> {
         match state.ahead.take() {
             // What is there by now, a page that was read before cannot say.
             Some(page) => Ok(FeedPage { drained: false, ..page }),
@@ -179,7 +179,7 @@ impl RangeReader {
     /// A page from the beginning when the store does not know the position any more, which is slow and does no harm.
     async fn page_from_the_beginning(
         &self,
-        state: &mut State,
+        state: &mut ReaderState,
         fault: Fault,
         ledger: &Ledger,
     ) -> Result<FeedPage, Fault> {
@@ -198,7 +198,7 @@ impl RangeReader {
     /// its parts: the next owner divides it again.
     async fn split(
         &self,
-        state: &mut State,
+        state: &mut ReaderState,
         parts: &[FeedRange],
         ledger: &Ledger,
     ) -> Result<PageOutcome, PageError> {
@@ -210,7 +210,7 @@ impl RangeReader {
         Ok(PageOutcome::Split(children))
     }
 
-    async fn checkpoint_if_old(&self, state: &mut State, ledger: &Ledger) -> Result<(), PageError> {
+    async fn checkpoint_if_old(&self, state: &mut ReaderState, ledger: &Ledger) -> Result<(), PageError> {
         let context = &self.runner().context;
         let after_ms = milliseconds(context.settings.empty_checkpoint_after);
         if context.clock.now_ms() < state.checkpoint_at_ms.saturating_add(after_ms) {
@@ -219,7 +219,7 @@ impl RangeReader {
         self.checkpoint_position(state, ledger).await
     }
 
-    async fn checkpoint_position(&self, state: &mut State, ledger: &Ledger) -> Result<(), PageError> {
+    async fn checkpoint_position(&self, state: &mut ReaderState, ledger: &Ledger) -> Result<(), PageError> {
         let context = &self.runner().context;
         if self.lease.continuation().await != state.position {
             self.lease.checkpoint(context, state.position.clone(), ledger).await?;

@@ -7,9 +7,9 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use super::change_checkpoints::ChangeCheckpoints;
-use super::context::Context;
-use super::counters::Counters;
-use super::dead_letters::DeadLetters;
+use super::context::ProcessorContext;
+use super::counters::ProjectionCounters;
+use super::dead_letters::DeadLetterQueue;
 use super::lease::LeaseError;
 use super::page_cache::PageCache;
 use super::projection::{IntendedWrite, NextAction, Projection, ProjectionError, Step, StepInput};
@@ -23,11 +23,11 @@ pub(super) const STEPS_MAX: usize = 10_000;
 
 /// A projection and its processing state, shared by all readers of the projection.
 pub(super) struct Runner {
-    pub(super) context: Arc<Context>,
+    pub(super) context: Arc<ProcessorContext>,
     pub(super) projection: Arc<dyn Projection>,
     pub(super) read_cache: ReadCache,
-    pub(super) dead_letters: DeadLetters,
-    pub(super) counters: Counters,
+    pub(super) dead_letters: DeadLetterQueue,
+    pub(super) counters: ProjectionCounters,
     /// One permit for each logical partition that may be worked on at the same time, by all readers together. Readers
     /// that write to one logical partition would otherwise refuse each other, and the slowest of them would starve.
     pub(super) partition_permits: Semaphore,

@@ -8,7 +8,7 @@ use futures::{StreamExt, stream};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-use super::coverage::Parts;
+use super::coverage::RangeSplits;
 use super::settings::Backoff;
 use onehop_store::limits::PAGE_ITEMS_MAX;
 use onehop_store::{
@@ -84,9 +84,9 @@ enum NextRead {
 }
 
 /// Finds the parts of a range through the store.
-struct PartsIn<'a>(&'a dyn Store);
+struct StoreRangeSplits<'a>(&'a dyn Store);
 
-impl Parts for PartsIn<'_> {
+impl RangeSplits for StoreRangeSplits<'_> {
     fn parts_of(&self, whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>> {
         self.0.parts_of(whole, present)
     }
@@ -235,7 +235,7 @@ impl Tail {
         // A fault is met again by the pages, or at the next look.
         let present = self.store.feed_ranges(self.source.container).await.unwrap_or_default();
         self.splits_looked_at = Instant::now();
-        let parts_in = PartsIn(&*self.store);
+        let parts_in = StoreRangeSplits(&*self.store);
         let divided =
             self.ranges.iter().flat_map(|position| match parts_in.parts_of(&position.range, &present) {
                 Some(parts) => {

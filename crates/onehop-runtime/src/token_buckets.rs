@@ -19,7 +19,7 @@ const NS_PER_SECOND: f64 = 1e9;
 
 /// What a bucket holds, and how fast it fills.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rate {
+pub struct BucketRate {
     /// More than 0.
     pub per_second: f64,
     /// At least 1.
@@ -27,13 +27,13 @@ pub struct Rate {
 }
 
 /// Buckets of one rate.
-pub struct Buckets<K> {
-    rate: Rate,
+pub struct TokenBuckets<K> {
+    rate: BucketRate,
     keys_max: usize,
-    book: Mutex<Book<K>>,
+    book: Mutex<BucketTable<K>>,
 }
 
-struct Book<K> {
+struct BucketTable<K> {
     /// When each bucket will be full (ns since the Unix epoch); those that are full are missing.
     full_at: HashMap<K, i64>,
     by_time: BTreeSet<(i64, K)>,
@@ -42,11 +42,12 @@ struct Book<K> {
     set_back: i64,
 }
 
-impl<K: Clone + Eq + Hash + Ord> Buckets<K> {
+impl<K: Clone + Eq + Hash + Ord> TokenBuckets<K> {
     /// Buckets that are full, of which at most so many are kept.
     #[must_use]
-    pub fn new(rate: Rate, keys_max: usize) -> Self {
-        let book = Book { full_at: HashMap::new(), by_time: BTreeSet::new(), latest: i64::MIN, set_back: 0 };
+    pub fn new(rate: BucketRate, keys_max: usize) -> Self {
+        let book =
+            BucketTable { full_at: HashMap::new(), by_time: BTreeSet::new(), latest: i64::MIN, set_back: 0 };
         Self { rate, keys_max, book: Mutex::new(book) }
     }
 
@@ -115,12 +116,12 @@ impl<K: Clone + Eq + Hash + Ord> Buckets<K> {
     }
 
     /// The book is whole after every step.
-    fn lock(&self) -> MutexGuard<'_, Book<K>> {
+    fn lock(&self) -> MutexGuard<'_, BucketTable<K>> {
         self.book.lock()
     }
 }
 
-impl<K: Clone + Eq + Hash + Ord> Book<K> {
+impl<K: Clone + Eq + Hash + Ord> BucketTable<K> {
     /// The moment of a clock, on a clock that is never set back: a bucket that fills later would be spent for as long.
     fn at(&mut self, now_ms: i64) -> i64 {
         let now = now_ms.saturating_mul(NS_PER_MS);
@@ -157,7 +158,7 @@ impl<K: Clone + Eq + Hash + Ord> Book<K> {
     }
 }
 
-impl<K> fmt::Debug for Buckets<K> {
+impl<K> fmt::Debug for TokenBuckets<K> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Buckets").field("rate", &self.rate).finish_non_exhaustive()
     }
@@ -170,8 +171,8 @@ mod tests {
     const NOW_MS: i64 = 1_800_000_000_000;
 
     /// 10 a second, at most 100.
-    fn buckets(keys_max: usize) -> Buckets<u32> {
-        Buckets::new(Rate { per_second: 10.0, capacity: 100.0 }, keys_max)
+    fn buckets(keys_max: usize) -> TokenBuckets<u32> {
+        TokenBuckets::new(BucketRate { per_second: 10.0, capacity: 100.0 }, keys_max)
     }
 
     #[test]

@@ -3,15 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::measurement::{Plan, Quantiles, Request, Row, Sample};
+use super::measurement::{MeasurementRow, ModelVariant, Quantiles, Sample, StudyRequest};
 use onehop_store::{ChargeSource, ContainerName, Ledger, OperationKind, OperationRecord, RequestCharge};
 
-pub(crate) fn request(name: &str, is_write: bool) -> Request {
-    Request { name: name.to_owned(), title: format!("Title of {name}"), is_write }
+pub(crate) fn request(name: &str, is_write: bool) -> StudyRequest {
+    StudyRequest { name: name.to_owned(), title: format!("Title of {name}"), is_write }
 }
 
-pub(crate) fn row(request: &str, plan: &Plan, request_charge: f64, projection_charge: f64) -> Row {
-    Row {
+pub(crate) fn row(
+    request: &str,
+    plan: &ModelVariant,
+    request_charge: f64,
+    projection_charge: f64,
+) -> MeasurementRow {
+    MeasurementRow {
         request: request.to_owned(),
         plan: plan.clone(),
         request_charge,

@@ -11,7 +11,7 @@ use onehop_store::{FoldedOperation, Ledger};
 /// A request that each data model serves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Request {
+pub struct StudyRequest {
     /// Short, as in a column of a table: `Q3`.
     pub name: String,
     /// What it is for: `List a user's posts`.
@@ -23,12 +23,12 @@ pub struct Request {
 /// `, data loader` where one batches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Plan {
+pub struct ModelVariant {
     pub model: String,
     pub batched: bool,
 }
 
-impl Plan {
+impl ModelVariant {
     /// Without a data loader.
     #[must_use]
     pub fn of_model(model: impl Into<String>) -> Self {
@@ -36,7 +36,7 @@ impl Plan {
     }
 }
 
-impl fmt::Display for Plan {
+impl fmt::Display for ModelVariant {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.model)?;
         if self.batched { formatter.write_str(", data loader") } else { Ok(()) }
@@ -55,19 +55,19 @@ pub struct Sample {
 /// The rows of all requests under all plans, in the order in which they are shown.
 #[derive(Debug, Clone, Default)]
 pub struct Measurements {
-    pub requests: Vec<Request>,
-    pub plans: Vec<Plan>,
-    pub rows: Vec<Row>,
+    pub requests: Vec<StudyRequest>,
+    pub plans: Vec<ModelVariant>,
+    pub rows: Vec<MeasurementRow>,
 }
 
 /// The figures of one request under one plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Row {
+pub struct MeasurementRow {
     /// The request's name.
     pub request: String,
     #[serde(flatten)]
-    pub plan: Plan,
+    pub plan: ModelVariant,
     /// The median, RU.
     pub request_charge: f64,
     #[serde(rename = "requestChargeP99")]
@@ -107,7 +107,7 @@ pub struct EstimateErrors {
 impl Measurements {
     /// The row of a request under a plan.
     #[must_use]
-    pub fn row(&self, request: &str, plan: &Plan) -> Option<&Row> {
+    pub fn row(&self, request: &str, plan: &ModelVariant) -> Option<&MeasurementRow> {
         self.rows.iter().find(|row| row.request == request && row.plan == *plan)
     }
 
@@ -121,7 +121,7 @@ impl Measurements {
 impl EstimateErrors {
     /// Over all rows that have one; `None` where none has.
     #[must_use]
-    pub fn of(rows: &[Row]) -> Option<Self> {
+    pub fn of(rows: &[MeasurementRow]) -> Option<Self> {
         let errors: Vec<f64> = rows.iter().filter_map(|row| row.estimate_error).map(f64::abs).collect();
         let largest = errors.iter().copied().reduce(f64::max)?;
         Some(Self { largest, mean: thousandths(errors.iter().sum::<f64>() / errors.len() as f64) })
@@ -141,11 +141,16 @@ impl Quantiles {
     }
 }
 
-impl Row {
+impl MeasurementRow {
     /// The figures of samples. Charges are rounded to hundredths, as Azure Cosmos DB states them. `reference`: RU, of the
     /// same request elsewhere.
     #[must_use]
-    pub fn of(request: impl Into<String>, plan: Plan, reference: Option<f64>, samples: &[Sample]) -> Self {
+    pub fn of(
+        request: impl Into<String>,
+        plan: ModelVariant,
+        reference: Option<f64>,
+        samples: &[Sample],
+    ) -> Self {
         let charges = Quantiles::of(samples.iter().map(|sample| sample.ledger.total().0).collect());
         let durations = samples.iter().map(|sample| sample.duration.as_secs_f64() * 1000.0).collect();
         let projections = samples.iter().map(|sample| sample.projection_charge).collect();
@@ -200,8 +205,8 @@ mod tests {
     use super::*;
     use crate::fixtures::sample;
 
-    fn plans() -> [Plan; 2] {
-        [Plan::of_model("V1"), Plan { model: "V1".to_owned(), batched: true }]
+    fn plans() -> [ModelVariant; 2] {
+        [ModelVariant::of_model("V1"), ModelVariant { model: "V1".to_owned(), batched: true }]
     }
 
     #[test]
@@ -215,7 +220,7 @@ mod tests {
     #[test]
     fn a_row_has_the_median_and_the_operations_of_its_sample() {
         let samples: Vec<Sample> = [9.0, 1.1, 5.0].map(sample).into();
-        let row = Row::of("Q1", Plan::of_model("V3"), Some(1.0), &samples);
+        let row = MeasurementRow::of("Q1", ModelVariant::of_model("V3"), Some(1.0), &samples);
         assert_eq!((row.request_charge, row.deviation), (5.0, Some(4.0)));
         assert_eq!(row.operations[0].request_charge.0, 5.0);
         let json = serde_json::to_value(&row).unwrap();
@@ -226,8 +231,9 @@ mod tests {
     #[test]
     fn an_estimate_stands_beside_the_charge_of_the_same_request() {
         let [plain, batched] = plans();
-        let row =
-            |request: &str, plan: &Plan, charge| Row::of(request, plan.clone(), None, &[sample(charge)]);
+        let row = |request: &str, plan: &ModelVariant, charge| {
+            MeasurementRow::of(request, plan.clone(), None, &[sample(charge)])
+        };
         let estimated = [
             row("Q3", &plain, 9.0),
             row("Q3", &batched, 11.0),
@@ -245,7 +251,7 @@ mod tests {
     #[test]
     fn without_a_reference_there_is_no_deviation() {
         let [plain, batched] = plans();
-        let row = Row::of("Q3", batched.clone(), None, &[sample(1.0)]);
+        let row = MeasurementRow::of("Q3", batched.clone(), None, &[sample(1.0)]);
         assert_eq!((row.reference_request_charge, row.deviation), (None, None));
         assert_eq!([plain, batched].map(|plan| plan.to_string()), ["V1", "V1, data loader"]);
     }

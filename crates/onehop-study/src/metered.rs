@@ -15,12 +15,12 @@ pub struct MeteredStore {
     store: Arc<dyn Store>,
     charge: Mutex<RequestCharge>,
     /// `None` where they are not recorded.
-    touches: Option<Mutex<Vec<Touch>>>,
+    touches: Option<Mutex<Vec<PartitionAccess>>>,
 }
 
 /// What one operation did to one logical partition.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Touch {
+pub struct PartitionAccess {
     pub container: ContainerName,
     /// `None`: a query across logical partitions.
     pub partition_key: Option<PartitionKey>,
@@ -49,7 +49,7 @@ impl MeteredStore {
 
     /// Takes the touches since the last time; their charges add up to [`charge`](Self::charge).
     #[must_use]
-    pub fn take_touches(&self) -> Vec<Touch> {
+    pub fn take_touches(&self) -> Vec<PartitionAccess> {
         let Some(touches) = &self.touches else { return Vec::new() };
         std::mem::take(&mut *touches.lock())
     }
@@ -82,11 +82,15 @@ fn shares(
     container: ContainerName,
     partition_keys: &[&PartitionKey],
     charge: RequestCharge,
-) -> impl Iterator<Item = Touch> {
+) -> impl Iterator<Item = PartitionAccess> {
     let charge = RequestCharge(charge.0 / partition_keys.len().max(1) as f64);
     let across = partition_keys.is_empty().then_some(None);
     let within = partition_keys.iter().map(|key| Some(PartitionKey::clone(key)));
-    across.into_iter().chain(within).map(move |partition_key| Touch { container, partition_key, charge })
+    across.into_iter().chain(within).map(move |partition_key| PartitionAccess {
+        container,
+        partition_key,
+        charge,
+    })
 }
 
 impl StoreDecorator for MeteredStore {
@@ -124,7 +128,8 @@ mod tests {
         let (container, keys) = (ContainerName("posts"), ["a", "b", "a", "c"].map(PartitionKey::from));
         let touched = |keys: &[&PartitionKey]| {
             let touches = shares(container, keys, RequestCharge(6.0));
-            let touch = |touch: Touch| (touch.partition_key.map(|key| key.to_string()), touch.charge.0);
+            let touch =
+                |touch: PartitionAccess| (touch.partition_key.map(|key| key.to_string()), touch.charge.0);
             touches.map(touch).collect::<Vec<_>>()
         };
         let of = |key: &str| (Some(key.to_owned()), 1.5);

@@ -4,7 +4,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::measurement::{EstimateErrors, Measurements, Row};
+use super::measurement::{EstimateErrors, MeasurementRow, Measurements};
 use super::partitions::PartitionReport;
 use super::traffic::Traffic;
 use onehop_store::{ChargeSource, Indexing};
@@ -12,7 +12,7 @@ use onehop_store::{ChargeSource, Indexing};
 /// Everything that a study found.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
+pub struct StudyReport {
     #[serde(rename = "rows", serialize_with = "rows")]
     pub measurements: Measurements,
     /// Parameters of the data set, by name.
@@ -26,7 +26,7 @@ pub struct Report {
     pub charge_source: ChargeSource,
     /// The account that was measured; `None` on the embedded store.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub account: Option<Account>,
+    pub account: Option<AccountSummary>,
     /// Errors of the estimates, where there are any beside the charges.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimate_errors: Option<EstimateErrors>,
@@ -40,7 +40,7 @@ pub struct Report {
 /// The account that a study measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Account {
+pub struct AccountSummary {
     pub endpoint: String,
     /// One for each data model.
     pub databases: Vec<String>,
@@ -59,6 +59,6 @@ pub struct Captions {
 }
 
 fn rows<S: serde::Serializer>(measurements: &Measurements, serializer: S) -> Result<S::Ok, S::Error> {
-    let rows: &[Row] = &measurements.rows;
+    let rows: &[MeasurementRow] = &measurements.rows;
     rows.serialize(serializer)
 }

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::measurement::{Measurements, Plan, Request};
+use super::measurement::{Measurements, ModelVariant, StudyRequest};
 
 /// Throughput is provisioned in steps of so many RU/s.
 /// Source: "Provisioned throughput", learn.microsoft.com/azure/cosmos-db/set-throughput.
@@ -16,7 +16,7 @@ const HOURS_A_MONTH: f64 = 730.0;
 /// How often a request comes, a second.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Rate {
+pub struct RequestRate {
     /// The request's name.
     pub request: String,
     pub per_second: f64,
@@ -25,17 +25,17 @@ pub struct Rate {
 /// A text that is no rate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a request and its rate a second, like Q3=100")]
-pub struct InvalidRate(String);
+pub struct InvalidRequestRate(String);
 
-impl Rate {
+impl RequestRate {
     /// Parses `Q3=100`, with the name of one of `requests` in any case.
     ///
     /// # Errors
-    /// [`InvalidRate`].
-    pub fn parse(text: &str, requests: &[Request]) -> Result<Self, InvalidRate> {
-        let invalid = || InvalidRate(text.to_owned());
+    /// [`InvalidRequestRate`].
+    pub fn parse(text: &str, requests: &[StudyRequest]) -> Result<Self, InvalidRequestRate> {
+        let invalid = || InvalidRequestRate(text.to_owned());
         let (name, rate) = text.split_once('=').ok_or_else(invalid)?;
-        let is_named = |request: &&Request| request.name.eq_ignore_ascii_case(name.trim());
+        let is_named = |request: &&StudyRequest| request.name.eq_ignore_ascii_case(name.trim());
         let request = requests.iter().find(is_named).ok_or_else(invalid)?.name.clone();
         let per_second: f64 = rate.trim().parse().map_err(|_| invalid())?;
         if !per_second.is_finite() || per_second < 0.0 {
@@ -47,10 +47,11 @@ impl Rate {
     /// Rates for a ratio of reads to writes: one write a second, spread evenly over the requests that write, and the reads
     /// evenly over the others.
     #[must_use]
-    pub fn even(requests: &[Request], reads_per_write: f64) -> Vec<Self> {
+    pub fn even(requests: &[StudyRequest], reads_per_write: f64) -> Vec<Self> {
         let writes = requests.iter().filter(|request| request.is_write).count() as f64;
         let reads = requests.len() as f64 - writes;
-        let share = |request: &Request| if request.is_write { 1.0 / writes } else { reads_per_write / reads };
+        let share =
+            |request: &StudyRequest| if request.is_write { 1.0 / writes } else { reads_per_write / reads };
         requests
             .iter()
             .map(|request| Self { request: request.name.clone(), per_second: share(request) })
@@ -62,9 +63,9 @@ impl Rate {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Traffic {
-    pub rates: Vec<Rate>,
+    pub rates: Vec<RequestRate>,
     pub reads_per_write: Option<f64>,
-    pub models: Vec<PlanThroughput>,
+    pub models: Vec<VariantThroughput>,
     /// With this many reads for each write, in this mix, or more, the last plan takes fewer request units than the first;
     /// `None` if it never does, or if one side of the ratio is missing.
     pub break_even_reads_per_write: Option<f64>,
@@ -73,7 +74,7 @@ pub struct Traffic {
 /// The throughput that a traffic takes under one plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PlanThroughput {
+pub struct VariantThroughput {
     /// The plan's name.
     pub model: String,
     /// RU/s.
@@ -90,13 +91,13 @@ pub struct PlanThroughput {
 impl Traffic {
     /// `price_per_100_ru`: of 100 RU/s for an hour.
     #[must_use]
-    pub fn of(measurements: &Measurements, rates: Vec<Rate>, price_per_100_ru: Option<f64>) -> Self {
+    pub fn of(measurements: &Measurements, rates: Vec<RequestRate>, price_per_100_ru: Option<f64>) -> Self {
         let of_kind = |is_write: bool| {
             let rates = rates.iter().filter(|rate| measurements.is_write(&rate.request) == is_write);
             rates.fold(0.0, |total, rate| total + rate.per_second)
         };
         let (reads, writes) = (of_kind(false), of_kind(true));
-        let models: Vec<PlanThroughput> = measurements
+        let models: Vec<VariantThroughput> = measurements
             .plans
             .iter()
             .map(|plan| {
@@ -104,7 +105,7 @@ impl Traffic {
                     [false, true].map(|is_write| throughput(measurements, &rates, plan, is_write));
                 let provisioned = provisioned(reads + writes);
                 let monthly_bill = price_per_100_ru.map(|price| bill(provisioned, price));
-                PlanThroughput { model: plan.to_string(), reads, writes, provisioned, monthly_bill }
+                VariantThroughput { model: plan.to_string(), reads, writes, provisioned, monthly_bill }
             })
             .collect();
         let ends = models.first().zip(models.last());
@@ -116,8 +117,13 @@ impl Traffic {
 }
 
 /// RU/s of the reads or of the writes. A data loader does not change writes: those of the plan without it count.
-fn throughput(measurements: &Measurements, rates: &[Rate], plan: &Plan, of_writes: bool) -> f64 {
-    let plan = Plan { batched: plan.batched && !of_writes, ..plan.clone() };
+fn throughput(
+    measurements: &Measurements,
+    rates: &[RequestRate],
+    plan: &ModelVariant,
+    of_writes: bool,
+) -> f64 {
+    let plan = ModelVariant { batched: plan.batched && !of_writes, ..plan.clone() };
     let charge = |request: &str| {
         let row = measurements.row(request, &plan);
         row.map_or(0.0, |row| row.request_charge + row.projection_charge)
@@ -136,7 +142,7 @@ fn bill(provisioned: f64, price_per_100_ru: f64) -> f64 {
 }
 
 /// The ratio at which what the last plan saves on reads is what it adds to writes.
-fn break_even(first: &PlanThroughput, last: &PlanThroughput, reads: f64, writes: f64) -> Option<f64> {
+fn break_even(first: &VariantThroughput, last: &VariantThroughput, reads: f64, writes: f64) -> Option<f64> {
     if reads <= 0.0 || writes <= 0.0 {
         return None;
     }
@@ -150,18 +156,18 @@ mod tests {
     use super::*;
     use crate::fixtures::{request, row};
 
-    fn rate(request: &str, per_second: f64) -> Rate {
-        Rate { request: request.to_owned(), per_second }
+    fn rate(request: &str, per_second: f64) -> RequestRate {
+        RequestRate { request: request.to_owned(), per_second }
     }
 
-    fn requests() -> Vec<Request> {
+    fn requests() -> Vec<StudyRequest> {
         vec![request("C3", true), request("Q3", false), request("Q6", false)]
     }
 
     /// V1 reads for 100 and writes for 5, V3 reads for 10 and writes for 15 with 20 for its projections.
     fn measurements() -> Measurements {
-        let [v1, v2, v3] = ["V1", "V2", "V3"].map(Plan::of_model);
-        let loader = Plan { batched: true, ..v1.clone() };
+        let [v1, v2, v3] = ["V1", "V2", "V3"].map(ModelVariant::of_model);
+        let loader = ModelVariant { batched: true, ..v1.clone() };
         let rows = vec![
             row("Q3", &v1, 100.0, 0.0),
             row("Q3", &loader, 60.0, 0.0),
@@ -206,7 +212,7 @@ mod tests {
         let ratio = traffic(10.0, 4.0, None).break_even_reads_per_write.unwrap();
         assert!((ratio - 30.0 / 90.0).abs() < 1e-9);
         let there = traffic(ratio, 1.0, None);
-        let total = |model: &PlanThroughput| model.reads + model.writes;
+        let total = |model: &VariantThroughput| model.reads + model.writes;
         assert!((total(&there.models[0]) - total(&there.models[3])).abs() < 1e-9);
     }
 
@@ -224,15 +230,15 @@ mod tests {
 
     #[test]
     fn a_ratio_is_spread_evenly() {
-        let rates = Rate::even(&requests(), 60.0);
+        let rates = RequestRate::even(&requests(), 60.0);
         assert_eq!(rates, [rate("C3", 1.0), rate("Q3", 30.0), rate("Q6", 30.0)]);
     }
 
     #[test]
     fn a_rate_is_a_request_and_a_number() {
-        assert_eq!(Rate::parse("q3=2.5", &requests()), Ok(rate("Q3", 2.5)));
+        assert_eq!(RequestRate::parse("q3=2.5", &requests()), Ok(rate("Q3", 2.5)));
         for invalid in ["", "Q3", "Q7=1", "Q3=", "Q3=-1", "Q3=NaN", "Q3=inf", "=1"] {
-            assert!(Rate::parse(invalid, &requests()).is_err(), "{invalid}");
+            assert!(RequestRate::parse(invalid, &requests()).is_err(), "{invalid}");
         }
     }
 }

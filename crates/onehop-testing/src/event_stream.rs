@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// One event, or a comment.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Event {
+pub enum ServerSentEvent {
     Next(Value),
     Complete,
     /// What keeps the connection alive.
@@ -25,7 +25,7 @@ impl EventStream {
     }
 
     /// The next event or comment; `None` at the end of the stream.
-    pub async fn raw(&mut self) -> Option<Event> {
+    pub async fn raw(&mut self) -> Option<ServerSentEvent> {
         let length = loop {
             if let Some(length) = self.unread.find("\n\n") {
                 break length;
@@ -35,21 +35,21 @@ impl EventStream {
         };
         let event: String = self.unread.drain(..length + 2).collect();
         Some(match event.trim_end_matches('\n').split_once('\n') {
-            None if event == ":\n\n" => Event::Comment,
+            None if event == ":\n\n" => ServerSentEvent::Comment,
             Some(("event: next", data)) => {
                 let data = data.strip_prefix("data: ").expect("data");
-                Event::Next(serde_json::from_str(data).expect("JSON on one line"))
+                ServerSentEvent::Next(serde_json::from_str(data).expect("JSON on one line"))
             }
-            Some(("event: complete", "data: ")) => Event::Complete,
+            Some(("event: complete", "data: ")) => ServerSentEvent::Complete,
             _ => panic!("not an event: {event:?}"),
         })
     }
 
     /// The next event.
-    pub async fn event(&mut self) -> Option<Event> {
+    pub async fn event(&mut self) -> Option<ServerSentEvent> {
         loop {
             match self.raw().await? {
-                Event::Comment => {}
+                ServerSentEvent::Comment => {}
                 event => return Some(event),
             }
         }
@@ -58,7 +58,7 @@ impl EventStream {
     /// The next result.
     pub async fn result(&mut self) -> Value {
         match self.event().await {
-            Some(Event::Next(result)) => result,
+            Some(ServerSentEvent::Next(result)) => result,
             other => panic!("not a result: {other:?}"),
         }
     }
@@ -68,8 +68,8 @@ impl EventStream {
         let mut results = Vec::new();
         loop {
             match self.event().await {
-                Some(Event::Next(result)) => results.push(result),
-                Some(Event::Complete) => break,
+                Some(ServerSentEvent::Next(result)) => results.push(result),
+                Some(ServerSentEvent::Complete) => break,
                 other => panic!("no end: {other:?}"),
             }
         }

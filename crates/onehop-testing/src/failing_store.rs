@@ -8,13 +8,13 @@ use onehop_store::{
     StoreDecorator, WriteOp,
 };
 
-type Judge = Box<dyn FnMut(ContainerName, &PartitionKey, &[WriteOp]) -> Verdict + Send>;
-type Rival =
+type FaultPlan = Box<dyn FnMut(ContainerName, &PartitionKey, &[WriteOp]) -> WriteFault + Send>;
+type ConcurrentWriter =
     Box<dyn FnMut(ContainerName, &PartitionKey, &[WriteOp]) -> Option<BoxFuture<'static, ()>> + Send>;
 
 /// What happens to a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum WriteFault {
     Pass,
     /// It fails before anything is written.
     Fail(FaultKind),
@@ -24,8 +24,8 @@ pub enum Verdict {
 
 pub struct FailingStore {
     inner: Arc<dyn Store>,
-    judge: Mutex<Option<Judge>>,
-    rival: Mutex<Option<Rival>>,
+    judge: Mutex<Option<FaultPlan>>,
+    rival: Mutex<Option<ConcurrentWriter>>,
     ledger: Ledger,
 }
 
@@ -52,7 +52,7 @@ impl FailingStore {
     /// Has every write judged from now on.
     pub fn judge(
         &self,
-        judge: impl FnMut(ContainerName, &PartitionKey, &[WriteOp]) -> Verdict + Send + 'static,
+        judge: impl FnMut(ContainerName, &PartitionKey, &[WriteOp]) -> WriteFault + Send + 'static,
     ) {
         *self.judge.lock().expect("no panic while locked") = Some(Box::new(judge));
     }
@@ -72,9 +72,9 @@ impl FailingStore {
         container: ContainerName,
         partition_key: &PartitionKey,
         operations: &[WriteOp],
-    ) -> Verdict {
+    ) -> WriteFault {
         let mut judge = self.judge.lock().expect("no panic while locked");
-        judge.as_mut().map_or(Verdict::Pass, |judge| judge(container, partition_key, operations))
+        judge.as_mut().map_or(WriteFault::Pass, |judge| judge(container, partition_key, operations))
     }
 
     async fn contended(
@@ -103,12 +103,12 @@ impl StoreDecorator for FailingStore {
     }
 
     async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Output, C::Error> {
-        let mut verdict = Verdict::Pass;
+        let mut verdict = WriteFault::Pass;
         if let (OperationScope::One(partition_key), false) = (call.scope(), call.writes().is_empty()) {
             self.contended(call.container(), partition_key, call.writes()).await;
             verdict = self.verdict(call.container(), partition_key, call.writes());
         }
-        if let Verdict::Fail(kind) = verdict {
+        if let WriteFault::Fail(kind) = verdict {
             return Err(fault(kind).into());
         }
         let own = Ledger::new();
@@ -116,6 +116,6 @@ impl StoreDecorator for FailingStore {
         // Its records go to the caller's ledger and to this store's.
         ledger.absorb(&own);
         self.ledger.absorb(&own);
-        if verdict == Verdict::Lose { Err(fault(FaultKind::Ambiguous).into()) } else { answer }
+        if verdict == WriteFault::Lose { Err(fault(FaultKind::Ambiguous).into()) } else { answer }
     }
 }

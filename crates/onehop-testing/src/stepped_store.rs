@@ -9,24 +9,24 @@ use tokio::sync::Notify;
 
 /// An operation that is about to run.
 #[derive(Debug, Clone, Copy)]
-pub struct Operation<'a> {
+pub struct PendingOperation<'a> {
     pub container: ContainerName,
     pub kind: OperationKind,
     pub place: OperationScope<'a>,
 }
 
-impl Operation<'_> {
+impl PendingOperation<'_> {
     /// Whether it is within this logical partition, and no other.
     pub fn is_in(&self, container: ContainerName, key: &PartitionKey) -> bool {
         self.container == container && matches!(self.place, OperationScope::One(one) if one == key)
     }
 }
 
-type Choice = Box<dyn Fn(Operation<'_>) -> bool + Send + Sync>;
+type OperationFilter = Box<dyn Fn(PendingOperation<'_>) -> bool + Send + Sync>;
 
 pub struct SteppedStore {
     inner: Arc<dyn Store>,
-    stops: Choice,
+    stops: OperationFilter,
     stopped: Notify,
     resumed: Notify,
 }
@@ -35,7 +35,7 @@ impl SteppedStore {
     /// A store that stops before the operations for which `stops` answers true. One at a time may stop.
     pub fn new(
         inner: Arc<dyn Store>,
-        stops: impl Fn(Operation<'_>) -> bool + Send + Sync + 'static,
+        stops: impl Fn(PendingOperation<'_>) -> bool + Send + Sync + 'static,
     ) -> Arc<Self> {
         let (stopped, resumed) = (Notify::new(), Notify::new());
         Arc::new(Self { inner, stops: Box::new(stops), stopped, resumed })
@@ -58,7 +58,8 @@ impl StoreDecorator for SteppedStore {
     }
 
     async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Output, C::Error> {
-        let operation = Operation { container: call.container(), kind: call.kind(), place: call.scope() };
+        let operation =
+            PendingOperation { container: call.container(), kind: call.kind(), place: call.scope() };
         if (self.stops)(operation) {
             self.stopped.notify_one();
             self.resumed.notified().await;

@@ -16,7 +16,7 @@ const READ_BUFFER_BYTES: usize = 1024;
 
 pub const SUBPROTOCOL: &str = "graphql-transport-ws";
 
-pub struct Socket {
+pub struct WebSocketClient {
     stream: WebSocketStream<TcpStream>,
     /// The head of the answer to the handshake.
     pub head: String,
@@ -24,12 +24,12 @@ pub struct Socket {
 
 /// An answer to a handshake that is no WebSocket.
 #[derive(Debug)]
-pub struct Refused {
+pub struct HandshakeRefusal {
     pub status: u16,
     pub text: String,
 }
 
-impl Socket {
+impl WebSocketClient {
     /// A socket that has spoken no word of the protocol yet.
     pub async fn connect(address: SocketAddr) -> Self {
         Self::handshake(address, &[("Sec-WebSocket-Protocol", SUBPROTOCOL)]).await.expect("a WebSocket")
@@ -49,7 +49,7 @@ impl Socket {
     }
 
     /// A handshake with these headers beside its own.
-    pub async fn handshake(address: SocketAddr, headers: &[(&str, &str)]) -> Result<Self, Refused> {
+    pub async fn handshake(address: SocketAddr, headers: &[(&str, &str)]) -> Result<Self, HandshakeRefusal> {
         let mut stream = TcpStream::connect(address).await.expect("a connection");
         stream.set_nodelay(true).expect("TCP_NODELAY");
         let mut request = format!("GET /graphql HTTP/1.1\r\nHost: {address}\r\nConnection: Upgrade\r\n");
@@ -70,7 +70,7 @@ impl Socket {
             let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
             body.resize(length.map_or(0, |length| length.parse().expect("a length")), 0);
             stream.read_exact(&mut body).await.expect("a whole body");
-            return Err(Refused { status, text: String::from_utf8(body).expect("text") });
+            return Err(HandshakeRefusal { status, text: String::from_utf8(body).expect("text") });
         }
         // The key of RFC 6455, and the answer that it has there.
         assert!(head.contains("sec-websocket-accept: s3pplmbitxaq9kygzzhzrbk+xoo="), "{head}");

@@ -6,8 +6,8 @@ use crate::blog::ids::{CommentId, PostId, UserId};
 use crate::blog::items::{CommentItem, PostItem, types};
 use onehop_store::Ledger;
 
-use super::idempotency::KeyUse;
-use super::post_queue::{Intent, PostChange};
+use super::idempotency::IdempotencyKeyUse;
+use super::post_queue::{PostChange, QueuedCommand};
 use super::text::CommentContent;
 use super::{CommandError, Commands, Refusal};
 use crate::domain::digest::sha256_hex;
@@ -62,8 +62,14 @@ impl Commands {
         let mut id = CommentId(self.new_id());
         if let Some(key) = &key {
             let content_hash = sha256_hex(&[&post_id.to_string(), content.as_str()]);
-            let key_use =
-                KeyUse { user, command: "createComment", key, content_hash, post_id, result_id: id.0 };
+            let key_use = IdempotencyKeyUse {
+                user,
+                command: "createComment",
+                key,
+                content_hash,
+                post_id,
+                result_id: id.0,
+            };
             let recorded = self.record_key(key_use, ledger).await?;
             id = CommentId(recorded.result_id);
             if recorded.repeated
@@ -85,7 +91,7 @@ impl Commands {
             ttl: None,
         };
         let change = PostChange::Comment(comment.clone());
-        let intent = Intent::new(self.new_id(), post_id, user, change);
+        let intent = QueuedCommand::new(self.new_id(), post_id, user, change);
         let settled = self.posts.run(intent, ledger).await?;
         Ok(CommentCreated { comment: settled.comment.unwrap_or(comment), post: settled.post })
     }

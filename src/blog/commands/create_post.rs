@@ -7,7 +7,7 @@ use crate::blog::ids::{PostId, UserId};
 use crate::blog::items::{PostItem, TEXT_VERSION_FIRST, types};
 use onehop_store::{Ledger, NewItem, WriteOp};
 
-use super::idempotency::KeyUse;
+use super::idempotency::IdempotencyKeyUse;
 use super::names::Attempt;
 use super::text::{PostContent, Title};
 use super::{CommandError, Commands, Refusal};
@@ -51,7 +51,8 @@ impl Commands {
         if let Some(key) = &key {
             let content_hash = sha256_hex(&[title.as_str(), content.as_str()]);
             let (user, result_id) = (input.user_id, post_id.0);
-            let key_use = KeyUse { user, command: "createPost", key, content_hash, post_id, result_id };
+            let key_use =
+                IdempotencyKeyUse { user, command: "createPost", key, content_hash, post_id, result_id };
             let recorded = self.record_key(key_use, ledger).await?;
             post_id = recorded.post_id;
             if recorded.repeated

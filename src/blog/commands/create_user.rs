@@ -8,7 +8,7 @@ use crate::blog::ids::UserId;
 use crate::blog::items::{AccountItem, UserItem};
 use onehop_store::{Fault, FaultKind, Ledger};
 
-use super::names::{self, Claim, Holder};
+use super::names::{self, ClaimOutcome, ReservationOwner};
 use super::{CommandError, Commands, Refusal};
 use crate::domain::digest::sha256_hex;
 use crate::domain::error::{InvalidFields, contended};
@@ -28,7 +28,7 @@ pub struct CreateUser {
 }
 
 /// What a repeated sign-up has to have in common with the first.
-struct Repeat<'a> {
+struct RepeatedSignUp<'a> {
     username: &'a Username,
     password: Password,
     key_hash: Option<&'a str>,
@@ -60,12 +60,13 @@ impl Commands {
                 ..names::account(&username.normalized().clone().into(), id, Some(password_hash.clone()))
             };
             match self.names.claim_name(&username, &wanted, ledger).await? {
-                Claim::Held(holder) => {
-                    let repeat = Repeat { username: &username, password, key_hash: key_hash.as_deref() };
+                ClaimOutcome::Held(holder) => {
+                    let repeat =
+                        RepeatedSignUp { username: &username, password, key_hash: key_hash.as_deref() };
                     return self.first_sign_up(repeat, input.caller, *holder, ledger).await;
                 }
-                Claim::Imitates => return Err(Refusal::username_taken().into()),
-                Claim::Granted => {}
+                ClaimOutcome::Imitates => return Err(Refusal::username_taken().into()),
+                ClaimOutcome::Granted => {}
             }
             if let Some(user) = self.names.create_user(id, &username, ledger).await? {
                 return Ok(user);
@@ -78,9 +79,9 @@ impl Commands {
     /// is taken, or about to be: then its rename is finished on the way.
     async fn first_sign_up(
         &self,
-        Repeat { username, password, key_hash }: Repeat<'_>,
+        RepeatedSignUp { username, password, key_hash }: RepeatedSignUp<'_>,
         caller: HashingCaller,
-        Holder { reservation, user }: Holder,
+        ReservationOwner { reservation, user }: ReservationOwner,
         ledger: &Ledger,
     ) -> Result<UserItem, CommandError> {
         if user.pending_username.is_some() {

@@ -7,7 +7,7 @@ use crate::blog::ids::{CommentId, PostId, UserId};
 use crate::blog::items::{CommentItem, PostItem, types};
 use onehop_store::Ledger;
 
-use super::post_queue::{Intent, PostChange};
+use super::post_queue::{PostChange, QueuedCommand};
 use super::{CommandError, Commands, Refusal};
 
 /// Which comment a user deletes, and from which post.
@@ -47,7 +47,7 @@ impl Commands {
             return Err(Refusal::comment_not_found().into());
         }
         let change = PostChange::DeleteComment { comment, etag: item.etag };
-        let intent = Intent::new(self.new_id(), input.post_id, input.user_id, change);
+        let intent = QueuedCommand::new(self.new_id(), input.post_id, input.user_id, change);
         let settled = self.posts.run(intent, ledger).await?;
         Ok(DeletedComment { comment_id: input.comment_id, post: settled.post })
     }

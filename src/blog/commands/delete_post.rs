@@ -6,7 +6,7 @@ use crate::blog::ids::{PostId, UserId};
 use crate::blog::items::PostItem;
 use onehop_store::Ledger;
 
-use super::post_queue::{Intent, PostChange};
+use super::post_queue::{PostChange, QueuedCommand};
 use super::{CommandError, Commands};
 
 /// Which post its author deletes.
@@ -25,7 +25,7 @@ impl Commands {
         input: DeletePost,
         ledger: &Ledger,
     ) -> Result<Arc<PostItem>, CommandError> {
-        let intent = Intent::new(self.new_id(), input.post_id, input.user_id, PostChange::Delete);
+        let intent = QueuedCommand::new(self.new_id(), input.post_id, input.user_id, PostChange::Delete);
         let settled = self.posts.run(intent, ledger).await?;
         Ok(settled.post)
     }

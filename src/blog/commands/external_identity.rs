@@ -16,7 +16,7 @@ use crate::blog::ids::UserId;
 use crate::blog::items::{SubjectItem, UserItem, types};
 use onehop_store::{ETag, Fault, Ledger, NewItem, PartitionKey, WriteOp};
 
-use super::names::{self, Attempt, Claim, UserLookup};
+use super::names::{self, Attempt, ClaimOutcome, UserLookup};
 use super::{CommandError, Commands};
 use crate::domain::digest::sha256_hex;
 use crate::domain::error::contended;
@@ -104,7 +104,7 @@ impl Commands {
         let last_resort = std::iter::repeat_with(|| self.random_name()).take(RANDOM_SUFFIXES_MAX).flatten();
         for name in candidates.iter().cloned().chain(last_resort) {
             let wanted = names::account(&name.normalized().clone().into(), id, None);
-            if let Claim::Granted = self.names.claim_name(&name, &wanted, ledger).await? {
+            if let ClaimOutcome::Granted = self.names.claim_name(&name, &wanted, ledger).await? {
                 return Ok(self.names.create_user(id, &name, ledger).await?);
             }
         }

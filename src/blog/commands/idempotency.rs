@@ -19,7 +19,7 @@ use crate::domain::text::IdempotencyKey;
 const ATTEMPTS_MAX: u32 = 4;
 
 /// One use of a key.
-pub(super) struct KeyUse<'a> {
+pub(super) struct IdempotencyKeyUse<'a> {
     pub(super) user: UserId,
     pub(super) command: &'static str,
     pub(super) key: &'a IdempotencyKey,
@@ -31,7 +31,7 @@ pub(super) struct KeyUse<'a> {
 }
 
 /// What a key stands for.
-pub(super) struct Recorded {
+pub(super) struct RecordedOutcome {
     pub(super) post_id: PostId,
     pub(super) result_id: Uuid,
     /// Whether the record was there before: then the result may exist.
@@ -45,9 +45,9 @@ impl Commands {
     /// `CONFLICT` on `idempotencyKey` when it was used with other input.
     pub(super) async fn record_key(
         &self,
-        key: KeyUse<'_>,
+        key: IdempotencyKeyUse<'_>,
         ledger: &Ledger,
-    ) -> Result<Recorded, CommandError> {
+    ) -> Result<RecordedOutcome, CommandError> {
         let user = key.user.to_string();
         let id = format!("outcome:{}", sha256_hex(&[&user, key.command, key.key.as_str()]));
         let partition_key = PartitionKey::from(id.as_str());
@@ -63,7 +63,7 @@ impl Commands {
             let create = WriteOp::Create(NewItem::encode(id.as_str(), &outcome));
             if self.names.attempt(ACCOUNTS, &partition_key, create, ledger).await? == Attempt::Written {
                 let OutcomeItem { post_id, result_id, .. } = outcome;
-                return Ok(Recorded { post_id, result_id, repeated: false });
+                return Ok(RecordedOutcome { post_id, result_id, repeated: false });
             }
             let Some(item) = self.store.read(ACCOUNTS, &partition_key, &id, ledger).await? else { continue };
             let stored: OutcomeItem = item.decode()?;
@@ -71,7 +71,7 @@ impl Commands {
                 return Err(Refusal::key_reused().into());
             }
             let OutcomeItem { post_id, result_id, .. } = stored;
-            return Ok(Recorded { post_id, result_id, repeated: true });
+            return Ok(RecordedOutcome { post_id, result_id, repeated: true });
         }
         Err(contended("the record of an idempotency key").into())
     }

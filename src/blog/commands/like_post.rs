@@ -7,7 +7,7 @@ use crate::blog::ids::{LikeId, PostId, UserId};
 use crate::blog::items::{LikeItem, PostItem, types};
 use onehop_store::Ledger;
 
-use super::post_queue::{Intent, PostChange};
+use super::post_queue::{PostChange, QueuedCommand};
 use super::{CommandError, Commands};
 
 /// Which post the signed-in user likes.
@@ -40,7 +40,7 @@ impl Commands {
             version: 1,
         };
         let change = PostChange::Like(like.clone());
-        let intent = Intent::new(self.new_id(), input.post_id, input.user_id, change);
+        let intent = QueuedCommand::new(self.new_id(), input.post_id, input.user_id, change);
         let settled = self.posts.run(intent, ledger).await?;
         Ok(PostLiked { like, post: settled.post })
     }

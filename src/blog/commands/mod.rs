@@ -50,7 +50,7 @@ pub use delete_post::DeletePost;
 pub use external_identity::ExternalSubject;
 pub use like_post::{LikePost, PostLiked};
 pub(in crate::blog) use names::left_keys;
-pub use names::{Names, RollForward};
+pub use names::{RollForward, UsernameReservations};
 pub use post_queue::CommandLimits;
 pub use sign_in::SignIn;
 pub use text::{COMMENT_CHARS_MAX, POST_CONTENT_CHARS_MAX, TITLE_CHARS_MAX};
@@ -80,7 +80,7 @@ pub struct Commands {
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
     passwords: PasswordHasher,
-    names: Names,
+    names: UsernameReservations,
     posts: Arc<PostQueues>,
 }
 
@@ -90,7 +90,7 @@ impl Commands {
     pub fn new(parts: CommandParts) -> Self {
         let CommandParts { store, clock, ids, passwords, tasks, limits } = parts;
         Self {
-            names: Names::new(Arc::clone(&store)),
+            names: UsernameReservations::new(Arc::clone(&store)),
             posts: Arc::new(PostQueues::new(Arc::clone(&store), tasks, limits)),
             store,
             clock,

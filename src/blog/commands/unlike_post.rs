@@ -6,7 +6,7 @@ use crate::blog::ids::{LikeId, PostId, UserId};
 use crate::blog::items::PostItem;
 use onehop_store::Ledger;
 
-use super::post_queue::{Intent, PostChange};
+use super::post_queue::{PostChange, QueuedCommand};
 use super::{CommandError, Commands};
 
 /// Which post the signed-in user likes no longer.
@@ -27,7 +27,7 @@ impl Commands {
     ) -> Result<Arc<PostItem>, CommandError> {
         let id = LikeId::derive(input.post_id, input.user_id);
         let change = PostChange::Unlike(id);
-        let intent = Intent::new(self.new_id(), input.post_id, input.user_id, change);
+        let intent = QueuedCommand::new(self.new_id(), input.post_id, input.user_id, change);
         let settled = self.posts.run(intent, ledger).await?;
         Ok(settled.post)
     }

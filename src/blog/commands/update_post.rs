@@ -6,7 +6,7 @@ use crate::blog::ids::{PostId, UserId};
 use crate::blog::items::PostItem;
 use onehop_store::Ledger;
 
-use super::post_queue::{Intent, PostChange, PostEdit};
+use super::post_queue::{PostChange, PostEdit, QueuedCommand};
 use super::text::{PostContent, Title};
 use super::{CommandError, Commands, Refusal};
 use crate::domain::error::{InvalidField, InvalidFields};
@@ -56,7 +56,7 @@ impl Commands {
             if_version: input.if_version,
             date: self.timestamp(),
         });
-        let intent = Intent::new(self.new_id(), input.post_id, input.user_id, change);
+        let intent = QueuedCommand::new(self.new_id(), input.post_id, input.user_id, change);
         let settled = self.posts.run(intent, ledger).await?;
         Ok(settled.post)
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::changes::PostChanges;
-use super::events::{Event, PostEvent};
+use super::events::{BlogEvent, PostEvent};
 use crate::blog::containers::FEED_POSTS_MAX;
 use crate::blog::ids::{CommentId, PostId};
 use crate::blog::reads::{CommentView, PostView};
@@ -20,15 +20,15 @@ const ADDED_COMMENTS_MAX: usize = 1_000;
 const DELETED_COMMENTS_MAX: usize = 100;
 
 /// The memory of one topic.
-pub(super) enum Memory {
-    Feed(FeedMemory),
-    Post(PostMemory),
-    Comments(CommentMemory),
+pub(super) enum Deduplication {
+    Feed(FeedDeduplication),
+    Post(PostDeduplication),
+    Comments(CommentDeduplication),
 }
 
-impl Memory {
+impl Deduplication {
     /// The events that a changed item is to those who listen; none if it is no news.
-    pub(super) fn hear(&mut self, item: &Item) -> Result<Vec<Event>, Fault> {
+    pub(super) fn hear(&mut self, item: &Item) -> Result<Vec<BlogEvent>, Fault> {
         match self {
             Self::Feed(memory) => memory.hear(item),
             Self::Post(memory) => Ok(memory.hear(item)?.into_iter().collect()),
@@ -47,25 +47,25 @@ impl Memory {
 }
 
 #[derive(Deserialize)]
-struct Versioned {
+struct ItemVersion {
     version: u64,
 }
 
 #[derive(Deserialize)]
-struct Identified {
+struct ItemPostId {
     id: PostId,
 }
 
 #[derive(Deserialize)]
-struct IdentifiedComment {
+struct ItemCommentId {
     id: CommentId,
 }
 
 /// The posts that are in the feed, as they were last seen. The feed's projection also writes copies as they were.
 #[derive(Default)]
-pub(super) struct FeedMemory(HashMap<PostId, (u64, Arc<PostView>)>);
+pub(super) struct FeedDeduplication(HashMap<PostId, (u64, Arc<PostView>)>);
 
-impl FeedMemory {
+impl FeedDeduplication {
     /// Knows these copies, as they are listed.
     pub(super) fn of(listed: &[Item]) -> Result<Self, Fault> {
         let mut memory = Self::default();
@@ -75,12 +75,12 @@ impl FeedMemory {
         Ok(memory)
     }
 
-    fn hear(&mut self, item: &Item) -> Result<Vec<Event>, Fault> {
-        let Versioned { version } = item.decode()?;
+    fn hear(&mut self, item: &Item) -> Result<Vec<BlogEvent>, Fault> {
+        let ItemVersion { version } = item.decode()?;
         let Some(view) = PostView::decode(item)? else {
-            let Identified { id } = item.decode()?;
+            let ItemPostId { id } = item.decode()?;
             let removed = self.0.remove(&id);
-            return Ok(removed.map(|_| Event::PostRemoved(id)).into_iter().collect());
+            return Ok(removed.map(|_| BlogEvent::PostRemoved(id)).into_iter().collect());
         };
         let is_known = |(known, shown): &(u64, Arc<PostView>)| {
             *known > version || (*known == version && **shown == view)
@@ -96,14 +96,14 @@ impl FeedMemory {
         if before.is_some() || !is_refill {
             let is_new = before.is_none();
             let changes = before.map_or(PostChanges::ALL, |(_, before)| PostChanges::between(&before, &view));
-            events.push(Event::Post(PostEvent { view, changes, is_new }));
+            events.push(BlogEvent::Post(PostEvent { view, changes, is_new }));
         }
         // The feed does not keep it either.
         if self.0.len() > FEED_POSTS_MAX
             && let Some(oldest) = self.oldest()
         {
             self.0.remove(&oldest.id);
-            events.push(Event::PostRemoved(oldest.id));
+            events.push(BlogEvent::PostRemoved(oldest.id));
         }
         Ok(events)
     }
@@ -121,14 +121,14 @@ impl FeedMemory {
 
 /// The post as it was announced last.
 #[derive(Default)]
-pub(super) struct PostMemory {
+pub(super) struct PostDeduplication {
     version: u64,
     view: Option<Arc<PostView>>,
 }
 
-impl PostMemory {
-    fn hear(&mut self, item: &Item) -> Result<Option<Event>, Fault> {
-        let Versioned { version } = item.decode()?;
+impl PostDeduplication {
+    fn hear(&mut self, item: &Item) -> Result<Option<BlogEvent>, Fault> {
+        let ItemVersion { version } = item.decode()?;
         if version <= self.version {
             return Ok(None);
         }
@@ -136,13 +136,13 @@ impl PostMemory {
         let Some(view) = PostView::decode(item)?.map(Arc::new) else { return Ok(None) };
         let before = self.view.replace(Arc::clone(&view));
         let changes = before.map_or(PostChanges::ALL, |before| PostChanges::between(&before, &view));
-        Ok(Some(Event::Post(PostEvent { view, changes, is_new: false })))
+        Ok(Some(BlogEvent::Post(PostEvent { view, changes, is_new: false })))
     }
 }
 
 /// Which comments of a post were announced, as added and as deleted. One that was edited before it was heard of is as new as any; one that was
 /// there before is not made new by an edit.
-pub(super) struct CommentMemory {
+pub(super) struct CommentDeduplication {
     /// Of comments written before this (Unix ms) only the first version is news.
     since_ms: i64,
     added: HashSet<CommentId>,
@@ -151,13 +151,13 @@ pub(super) struct CommentMemory {
     deleted: VecDeque<CommentId>,
 }
 
-impl CommentMemory {
+impl CommentDeduplication {
     pub(super) fn since(now_ms: i64) -> Self {
         Self { since_ms: now_ms, added: HashSet::new(), order: VecDeque::new(), deleted: VecDeque::new() }
     }
 
-    fn hear(&mut self, item: &Item) -> Result<Option<Event>, Fault> {
-        let Versioned { version } = item.decode()?;
+    fn hear(&mut self, item: &Item) -> Result<Option<BlogEvent>, Fault> {
+        let ItemVersion { version } = item.decode()?;
         let Some(view) = CommentView::decode(item)? else { return self.hear_deleted(item) };
         let created_ms = parse_timestamp(&view.creation_date).unwrap_or(i64::MIN);
         let is_new = version == 1 || created_ms >= self.since_ms;
@@ -171,11 +171,11 @@ impl CommentMemory {
             self.added.remove(&forgotten);
             self.since_ms = self.since_ms.max(created_ms.saturating_add(1));
         }
-        Ok(Some(Event::Comment(Arc::new(view))))
+        Ok(Some(BlogEvent::Comment(Arc::new(view))))
     }
 
-    fn hear_deleted(&mut self, item: &Item) -> Result<Option<Event>, Fault> {
-        let IdentifiedComment { id } = item.decode()?;
+    fn hear_deleted(&mut self, item: &Item) -> Result<Option<BlogEvent>, Fault> {
+        let ItemCommentId { id } = item.decode()?;
         if self.deleted.contains(&id) {
             return Ok(None);
         }
@@ -183,7 +183,7 @@ impl CommentMemory {
         if self.deleted.len() > DELETED_COMMENTS_MAX {
             self.deleted.pop_front();
         }
-        Ok(Some(Event::CommentDeleted(id)))
+        Ok(Some(BlogEvent::CommentDeleted(id)))
     }
 }
 
@@ -224,12 +224,12 @@ mod tests {
         body
     }
 
-    fn is_news(memory: &mut Memory, body: &Value) -> bool {
+    fn is_news(memory: &mut Deduplication, body: &Value) -> bool {
         !memory.hear(&item(body)).unwrap().is_empty()
     }
 
-    fn feed_of(listed: &[Value]) -> Memory {
-        Memory::Feed(FeedMemory::of(&listed.iter().map(item).collect::<Vec<_>>()).unwrap())
+    fn feed_of(listed: &[Value]) -> Deduplication {
+        Deduplication::Feed(FeedDeduplication::of(&listed.iter().map(item).collect::<Vec<_>>()).unwrap())
     }
 
     #[test]
@@ -261,21 +261,22 @@ mod tests {
         let mut feed = feed_of(&(1..=100).rev().map(|number| post(number, 1)).collect::<Vec<_>>());
         let mut hear = |body: &Value| feed.hear(&item(body)).unwrap();
         let entered = hear(&post(101, 1));
-        assert!(matches!(&entered[0], Event::Post(PostEvent { is_new: true, .. })), "{entered:?}");
-        assert_eq!(entered[1..], [Event::PostRemoved(id(1))]);
+        assert!(matches!(&entered[0], BlogEvent::Post(PostEvent { is_new: true, .. })), "{entered:?}");
+        assert_eq!(entered[1..], [BlogEvent::PostRemoved(id(1))]);
         let deleted = with(post(50, 2), "deleted", json!(true));
-        assert_eq!(hear(&deleted), [Event::PostRemoved(id(50))]);
+        assert_eq!(hear(&deleted), [BlogEvent::PostRemoved(id(50))]);
         assert_eq!(hear(&deleted), [], "the feed repeats it");
         assert_eq!(hear(&post(1, 1)), [], "it takes the last place again");
         let changed = hear(&with(post(1, 2), "likeCount", json!(1)));
-        let [Event::Post(PostEvent { changes: PostChanges::LIKES, is_new: false, .. })] = changed[..] else {
+        let [BlogEvent::Post(PostEvent { changes: PostChanges::LIKES, is_new: false, .. })] = changed[..]
+        else {
             panic!("{changed:?}")
         };
     }
 
     #[test]
     fn a_version_of_a_post_is_announced_once_and_none_before_it_after_it() {
-        let mut memory = Memory::Post(PostMemory::default());
+        let mut memory = Deduplication::Post(PostDeduplication::default());
         for (version, expected) in [(4, true), (4, false), (3, false), (5, true)] {
             assert_eq!(is_news(&mut memory, &post(1, version)), expected, "{version}");
         }
@@ -283,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_comment_is_added_once_however_often_it_is_edited() {
-        let mut memory = Memory::Comments(CommentMemory::since(START_MS));
+        let mut memory = Deduplication::Comments(CommentDeduplication::since(START_MS));
         assert!(is_news(&mut memory, &comment(1, 1, START_MS + 5)));
         assert!(!is_news(&mut memory, &comment(1, 1, START_MS + 5)), "the feed repeats it");
         assert!(!is_news(&mut memory, &comment(1, 2, START_MS + 5)), "it was edited");
@@ -291,7 +292,7 @@ mod tests {
 
     #[test]
     fn a_comment_that_was_edited_before_it_was_heard_of_is_added() {
-        let mut memory = Memory::Comments(CommentMemory::since(START_MS));
+        let mut memory = Deduplication::Comments(CommentDeduplication::since(START_MS));
         assert!(is_news(&mut memory, &comment(1, 2, START_MS + 5)));
         assert!(!is_news(&mut memory, &comment(2, 2, START_MS - 5)), "it was there before");
         assert!(is_news(&mut memory, &comment(3, 1, START_MS - 5)), "its process has a slow clock");
@@ -299,34 +300,36 @@ mod tests {
 
     #[test]
     fn a_comment_that_is_gone_is_deleted_once_and_not_added() {
-        let mut memory = Memory::Comments(CommentMemory::since(START_MS));
+        let mut memory = Deduplication::Comments(CommentDeduplication::since(START_MS));
         let deleted = item(&with(comment(1, 2, START_MS + 5), "deleted", json!(true)));
         let id = CommentId(Uuid::from_u128(1));
-        assert_eq!(memory.hear(&deleted).unwrap(), [Event::CommentDeleted(id)]);
+        assert_eq!(memory.hear(&deleted).unwrap(), [BlogEvent::CommentDeleted(id)]);
         assert_eq!(memory.hear(&deleted).unwrap(), [], "the feed repeats it");
     }
 
     #[test]
     fn a_post_changes_from_what_it_was_at_the_beginning() {
-        let mut memory = Memory::Post(PostMemory::default());
+        let mut memory = Deduplication::Post(PostDeduplication::default());
         memory.begin_with(&item(&with(post(1, 3), "content", json!("A text")))).unwrap();
         let renamed = with(with(post(1, 4), "content", json!("A text")), "userUsername", json!("lovelace"));
         let events = memory.hear(&item(&renamed)).unwrap();
-        let [Event::Post(PostEvent { changes: PostChanges::AUTHOR, .. })] = events[..] else {
+        let [BlogEvent::Post(PostEvent { changes: PostChanges::AUTHOR, .. })] = events[..] else {
             panic!("{events:?}")
         };
     }
 
     #[test]
     fn an_edit_of_a_forgotten_comment_does_not_add_it_again() {
-        let mut memory = Memory::Comments(CommentMemory::since(START_MS));
+        let mut memory = Deduplication::Comments(CommentDeduplication::since(START_MS));
         let count = u128::try_from(ADDED_COMMENTS_MAX).unwrap() + 1;
         for number in 1..=count {
             let created_ms = START_MS + i64::try_from(number).unwrap();
             assert!(is_news(&mut memory, &comment(number, 1, created_ms)));
         }
         assert!(!is_news(&mut memory, &comment(1, 2, START_MS + 1)));
-        let Memory::Comments(CommentMemory { added, order, .. }) = memory else { unreachable!() };
+        let Deduplication::Comments(CommentDeduplication { added, order, .. }) = memory else {
+            unreachable!()
+        };
         assert_eq!((added.len(), order.len()), (ADDED_COMMENTS_MAX, ADDED_COMMENTS_MAX));
     }
 }

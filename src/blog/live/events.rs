@@ -8,7 +8,7 @@ use crate::blog::reads::{CommentView, PostView};
 
 /// Something that was written. All listeners share what it holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
+pub enum BlogEvent {
     Post(PostEvent),
     /// A post was deleted, or left the feed.
     PostRemoved(PostId),

@@ -8,28 +8,28 @@ use std::task::{Context, Poll, Waker};
 use futures::Stream;
 use parking_lot::Mutex;
 
-use super::events::{Event, PostEvent};
+use super::events::{BlogEvent, PostEvent};
 use crate::blog::ids::PostId;
 
 /// The listener did not keep up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("more was written than could be handed out")]
-pub struct Overrun;
+pub struct ListenerOverrun;
 
 /// Where events are put for one listener, without waiting for it. Events of one post are merged while they wait, so that
-/// a slow listener gets the latest version; one that is too far behind gets [`Overrun`].
+/// a slow listener gets the latest version; one that is too far behind gets [`ListenerOverrun`].
 pub(super) struct Inbox {
     pub(super) number: u64,
-    queue: Arc<Mutex<Queue>>,
+    queue: Arc<Mutex<QueuedEvents>>,
     events_max: usize,
 }
 
 /// The events of an inbox. It ends when the inbox is gone: the post was deleted, or the process stops.
-pub(super) struct InboxStream(Arc<Mutex<Queue>>);
+pub(super) struct InboxStream(Arc<Mutex<QueuedEvents>>);
 
 #[derive(Default)]
-struct Queue {
-    events: VecDeque<Event>,
+struct QueuedEvents {
+    events: VecDeque<BlogEvent>,
     has_overrun: bool,
     is_closed: bool,
     waker: Option<Waker>,
@@ -38,13 +38,13 @@ struct Queue {
 impl Inbox {
     /// An inbox for so many events, and the stream out of it.
     pub(super) fn new(number: u64, events_max: usize) -> (Self, InboxStream) {
-        let queue = Arc::<Mutex<Queue>>::default();
+        let queue = Arc::<Mutex<QueuedEvents>>::default();
         let stream = InboxStream(Arc::clone(&queue));
         (Self { number, queue, events_max: events_max.max(1) }, stream)
     }
 
     /// Puts an event in, and returns whether there was room; without room the stream ends after what is in the inbox.
-    pub(super) fn put(&self, event: Event) -> bool {
+    pub(super) fn put(&self, event: BlogEvent) -> bool {
         let mut queue = self.queue.lock();
         queue.merge(event);
         if queue.events.len() > self.events_max {
@@ -64,27 +64,27 @@ impl Drop for Inbox {
     }
 }
 
-impl Queue {
-    fn merge(&mut self, event: Event) {
+impl QueuedEvents {
+    fn merge(&mut self, event: BlogEvent) {
         match event {
-            Event::Post(new) => match self.waiting(new.view.id) {
+            BlogEvent::Post(new) => match self.waiting(new.view.id) {
                 Some(waiting) => {
                     let (changes, is_new) = (waiting.changes.and(new.changes), waiting.is_new || new.is_new);
                     *waiting = PostEvent { view: new.view, changes, is_new };
                 }
-                None => self.events.push_back(Event::Post(new)),
+                None => self.events.push_back(BlogEvent::Post(new)),
             },
-            Event::PostRemoved(id) => {
-                self.events.retain(|event| !matches!(event, Event::Post(post) if post.view.id == id));
-                self.events.push_back(Event::PostRemoved(id));
+            BlogEvent::PostRemoved(id) => {
+                self.events.retain(|event| !matches!(event, BlogEvent::Post(post) if post.view.id == id));
+                self.events.push_back(BlogEvent::PostRemoved(id));
             }
-            event @ (Event::Comment(_) | Event::CommentDeleted(_)) => self.events.push_back(event),
+            event @ (BlogEvent::Comment(_) | BlogEvent::CommentDeleted(_)) => self.events.push_back(event),
         }
     }
 
     fn waiting(&mut self, id: PostId) -> Option<&mut PostEvent> {
         self.events.iter_mut().find_map(|event| match event {
-            Event::Post(post) if post.view.id == id => Some(post),
+            BlogEvent::Post(post) if post.view.id == id => Some(post),
             _ => None,
         })
     }
@@ -97,7 +97,7 @@ impl Queue {
 }
 
 impl Stream for InboxStream {
-    type Item = Result<Event, Overrun>;
+    type Item = Result<BlogEvent, ListenerOverrun>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut queue = self.0.lock();
@@ -105,7 +105,7 @@ impl Stream for InboxStream {
             return Poll::Ready(Some(Ok(event)));
         }
         if std::mem::take(&mut queue.has_overrun) {
-            return Poll::Ready(Some(Err(Overrun)));
+            return Poll::Ready(Some(Err(ListenerOverrun)));
         }
         if queue.is_closed {
             return Poll::Ready(None);

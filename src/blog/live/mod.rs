@@ -16,12 +16,12 @@ mod topic;
 use std::sync::Arc;
 
 pub use changes::PostChanges;
-pub use events::{Event, PostEvent};
-pub use inbox::Overrun;
+pub use events::{BlogEvent, PostEvent};
+pub use inbox::ListenerOverrun;
 pub use parts::{LiveParts, LiveSettings};
-pub use source::Events;
-use source::Source;
-pub use topic::Topic;
+use source::ContainerTail;
+pub use source::EventReceiver;
+pub use topic::LiveTopic;
 
 use super::containers::{FEED, POSTS};
 use super::items::types;
@@ -30,18 +30,19 @@ use onehop_store::{Fault, Ledger};
 
 /// The news of the blog. Clones share the readers.
 #[derive(Clone)]
-pub struct Live {
-    feed: Arc<Source>,
-    posts: Arc<Source>,
+pub struct LiveEvents {
+    feed: Arc<ContainerTail>,
+    posts: Arc<ContainerTail>,
 }
 
-impl Live {
+impl LiveEvents {
     /// News from this store. Nothing is read yet.
     #[must_use]
     pub fn new(parts: LiveParts) -> Self {
         let parts = Arc::new(parts);
-        let source =
-            |container, types| Source::new(Arc::clone(&parts), TailSource { container, types: Some(types) });
+        let source = |container, types| {
+            ContainerTail::new(Arc::clone(&parts), TailSource { container, types: Some(types) })
+        };
         Self { feed: source(FEED, &[types::POST]), posts: source(POSTS, &[types::POST, types::COMMENT]) }
     }
 
@@ -50,10 +51,10 @@ impl Live {
     ///
     /// # Errors
     /// A fault of the store.
-    pub async fn listen(&self, topic: Topic, ledger: &Ledger) -> Result<Option<Events>, Fault> {
+    pub async fn listen(&self, topic: LiveTopic, ledger: &Ledger) -> Result<Option<EventReceiver>, Fault> {
         match topic {
-            Topic::Feed => self.feed.listen(topic, ledger).await,
-            Topic::Post(_) | Topic::Comments(_) => self.posts.listen(topic, ledger).await,
+            LiveTopic::Feed => self.feed.listen(topic, ledger).await,
+            LiveTopic::Post(_) | LiveTopic::Comments(_) => self.posts.listen(topic, ledger).await,
         }
     }
 
@@ -64,7 +65,7 @@ impl Live {
     }
 }
 
-impl std::fmt::Debug for Live {
+impl std::fmt::Debug for LiveEvents {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Live").field("sources_running", &self.sources_running()).finish()
     }

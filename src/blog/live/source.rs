@@ -14,11 +14,11 @@ use serde::Deserialize;
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-use super::deduplication::{CommentMemory, FeedMemory, Memory, PostMemory};
-use super::events::Event;
-use super::inbox::{Inbox, InboxStream, Overrun};
+use super::deduplication::{CommentDeduplication, Deduplication, FeedDeduplication, PostDeduplication};
+use super::events::BlogEvent;
+use super::inbox::{Inbox, InboxStream, ListenerOverrun};
 use super::parts::LiveParts;
-use super::topic::Topic;
+use super::topic::LiveTopic;
 use crate::blog::containers::{FEED, FEED_PARTITION, FEED_POSTS_MAX, POSTS};
 use crate::blog::ids::PostId;
 use crate::blog::items::types;
@@ -26,10 +26,10 @@ use crate::blog::reads::PostView;
 use onehop_change_feed::{Tail, TailSource};
 use onehop_store::{Change, Direction, Fault, Ledger, PartitionKey, Query};
 
-pub(super) struct Source {
+pub(super) struct ContainerTail {
     parts: Arc<LiveParts>,
     follows: TailSource,
-    state: Mutex<State>,
+    state: Mutex<TailState>,
     /// Held while the reader is started, which happens once.
     starting: tokio::sync::Mutex<()>,
     /// Comes when a listener has gone.
@@ -40,38 +40,38 @@ pub(super) struct Source {
 }
 
 #[derive(Default)]
-struct State {
+struct TailState {
     running: bool,
     /// Listeners that are on their way to a topic.
     expected: usize,
-    topics: HashMap<Topic, ReadPage>,
+    topics: HashMap<LiveTopic, TopicListeners>,
 }
 
-struct ReadPage {
-    memory: Memory,
+struct TopicListeners {
+    memory: Deduplication,
     inboxes: Vec<Inbox>,
 }
 
 /// What one listener hears. It ends when there is nothing more to come: the post was deleted, or the process stops.
-pub struct Events {
+pub struct EventReceiver {
     stream: InboxStream,
-    source: Arc<Source>,
-    topic: Topic,
+    source: Arc<ContainerTail>,
+    topic: LiveTopic,
     number: u64,
 }
 
 /// Keeps the reader going until its listener has a topic.
-struct Expected(Arc<Source>);
+struct ExpectedListener(Arc<ContainerTail>);
 
 #[derive(Deserialize)]
-struct Kind {
+struct ItemKind {
     #[serde(rename = "type")]
     item_type: String,
     #[serde(default)]
     deleted: bool,
 }
 
-impl Source {
+impl ContainerTail {
     pub(super) fn new(parts: Arc<LiveParts>, follows: TailSource) -> Arc<Self> {
         Arc::new(Self {
             parts,
@@ -91,9 +91,9 @@ impl Source {
 
     pub(super) async fn listen(
         self: &Arc<Self>,
-        topic: Topic,
+        topic: LiveTopic,
         ledger: &Ledger,
-    ) -> Result<Option<Events>, Fault> {
+    ) -> Result<Option<EventReceiver>, Fault> {
         if let Some(events) = self.join(topic) {
             return Ok(Some(events));
         }
@@ -103,12 +103,12 @@ impl Source {
         let events = self.open(topic, memory);
         drop(expected);
         // After the topic is open, so that a deletion meanwhile is either seen here or ends the topic.
-        let (Topic::Post(id) | Topic::Comments(id)) = topic else { return Ok(Some(events)) };
+        let (LiveTopic::Post(id) | LiveTopic::Comments(id)) = topic else { return Ok(Some(events)) };
         Ok(self.begin_with(topic, id, ledger).await?.then_some(events))
     }
 
     /// One more listener to a topic that has some.
-    fn join(self: &Arc<Self>, topic: Topic) -> Option<Events> {
+    fn join(self: &Arc<Self>, topic: LiveTopic) -> Option<EventReceiver> {
         let mut state = self.lock();
         let heard = state.topics.get_mut(&topic)?;
         let (inbox, events) = self.inbox(topic);
@@ -116,21 +116,22 @@ impl Source {
         Some(events)
     }
 
-    fn open(self: &Arc<Self>, topic: Topic, memory: Memory) -> Events {
+    fn open(self: &Arc<Self>, topic: LiveTopic, memory: Deduplication) -> EventReceiver {
         let (inbox, events) = self.inbox(topic);
         let mut state = self.lock();
-        let heard = state.topics.entry(topic).or_insert_with(|| ReadPage { memory, inboxes: Vec::new() });
+        let heard =
+            state.topics.entry(topic).or_insert_with(|| TopicListeners { memory, inboxes: Vec::new() });
         heard.inboxes.push(inbox);
         events
     }
 
-    fn inbox(self: &Arc<Self>, topic: Topic) -> (Inbox, Events) {
+    fn inbox(self: &Arc<Self>, topic: LiveTopic) -> (Inbox, EventReceiver) {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let (inbox, stream) = Inbox::new(number, self.parts.settings.inbox_events_max);
-        (inbox, Events { stream, source: Arc::clone(self), topic, number })
+        (inbox, EventReceiver { stream, source: Arc::clone(self), topic, number })
     }
 
-    fn leave(&self, topic: Topic, number: u64) {
+    fn leave(&self, topic: LiveTopic, number: u64) {
         let mut state = self.lock();
         if let Some(heard) = state.topics.get_mut(&topic) {
             heard.inboxes.retain(|inbox| inbox.number != number);
@@ -141,9 +142,9 @@ impl Source {
         }
     }
 
-    fn expect(self: &Arc<Self>) -> Expected {
+    fn expect(self: &Arc<Self>) -> ExpectedListener {
         self.lock().expected += 1;
-        Expected(Arc::clone(self))
+        ExpectedListener(Arc::clone(self))
     }
 
     /// Starts the reader unless it runs.
@@ -198,9 +199,9 @@ impl Source {
         state.topics.clear();
     }
 
-    async fn memory(&self, topic: Topic, ledger: &Ledger) -> Result<Memory, Fault> {
+    async fn memory(&self, topic: LiveTopic, ledger: &Ledger) -> Result<Deduplication, Fault> {
         Ok(match topic {
-            Topic::Feed => {
+            LiveTopic::Feed => {
                 let partition_key = PartitionKey::from(FEED_PARTITION);
                 let query = Query::Partition {
                     container: FEED,
@@ -211,15 +212,17 @@ impl Source {
                     limit: FEED_POSTS_MAX,
                 };
                 let listed = self.parts.store.query(&query, ledger).await?;
-                Memory::Feed(FeedMemory::of(&listed.items)?)
+                Deduplication::Feed(FeedDeduplication::of(&listed.items)?)
             }
-            Topic::Post(_) => Memory::Post(PostMemory::default()),
-            Topic::Comments(_) => Memory::Comments(CommentMemory::since(self.parts.clock.now_ms())),
+            LiveTopic::Post(_) => Deduplication::Post(PostDeduplication::default()),
+            LiveTopic::Comments(_) => {
+                Deduplication::Comments(CommentDeduplication::since(self.parts.clock.now_ms()))
+            }
         })
     }
 
     /// Reads the post that a topic is about, and returns whether it is there.
-    async fn begin_with(&self, topic: Topic, id: PostId, ledger: &Ledger) -> Result<bool, Fault> {
+    async fn begin_with(&self, topic: LiveTopic, id: PostId, ledger: &Ledger) -> Result<bool, Fault> {
         let key = id.partition_key();
         let Some(item) = self.parts.store.read(POSTS, &key, key.as_str(), ledger).await? else {
             return Ok(false);
@@ -244,16 +247,16 @@ impl Source {
     fn hear(&self, change: &Change) -> Result<(), Fault> {
         let mut state = self.lock();
         let topic = if self.follows.container == FEED {
-            Topic::Feed
+            LiveTopic::Feed
         } else {
             let Ok(id) = Uuid::try_parse(change.partition_key.as_str()).map(PostId) else { return Ok(()) };
-            let (post, comments) = (Topic::Post(id), Topic::Comments(id));
+            let (post, comments) = (LiveTopic::Post(id), LiveTopic::Comments(id));
             if !state.topics.contains_key(&post) && !state.topics.contains_key(&comments) {
                 return Ok(());
             }
-            let kind: Kind = change.item.decode()?;
+            let kind: ItemKind = change.item.decode()?;
             if kind.item_type == types::POST && kind.deleted {
-                state.deliver(post, Event::PostRemoved(id));
+                state.deliver(post, BlogEvent::PostRemoved(id));
                 state.topics.remove(&post);
                 state.topics.remove(&comments);
                 self.left.notify_one();
@@ -271,14 +274,14 @@ impl Source {
         Ok(())
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, TailState> {
         self.state.lock()
     }
 }
 
-impl State {
+impl TailState {
     /// Puts an event into each inbox of a topic; a listener whose inbox is full loses it.
-    fn deliver(&mut self, topic: Topic, event: Event) {
+    fn deliver(&mut self, topic: LiveTopic, event: BlogEvent) {
         let Some(heard) = self.topics.get_mut(&topic) else { return };
         heard.inboxes.retain(|inbox| inbox.put(event.clone()));
         if heard.inboxes.is_empty() {
@@ -287,8 +290,8 @@ impl State {
     }
 }
 
-impl Stream for Events {
-    type Item = Result<Event, Overrun>;
+impl Stream for EventReceiver {
+    type Item = Result<BlogEvent, ListenerOverrun>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         Pin::new(&mut self.stream).poll_next(context)
@@ -296,19 +299,19 @@ impl Stream for Events {
 }
 
 /// The listener gives up its place at the source.
-impl Drop for Events {
+impl Drop for EventReceiver {
     fn drop(&mut self) {
         self.source.leave(self.topic, self.number);
     }
 }
 
-impl std::fmt::Debug for Events {
+impl std::fmt::Debug for EventReceiver {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Events").field("topic", &self.topic).finish_non_exhaustive()
     }
 }
 
-impl Drop for Expected {
+impl Drop for ExpectedListener {
     fn drop(&mut self) {
         self.0.lock().expected -= 1;
         self.0.left.notify_one();
@@ -346,7 +349,7 @@ mod tests {
 
     struct Blog {
         _directory: tempfile::TempDir,
-        source: Arc<Source>,
+        source: Arc<ContainerTail>,
     }
 
     fn blog() -> Blog {
@@ -356,11 +359,11 @@ mod tests {
         let store = EmbeddedStore::open(&config, &container_specs(), clock.clone()).unwrap();
         let settings = LiveSettings { inbox_events_max: 2, ..LiveSettings::default() };
         let parts = Arc::new(LiveParts { store: Arc::new(store), clock, tasks: Tasks::new(), settings });
-        let source = Source::new(parts, TailSource { container: FEED, types: Some(&[types::POST]) });
+        let source = ContainerTail::new(parts, TailSource { container: FEED, types: Some(&[types::POST]) });
         Blog { _directory: directory, source }
     }
 
-    fn post(number: u128, like_count: u32) -> Event {
+    fn post(number: u128, like_count: u32) -> BlogEvent {
         let author = UserView { id: UserId(Uuid::nil()), username: "ada".to_owned() };
         let view = PostView {
             id: PostId(Uuid::from_u128(number)),
@@ -373,19 +376,19 @@ mod tests {
             update_date: None,
             text_version: 1,
         };
-        Event::Post(PostEvent { view: Arc::new(view), changes: PostChanges::LIKES, is_new: false })
+        BlogEvent::Post(PostEvent { view: Arc::new(view), changes: PostChanges::LIKES, is_new: false })
     }
 
     #[tokio::test]
     async fn a_listener_that_comes_as_the_reader_ends_keeps_its_topic() {
         let Blog { source, _directory } = blog();
-        let first = source.listen(Topic::Feed, &Ledger::new()).await.unwrap();
+        let first = source.listen(LiveTopic::Feed, &Ledger::new()).await.unwrap();
         let (coming, came) = oneshot::channel();
         let comes = Arc::clone(&source);
         *source.tests.0.lock() = Some(Box::new(move || {
             comes.lock().running = true;
-            let memory = Memory::Feed(FeedMemory::default());
-            assert!(coming.send(comes.open(Topic::Feed, memory)).is_ok());
+            let memory = Deduplication::Feed(FeedDeduplication::default());
+            assert!(coming.send(comes.open(LiveTopic::Feed, memory)).is_ok());
         }));
         drop(first);
         let mut events = came.await.unwrap();
@@ -396,14 +399,14 @@ mod tests {
     #[tokio::test]
     async fn a_listener_that_does_not_keep_up_loses_its_topic_and_nobody_waits() {
         let Blog { source, _directory } = blog();
-        let memory = || Memory::Feed(FeedMemory::default());
-        let mut slow = source.open(Topic::Feed, memory());
-        let mut quick = source.open(Topic::Feed, memory());
+        let memory = || Deduplication::Feed(FeedDeduplication::default());
+        let mut slow = source.open(LiveTopic::Feed, memory());
+        let mut quick = source.open(LiveTopic::Feed, memory());
         for number in 1..=3 {
-            source.lock().deliver(Topic::Feed, post(number, 0));
+            source.lock().deliver(LiveTopic::Feed, post(number, 0));
             assert_eq!(quick.next().now_or_never(), Some(Some(Ok(post(number, 0)))));
         }
-        for expected in [Some(Ok(post(1, 0))), Some(Ok(post(2, 0))), Some(Err(Overrun)), None] {
+        for expected in [Some(Ok(post(1, 0))), Some(Ok(post(2, 0))), Some(Err(ListenerOverrun)), None] {
             assert_eq!(slow.next().now_or_never(), Some(expected));
         }
         assert!(quick.next().now_or_never().is_none());
@@ -412,14 +415,14 @@ mod tests {
     #[tokio::test]
     async fn versions_of_a_post_that_wait_are_one_event() {
         let Blog { source, _directory } = blog();
-        let mut events = source.open(Topic::Feed, Memory::Feed(FeedMemory::default()));
+        let mut events = source.open(LiveTopic::Feed, Deduplication::Feed(FeedDeduplication::default()));
         for like_count in 1..=100 {
-            source.lock().deliver(Topic::Feed, post(1, like_count));
+            source.lock().deliver(LiveTopic::Feed, post(1, like_count));
         }
         assert_eq!(events.next().now_or_never(), Some(Some(Ok(post(1, 100)))));
-        source.lock().deliver(Topic::Feed, post(1, 101));
-        let removed = Event::PostRemoved(PostId(Uuid::from_u128(1)));
-        source.lock().deliver(Topic::Feed, removed.clone());
+        source.lock().deliver(LiveTopic::Feed, post(1, 101));
+        let removed = BlogEvent::PostRemoved(PostId(Uuid::from_u128(1)));
+        source.lock().deliver(LiveTopic::Feed, removed.clone());
         assert_eq!(events.next().now_or_never(), Some(Some(Ok(removed))));
     }
 
@@ -427,7 +430,7 @@ mod tests {
     async fn what_is_read_to_begin_is_charged() {
         let Blog { source, _directory } = blog();
         let ledger = Ledger::new();
-        let _events = source.listen(Topic::Feed, &ledger).await.unwrap();
+        let _events = source.listen(LiveTopic::Feed, &ledger).await.unwrap();
         assert!(ledger.total().0 > 0.0);
     }
 }

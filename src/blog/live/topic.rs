@@ -4,7 +4,7 @@ use crate::blog::ids::PostId;
 
 /// What one listens to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Topic {
+pub enum LiveTopic {
     /// Posts that enter the feed, change in it, or leave it.
     Feed,
     /// A post, until it is deleted.

@@ -25,36 +25,36 @@ const LOADER_YIELDS: usize = 1;
 
 /// How many comments and likes a post has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Counts {
+pub(super) struct ReactionCounts {
     pub(super) comments: u32,
     pub(super) likes: u32,
 }
 
 /// The lookups of one request.
 pub(super) struct Lookups {
-    source: Source,
-    loaders: Option<Loaders>,
+    source: LookupSource,
+    loaders: Option<BatchLoaders>,
 }
 
-struct Loaders {
-    usernames: Loader<UserId, Found<String>, Source>,
-    counts: Loader<PostId, Found<Counts>, Source>,
+struct BatchLoaders {
+    usernames: Loader<UserId, LookupResult<String>, LookupSource>,
+    counts: Loader<PostId, LookupResult<ReactionCounts>, LookupSource>,
 }
 
 /// What a loader keeps for a key. Faults are shared, because several items may wait for the same key.
-type Found<T> = Result<T, Arc<Fault>>;
+type LookupResult<T> = Result<T, Arc<Fault>>;
 
 /// Where lookups read.
 #[derive(Clone)]
-struct Source {
+struct LookupSource {
     store: Arc<dyn Store>,
     ledger: Arc<Ledger>,
 }
 
 impl Lookups {
     pub(super) fn new(store: Arc<dyn Store>, ledger: Arc<Ledger>, batched: bool) -> Self {
-        let source = Source { store, ledger };
-        let loaders = batched.then(|| Loaders {
+        let source = LookupSource { store, ledger };
+        let loaders = batched.then(|| BatchLoaders {
             usernames: Loader::new(source.clone()).with_yield_count(LOADER_YIELDS),
             counts: Loader::new(source.clone()).with_yield_count(LOADER_YIELDS),
         });
@@ -77,7 +77,7 @@ impl Lookups {
     }
 
     /// The counts of these posts, in order.
-    pub(super) async fn counts(&self, posts: &[PostId]) -> Result<Vec<Counts>, Fault> {
+    pub(super) async fn counts(&self, posts: &[PostId]) -> Result<Vec<ReactionCounts>, Fault> {
         match &self.loaders {
             Some(loaders) => load(&loaders.counts, posts).await,
             None => each(posts, |post| self.source.counts(post)).await,
@@ -85,19 +85,19 @@ impl Lookups {
     }
 }
 
-impl Source {
+impl LookupSource {
     async fn username(&self, user: UserId) -> Result<String, Fault> {
         let key = user.partition_key();
         let item = self.store.read(USERS, &key, key.as_str(), &self.ledger).await?;
         username_in(item.as_ref())
     }
 
-    async fn counts(&self, post: PostId) -> Result<Counts, Fault> {
+    async fn counts(&self, post: PostId) -> Result<ReactionCounts, Fault> {
         let key = post.partition_key();
         let comments = self.store.count(POSTS, &key, types::COMMENT, &self.ledger).await?;
         let likes = self.store.count(POSTS, &key, types::LIKE, &self.ledger).await?;
         let narrow = |count| u32::try_from(count).unwrap_or(u32::MAX);
-        Ok(Counts { comments: narrow(comments), likes: narrow(likes) })
+        Ok(ReactionCounts { comments: narrow(comments), likes: narrow(likes) })
     }
 
     async fn usernames(&self, users: &[UserId]) -> Result<Vec<String>, Fault> {
@@ -107,8 +107,8 @@ impl Source {
     }
 }
 
-impl BatchFn<UserId, Found<String>> for Source {
-    async fn load(&mut self, users: &[UserId]) -> HashMap<UserId, Found<String>> {
+impl BatchFn<UserId, LookupResult<String>> for LookupSource {
+    async fn load(&mut self, users: &[UserId]) -> HashMap<UserId, LookupResult<String>> {
         match self.usernames(users).await {
             Ok(usernames) => users.iter().copied().zip(usernames.into_iter().map(Ok)).collect(),
             Err(fault) => failed(users, fault),
@@ -116,8 +116,8 @@ impl BatchFn<UserId, Found<String>> for Source {
     }
 }
 
-impl BatchFn<PostId, Found<Counts>> for Source {
-    async fn load(&mut self, posts: &[PostId]) -> HashMap<PostId, Found<Counts>> {
+impl BatchFn<PostId, LookupResult<ReactionCounts>> for LookupSource {
+    async fn load(&mut self, posts: &[PostId]) -> HashMap<PostId, LookupResult<ReactionCounts>> {
         match each(posts, |post| self.counts(post)).await {
             Ok(counts) => posts.iter().copied().zip(counts.into_iter().map(Ok)).collect(),
             Err(fault) => failed(posts, fault),
@@ -126,11 +126,11 @@ impl BatchFn<PostId, Found<Counts>> for Source {
 }
 
 /// Asks a loader for all keys at once; the answers are in the order of the keys.
-async fn load<K, V>(loader: &Loader<K, Found<V>, Source>, keys: &[K]) -> Result<Vec<V>, Fault>
+async fn load<K, V>(loader: &Loader<K, LookupResult<V>, LookupSource>, keys: &[K]) -> Result<Vec<V>, Fault>
 where
     K: Copy + Eq + Hash + std::fmt::Debug,
     V: Clone,
-    Source: BatchFn<K, Found<V>>,
+    LookupSource: BatchFn<K, LookupResult<V>>,
 {
     let found = loader.try_load_many(keys.to_vec()).await.map_err(|error| {
         Fault::new(FaultKind::Internal, "a data loader has no answer for a key").with_source(error)
@@ -153,7 +153,7 @@ fn username_in(item: Option<&Item>) -> Result<String, Fault> {
     Ok(user.ok_or_else(missing)?.username)
 }
 
-fn failed<K: Copy + Eq + Hash, V>(keys: &[K], fault: Fault) -> HashMap<K, Found<V>> {
+fn failed<K: Copy + Eq + Hash, V>(keys: &[K], fault: Fault) -> HashMap<K, LookupResult<V>> {
     let fault = Arc::new(fault);
     keys.iter().map(|key| (*key, Err(Arc::clone(&fault)))).collect()
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::lookups::Counts;
+use super::lookups::ReactionCounts;
 use super::{CommentView, LikeView, Page, PageRequest, PostView, Reads, Session, UserView, points, queries};
 use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
 use onehop_store::{Fault, Store};
@@ -45,7 +45,7 @@ impl V1 {
         self.complete_users(posts, |post| &mut post.author, session).await?;
         let ids: Vec<PostId> = posts.iter().map(|post| post.id).collect();
         let counts = session.lookups(&self.store).counts(&ids).await?;
-        for (post, Counts { comments, likes }) in posts.iter_mut().zip(counts) {
+        for (post, ReactionCounts { comments, likes }) in posts.iter_mut().zip(counts) {
             post.comment_count = comments;
             post.like_count = likes;
         }

@@ -23,7 +23,7 @@ use onehop_store::{
 };
 
 use notifications::SessionNotifier;
-use session_cache::{CachedSessions, SessionCache};
+use session_cache::{CachedSession, SessionCache};
 
 /// How long a session lasts unless the configuration says otherwise.
 pub const SESSION_LIFETIME_DEFAULT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -69,9 +69,9 @@ pub struct NewSession {
 
 /// The sessions of one environment. Clones share the memory.
 #[derive(Clone)]
-pub struct Sessions(Arc<Parts>);
+pub struct Sessions(Arc<SessionsInner>);
 
-struct Parts {
+struct SessionsInner {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     audience: Audience,
@@ -90,7 +90,7 @@ impl Sessions {
         settings: SessionSettings,
     ) -> Self {
         let (memory, watchers) = (SessionCache::default(), SessionNotifier::default());
-        Self(Arc::new(Parts { store, clock, audience, settings, memory, watchers }))
+        Self(Arc::new(SessionsInner { store, clock, audience, settings, memory, watchers }))
     }
 
     /// Starts a session of a user. The oldest ends where there would be too many.
@@ -104,7 +104,7 @@ impl Sessions {
             sessions.retain(|entry| entry.id != session.id);
             let surplus = (sessions.len() + 1).saturating_sub(SESSIONS_PER_USER_MAX);
             sessions.drain(..surplus);
-            sessions.push(CachedSessions { id: session.id, expires_at_ms: session.expires_at_ms });
+            sessions.push(CachedSession { id: session.id, expires_at_ms: session.expires_at_ms });
         })
         .await?;
         Ok(session)
@@ -124,7 +124,7 @@ impl Sessions {
     /// A fault of the store.
     pub async fn start_only(&self, user: UserId, ledger: &Ledger) -> Result<NewSession, Fault> {
         let session = self.new_session(user)?;
-        let only = CachedSessions { id: session.id, expires_at_ms: session.expires_at_ms };
+        let only = CachedSession { id: session.id, expires_at_ms: session.expires_at_ms };
         self.update(user, ledger, |sessions| *sessions = vec![only]).await?;
         Ok(session)
     }
@@ -134,7 +134,7 @@ impl Sessions {
     /// # Errors
     /// A fault of the store.
     pub async fn exists(&self, user: UserId, id: SessionId, issued_at_ms: i64) -> Result<bool, Fault> {
-        let Parts { memory, settings, clock, .. } = &*self.0;
+        let SessionsInner { memory, settings, clock, .. } = &*self.0;
         let now_ms = clock.now_ms();
         let interval_ms = i64::try_from(settings.check_interval.as_millis()).unwrap_or(i64::MAX);
         if let Some(known) = memory.get(user)
@@ -190,7 +190,7 @@ impl Sessions {
 
     /// Reads the sessions of a user, remembers them, and returns when one of them expires.
     async fn look_up(&self, user: UserId, id: SessionId, ledger: &Ledger) -> Result<Option<i64>, Fault> {
-        let Parts { memory, clock, .. } = &*self.0;
+        let SessionsInner { memory, clock, .. } = &*self.0;
         let (tick, read_at_ms) = (memory.tick(), clock.now_ms());
         let sessions = self.read(user, ledger).await?.map(|(sessions, _)| sessions).unwrap_or_default();
         let known = memory.remember(user, sessions, tick, read_at_ms);
@@ -198,12 +198,8 @@ impl Sessions {
     }
 
     /// The sessions of a user that have not expired, and the version of their item.
-    async fn read(
-        &self,
-        user: UserId,
-        ledger: &Ledger,
-    ) -> Result<Option<(Vec<CachedSessions>, ETag)>, Fault> {
-        let Parts { store, clock, audience, .. } = &*self.0;
+    async fn read(&self, user: UserId, ledger: &Ledger) -> Result<Option<(Vec<CachedSession>, ETag)>, Fault> {
+        let SessionsInner { store, clock, audience, .. } = &*self.0;
         let id = item_id(user);
         let Some(item) = store.read(ACCOUNTS, &PartitionKey::from(id.as_str()), &id, ledger).await? else {
             return Ok(None);
@@ -213,8 +209,7 @@ impl Sessions {
         // Those of another environment came with a backup or a copy: their users sign in again.
         let entries = if stored.audience == audience.as_str() { stored.sessions } else { Vec::new() };
         let held = entries.iter().filter_map(|entry| {
-            let held =
-                CachedSessions { id: SessionId::parse(&entry.id)?, expires_at_ms: entry.expires_at_ms };
+            let held = CachedSession { id: SessionId::parse(&entry.id)?, expires_at_ms: entry.expires_at_ms };
             (held.expires_at_ms > now_ms).then_some(held)
         });
         Ok(Some((held.collect(), item.etag)))
@@ -225,9 +220,9 @@ impl Sessions {
         &self,
         user: UserId,
         ledger: &Ledger,
-        change: impl Fn(&mut Vec<CachedSessions>) + Send + Sync,
+        change: impl Fn(&mut Vec<CachedSession>) + Send + Sync,
     ) -> Result<(), Fault> {
-        let Parts { memory, watchers, clock, .. } = &*self.0;
+        let SessionsInner { memory, watchers, clock, .. } = &*self.0;
         for _ in 0..ATTEMPTS_MAX {
             let began = memory.tick();
             let (mut sessions, etag) = match self.read(user, ledger).await? {
@@ -251,7 +246,7 @@ impl Sessions {
     async fn write(
         &self,
         user: UserId,
-        sessions: &[CachedSessions],
+        sessions: &[CachedSession],
         etag: Option<ETag>,
         ledger: &Ledger,
     ) -> Result<bool, Fault> {
@@ -277,7 +272,7 @@ impl Sessions {
     }
 
     /// The item expires with the last session in it.
-    fn item(&self, id: &str, user: UserId, sessions: &[CachedSessions]) -> SessionsItem {
+    fn item(&self, id: &str, user: UserId, sessions: &[CachedSession]) -> SessionsItem {
         let last_ms = sessions.iter().map(|entry| entry.expires_at_ms).max().unwrap_or(0);
         let left_s = last_ms.saturating_sub(self.0.clock.now_ms()).max(0) / 1000;
         let entries = sessions

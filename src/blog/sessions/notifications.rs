@@ -15,7 +15,7 @@ type Senders = HashMap<UserId, watch::Sender<()>>;
 pub(super) struct SessionNotifier(Arc<Mutex<Senders>>);
 
 /// One that waits for changes of a user.
-pub(super) struct Watch {
+pub(super) struct SessionWatcher {
     user: UserId,
     changes: watch::Receiver<()>,
     senders: Arc<Mutex<Senders>>,
@@ -23,9 +23,9 @@ pub(super) struct Watch {
 
 impl SessionNotifier {
     /// Waits for changes of a user from now on.
-    pub(super) fn watch(&self, user: UserId) -> Watch {
+    pub(super) fn watch(&self, user: UserId) -> SessionWatcher {
         let changes = lock(&self.0).entry(user).or_insert_with(|| watch::Sender::new(())).subscribe();
-        Watch { user, changes, senders: Arc::clone(&self.0) }
+        SessionWatcher { user, changes, senders: Arc::clone(&self.0) }
     }
 
     /// Tells of a change.
@@ -36,7 +36,7 @@ impl SessionNotifier {
     }
 }
 
-impl Watch {
+impl SessionWatcher {
     /// The next change.
     pub(super) async fn changed(&mut self) {
         // The sender lives as long as a connection waits.
@@ -44,7 +44,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for SessionWatcher {
     fn drop(&mut self) {
         let mut senders = lock(&self.senders);
         // This one is still counted.

@@ -20,24 +20,24 @@ const USERS_EXPECTED: usize = 1024;
 
 /// A moment in the order of reads and writes of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Tick(u64);
+pub(super) struct LogicalTime(u64);
 
 /// A session that exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct CachedSessions {
+pub(super) struct CachedSession {
     pub(super) id: SessionId,
     pub(super) expires_at_ms: i64,
 }
 
 /// The sessions of a user at one moment.
 #[derive(Debug)]
-pub(super) struct Known {
-    sessions: Box<[CachedSessions]>,
-    tick: Tick,
+pub(super) struct SessionSnapshot {
+    sessions: Box<[CachedSession]>,
+    tick: LogicalTime,
     pub(super) read_at_ms: i64,
 }
 
-impl Known {
+impl SessionSnapshot {
     /// How old this is. A clock that was set back makes it old.
     pub(super) fn age_ms(&self, now_ms: i64) -> i64 {
         let age_ms = now_ms.saturating_sub(self.read_at_ms);
@@ -56,10 +56,10 @@ impl Known {
 }
 
 #[derive(Clone)]
-struct BySessions;
+struct SessionCountWeighter;
 
-impl Weighter<UserId, Arc<Known>> for BySessions {
-    fn weight(&self, _user: &UserId, known: &Arc<Known>) -> u64 {
+impl Weighter<UserId, Arc<SessionSnapshot>> for SessionCountWeighter {
+    fn weight(&self, _user: &UserId, known: &Arc<SessionSnapshot>) -> u64 {
         1 + known.sessions.len() as u64
     }
 }
@@ -69,25 +69,25 @@ const UNKNOWN_AT_MS: i64 = i64::MIN;
 
 /// The sessions that this process knows of.
 pub(super) struct SessionCache {
-    users: Mutex<Cache<UserId, Arc<Known>, BySessions>>,
+    users: Mutex<Cache<UserId, Arc<SessionSnapshot>, SessionCountWeighter>>,
     ticks: AtomicU64,
 }
 
 impl Default for SessionCache {
     fn default() -> Self {
-        let users = Cache::with_weighter(USERS_EXPECTED, REMEMBERED_MAX, BySessions);
+        let users = Cache::with_weighter(USERS_EXPECTED, REMEMBERED_MAX, SessionCountWeighter);
         Self { users: Mutex::new(users), ticks: AtomicU64::new(0) }
     }
 }
 
 impl SessionCache {
     /// The moment before a read, or after a write.
-    pub(super) fn tick(&self) -> Tick {
-        Tick(self.ticks.fetch_add(1, Ordering::SeqCst))
+    pub(super) fn tick(&self) -> LogicalTime {
+        LogicalTime(self.ticks.fetch_add(1, Ordering::SeqCst))
     }
 
     /// What is known of a user.
-    pub(super) fn get(&self, user: UserId) -> Option<Arc<Known>> {
+    pub(super) fn get(&self, user: UserId) -> Option<Arc<SessionSnapshot>> {
         self.users.lock().get(&user).map(Arc::clone)
     }
 
@@ -95,22 +95,22 @@ impl SessionCache {
     pub(super) fn remember(
         &self,
         user: UserId,
-        sessions: Vec<CachedSessions>,
-        tick: Tick,
+        sessions: Vec<CachedSession>,
+        tick: LogicalTime,
         read_at_ms: i64,
-    ) -> Arc<Known> {
+    ) -> Arc<SessionSnapshot> {
         let mut users = self.users.lock();
         if let Some(known) = users.get(&user)
             && known.tick > tick
         {
             let is_unknown = known.read_at_ms == UNKNOWN_AT_MS;
             return if is_unknown {
-                Arc::new(Known { sessions: sessions.into(), tick, read_at_ms })
+                Arc::new(SessionSnapshot { sessions: sessions.into(), tick, read_at_ms })
             } else {
                 Arc::clone(known)
             };
         }
-        let known = Arc::new(Known { sessions: sessions.into(), tick, read_at_ms });
+        let known = Arc::new(SessionSnapshot { sessions: sessions.into(), tick, read_at_ms });
         users.insert(user, Arc::clone(&known));
         known
     }
@@ -122,8 +122,8 @@ impl SessionCache {
     pub(super) fn remember_written(
         &self,
         user: UserId,
-        sessions: Vec<CachedSessions>,
-        began: Tick,
+        sessions: Vec<CachedSession>,
+        began: LogicalTime,
         written_at_ms: i64,
     ) {
         let mut users = self.users.lock();
@@ -131,7 +131,7 @@ impl SessionCache {
         let is_contended = users.get(&user).is_some_and(|known| known.tick > began);
         let (sessions, read_at_ms) =
             if is_contended { (Vec::new(), UNKNOWN_AT_MS) } else { (sessions, written_at_ms) };
-        users.insert(user, Arc::new(Known { sessions: sessions.into(), tick, read_at_ms }));
+        users.insert(user, Arc::new(SessionSnapshot { sessions: sessions.into(), tick, read_at_ms }));
     }
 }
 
@@ -146,8 +146,8 @@ mod tests {
         SessionId::parse(&text).unwrap()
     }
 
-    fn held(number: u8) -> CachedSessions {
-        CachedSessions { id: id(number), expires_at_ms: 1000 }
+    fn held(number: u8) -> CachedSession {
+        CachedSession { id: id(number), expires_at_ms: 1000 }
     }
 
     #[test]
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn memory_is_bounded() {
         let memory = SessionCache::default();
-        let sessions: Vec<CachedSessions> = (0..20).map(held).collect();
+        let sessions: Vec<CachedSession> = (0..20).map(held).collect();
         for number in 0..20_000 {
             memory.remember(UserId(Uuid::from_u128(number)), sessions.clone(), memory.tick(), 0);
         }

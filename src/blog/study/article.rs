@@ -7,11 +7,12 @@
 mod composition;
 
 pub use composition::{
-    COMMENTS, FEED_POSTS, LIKES, Operation, PHYSICAL_PARTITIONS, POSTS_OF_USER, Step, estimate, operations,
+    ArticleOperation, COMMENTS, FEED_POSTS, LIKES, PHYSICAL_PARTITIONS, POSTS_OF_USER, RepeatedOperation,
+    estimate, operations,
 };
 
 use crate::blog::reads::DataModel;
-use onehop_study::measurement::Request;
+use onehop_study::measurement::StudyRequest;
 
 /// A request of the article: `C` are commands, `Q` are questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -51,8 +52,8 @@ impl ArticleRequest {
 
     /// The request as a study has it.
     #[must_use]
-    pub fn request(self) -> Request {
-        Request { name: self.name(), title: self.title().to_owned(), is_write: self.is_command() }
+    pub fn request(self) -> StudyRequest {
+        StudyRequest { name: self.name(), title: self.title().to_owned(), is_write: self.is_command() }
     }
 
     /// What the request is for, in the article's words.
@@ -103,7 +104,7 @@ pub fn cells() -> impl Iterator<Item = ArticleCell> {
 
 /// All requests as a study has them, in the order of the article's table.
 #[must_use]
-pub fn requests() -> Vec<Request> {
+pub fn requests() -> Vec<StudyRequest> {
     ArticleRequest::ALL.map(ArticleRequest::request).into()
 }
 

@@ -6,14 +6,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::article::ArticleRequest;
-use super::measure::{Database, Workload};
+use super::measure::{ModelDatabase, Workload};
 use super::read_path::{ArticleRead, ReadPath};
 use super::survey::{self, AUTHOR, POST, RankedPost, Survey, USER};
-use super::writes::{ArticleCommand, Author, CompareError, numbered_name};
+use super::writes::{ArticleCommand, CompareError, SampleAuthor, numbered_name};
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::ids::PostId;
 use onehop_store::{Ledger, PartitionKey};
-use onehop_study::metered::{MeteredStore, Touch};
+use onehop_study::metered::{MeteredStore, PartitionAccess};
 use onehop_study::partitions::{Footprint, FootprintTally, PartitionRole, contents_of};
 
 /// How often each request is run, unless fewer samples are wanted. The charges of one request hardly differ.
@@ -21,7 +21,7 @@ const RUNS_MAX: usize = 20;
 
 /// The post, its author and the user that one run is about.
 #[derive(Debug, Default)]
-struct Subject {
+struct FootprintSubject {
     post: Option<PartitionKey>,
     author: Option<PartitionKey>,
     user: Option<PartitionKey>,
@@ -33,7 +33,7 @@ struct Subject {
 /// # Errors
 /// The first request that failed.
 pub async fn footprints(
-    database: &Database,
+    database: &ModelDatabase,
     meter: &MeteredStore,
     workload: &Workload,
     survey: &Survey,
@@ -46,7 +46,7 @@ pub async fn footprints(
 }
 
 struct Prober<'a> {
-    database: &'a Database,
+    database: &'a ModelDatabase,
     meter: &'a MeteredStore,
     workload: &'a Workload,
     survey: &'a Survey,
@@ -63,7 +63,7 @@ impl Prober<'_> {
                 let Some(read) = self.workload.read(request, number) else { continue };
                 drop(self.take_touches());
                 plan.run(&self.database.reads, &read, &Arc::new(Ledger::new())).await?;
-                Subject::of_read(&read).add_to(&mut tally, self.survey, &self.take_touches());
+                FootprintSubject::of_read(&read).add_to(&mut tally, self.survey, &self.take_touches());
             }
             footprints.extend(tally.footprint(&request.name(), None));
         }
@@ -80,7 +80,7 @@ impl Prober<'_> {
             let name = numbered_name("visitor", number);
             writers.push(self.database.writes.create_user(name, &Ledger::new()).await?);
             self.database.follow().await?;
-            Subject::default().add_to(&mut signing_up, self.survey, &self.take_touches());
+            FootprintSubject::default().add_to(&mut signing_up, self.survey, &self.take_touches());
         }
         let signing_up = signing_up.footprint(&ArticleRequest::C1.name(), None);
         let mut footprints: Vec<Footprint> = signing_up.into_iter().collect();
@@ -96,10 +96,11 @@ impl Prober<'_> {
         Ok(footprints)
     }
 
-    async fn posts(&self, writers: &[Author]) -> Result<Option<Footprint>, CompareError> {
+    async fn posts(&self, writers: &[SampleAuthor]) -> Result<Option<Footprint>, CompareError> {
         let mut tally = FootprintTally::default();
         for (number, writer) in writers.iter().enumerate() {
-            let subject = Subject { user: Some(writer.id.partition_key()), ..Subject::default() };
+            let subject =
+                FootprintSubject { user: Some(writer.id.partition_key()), ..FootprintSubject::default() };
             if let Some(command) = self.workload.command(ArticleRequest::C2, number, writer.clone()) {
                 self.run(command, &subject, &mut tally).await?;
             }
@@ -113,7 +114,7 @@ impl Prober<'_> {
         &self,
         request: ArticleRequest,
         ranks: Range<usize>,
-        writers: &[Author],
+        writers: &[SampleAuthor],
     ) -> Result<Option<Footprint>, CompareError> {
         let posts: &[RankedPost] = &self.survey.posts[ranks.clone()];
         if posts.is_empty() {
@@ -122,7 +123,7 @@ impl Prober<'_> {
         let mut tally = FootprintTally::default();
         for (number, writer) in writers.iter().enumerate() {
             let post = posts[number * posts.len() / writers.len()];
-            let subject = Subject {
+            let subject = FootprintSubject {
                 post: Some(post.id.partition_key()),
                 author: self.survey.users.get(post.author).cloned(),
                 user: Some(writer.id.partition_key()),
@@ -135,7 +136,7 @@ impl Prober<'_> {
     }
 
     /// Of the requests and of the projections.
-    fn take_touches(&self) -> Vec<Touch> {
+    fn take_touches(&self) -> Vec<PartitionAccess> {
         let mut touches = self.meter.take_touches();
         touches.extend(self.database.follower.iter().flat_map(|follower| follower.store.take_touches()));
         touches
@@ -144,7 +145,7 @@ impl Prober<'_> {
     async fn run(
         &self,
         command: ArticleCommand,
-        subject: &Subject,
+        subject: &FootprintSubject,
         tally: &mut FootprintTally,
     ) -> Result<(), CompareError> {
         drop(self.take_touches());
@@ -164,7 +165,7 @@ fn on(command: ArticleCommand, post: PostId) -> ArticleCommand {
     }
 }
 
-impl Subject {
+impl FootprintSubject {
     fn of_read(read: &ArticleRead) -> Self {
         let none = Self::default();
         match read {
@@ -178,11 +179,11 @@ impl Subject {
         }
     }
 
-    fn add_to(&self, tally: &mut FootprintTally, survey: &Survey, touches: &[Touch]) {
+    fn add_to(&self, tally: &mut FootprintTally, survey: &Survey, touches: &[PartitionAccess]) {
         tally.add(touches, |touch| self.role(survey, touch));
     }
 
-    fn role(&self, survey: &Survey, touch: &Touch) -> PartitionRole {
+    fn role(&self, survey: &Survey, touch: &PartitionAccess) -> PartitionRole {
         let Some(key) = &touch.partition_key else { return PartitionRole::Elsewhere };
         let sizes = contents_of(&survey.contents, touch.container).map(|contents| &contents.sizes);
         let is = |subject: &Option<PartitionKey>| subject.as_ref() == Some(key);
@@ -222,15 +223,15 @@ mod tests {
         Survey { contents, ..Survey::default() }
     }
 
-    fn touch(container: ContainerName, key: &str) -> Touch {
+    fn touch(container: ContainerName, key: &str) -> PartitionAccess {
         let partition_key = (!key.is_empty()).then(|| PartitionKey::from(key));
-        Touch { container, partition_key, charge: RequestCharge(1.0) }
+        PartitionAccess { container, partition_key, charge: RequestCharge(1.0) }
     }
 
     #[test]
     fn a_charge_is_attributed_to_the_role_of_its_logical_partition() {
         let key = |text| Some(PartitionKey::from(text));
-        let subject = Subject { post: key("p1"), author: key("ada"), user: key("bob") };
+        let subject = FootprintSubject { post: key("p1"), author: key("ada"), user: key("bob") };
         for (container, partition_key, role) in [
             (POSTS, "p1", PartitionRole::entity(POST)),
             (POSTS, "p2", PartitionRole::Elsewhere),

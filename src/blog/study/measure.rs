@@ -8,18 +8,18 @@ use super::article::{ArticleRequest, cell};
 use super::dataset::{Dataset, SeedPost};
 use super::read_path::{ArticleRead, ReadPath};
 use super::subjects::{COMMENTS_FIRST, FEED_FIRST, LIKES_FIRST, Subjects, USER_POSTS_FIRST};
-use super::writes::{ArticleCommand, Author, CompareError, WritePath, numbered_name};
+use super::writes::{ArticleCommand, CompareError, SampleAuthor, WritePath, numbered_name};
 use crate::blog::ids::PostId;
 use crate::blog::reads::{DataModel, PageRequest, ReadModels};
 use onehop_store::Ledger;
 use onehop_study::follower::Follower;
-use onehop_study::measurement::{Row, Sample};
+use onehop_study::measurement::{MeasurementRow, Sample};
 
 /// Text of a comment where the data set has none for its post.
 const COMMENT: &str = "I had not thought of it that way. Thank you for writing this down.";
 
 /// One data model with its data.
-pub struct Database {
+pub struct ModelDatabase {
     pub model: DataModel,
     pub reads: ReadModels,
     pub writes: WritePath,
@@ -54,7 +54,11 @@ impl Workload {
     ///
     /// # Errors
     /// The first request that failed.
-    pub async fn run(&self, database: &Database, mut done: impl FnMut()) -> Result<Vec<Row>, CompareError> {
+    pub async fn run(
+        &self,
+        database: &ModelDatabase,
+        mut done: impl FnMut(),
+    ) -> Result<Vec<MeasurementRow>, CompareError> {
         let mut rows = Vec::new();
         for plan in plans_of(database.model) {
             for request in ArticleRequest::ALL.into_iter().filter(|request| !request.is_command()) {
@@ -75,9 +79,9 @@ impl Workload {
 
     async fn run_commands(
         &self,
-        database: &Database,
+        database: &ModelDatabase,
         mut done: impl FnMut(),
-    ) -> Result<Vec<Row>, CompareError> {
+    ) -> Result<Vec<MeasurementRow>, CompareError> {
         let plan = ReadPath { model: database.model, batched: false };
         // What was written before is not caused by these.
         database.follow().await?;
@@ -128,7 +132,7 @@ impl Workload {
         &self,
         request: ArticleRequest,
         number: usize,
-        author: Author,
+        author: SampleAuthor,
     ) -> Option<ArticleCommand> {
         let post: &SeedPost = &self.subjects.posts[number % self.subjects.posts.len()];
         let id = PostId(post.id);
@@ -147,7 +151,7 @@ impl Workload {
     }
 }
 
-impl Database {
+impl ModelDatabase {
     /// Drains the projections. Returns what they were charged for that, RU.
     pub(super) async fn follow(&self) -> Result<f64, CompareError> {
         match &self.follower {
@@ -158,9 +162,9 @@ impl Database {
 }
 
 /// The row of a request, beside the article's figure. The article has no data loader.
-fn row(request: ArticleRequest, plan: ReadPath, samples: &[Sample]) -> Row {
+fn row(request: ArticleRequest, plan: ReadPath, samples: &[Sample]) -> MeasurementRow {
     let reference = (!plan.batched).then(|| cell(request, plan.model).request_charge);
-    Row::of(request.name(), plan.plan(), reference, samples)
+    MeasurementRow::of(request.name(), plan.plan(), reference, samples)
 }
 
 fn plans_of(model: DataModel) -> impl Iterator<Item = ReadPath> {

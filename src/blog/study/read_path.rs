@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::blog::ids::{PostId, UserId};
 use crate::blog::reads::{DataModel, PageRequest, ReadModels, Session};
 use onehop_store::{ChargeSource, Fault, Ledger};
-use onehop_study::measurement::Plan;
+use onehop_study::measurement::ModelVariant;
 
 /// A read request of the article, with what it asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,8 +45,8 @@ impl ReadPath {
 
     /// The plan as a study has it: `V1`, or `V1, data loader`.
     #[must_use]
-    pub fn plan(self) -> Plan {
-        Plan { model: format!("{:?}", self.model), batched: self.batched }
+    pub fn plan(self) -> ModelVariant {
+        ModelVariant { model: format!("{:?}", self.model), batched: self.batched }
     }
 
     /// Runs a read request, records its operations in the ledger, and returns how long it took. An empty answer is no

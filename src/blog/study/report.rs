@@ -8,15 +8,15 @@ use super::read_path::ReadPath;
 use super::survey::Survey;
 use crate::blog::reads::DataModel;
 use onehop_store::{ChargeSource, Indexing};
-use onehop_study::measurement::{EstimateErrors, Measurements, Row};
+use onehop_study::measurement::{EstimateErrors, MeasurementRow, Measurements};
 use onehop_study::partitions::{Footprint, PartitionReport, PartitionStudy};
-use onehop_study::report::{Account, Captions, Report};
-use onehop_study::traffic::{Rate, Traffic};
+use onehop_study::report::{AccountSummary, Captions, StudyReport};
+use onehop_study::traffic::{RequestRate, Traffic};
 
 /// What a report is made from.
 pub struct StudyFindings {
     /// Of all data models, in any order.
-    pub rows: Vec<Row>,
+    pub rows: Vec<MeasurementRow>,
     /// Of V3's database, which has every container.
     pub survey: Survey,
     pub footprints: Vec<Footprint>,
@@ -26,9 +26,9 @@ pub struct StudyFindings {
     pub physical_partitions: u32,
     pub indexing: Indexing,
     /// `None` on the embedded store.
-    pub account: Option<Account>,
+    pub account: Option<AccountSummary>,
     /// The traffic that was given.
-    pub rates: Option<Vec<Rate>>,
+    pub rates: Option<Vec<RequestRate>>,
     /// Of 100 RU/s for an hour.
     pub price_per_100_ru: Option<f64>,
 }
@@ -36,9 +36,10 @@ pub struct StudyFindings {
 impl StudyFindings {
     /// Works out the report.
     #[must_use]
-    pub fn report(mut self) -> Report {
-        let position =
-            |row: &Row| ArticleRequest::ALL.iter().position(|request| request.name() == row.request);
+    pub fn report(mut self) -> StudyReport {
+        let position = |row: &MeasurementRow| {
+            ArticleRequest::ALL.iter().position(|request| request.name() == row.request)
+        };
         // As in the article's table: by request, then by data model.
         self.rows.sort_by_key(position);
         let measurements = Measurements {
@@ -55,7 +56,7 @@ impl StudyFindings {
             measurements: &measurements,
         });
         let parameters = [("users", json!(self.users)), ("rngSeed", json!(self.rng_seed))];
-        Report {
+        StudyReport {
             partitions,
             traffic: self.rates.map(|rates| Traffic::of(&measurements, rates, self.price_per_100_ru)),
             estimate_errors: EstimateErrors::of(&measurements.rows),
@@ -89,7 +90,7 @@ fn captions(users: u32, rng_seed: u64) -> Captions {
 ///
 /// # Errors
 /// A figure that JSON cannot express.
-pub fn json(report: &Report) -> serde_json::Result<Value> {
+pub fn json(report: &StudyReport) -> serde_json::Result<Value> {
     let mut json = serde_json::to_value(report)?;
     for row in json["rows"].as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
         if let Some(charge) = row.remove("referenceRequestCharge") {

@@ -23,7 +23,7 @@ const PASSWORD: &str = "one-hop-at-a-time";
 
 /// The user who writes.
 #[derive(Debug, Clone)]
-pub struct Author {
+pub struct SampleAuthor {
     pub id: UserId,
     pub username: String,
 }
@@ -32,11 +32,11 @@ pub struct Author {
 #[derive(Debug, Clone)]
 pub enum ArticleCommand {
     /// C2
-    Post { author: Author, title: String, content: String },
+    Post { author: SampleAuthor, title: String, content: String },
     /// C3
-    Comment { author: Author, post: PostId, content: String },
+    Comment { author: SampleAuthor, post: PostId, content: String },
     /// C4
-    Like { author: Author, post: PostId },
+    Like { author: SampleAuthor, post: PostId },
 }
 
 /// Why a command of a comparison failed.
@@ -78,17 +78,17 @@ impl WritePath {
     ///
     /// # Errors
     /// The write was refused or failed.
-    pub async fn create_user(&self, username: String, ledger: &Ledger) -> Result<Author, CompareError> {
+    pub async fn create_user(&self, username: String, ledger: &Ledger) -> Result<SampleAuthor, CompareError> {
         match self {
             Self::SingleItems(plain) => {
-                let author = Author { id: UserId(plain.new_id()), username };
+                let author = SampleAuthor { id: UserId(plain.new_id()), username };
                 // The article partitions by `id` here; this program's container has `userId` for that.
                 let item = json!({"id": author.id, "userId": author.id, "username": author.username});
                 plain.create(USERS, author.id.partition_key(), author.id.0, &item, ledger).await?;
                 Ok(author)
             }
             Self::Batches(plain) => {
-                let author = Author { id: UserId(plain.new_id()), username };
+                let author = SampleAuthor { id: UserId(plain.new_id()), username };
                 let item = UserItem {
                     id: author.id,
                     item_type: types::USER.to_owned(),
@@ -110,7 +110,7 @@ impl WritePath {
                     caller: HashingCaller::default(),
                 };
                 let user = commands.create_user(input, ledger).await?;
-                Ok(Author { id: user.id, username: user.username })
+                Ok(SampleAuthor { id: user.id, username: user.username })
             }
         }
     }
@@ -240,7 +240,7 @@ impl Plain {
         Ok(())
     }
 
-    fn post(&self, author: Author, title: String, content: String) -> PostItem {
+    fn post(&self, author: SampleAuthor, title: String, content: String) -> PostItem {
         let id = PostId(self.new_id());
         PostItem {
             id,
@@ -261,7 +261,7 @@ impl Plain {
         }
     }
 
-    fn comment(&self, author: Author, post_id: PostId, content: String) -> CommentItem {
+    fn comment(&self, author: SampleAuthor, post_id: PostId, content: String) -> CommentItem {
         CommentItem {
             id: CommentId(self.new_id()),
             item_type: types::COMMENT.to_owned(),
@@ -276,7 +276,7 @@ impl Plain {
         }
     }
 
-    fn like(&self, author: Author, post_id: PostId) -> LikeItem {
+    fn like(&self, author: SampleAuthor, post_id: PostId) -> LikeItem {
         LikeItem {
             id: LikeId::derive(post_id, author.id),
             item_type: types::LIKE.to_owned(),

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::check::{Verifier, post};
 use super::{Drift, Report, VerifyProgress};
-use crate::blog::commands::Names;
+use crate::blog::commands::UsernameReservations;
 use crate::blog::containers::{FEED, FEED_PARTITION, FEED_POSTS_MAX, POSTS, USERS};
 use crate::blog::ids::{PostId, UserId};
 use crate::blog::items::{PostCopyItem, PostItem, types};
@@ -232,7 +232,7 @@ impl Verifier {
 
     async fn mend_reservation(&self, user_id: &str) -> Result<bool, Fault> {
         let Ok(id) = user_id.parse() else { return Ok(false) };
-        Names::new(Arc::clone(&self.store)).reserve_again(UserId(id), &Ledger::new()).await
+        UsernameReservations::new(Arc::clone(&self.store)).reserve_again(UserId(id), &Ledger::new()).await
     }
 
     /// Writes; `false` when the write was refused because of a concurrent one.

@@ -10,12 +10,12 @@ use crate::app::work::{DEMO_PASSWORD, Progress};
 use crate::app::{App, Member};
 use crate::blog::containers::POSTS;
 use crate::blog::reads::DataModel;
-use crate::blog::study::measure::{Database, Workload};
+use crate::blog::study::measure::{ModelDatabase, Workload};
 use crate::blog::study::seed::{SeedProgress, Seeder};
 use crate::blog::study::writes::{Plain, WritePath};
 use crate::cli::progress::Bar;
 use onehop_study::follower;
-use onehop_study::measurement::Row;
+use onehop_study::measurement::MeasurementRow;
 use onehop_study::metered::MeteredStore;
 
 /// What is done with a database.
@@ -28,7 +28,7 @@ pub(super) struct Measuring<'a> {
 
 /// What was found in one database.
 pub(super) struct Measured {
-    pub rows: Vec<Row>,
+    pub rows: Vec<MeasurementRow>,
     /// Of V3's database, which has every container; `None` for the others.
     pub surveyed: Option<Surveyed>,
     /// Of `posts`, the only container that is queried across them.
@@ -48,7 +48,7 @@ impl Measuring<'_> {
     async fn run_on(&self, app: &App, member: &Member, bar: &mut Bar) -> anyhow::Result<Measured> {
         let Self { model, workload, with_survey } = *self;
         self.fill(app, bar).await?;
-        let database = Database {
+        let database = ModelDatabase {
             model,
             reads: app.reads.clone(),
             writes: writes_of(app, model),

@@ -18,7 +18,7 @@ use crate::blog::study::report::{self, StudyFindings};
 use crate::config::{Environment, StoreKind};
 use database::{Measured, Measuring};
 use onehop_study::render;
-use onehop_study::report::Report;
+use onehop_study::report::StudyReport;
 use settings::{PlaceSettings, SizeSettings, TrafficSettings};
 use survey::Surveyed;
 
@@ -81,7 +81,7 @@ impl Compare {
         Ok(Exit::Success)
     }
 
-    async fn compare_embedded(&self) -> anyhow::Result<Report> {
+    async fn compare_embedded(&self) -> anyhow::Result<StudyReport> {
         let temporary;
         let parent = match &self.place.data {
             Some(directory) => directory.as_path(),
@@ -101,7 +101,7 @@ impl Compare {
         self.compare(&mut databases).await
     }
 
-    async fn compare_account(&self, environment: &Environment) -> anyhow::Result<Report> {
+    async fn compare_account(&self, environment: &Environment) -> anyhow::Result<StudyReport> {
         let PlaceSettings { cosmos, throughput, .. } = &self.place;
         let (account, indexing) = (cosmos.adapter(environment)?, self.place.indexing());
         let mut databases = Databases::in_account(account, throughput.wanted(), indexing).await?;
@@ -113,7 +113,7 @@ impl Compare {
         report
     }
 
-    async fn compare(&self, databases: &mut Databases) -> anyhow::Result<Report> {
+    async fn compare(&self, databases: &mut Databases) -> anyhow::Result<StudyReport> {
         let SizeSettings { rng_seed, samples, .. } = self.size;
         let users = self.size.users();
         let dataset = Dataset::new(users, rng_seed, DEFAULT_END_MS).with_texts(Texts::Long);

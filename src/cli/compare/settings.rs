@@ -11,7 +11,7 @@ use crate::blog::study::dataset::DEFAULT_RNG_SEED;
 use crate::config::{CosmosSettings, Environment, StoreKind, ThroughputSettings};
 use onehop_store::Indexing;
 use onehop_store::embedded::PHYSICAL_PARTITIONS_MAX;
-use onehop_study::traffic::{InvalidRate, Rate};
+use onehop_study::traffic::{InvalidRequestRate, RequestRate};
 
 const USERS_DEFAULT: u32 = 200;
 /// As many as the charges of V2's Q3 and Q6 in the article imply, at some 2.8 RU each.
@@ -111,7 +111,7 @@ pub(super) struct TrafficSettings {
 
     /// Traffic as requests a second, such as Q3=100,C2=1 [default: none]
     #[arg(long, value_name = "RATES", env = "ONEHOP_RATES", value_delimiter = ',', value_parser = rate)]
-    rates: Vec<Rate>,
+    rates: Vec<RequestRate>,
 
     /// Price of 100 RU/s for an hour, for the monthly bill [default: none]
     #[arg(long, value_name = "PRICE", env = "ONEHOP_PRICE_PER_100_RU", value_parser = non_negative)]
@@ -176,15 +176,15 @@ impl PlaceSettings {
 
 impl TrafficSettings {
     /// `None` where no traffic is given.
-    pub fn rates(&self) -> Option<Vec<Rate>> {
+    pub fn rates(&self) -> Option<Vec<RequestRate>> {
         let given = (!self.rates.is_empty()).then(|| self.rates.clone());
-        self.reads_per_write.map(|ratio| Rate::even(&article::requests(), ratio)).or(given)
+        self.reads_per_write.map(|ratio| RequestRate::even(&article::requests(), ratio)).or(given)
     }
 }
 
 /// A rate of one of the article's requests.
-fn rate(text: &str) -> Result<Rate, InvalidRate> {
-    Rate::parse(text, &article::requests())
+fn rate(text: &str) -> Result<RequestRate, InvalidRequestRate> {
+    RequestRate::parse(text, &article::requests())
 }
 
 /// A finite number that is not negative.

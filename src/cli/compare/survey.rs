@@ -8,7 +8,7 @@ use crate::blog::commands::{CommandLimits, CommandParts, Commands};
 use crate::blog::ids::RandomIds;
 use crate::blog::reads::{DataModel, ReadModels};
 use crate::blog::study::footprints::footprints;
-use crate::blog::study::measure::{Database, Workload};
+use crate::blog::study::measure::{ModelDatabase, Workload};
 use crate::blog::study::survey::Survey;
 use crate::blog::study::writes::WritePath;
 use onehop_store::Store;
@@ -36,7 +36,7 @@ pub(super) async fn survey(app: &App, member: &Member, workload: &Workload) -> a
         limits: CommandLimits::default(),
     });
     let model = DataModel::V3;
-    let database = Database {
+    let database = ModelDatabase {
         model,
         reads: ReadModels::new(&store),
         writes: WritePath::Commands(Box::new(commands)),

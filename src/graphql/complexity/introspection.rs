@@ -7,8 +7,8 @@ use async_graphql::parser::types::{Field, SelectionSet};
 use futures::FutureExt as _;
 use serde_json::Value;
 
-use super::Asked;
-use crate::graphql::BlogSchema;
+use super::operation_input::OperationInput;
+use crate::graphql::schema::BlogSchema;
 use onehop_graphql_server::selections::fields;
 
 /// All that introspection leads to. A type that is named is looked up by its name.
@@ -45,15 +45,15 @@ impl Introspected {
     }
 
     /// How many fields the answer to `__schema` or `__type` has, or one more than so many.
-    pub(super) fn fields(&self, asked: &Asked<'_>, field: &Field, max: usize) -> usize {
+    pub(super) fn fields(&self, input: &OperationInput<'_>, field: &Field, max: usize) -> usize {
         let node = match field.name.node.as_str() {
             "__schema" => Some(&self.schema),
-            _ => match asked.argument(field, "name") {
+            _ => match input.argument(field, "name") {
                 Some(async_graphql::Value::String(name)) => self.types.get(&name),
                 _ => None,
             },
         };
-        let mut count = Count { introspected: self, asked, fields: 1, max };
+        let mut count = Count { introspected: self, input, fields: 1, max };
         if let Some(node) = node {
             count.selections(&field.selection_set.node, node);
         }
@@ -63,14 +63,14 @@ impl Introspected {
 
 struct Count<'a> {
     introspected: &'a Introspected,
-    asked: &'a Asked<'a>,
+    input: &'a OperationInput<'a>,
     fields: usize,
     max: usize,
 }
 
 impl Count<'_> {
     fn selections(&mut self, selections: &SelectionSet, node: &Value) {
-        for (field, _) in fields(self.asked.document, selections, "") {
+        for (field, _) in fields(self.input.document, selections, "") {
             if self.fields > self.max {
                 return;
             }
@@ -106,7 +106,7 @@ mod tests {
     use async_graphql::parser::types::Selection;
 
     use super::*;
-    use crate::graphql::{SchemaOptions, schema};
+    use crate::graphql::schema::{SchemaOptions, schema};
 
     const MAX: usize = 100_000;
 
@@ -125,11 +125,12 @@ mod tests {
         assert!(answer.errors.is_empty(), "{query}: {:?}", answer.errors);
         let document = parse_query(query).unwrap();
         let (_, operation) = document.operations.iter().next().unwrap();
-        let asked = Asked { document: &document, definitions: &[], variables: &Variables::default() };
+        let input =
+            OperationInput { document: &document, definitions: &[], variables: &Variables::default() };
         let Selection::Field(field) = &operation.node.selection_set.node.items[0].node else {
             panic!("{query}")
         };
-        let counted = Introspected::of_schema(&schema).fields(&asked, &field.node, MAX);
+        let counted = Introspected::of_schema(&schema).fields(&input, &field.node, MAX);
         (counted, fields_of(&serde_json::to_value(answer.data).unwrap()))
     }
 
@@ -159,12 +160,13 @@ mod tests {
         );
         let document = parse_query(&query).unwrap();
         let (_, operation) = document.operations.iter().next().unwrap();
-        let asked = Asked { document: &document, definitions: &[], variables: &Variables::default() };
+        let input =
+            OperationInput { document: &document, definitions: &[], variables: &Variables::default() };
         let Selection::Field(field) = &operation.node.selection_set.node.items[0].node else {
             panic!("{query}")
         };
         let introspected = Introspected::of_schema(&schema(SchemaOptions::default()));
-        let counted = introspected.fields(&asked, &field.node, MAX);
+        let counted = introspected.fields(&input, &field.node, MAX);
         assert!((MAX + 1..MAX + 100).contains(&counted), "{counted}");
     }
 }

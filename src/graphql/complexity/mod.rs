@@ -2,23 +2,25 @@
 //! follows the types of the SDL and reads nothing. Introspection is counted on the schema itself, which is its data.
 
 mod introspection;
+mod operation_input;
 
 use std::collections::HashMap;
 
 use async_graphql::parser::types::{
     BaseType, ExecutableDocument, Field, FieldDefinition, OperationDefinition, OperationType, SelectionSet,
-    Type, TypeKind, TypeSystemDefinition, VariableDefinition,
+    Type, TypeKind, TypeSystemDefinition,
 };
 use async_graphql::parser::{Error as ParserError, parse_schema};
-use async_graphql::{InputType as _, Positioned, ServerResult, Value, Variables};
+use async_graphql::{InputType as _, ServerResult, Value, Variables};
 
 use super::comparison::ReadRequest;
-use super::{BlogSchema, sdl_of};
+use super::schema::{BlogSchema, sdl_of};
 use crate::blog::reads::FIRST_MAX;
 use crate::blog::study::read_path::ReadPath;
 use introspection::Introspected;
 use onehop_graphql_server::limit_exceeded::LimitExceeded;
 use onehop_graphql_server::selections::fields;
+use operation_input::{FIRST, OperationInput};
 
 /// What reading a list adds to its fields: nested lists are one read for each of their parents.
 const LIST_READ: usize = 10;
@@ -30,9 +32,6 @@ const COMPARED_OPERATION: usize = 5;
 const TEXTS: [(&str, &str, usize); 2] = [("Post", "content", 20), ("Comment", "content", 2)];
 /// How many fields of introspection count as one: no store is asked for them.
 const INTROSPECTED_FIELDS: usize = 2;
-
-/// The argument of a list that says how many items.
-const FIRST: &str = "first";
 
 /// What the schema says about the fields of its types, and how much of them a request may ask.
 pub(super) struct Complexity {
@@ -103,14 +102,19 @@ impl Complexity {
             OperationType::Mutation => "Mutation",
             OperationType::Subscription => "Subscription",
         };
-        let asked = Asked { document, definitions: &operation.variable_definitions, variables };
-        self.selections(&asked, &operation.selection_set.node, root)
+        let input = OperationInput { document, definitions: &operation.variable_definitions, variables };
+        self.selections(&input, &operation.selection_set.node, root)
     }
 
-    fn selections(&self, asked: &Asked<'_>, selections: &SelectionSet, on: &str) -> ServerResult<usize> {
+    fn selections(
+        &self,
+        input: &OperationInput<'_>,
+        selections: &SelectionSet,
+        on: &str,
+    ) -> ServerResult<usize> {
         let mut sum = 0_usize;
-        for (field, on) in fields(asked.document, selections, on) {
-            sum = sum.saturating_add(self.field(asked, &field.node, on)?);
+        for (field, on) in fields(input.document, selections, on) {
+            sum = sum.saturating_add(self.field(input, &field.node, on)?);
             if sum > self.max {
                 break;
             }
@@ -118,24 +122,24 @@ impl Complexity {
         Ok(sum)
     }
 
-    fn field(&self, asked: &Asked<'_>, field: &Field, on: &str) -> ServerResult<usize> {
+    fn field(&self, input: &OperationInput<'_>, field: &Field, on: &str) -> ServerResult<usize> {
         if matches!(field.name.node.as_str(), "__schema" | "__type") {
             let max = self.max.saturating_mul(INTROSPECTED_FIELDS);
-            return Ok(self.introspected.fields(asked, field, max).div_ceil(INTROSPECTED_FIELDS));
+            return Ok(self.introspected.fields(input, field, max).div_ceil(INTROSPECTED_FIELDS));
         }
         // Of what is not in the schema nothing is resolved: validation refuses it.
         let known = self.types.get(on).and_then(|fields| fields.get(field.name.node.as_str()));
         let Some(Counted { returns, by }) = known else { return Ok(1) };
-        let within = self.selections(asked, &field.selection_set.node, returns)?;
+        let within = self.selections(input, &field.selection_set.node, returns)?;
         Ok(match *by {
             By::Itself => within.saturating_add(1),
             By::Text(fields) => fields,
-            By::Page { items_default } => page(asked.items(field, items_default)?, within),
+            By::Page { items_default } => page(input.items(field, items_default)?, within),
             By::Comparison { items_default } => {
-                let request = asked.argument(field, "request");
+                let request = input.argument(field, "request");
                 // Without a valid request, which validation asks for, nothing is compared.
                 let request = ReadRequest::parse(request).unwrap_or(ReadRequest::Q6);
-                comparison(request, asked.items(field, items_default)?, within)
+                comparison(request, input.items(field, items_default)?, within)
             }
         })
     }
@@ -150,39 +154,6 @@ fn page(items: usize, fields: usize) -> usize {
 fn comparison(request: ReadRequest, items: usize, fields: usize) -> usize {
     let operations = request.operations_max(items) * COMPARED_OPERATION;
     fields.saturating_mul(ReadPath::ALL.len()).saturating_add(operations)
-}
-
-/// What is asked: an operation, and what its variables are.
-pub(super) struct Asked<'a> {
-    document: &'a ExecutableDocument,
-    definitions: &'a [Positioned<VariableDefinition>],
-    variables: &'a Variables,
-}
-
-impl Asked<'_> {
-    /// How many items of a list at most.
-    fn items(&self, field: &Field, default: usize) -> ServerResult<usize> {
-        let Some(value) = self.argument(field, FIRST) else { return Ok(default) };
-        let pos = field.arguments.iter().find(|(name, _)| name.node == FIRST).map(|(_, value)| value.pos);
-        let first =
-            i32::parse(Some(value)).map_err(|error| error.into_server_error(pos.unwrap_or_default()))?;
-        // A page size out of bounds is refused by its resolver.
-        Ok(usize::try_from(first).unwrap_or(0).clamp(1, FIRST_MAX))
-    }
-
-    /// The value of an argument, if it was given one.
-    fn argument(&self, field: &Field, name: &str) -> Option<Value> {
-        let value = field.get_argument(name)?.node.clone();
-        let value = value.into_const_with(|name| {
-            let given = self.variables.get(&name);
-            let default = || {
-                let mut definitions = self.definitions.iter().map(|definition| &definition.node);
-                definitions.find(|definition| definition.name.node == name)?.default_value.as_ref()
-            };
-            given.or_else(|| default().map(|default| &default.node)).cloned().ok_or(())
-        });
-        value.ok()
-    }
 }
 
 fn counted(on: &str, field: FieldDefinition) -> (String, Counted) {
@@ -222,7 +193,7 @@ mod tests {
     fn checked(document: &str, variables: serde_json::Value) -> ServerResult<usize> {
         let document = parse_query(document).unwrap();
         let (_, operation) = document.operations.iter().next().unwrap();
-        let schema = crate::graphql::schema(crate::graphql::SchemaOptions::default());
+        let schema = crate::graphql::schema::schema(crate::graphql::SchemaOptions::default());
         let complexity = Complexity::of_schema(&schema, usize::MAX).unwrap();
         complexity.of(&document, &operation.node, &Variables::from_json(variables))
     }

@@ -2,8 +2,8 @@
 
 use onehop::accounts::hashing_queue::HashingCaller;
 use onehop::blog::commands::{
-    CommandError, CreateComment, DeleteComment, DeletePost, ExternalSubject, LikePost, Names, RefusalCode,
-    SignIn, UnlikePost, UpdatePost, UpdateUser,
+    CommandError, CreateComment, DeleteComment, DeletePost, ExternalSubject, LikePost, RefusalCode, SignIn,
+    UnlikePost, UpdatePost, UpdateUser, UsernameReservations,
 };
 use onehop::blog::ids::UserId;
 use onehop::blog::items::UserItem;
@@ -130,7 +130,7 @@ async fn rescue(blog: &Blog, keys: usize, step: usize, rescuer: Rescuer) {
     let before = if step <= 1 + keys { &old } else { &new };
     assert_eq!(sign_in(blog, before).await.unwrap().id, ada, "{context}");
 
-    let names = Names::new(blog.store.clone());
+    let names = UsernameReservations::new(blog.store.clone());
     let expected = match rescuer {
         Rescuer::TheSameRename => rename(blog, ada, &new).await.unwrap().username,
         Rescuer::AnotherRename => rename(blog, ada, &third).await.unwrap().username,

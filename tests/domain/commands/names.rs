@@ -129,7 +129,7 @@ async fn a_name_from_before_these_rules_signs_in_and_is_changed() {
     blog.store.write(ACCOUNTS, &PartitionKey::from(name), create, &Ledger::new()).await.unwrap();
     assert!(can_sign_in(&blog, name).await);
     assert_eq!(code_and_field(blog.sign_up(name).await), (RefusalCode::BadUserInput, Some("username")));
-    let names = onehop::blog::commands::Names::new(blog.store.clone());
+    let names = onehop::blog::commands::UsernameReservations::new(blog.store.clone());
     assert!(names.reserve_again(user.id, &Ledger::new()).await.unwrap());
     assert!(!names.reserve_again(user.id, &Ledger::new()).await.unwrap());
     assert_eq!(code_and_field(blog.sign_up("grace").await), (RefusalCode::Conflict, Some("username")));
@@ -140,7 +140,7 @@ async fn a_name_from_before_these_rules_signs_in_and_is_changed() {
 #[tokio::test]
 async fn the_reservation_of_a_former_name_is_a_key_and_no_name() {
     let blog = Blog::new().await;
-    let names = onehop::blog::commands::Names::new(blog.store.clone());
+    let names = onehop::blog::commands::UsernameReservations::new(blog.store.clone());
     for (name, key) in [("ßßßßßßßßßßßßßßßß", "s".repeat(32)), ("i\u{307}l", "il".to_owned())]
     {
         // Another process has finished the rename, and not yet released the name.
@@ -233,7 +233,7 @@ async fn rolling_forward_withdraws_an_announcement_of_a_taken_name() {
     let announced = UserItem { pending_username: Some("Bob".to_owned()), ..ada.clone() };
     let replace = WriteOp::Replace { item: NewItem::encode(ada.id.to_string(), &announced), if_match: None };
     blog.store.write(USERS, &ada.id.partition_key(), replace, &Ledger::new()).await.unwrap();
-    let names = onehop::blog::commands::Names::new(blog.store.clone());
+    let names = onehop::blog::commands::UsernameReservations::new(blog.store.clone());
     assert_eq!(
         names.roll_forward(ada.id, &Ledger::new()).await.unwrap(),
         RollForward::Withdrawn(ada.clone())

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use onehop::accounts::hashing_queue::HashingCaller;
-use onehop::blog::commands::{CommandError, CommandLimits, Names, SignIn, UpdateUser};
+use onehop::blog::commands::{CommandError, CommandLimits, SignIn, UpdateUser, UsernameReservations};
 use onehop::blog::containers::USERS;
 use onehop::blog::ids::UserId;
 use onehop::blog::items::UserItem;
@@ -99,7 +99,7 @@ impl<'a> Scene<'a> {
                 }
             }
             (Act::RollForward, Some(ada)) => {
-                let names = Names::new(self.blog.store.clone());
+                let names = UsernameReservations::new(self.blog.store.clone());
                 names.roll_forward(ada, &Ledger::new()).await.unwrap();
             }
             (Act::Rename(_) | Act::RollForward, None) => {}

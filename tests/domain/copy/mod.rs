@@ -12,7 +12,7 @@ use onehop::copy::{Copier, CopyError, POSITION_TYPE};
 use onehop_change_feed::LEASES;
 use onehop_store::{FaultKind, NewItem, OperationKind, OperationRecord, WriteOp};
 
-use failing_store::{FailingStore, Verdict};
+use failing_store::{FailingStore, WriteFault};
 use world::{Blog, items_of};
 
 const SOURCE: &str = "embedded:/where/it/was";
@@ -40,7 +40,7 @@ async fn an_interrupted_copy_is_gone_on_with_and_is_whole() {
     let counter = Arc::clone(&batches);
     failing.judge(move |container, _, _| {
         let breaks = container == POSTS && counter.fetch_add(1, Ordering::SeqCst) >= 20;
-        if breaks { Verdict::Fail(FaultKind::Internal) } else { Verdict::Pass }
+        if breaks { WriteFault::Fail(FaultKind::Internal) } else { WriteFault::Pass }
     });
     let stopped = copier(&source, failing.clone()).run(|_| {}).await.unwrap_err();
     assert!(matches!(stopped, CopyError::Target(_)), "{stopped}");
@@ -86,10 +86,11 @@ async fn a_transient_fault_is_waited_for() {
     let mut left = 3;
     failing.judge(move |container, _, _| {
         if container != USERS || left == 0 {
-            return Verdict::Pass;
+            return WriteFault::Pass;
         }
         left -= 1;
-        [Verdict::Fail(FaultKind::Throttled), Verdict::Lose, Verdict::Fail(FaultKind::Unavailable)][left]
+        [WriteFault::Fail(FaultKind::Throttled), WriteFault::Lose, WriteFault::Fail(FaultKind::Unavailable)]
+            [left]
     });
     copier(&source, failing).run(|_| {}).await.unwrap();
     assert!(items_of(&*target.store).await == items_of(&*source.store).await);
@@ -140,7 +141,7 @@ async fn an_item_that_the_target_refuses_ends_the_copy_with_its_container() {
     let refusing = Arc::new(FailingStore::new(Arc::clone(&target.store)));
     refusing.judge(|container, _, operations| {
         let users = container == USERS && matches!(operations[0], WriteOp::Upsert(NewItem { .. }));
-        if users { Verdict::Fail(FaultKind::Corrupt) } else { Verdict::Pass }
+        if users { WriteFault::Fail(FaultKind::Corrupt) } else { WriteFault::Pass }
     });
     let ended = copier(&source, refusing).run(|_| {}).await.unwrap_err();
     assert!(matches!(ended, CopyError::Target(fault) if fault.kind == FaultKind::Corrupt));

@@ -11,7 +11,7 @@ use onehop_store::{Change, ContainerName, ETag, FaultKind, NewItem, Store, Write
 use tokio_util::sync::CancellationToken;
 
 use crate::projections::world::World;
-use onehop_testing::failing_store::Verdict;
+use onehop_testing::failing_store::WriteFault;
 
 /// Saves a note, and then writes what a test wants. It keeps a diary of its turns.
 struct Diarist {
@@ -89,7 +89,7 @@ async fn after_a_crash_a_change_goes_on_from_its_note() {
     world.store.judge(move |container, _, _| {
         lease_writes += usize::from(container.as_str() == "leases");
         // The start checkpoints of four feed ranges and the note pass, the checkpoint after the page does not.
-        if lease_writes > 5 { Verdict::Fail(FaultKind::Internal) } else { Verdict::Pass }
+        if lease_writes > 5 { WriteFault::Fail(FaultKind::Internal) } else { WriteFault::Pass }
     });
     let diary = Arc::default();
     let crashing = open(&world, Diarist { diary: Arc::clone(&diary), writes: |_| Vec::new() }).await;

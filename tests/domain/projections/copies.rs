@@ -7,7 +7,7 @@ use onehop_change_feed::{LEASES, Projection};
 use onehop_store::{Change, ETag, Item, NewItem};
 
 use crate::projections::world::{World, comment, deleted, like, post};
-use onehop_testing::failing_store::Verdict;
+use onehop_testing::failing_store::WriteFault;
 
 #[tokio::test]
 async fn a_post_is_copied_to_its_author_with_the_summary() {
@@ -73,9 +73,9 @@ async fn changes_whose_checkpoint_was_lost_are_projected_once_more_without_harm(
         // The start checkpoints pass, no checkpoint after that does.
         let start_checkpoints = 5 * 4;
         if container == LEASES && lease_writes > start_checkpoints {
-            Verdict::Fail(onehop_store::FaultKind::Internal)
+            WriteFault::Fail(onehop_store::FaultKind::Internal)
         } else {
-            Verdict::Pass
+            WriteFault::Pass
         }
     });
     let crashed = world.processor().await;

@@ -9,7 +9,7 @@ use onehop_store::{FaultKind, Ledger, NewItem, Store, WriteOp};
 use serde_json::json;
 
 use crate::projections::world::{World, comment, deleted, like, post};
-use onehop_testing::failing_store::Verdict;
+use onehop_testing::failing_store::WriteFault;
 
 async fn dead_letters(processor: &Processor, projection: &str) -> u64 {
     let status = processor.status().await.expect("a status");
@@ -115,7 +115,8 @@ async fn changes_of_a_parked_partition_are_kept_in_order() {
 
 #[tokio::test]
 async fn transient_faults_are_tried_again_and_park_nothing() {
-    for verdict in [Verdict::Fail(FaultKind::Throttled), Verdict::Fail(FaultKind::Unavailable), Verdict::Lose]
+    for verdict in
+        [WriteFault::Fail(FaultKind::Throttled), WriteFault::Fail(FaultKind::Unavailable), WriteFault::Lose]
     {
         let world = World::new().await;
         let ada = world.sign_up(1, "ada").await;
@@ -125,7 +126,7 @@ async fn transient_faults_are_tried_again_and_park_nothing() {
         let mut writes = 0;
         world.store.judge(move |_, _, _| {
             writes += 1;
-            if writes % 3 == 0 { verdict } else { Verdict::Pass }
+            if writes % 3 == 0 { verdict } else { WriteFault::Pass }
         });
         let processor = world.processor().await;
         // What cannot be tried again within a page (acquiring a lease) fails the page, and the next try goes on.
@@ -147,9 +148,9 @@ async fn a_fault_that_does_not_go_away_parks_its_partition_only() {
     world.store.judge(move |container, _, operations| {
         let touches = operations.iter().any(|operation| operation.id() == id);
         if container.as_str() == "users" && touches {
-            Verdict::Fail(FaultKind::Unavailable)
+            WriteFault::Fail(FaultKind::Unavailable)
         } else {
-            Verdict::Pass
+            WriteFault::Pass
         }
     });
     let processor = world.processor().await;
@@ -228,7 +229,7 @@ fn fail_writes_of(world: &World, ids: &[String]) {
     world.store.judge(move |container, _, operations| {
         let touches = operations.iter().any(|operation| ids.iter().any(|id| operation.id() == id));
         let of_the_blog = !matches!(container.as_str(), "leases" | "dead-letters");
-        if touches && of_the_blog { Verdict::Fail(FaultKind::Unavailable) } else { Verdict::Pass }
+        if touches && of_the_blog { WriteFault::Fail(FaultKind::Unavailable) } else { WriteFault::Pass }
     });
 }
 

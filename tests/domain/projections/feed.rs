@@ -7,7 +7,7 @@ use onehop::blog::projections::FEED_POSTS;
 use onehop_store::FaultKind;
 
 use crate::projections::world::{World, deleted, post};
-use onehop_testing::failing_store::Verdict;
+use onehop_testing::failing_store::WriteFault;
 
 /// The newest of these that are not deleted, newest first.
 fn expected(posts: &[PostItem]) -> Vec<PostId> {
@@ -143,7 +143,7 @@ async fn a_crash_between_the_writes_of_the_feed_is_mended_by_the_next_start() {
         let mut writes = 0;
         world.store.judge(move |_, _, _| {
             writes += 1;
-            if writes > crash_at { Verdict::Fail(FaultKind::Internal) } else { Verdict::Pass }
+            if writes > crash_at { WriteFault::Fail(FaultKind::Internal) } else { WriteFault::Pass }
         });
         let crashing = world.processor().await;
         let _ = crashing.drain().await;

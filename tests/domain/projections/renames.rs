@@ -9,7 +9,7 @@ use onehop::blog::items::{AccountItem, PostItem, UserItem};
 use onehop_store::{Batch, FaultKind, Ledger, NewItem, PartitionKey, Store, WriteOp};
 
 use crate::projections::world::{World, account, comment, like, post, user};
-use onehop_testing::failing_store::Verdict;
+use onehop_testing::failing_store::WriteFault;
 
 async fn stored_user(world: &World, user: &UserItem) -> UserItem {
     let item = world.read(USERS, &user.id.partition_key(), &user.id.to_string()).await;
@@ -99,7 +99,7 @@ async fn a_rename_is_resumed_after_a_crash_at_any_write() {
         let mut writes = 0;
         world.store.judge(move |_, _, _| {
             writes += 1;
-            if writes > crash_at { Verdict::Fail(FaultKind::Internal) } else { Verdict::Pass }
+            if writes > crash_at { WriteFault::Fail(FaultKind::Internal) } else { WriteFault::Pass }
         });
         let crashing = world.processor().await;
         let _ = crashing.drain().await;

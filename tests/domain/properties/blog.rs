@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use onehop::accounts::password::{HashingCost, HashingLimits, PasswordHasher};
-use onehop::app::{App, AppOptions, Drained, container_specs};
+use onehop::app::{App, AppOptions, DrainedChangeFeed, container_specs};
 use onehop::blog::commands::{CommandLimits, CommandParts, Commands};
 use onehop::blog::containers::{ACCOUNTS, FEED, POSTS, USERS};
 use onehop::blog::ids::RandomIds;
@@ -63,7 +63,7 @@ impl Blog {
 
     /// Asserts that the project's own verification, which shares no code with the projections, finds nothing.
     pub async fn assert_clean(&self) {
-        let settle = Arc::new(Drained(Arc::clone(&self.app.processor)));
+        let settle = Arc::new(DrainedChangeFeed(Arc::clone(&self.app.processor)));
         let verifier = Verifier::new(Arc::clone(&self.app.store), settle);
         let report = verifier.verify(|_| {}).await.expect("a verification");
         assert!(report.is_clean(), "{:#?}", report.drifts);

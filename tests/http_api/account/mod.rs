@@ -12,7 +12,7 @@ use serde_json::json;
 
 use emulator::Emulator;
 use process::Process;
-use websocket::Socket;
+use websocket::WebSocketClient;
 
 /// The titles of the feed under each data model.
 const FEED: &str = "{
@@ -67,7 +67,7 @@ async fn what_one_process_writes_those_hear_who_subscribed_at_another() {
         (Process::start(&account, "writer").await, Process::start(&account, "listener").await);
     let token = writer.sign_up("ada").await;
     let post = writer.post(&token, "Engines").await;
-    let mut socket = Socket::open(listener.address).await;
+    let mut socket = WebSocketClient::open(listener.address).await;
     for (id, query) in [
         ("feed", "subscription { feedChanged { id title likeCount } }"),
         ("post", "subscription($id: ID!) { postChanged(id: $id) { likeCount } }"),

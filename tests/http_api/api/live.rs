@@ -11,20 +11,25 @@ use serde_json::{Value, json};
 use crate::api::caller::Caller;
 use crate::api::server::{Server, Setup};
 use onehop_testing::event_stream::EventStream;
-use onehop_testing::websocket::Socket;
+use onehop_testing::websocket::WebSocketClient;
 
 const FEED: &str =
     "subscription { feedChanged { id title summary commentCount likeCount author { username } } }";
 
 /// Somebody's socket.
-async fn socket(server: &Server, caller: Option<&Caller<'_>>) -> Socket {
+async fn socket(server: &Server, caller: Option<&Caller<'_>>) -> WebSocketClient {
     let payload =
         caller.map_or(json!({}), |caller| json!({ "authorization": format!("Bearer {}", caller.token()) }));
-    Socket::open_with(server.address(), payload).await
+    WebSocketClient::open_with(server.address(), payload).await
 }
 
 /// A socket with one subscription, which has begun.
-async fn subscribed(server: &Server, caller: Option<&Caller<'_>>, query: &str, variables: Value) -> Socket {
+async fn subscribed(
+    server: &Server,
+    caller: Option<&Caller<'_>>,
+    query: &str,
+    variables: Value,
+) -> WebSocketClient {
     let mut socket = socket(server, caller).await;
     socket.request("1", json!({ "query": query, "variables": variables })).await;
     socket.settle().await;
@@ -32,13 +37,13 @@ async fn subscribed(server: &Server, caller: Option<&Caller<'_>>, query: &str, v
 }
 
 /// The field of the next event.
-async fn event(socket: &mut Socket, field: &str) -> Value {
+async fn event(socket: &mut WebSocketClient, field: &str) -> Value {
     let mut result = socket.hear_of("next", "1").await;
     assert!(result.get("errors").is_none(), "{result}");
     result["data"][field].take()
 }
 
-async fn error_code(socket: &mut Socket) -> (Value, Value) {
+async fn error_code(socket: &mut WebSocketClient) -> (Value, Value) {
     let errors = socket.hear_of("error", "1").await;
     (errors[0]["extensions"]["code"].clone(), errors[0]["extensions"]["field"].clone())
 }
@@ -353,7 +358,7 @@ async fn a_socket_is_closed_when_its_access_token_expires() {
 #[tokio::test]
 async fn a_token_that_is_not_good_opens_no_connection() {
     let server = Server::start().await;
-    let mut socket = Socket::connect(server.address()).await;
+    let mut socket = WebSocketClient::connect(server.address()).await;
     socket.say(json!({ "type": "connection_init", "payload": { "authorization": "Bearer x.y.z" } })).await;
     assert_eq!(socket.closed().await, (4403, "Forbidden".to_owned()));
 }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use crate::api::binary::Serving;
-use onehop_testing::websocket::Socket;
+use onehop_testing::websocket::WebSocketClient;
 
 /// The soft and the hard limit of open files of a process.
 fn limits_of(process: u32) -> (String, String) {
@@ -22,7 +22,7 @@ async fn more_sockets_than_the_soft_limit_leave_health_answered() {
     let address: SocketAddr = serving.address.strip_prefix("http://").unwrap().parse().unwrap();
     let mut sockets = Vec::new();
     for _ in 0..200 {
-        sockets.push(Socket::open(address).await);
+        sockets.push(WebSocketClient::open(address).await);
     }
     for path in ["/healthz", "/readyz"] {
         let answer = reqwest::get(format!("http://{address}{path}")).await.unwrap();

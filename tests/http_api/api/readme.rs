@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::api::caller::Caller;
 use crate::api::server::Server;
-use onehop_testing::websocket::Socket;
+use onehop_testing::websocket::WebSocketClient;
 
 const DOCUMENTS: [&str; 2] = [include_str!("../../../README.md"), include_str!("../../../docs/api.md")];
 /// Requests of the article: four commands and six queries.
@@ -53,7 +53,7 @@ async fn every_subscription_of_the_documents_begins() {
     let post = author.post("Engines").await;
     let subscriptions = operations(|operation| operation.starts_with("subscription"));
     assert!(subscriptions.len() >= 3, "{subscriptions:?}");
-    let mut socket = Socket::open(server.address()).await;
+    let mut socket = WebSocketClient::open(server.address()).await;
     for (id, subscription) in subscriptions.iter().enumerate() {
         socket.subscribe(&id.to_string(), &with_ids(subscription, &author, &post)).await;
     }

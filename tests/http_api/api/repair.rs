@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use onehop::app::Drained;
+use onehop::app::DrainedChangeFeed;
 use onehop::blog::containers::{ACCOUNTS, FEED, FEED_PARTITION, POSTS, USERS};
 use onehop::blog::ids::{CommentId, PostId, UserId};
 use onehop::blog::verify::{Drift, Report, Settle, Verifier};
@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::api::caller::Caller;
 use crate::api::server::Server;
-use onehop_testing::stepped_store::{Operation, SteppedStore};
+use onehop_testing::stepped_store::{PendingOperation, SteppedStore};
 
 const ABSENT: PostId = PostId(Uuid::from_u128(0x0189_c7f4_7a00_7000_8000_0000_0000_0000));
 
@@ -105,7 +105,7 @@ impl Blog<'_> {
     }
 
     async fn repair(&self) -> Report {
-        let settle = Arc::new(Drained(Arc::clone(&self.server.app.processor)));
+        let settle = Arc::new(DrainedChangeFeed(Arc::clone(&self.server.app.processor)));
         Verifier::new(Arc::clone(&self.server.app.store), settle).repair(|_| {}).await.unwrap()
     }
 }
@@ -260,11 +260,11 @@ async fn what_cannot_be_mended_stays_in_the_report() {
 /// container.
 async fn repair_beside_a_deletion(blog: &Blog<'_>, container: ContainerName) -> Report {
     let stopped = AtomicBool::new(false);
-    let first_write = move |operation: Operation<'_>| {
+    let first_write = move |operation: PendingOperation<'_>| {
         operation.container == container && operation.kind.writes() && !stopped.swap(true, Ordering::SeqCst)
     };
     let store = SteppedStore::new(Arc::clone(&blog.server.app.store), first_write);
-    let settle = Arc::new(Drained(Arc::clone(&blog.server.app.processor)));
+    let settle = Arc::new(DrainedChangeFeed(Arc::clone(&blog.server.app.processor)));
     let verifier = Verifier::new(Arc::clone(&store) as _, settle);
     let deletion = async {
         store.until_stopped().await;
@@ -311,7 +311,7 @@ async fn a_repair_never_replaces_a_newer_copy() {
     let (key, id) = (blog.user_id.partition_key(), blog.post_id.to_string());
     blog.change(USERS, &key, &id, "title", json!("another title")).await;
     let stopped = AtomicBool::new(false);
-    let first_write = move |operation: Operation<'_>| {
+    let first_write = move |operation: PendingOperation<'_>| {
         operation.container == USERS && operation.kind.writes() && !stopped.swap(true, Ordering::SeqCst)
     };
     let store = SteppedStore::new(Arc::clone(&server.app.store), first_write);
@@ -344,7 +344,7 @@ async fn a_post_that_is_liked_all_the_time_is_no_drift() {
     let server = Server::start().await;
     let blog = blog(&server).await;
     let (author, feed) = (blog.user_id.partition_key(), PartitionKey::from(FEED_PARTITION));
-    let reads_a_copy = move |operation: Operation<'_>| {
+    let reads_a_copy = move |operation: PendingOperation<'_>| {
         let reads = matches!(operation.kind, OperationKind::PointRead | OperationKind::Query);
         reads && (operation.is_in(USERS, &author) || operation.is_in(FEED, &feed))
     };

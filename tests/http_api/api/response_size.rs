@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 
 use crate::api::caller::{Answer, Caller, id_of};
 use crate::api::server::{Server, Setup};
-use onehop_testing::websocket::Socket;
+use onehop_testing::websocket::WebSocketClient;
 
 /// A character that JSON writes with six bytes.
 const ESCAPED: &str = "\u{1}";
@@ -208,7 +208,7 @@ async fn an_event_over_the_limit_is_an_error_and_not_a_result() {
     let ada = server.sign_up("ada").await;
     let id = escaped_post(&ada).await;
     server.settle().await;
-    let mut socket = Socket::open(server.address()).await;
+    let mut socket = WebSocketClient::open(server.address()).await;
     let query = format!(
         "subscription($id: ID!) {{ postChanged(id: $id) {{ {} }} }}",
         contents(50).replace("a49: content", "")

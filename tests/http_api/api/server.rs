@@ -140,7 +140,7 @@ impl Server {
 
     /// What a verification finds.
     pub async fn verify(&self) -> Report {
-        let settle = Arc::new(onehop::app::Drained(Arc::clone(&self.app.processor)));
+        let settle = Arc::new(onehop::app::DrainedChangeFeed(Arc::clone(&self.app.processor)));
         Verifier::new(Arc::clone(&self.app.store), settle).verify(|_| {}).await.unwrap()
     }
 

@@ -10,7 +10,7 @@ use crate::api::caller::Caller;
 use crate::api::positions::waiting;
 use crate::api::server::{Server, Setup};
 use onehop_testing::event_stream::EventStream;
-use onehop_testing::websocket::Socket;
+use onehop_testing::websocket::WebSocketClient;
 
 const FEED: &str = "{ feed(first: 1) { nodes { title } } }";
 const LONG: Duration = Duration::from_secs(3600);
@@ -49,7 +49,7 @@ async fn a_query_by_any_transport_waits_for_the_last_write() {
     let server = start(LONG, false).await;
     let author = server.sign_up("author").await;
     let payload = json!({ "authorization": format!("Bearer {}", author.token()) });
-    let mut socket = Socket::open_with(server.address(), payload).await;
+    let mut socket = WebSocketClient::open_with(server.address(), payload).await;
     for transport in ["POST", "GET", "SSE", "WebSocket"] {
         author.post(transport).await;
         let answer = async {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::api::caller::Caller;
 use crate::api::server::{PASSWORD, Server};
 use onehop_testing::event_stream::EventStream;
-use onehop_testing::websocket::Socket;
+use onehop_testing::websocket::WebSocketClient;
 
 const NEW_PASSWORD: &str = "another horse battery";
 const SIGN_OUT: &str = "mutation { signOut { userId } }";
@@ -106,8 +106,8 @@ async fn connections_end_with_their_session() {
     let ada = server.sign_up("ada").await;
     let other = text(&sign_in(&server).await, "accessToken");
     let payload = |token: &str| json!({ "authorization": format!("Bearer {token}") });
-    let mut socket = Socket::open_with(server.address(), payload(ada.token())).await;
-    let mut kept = Socket::open_with(server.address(), payload(&other)).await;
+    let mut socket = WebSocketClient::open_with(server.address(), payload(ada.token())).await;
+    let mut kept = WebSocketClient::open_with(server.address(), payload(&other)).await;
     let subscription = json!({ "query": "subscription { feedChanged { id } }" });
     let request = server.http.post(server.url("/graphql")).header("accept", "text/event-stream");
     let mut stream =

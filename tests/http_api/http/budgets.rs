@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::http::client::{Answer, Exchange, GRAPHQL_RESPONSE, JSON, get, post};
 use crate::http::toy::{CHARGED, EVENT_CHARGE, Options, Toy};
-use onehop_testing::websocket::Socket;
+use onehop_testing::websocket::WebSocketClient;
 
 const QUERY: &str = "{ viewer }";
 
@@ -164,7 +164,7 @@ async fn a_crowd_of_other_addresses_does_not_make_a_debt_forgotten() {
 #[tokio::test]
 async fn over_a_websocket_an_operation_over_budget_is_answered_by_an_error_and_the_socket_stays() {
     let (toy, clock) = toy(behind(0)).await;
-    let mut socket = Socket::open(toy.address).await;
+    let mut socket = WebSocketClient::open(toy.address).await;
     for _ in 0..3 {
         socket.subscribe("1", QUERY).await;
         socket.hear_of("next", "1").await;
@@ -198,7 +198,8 @@ async fn the_listeners_of_an_event_pay_for_it_together() {
     let subscription =
         json!({ "query": "subscription { numbers { value } }", "extensions": { CHARGED: true } });
     let ada = json!({ "authorization": "Bearer ada" });
-    let mut listeners = [Socket::open_with(toy.address, ada).await, Socket::open(toy.address).await];
+    let mut listeners =
+        [WebSocketClient::open_with(toy.address, ada).await, WebSocketClient::open(toy.address).await];
     for listener in &mut listeners {
         listener.request("1", subscription.clone()).await;
         listener.settle().await;
@@ -221,7 +222,7 @@ async fn a_subscription_ends_when_the_quota_of_its_caller_is_spent() {
     let (toy, clock) = toy(behind(0)).await;
     let subscription =
         json!({ "query": "subscription { numbers { value } }", "extensions": { CHARGED: true } });
-    let mut socket = Socket::open(toy.address).await;
+    let mut socket = WebSocketClient::open(toy.address).await;
     socket.request("1", subscription.clone()).await;
     socket.settle().await;
     toy.state.tell(1);
@@ -242,14 +243,14 @@ async fn who_spent_its_quota_leaves_and_the_others_go_on() {
     let (toy, _) = toy(behind(0)).await;
     let subscription =
         json!({ "query": "subscription { numbers { value } }", "extensions": { CHARGED: true } });
-    let mut poor = Socket::open(toy.address).await;
+    let mut poor = WebSocketClient::open(toy.address).await;
     poor.request("1", subscription.clone()).await;
     poor.settle().await;
     spend(toy.address, ask).await;
     let mut others = Vec::new();
     for name in ["ada", "grace", "alan"] {
         let payload = json!({ "authorization": format!("Bearer {name}") });
-        let mut socket = Socket::open_with(toy.address, payload).await;
+        let mut socket = WebSocketClient::open_with(toy.address, payload).await;
         socket.request("1", subscription.clone()).await;
         socket.settle().await;
         others.push(socket);
@@ -266,7 +267,7 @@ async fn an_event_waits_for_its_turn_to_execute() {
     let admission = ConcurrencyLimits { executing_max: 1, ..ConcurrencyLimits::default() };
     let limits = RequestLimits { admission, ..RequestLimits::default() };
     let toy = Toy::start_with(Options { limits, ..Options::default() }).await;
-    let mut socket = Socket::open(toy.address).await;
+    let mut socket = WebSocketClient::open(toy.address).await;
     socket.subscribe("1", "subscription { numbers { value } }").await;
     socket.settle().await;
     socket.subscribe("2", "{ waits }").await;

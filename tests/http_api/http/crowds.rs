@@ -15,7 +15,7 @@ use tokio::{
 
 use crate::http::client::{Answer, post, read_answer, request};
 use crate::http::toy::{COMPLEXITY_MAX, Options, Toy};
-use onehop_testing::websocket::Socket;
+use onehop_testing::websocket::WebSocketClient;
 
 /// A server that executes one request at once, and lets so many wait.
 async fn toy(waiting_max: usize) -> Toy {
@@ -154,7 +154,7 @@ async fn one_network_does_not_take_the_connections_of_others() {
 async fn open_sockets_keep_their_places() {
     let connections = ConnectionLimits { connections_max: 2, ..ConnectionLimits::default() };
     let toy = Toy::start_with(Options { connections, ..Options::default() }).await;
-    let held = [Socket::open(toy.address).await, Socket::open(toy.address).await];
+    let held = [WebSocketClient::open(toy.address).await, WebSocketClient::open(toy.address).await];
     assert_eq!(request("GET", "/").send(toy.address).await.status, 503);
     assert_eq!(request("GET", "/healthz").send(toy.address).await.status, 200);
     for socket in held {

@@ -8,7 +8,7 @@ use onehop_graphql_server::live::LiveLimits;
 use serde_json::{Value, json};
 
 use crate::http::toy::{LONG, Options, Toy};
-use onehop_testing::event_stream::{Event, EventStream};
+use onehop_testing::event_stream::{EventStream, ServerSentEvent};
 
 const EVENT_STREAM: &str = "text/event-stream";
 const AT_ONCE: Duration = Duration::from_millis(1);
@@ -63,7 +63,7 @@ async fn the_stream_says_that_it_is_one_and_is_not_stored() {
     assert_eq!(header("content-type"), "text/event-stream; charset=utf-8");
     assert_eq!((header("cache-control"), header("x-accel-buffering")), ("no-store", "no"));
     // The head comes at once, and something after it.
-    assert_eq!(EventStream::of(response).raw().await, Some(Event::Comment));
+    assert_eq!(EventStream::of(response).raw().await, Some(ServerSentEvent::Comment));
 }
 
 #[tokio::test]
@@ -189,7 +189,7 @@ async fn a_stream_on_which_nothing_happens_is_kept_alive() {
     let toy = toy_with(LiveLimits { keep_alive: AT_ONCE, ..LiveLimits::default() }).await;
     let mut stream = stream(&toy, "subscription { numbers { value } }").await;
     for _ in 0..10 {
-        assert_eq!(stream.raw().await, Some(Event::Comment));
+        assert_eq!(stream.raw().await, Some(ServerSentEvent::Comment));
     }
     toy.state.tell(1);
     assert_eq!(stream.result().await["data"]["numbers"]["value"], 1);

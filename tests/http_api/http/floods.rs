@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::http::toy::{Options, Toy};
-use onehop_testing::websocket::{SUBPROTOCOL, Socket};
+use onehop_testing::websocket::{SUBPROTOCOL, WebSocketClient};
 
 /// What a client with a mask of zeros sends of a frame.
 fn frame(opcode: u8, length: u64, sent: &[u8]) -> Vec<u8> {
@@ -51,7 +51,7 @@ async fn pings_without_end_close_the_socket_before_any_init() {
 #[tokio::test]
 async fn more_control_frames_in_a_second_than_allowed_close_with_1008() {
     let toy = Toy::start().await;
-    let mut socket = Socket::open(toy.address).await;
+    let mut socket = WebSocketClient::open(toy.address).await;
     for _ in 0..=LiveLimits::default().control_frames_per_second_max {
         socket.send(Message::Ping(Default::default())).await;
     }
@@ -87,7 +87,7 @@ async fn messages_that_are_never_finished_share_one_limit() {
         held.push(stream);
     }
     assert_eq!(cut_off, 3);
-    let mut other = Socket::open(toy.address).await;
+    let mut other = WebSocketClient::open(toy.address).await;
     other.subscribe("1", "{ viewer }").await;
     assert_eq!(other.hear_of("next", "1").await["data"], json!({ "viewer": null }));
 }
@@ -95,7 +95,7 @@ async fn messages_that_are_never_finished_share_one_limit() {
 #[tokio::test]
 async fn a_connection_init_is_short() {
     let toy = Toy::start().await;
-    let mut socket = Socket::connect(toy.address).await;
+    let mut socket = WebSocketClient::connect(toy.address).await;
     let payload = json!({ "authorization": format!("Bearer {}", "x".repeat(20_000)) });
     socket.say(json!({ "type": "connection_init", "payload": payload })).await;
     assert_eq!(socket.closed().await.0, 1009);
@@ -105,13 +105,15 @@ async fn a_connection_init_is_short() {
 async fn a_network_has_so_many_open_connections() {
     let live = LiveLimits { connections_per_network_max: 2, ..LiveLimits::default() };
     let toy = Toy::start_with(Options { live, ..Options::default() }).await;
-    let held = [Socket::open(toy.address).await, Socket::open(toy.address).await];
-    let refused =
-        Socket::handshake(toy.address, &[("Sec-WebSocket-Protocol", SUBPROTOCOL)]).await.err().unwrap();
+    let held = [WebSocketClient::open(toy.address).await, WebSocketClient::open(toy.address).await];
+    let refused = WebSocketClient::handshake(toy.address, &[("Sec-WebSocket-Protocol", SUBPROTOCOL)])
+        .await
+        .err()
+        .unwrap();
     assert!(refused.status == 429 && refused.text.contains("live-connections-per-network"), "{refused:?}");
     let [first, _second] = held;
     first.close().await;
-    Socket::open(toy.address).await;
+    WebSocketClient::open(toy.address).await;
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::http::client::{Answer, Exchange, GRAPHQL_RESPONSE, JSON, get, post};
 use crate::http::toy::{Options, Toy};
-use onehop_testing::websocket::Socket;
+use onehop_testing::websocket::WebSocketClient;
 
 const ITEM: &str = "query($id: ID!) { item(id: $id) }";
 const VIEWER: &str = "{ viewer }";
@@ -93,7 +93,7 @@ async fn documents_are_registered_by_get_and_over_websocket_and_event_streams_to
     let toy = toy(&[], false).await;
     let registers = [("query", VIEWER), ("extensions", &apollo(VIEWER).to_string())];
     assert_eq!(get(&registers).send(toy.address).await.status, 200);
-    let mut socket = Socket::open(toy.address).await;
+    let mut socket = WebSocketClient::open(toy.address).await;
     socket.request("1", json!({ "extensions": apollo(VIEWER) })).await;
     assert_eq!(socket.hear_of("next", "1").await["data"], json!({ "viewer": null }));
     socket.hear_of("complete", "1").await;
@@ -167,7 +167,7 @@ async fn nothing_but_trusted_documents_runs_where_they_are_the_only_ones() {
     }
     let answer = get(&[("query", VIEWER)]).accept(GRAPHQL_RESPONSE).send(toy.address).await;
     assert_eq!(refused(&answer), (400, "FORBIDDEN".to_owned()));
-    let mut socket = Socket::open(toy.address).await;
+    let mut socket = WebSocketClient::open(toy.address).await;
     for text in [VIEWER, "subscription { numbers { value } }"] {
         socket.subscribe("1", text).await;
         assert_eq!(socket.hear_of("error", "1").await[0]["extensions"]["code"], "FORBIDDEN");

@@ -6,7 +6,7 @@ use onehop_graphql_server::live::LiveLimits;
 use serde_json::json;
 
 use crate::http::toy::{Options, Toy};
-use onehop_testing::websocket::Socket;
+use onehop_testing::websocket::WebSocketClient;
 
 const NUMBERS: &str = "subscription { numbers { value } }";
 
@@ -14,9 +14,9 @@ fn executions(toy: &Toy) -> usize {
     toy.state.subscriptions.load(Ordering::SeqCst)
 }
 
-async fn subscribed(toy: &Toy, token: Option<&str>, query: &str) -> Socket {
+async fn subscribed(toy: &Toy, token: Option<&str>, query: &str) -> WebSocketClient {
     let payload = token.map_or(json!({}), |token| json!({ "authorization": format!("Bearer {token}") }));
-    let mut socket = Socket::open_with(toy.address, payload).await;
+    let mut socket = WebSocketClient::open_with(toy.address, payload).await;
     socket.subscribe("1", query).await;
     socket.settle().await;
     socket
@@ -57,7 +57,7 @@ async fn what_depends_on_its_viewer_is_shared_by_the_viewer_only() {
 #[tokio::test]
 async fn other_documents_variables_and_extensions_are_other_executions() {
     let toy = Toy::start().await;
-    let mut socket = Socket::open(toy.address).await;
+    let mut socket = WebSocketClient::open(toy.address).await;
     let padded = "subscription A($n: Int!) { numbers { padding(length: $n) } } subscription B($n: Int!) { numbers { p: padding(length: $n) } }";
     let requests = [
         json!({ "query": NUMBERS }),
@@ -107,7 +107,7 @@ async fn those_who_join_at_the_same_time_begin_together() {
 async fn a_refusal_is_told_to_all_and_remembered_by_nobody() {
     let toy = Toy::start().await;
     for begun in 1..=2 {
-        let mut socket = Socket::open(toy.address).await;
+        let mut socket = WebSocketClient::open(toy.address).await;
         socket.subscribe("1", "subscription { refused }").await;
         assert_eq!(socket.hear_of("error", "1").await[0]["extensions"]["code"], "NOT_FOUND");
         assert_eq!(toy.state.begun_subscriptions.load(Ordering::SeqCst), begun);
@@ -119,7 +119,7 @@ async fn big_and_too_many_different_subscriptions_are_refused() {
     let live = LiveLimits { subscription_bytes_max: 100, different_bytes_max: 150, ..LiveLimits::default() };
     let toy = Toy::start_with(Options { live, ..Options::default() }).await;
     let padded = |length: usize| format!("{NUMBERS} #{}", "x".repeat(length - NUMBERS.len() - 2));
-    let mut socket = Socket::open(toy.address).await;
+    let mut socket = WebSocketClient::open(toy.address).await;
     // With the braces of empty variables and extensions.
     socket.subscribe("big", &padded(97)).await;
     let message = socket.hear_of("error", "big").await[0]["message"].clone();

@@ -9,8 +9,8 @@ use onehop_graphql_server::server::ConnectionLimits;
 use serde_json::{Value, json};
 
 use crate::http::toy::{Options, Toy};
-use onehop_testing::event_stream::{Event, EventStream};
-use onehop_testing::websocket::Socket;
+use onehop_testing::event_stream::{EventStream, ServerSentEvent};
+use onehop_testing::websocket::WebSocketClient;
 
 /// A result that fills the buffers of a connection before long.
 const BIG: &str = "subscription { numbers { value padding(length: 1000000) } }";
@@ -33,8 +33,8 @@ async fn impatient() -> Toy {
     Toy::start_with(Options { live, limits: free(), ..Options::default() }).await
 }
 
-async fn subscribed(toy: &Toy) -> Socket {
-    let mut socket = Socket::open(toy.address).await;
+async fn subscribed(toy: &Toy) -> WebSocketClient {
+    let mut socket = WebSocketClient::open(toy.address).await;
     socket.subscribe("1", BIG).await;
     socket.settle().await;
     socket
@@ -71,7 +71,7 @@ async fn a_slow_stream_is_told_so_and_ends() {
         assert_eq!(value(&quick.hear_of("next", "1").await), number);
     }
     let mut last = Value::Null;
-    while let Some(Event::Next(result)) = slow.event().await {
+    while let Some(ServerSentEvent::Next(result)) = slow.event().await {
         last = result;
     }
     assert_eq!(last["errors"][0]["extensions"]["code"], "LIMIT_EXCEEDED");
@@ -84,7 +84,7 @@ async fn a_burst_is_waited_out_and_loses_nobody() {
     let toy = Toy::start_with(Options { live, limits: free(), ..Options::default() }).await;
     let mut sockets = Vec::new();
     for _ in 0..5 {
-        let mut socket = Socket::open(toy.address).await;
+        let mut socket = WebSocketClient::open(toy.address).await;
         socket.subscribe("1", "subscription { numbers { value } }").await;
         socket.settle().await;
         sockets.push(socket);

@@ -23,7 +23,7 @@ use futures::{
     stream::{BoxStream, iter, once, unfold},
 };
 use onehop::http::page_routes;
-use onehop::http::pages::{Known, PageHead, PageHeads, Pages, Subject};
+use onehop::http::pages::{PageHead, PageHeads, PageSubject, Pages, SubjectSummary};
 use onehop::http::session_cookie::SESSION_PATH;
 use onehop::http::static_files::{StaticFiles, WebFile};
 use onehop_graphql_server::caller::{Caller, RequestRejection};
@@ -178,10 +178,10 @@ struct Posts;
 
 #[async_trait]
 impl PageHeads for Posts {
-    async fn head(&self, subject: Subject<'_>, account: &dyn QuotaAccount) -> Known {
-        let Subject::Post(id) = subject else { return Known::Nothing };
+    async fn head(&self, subject: PageSubject<'_>, account: &dyn QuotaAccount) -> SubjectSummary {
+        let PageSubject::Post(id) = subject else { return SubjectSummary::Nothing };
         account.charge(1.0);
-        Known::Head(PageHead { title: id.to_owned(), description: String::new() })
+        SubjectSummary::Head(PageHead { title: id.to_owned(), description: String::new() })
     }
 }
 

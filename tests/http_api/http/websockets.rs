@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::http::toy::{LONG, Options, Toy};
-use onehop_testing::websocket::{SUBPROTOCOL, Socket};
+use onehop_testing::websocket::{SUBPROTOCOL, WebSocketClient};
 
 const AT_ONCE: Duration = Duration::from_millis(1);
 
@@ -25,7 +25,7 @@ fn code(errors: &Value) -> &str {
     errors[0]["extensions"]["code"].as_str().unwrap()
 }
 
-async fn closes(socket: &mut Socket, code: u16, reason: &str) {
+async fn closes(socket: &mut WebSocketClient, code: u16, reason: &str) {
     assert_eq!(socket.closed().await, (code, reason.to_owned()));
 }
 
@@ -33,7 +33,8 @@ async fn closes(socket: &mut Socket, code: u16, reason: &str) {
 async fn the_handshake_answers_with_the_subprotocol() {
     let toy = Toy::start().await;
     let offers = format!("graphql-ws, {SUBPROTOCOL}");
-    let socket = Socket::handshake(toy.address, &[("Sec-WebSocket-Protocol", &offers)]).await.unwrap();
+    let socket =
+        WebSocketClient::handshake(toy.address, &[("Sec-WebSocket-Protocol", &offers)]).await.unwrap();
     assert!(socket.head.contains(&format!("sec-websocket-protocol: {SUBPROTOCOL}\r\n")), "{}", socket.head);
 }
 
@@ -41,7 +42,7 @@ async fn the_handshake_answers_with_the_subprotocol() {
 async fn the_legacy_protocol_and_none_are_closed_with_4406() {
     let toy = Toy::start().await;
     for headers in [&[("Sec-WebSocket-Protocol", "graphql-ws")][..], &[]] {
-        let mut socket = Socket::handshake(toy.address, headers).await.unwrap();
+        let mut socket = WebSocketClient::handshake(toy.address, headers).await.unwrap();
         assert!(!socket.head.contains("sec-websocket-protocol"));
         closes(&mut socket, 4406, "Subprotocol not acceptable").await;
     }
@@ -55,7 +56,7 @@ async fn a_connection_is_acknowledged_with_and_without_a_payload() {
         json!({ "type": "connection_init", "payload": null }),
         json!({ "type": "connection_init", "payload": { "anything": [1] } }),
     ] {
-        let mut socket = Socket::connect(toy.address).await;
+        let mut socket = WebSocketClient::connect(toy.address).await;
         socket.say(init).await;
         assert_eq!(socket.hear().await, json!({ "type": "connection_ack" }));
     }
@@ -64,7 +65,7 @@ async fn a_connection_is_acknowledged_with_and_without_a_payload() {
 #[tokio::test]
 async fn silence_after_the_handshake_is_closed_with_4408() {
     let toy = toy_with(LiveLimits { init_timeout: AT_ONCE, ..LiveLimits::default() }).await;
-    let mut socket = Socket::connect(toy.address).await;
+    let mut socket = WebSocketClient::connect(toy.address).await;
     closes(&mut socket, 4408, "Connection initialisation timeout").await;
 }
 
@@ -72,7 +73,7 @@ async fn silence_after_the_handshake_is_closed_with_4408() {
 async fn a_ping_is_no_connection_init() {
     // Long enough for the ping to have its answer on a machine that is busy.
     let toy = toy_with(LiveLimits { init_timeout: Duration::from_secs(2), ..LiveLimits::default() }).await;
-    let mut socket = Socket::connect(toy.address).await;
+    let mut socket = WebSocketClient::connect(toy.address).await;
     socket.settle().await;
     closes(&mut socket, 4408, "Connection initialisation timeout").await;
 }
@@ -80,7 +81,7 @@ async fn a_ping_is_no_connection_init() {
 #[tokio::test]
 async fn a_second_connection_init_is_closed_with_4429() {
     let toy = Toy::start().await;
-    let mut socket = Socket::open(toy.address).await;
+    let mut socket = WebSocketClient::open(toy.address).await;
     socket.say(json!({ "type": "connection_init" })).await;
     closes(&mut socket, 4429, "Too many initialisation requests").await;
 }
@@ -88,7 +89,7 @@ async fn a_second_connection_init_is_closed_with_4429() {
 #[tokio::test]
 async fn an_operation_before_the_connection_is_closed_with_4401() {
     let toy = Toy::start().await;
-    let mut socket = Socket::connect(toy.address).await;
+    let mut socket = WebSocketClient::connect(toy.address).await;
     socket.subscribe("1", "{ viewer }").await;
     closes(&mut socket, 4401, "Unauthorized").await;
 }
@@ -107,7 +108,7 @@ async fn a_message_that_the_protocol_does_not_have_is_closed_with_4400() {
         Message::text(json!({ "type": "ping", "payload": "text" }).to_string()),
         Message::binary(json!({ "type": "ping" }).to_string().into_bytes()),
     ] {
-        let mut socket = Socket::open(toy.address).await;
+        let mut socket = WebSocketClient::open(toy.address).await;
         socket.send(message).await;
         let (code, reason) = socket.closed().await;
         assert!(code == 4400 && reason.starts_with("Invalid message: "), "{code} {reason}");
@@ -123,7 +124,7 @@ async fn a_caller_is_known_by_the_authorization_of_connection_init() {
         (json!({ "authorization": null }), Value::Null),
         (json!({}), Value::Null),
     ] {
-        let mut socket = Socket::open_with(toy.address, payload).await;
+        let mut socket = WebSocketClient::open_with(toy.address, payload).await;
         socket.subscribe("1", "{ viewer }").await;
         assert_eq!(socket.hear_of("next", "1").await["data"]["viewer"], expected);
     }
@@ -134,21 +135,21 @@ async fn a_caller_is_known_by_the_handshake_unless_connection_init_says_otherwis
     let toy = Toy::start().await;
     let headers = [("Sec-WebSocket-Protocol", SUBPROTOCOL), ("Authorization", "Bearer ada")];
     for (payload, expected) in [(json!({}), "ada"), (json!({ "authorization": "Bearer grace" }), "grace")] {
-        let mut socket = Socket::handshake(toy.address, &headers).await.unwrap();
+        let mut socket = WebSocketClient::handshake(toy.address, &headers).await.unwrap();
         socket.say(json!({ "type": "connection_init", "payload": payload })).await;
         assert_eq!(socket.hear().await["type"], "connection_ack");
         socket.subscribe("1", "{ viewer }").await;
         assert_eq!(socket.hear_of("next", "1").await["data"]["viewer"], expected);
     }
     let garbled = [("Sec-WebSocket-Protocol", SUBPROTOCOL), ("Authorization", "Basic YTpi")];
-    assert_eq!(Socket::handshake(toy.address, &garbled).await.err().unwrap().status, 401);
+    assert_eq!(WebSocketClient::handshake(toy.address, &garbled).await.err().unwrap().status, 401);
 }
 
 #[tokio::test]
 async fn a_forged_token_is_closed_with_4403_and_never_anonymous() {
     let toy = Toy::start().await;
     for authorization in ["Bearer forged", "Basic YTpi", "ada", ""] {
-        let mut socket = Socket::connect(toy.address).await;
+        let mut socket = WebSocketClient::connect(toy.address).await;
         let payload = json!({ "authorization": authorization });
         socket.say(json!({ "type": "connection_init", "payload": payload })).await;
         closes(&mut socket, 4403, "Forbidden").await;
@@ -158,7 +159,7 @@ async fn a_forged_token_is_closed_with_4403_and_never_anonymous() {
 #[tokio::test]
 async fn a_token_that_cannot_be_verified_now_is_to_be_tried_again() {
     let toy = Toy::start().await;
-    let mut socket = Socket::connect(toy.address).await;
+    let mut socket = WebSocketClient::connect(toy.address).await;
     let payload = json!({ "authorization": "Bearer overloaded" });
     socket.say(json!({ "type": "connection_init", "payload": payload })).await;
     assert_eq!(socket.closed().await.0, 1013);
@@ -167,7 +168,8 @@ async fn a_token_that_cannot_be_verified_now_is_to_be_tried_again() {
 #[tokio::test]
 async fn a_connection_ends_with_its_token_by_4403() {
     let toy = Toy::start().await;
-    let mut socket = Socket::open_with(toy.address, json!({ "authorization": "Bearer brief-100" })).await;
+    let mut socket =
+        WebSocketClient::open_with(toy.address, json!({ "authorization": "Bearer brief-100" })).await;
     socket.subscribe("1", "subscription { numbers { value } }").await;
     closes(&mut socket, 4403, "Forbidden: the access token has expired").await;
 }
@@ -175,7 +177,7 @@ async fn a_connection_ends_with_its_token_by_4403() {
 #[tokio::test]
 async fn a_ping_is_answered_with_its_payload_at_any_time() {
     let toy = Toy::start().await;
-    let mut socket = Socket::connect(toy.address).await;
+    let mut socket = WebSocketClient::connect(toy.address).await;
     socket.settle().await;
     let payload = json!({ "sent": 1, "by": ["me"] });
     socket.say(json!({ "type": "ping", "payload": payload })).await;
@@ -188,7 +190,7 @@ async fn a_ping_is_answered_with_its_payload_at_any_time() {
 #[tokio::test]
 async fn a_query_and_a_mutation_have_one_result_and_an_end() {
     let toy = Toy::start().await;
-    let mut socket = Socket::open(toy.address).await;
+    let mut socket = WebSocketClient::open(toy.address).await;
     socket
         .request(
             "q",
@@ -207,7 +209,7 @@ async fn a_query_and_a_mutation_have_one_result_and_an_end() {
 #[tokio::test]
 async fn an_error_of_a_field_is_part_of_the_result() {
     let toy = Toy::start().await;
-    let mut socket = Socket::open(toy.address).await;
+    let mut socket = WebSocketClient::open(toy.address).await;
     socket.subscribe("1", "{ fails viewer }").await;
     let result = socket.hear_of("next", "1").await;
     assert_eq!(
@@ -220,7 +222,7 @@ async fn an_error_of_a_field_is_part_of_the_result() {
 #[tokio::test]
 async fn a_request_that_cannot_be_executed_is_an_error_and_has_no_end() {
     let toy = Toy::start().await;
-    let mut socket = Socket::open(toy.address).await;
+    let mut socket = WebSocketClient::open(toy.address).await;
     for (payload, expected) in [
         (json!({ "query": "{ unclosed" }), "BAD_USER_INPUT"),
         (json!({ "query": "{ nothing }" }), "BAD_USER_INPUT"),
@@ -243,7 +245,7 @@ async fn a_request_that_cannot_be_executed_is_an_error_and_has_no_end() {
 async fn an_operation_past_its_time_is_an_error() {
     let limits = RequestLimits { timeout: AT_ONCE, ..RequestLimits::default() };
     let toy = Toy::start_with(Options { limits, ..Options::default() }).await;
-    let mut socket = Socket::open(toy.address).await;
+    let mut socket = WebSocketClient::open(toy.address).await;
     socket.subscribe("1", "{ waits }").await;
     assert_eq!(code(&socket.hear_of("error", "1").await), "UNAVAILABLE");
 }
@@ -251,7 +253,7 @@ async fn an_operation_past_its_time_is_an_error() {
 #[tokio::test]
 async fn a_subscription_has_results_over_time() {
     let toy = Toy::start().await;
-    let mut socket = Socket::open(toy.address).await;
+    let mut socket = WebSocketClient::open(toy.address).await;
     socket.subscribe("1", "subscription { numbers { value odd } }").await;
     socket.settle().await;
     toy.state.tell(1);
@@ -268,7 +270,7 @@ async fn a_subscription_has_results_over_time() {
 #[tokio::test]
 async fn a_subscription_ends_when_nothing_more_is_to_come() {
     let toy = Toy::start().await;
-    let mut socket = Socket::open(toy.address).await;
+    let mut socket = WebSocketClient::open(toy.address).await;
     socket.subscribe("1", "subscription { countsTo(last: 2) }").await;
     for number in 1..=2 {
         assert_eq!(socket.hear_of("next", "1").await["data"]["countsTo"], number);
@@ -280,7 +282,7 @@ async fn a_subscription_ends_when_nothing_more_is_to_come() {
 #[tokio::test]
 async fn nothing_is_heard_of_an_operation_that_its_client_completed() {
     let toy = Toy::start().await;
-    let mut socket = Socket::open(toy.address).await;
+    let mut socket = WebSocketClient::open(toy.address).await;
     socket.subscribe("1", "subscription { numbers { value } }").await;
     socket.subscribe("2", "{ waits }").await;
     toy.state.begun.notified().await;
@@ -298,7 +300,7 @@ async fn nothing_is_heard_of_an_operation_that_its_client_completed() {
 async fn an_id_in_use_is_closed_with_4409_whatever_the_operation() {
     let toy = Toy::start().await;
     for first in ["subscription { numbers { value } }", "{ waits }"] {
-        let mut socket = Socket::open(toy.address).await;
+        let mut socket = WebSocketClient::open(toy.address).await;
         socket.subscribe("a b", first).await;
         socket.subscribe("a b", "{ viewer }").await;
         closes(&mut socket, 4409, "Subscriber for a b already exists").await;
@@ -308,7 +310,7 @@ async fn an_id_in_use_is_closed_with_4409_whatever_the_operation() {
 #[tokio::test]
 async fn operations_of_a_connection_run_side_by_side() {
     let toy = Toy::start().await;
-    let mut socket = Socket::open(toy.address).await;
+    let mut socket = WebSocketClient::open(toy.address).await;
     socket.subscribe("slow", "{ waits }").await;
     toy.state.begun.notified().await;
     socket.subscribe("quick", "{ viewer }").await;
@@ -321,7 +323,7 @@ async fn operations_of_a_connection_run_side_by_side() {
 #[tokio::test]
 async fn a_subscription_has_begun_before_the_next_message_is_read() {
     let toy = Toy::start().await;
-    let mut socket = Socket::open(toy.address).await;
+    let mut socket = WebSocketClient::open(toy.address).await;
     for id in 0..20 {
         socket.subscribe(&id.to_string(), &format!("subscription {{ numbers {{ n{id}: value }} }}")).await;
     }
@@ -332,7 +334,7 @@ async fn a_subscription_has_begun_before_the_next_message_is_read() {
 #[tokio::test]
 async fn a_socket_that_its_client_closes_ends_its_subscriptions() {
     let toy = Toy::start().await;
-    let mut socket = Socket::open(toy.address).await;
+    let mut socket = WebSocketClient::open(toy.address).await;
     socket.subscribe("1", "subscription { numbers { value } }").await;
     socket.settle().await;
     socket.close().await;
@@ -345,8 +347,8 @@ async fn a_socket_that_its_client_closes_ends_its_subscriptions() {
 #[tokio::test]
 async fn every_socket_is_closed_with_1001_when_the_process_stops() {
     let toy = Toy::start().await;
-    let mut silent = Socket::connect(toy.address).await;
-    let mut subscribed = Socket::open(toy.address).await;
+    let mut silent = WebSocketClient::connect(toy.address).await;
+    let mut subscribed = WebSocketClient::open(toy.address).await;
     subscribed.subscribe("1", "subscription { numbers { value } }").await;
     subscribed.subscribe("2", "{ waits }").await;
     subscribed.settle().await;
@@ -361,7 +363,7 @@ async fn every_socket_is_closed_with_1001_when_the_process_stops() {
 #[tokio::test]
 async fn a_silent_client_is_pinged_and_one_that_answers_stays() {
     let toy = toy_with(LiveLimits { keep_alive: Duration::from_millis(300), ..LiveLimits::default() }).await;
-    let mut socket = Socket::open(toy.address).await;
+    let mut socket = WebSocketClient::open(toy.address).await;
     for _ in 0..3 {
         assert!(matches!(socket.raw_frame().await, Some(Message::Ping(_))));
     }
@@ -393,7 +395,7 @@ async fn a_message_that_is_too_big_is_closed_with_1009() {
     let limits = RequestLimits { body, ..RequestLimits::default() };
     let toy = Toy::start_with(Options { limits, ..Options::default() }).await;
     for size in [1000, 2500] {
-        let mut socket = Socket::open(toy.address).await;
+        let mut socket = WebSocketClient::open(toy.address).await;
         socket.subscribe("1", &format!("{{ viewer }} # {}", "x".repeat(size))).await;
         closes(&mut socket, 1009, "A message may have 1000 bytes").await;
     }
@@ -402,7 +404,7 @@ async fn a_message_that_is_too_big_is_closed_with_1009() {
 #[tokio::test]
 async fn operations_beyond_the_limit_of_a_connection_are_refused() {
     let toy = toy_with(LiveLimits { operations_per_connection_max: 2, ..LiveLimits::default() }).await;
-    let mut socket = Socket::open(toy.address).await;
+    let mut socket = WebSocketClient::open(toy.address).await;
     socket.subscribe("1", "subscription { numbers { value } }").await;
     socket.subscribe("2", "{ waits }").await;
     socket.subscribe("3", "{ viewer }").await;
@@ -416,15 +418,15 @@ async fn operations_beyond_the_limit_of_a_connection_are_refused() {
 async fn subscriptions_of_a_user_are_counted_over_all_connections() {
     let toy = toy_with(LiveLimits { subscriptions_per_user_max: 1, ..LiveLimits::default() }).await;
     let ada = json!({ "authorization": "Bearer ada" });
-    let mut first = Socket::open_with(toy.address, ada.clone()).await;
+    let mut first = WebSocketClient::open_with(toy.address, ada.clone()).await;
     first.subscribe("1", "subscription { numbers { value } }").await;
     first.settle().await;
-    let mut second = Socket::open_with(toy.address, ada).await;
+    let mut second = WebSocketClient::open_with(toy.address, ada).await;
     second.subscribe("1", "subscription { numbers { value } }").await;
     let errors = second.hear_of("error", "1").await;
     assert_eq!((code(&errors), &errors[0]["extensions"]["max"]), ("LIMIT_EXCEEDED", &json!(1)));
     assert_eq!(errors[0]["extensions"]["limit"], "live-subscriptions-per-user");
-    let mut grace = Socket::open_with(toy.address, json!({ "authorization": "Bearer grace" })).await;
+    let mut grace = WebSocketClient::open_with(toy.address, json!({ "authorization": "Bearer grace" })).await;
     grace.subscribe("1", "subscription { numbers { value } }").await;
     grace.settle().await;
 }
@@ -433,13 +435,15 @@ async fn subscriptions_of_a_user_are_counted_over_all_connections() {
 async fn subscriptions_and_connections_of_the_process_are_limited() {
     let live = LiveLimits { subscriptions_max: 1, connections_max: 2, ..LiveLimits::default() };
     let toy = toy_with(live).await;
-    let mut first = Socket::open(toy.address).await;
+    let mut first = WebSocketClient::open(toy.address).await;
     first.subscribe("1", "subscription { numbers { value } }").await;
     first.subscribe("2", "subscription { numbers { value } }").await;
     assert_eq!(code(&first.hear_of("error", "2").await), "LIMIT_EXCEEDED");
-    let _second = Socket::open(toy.address).await;
-    let refused =
-        Socket::handshake(toy.address, &[("Sec-WebSocket-Protocol", SUBPROTOCOL)]).await.err().unwrap();
+    let _second = WebSocketClient::open(toy.address).await;
+    let refused = WebSocketClient::handshake(toy.address, &[("Sec-WebSocket-Protocol", SUBPROTOCOL)])
+        .await
+        .err()
+        .unwrap();
     assert!(refused.status == 503 && refused.text.contains("LIMIT_EXCEEDED"), "{refused:?}");
 }
 
@@ -450,7 +454,11 @@ async fn a_page_of_another_origin_may_not_open_a_socket() {
     let toy = Toy::start_with(Options { exposure, ..Options::default() }).await;
     let own = format!("http://{}", toy.address);
     let from = async |origin: &str| {
-        Socket::handshake(toy.address, &[("Sec-WebSocket-Protocol", SUBPROTOCOL), ("Origin", origin)]).await
+        WebSocketClient::handshake(
+            toy.address,
+            &[("Sec-WebSocket-Protocol", SUBPROTOCOL), ("Origin", origin)],
+        )
+        .await
     };
     assert!(from(&own).await.is_ok() && from("https://blog.example").await.is_ok());
     for foreign in ["https://evil.example", "null"] {
@@ -462,10 +470,10 @@ async fn a_page_of_another_origin_may_not_open_a_socket() {
 #[tokio::test]
 async fn a_panic_of_a_resolver_ends_its_operation_and_no_other() {
     let toy = Toy::start().await;
-    let mut bystander = Socket::open(toy.address).await;
+    let mut bystander = WebSocketClient::open(toy.address).await;
     bystander.subscribe("1", "subscription { numbers { value } }").await;
     bystander.settle().await;
-    let mut socket = Socket::open(toy.address).await;
+    let mut socket = WebSocketClient::open(toy.address).await;
     socket.subscribe("1", "subscription { numbers { panics } }").await;
     socket.settle().await;
     toy.state.tell(1);

@@ -18,7 +18,7 @@ use onehop::blog::commands::{CommandLimits, CommandParts, Commands};
 use onehop::blog::containers::{self, ACCOUNTS, POSTS, USERS};
 use onehop::blog::ids::{CommentId, LikeId, PostId, RandomIds, UserId};
 use onehop::blog::items::{AccountItem, CommentItem, LikeItem, PostItem, UserItem, types};
-use onehop::blog::live::{Live, LiveParts, LiveSettings};
+use onehop::blog::live::{LiveEvents, LiveParts, LiveSettings};
 use onehop::blog::projections;
 use onehop::blog::reads::ReadModels;
 use onehop::blog::sessions::{SessionSettings, Sessions};
@@ -74,7 +74,7 @@ pub async fn empty() -> Blog {
     let secret = SigningSecret::from_bytes(vec![7; 32]).expect("a secret");
     let tokens = Tokens::new(&secret, ACCESS_TOKEN_LIFETIME_DEFAULT);
     let reads = ReadModels::new(&port);
-    let live = Live::new(LiveParts {
+    let live = LiveEvents::new(LiveParts {
         store: port.clone(),
         clock: clock.clone(),
         tasks: Tasks::new(),

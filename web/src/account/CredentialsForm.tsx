@@ -6,7 +6,7 @@ import { TextField } from "../ui/Field.js";
 import { randomKey } from "../ui/random-key.js";
 import { SignInDocument, SignUpDocument } from "./account.generated.js";
 
-/** The server takes usernames of so many characters. */
+/** The longest username that the server accepts, in characters. */
 const USERNAME_CHARS_MAX = 30;
 
 /** A username and a password, for an account that is there or for a new one. */
@@ -16,7 +16,7 @@ export function CredentialsForm({
   onDone,
 }: {
   isNew: boolean;
-  /** The user who has to sign in; nobody else may. */
+  /** The only user who may sign in here. */
   username?: string;
   onDone?: () => void;
 }) {

@@ -68,7 +68,7 @@ export function SignInAgain() {
       }}
     >
       <h2 id="sign-in-again-title">Sign in again</h2>
-      <p>Your session has ended. This page stays as it is.</p>
+      <p>Your session has ended. Sign in again to continue on this page.</p>
       <CredentialsForm isNew={false} username={session.user.username} />
       <button type="button" className="link" onClick={endSession}>
         Go on without an account

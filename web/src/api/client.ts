@@ -29,7 +29,7 @@ const RETRY_MS_MAX = 10_000;
 const RETRY_MS = 500;
 /**
  * One connection for as long as the page is open, so that it is also known whether the server is there. What pages listen
- * to is the same for everybody, so nobody signs in here and nothing ends with a token.
+ * to is the same for all users, so this connection has no token and outlives each one.
  */
 const live = createLiveClient({
   url: new URL(ENDPOINT, location.href).href.replace(/^http/, "ws"),
@@ -101,7 +101,7 @@ function listen(
       next: sink.next.bind(sink) as Parameters<typeof live.subscribe>[1]["next"],
       error: sink.error.bind(sink),
       complete: () => {
-        // Whoever is told that it is complete takes it for a reason to unsubscribe.
+        // A sink that completes unsubscribes.
         const isEndedByServer = isWanted;
         sink.complete();
         if (isEndedByServer) {
@@ -137,7 +137,7 @@ async function fetchWithPosition(url: RequestInfo | URL, init: RequestInit = {})
 
 /**
  * Sends the access token, and another one when the server does not take it. When the session has ended, a query is asked again
- * without a token, since reading needs none; a mutation is refused, and whoever sent it still has what was typed.
+ * without a token, since reading needs none; a mutation is refused, and the form keeps its input.
  */
 async function fetchAsWhoeverIsSignedIn(url: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
   const isWriting = isMutation(init.body);

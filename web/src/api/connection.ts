@@ -10,7 +10,7 @@ export function connectionLost(): void {
   set(true);
 }
 
-/** The live connection is there. After a break, what was written meanwhile was not told. */
+/** The live connection is there. Events during a break are lost. */
 export function connectionMade(wasBroken: boolean): void {
   set(false);
   if (wasBroken) {
@@ -57,7 +57,7 @@ function useOn(happening: "again" | "end", call: (event: Event) => void): void {
   }, [happening]);
 }
 
-// A short break leaves the live connection as it is, but what was asked meanwhile has failed.
+// A short break leaves the live connection open, but the requests during it have failed.
 addEventListener("online", () => {
   happenings.dispatchEvent(new Event("again"));
 });

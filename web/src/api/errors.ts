@@ -1,4 +1,4 @@
-/** What went wrong, in words for whoever asked. */
+/** Error messages for users. */
 import type { CombinedError } from "@urql/core";
 
 interface Extensions {

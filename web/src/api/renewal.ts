@@ -23,7 +23,7 @@ export interface Renewal {
 let renewing: Promise<Renewal | null> | null = null;
 
 /**
- * Another access token; null where nobody is signed in. Those who ask at the same time share one request. Rejects when
+ * Another access token; null for an anonymous visitor. Concurrent calls share one request. Rejects when
  * the server cannot be reached or cannot say.
  */
 export function renewSession(): Promise<Renewal | null> {

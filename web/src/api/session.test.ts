@@ -34,7 +34,7 @@ function signedInBefore(): void {
 }
 
 describe("the session", () => {
-  test("of nobody asks the server nothing", async () => {
+  test("of an anonymous visitor sends no request", async () => {
     const { accessToken, currentSession } = await opened();
     expect(currentSession()).toBeNull();
     expect(await accessToken()).toBeNull();

@@ -54,7 +54,7 @@ export async function accessTokenAfter(refused: string): Promise<string | null> 
   return accessToken();
 }
 
-/** Somebody has signed in. How long the token is good will be seen. */
+/** Stores the session of a user who has signed in. The expiry of the token is not known yet. */
 export function startSession({ user, accessToken }: { user: User; accessToken: string }): void {
   token = { text: accessToken, renewAt: Number.POSITIVE_INFINITY };
   setSignOutPending(false);
@@ -83,14 +83,14 @@ async function renewed(): Promise<string | null> {
   const asked = session;
   const renewal = await renewSession();
   if (session?.user.id !== asked?.user.id) {
-    // Somebody signed in or out meanwhile, here or in another tab.
+    // A user signed in or out meanwhile, here or in another tab.
     return token?.text ?? null;
   }
   if (renewal === null) {
     token = null;
     if (session !== null) {
       session = { ...session, hasEnded: true };
-      tell();
+      notifyListeners();
     }
     return null;
   }
@@ -114,14 +114,14 @@ async function signOutOnServer(): Promise<void> {
 function replace(next: Session | null): void {
   session = next;
   storeUser(next?.user ?? null);
-  tell();
+  notifyListeners();
 }
 
 function sessionOf(user: User | null): Session | null {
   return user === null ? null : { user, hasEnded: false };
 }
 
-function tell(): void {
+function notifyListeners(): void {
   listeners.forEach((listener) => {
     listener();
   });
@@ -137,6 +137,6 @@ addEventListener("storage", ({ key }) => {
   if (key === SESSION_KEY || key === null) {
     session = sessionOf(storedUser());
     token = null;
-    tell();
+    notifyListeners();
   }
 });

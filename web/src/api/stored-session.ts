@@ -7,7 +7,7 @@ import type { User } from "./renewal.js";
 export const SESSION_KEY = "onehop:session";
 const SIGN_OUT_KEY = "onehop:sign-out";
 
-/** Who is signed in, as far as this browser was told. What an older version of the page stored beside it is removed. */
+/** The signed-in user, as this browser has stored it. Entries of older versions of the page are removed. */
 export function storedUser(): User | null {
   const stored = localStorage.getItem(SESSION_KEY);
   const user = userOf(stored);
@@ -25,7 +25,7 @@ export function storeUser(user: User | null): void {
   }
 }
 
-/** Whether somebody has signed out and the server could not be told. */
+/** Whether a user has signed out and the request to the server failed. */
 export function isSignOutPending(): boolean {
   return localStorage.getItem(SIGN_OUT_KEY) !== null;
 }

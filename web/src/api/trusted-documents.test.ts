@@ -45,7 +45,7 @@ class LiveConnection {
   }
 
   close(): void {
-    // Nobody listens.
+    // There is no listener.
   }
 }
 

@@ -39,7 +39,7 @@ export function App() {
   );
 }
 
-/** The client of a user, or of nobody. */
+/** The client of a user, or of an anonymous visitor. */
 function useClientOf(userId: string | null): Client {
   const [current, setCurrent] = useState(() => ({ userId, client: createClient() }));
   if (current.userId === userId) {

@@ -16,7 +16,7 @@ export class Failing extends Component<{ children: ReactNode }, { hasFailed: boo
     }
     return (
       <Notice title="This page could not be shown" kind="failure">
-        <p>Either the server is out of reach, or something is wrong with the page itself.</p>
+        <p>The server could not be reached, or the page has an error.</p>
         <button type="button" className="button" onClick={reload}>
           Load it again
         </button>

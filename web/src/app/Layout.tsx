@@ -35,7 +35,7 @@ export function Layout({ children }: { children: ReactNode }) {
         </div>
       </header>
       <div className="offline" role="status">
-        {isOffline && <p>No connection. What you see may be older than it looks; it will catch up by itself.</p>}
+        {isOffline && <p>No connection. This page may be out of date; it updates by itself.</p>}
       </div>
       <SessionEnded />
       <main id="page" className="page" tabIndex={-1}>

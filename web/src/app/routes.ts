@@ -14,7 +14,7 @@ function route(path: string, load: () => Promise<{ default: RoutePage }>): PageR
     path,
     Page: lazy(load),
     preload: () => {
-      // What fails here fails again, and is told, when the page is opened.
+      // What fails here fails again, and is shown, when the page is opened.
       load().catch(() => undefined);
     },
   };

@@ -16,7 +16,7 @@ export function CostLine() {
         </summary>
         <div className="cost-operations">
           {charges.length === 0 ? (
-            <p>Nothing was asked of the server: all of this was at hand.</p>
+            <p>No requests: this page came from the cache.</p>
           ) : (
             charges.map((charge, index) => <OneCharge key={index} charge={charge} />)
           )}

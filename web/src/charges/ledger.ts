@@ -29,12 +29,12 @@ const listeners = new Set<() => void>();
 export function enterCharge(operationName: string, extensions: Record<string, unknown> | undefined): void {
   const { requestCharge, operations } = extensions ?? {};
   if (typeof requestCharge === "number" && Number.isFinite(requestCharge)) {
-    const told = Array.isArray(operations) ? (operations as StoreOperation[]) : [];
+    const reported = Array.isArray(operations) ? (operations as StoreOperation[]) : [];
     const last = charges.at(-1);
     if (last?.operationName === operationName && last.requestCharge === 0 && requestCharge === 0) {
       replace([...charges.slice(0, -1), { ...last, times: last.times + 1 }]);
     } else {
-      replace([...charges, { operationName, times: 1, requestCharge, operations: told }]);
+      replace([...charges, { operationName, times: 1, requestCharge, operations: reported }]);
     }
   }
 }
@@ -74,7 +74,7 @@ function turnThePage(): void {
   }
 }
 
-// The router tells of its own navigation by events named after the methods of `history`.
+// The router announces its own navigation by events named after the methods of `history`.
 for (const event of ["pushState", "replaceState", "popstate"]) {
   addEventListener(event, turnThePage);
 }

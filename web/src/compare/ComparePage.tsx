@@ -13,7 +13,7 @@ import { TrafficMix } from "./TrafficMix.js";
 import { planName, why, type Plan } from "./why.js";
 import "./compare.css";
 
-/** Of so many recent posts, and their authors, one may choose. */
+/** The number of recent posts, with their authors, to choose from. */
 const ITEMS = 20;
 
 const milliseconds = (ms: number): string => `${ms < 10 ? ms.toFixed(2) : ms.toFixed(0)} ms`;
@@ -142,7 +142,7 @@ function Plans({ request, plans }: { request: ReadRequest; plans: readonly Plan[
         <b className="mark" aria-hidden="true" /> is the article’s figure, measured on Azure Cosmos DB with{" "}
         {ARTICLE_PHYSICAL_PARTITIONS} physical partitions and a data set of its own size; it has none for the data
         loader. {partitions > 1 && `Here a query across partitions visits ${partitions}. `}
-        {isEstimated && "The charges here are computed by a model, not told by the service. "}
+        {isEstimated && "The charges here are estimates of a model, not figures of the service. "}
         The reads run one after the other, so that later ones may find in memory what earlier ones read.
       </p>
       <div className="compare-operations">

@@ -4,11 +4,11 @@ import { useId } from "react";
 export interface Bar {
   name: string;
   value: number;
-  /** What somebody else measured: a mark beside the bar. */
+  /** A reference value from another source, as a mark beside the bar. */
   mark?: number | undefined;
 }
 
-/** Bars on a logarithmic scale, and for whoever does not see them a table. */
+/** A bar chart on a logarithmic scale, with a table for screen readers. */
 export function LogBars({
   title,
   bars,

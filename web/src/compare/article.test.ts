@@ -21,9 +21,9 @@ function rows(): Record<string, string>[] {
 
 /** What a column, or several together, say of each request under each data model. */
 function charges(...columns: string[]): Record<string, number[]> {
-  const told = rows();
+  const listed = rows();
   const figure = (request: string, model: string): number => {
-    const row = told.find((row) => row.request === request && row.model === model);
+    const row = listed.find((row) => row.request === request && row.model === model);
     return columns.reduce((sum, column) => sum + Number(row?.[column] ?? Number.NaN), 0);
   };
   return Object.fromEntries(

@@ -26,7 +26,7 @@ export const TITLES: Readonly<Record<AnyRequest, string>> = {
 /** How many items the article's lists have. */
 export const PAGE_ITEMS: Readonly<Record<ReadRequest, number>> = { Q1: 1, Q2: 1, Q3: 28, Q4: 20, Q5: 50, Q6: 100 };
 
-/** Over so many physical partitions the article's queries of V1 and V2 fan out. */
+/** The number of physical partitions over which the article's queries of V1 and V2 fan out. */
 export const ARTICLE_PHYSICAL_PARTITIONS = 70;
 
 interface Figures {

@@ -74,8 +74,8 @@ export default function FeedPage() {
       ) : listed === undefined ? (
         <SkeletonCards cards={6} />
       ) : listed.length === 0 && news.shown.length === 0 ? (
-        <Notice title="Nobody has written anything yet">
-          <p>The first post is yours to write.</p>
+        <Notice title="No posts yet">
+          <p>Write the first one.</p>
           <Link className="button" href="/write">
             Write it
           </Link>

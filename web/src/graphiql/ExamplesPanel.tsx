@@ -21,10 +21,10 @@ function ExamplesPanel() {
   return (
     <div className="examples">
       <h2>Examples</h2>
-      <p>Each opens in its tab with variables that fit the live data.</p>
+      <p>Each opens in a tab of its own, with variables from the live data.</p>
       <ExampleList title="Queries" listed={queries} onOpen={openExample} />
       <ExampleList title="Commands" listed={commands} onOpen={openExample} />
-      <p>Commands other than signing up need an access token: run C1 and use the token it answers.</p>
+      <p>Commands other than signing up need an access token: run C1 and use its access token.</p>
     </div>
   );
 }

@@ -15,14 +15,14 @@ const plugins = [examplesPlugin, HISTORY_PLUGIN];
 const storage = sessionStorage;
 const hasTabs = storage.getItem("graphiql:tabState") !== null;
 
-/** What whoever types has to know. */
+/** The notice above the editor: what the server restricts. */
 const NOTICES: Record<SchemaAccess, string | null> = {
-  told: null,
-  untold:
-    "This server does not tell its schema: what you type runs, but there is nothing to browse or to complete it from.",
+  available: null,
+  disabled:
+    "This server has introspection disabled: your documents run, but there is no documentation and no completion.",
   "trusted-only":
-    "This server runs trusted documents only: the examples run as they are, with variables as you like. " +
-    "It refuses whatever else you type, and tells no schema to browse.",
+    "This server runs trusted documents only: the examples run, with any variables. " +
+    "It refuses other documents, and has introspection disabled.",
 };
 
 const hasRoomForExamples = matchMedia("(min-width: 60rem)").matches;

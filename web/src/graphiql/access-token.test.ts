@@ -32,7 +32,7 @@ describe("the access token", () => {
   );
 });
 
-describe("whoever is signed in on the pages", () => {
+describe("the user who is signed in on the pages", () => {
   const user = { id: "u", username: "ada" };
 
   test("is signed in here, too", async () => {

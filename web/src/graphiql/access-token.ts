@@ -11,7 +11,7 @@ export function readAccessToken(): string | null {
   return current;
 }
 
-/** Begins with a token of whoever is signed in on the blog's pages. Never fails: without one, requests are anonymous. */
+/** Starts with an access token of the user who is signed in on the blog's pages. Never fails: without one, requests are anonymous. */
 export async function takeOverSession(): Promise<void> {
   sessionStorage.removeItem(FORMER_STORAGE_KEY);
   if (storedUser() !== null) {

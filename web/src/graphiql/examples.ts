@@ -16,7 +16,7 @@ export interface Sample {
   postId: string;
   /** A post of the signed-in user. */
   ownPostId: string;
-  /** A username that nobody has. */
+  /** A username that is free. */
   freeUsername: string;
 }
 

@@ -46,7 +46,7 @@ describe("the fetcher", () => {
     expect(headers.get("authorization")).toBe("Bearer secret");
   });
 
-  test("tells of a response and its operation, and keeps quiet about introspection", async () => {
+  test("reports a response with its operation, except introspection", async () => {
     await run(null);
     expect(onResponse).toHaveBeenCalledExactlyOnceWith(response, "Q6Feed");
     onResponse.mockReset();
@@ -63,7 +63,7 @@ describe("the fetcher", () => {
     expect(await introspect()).toEqual(response);
   });
 
-  test("asks for an event stream where a document subscribes, and tells of each event", async () => {
+  test("requests an event stream for a subscription, and reports each event", async () => {
     const events = [1, 2].map((likeCount) => ({
       data: { postChanged: { likeCount } },
       extensions: { requestCharge: 0 },

@@ -6,7 +6,7 @@ import { INTROSPECTION_NAME, INTROSPECTION_QUERY } from "./introspection.js";
 
 export interface FetcherOptions {
   accessToken: () => string | null;
-  /** Told of every response but those to introspection, and of every event of a subscription. */
+  /** Receives every response except those to introspection, and every event of a subscription. */
   onResponse: (response: GraphqlResponse, operationName: string | null) => void;
   /** The schema, if it is there already: the answer to GraphiQL's first introspection. */
   introspected?: GraphqlResponse | null;
@@ -26,11 +26,11 @@ export function createFetcher({ accessToken, onResponse, introspected = null }: 
     const authorized = Object.keys(edited).some((name) => name.toLowerCase() === "authorization");
     const headers = authorized ? edited : { ...authorization(accessToken()), ...edited };
     const request: GraphqlRequest = { query, variables: variables as Record<string, unknown> | null, operationName };
-    const tell = (response: GraphqlResponse): void => {
+    const report = (response: GraphqlResponse): void => {
       onResponse(response, operationName);
     };
     if (options?.documentAST !== undefined && isSubscription(options.documentAST, operationName)) {
-      return subscribe(request, headers, tell);
+      return subscribe(request, headers, report);
     }
     if (known !== null && query === INTROSPECTION_QUERY) {
       const response = known;
@@ -39,7 +39,7 @@ export function createFetcher({ accessToken, onResponse, introspected = null }: 
     }
     const response = await postGraphql(request, { headers });
     if (operationName !== INTROSPECTION_NAME) {
-      tell(response);
+      report(response);
     }
     return response;
   };
@@ -55,7 +55,7 @@ function isSubscription(document: DocumentNode, operationName: string | null): b
 function subscribe(
   { query, variables, operationName }: GraphqlRequest,
   headers: Record<string, string>,
-  tell: (response: GraphqlResponse) => void,
+  report: (response: GraphqlResponse) => void,
 ): AsyncIterableIterator<GraphqlResponse> {
   const client = createClient({ url: ENDPOINT, headers, retryAttempts: 0 });
   const params: RequestParams = {
@@ -72,7 +72,7 @@ function subscribe(
     async next() {
       const event = await events.next();
       if (event.done !== true) {
-        tell(event.value);
+        report(event.value);
       }
       return event;
     },

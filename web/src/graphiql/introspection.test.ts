@@ -15,10 +15,10 @@ afterEach(() => {
 
 describe("the schema", () => {
   test.each([
-    ["is told where it comes", { data: { __schema: {} } }, "told"],
-    ["is not told where introspection is off", refusal("GRAPHQL_VALIDATION_FAILED"), "untold"],
-    ["is not told where trusted documents alone run", refusal("FORBIDDEN"), "trusted-only"],
-    ["is left to GraphiQL where the request is refused for another reason", refusal("LIMIT_EXCEEDED"), "told"],
+    ["is available in the response", { data: { __schema: {} } }, "available"],
+    ["is disabled by the server", refusal("GRAPHQL_VALIDATION_FAILED"), "disabled"],
+    ["is refused where only trusted documents run", refusal("FORBIDDEN"), "trusted-only"],
+    ["is left to GraphiQL where the request is refused for another reason", refusal("LIMIT_EXCEEDED"), "available"],
   ])("%s", async (_name, body, access) => {
     serverAnswers(body);
     expect(await introspect(null)).toEqual({ access, response: body });
@@ -26,7 +26,7 @@ describe("the schema", () => {
 
   test("is left to GraphiQL where nothing comes", async () => {
     serverAnswers("teapot");
-    expect(await introspect(null)).toEqual({ access: "told", response: null });
+    expect(await introspect(null)).toEqual({ access: "available", response: null });
   });
 
   test("is asked for so that a refusal is no error to the browser", async () => {

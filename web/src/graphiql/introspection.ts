@@ -1,4 +1,4 @@
-/** Asks for the schema as GraphiQL does, before it opens: where the server does not tell it, that is said in words. */
+/** Introspection of the schema before GraphiQL opens, and whether the server allows it. */
 import { getIntrospectionQuery } from "graphql";
 import { authorization, postGraphql, type GraphqlResponse } from "../api/request.js";
 
@@ -10,7 +10,7 @@ export const INTROSPECTION_QUERY = getIntrospectionQuery({ inputValueDeprecation
 export const INTROSPECTION_NAME = "IntrospectionQuery";
 
 /** What may be run here, and whether there is a schema to type by. */
-export type SchemaAccess = "told" | "untold" | "trusted-only";
+export type SchemaAccess = "available" | "disabled" | "trusted-only";
 
 export interface Introspection {
   access: SchemaAccess;
@@ -36,8 +36,8 @@ function accessOf(response: GraphqlResponse | null): SchemaAccess {
     case "FORBIDDEN":
       return "trusted-only";
     case "GRAPHQL_VALIDATION_FAILED":
-      return "untold";
+      return "disabled";
     default:
-      return "told";
+      return "available";
   }
 }

@@ -21,7 +21,7 @@ describe("Markdown", () => {
     ["```js\n1 < 2\n```", '<pre tabindex="0"><code>1 &lt; 2</code></pre>'],
     ["a  \nb", "<p>a<br/>b</p>"],
     ["AT&amp;T &lt;3", "<p>AT&amp;T &lt;3</p>"],
-  ])("%j reads as it is meant", (text, expected) => {
+  ])("%j is rendered", (text, expected) => {
     expect(rendered(text)).toBe(expected);
   });
 
@@ -52,7 +52,7 @@ describe("Markdown", () => {
     );
   });
 
-  test("a picture is a link, so that nobody learns who reads", () => {
+  test("an image is a link, so that readers stay private", () => {
     expect(rendered("![cat](https://example.com/cat.png)")).not.toContain("<img");
   });
 
@@ -80,7 +80,7 @@ describe("a text whose rendering throws", () => {
     vi.restoreAllMocks();
   });
 
-  test("is shown as it was typed, and the next text as it is meant", () => {
+  test("is shown as typed, and the next text is rendered", () => {
     (globalThis as { IS_REACT_ACT_ENVIRONMENT?: boolean }).IS_REACT_ACT_ENVIRONMENT = true;
     vi.spyOn(console, "error").mockImplementation(() => undefined);
     const broken = vi.spyOn(links, "safeLink").mockImplementation(() => {

@@ -1,5 +1,5 @@
 /**
- * What somebody wrote, as Markdown. `marked` only reads it; its tokens become elements here, one kind each, so no text
+ * Text of a user, as Markdown. `marked` only reads it; its tokens become elements here, one kind each, so no text
  * ever becomes HTML: raw HTML is shown as it was typed, and links lead to the web or to nowhere.
  */
 import type { Token, Tokens } from "marked";
@@ -156,7 +156,7 @@ function inline(token: Token): ReactNode {
       const { href, tokens } = token as Tokens.Link;
       return link(href, inlines(tokens));
     }
-    // Pictures of other hosts would tell them who reads; they are links instead.
+    // Images of other hosts would leak the addresses of readers; they are links instead.
     case "image": {
       const { href, text } = token as Tokens.Image;
       return link(href, text === "" ? "picture" : unescaped(text));
@@ -191,7 +191,7 @@ const entities: Readonly<Record<string, string>> = {
   nbsp: "\u00a0",
 };
 
-/** Text as it is read: the few entities that people type become the characters they stand for. */
+/** Decodes entities: the few that people type become the characters they stand for. */
 function unescaped(text: string): string {
   return text.replace(/&(amp|lt|gt|quot|#39|nbsp);/g, (_, name: string) => entities[name] ?? "");
 }

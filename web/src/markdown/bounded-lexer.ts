@@ -152,7 +152,7 @@ function occurrences(text: string, character: string): number {
   return text.split(character).length - 1;
 }
 
-/** A long text in parts of at most so many characters, cut behind white space where there is any. */
+/** A long text in parts of a bounded length, cut behind white space where there is any. */
 function* parts(text: string, charsMax: number): Generator<string> {
   let begin = 0;
   while (text.length - begin > charsMax) {

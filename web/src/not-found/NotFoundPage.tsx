@@ -2,7 +2,7 @@ import { Link } from "wouter";
 import { usePageTitle } from "../app/page-title.js";
 import { Notice } from "../ui/Notice.js";
 
-/** For a path that is nobody's, and for what is no longer there. */
+/** The page for unknown paths and for deleted content. */
 export function NotFoundPage({ what = "page" }: { what?: "page" | "post" | "user" }) {
   usePageTitle(`No such ${what}`);
   return (

@@ -71,7 +71,7 @@ function OfContainer(load: Container) {
 
 function Row({ hot, load: { container, requestCharge, hottest } }: { hot: Hot; load: Container }) {
   const subject = subjects[container];
-  const told = `${counted(hot.operations, "operation")}, ${formatRequestCharge(hot.requestCharge)}`;
+  const load = `${counted(hot.operations, "operation")}, ${formatRequestCharge(hot.requestCharge)}`;
   return (
     <tr>
       <th scope="row" title={hot.key}>
@@ -83,7 +83,7 @@ function Row({ hot, load: { container, requestCharge, hottest } }: { hot: Hot; l
           </Link>
         )}
       </th>
-      <td title={told}>
+      <td title={load}>
         <span className="shares-track" aria-hidden="true">
           <span className="shares-most" style={{ width: `${lengthOfBar(hot.requestChargeMax, hottest)}%` }} />
           <span className="shares-least" style={{ width: `${lengthOfBar(hot.requestCharge, hottest)}%` }} />

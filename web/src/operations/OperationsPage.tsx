@@ -41,8 +41,8 @@ export default function OperationsPage() {
     <div className="wide operations">
       <h1>Operations</h1>
       <p className="operations-lead">
-        Whatever is written appears in the change feed; projections follow it and write the copies that pages read.
-        Looked at every two seconds.
+        Every write appears in the change feed. Projections follow the change feed and update the read models. Looked at
+        every two seconds.
       </p>
       {!isServed ? (
         <p className="operations-lead">
@@ -92,7 +92,7 @@ function Summary({ projections }: { projections: readonly Projection[] }) {
   return (
     <p className="operations-summary" role="status">
       {deadLetters > 0
-        ? `${counted(deadLetters, "change")} could not be projected and waits for somebody to look at it.`
+        ? `${counted(deadLetters, "change")} could not be projected and is in the dead letters.`
         : pending > 0
           ? `${counted(pending, "change")} to be projected.`
           : "Every copy is up to date."}
@@ -130,7 +130,7 @@ function Projections({ projections }: { projections: readonly Projection[] }) {
   );
 }
 
-/** What the API does not tell, and the command that does. */
+/** What this API does not expose, and the command that shows it. */
 function Elsewhere() {
   return (
     <section className="operations-section operations-elsewhere" aria-labelledby="elsewhere-title">

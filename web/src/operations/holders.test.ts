@@ -8,7 +8,7 @@ const free = { owner: null, heldHere: false };
 test.each([
   [here, "this process"],
   [elsewhere, "process 1"],
-  [free, "nobody"],
+  [free, "no owner"],
 ])("a lease %j is held by %j", (lease, expected) => {
   expect(holderInWords(lease)).toBe(expected);
 });

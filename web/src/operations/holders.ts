@@ -3,12 +3,12 @@ export interface Held {
   heldHere: boolean;
 }
 
-/** Who holds a lease: processes have numbers, and the one that answers is this one. */
+/** The owner of a lease: a process, by its number. */
 export function holderInWords({ owner, heldHere }: Held): string {
-  return heldHere ? "this process" : owner === null ? "nobody" : `process ${owner}`;
+  return heldHere ? "this process" : owner === null ? "no owner" : `process ${owner}`;
 }
 
-/** How many of so many leases are held, and by how many processes. */
+/** The number of leases that have an owner, and the number of owners. */
 export function holdingInWords(leases: readonly Held[]): string {
   const held = leases.filter(({ owner, heldHere }) => heldHere || owner !== null);
   const owners = new Set(held.map(({ owner }) => owner));

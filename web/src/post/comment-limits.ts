@@ -1,4 +1,4 @@
 /** Comments that are read at once. */
 export const COMMENTS_OF_PAGE = 20;
-/** The server takes comments of so many characters. */
+/** The longest comment that the server accepts, in characters. */
 export const COMMENT_CHARS_MAX = 10_000;

@@ -7,7 +7,7 @@ interface FieldProps {
   /** What is wrong with what was typed. */
   error?: string | undefined;
   hint?: string;
-  /** The most characters that the server takes; how many are left is told as one types. */
+  /** The most characters that the server accepts. The field shows how many are left. */
   charsMax?: number;
   value: string;
   onText: (text: string) => void;

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from "react";
 import { whenInWords } from "./when.js";
 
-/** How often ages are told anew, in milliseconds. */
+/** The interval at which relative times are updated, in milliseconds. */
 const TICK_MS = 30_000;
 
 /** When something happened, as an age; the exact time is in its title. */

@@ -95,7 +95,7 @@ describe("a draft", () => {
     expect(shown.draft.fields.title).toBe("Of another");
   });
 
-  test("of nobody is not kept", () => {
+  test("of an anonymous visitor is not kept", () => {
     localStorage.clear();
     become(null);
     type({ title: "Typed without an account" });

@@ -1,6 +1,6 @@
 /**
  * Drafts: what a user is typing, kept on this device until it is sent, across reloads, sign-ins and closed tabs. A draft belongs
- * to its user: it stays after signing out, and is shown to nobody else who signs in here.
+ * to its user: it stays after signing out, and is never shown to another user.
  */
 import { useState } from "react";
 import { randomKey } from "./random-key.js";
@@ -62,7 +62,7 @@ export function keptDraft<Fields extends Record<string, string>>(
   return read(storageKey(userId, name), empty);
 }
 
-/** Removes drafts of which nobody knows whose they are. */
+/** Removes drafts without a known owner. */
 export function removeFormerDrafts(): void {
   for (const key of Object.keys(localStorage)) {
     if (key.startsWith(FORMER_PREFIX)) {

@@ -4,7 +4,7 @@ const units = [
   { unit: "minute", seconds: 60 },
 ] as const;
 
-/** After so many days a date says more than an age. */
+/** Days after which the date is shown in place of the relative time. */
 const DAYS_MAX = 7;
 
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });

@@ -24,7 +24,7 @@ describe("a length", () => {
     expect(lengthOf("a😀é")).toBe(3);
   });
 
-  test("is told beside its limit, and by how much it is over", () => {
+  test("is shown beside its limit, with the excess", () => {
     expect(limitInWords("four", 200)).toBe("4 of 200");
     expect(limitInWords("x".repeat(203), 200)).toBe("3 too many");
   });

@@ -47,8 +47,7 @@ export function Conflicts({
       ))}
       {taken.length > 0 && (
         <p role="status" className="edit-taken">
-          The {taken.map((field) => NAMES[field]).join(" and the ")} was changed elsewhere, and is shown as it is saved
-          now.
+          The {taken.map((field) => NAMES[field]).join(" and the ")} was changed elsewhere, and is shown as saved now.
         </p>
       )}
     </>

@@ -33,7 +33,7 @@ export default function EditPage({ params: { id = "" } }: { params: Readonly<Rec
     return post.author.id === session?.user.id ? (
       <Edit post={post} userId={session.user.id} readAgain={readAgain} />
     ) : (
-      <Notice heading="h1" title="This post is somebody else’s">
+      <Notice heading="h1" title="This post belongs to another user">
         <Link className="button" href={`/posts/${id}`}>
           Read it
         </Link>

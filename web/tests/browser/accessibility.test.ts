@@ -20,12 +20,12 @@ let postId: string;
 
 beforeAll(async () => {
   browser = await launchBrowser();
-  const somebody = await author();
-  postId = await somebody.post(
+  const writer = await author();
+  postId = await writer.post(
     "Seen by axe",
     "# A heading\n\nText with a [link](https://example.com).\n\n- a list\n\n| a | table |\n|---|---|\n| 1 | 2 |\n",
   );
-  await somebody.comment(postId, "A comment.");
+  await writer.comment(postId, "A comment.");
 });
 
 afterAll(async () => {

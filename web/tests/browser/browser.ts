@@ -60,7 +60,7 @@ export async function openPage(
       errors.push(`${response.status()} ${response.url()}`);
     }
     if (response.request().resourceType() === "script") {
-      // A body that is still on its way when the page closes is nobody's concern any more.
+      // A body that is still on its way when the page closes needs no error any more.
       scripts.push(
         response.body().then(
           (body) => body.length,

@@ -90,5 +90,5 @@ test("operations show who follows each feed range", async () => {
   await page.getByText("Every lease is held, by this process.").waitFor();
   const leases = page.getByRole("region", { name: "Leases by feed range" });
   expect(await leases.getByRole("row", { name: /this process/ }).count()).toBe(5 * 4);
-  await leases.getByRole("row", { name: /nobody/ }).waitFor({ state: "detached" });
+  await leases.getByRole("row", { name: /no owner/ }).waitFor({ state: "detached" });
 });

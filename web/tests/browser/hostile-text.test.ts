@@ -33,13 +33,13 @@ afterEach(async () => {
 
 describe("a poisoned comment", () => {
   test.each(COMMENTS)("that arrives live leaves the page readable: %s", async (_name, content) => {
-    const somebody = await author();
-    const postId = await somebody.post("Still readable", "The **text** of the post.");
+    const writer = await author();
+    const postId = await writer.post("Still readable", "The **text** of the post.");
     ({ page, conduct } = await openPage(browser, `/posts/${postId}`));
     await page.getByRole("heading", { name: "No comments yet" }).waitFor();
-    await somebody.comment(postId, content);
+    await writer.comment(postId, content);
     await page.locator(".comment").waitFor();
-    await somebody.comment(postId, "A comment *after* it.");
+    await writer.comment(postId, "A comment *after* it.");
     await page.locator(".comment em").filter({ hasText: "after" }).waitFor();
     expect(await page.locator(".post .markdown strong").innerText()).toBe("text");
     expect(await page.locator("*").count()).toBeLessThan(20_000);
@@ -54,8 +54,8 @@ describe("a poisoned comment", () => {
     await page.getByLabel("Text").fill("By its author.");
     await page.getByRole("button", { name: "Publish" }).click();
     await page.getByRole("heading", { level: 1, name: "Moderated" }).waitFor();
-    const somebody = await author();
-    await somebody.comment(new URL(page.url()).pathname.split("/").at(-1) ?? "", ">".repeat(10_000));
+    const writer = await author();
+    await writer.comment(new URL(page.url()).pathname.split("/").at(-1) ?? "", ">".repeat(10_000));
     const comment = page.locator(".comment");
     await comment.getByRole("button", { name: "Delete" }).click();
     await comment.getByRole("group").getByRole("button", { name: "Delete" }).click();

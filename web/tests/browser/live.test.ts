@@ -69,8 +69,8 @@ describe("two browsers", () => {
 
 test("new posts are announced within the window, also below the top", async () => {
   const { page, conduct } = await openLive(browsers[0], "/");
-  const somebody = await author();
-  await somebody.post("Announced");
+  const writer = await author();
+  await writer.post("Announced");
   const news = page.getByRole("button", { name: /new post/ });
   await news.waitFor();
   const title = page.locator(".post-card").first();
@@ -107,14 +107,14 @@ test("a page that is opened offline is shown when the connection is back", async
 });
 
 test("a page catches up with what was written while the connection was gone", async () => {
-  const somebody = await author();
-  await somebody.post("Before the break");
+  const writer = await author();
+  await writer.post("Before the break");
   const { page } = await openLive(browsers[0], "/");
-  await page.getByRole("link", { name: somebody.username }).first().click();
+  await page.getByRole("link", { name: writer.username }).first().click();
   await page.locator(".profile").waitFor();
   await page.context().setOffline(true);
   await page.getByText("No connection.").waitFor();
-  await somebody.post("During the break");
+  await writer.post("During the break");
   await projectionsDrained(baseUrl);
   await page.context().setOffline(false);
   await page.locator(".post-card h2").filter({ hasText: "During the break" }).waitFor();

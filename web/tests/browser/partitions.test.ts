@@ -20,9 +20,9 @@ describe.skipIf(binary === "")("logical partitions", () => {
   beforeAll(async () => {
     data = await mkdtemp(join(tmpdir(), "onehop-browser-"));
     const writing = await startServer({ binary, data });
-    const somebody = await author(writing.url);
-    username = somebody.username;
-    postId = await somebody.post("Read by many");
+    const writer = await author(writing.url);
+    username = writer.username;
+    postId = await writer.post("Read by many");
     await projectionsDrained(writing.url);
     await writing.stop();
     server = await startServer({ binary, data });
@@ -54,7 +54,7 @@ describe.skipIf(binary === "")("logical partitions", () => {
     await page.context().close();
   });
 
-  test("nothing that somebody typed is shown", async () => {
+  test("no text of a user is shown", async () => {
     const { page } = await openPage(browser, "/operations", { url: server.url });
     const accounts = page.getByRole("article", { name: "accounts" });
     await accounts.getByRole("heading").waitFor();

@@ -1,4 +1,4 @@
-/** Who uses the pages in a test: somebody who signs up, and what they write by plain requests. */
+/** Users of the pages in a test: sign-ups and writes by plain requests. */
 import type { Page } from "playwright-core";
 import { baseUrl } from "./browser.js";
 
@@ -6,7 +6,7 @@ export const PASSWORD = "one-hop-is-enough";
 
 let signedUp = 0;
 
-/** A username that nobody has. */
+/** A username that is free. */
 export function freshName(): string {
   signedUp += 1;
   return `reader${process.pid.toString(36)}.${Date.now().toString(36).slice(-5)}${signedUp}`;
@@ -23,7 +23,7 @@ export async function signUp(page: Page, username = freshName()): Promise<string
   return username;
 }
 
-/** A request of somebody who needs no browser. */
+/** A request without a browser. */
 export async function request<Data>(
   query: string,
   variables: object = {},
@@ -44,7 +44,7 @@ export async function request<Data>(
   return data;
 }
 
-/** Somebody who writes without a browser. */
+/** A user who writes without a browser. */
 export async function author(url = baseUrl): Promise<{
   username: string;
   post: (title: string, content?: string) => Promise<string>;

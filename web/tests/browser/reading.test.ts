@@ -76,7 +76,7 @@ describe("a reader", () => {
     await page.waitForFunction(() => scrollY > innerHeight);
   });
 
-  test("is told what is not there", async () => {
+  test("sees what is not there", async () => {
     for (const [path, title] of [
       ["/nowhere", "There is no such page"],
       ["/posts/nothing", "There is no such post"],
@@ -97,21 +97,21 @@ describe("a reader", () => {
 });
 
 test("a title with controls of direction reverses nothing beside it", async () => {
-  const somebody = await author();
-  const postId = await somebody.post("Pay \u202Elave\u2066", "Text.");
+  const writer = await author();
+  const postId = await writer.post("Pay \u202Elave\u2066", "Text.");
   await open(`/posts/${postId}`);
   await page.getByRole("heading", { level: 1, name: /^Pay/ }).waitFor();
   await page.waitForFunction(() => document.title === "Pay lave · Onehop");
   const html = await (await fetch(`${baseUrl}/posts/${postId}`)).text();
   expect(html).toContain("<title>Pay lave · Onehop</title>");
-  await page.getByRole("link", { name: somebody.username }).click();
+  await page.getByRole("link", { name: writer.username }).click();
   await page.locator(".post-card h2[dir=auto]").waitFor();
 });
 
 test("a printed post is the post, its comments, and nothing to click", async () => {
-  const somebody = await author();
-  const postId = await somebody.post("On paper", "With a [link](https://example.com/).");
-  await somebody.comment(postId, "Printed, too.");
+  const writer = await author();
+  const postId = await writer.post("On paper", "With a [link](https://example.com/).");
+  await writer.comment(postId, "Printed, too.");
   await open(`/posts/${postId}`);
   await page.locator(".comment").waitFor();
   await page.emulateMedia({ media: "print" });

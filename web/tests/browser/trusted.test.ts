@@ -79,12 +79,12 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
     }
   }
 
-  /** What somebody without a browser asks, in the words of the pages. */
+  /** A request without a browser, with a document of the pages. */
   function ask<Data>(name: string, variables: object, accessToken = ""): Promise<Data> {
     return request<Data>(documents.get(name) ?? "", variables, { url: server.url, accessToken });
   }
 
-  test("somebody signs up and writes", async () => {
+  test("a user signs up and writes", async () => {
     username = await signUp(page);
     await page.getByRole("link", { name: "Write", exact: true }).click();
     await page.getByLabel("Title").fill("Trusted");

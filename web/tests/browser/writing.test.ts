@@ -26,7 +26,7 @@ async function open(path: string, options?: OpenOptions): Promise<void> {
   ({ page, conduct } = await openPage(browser, path, options));
 }
 
-describe("somebody with an account", () => {
+describe("a user with an account", () => {
   test("writes a post over a reload, edits it, and deletes it", async () => {
     await open("/");
     await signUp(page);
@@ -96,10 +96,10 @@ describe("somebody with an account", () => {
   });
 
   test("likes, comments and deletes the comment, and pages through many comments", async () => {
-    const somebody = await author();
-    const postId = await somebody.post("To be talked about");
+    const writer = await author();
+    const postId = await writer.post("To be talked about");
     for (let comment = 1; comment <= 22; comment += 1) {
-      await somebody.comment(postId, `Comment ${comment}`);
+      await writer.comment(postId, `Comment ${comment}`);
     }
     await open(`/posts/${postId}`);
     await signUp(page);
@@ -145,7 +145,7 @@ describe("somebody with an account", () => {
     await page.getByRole("heading", { level: 1, name: `${username}x` }).waitFor();
   });
 
-  test("is told at its field what is wrong", async () => {
+  test("sees an error at its field", async () => {
     await open("/signin");
     await page.getByRole("button", { name: "Sign up" }).click();
     await page.getByLabel("Username").fill("a");
@@ -206,7 +206,7 @@ describe("somebody with an account", () => {
   });
 
   test("goes on reading when the session has ended, and signs in again on demand", async () => {
-    await author().then((somebody) => somebody.post("Still to be read"));
+    await author().then((writer) => writer.post("Still to be read"));
     await open("/", { expectedStatuses: [401] });
     const username = await signUp(page);
     await endSessionElsewhere(page);
@@ -390,7 +390,7 @@ describe("somebody with an account", () => {
   });
 });
 
-/** Signs out behind the page's back, as another tab that did not tell would. */
+/** Signs out behind the page's back, as another tab without notification would. */
 async function endSessionElsewhere(page: Page): Promise<void> {
   const [cookie] = await page.context().cookies(`${baseUrl}/session`);
   const headers = { origin: baseUrl, cookie: `${cookie?.name ?? ""}=${cookie?.value ?? ""}` };

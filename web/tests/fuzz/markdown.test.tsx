@@ -19,7 +19,7 @@ const SECONDS = Number(process.env.FUZZ_SECONDS ?? "10");
 const SEED = Number(process.env.FUZZ_SEED ?? "1");
 /** The length of a comment, and that of a post. */
 const LENGTHS = [10, 100, 1_000, 10_000, 10_000, 10_000, 100_000];
-/** A text that takes longer is a finding, as it is for the other targets of `make fuzz`. */
+/** A text that takes longer is a finding, like those of the other targets of `make fuzz`. */
 const TEXT_MS_MAX = 5_000;
 
 const MARKS = [

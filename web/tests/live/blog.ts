@@ -1,4 +1,4 @@
-/** Somebody who writes, by plain requests: what they write is what subscriptions hear. */
+/** A user who writes by plain requests, for the events of subscriptions. */
 import { inject } from "vitest";
 
 export const endpoint = `${inject("onehopUrl")}/graphql`;
@@ -17,7 +17,7 @@ export interface Writer {
 
 let signedUp = 0;
 
-/** Signs somebody up, who writes to the server under test, or to another. */
+/** Signs a user up on the server under test, or on another one. */
 export async function signUp(to = endpoint): Promise<Writer> {
   const mutate = <Data>(query: string, variables: object, accessToken: string | null): Promise<Data> =>
     mutateAt<Data>(to, query, variables, accessToken);

@@ -79,7 +79,7 @@ describe("the client graphql-sse", () => {
     expect(await refused.next()).toMatchObject({ value: { errors: [{ extensions: { code: "UNAUTHENTICATED" } }] } });
   });
 
-  test("is told by an event why a well-formed request cannot be executed", async () => {
+  test("gets an event with the error of a well-formed request", async () => {
     for (const [query, code] of [
       ["{ nothing }", "GRAPHQL_VALIDATION_FAILED"],
       ["{ unclosed", "BAD_USER_INPUT"],

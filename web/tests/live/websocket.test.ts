@@ -25,7 +25,7 @@ function as(accessToken: string): Partial<ClientOptions> {
   return { connectionParams: { authorization: `Bearer ${accessToken}` } };
 }
 
-/** A query on the same socket: when it is answered, whatever was asked before it has begun. */
+/** A query on the same socket: its response means that all earlier operations have started. */
 async function begun(client: Client): Promise<void> {
   await client.iterate({ query: "{ viewer { id } }" }).next();
 }
@@ -88,7 +88,7 @@ describe("the client graphql-ws", () => {
     expect(await first).toMatchObject({ value: { data: { feedChanged } } });
   });
 
-  test("is told why a request cannot be executed", async () => {
+  test("gets the error of a request that cannot be executed", async () => {
     for (const [query, code] of [
       ["{ nothing }", "GRAPHQL_VALIDATION_FAILED"],
       ["{ unclosed", "BAD_USER_INPUT"],

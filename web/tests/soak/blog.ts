@@ -2,7 +2,7 @@
 import type { Dice } from "./dice.js";
 import type { Wire } from "./wire.js";
 
-/** What a client may be told that asks for something in the right way. */
+/** The error codes that a well-behaved client may get. */
 const REFUSALS = new Set([
   "CONFLICT",
   "FORBIDDEN",
@@ -23,8 +23,8 @@ interface Post {
   id: string;
   title: string;
   /** Comments and likes that were acknowledged, and all that were asked for. */
-  comments: { told: number; asked: number };
-  likes: { told: number; asked: number };
+  comments: { acknowledged: number; sent: number };
+  likes: { acknowledged: number; sent: number };
 }
 
 type Data = Record<string, unknown>;
@@ -93,7 +93,7 @@ export class Blog {
       return null;
     }
     const { id } = data.createPost.post;
-    this.posts.push({ id, title, comments: { told: 0, asked: 0 }, likes: { told: 0, asked: 0 } });
+    this.posts.push({ id, title, comments: { acknowledged: 0, sent: 0 }, likes: { acknowledged: 0, sent: 0 } });
     if (this.posts.length > POSTS_REMEMBERED_MAX) {
       this.posts.splice(dice.roll(this.posts.length), 1);
     }
@@ -106,10 +106,10 @@ export class Blog {
       what === "likes"
         ? "mutation($postId: ID!) { likePost(input: { postId: $postId }) { post { id } } }"
         : 'mutation($postId: ID!) { createComment(input: { postId: $postId, content: "Read." }) { post { id } } }';
-    post[what].asked += 1;
+    post[what].sent += 1;
     const data = await this.ask(wire, query, { postId: post.id }, dice.pick(this.readers).accessToken);
     if (data !== null) {
-      post[what].told += 1;
+      post[what].acknowledged += 1;
     }
   }
 
@@ -119,7 +119,8 @@ export class Blog {
       const query = "query($id: ID!) { post(id: $id) { title commentCount likeCount } }";
       type Found = { title: string; commentCount: number; likeCount: number } | null;
       const data = await this.ask<{ post: Found }>(wire, query, { id }, this.readers[0]?.accessToken);
-      const within = (count: number, { told, asked }: Post["likes"]): boolean => told <= count && count <= asked;
+      const within = (count: number, { acknowledged, sent }: Post["likes"]): boolean =>
+        acknowledged <= count && count <= sent;
       const found = data?.post;
       if (found?.title !== title || !within(found.commentCount, comments) || !within(found.likeCount, likes)) {
         throw new Error(`${JSON.stringify(found)} was written as ${JSON.stringify({ title, comments, likes })}`);

@@ -1,4 +1,4 @@
-/** What the server's process takes, as Linux tells it. */
+/** Resource usage of the server's process, from `/proc`. */
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -16,7 +16,7 @@ export async function gauge(pid: number): Promise<Gauge> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
   const resident = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1];
   if (resident === undefined) {
-    throw new Error("The process tells no memory.");
+    throw new Error("The process reports no memory.");
   }
   const names = await readdir(`/proc/${pid}/fd`);
   // A descriptor may be closed between the two calls.

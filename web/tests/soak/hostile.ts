@@ -29,8 +29,8 @@ async function refused(wire: Wire, asked: Asked): Promise<void> {
   } catch {
     return;
   }
-  const told = answer.status === 200 && (JSON.parse(answer.body) as { errors?: unknown[] }).errors !== undefined;
-  if (!told && (answer.status < 400 || answer.status >= 500)) {
+  const isRefused = answer.status === 200 && (JSON.parse(answer.body) as { errors?: unknown[] }).errors !== undefined;
+  if (!isRefused && (answer.status < 400 || answer.status >= 500)) {
     throw new Error(
       `${JSON.stringify(asked).slice(0, 200)} is answered with ${answer.status}: ${answer.body.slice(0, 500)}`,
     );
@@ -106,7 +106,7 @@ export const HOSTILE: readonly HostileAct[] = [
   (wire, dice) => wire.breakOff(dice.bytes(500)),
   (wire) => wire.breakOff(head("POST", "Content-Type: application/json\r\nContent-Length: 1000\r\n") + "{"),
   (wire) => wire.breakOff(posted('{"query":"{ feed(first: 100) { nodes { content } } }"}').repeat(20)),
-  // Heads and bodies that never end, and answers that nobody takes.
+  // Heads and bodies that never end, and answers that the client does not read.
   holding(() => "POST /graphql HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Never:"),
   holding(() => head("POST", "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n") + "1\r\n{\r\n"),
   holding(() => posted('{"query":"{ feed(first: 100) { nodes { title content } } }"}').repeat(50)),

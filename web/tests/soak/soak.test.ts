@@ -89,7 +89,7 @@ class Soak {
       gauges.push(await quiet(server.pid, born.sockets));
     }
     const ending = life % 2 === 0 ? "stop" : "kill";
-    this.#tell(life, gauges, ending);
+    this.#report(life, gauges, ending);
     const memory = gauges.map(({ memoryMib }) => memoryMib);
     expect(memory.at(-1), `memory of life ${life}: ${memory.join(", ")} MiB`).toBeLessThan(
       Math.max(...memory.slice(0, Math.ceil(memory.length / 2))) + MEMORY_GROWTH_MIB_MAX,
@@ -156,7 +156,7 @@ class Soak {
     wire.close();
   }
 
-  #tell(life: number, gauges: Gauge[], ending: string): void {
+  #report(life: number, gauges: Gauge[], ending: string): void {
     const column = (of: keyof Gauge): string => gauges.map((taken) => taken[of]).join(" ");
     const { answered, refused, posts } = this.#blog;
     console.log(

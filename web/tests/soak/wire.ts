@@ -67,7 +67,7 @@ export class Wire {
     });
   }
 
-  /** Opens a WebSocket, says this on it, and leaves it open. Tells what is heard. */
+  /** Opens a WebSocket, sends this, and leaves it open. Returns what it receives. */
   socket(said: readonly (string | Buffer)[], heard: (message: string) => void = () => undefined): void {
     const socket = new WebSocket(`ws://127.0.0.1:${this.#port}/graphql`, SUBPROTOCOL);
     socket.on("open", () => {

@@ -14,7 +14,7 @@ use crate::client_address::{ClientAddress, Network, Proxies};
 use crate::limit_exceeded::LimitExceeded;
 use crate::quota::QuotaAccount;
 use onehop_runtime::clock::Clock;
-use onehop_runtime::token_buckets::{Buckets, Rate};
+use onehop_runtime::token_buckets::{BucketRate, TokenBuckets};
 
 /// Request units a second of one caller.
 pub const CALLER_RU_PER_SECOND: u32 = 5_000;
@@ -63,7 +63,7 @@ impl RateLimits {
 pub(crate) struct RateLimiter {
     limits: RateLimits,
     /// `None` where there are no quotas.
-    buckets: Option<Buckets<RateLimitKey>>,
+    buckets: Option<TokenBuckets<RateLimitKey>>,
     clock: Arc<dyn Clock>,
 }
 
@@ -100,8 +100,8 @@ impl RateLimiter {
     pub(crate) fn new(limits: RateLimits, clock: Arc<dyn Clock>) -> Self {
         let per_second = f64::from(limits.ru_per_second);
         let capacity = per_second * f64::from(limits.burst_seconds.max(1));
-        let buckets =
-            (limits.ru_per_second > 0).then(|| Buckets::new(Rate { per_second, capacity }, CALLERS_MAX));
+        let buckets = (limits.ru_per_second > 0)
+            .then(|| TokenBuckets::new(BucketRate { per_second, capacity }, CALLERS_MAX));
         Self { limits, buckets, clock }
     }
 

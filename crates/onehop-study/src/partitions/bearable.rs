@@ -4,13 +4,13 @@ use serde::Serialize;
 
 use super::LOGICAL_PARTITION_THROUGHPUT_MAX;
 use super::footprint::{Footprint, PartitionRole};
-use crate::measurement::Request;
+use crate::measurement::StudyRequest;
 use onehop_store::ContainerName;
 
 /// How often one logical partition bears a request, if it serves nothing else.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Bearable {
+pub struct SustainableRate {
     pub request: String,
     /// What the logical partition is to the request.
     #[serde(rename = "place")]
@@ -25,17 +25,17 @@ pub struct Bearable {
 /// they are written once.
 pub(super) fn bears(
     container: ContainerName,
-    requests: &[Request],
+    requests: &[StudyRequest],
     footprints: &[Footprint],
-) -> Vec<Bearable> {
-    let bearable = |request: &Request| {
+) -> Vec<SustainableRate> {
+    let bearable = |request: &StudyRequest| {
         let footprints = footprints.iter().filter(|footprint| footprint.request == request.name);
         let parts = footprints.flat_map(|footprint| &footprint.parts).filter(|part| {
             let is_one = !matches!(part.role, PartitionRole::New | PartitionRole::Elsewhere);
             part.container == container && is_one && part.request_charge > 0.0
         });
         let part = parts.max_by(|one, other| one.request_charge.total_cmp(&other.request_charge))?;
-        Some(Bearable {
+        Some(SustainableRate {
             request: request.name.clone(),
             role: part.role.clone(),
             request_charge: part.request_charge,

@@ -4,13 +4,13 @@
 use serde::Serialize;
 
 use super::{PHYSICAL_PARTITION_THROUGHPUT_MAX, ratio};
-use crate::measurement::{Measurements, Plan};
-use crate::traffic::Rate;
+use crate::measurement::{Measurements, ModelVariant};
+use crate::traffic::RequestRate;
 
 /// The throughput that the fan-outs of a data model's requests take of each physical partition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct FanOut {
+pub struct FanOutThroughput {
     pub model: String,
     /// Those that fan out.
     pub requests: Vec<String>,
@@ -24,13 +24,13 @@ pub struct FanOut {
 
 /// Of each data model, from the operations of its rows. A data loader changes look-ups, not these.
 #[must_use]
-pub fn fan_outs(measurements: &Measurements, rates: &[Rate]) -> Vec<FanOut> {
+pub fn fan_outs(measurements: &Measurements, rates: &[RequestRate]) -> Vec<FanOutThroughput> {
     let plans = measurements.plans.iter().filter(|plan| !plan.batched);
     plans.map(|plan| fan_out(measurements, rates, plan)).collect()
 }
 
-fn fan_out(measurements: &Measurements, rates: &[Rate], plan: &Plan) -> FanOut {
-    let mut found = FanOut {
+fn fan_out(measurements: &Measurements, rates: &[RequestRate], plan: &ModelVariant) -> FanOutThroughput {
+    let mut found = FanOutThroughput {
         model: plan.to_string(),
         requests: Vec::new(),
         physical_partitions: 1,
@@ -59,10 +59,10 @@ fn fan_out(measurements: &Measurements, rates: &[Rate], plan: &Plan) -> FanOut {
 mod tests {
     use super::*;
     use crate::fixtures;
-    use crate::measurement::Row;
+    use crate::measurement::MeasurementRow;
     use onehop_store::{ContainerName, FoldedOperation, OperationKind, RequestCharge};
 
-    fn row(request: &str, plan: &Plan, operations: &[(u32, f64)]) -> Row {
+    fn row(request: &str, plan: &ModelVariant, operations: &[(u32, f64)]) -> MeasurementRow {
         let operation = |(physical_partitions, charge): &(u32, f64)| FoldedOperation {
             container: ContainerName("posts"),
             kind: OperationKind::Query,
@@ -72,12 +72,12 @@ mod tests {
             request_charge: RequestCharge(*charge),
         };
         let operations = operations.iter().map(operation).collect();
-        Row { operations, ..fixtures::row(request, plan, 1.0, 0.0) }
+        MeasurementRow { operations, ..fixtures::row(request, plan, 1.0, 0.0) }
     }
 
     #[test]
     fn each_physical_partition_serves_its_part_of_a_fan_out() {
-        let [v1, v2, v3] = ["V1", "V2", "V3"].map(Plan::of_model);
+        let [v1, v2, v3] = ["V1", "V2", "V3"].map(ModelVariant::of_model);
         let rows = vec![
             row("Q3", &v2, &[(10, 30.0)]),
             row("Q6", &v2, &[(10, 50.0), (1, 100.0)]),
@@ -85,7 +85,7 @@ mod tests {
             row("Q3", &v3, &[(1, 7.0)]),
         ];
         let measurements = Measurements { requests: Vec::new(), plans: vec![v1, v2, v3], rows };
-        let rate = |request: &str, per_second| Rate { request: request.to_owned(), per_second };
+        let rate = |request: &str, per_second| RequestRate { request: request.to_owned(), per_second };
         let rates = [rate("Q3", 20.0), rate("Q6", 8.0), rate("Q4", 5.0)];
         let found = fan_outs(&measurements, &rates);
         let [_, v2, v3] = found.as_slice() else { panic!("{found:?}") };

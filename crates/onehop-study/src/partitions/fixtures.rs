@@ -6,7 +6,7 @@ use super::{
     EntityPartitions, EntityRole, Footprint, FootprintPart, Highlight, PartitionRole, Population, Subset,
 };
 use crate::fixtures;
-use crate::measurement::Request;
+use crate::measurement::StudyRequest;
 use onehop_store::ContainerName;
 
 pub(crate) const USERS: ContainerName = ContainerName("users");
@@ -14,7 +14,7 @@ pub(crate) const POSTS: ContainerName = ContainerName("posts");
 pub(crate) const FEED: ContainerName = ContainerName("feed");
 pub(crate) const ACCOUNTS: ContainerName = ContainerName("accounts");
 
-pub(crate) fn requests() -> Vec<Request> {
+pub(crate) fn requests() -> Vec<StudyRequest> {
     let request = |name: &str| fixtures::request(name, name.starts_with('C'));
     ["C1", "C2", "C3", "C4", "Q4", "Q6"].map(request).into()
 }

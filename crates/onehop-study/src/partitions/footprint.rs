@@ -7,7 +7,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 use super::population::Subset;
-use crate::metered::Touch;
+use crate::metered::PartitionAccess;
 use onehop_store::ContainerName;
 
 /// What a request is charged where, in the mean.
@@ -76,7 +76,7 @@ pub struct FootprintTally {
 
 impl FootprintTally {
     /// Adds one run. `role`: of the logical partition that was touched.
-    pub fn add(&mut self, touches: &[Touch], role: impl Fn(&Touch) -> PartitionRole) {
+    pub fn add(&mut self, touches: &[PartitionAccess], role: impl Fn(&PartitionAccess) -> PartitionRole) {
         self.runs += 1;
         for touch in touches {
             *self.charges.entry((touch.container, role(touch))).or_default() += touch.charge.0;
@@ -103,7 +103,7 @@ mod tests {
         const ORDERS: ContainerName = ContainerName("orders");
         let mut tally = FootprintTally::default();
         for (order, charges) in [("o1", [2.0, 3.0]), ("o2", [4.0, 0.0])] {
-            let touches = charges.map(|charge| Touch {
+            let touches = charges.map(|charge| PartitionAccess {
                 container: ORDERS,
                 partition_key: Some(PartitionKey::from(order)),
                 charge: RequestCharge(charge),

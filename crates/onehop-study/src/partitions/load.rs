@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::footprint::{Footprint, FootprintPart, PartitionRole};
 use super::population::{Popularity, Population, Shares};
 use super::{LOGICAL_PARTITION_THROUGHPUT_MAX, ratio};
-use crate::measurement::Request;
-use crate::traffic::Rate;
+use crate::measurement::StudyRequest;
+use crate::traffic::RequestRate;
 use onehop_store::ContainerName;
 
 /// What a container serves, and its most loaded logical partition. Throughputs are in RU/s.
@@ -58,9 +58,9 @@ pub(super) struct LoadModel<'a> {
     /// Each container with the number of its logical partitions.
     pub containers: &'a [(ContainerName, usize)],
     pub population: &'a Population,
-    pub requests: &'a [Request],
+    pub requests: &'a [StudyRequest],
     pub footprints: &'a [Footprint],
-    pub rates: &'a [Rate],
+    pub rates: &'a [RequestRate],
 }
 
 impl LoadModel<'_> {
@@ -201,14 +201,14 @@ mod tests {
     /// Two users: the first wrote the newest post and the oldest, the second the two between.
     const AUTHORS: [usize; 4] = [0, 1, 1, 0];
 
-    fn rate(request: &str, per_second: f64) -> Rate {
-        Rate { request: request.to_owned(), per_second }
+    fn rate(request: &str, per_second: f64) -> RequestRate {
+        RequestRate { request: request.to_owned(), per_second }
     }
 
     fn loads_of(
         population: &Population,
         footprints: &[Footprint],
-        rates: &[Rate],
+        rates: &[RequestRate],
         popularity: Popularity,
     ) -> Vec<Load> {
         let requests = requests();

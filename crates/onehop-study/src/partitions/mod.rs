@@ -15,16 +15,16 @@ mod report;
 mod tests;
 mod verdict;
 
-pub use bearable::Bearable;
+pub use bearable::SustainableRate;
 pub use contents::{ContainerContents, PartitionSize, SinglePartition, contents_of};
-pub use fan_out::{FanOut, fan_outs};
+pub use fan_out::{FanOutThroughput, fan_outs};
 pub use footprint::{Footprint, FootprintPart, FootprintTally, PartitionRole};
 pub use load::{Load, RequestLoad};
 pub use population::{EntityPartitions, EntityRole, Highlight, Popularity, Population, Subset};
 pub use report::{
     ContainerPartitions, HighlightShare, PartitionReport, PartitionStudy, PopularityShares, Spread,
 };
-pub use verdict::Verdict;
+pub use verdict::KeyVerdict;
 
 /// What one logical partition can hold. Source: "Azure Cosmos DB service quotas", learn.microsoft.com.
 const LOGICAL_PARTITION_BYTES_MAX: f64 = 20.0 * 1024.0 * 1024.0 * 1024.0;

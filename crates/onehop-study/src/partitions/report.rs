@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
-use super::bearable::{Bearable, bears};
+use super::bearable::{SustainableRate, bears};
 use super::contents::ContainerContents;
-use super::fan_out::{FanOut, fan_outs};
+use super::fan_out::{FanOutThroughput, fan_outs};
 use super::footprint::Footprint;
 use super::load::{Load, LoadModel};
 use super::population::{Popularity, Population, Shares};
-use super::verdict::{KeyFigures, Verdict};
+use super::verdict::{KeyFigures, KeyVerdict};
 use super::{ASSUMED_READS_PER_WRITE, LOGICAL_PARTITION_BYTES_MAX, ratio};
 use crate::measurement::Measurements;
-use crate::traffic::Rate;
+use crate::traffic::RequestRate;
 use onehop_store::ContainerName;
 
 /// What a report on partition keys is made from.
@@ -24,7 +24,7 @@ pub struct PartitionStudy<'a> {
     pub population: &'a Population,
     pub footprints: &'a [Footprint],
     /// `None`: one write a second, and [`ASSUMED_READS_PER_WRITE`].
-    pub rates: Option<Vec<Rate>>,
+    pub rates: Option<Vec<RequestRate>>,
     /// Of all data models.
     pub measurements: &'a Measurements,
 }
@@ -36,7 +36,7 @@ pub struct PartitionReport {
     /// The data model whose containers these are.
     pub model: String,
     /// The traffic for which request charges were worked out.
-    pub rates: Vec<Rate>,
+    pub rates: Vec<RequestRate>,
     /// Whether no traffic was given: then it is one write a second, and [`ASSUMED_READS_PER_WRITE`].
     pub is_assumed: bool,
     /// How entities are ranked by popularity, as a sentence.
@@ -45,7 +45,7 @@ pub struct PartitionReport {
     pub popularities: Vec<PopularityShares>,
     pub containers: Vec<ContainerPartitions>,
     /// Under each data model.
-    pub fan_outs: Vec<FanOut>,
+    pub fan_outs: Vec<FanOutThroughput>,
 }
 
 /// What a popularity means in this database.
@@ -85,8 +85,8 @@ pub struct ContainerPartitions {
     /// One for each [`Popularity`].
     pub loads: Vec<Load>,
     /// What each request alone could come to in one logical partition.
-    pub bears: Vec<Bearable>,
-    pub verdict: Verdict,
+    pub bears: Vec<SustainableRate>,
+    pub verdict: KeyVerdict,
 }
 
 /// The median, the 99th percentile and the largest of many sizes.
@@ -104,7 +104,7 @@ impl PartitionReport {
         let PartitionStudy { model, contents, population, footprints, rates, measurements } = study;
         let requests = &measurements.requests;
         let is_assumed = rates.is_none();
-        let rates = rates.unwrap_or_else(|| Rate::even(requests, ASSUMED_READS_PER_WRITE));
+        let rates = rates.unwrap_or_else(|| RequestRate::even(requests, ASSUMED_READS_PER_WRITE));
         let sizes: Vec<(ContainerName, usize)> =
             contents.iter().map(|contents| (contents.container, contents.sizes.len())).collect();
         let model_of_load = LoadModel { containers: &sizes, population, requests, footprints, rates: &rates };
@@ -159,7 +159,7 @@ fn by_key<S: Serializer>(highlights: &[HighlightShare], serializer: S) -> Result
 }
 
 impl ContainerPartitions {
-    fn of(contents: &ContainerContents, loads: Vec<Load>, bears: Vec<Bearable>) -> Self {
+    fn of(contents: &ContainerContents, loads: Vec<Load>, bears: Vec<SustainableRate>) -> Self {
         let logical_partitions = contents.sizes.len() as u64;
         let items = Spread::of(contents.sizes.values().map(|size| size.items).collect());
         let bytes = Spread::of(contents.sizes.values().map(|size| size.bytes).collect());
@@ -181,7 +181,7 @@ impl ContainerPartitions {
             bytes,
             storage_skew,
             share_of_storage_limit: bytes.largest as f64 / LOGICAL_PARTITION_BYTES_MAX,
-            verdict: Verdict::on(&figures, contents.single.as_ref()),
+            verdict: KeyVerdict::on(&figures, contents.single.as_ref()),
             loads,
             bears,
         }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::fixtures::{ACCOUNTS, FEED, POSTS, USERS, about_posts, footprint, population, requests};
 use super::*;
 use crate::measurement::Measurements;
-use crate::traffic::Rate;
+use crate::traffic::RequestRate;
 use onehop_store::{ContainerName, PartitionKey};
 
 /// Containers, and what requests are about.
@@ -33,7 +33,11 @@ fn database(container: ContainerName, sizes: &[(u64, u64)]) -> Database {
     Database { contents: vec![contents(container, sizes)], population: population(sizes.len(), &authors) }
 }
 
-fn report_of(database: &Database, footprints: &[Footprint], rates: Option<Vec<Rate>>) -> PartitionReport {
+fn report_of(
+    database: &Database,
+    footprints: &[Footprint],
+    rates: Option<Vec<RequestRate>>,
+) -> PartitionReport {
     let measurements = Measurements { requests: requests(), ..Measurements::default() };
     PartitionReport::of(PartitionStudy {
         model: "V3",
@@ -46,7 +50,7 @@ fn report_of(database: &Database, footprints: &[Footprint], rates: Option<Vec<Ra
 }
 
 fn report(database: &Database, footprints: &[Footprint], rates: &[(&str, f64)]) -> PartitionReport {
-    let rate = |(request, per_second): &(&str, f64)| Rate {
+    let rate = |(request, per_second): &(&str, f64)| RequestRate {
         request: (*request).to_owned(),
         per_second: *per_second,
     };

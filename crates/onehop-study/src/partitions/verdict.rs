@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::bearable::Bearable;
+use super::bearable::SustainableRate;
 use super::contents::SinglePartition;
 use super::load::Load;
 use super::population::Popularity;
@@ -22,7 +22,7 @@ const HOT_SPOT_SHARE: f64 = 0.5;
 /// How good a partition key is.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Verdict {
+pub struct KeyVerdict {
     pub many_values: bool,
     /// Neither of storage nor of request charge, at the traffic of the report.
     pub no_hot_spot: bool,
@@ -40,7 +40,7 @@ pub(super) struct KeyFigures<'a> {
     /// How many times the mean the largest logical partition is, in bytes.
     pub storage_skew: f64,
     pub loads: &'a [Load],
-    pub bears: &'a [Bearable],
+    pub bears: &'a [SustainableRate],
 }
 
 impl KeyFigures<'_> {
@@ -60,7 +60,7 @@ enum HotSpot {
     Popular(f64),
 }
 
-impl Verdict {
+impl KeyVerdict {
     /// On a container whose loads are known.
     pub(super) fn on(found: &KeyFigures<'_>, single: Option<&SinglePartition>) -> Self {
         let hot_spot = hot_spot(found);

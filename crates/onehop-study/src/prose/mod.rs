@@ -3,16 +3,16 @@
 //! they are is up to the data set.
 
 mod deck;
-mod scene;
 mod slots;
 #[cfg(test)]
 mod tests;
+mod text_subject;
 mod vocabulary;
 
-pub use self::scene::Scene;
+pub use self::text_subject::TextSubject;
 
 use self::deck::Deck;
-use self::slots::Voice;
+use self::slots::SlotFiller;
 use self::vocabulary::{ReplyPart, TextPart, VOCABULARY};
 use super::rng::StreamRng;
 
@@ -58,12 +58,12 @@ pub struct Text {
 
 /// What the title of a text names, and its opening after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Focus {
+enum TitleFocus {
     Item,
     Act,
 }
 
-impl Focus {
+impl TitleFocus {
     /// A title that names neither goes with both.
     fn of_title(frame: &str, rng: &mut StreamRng) -> Self {
         let either = if rng.below(2) == 0 { Self::Item } else { Self::Act };
@@ -77,24 +77,24 @@ impl Focus {
 
 impl Text {
     /// Writes a title and a body.
-    pub fn write(scene: Scene, length: TextLength, rng: &mut StreamRng) -> Self {
-        let mut voice = Voice::new(scene);
+    pub fn write(scene: TextSubject, length: TextLength, rng: &mut StreamRng) -> Self {
+        let mut voice = SlotFiller::new(scene);
         let (own, common) = (&voice.topic().titles, &VOCABULARY.texts.titles);
         let choice = rng.below((own.len() + common.len()) as u32) as usize;
         let frame = if choice < own.len() { own[choice] } else { common[choice - own.len()] };
         let mut title = String::with_capacity(TITLE_CHARS_MAX);
         voice.write(frame, rng, &mut title);
-        let focus = Focus::of_title(frame, rng);
+        let focus = TitleFocus::of_title(frame, rng);
         let mut body = short_body(voice, focus, rng);
         while length == TextLength::Long && body.len() < LONG_BODY_CHARS_MIN {
             body.push_str("\n\n");
-            body.push_str(&short_body(Voice::new(Scene::draw(rng)), Focus::Act, rng));
+            body.push_str(&short_body(SlotFiller::new(TextSubject::draw(rng)), TitleFocus::Act, rng));
         }
         Self { title, body }
     }
 }
 
-fn short_body(voice: Voice, focus: Focus, rng: &mut StreamRng) -> String {
+fn short_body(voice: SlotFiller, focus: TitleFocus, rng: &mut StreamRng) -> String {
     let mut writer = BodyWriter { voice, focus, details: Deck::default() };
     let mut output = String::with_capacity(BODY_CHARS_RESERVED);
     for paragraph in rng.pick(&VOCABULARY.texts.outlines) {
@@ -118,8 +118,8 @@ fn short_body(voice: Voice, focus: Focus, rng: &mut StreamRng) -> String {
 }
 
 struct BodyWriter {
-    voice: Voice,
-    focus: Focus,
+    voice: SlotFiller,
+    focus: TitleFocus,
     details: Deck,
 }
 
@@ -127,7 +127,7 @@ impl BodyWriter {
     fn write(&mut self, part: TextPart, rng: &mut StreamRng, output: &mut String) {
         let frames = &VOCABULARY.texts;
         let frame = match part {
-            TextPart::Opening if self.focus == Focus::Item => *rng.pick(&frames.item_openings),
+            TextPart::Opening if self.focus == TitleFocus::Item => *rng.pick(&frames.item_openings),
             TextPart::Opening => *rng.pick(&frames.act_openings),
             TextPart::Detail => self.details.deal(rng, &self.voice.topic().details),
             TextPart::Trouble => *rng.pick(&frames.troubles),
@@ -143,7 +143,7 @@ impl BodyWriter {
 /// Writes the replies to one text, one after the other, and repeats sentences as late as it can.
 #[derive(Debug, Clone)]
 pub struct ReplyWriter {
-    voice: Voice,
+    voice: SlotFiller,
     length: TextLength,
     reactions: Deck,
     replies: Deck,
@@ -155,9 +155,9 @@ pub struct ReplyWriter {
 impl ReplyWriter {
     /// Of the scene of the text.
     #[must_use]
-    pub fn new(scene: Scene, length: TextLength) -> Self {
+    pub fn new(scene: TextSubject, length: TextLength) -> Self {
         Self {
-            voice: Voice::new(scene),
+            voice: SlotFiller::new(scene),
             length,
             reactions: Deck::default(),
             replies: Deck::default(),

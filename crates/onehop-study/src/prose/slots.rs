@@ -2,13 +2,13 @@
 //! The article belongs to the noun in the vocabulary, so "a" and "an" are right.
 
 use super::deck::Deck;
-use super::scene::Scene;
-use super::vocabulary::{Topic, VOCABULARY};
+use super::text_subject::TextSubject;
+use super::vocabulary::{TopicVocabulary, VOCABULARY};
 use crate::rng::StreamRng;
 
 #[derive(Debug, Clone)]
-pub(super) struct Voice {
-    scene: Scene,
+pub(super) struct SlotFiller {
+    scene: TextSubject,
     troubles: Deck,
     lessons: Deck,
     tips: Deck,
@@ -17,13 +17,13 @@ pub(super) struct Voice {
     helped: &'static str,
 }
 
-impl Voice {
-    pub fn new(scene: Scene) -> Self {
+impl SlotFiller {
+    pub fn new(scene: TextSubject) -> Self {
         let deck = Deck::default;
         Self { scene, troubles: deck(), lessons: deck(), tips: deck(), relations: deck(), helped: "" }
     }
 
-    pub fn topic(&self) -> &'static Topic {
+    pub fn topic(&self) -> &'static TopicVocabulary {
         &VOCABULARY.topics[usize::from(self.scene.topic)]
     }
 

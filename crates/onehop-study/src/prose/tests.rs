@@ -1,6 +1,6 @@
 //! The vocabulary keeps its rules, and every text its length and grammar, whatever is drawn.
 
-use super::vocabulary::Topic;
+use super::vocabulary::TopicVocabulary;
 use super::*;
 use crate::rng::Stream;
 
@@ -10,14 +10,14 @@ const REPLIES: Stream = Stream(6);
 /// Shorter ones look lost in a list.
 const TITLE_CHARS_MIN: usize = 20;
 
-fn for_every_topic(mut check: impl FnMut(&'static Topic)) {
+fn for_every_topic(mut check: impl FnMut(&'static TopicVocabulary)) {
     for topic in &VOCABULARY.topics {
         check(topic);
     }
 }
 
-fn words_of(topic: &Topic) -> Vec<&'static str> {
-    let Topic { tools, titles, details, lessons, tips, replies, questions, .. } = topic;
+fn words_of(topic: &TopicVocabulary) -> Vec<&'static str> {
+    let TopicVocabulary { tools, titles, details, lessons, tips, replies, questions, .. } = topic;
     let mut words = [tools, titles, details, lessons, tips, replies, questions].map(Vec::as_slice).concat();
     words.push(topic.subject);
     words.extend(topic.items.iter().flat_map(|item| [item.one, item.many]));
@@ -44,11 +44,11 @@ fn frames_of_any_topic() -> Vec<&'static str> {
 
 /// Enough scenes that every item, act, tool and season of every topic is in several. No frame holds both an
 /// item and an act, so their pairs need not all be tried.
-fn scenes() -> impl Iterator<Item = Scene> {
+fn scenes() -> impl Iterator<Item = TextSubject> {
     (0..VOCABULARY.topics.len()).flat_map(|topic| {
         let words = &VOCABULARY.topics[topic];
         let rounds = 3 * words.items.len();
-        (0..rounds).map(move |round| Scene {
+        (0..rounds).map(move |round| TextSubject {
             topic: topic as u8,
             item: (round % words.items.len()) as u8,
             act: (round % words.acts.len()) as u8,
@@ -123,7 +123,7 @@ fn sentences_end_and_clauses_do_not() {
 fn every_frame_reads_well_in_every_scene() {
     let mut rng = StreamRng::new(1, TEXTS, 0);
     for scene in scenes() {
-        let mut voice = Voice::new(scene);
+        let mut voice = SlotFiller::new(scene);
         for frame in frames_of_any_topic() {
             let mut output = String::new();
             voice.write(frame, &mut rng, &mut output);
@@ -136,7 +136,7 @@ fn every_frame_reads_well_in_every_scene() {
 fn every_title_has_20_to_80_characters_in_every_scene() {
     let mut rng = StreamRng::new(1, TEXTS, 0);
     for scene in scenes() {
-        let mut voice = Voice::new(scene);
+        let mut voice = SlotFiller::new(scene);
         for frame in VOCABULARY.texts.titles.iter().chain(&voice.topic().titles) {
             let mut output = String::new();
             voice.write(frame, &mut rng, &mut output);
@@ -151,7 +151,7 @@ fn bodies_have_200_to_600_characters_in_paragraphs() {
     let (mut paragraphs, mut chars, count) = (0, 0, 10_000);
     for index in 0..count {
         let mut rng = StreamRng::new(3, TEXTS, index);
-        let scene = Scene::draw(&mut rng);
+        let scene = TextSubject::draw(&mut rng);
         let Text { title, body: text } = Text::write(scene, TextLength::Short, &mut rng);
         assert!(title.len() <= TITLE_CHARS_MAX, "{title}");
         assert!((BODY_CHARS_MIN..=BODY_CHARS_MAX).contains(&text.len()), "{} {text}", text.len());
@@ -168,7 +168,7 @@ fn bodies_have_200_to_600_characters_in_paragraphs() {
 fn replies_have_50_to_600_characters() {
     for index in 0..2_000 {
         let mut rng = StreamRng::new(3, REPLIES, index);
-        let mut writer = ReplyWriter::new(Scene::draw(&mut rng), TextLength::Short);
+        let mut writer = ReplyWriter::new(TextSubject::draw(&mut rng), TextLength::Short);
         for _ in 0..25 {
             let text = writer.reply(&mut rng);
             assert!((REPLY_CHARS_MIN..=REPLY_CHARS_MAX).contains(&text.len()), "{} {text}", text.len());
@@ -186,7 +186,7 @@ fn long_bodies_have_1600_characters_and_begin_like_short_ones() {
     for index in 0..count {
         let of = |length| {
             let mut rng = StreamRng::new(3, TEXTS, index);
-            let scene = Scene::draw(&mut rng);
+            let scene = TextSubject::draw(&mut rng);
             Text::write(scene, length, &mut rng)
         };
         let [Text { title, body: short }, Text { title: long_title, body: long }] =
@@ -205,7 +205,7 @@ fn long_replies_have_500_characters_in_the_mean() {
     let (mut chars, count) = (0, 500 * 25);
     for index in 0..500 {
         let mut rng = StreamRng::new(3, REPLIES, index);
-        let mut writer = ReplyWriter::new(Scene::draw(&mut rng), TextLength::Long);
+        let mut writer = ReplyWriter::new(TextSubject::draw(&mut rng), TextLength::Long);
         for _ in 0..25 {
             let text = writer.reply(&mut rng);
             assert!((LONG_REPLY_CHARS_MIN..=REPLY_CHARS_MAX).contains(&text.len()), "{}", text.len());

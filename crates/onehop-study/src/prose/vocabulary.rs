@@ -21,7 +21,7 @@ type Words = Vec<&'static str>;
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "'de: 'static"))]
 pub(super) struct Vocabulary {
-    pub topics: Vec<Topic>,
+    pub topics: Vec<TopicVocabulary>,
     pub texts: TextFrames,
     pub replies: ReplyFrames,
     pub words: CommonWords,
@@ -29,18 +29,18 @@ pub(super) struct Vocabulary {
 
 /// The vocabulary of one topic. `titles` are frames, as are those of [`TextFrames`]; the other lists have no slots.
 #[derive(Deserialize)]
-pub(super) struct Topic {
+pub(super) struct TopicVocabulary {
     /// A mass noun: "I came late to {subject}."
     pub subject: &'static str,
-    pub items: Vec<Noun>,
-    pub acts: Vec<Act>,
+    pub items: Vec<TopicNoun>,
+    pub acts: Vec<Activity>,
     /// Singular with its article: "a sharp knife".
     pub tools: Words,
     /// Without a full stop.
     pub titles: Words,
     /// Whole sentences.
     pub details: Words,
-    pub troubles: Vec<Trouble>,
+    pub troubles: Vec<Incident>,
     /// Clauses in the present tense: "patience pays".
     pub lessons: Words,
     /// Imperatives in lower case, without a full stop: "weigh the water".
@@ -52,14 +52,14 @@ pub(super) struct Topic {
 
 /// A countable thing of the topic.
 #[derive(Deserialize)]
-pub(super) struct Noun {
+pub(super) struct TopicNoun {
     /// With its article: "an apple cake".
     pub one: &'static str,
     /// "apple cakes".
     pub many: &'static str,
 }
 
-impl Noun {
+impl TopicNoun {
     /// Without its article: "apple cake".
     pub fn bare(&self) -> &'static str {
         self.one.split_once(' ').map_or(self.one, |(_, bare)| bare)
@@ -68,7 +68,7 @@ impl Noun {
 
 /// Something people do again and again.
 #[derive(Deserialize)]
-pub(super) struct Act {
+pub(super) struct Activity {
     /// "bake bread".
     pub infinitive: &'static str,
     /// "baking bread".
@@ -77,7 +77,7 @@ pub(super) struct Act {
 
 /// Something that went wrong and what helped, both as clauses in the past tense.
 #[derive(Clone, Copy, Deserialize)]
-pub(super) struct Trouble {
+pub(super) struct Incident {
     /// "the oven ran too hot".
     pub happened: &'static str,
     /// Begins with "I": "I covered it with foil".

@@ -2,9 +2,9 @@
 
 use super::partitions::popularity_name;
 use crate::figure::figure;
-use crate::measurement::{Plan, Request, Row};
+use crate::measurement::{MeasurementRow, ModelVariant, StudyRequest};
 use crate::partitions::{PartitionReport, Popularity};
-use crate::report::Report;
+use crate::report::StudyReport;
 
 const WIDTH: f64 = 900.0;
 const LABEL_WIDTH: f64 = 150.0;
@@ -25,12 +25,12 @@ pub(super) struct Chart {
     pub width: f64,
     /// Of the bars, without the labels of the scale.
     pub height: f64,
-    pub ticks: Vec<Tick>,
-    pub bars: Vec<Bar>,
+    pub ticks: Vec<AxisTick>,
+    pub bars: Vec<ChartBar>,
 }
 
 /// A vertical line of the scale.
-pub(super) struct Tick {
+pub(super) struct AxisTick {
     pub x: f64,
     pub label: String,
     /// Whether the scale ends here because nothing can be larger.
@@ -38,7 +38,7 @@ pub(super) struct Tick {
 }
 
 /// A bar with its texts.
-pub(super) struct Bar {
+pub(super) struct ChartBar {
     pub label: String,
     /// The figure beside it.
     pub figure: String,
@@ -49,16 +49,16 @@ pub(super) struct Bar {
     pub end: f64,
     /// Where what comes on top of it ends.
     pub more_end: Option<f64>,
-    pub mark: Option<Mark>,
+    pub mark: Option<ReferenceMark>,
 }
 
 /// The charge of the reference.
-pub(super) struct Mark {
+pub(super) struct ReferenceMark {
     pub x: f64,
     pub title: String,
 }
 
-impl Bar {
+impl ChartBar {
     /// The line on which its texts stand.
     pub fn baseline(&self) -> f64 {
         self.top + BAR_HEIGHT - 4.0
@@ -85,10 +85,10 @@ impl Scale {
     }
 
     /// At the powers of ten.
-    fn ticks(&self, limit: Option<f64>) -> Vec<Tick> {
+    fn ticks(&self, limit: Option<f64>) -> Vec<AxisTick> {
         let powers = (-2..=5).map(|power| 10_f64.powi(power));
         let within = powers.filter(|value| (self.min..=self.max).contains(value));
-        let tick = |value: f64| Tick {
+        let tick = |value: f64| AxisTick {
             x: self.x(value),
             label: value.to_string(),
             is_limit: limit.is_some_and(|limit| value >= limit),
@@ -98,14 +98,15 @@ impl Scale {
 }
 
 /// One chart for each request with rows, all on the same scale.
-pub(super) fn request_charges(report: &Report) -> Vec<Chart> {
+pub(super) fn request_charges(report: &StudyReport) -> Vec<Chart> {
     let measurements = &report.measurements;
     let charges = measurements.rows.iter().flat_map(|row| {
         [row.request_charge + row.projection_charge, row.reference_request_charge.unwrap_or(0.0)]
     });
     let scale = Scale { start: LABEL_WIDTH, min: CHARGE_MIN, max: charges.fold(10.0, f64::max) };
-    let chart = |request: &Request| {
-        let rows: Vec<&Row> = measurements.rows.iter().filter(|row| row.request == request.name).collect();
+    let chart = |request: &StudyRequest| {
+        let rows: Vec<&MeasurementRow> =
+            measurements.rows.iter().filter(|row| row.request == request.name).collect();
         let bars = rows.iter().enumerate();
         let bars = bars.map(|(number, row)| charge_bar(row, number, report, &scale)).collect();
         let title = format!("{} · {}", request.name, request.title);
@@ -115,14 +116,14 @@ pub(super) fn request_charges(report: &Report) -> Vec<Chart> {
     measurements.requests.iter().filter_map(chart).collect()
 }
 
-fn charge_bar(row: &Row, number: usize, report: &Report, scale: &Scale) -> Bar {
+fn charge_bar(row: &MeasurementRow, number: usize, report: &StudyReport, scale: &Scale) -> ChartBar {
     let has_more = row.projection_charge > 0.0;
     let more = if has_more { format!(" + {:.2}", row.projection_charge) } else { String::new() };
-    let mark = |charge: f64| Mark {
+    let mark = |charge: f64| ReferenceMark {
         x: scale.x(charge),
         title: format!("the {}: {charge} RU", report.captions.reference),
     };
-    Bar {
+    ChartBar {
         label: row.plan.to_string(),
         figure: format!("{:.2}{more}", row.request_charge),
         series: series(&row.plan, &report.measurements.plans),
@@ -135,10 +136,10 @@ fn charge_bar(row: &Row, number: usize, report: &Report, scale: &Scale) -> Bar {
 }
 
 /// The most loaded logical partition of each container.
-pub(super) fn loads(report: &PartitionReport, plans: &[Plan]) -> Chart {
+pub(super) fn loads(report: &PartitionReport, plans: &[ModelVariant]) -> Chart {
     let (min, max) = LOADS;
     let scale = Scale { start: LABEL_WIDTH, min, max };
-    let series = series(&Plan::of_model(&report.model), plans);
+    let series = series(&ModelVariant::of_model(&report.model), plans);
     let loads: Vec<(String, f64)> = report
         .containers
         .iter()
@@ -149,7 +150,7 @@ pub(super) fn loads(report: &PartitionReport, plans: &[Plan]) -> Chart {
         })
         .filter(|(_, largest)| *largest > 0.0)
         .collect();
-    let bar = |(number, (label, largest)): (usize, (String, f64))| Bar {
+    let bar = |(number, (label, largest)): (usize, (String, f64))| ChartBar {
         label,
         figure: figure(largest),
         series,
@@ -168,7 +169,7 @@ pub(super) fn loads(report: &PartitionReport, plans: &[Plan]) -> Chart {
     }
 }
 
-fn series(plan: &Plan, plans: &[Plan]) -> usize {
+fn series(plan: &ModelVariant, plans: &[ModelVariant]) -> usize {
     plans.iter().position(|known| known == plan).unwrap_or(0) % SERIES
 }
 

@@ -5,7 +5,7 @@ use askama::Template;
 use super::blocks::Block;
 use super::charts::{self, Chart};
 use super::{partitions, sections};
-use crate::report::Report;
+use crate::report::StudyReport;
 
 /// What the template shows.
 #[derive(Template)]
@@ -23,7 +23,7 @@ struct ReportPage<'a> {
 
 /// The whole file.
 #[must_use]
-pub fn page(report: &Report) -> String {
+pub fn page(report: &StudyReport) -> String {
     let plans = &report.measurements.plans;
     let page = ReportPage {
         title: &report.captions.title,

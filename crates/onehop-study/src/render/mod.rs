@@ -13,16 +13,16 @@ mod tests;
 pub use html::page;
 pub use summary::summary;
 
-use super::report::Report;
+use super::report::StudyReport;
 
 /// For a terminal: aligned columns.
 #[must_use]
-pub fn table(report: &Report) -> String {
+pub fn table(report: &StudyReport) -> String {
     blocks::terminal(&sections::all(report))
 }
 
 /// For a document: Markdown.
 #[must_use]
-pub fn markdown(report: &Report) -> String {
+pub fn markdown(report: &StudyReport) -> String {
     blocks::markdown(&sections::all(report))
 }

@@ -3,7 +3,7 @@
 use super::blocks::{Block, Table, TableColumn};
 use crate::figure::{figure, percent};
 use crate::partitions::{
-    ASSUMED_READS_PER_WRITE, ContainerPartitions, FanOut, Load, PartitionReport, Popularity,
+    ASSUMED_READS_PER_WRITE, ContainerPartitions, FanOutThroughput, Load, PartitionReport, Popularity,
     PopularityShares, Spread,
 };
 
@@ -172,8 +172,9 @@ const FAN_OUT: &str = "Each of them visits every physical partition of the conta
                        by adding more. What one physical partition serves of these queries, without the look-ups that \
                        follow them:";
 
-fn fan_out(found: &FanOut) -> String {
-    let FanOut { model, requests, physical_partitions, throughput_of_each, traffic_multiple_max } = found;
+fn fan_out(found: &FanOutThroughput) -> String {
+    let FanOutThroughput { model, requests, physical_partitions, throughput_of_each, traffic_multiple_max } =
+        found;
     if requests.is_empty() {
         return format!("{model}: no request visits more than one physical partition");
     }

@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use super::blocks::{Block, Table, TableColumn};
 use super::partitions;
-use crate::measurement::{EstimateErrors, Row};
-use crate::report::{Account, Report};
+use crate::measurement::{EstimateErrors, MeasurementRow};
+use crate::report::{AccountSummary, StudyReport};
 use crate::traffic::Traffic;
 use onehop_store::{FoldedOperation, Indexing};
 
 /// The whole report.
-pub(super) fn all(report: &Report) -> Vec<Block> {
+pub(super) fn all(report: &StudyReport) -> Vec<Block> {
     let mut blocks = vec![Block::Table(figures(report)), Block::Text(about(report))];
     blocks.extend(partitions::blocks(&report.partitions));
     blocks.extend(report.traffic.iter().flat_map(traffic));
@@ -20,23 +20,23 @@ pub(super) fn all(report: &Report) -> Vec<Block> {
 /// A column of the table of all figures.
 struct FigureColumn {
     column: TableColumn,
-    cell: fn(&Row) -> String,
+    cell: fn(&MeasurementRow) -> String,
 }
 
 /// One line for each row.
-pub(super) fn figures(report: &Report) -> Table {
+pub(super) fn figures(report: &StudyReport) -> Table {
     let columns = columns(report);
-    let line = |row: &Row| columns.iter().map(|column| (column.cell)(row)).collect();
+    let line = |row: &MeasurementRow| columns.iter().map(|column| (column.cell)(row)).collect();
     let lines = report.measurements.rows.iter().map(line).collect();
     Table { lines, columns: columns.into_iter().map(|column| column.column).collect() }
 }
 
 /// The columns in order; those of estimates and of a reference only where there are any.
-fn columns(report: &Report) -> Vec<FigureColumn> {
+fn columns(report: &StudyReport) -> Vec<FigureColumn> {
     let text = |heading: &str, cell| FigureColumn { column: TableColumn::text(heading), cell };
     let figure = |heading: &str, cell| FigureColumn { column: TableColumn::figure(heading), cell };
     let mut columns = vec![
-        text("request", |row: &Row| row.request.clone()),
+        text("request", |row: &MeasurementRow| row.request.clone()),
         text("model", |row| row.plan.to_string()),
         figure("RU", |row| format!("{:.2}", row.request_charge)),
         figure("p99", |row| format!("{:.2}", row.request_charge_p99)),
@@ -65,11 +65,11 @@ pub(super) fn deviation(share: Option<f64>) -> String {
     share.map(|share| format!("{:+.1} %", share * 100.0)).unwrap_or_default()
 }
 
-fn latency(row: &Row) -> String {
+fn latency(row: &MeasurementRow) -> String {
     format!("{:.2} / {:.2}", row.latency_ms.median, row.latency_ms.p99)
 }
 
-fn operations(row: &Row) -> String {
+fn operations(row: &MeasurementRow) -> String {
     row.operations.iter().map(operation).collect::<Vec<_>>().join(", ")
 }
 
@@ -85,12 +85,12 @@ fn operation(operation: &FoldedOperation) -> String {
 }
 
 /// Where the charges come from, and what was measured.
-pub(super) fn about(report: &Report) -> String {
+pub(super) fn about(report: &StudyReport) -> String {
     format!("{} {}", charge_source(report), measured(report))
 }
 
-fn charge_source(report: &Report) -> String {
-    let Some(Account { endpoint, databases }) = &report.account else {
+fn charge_source(report: &StudyReport) -> String {
+    let Some(AccountSummary { endpoint, databases }) = &report.account else {
         return "Request charges are estimates.".to_owned();
     };
     let mut text = format!(
@@ -108,8 +108,8 @@ fn charge_source(report: &Report) -> String {
     text
 }
 
-fn measured(report: &Report) -> String {
-    let Report { captions, samples, physical_partitions, .. } = report;
+fn measured(report: &StudyReport) -> String {
+    let StudyReport { captions, samples, physical_partitions, .. } = report;
     let indexed = match report.indexing {
         Indexing::All => "every property",
         Indexing::Needed => "what queries need",

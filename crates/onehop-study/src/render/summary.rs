@@ -2,13 +2,13 @@
 
 use super::blocks::{self, Block, Table, TableColumn};
 use super::sections;
-use crate::measurement::{Plan, Request, Row};
-use crate::report::Report;
+use crate::measurement::{MeasurementRow, ModelVariant, StudyRequest};
+use crate::report::StudyReport;
 
 /// The charge of each request under each plan, with how far it is from the reference, and what the projections of the
 /// last plan are charged.
 #[must_use]
-pub fn summary(report: &Report) -> String {
+pub fn summary(report: &StudyReport) -> String {
     let measurements = &report.measurements;
     let mut columns = vec![TableColumn::text("request")];
     columns.extend(measurements.plans.iter().map(|plan| TableColumn::figure(&plan.to_string())));
@@ -23,7 +23,7 @@ pub fn summary(report: &Report) -> String {
     blocks::markdown(&[Block::Table(Table { columns, lines }), Block::Text(about)])
 }
 
-fn line(report: &Report, request: &Request, last: Option<&Plan>) -> Vec<String> {
+fn line(report: &StudyReport, request: &StudyRequest, last: Option<&ModelVariant>) -> Vec<String> {
     let row_of = |plan| report.measurements.row(&request.name, plan);
     let mut line = vec![format!("{} {}", request.name, request.title)];
     line.extend(report.measurements.plans.iter().map(|plan| row_of(plan).map(charge).unwrap_or_default()));
@@ -33,7 +33,7 @@ fn line(report: &Report, request: &Request, last: Option<&Plan>) -> Vec<String> 
     line
 }
 
-fn charge(row: &Row) -> String {
+fn charge(row: &MeasurementRow) -> String {
     let charge = format!("{:.2}", row.request_charge);
     match row.deviation {
         Some(_) => format!("{charge} ({})", sections::deviation(row.deviation)),

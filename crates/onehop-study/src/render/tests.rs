@@ -2,24 +2,24 @@
 
 use super::*;
 use crate::fixtures::{request, sample};
-use crate::measurement::{EstimateErrors, Measurements, Plan, Row};
+use crate::measurement::{EstimateErrors, MeasurementRow, Measurements, ModelVariant};
 use crate::partitions::{PartitionReport, PartitionStudy, Population};
-use crate::report::{Account, Captions};
-use crate::traffic::{Rate, Traffic};
+use crate::report::{AccountSummary, Captions};
+use crate::traffic::{RequestRate, Traffic};
 use onehop_store::{ChargeSource, Indexing};
 
-fn row(charge: f64) -> Row {
-    Row::of("Q6", Plan::of_model("V3"), Some(16.97), &[sample(charge)])
+fn row(charge: f64) -> MeasurementRow {
+    MeasurementRow::of("Q6", ModelVariant::of_model("V3"), Some(16.97), &[sample(charge)])
 }
 
-fn report(estimate: Option<f64>) -> Report {
+fn report(estimate: Option<f64>) -> StudyReport {
     let mut rows = vec![row(20.0)];
     if let Some(estimate) = estimate {
         rows[0].put_beside(&[row(estimate)]);
     }
     let estimate_errors = EstimateErrors::of(&rows);
     let requests = vec![request("C1", true), request("Q6", false)];
-    let plans = ["V1", "V3"].map(Plan::of_model).into();
+    let plans = ["V1", "V3"].map(ModelVariant::of_model).into();
     let measurements = Measurements { requests, plans, rows };
     let partitions = PartitionReport::of(PartitionStudy {
         model: "V3",
@@ -29,14 +29,14 @@ fn report(estimate: Option<f64>) -> Report {
         rates: None,
         measurements: &measurements,
     });
-    Report {
+    StudyReport {
         measurements,
         parameters: [("users".to_owned(), 3.into())].into_iter().collect(),
         samples: 1,
         physical_partitions: 5,
         indexing: Indexing::Needed,
         charge_source: ChargeSource::Measured,
-        account: Some(Account {
+        account: Some(AccountSummary {
             endpoint: "https://shop.documents.azure.com".to_owned(),
             databases: vec!["shop-v3".to_owned()],
         }),
@@ -53,7 +53,7 @@ fn report(estimate: Option<f64>) -> Report {
 }
 
 /// In every format for people, spaces folded.
-fn shown(report: &Report) -> [String; 3] {
+fn shown(report: &StudyReport) -> [String; 3] {
     [table(report), markdown(report), page(report)]
         .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
@@ -104,7 +104,7 @@ fn a_summary_has_one_line_for_each_request() {
 fn without_a_reference_its_columns_are_left_out() {
     let report = report(None);
     let captions = Captions { reference: String::new(), ..report.captions.clone() };
-    for text in shown(&Report { captions, ..report }) {
+    for text in shown(&StudyReport { captions, ..report }) {
         assert!(!text.contains("deviation") && !text.contains("article"), "{text}");
     }
 }
@@ -122,9 +122,9 @@ fn the_html_file_escapes_texts_and_needs_no_other_file() {
 #[test]
 fn a_traffic_is_shown_with_its_break_even() {
     let report = report(None);
-    let rates = vec![Rate { request: "Q6".to_owned(), per_second: 10.0 }];
+    let rates = vec![RequestRate { request: "Q6".to_owned(), per_second: 10.0 }];
     let traffic = Some(Traffic::of(&report.measurements, rates, Some(0.008)));
-    for text in shown(&Report { traffic, ..report }) {
+    for text in shown(&StudyReport { traffic, ..report }) {
         assert!(text.contains("Your traffic: Q6 10.00/s"), "{text}");
         assert!(text.contains("V3: 200.0 RU/s (200.0 reads, 0.0 writes)"), "{text}");
         assert!(text.contains("from which V3 takes less than V1."), "{text}");

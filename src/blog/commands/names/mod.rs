@@ -41,14 +41,14 @@ use onehop_store::{
 pub(super) use crate::domain::conditional_write::Attempt;
 pub use rename::RollForward;
 pub(in crate::blog) use rename::left_keys;
-pub(super) use reservation::{Claim, Holder};
+pub(super) use reservation::{ClaimOutcome, ReservationOwner};
 
 /// How often a protocol starts again after another one changed what it had read.
 const ATTEMPTS_MAX: u32 = 16;
 
 /// The protocols over reservations. Cheap to clone.
 #[derive(Clone)]
-pub struct Names {
+pub struct UsernameReservations {
     store: Arc<dyn Store>,
 }
 
@@ -67,7 +67,7 @@ pub(super) struct StoredUser {
     item: Item,
 }
 
-impl Names {
+impl UsernameReservations {
     /// The protocols over this store.
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
@@ -79,7 +79,7 @@ impl Names {
         let Some(item) = self.store.read(USERS, &id.partition_key(), &id.to_string(), ledger).await? else {
             return Ok(UserLookup::Missing);
         };
-        if item.decode::<Kind>()?.item_type == types::ABANDONED {
+        if item.decode::<ItemKind>()?.item_type == types::ABANDONED {
             return Ok(UserLookup::Abandoned);
         }
         Ok(UserLookup::User(Box::new(StoredUser { user: item.decode()?, etag: item.etag.clone(), item })))
@@ -197,7 +197,7 @@ fn with_latest_password(wanted: &AccountItem, existing: AccountItem) -> AccountI
 }
 
 #[derive(serde::Deserialize)]
-struct Kind {
+struct ItemKind {
     #[serde(rename = "type")]
     item_type: String,
 }

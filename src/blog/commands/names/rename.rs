@@ -13,7 +13,9 @@ use crate::blog::ids::UserId;
 use crate::blog::items::{AccountItem, UserItem};
 use onehop_store::{ETag, Fault, Ledger};
 
-use super::{ATTEMPTS_MAX, Attempt, Claim, Names, StoredUser, UserLookup, account, parsed};
+use super::{
+    ATTEMPTS_MAX, Attempt, ClaimOutcome, StoredUser, UserLookup, UsernameReservations, account, parsed,
+};
 use crate::domain::error::contended;
 
 /// Where a user stands once no rename is under way.
@@ -28,12 +30,12 @@ pub enum RollForward {
 }
 
 /// What one pass over a rename came to.
-enum Pass {
+enum RenamePass {
     Ended(RollForward),
     LookAgain,
 }
 
-impl Names {
+impl UsernameReservations {
     /// Finishes the user's rename, if one is under way, and releases the name it left. Idempotent; any number of
     /// callers may run it at the same time.
     ///
@@ -48,7 +50,7 @@ impl Names {
                 self.release_former(&stored.user, ledger).await?;
                 return Ok(RollForward::Settled(stored.user));
             };
-            if let Pass::Ended(end) = self.advance(*stored, pending, ledger).await? {
+            if let RenamePass::Ended(end) = self.advance(*stored, pending, ledger).await? {
                 return Ok(end);
             }
         }
@@ -56,7 +58,12 @@ impl Names {
     }
 
     /// Steps 1 to 3 for a user as read.
-    async fn advance(&self, stored: StoredUser, pending: String, ledger: &Ledger) -> Result<Pass, Fault> {
+    async fn advance(
+        &self,
+        stored: StoredUser,
+        pending: String,
+        ledger: &Ledger,
+    ) -> Result<RenamePass, Fault> {
         let StoredUser { user, etag, .. } = stored;
         let (old, new) = (parsed(&user.username)?, parsed(&pending)?);
         let (old_keys, new_keys) = (old.keys(), new.keys());
@@ -77,7 +84,7 @@ impl Names {
                     }
                 }
                 // Absent, or another's: the process that finished this rename has released it since the user was read.
-                None if index == 0 => return Ok(Pass::LookAgain),
+                None if index == 0 => return Ok(RenamePass::LookAgain),
                 None => {}
             }
         }
@@ -85,8 +92,10 @@ impl Names {
             let (password_hash, password_version) = if index == 0 { password.clone() } else { (None, 0) };
             let wanted = AccountItem { password_version, ..account(key, user.id, password_hash) };
             match self.claim(key, &wanted, ledger).await? {
-                Claim::Granted => {}
-                Claim::Held(_) | Claim::Imitates => return self.withdraw(user, &etag, ledger).await,
+                ClaimOutcome::Granted => {}
+                ClaimOutcome::Held(_) | ClaimOutcome::Imitates => {
+                    return self.withdraw(user, &etag, ledger).await;
+                }
             }
         }
         let renamed = UserItem {
@@ -113,11 +122,11 @@ impl Names {
     }
 
     /// Takes the announcement back.
-    async fn withdraw(&self, user: UserItem, etag: &ETag, ledger: &Ledger) -> Result<Pass, Fault> {
+    async fn withdraw(&self, user: UserItem, etag: &ETag, ledger: &Ledger) -> Result<RenamePass, Fault> {
         let user = UserItem { pending_username: None, ..user };
         match self.replace_user(&user, etag, ledger).await? {
-            Attempt::Written => Ok(Pass::Ended(RollForward::Withdrawn(user))),
-            Attempt::LookAgain => Ok(Pass::LookAgain),
+            Attempt::Written => Ok(RenamePass::Ended(RollForward::Withdrawn(user))),
+            Attempt::LookAgain => Ok(RenamePass::LookAgain),
         }
     }
 
@@ -129,14 +138,14 @@ impl Names {
         etag: &ETag,
         left: Vec<(NameKey, ETag)>,
         ledger: &Ledger,
-    ) -> Result<Pass, Fault> {
+    ) -> Result<RenamePass, Fault> {
         if self.replace_user(&renamed, etag, ledger).await? == Attempt::LookAgain {
-            return Ok(Pass::LookAgain);
+            return Ok(RenamePass::LookAgain);
         }
         for (key, etag) in left {
             self.delete_reservation(&key, etag, ledger).await?;
         }
-        Ok(Pass::Ended(RollForward::Settled(renamed)))
+        Ok(RenamePass::Ended(RollForward::Settled(renamed)))
     }
 }
 

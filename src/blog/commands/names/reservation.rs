@@ -9,7 +9,8 @@ use crate::blog::items::{ABANDONED_TTL_S, AbandonedItem, AccountItem, UserItem, 
 use onehop_store::{ETag, Fault, Ledger, NewItem, PartitionKey, WriteOp};
 
 use super::{
-    ATTEMPTS_MAX, Attempt, Names, StoredUser, UserLookup, account, has_key, parsed, with_latest_password,
+    ATTEMPTS_MAX, Attempt, StoredUser, UserLookup, UsernameReservations, account, has_key, parsed,
+    with_latest_password,
 };
 use crate::domain::error::contended;
 
@@ -25,18 +26,18 @@ const PATIENCE: [Duration; 5] = [
 
 /// The end of a claim.
 #[derive(Debug)]
-pub(in crate::blog::commands) enum Claim {
+pub(in crate::blog::commands) enum ClaimOutcome {
     /// The reservation points to the claimant, and was written by this claim.
     Granted,
     /// Another user has the name, or is about to take it.
-    Held(Box<Holder>),
+    Held(Box<ReservationOwner>),
     /// Another user has a name that looks like it, or is about to take one.
     Imitates,
 }
 
 /// Who has a name, or is about to take it.
 #[derive(Debug)]
-pub(in crate::blog::commands) struct Holder {
+pub(in crate::blog::commands) struct ReservationOwner {
     pub(in crate::blog::commands) reservation: AccountItem,
     pub(in crate::blog::commands) user: UserItem,
 }
@@ -50,7 +51,7 @@ enum ReservationState {
     Moving,
 }
 
-impl Names {
+impl UsernameReservations {
     /// Claims a name under all of its keys, for the user of `wanted`, which is the reservation of the first key. When one is
     /// held by another user, the claims made before are given up.
     pub(in crate::blog::commands) async fn claim_name(
@@ -58,7 +59,7 @@ impl Names {
         name: &Username,
         wanted: &AccountItem,
         ledger: &Ledger,
-    ) -> Result<Claim, Fault> {
+    ) -> Result<ClaimOutcome, Fault> {
         let keys = name.keys();
         for (index, key) in keys.iter().enumerate() {
             let claim = match index {
@@ -66,17 +67,17 @@ impl Names {
                 _ => self.claim(key, &account(key, wanted.user_id, None), ledger).await?,
             };
             match claim {
-                Claim::Granted => {}
+                ClaimOutcome::Granted => {}
                 held if index == 0 => return Ok(held),
-                Claim::Held(_) | Claim::Imitates => {
+                ClaimOutcome::Held(_) | ClaimOutcome::Imitates => {
                     for claimed in &keys[..index] {
                         self.release(claimed, wanted.user_id, ledger).await?;
                     }
-                    return Ok(Claim::Imitates);
+                    return Ok(ClaimOutcome::Imitates);
                 }
             }
         }
-        Ok(Claim::Granted)
+        Ok(ClaimOutcome::Granted)
     }
 
     /// Reserves again what is missing of a user's name; says whether something was written. A reservation that was lost
@@ -95,7 +96,7 @@ impl Names {
                 Some(_) | None => {}
             }
             let claim = self.claim(&key, &account(&key, user_id, None), ledger).await?;
-            written |= matches!(claim, Claim::Granted);
+            written |= matches!(claim, ClaimOutcome::Granted);
         }
         Ok(written)
     }
@@ -107,18 +108,21 @@ impl Names {
         key: &NameKey,
         wanted: &AccountItem,
         ledger: &Ledger,
-    ) -> Result<Claim, Fault> {
+    ) -> Result<ClaimOutcome, Fault> {
         let partition_key = PartitionKey::from(key.as_str());
         for _ in 0..ATTEMPTS_MAX {
             let create = WriteOp::Create(NewItem::encode(key.as_str(), wanted));
             if self.attempt(ACCOUNTS, &partition_key, create, ledger).await? == Attempt::Written {
-                return Ok(Claim::Granted);
+                return Ok(ClaimOutcome::Granted);
             }
             let Some((reservation, etag)) = self.reservation(key.as_str(), ledger).await? else { continue };
             if reservation.user_id != wanted.user_id {
                 match self.judge(key, reservation.user_id, ledger).await? {
                     ReservationState::Held(holder) => {
-                        return Ok(Claim::Held(Box::new(Holder { reservation, user: holder.user })));
+                        return Ok(ClaimOutcome::Held(Box::new(ReservationOwner {
+                            reservation,
+                            user: holder.user,
+                        })));
                     }
                     ReservationState::Moving => continue,
                     ReservationState::Lapsed => {}
@@ -127,7 +131,7 @@ impl Names {
             let item = NewItem::encode(key.as_str(), &with_latest_password(wanted, reservation));
             let take_over = WriteOp::Replace { item, if_match: Some(etag) };
             if self.attempt(ACCOUNTS, &partition_key, take_over, ledger).await? == Attempt::Written {
-                return Ok(Claim::Granted);
+                return Ok(ClaimOutcome::Granted);
             }
         }
         Err(contended("the reservation of a username"))

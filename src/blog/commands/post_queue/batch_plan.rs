@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::blog::items::{CommentItem, PostItem, TOMBSTONE_TTL_S};
 use onehop_store::{ETag, Fault, Item, NewItem, WriteOp, limits};
 
-use super::intent::{INTENTS_MAX, Intent, PostChange, PostEdit};
+use super::intent::{INTENTS_MAX, PostChange, PostEdit, QueuedCommand};
 use crate::domain::command_marker::{command_of, encode_marked};
 use crate::domain::error::Refusal;
 
@@ -22,12 +22,12 @@ const ITEMS_BYTES_MAX: usize = limits::BATCH_BYTES_MAX - POST_BYTES_MAX - limits
 pub(super) enum PostState {
     Unread,
     Missing,
-    Known(KnownPost),
+    Known(PostSnapshot),
 }
 
 /// A post as it was read or written last.
 #[derive(Debug, Clone)]
-pub(super) struct KnownPost {
+pub(super) struct PostSnapshot {
     pub(super) post: Arc<PostItem>,
     pub(super) etag: ETag,
     /// The command that deleted it.
@@ -40,13 +40,13 @@ impl PostState {
         let Some(item) = item else { return Ok(Self::Missing) };
         let post: PostItem = item.decode()?;
         let deleted_by = if post.deleted { command_of(item)? } else { None };
-        Ok(Self::Known(KnownPost { post: Arc::new(post), etag: item.etag.clone(), deleted_by }))
+        Ok(Self::Known(PostSnapshot { post: Arc::new(post), etag: item.etag.clone(), deleted_by }))
     }
 }
 
 /// What becomes of an intent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum IntentPosition {
+pub(super) enum BatchPlacement {
     /// In this batch.
     Included,
     /// In the next batch.
@@ -58,33 +58,36 @@ pub(super) enum IntentPosition {
 
 /// One batch: writes of comments and likes, then the post. Without operations there is nothing to send.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct BatchPlan {
     pub(super) operations: Vec<WriteOp>,
     /// The post after the batch.
-    pub(super) post: Option<KnownPost>,
+    pub(super) post: Option<PostSnapshot>,
     /// For each intent, in their order.
-    pub(super) places: Vec<IntentPosition>,
+    pub(super) places: Vec<BatchPlacement>,
 }
 
 /// Plans a batch for a post. In order, as far as there is room; nothing follows the post's deletion. No two of the
 /// intents write the same item.
-pub(super) fn plan<'a>(known: Option<&KnownPost>, intents: impl Iterator<Item = &'a Intent>) -> Plan {
+pub(super) fn plan<'a>(
+    known: Option<&PostSnapshot>,
+    intents: impl Iterator<Item = &'a QueuedCommand>,
+) -> BatchPlan {
     let Some(known) = known.filter(|known| !known.post.deleted) else {
         let places = intents.map(|intent| without_post(known, intent)).collect();
-        return Plan { operations: Vec::new(), post: None, places };
+        return BatchPlan { operations: Vec::new(), post: None, places };
     };
-    let mut draft = Draft::new(known);
-    let places: Vec<IntentPosition> = intents.map(|intent| draft.add(intent)).collect();
+    let mut draft = BatchDraft::new(known);
+    let places: Vec<BatchPlacement> = intents.map(|intent| draft.add(intent)).collect();
     draft.finish(places)
 }
 
-fn without_post(known: Option<&KnownPost>, intent: &Intent) -> IntentPosition {
+fn without_post(known: Option<&PostSnapshot>, intent: &QueuedCommand) -> BatchPlacement {
     let deleted_by_it = known.is_some_and(|known| known.deleted_by == Some(intent.command_id));
-    if deleted_by_it { IntentPosition::Done } else { IntentPosition::Refused(Refusal::post_not_found()) }
+    if deleted_by_it { BatchPlacement::Done } else { BatchPlacement::Refused(Refusal::post_not_found()) }
 }
 
-struct Draft<'a> {
-    known: &'a KnownPost,
+struct BatchDraft<'a> {
+    known: &'a PostSnapshot,
     post: PostItem,
     deleted_by: Option<Uuid>,
     operations: Vec<WriteOp>,
@@ -92,8 +95,8 @@ struct Draft<'a> {
     included: usize,
 }
 
-impl<'a> Draft<'a> {
-    fn new(known: &'a KnownPost) -> Self {
+impl<'a> BatchDraft<'a> {
+    fn new(known: &'a PostSnapshot) -> Self {
         Self {
             known,
             post: PostItem::clone(&known.post),
@@ -104,9 +107,9 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn add(&mut self, intent: &Intent) -> IntentPosition {
+    fn add(&mut self, intent: &QueuedCommand) -> BatchPlacement {
         if let Some(refusal) = self.forbidden(intent) {
-            return IntentPosition::Refused(refusal);
+            return BatchPlacement::Refused(refusal);
         }
         if let PostChange::Edit(edit) = &intent.change
             && let Some(place) = self.unless_of_this_version(edit, intent.sent)
@@ -117,17 +120,17 @@ impl<'a> Draft<'a> {
         let bytes = operation.as_ref().map_or(0, WriteOp::body_bytes);
         let is_full = self.included == INTENTS_MAX || self.item_bytes + bytes > ITEMS_BYTES_MAX;
         if is_full || self.deleted_by.is_some() {
-            return IntentPosition::PutOff;
+            return BatchPlacement::PutOff;
         }
         self.included += 1;
         self.item_bytes += bytes;
         self.operations.extend(operation);
         self.change_post(intent);
-        IntentPosition::Included
+        BatchPlacement::Included
     }
 
     /// Authorization: what the user may not change.
-    fn forbidden(&self, intent: &Intent) -> Option<Refusal> {
+    fn forbidden(&self, intent: &QueuedCommand) -> Option<Refusal> {
         let is_author = self.post.user_id == intent.user;
         match &intent.change {
             PostChange::Edit(_) | PostChange::Delete if !is_author => {
@@ -141,7 +144,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Optimistic concurrency: where an edit of another version belongs.
-    fn unless_of_this_version(&self, edit: &PostEdit, sent: bool) -> Option<IntentPosition> {
+    fn unless_of_this_version(&self, edit: &PostEdit, sent: bool) -> Option<BatchPlacement> {
         let (stored, version) = (self.known.post.text_version, self.post.text_version);
         if edit.is_of(version) {
             return None;
@@ -149,18 +152,18 @@ impl<'a> Draft<'a> {
         // The answer to the batch with it was lost.
         let follows_its_version = version.checked_sub(1).is_some_and(|before| edit.is_of(before));
         if sent && follows_its_version && edit.is_made(&self.post) && stored == version {
-            return Some(IntentPosition::Done);
+            return Some(BatchPlacement::Done);
         }
         // An edit of this batch may still fail.
         let is_certain = stored == version;
         Some(if is_certain {
-            IntentPosition::Refused(Refusal::post_changed(version))
+            BatchPlacement::Refused(Refusal::post_changed(version))
         } else {
-            IntentPosition::PutOff
+            BatchPlacement::PutOff
         })
     }
 
-    fn change_post(&mut self, intent: &Intent) {
+    fn change_post(&mut self, intent: &QueuedCommand) {
         let post = &mut self.post;
         match &intent.change {
             PostChange::Like(_) => post.like_count += 1,
@@ -178,9 +181,9 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn finish(mut self, places: Vec<IntentPosition>) -> Plan {
+    fn finish(mut self, places: Vec<BatchPlacement>) -> BatchPlan {
         if self.included == 0 {
-            return Plan { operations: Vec::new(), post: None, places };
+            return BatchPlan { operations: Vec::new(), post: None, places };
         }
         self.post.version += 1;
         let id = self.post.id.to_string();
@@ -189,17 +192,17 @@ impl<'a> Draft<'a> {
             None => NewItem::encode(id, &self.post),
         };
         self.operations.push(WriteOp::Replace { item, if_match: Some(self.known.etag.clone()) });
-        let post = KnownPost {
+        let post = PostSnapshot {
             post: Arc::new(self.post),
             etag: self.known.etag.clone(),
             deleted_by: self.deleted_by,
         };
-        Plan { operations: self.operations, post: Some(post), places }
+        BatchPlan { operations: self.operations, post: Some(post), places }
     }
 }
 
 /// The write beside the post's.
-fn operation(intent: &Intent) -> Option<WriteOp> {
+fn operation(intent: &QueuedCommand) -> Option<WriteOp> {
     match &intent.change {
         PostChange::Like(like) => {
             Some(WriteOp::Create(encode_marked(like.id.to_string(), like, intent.command_id)))
@@ -236,7 +239,7 @@ mod tests {
     const AUTHOR: UserId = UserId(Uuid::from_u128(1));
     const POST: PostId = PostId(Uuid::from_u128(2));
 
-    fn known() -> KnownPost {
+    fn known() -> PostSnapshot {
         let post = PostItem {
             id: POST,
             item_type: types::POST.to_owned(),
@@ -254,14 +257,14 @@ mod tests {
             deleted: false,
             ttl: None,
         };
-        KnownPost { post: Arc::new(post), etag: ETag::from_number(9), deleted_by: None }
+        PostSnapshot { post: Arc::new(post), etag: ETag::from_number(9), deleted_by: None }
     }
 
-    fn intent(number: u128, user: UserId, change: PostChange) -> Intent {
-        Intent::new(Uuid::from_u128(1000 + number), POST, user, change)
+    fn intent(number: u128, user: UserId, change: PostChange) -> QueuedCommand {
+        QueuedCommand::new(Uuid::from_u128(1000 + number), POST, user, change)
     }
 
-    fn like(number: u128) -> Intent {
+    fn like(number: u128) -> QueuedCommand {
         let user = UserId(Uuid::from_u128(100 + number));
         let like = LikeItem {
             id: LikeId::derive(POST, user),
@@ -275,7 +278,7 @@ mod tests {
         intent(number, user, PostChange::Like(like))
     }
 
-    fn comment(number: u128, content: String) -> Intent {
+    fn comment(number: u128, content: String) -> QueuedCommand {
         let comment = CommentItem {
             id: CommentId(Uuid::from_u128(200 + number)),
             item_type: types::COMMENT.to_owned(),
@@ -304,7 +307,7 @@ mod tests {
     fn an_edit_of_another_version_is_refused_with_the_current_one() {
         let intents = [intent(1, AUTHOR, edit(Some("New"), Some(7)))];
         let plan = plan(Some(&known()), intents.iter());
-        assert_eq!(plan.places, [IntentPosition::Refused(Refusal::post_changed(1))]);
+        assert_eq!(plan.places, [BatchPlacement::Refused(Refusal::post_changed(1))]);
         assert_eq!(Refusal::post_changed(1).current_version, Some(1));
     }
 
@@ -315,12 +318,12 @@ mod tests {
             intent(2, AUTHOR, edit(Some("Second"), Some(1))),
         ];
         let plan = plan(Some(&known()), intents.iter());
-        assert_eq!(plan.places, [IntentPosition::Included, IntentPosition::PutOff]);
+        assert_eq!(plan.places, [BatchPlacement::Included, BatchPlacement::PutOff]);
         let written = plan.post.unwrap();
         assert_eq!((written.post.text_version, written.post.title.as_str()), (2, "First"));
         assert_eq!(written.post.update_date.as_deref(), Some("2026-11-21T00:00:00.000Z"));
         let after = super::plan(Some(&written), intents[1..].iter());
-        assert_eq!(after.places, [IntentPosition::Refused(Refusal::post_changed(2))]);
+        assert_eq!(after.places, [BatchPlacement::Refused(Refusal::post_changed(2))]);
     }
 
     #[test]
@@ -328,11 +331,11 @@ mod tests {
         let mut sent = intent(1, AUTHOR, edit(Some("New"), Some(1)));
         let written = plan(Some(&known()), [&sent].into_iter()).post.unwrap();
         sent.sent = true;
-        assert_eq!(plan(Some(&written), [&sent].into_iter()).places, [IntentPosition::Done]);
+        assert_eq!(plan(Some(&written), [&sent].into_iter()).places, [BatchPlacement::Done]);
         let other = intent(2, AUTHOR, edit(Some("Other"), Some(2)));
         let after = plan(Some(&written), [&other].into_iter()).post.unwrap();
         let places = plan(Some(&after), [&sent].into_iter()).places;
-        assert_eq!(places, [IntentPosition::Refused(Refusal::post_changed(3))]);
+        assert_eq!(places, [BatchPlacement::Refused(Refusal::post_changed(3))]);
     }
 
     #[test]
@@ -355,7 +358,7 @@ mod tests {
         ];
         let known = known();
         let plan = plan(Some(&known), intents.iter());
-        assert!(plan.places.iter().all(|place| *place == IntentPosition::Included));
+        assert!(plan.places.iter().all(|place| *place == BatchPlacement::Included));
         assert_eq!(plan.operations.len(), 5);
         let Some(WriteOp::Replace { if_match, .. }) = plan.operations.last() else { panic!("a Replace") };
         assert_eq!(if_match.as_ref(), Some(&known.etag));
@@ -367,7 +370,7 @@ mod tests {
     #[test]
     fn a_batch_keeps_the_limits_of_the_store() {
         let longest = "\u{1}".repeat(10_000);
-        let intents: Vec<Intent> = (0..200).map(|number| comment(number, longest.clone())).collect();
+        let intents: Vec<QueuedCommand> = (0..200).map(|number| comment(number, longest.clone())).collect();
         let mut whole = known();
         Arc::make_mut(&mut whole.post).content = "\u{1}".repeat(100_000);
         let plan = plan(Some(&whole), intents.iter());
@@ -376,11 +379,11 @@ mod tests {
         assert!(batch.operations.len() > 10);
         assert_eq!(batch.check_limits(), Ok(()));
 
-        let intents: Vec<Intent> = (0..200).map(like).collect();
+        let intents: Vec<QueuedCommand> = (0..200).map(like).collect();
         let plan = super::plan(Some(&known()), intents.iter());
         assert_eq!(plan.operations.len(), limits::BATCH_OPERATIONS_MAX);
         assert_eq!(
-            plan.places.iter().filter(|place| **place == IntentPosition::Included).count(),
+            plan.places.iter().filter(|place| **place == BatchPlacement::Included).count(),
             INTENTS_MAX
         );
     }
@@ -389,11 +392,11 @@ mod tests {
     fn what_follows_the_deletion_is_put_off_and_then_finds_no_post() {
         let intents = [like(1), intent(2, AUTHOR, PostChange::Delete), like(3)];
         let plan = plan(Some(&known()), intents.iter());
-        assert_eq!(plan.places, [IntentPosition::Included, IntentPosition::Included, IntentPosition::PutOff]);
+        assert_eq!(plan.places, [BatchPlacement::Included, BatchPlacement::Included, BatchPlacement::PutOff]);
         let deleted = plan.post.unwrap();
         let after = super::plan(Some(&deleted), intents[1..].iter());
         // The deletion recognises its own work.
-        assert_eq!(after.places, [IntentPosition::Done, IntentPosition::Refused(Refusal::post_not_found())]);
+        assert_eq!(after.places, [BatchPlacement::Done, BatchPlacement::Refused(Refusal::post_not_found())]);
         assert!(after.operations.is_empty());
     }
 
@@ -402,6 +405,6 @@ mod tests {
         let stranger = UserId(Uuid::from_u128(5));
         let intents = [intent(1, stranger, PostChange::Delete)];
         let plan = plan(Some(&known()), intents.iter());
-        assert!(matches!(&plan.places[..], [IntentPosition::Refused(_)]) && plan.operations.is_empty());
+        assert!(matches!(&plan.places[..], [BatchPlacement::Refused(_)]) && plan.operations.is_empty());
     }
 }

@@ -11,9 +11,9 @@ use onehop_store::{
     Batch, ETag, Fault, FaultKind, Ledger, PartitionKey, Rejection, Store, WriteError, WriteOp,
 };
 
-use super::batch_plan::{IntentPosition, KnownPost, Plan, PostState, plan};
+use super::batch_plan::{BatchPlacement, BatchPlan, PostSnapshot, PostState, plan};
 use super::conflict_resolution::{Resolution, decide};
-use super::intent::{Intent, Settled};
+use super::intent::{CommandResult, QueuedCommand};
 use crate::domain::error::{CommandError, Refusal, contended, unexpected};
 
 /// The longest wait between two attempts.
@@ -26,18 +26,18 @@ pub(super) struct BatchSender {
 }
 
 /// What became of an intent.
-pub(super) enum Outcome {
-    Settled(Result<Settled, CommandError>),
+pub(super) enum SettledCommand {
+    Settled(Result<CommandResult, CommandError>),
     /// It belongs into the next batch.
-    PutOff(Intent),
+    PutOff(QueuedCommand),
 }
 
 /// An intent as a batch sees it.
-enum Slot {
-    Open(Intent),
+enum BatchSlot {
+    Open(QueuedCommand),
     /// Done before; answered once the post is known.
     Done(Option<CommentItem>),
-    Closed(Outcome),
+    Closed(SettledCommand),
 }
 
 /// What a batch came to.
@@ -61,21 +61,21 @@ impl BatchSender {
     pub(super) async fn settle(
         &self,
         state: &mut PostState,
-        intents: Vec<Intent>,
+        intents: Vec<QueuedCommand>,
         ledger: &Ledger,
-    ) -> Vec<Outcome> {
-        let mut slots: Vec<Slot> = intents.into_iter().map(Slot::Open).collect();
+    ) -> Vec<SettledCommand> {
+        let mut slots: Vec<BatchSlot> = intents.into_iter().map(BatchSlot::Open).collect();
         if let Err(fault) = self.settle_slots(state, &mut slots, ledger).await {
             *state = PostState::Unread;
             close_with(fault, &mut slots);
         }
-        slots.into_iter().filter_map(Slot::into_outcome).collect()
+        slots.into_iter().filter_map(BatchSlot::into_outcome).collect()
     }
 
     async fn settle_slots(
         &self,
         state: &mut PostState,
-        slots: &mut [Slot],
+        slots: &mut [BatchSlot],
         ledger: &Ledger,
     ) -> Result<(), Fault> {
         let Some(post) = slots.iter().find_map(|slot| slot.open().map(|intent| intent.post)) else {
@@ -94,14 +94,14 @@ impl BatchSender {
                 PostState::Known(known) => Some(&*known),
                 PostState::Missing | PostState::Unread => None,
             };
-            let plan = plan(known, slots.iter().filter_map(Slot::open));
+            let plan = plan(known, slots.iter().filter_map(BatchSlot::open));
             close_planned(known, &plan, slots);
-            let Plan { operations, post: Some(next), .. } = plan else { return Ok(()) };
+            let BatchPlan { operations, post: Some(next), .. } = plan else { return Ok(()) };
             match self.send(post, operations, ledger).await? {
                 SendOutcome::Written(etag) => {
                     close_written(slots, &next);
-                    *state =
-                        etag.map_or(PostState::Unread, |etag| PostState::Known(KnownPost { etag, ..next }));
+                    *state = etag
+                        .map_or(PostState::Unread, |etag| PostState::Known(PostSnapshot { etag, ..next }));
                     return Ok(());
                 }
                 SendOutcome::PostChanged => *state = PostState::Unread,
@@ -150,11 +150,11 @@ impl BatchSender {
     /// Reads the items of open intents, all at once, and judges the intents by them.
     async fn look_again(
         &self,
-        slots: &mut [Slot],
-        wanted: impl Fn(&Intent) -> bool,
+        slots: &mut [BatchSlot],
+        wanted: impl Fn(&QueuedCommand) -> bool,
         ledger: &Ledger,
     ) -> Result<(), Fault> {
-        let wanted = |slot: &Slot| slot.open().filter(|intent| wanted(intent)).and_then(key_of);
+        let wanted = |slot: &BatchSlot| slot.open().filter(|intent| wanted(intent)).and_then(key_of);
         let keys: Vec<(usize, (PartitionKey, String))> =
             slots.iter().enumerate().filter_map(|(index, slot)| Some((index, wanted(slot)?))).collect();
         if keys.is_empty() {
@@ -163,19 +163,21 @@ impl BatchSender {
         let (indexes, keys): (Vec<_>, Vec<_>) = keys.into_iter().unzip();
         let items = self.store.read_many(POSTS, &keys, ledger).await?;
         for (index, item) in indexes.into_iter().zip(items) {
-            let Slot::Open(intent) = &slots[index] else { continue };
+            let BatchSlot::Open(intent) = &slots[index] else { continue };
             slots[index] = match decide(intent.clone(), item.as_ref())? {
-                Resolution::Send(intent) => Slot::Open(intent),
-                Resolution::Done(comment) => Slot::Done(comment),
-                Resolution::Refuse(refusal) => Slot::Closed(Outcome::Settled(Err(refusal.into()))),
+                Resolution::Send(intent) => BatchSlot::Open(intent),
+                Resolution::Done(comment) => BatchSlot::Done(comment),
+                Resolution::Refuse(refusal) => {
+                    BatchSlot::Closed(SettledCommand::Settled(Err(refusal.into())))
+                }
             };
         }
         Ok(())
     }
 }
 
-impl Slot {
-    fn open(&self) -> Option<&Intent> {
+impl BatchSlot {
+    fn open(&self) -> Option<&QueuedCommand> {
         match self {
             Self::Open(intent) => Some(intent),
             Self::Done(_) | Self::Closed(_) => None,
@@ -183,7 +185,7 @@ impl Slot {
     }
 
     /// Every slot is closed at the end: by an answer, by being put off, or by the fault that ended it all.
-    fn into_outcome(self) -> Option<Outcome> {
+    fn into_outcome(self) -> Option<SettledCommand> {
         match self {
             Self::Closed(outcome) => Some(outcome),
             Self::Open(_) | Self::Done(_) => None,
@@ -191,39 +193,42 @@ impl Slot {
     }
 }
 
-fn key_of(intent: &Intent) -> Option<(PartitionKey, String)> {
+fn key_of(intent: &QueuedCommand) -> Option<(PartitionKey, String)> {
     let id = intent.change.item_id()?;
     Some((intent.post.partition_key(), id.as_hyphenated().to_string()))
 }
 
 /// Leaves one intent for each item, the first. The others have to see what it did.
-fn put_off_repeats(slots: &mut [Slot]) {
+fn put_off_repeats(slots: &mut [BatchSlot]) {
     let mut items = HashSet::new();
     for slot in slots {
-        let Slot::Open(intent) = slot else { continue };
+        let BatchSlot::Open(intent) = slot else { continue };
         if intent.change.item_id().is_some_and(|id| !items.insert(id)) {
-            *slot = Slot::Closed(Outcome::PutOff(Intent { outdated: true, ..intent.clone() }));
+            *slot =
+                BatchSlot::Closed(SettledCommand::PutOff(QueuedCommand { outdated: true, ..intent.clone() }));
         }
     }
 }
 
 /// Answers those whom the plan refuses or finds done, and notes who is sent and who is put off.
-fn close_planned(known: Option<&KnownPost>, plan: &Plan, slots: &mut [Slot]) {
+fn close_planned(known: Option<&PostSnapshot>, plan: &BatchPlan, slots: &mut [BatchSlot]) {
     let mut places = plan.places.iter();
     for slot in slots {
         match slot {
-            Slot::Closed(_) => {}
-            Slot::Done(comment) => {
+            BatchSlot::Closed(_) => {}
+            BatchSlot::Done(comment) => {
                 let comment = comment.take();
-                *slot = Slot::settled(known.filter(|known| !known.post.deleted), comment);
+                *slot = BatchSlot::settled(known.filter(|known| !known.post.deleted), comment);
             }
-            Slot::Open(intent) => match places.next() {
-                Some(IntentPosition::Included) => intent.sent = true,
-                Some(IntentPosition::Done) => *slot = Slot::settled(known, None),
-                Some(IntentPosition::Refused(refusal)) => {
-                    *slot = Slot::Closed(Outcome::Settled(Err(refusal.clone().into())));
+            BatchSlot::Open(intent) => match places.next() {
+                Some(BatchPlacement::Included) => intent.sent = true,
+                Some(BatchPlacement::Done) => *slot = BatchSlot::settled(known, None),
+                Some(BatchPlacement::Refused(refusal)) => {
+                    *slot = BatchSlot::Closed(SettledCommand::Settled(Err(refusal.clone().into())));
                 }
-                Some(IntentPosition::PutOff) => *slot = Slot::Closed(Outcome::PutOff(intent.clone())),
+                Some(BatchPlacement::PutOff) => {
+                    *slot = BatchSlot::Closed(SettledCommand::PutOff(intent.clone()))
+                }
                 None => {}
             },
         }
@@ -231,29 +236,29 @@ fn close_planned(known: Option<&KnownPost>, plan: &Plan, slots: &mut [Slot]) {
 }
 
 /// Answers all commands of a batch that was written.
-fn close_written(slots: &mut [Slot], written: &KnownPost) {
+fn close_written(slots: &mut [BatchSlot], written: &PostSnapshot) {
     for slot in slots {
-        if let Slot::Open(_) = slot {
-            *slot = Slot::settled(Some(written), None);
+        if let BatchSlot::Open(_) = slot {
+            *slot = BatchSlot::settled(Some(written), None);
         }
     }
 }
 
-impl Slot {
-    fn settled(known: Option<&KnownPost>, comment: Option<CommentItem>) -> Self {
+impl BatchSlot {
+    fn settled(known: Option<&PostSnapshot>, comment: Option<CommentItem>) -> Self {
         let result = match known {
-            Some(known) => Ok(Settled { post: Arc::clone(&known.post), comment }),
+            Some(known) => Ok(CommandResult { post: Arc::clone(&known.post), comment }),
             None => Err(Refusal::post_not_found().into()),
         };
-        Self::Closed(Outcome::Settled(result))
+        Self::Closed(SettledCommand::Settled(result))
     }
 }
 
 /// Answers all who are left with the fault; the first gets it with its source.
-fn close_with(fault: Fault, slots: &mut [Slot]) {
+fn close_with(fault: Fault, slots: &mut [BatchSlot]) {
     let (kind, retry_after, message) = (fault.kind, fault.retry_after, fault.to_string());
     let mut first = Some(fault);
-    for slot in slots.iter_mut().filter(|slot| !matches!(slot, Slot::Closed(_))) {
+    for slot in slots.iter_mut().filter(|slot| !matches!(slot, BatchSlot::Closed(_))) {
         let fault = first.take().unwrap_or_else(|| {
             let copy = Fault::new(kind, format!("in the same batch: {message}"));
             match retry_after {
@@ -261,7 +266,7 @@ fn close_with(fault: Fault, slots: &mut [Slot]) {
                 None => copy,
             }
         });
-        *slot = Slot::Closed(Outcome::Settled(Err(fault.into())));
+        *slot = BatchSlot::Closed(SettledCommand::Settled(Err(fault.into())));
     }
 }
 

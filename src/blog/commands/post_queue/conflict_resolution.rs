@@ -3,7 +3,7 @@
 use crate::blog::items::{CommentItem, types};
 use onehop_store::{Fault, Item};
 
-use super::intent::{Intent, PostChange};
+use super::intent::{PostChange, QueuedCommand};
 use crate::domain::command_marker::command_of;
 use crate::domain::error::Refusal;
 
@@ -11,14 +11,14 @@ use crate::domain::error::Refusal;
 #[derive(Debug)]
 pub(super) enum Resolution {
     /// Send it, as it is now.
-    Send(Intent),
+    Send(QueuedCommand),
     /// It was done before; with the comment as stored, if it is one.
     Done(Option<CommentItem>),
     Refuse(Refusal),
 }
 
 /// Judges an intent by its item as read.
-pub(super) fn decide(mut intent: Intent, stored: Option<&Item>) -> Result<Resolution, Fault> {
+pub(super) fn decide(mut intent: QueuedCommand, stored: Option<&Item>) -> Result<Resolution, Fault> {
     intent.outdated = false;
     match &mut intent.change {
         PostChange::Edit(_) | PostChange::Delete => Ok(Resolution::Send(intent)),

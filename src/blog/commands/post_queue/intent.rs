@@ -80,7 +80,7 @@ impl PostChange {
 
 /// A command on its way into a batch.
 #[derive(Debug, Clone)]
-pub(in crate::blog::commands) struct Intent {
+pub(in crate::blog::commands) struct QueuedCommand {
     /// The mark by which its writes are recognised.
     pub(super) command_id: Uuid,
     pub(super) post: PostId,
@@ -94,7 +94,7 @@ pub(in crate::blog::commands) struct Intent {
     pub(super) outdated: bool,
 }
 
-impl Intent {
+impl QueuedCommand {
     pub(in crate::blog::commands) fn new(
         command_id: Uuid,
         post: PostId,
@@ -108,7 +108,7 @@ impl Intent {
 
 /// A change that was made.
 #[derive(Debug, Clone)]
-pub(in crate::blog::commands) struct Settled {
+pub(in crate::blog::commands) struct CommandResult {
     /// The post after the batch.
     pub(in crate::blog::commands) post: Arc<PostItem>,
     /// The comment as stored, where it turned out to have been created before.

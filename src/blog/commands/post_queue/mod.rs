@@ -30,9 +30,9 @@ use onehop_store::{Fault, FaultKind, Ledger, OperationRecord, Store};
 use crate::domain::error::{CommandError, Refusal};
 
 use batch_plan::PostState;
-use batch_sender::{BatchSender, Outcome};
+use batch_sender::{BatchSender, SettledCommand};
 use intent::INTENTS_MAX;
-pub(super) use intent::{Intent, PostChange, PostEdit, Settled};
+pub(super) use intent::{CommandResult, PostChange, PostEdit, QueuedCommand};
 
 /// What bounds the commands of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,26 +57,26 @@ pub(super) struct PostQueues {
     tasks: Tasks,
     combine: bool,
     waiting_max: usize,
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
 }
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     /// A post is here as long as it has a leader.
-    posts: HashMap<PostId, VecDeque<Waiting>>,
+    posts: HashMap<PostId, VecDeque<WaitingCommand>>,
     /// In all queues together.
     waiting: usize,
 }
 
-struct Waiting {
-    intent: Intent,
+struct WaitingCommand {
+    intent: QueuedCommand,
     /// Under which its ledger is traced.
     span: Option<SpanContext>,
     answer: oneshot::Sender<CommandOutcome>,
 }
 
 struct CommandOutcome {
-    result: Result<Settled, CommandError>,
+    result: Result<CommandResult, CommandError>,
     /// This command's share of what its batch did.
     operations: Vec<OperationRecord>,
 }
@@ -99,9 +99,9 @@ impl PostQueues {
     /// Settles one intent: a change of a post, together with the counts it moves.
     pub(super) async fn run(
         self: &Arc<Self>,
-        intent: Intent,
+        intent: QueuedCommand,
         ledger: &Ledger,
-    ) -> Result<Settled, CommandError> {
+    ) -> Result<CommandResult, CommandError> {
         if !self.combine {
             return self.run_alone(intent, ledger).await;
         }
@@ -114,18 +114,18 @@ impl PostQueues {
         answer.result
     }
 
-    async fn run_alone(&self, intent: Intent, ledger: &Ledger) -> Result<Settled, CommandError> {
+    async fn run_alone(&self, intent: QueuedCommand, ledger: &Ledger) -> Result<CommandResult, CommandError> {
         let outcomes = self.settler.settle(&mut PostState::Unread, vec![intent], ledger).await;
         match outcomes.into_iter().next() {
-            Some(Outcome::Settled(result)) => result,
+            Some(SettledCommand::Settled(result)) => result,
             // A batch of one leaves no other intent.
-            Some(Outcome::PutOff(_)) | None => Err(ended_early().into()),
+            Some(SettledCommand::PutOff(_)) | None => Err(ended_early().into()),
         }
     }
 
     fn enqueue(
         self: &Arc<Self>,
-        intent: Intent,
+        intent: QueuedCommand,
         span: Option<SpanContext>,
     ) -> Result<oneshot::Receiver<CommandOutcome>, CommandError> {
         let (answer, receiver) = oneshot::channel();
@@ -137,7 +137,7 @@ impl PostQueues {
         state.waiting += 1;
         let post = intent.post;
         let leads = !state.posts.contains_key(&post);
-        state.posts.entry(post).or_default().push_back(Waiting { intent, span, answer });
+        state.posts.entry(post).or_default().push_back(WaitingCommand { intent, span, answer });
         drop(state);
         if leads {
             self.tasks.spawn("post-batches", Arc::clone(self).lead(post).in_current_span());
@@ -148,7 +148,7 @@ impl PostQueues {
     async fn lead(self: Arc<Self>, post: PostId) -> Result<(), Infallible> {
         let mut leadership = Leadership { queues: &self, post, ended: false };
         let mut state = PostState::Unread;
-        let mut put_off: Vec<Waiting> = Vec::new();
+        let mut put_off: Vec<WaitingCommand> = Vec::new();
         loop {
             let ledger = Ledger::new().under(self.first_span(post, &put_off));
             // Read before the queue is emptied: those who come meanwhile are in this batch.
@@ -168,7 +168,7 @@ impl PostQueues {
     }
 
     /// A batch stands in the trace of the first command that it is for.
-    fn first_span(&self, post: PostId, put_off: &[Waiting]) -> Option<SpanContext> {
+    fn first_span(&self, post: PostId, put_off: &[WaitingCommand]) -> Option<SpanContext> {
         match put_off.first() {
             Some(first) => first.span,
             None => self.lock().posts.get(&post)?.front()?.span,
@@ -176,7 +176,7 @@ impl PostQueues {
     }
 
     /// Fills up what was put off from the queue. Where there is nothing at all, the queue ends, and answers `false`.
-    fn take(&self, post: PostId, taken: &mut Vec<Waiting>) -> bool {
+    fn take(&self, post: PostId, taken: &mut Vec<WaitingCommand>) -> bool {
         let mut state = self.lock();
         let Some(queue) = state.posts.get_mut(&post) else { return !taken.is_empty() };
         let count = queue.len().min(INTENTS_MAX.saturating_sub(taken.len()));
@@ -192,19 +192,19 @@ impl PostQueues {
     async fn settle_together(
         &self,
         state: &mut PostState,
-        taken: Vec<Waiting>,
+        taken: Vec<WaitingCommand>,
         ledger: &Ledger,
-    ) -> Vec<Waiting> {
+    ) -> Vec<WaitingCommand> {
         let (intents, callers): (Vec<_>, Vec<_>) =
-            taken.into_iter().map(|Waiting { intent, span, answer }| (intent, (span, answer))).unzip();
+            taken.into_iter().map(|WaitingCommand { intent, span, answer }| (intent, (span, answer))).unzip();
         let outcomes = self.settler.settle(state, intents, ledger).await;
-        let settled = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Settled(_))).count();
+        let settled = outcomes.iter().filter(|outcome| matches!(outcome, SettledCommand::Settled(_))).count();
         let mut shares = charge_split::share(&ledger.operations(), settled).into_iter();
         let mut put_off = Vec::new();
         for (outcome, (span, answer)) in outcomes.into_iter().zip(callers) {
             match outcome {
-                Outcome::PutOff(intent) => put_off.push(Waiting { intent, span, answer }),
-                Outcome::Settled(result) => {
+                SettledCommand::PutOff(intent) => put_off.push(WaitingCommand { intent, span, answer }),
+                SettledCommand::Settled(result) => {
                     let operations = shares.next().unwrap_or_default();
                     // Who does not wait for the answer any more has hung up.
                     let _ = answer.send(CommandOutcome { result, operations });
@@ -214,7 +214,7 @@ impl PostQueues {
         put_off
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock()
     }
 }

@@ -34,24 +34,24 @@ const SHORT_CONTENT: usize = 50;
 /// An item as the article prints it: its bytes as JSON with ids of 36 characters, names of 12 and titles of 40, and
 /// its properties, all of them indexed as is the default.
 #[derive(Debug, Clone, Copy)]
-struct Shape {
+struct ItemShape {
     bytes: usize,
     properties: usize,
 }
 
-const fn shape(bytes: usize, properties: usize) -> Shape {
-    Shape { bytes, properties }
+const fn shape(bytes: usize, properties: usize) -> ItemShape {
+    ItemShape { bytes, properties }
 }
 
-const fn user(model: DataModel) -> Shape {
+const fn user(model: DataModel) -> ItemShape {
     if matches!(model, DataModel::V3) { shape(133, 4) } else { shape(71, 2) }
 }
 
-const fn post(model: DataModel) -> Shape {
+const fn post(model: DataModel) -> ItemShape {
     if matches!(model, DataModel::V1) { shape(261 + POST_CONTENT, 7) } else { shape(324 + POST_CONTENT, 10) }
 }
 
-const fn comment(model: DataModel) -> Shape {
+const fn comment(model: DataModel) -> ItemShape {
     if matches!(model, DataModel::V1) {
         shape(213 + COMMENT_CONTENT, 6)
     } else {
@@ -59,22 +59,22 @@ const fn comment(model: DataModel) -> Shape {
     }
 }
 
-const fn like(model: DataModel) -> Shape {
+const fn like(model: DataModel) -> ItemShape {
     if matches!(model, DataModel::V1) { shape(197, 5) } else { shape(227, 6) }
 }
 
-const SHORT_POST: Shape = shape(324 + SHORT_CONTENT, 10);
+const SHORT_POST: ItemShape = shape(324 + SHORT_CONTENT, 10);
 
 /// One operation on the store, with all that its charge depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
+pub enum ArticleOperation {
     PointRead { bytes: usize },
     Write { bytes: usize, indexed_properties: usize },
     Query { physical_partitions: u32, items: usize, bytes: usize },
     Count { items: u64 },
 }
 
-impl Operation {
+impl ArticleOperation {
     /// What the charge model says.
     #[must_use]
     pub fn request_charge(self) -> RequestCharge {
@@ -91,14 +91,14 @@ impl Operation {
 
 /// An operation, and how many times a request does it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step {
+pub struct RepeatedOperation {
     pub times: u64,
-    pub operation: Operation,
+    pub operation: ArticleOperation,
 }
 
 /// What the article's request does to the store under a data model.
 #[must_use]
-pub fn operations(request: ArticleRequest, model: DataModel) -> Vec<Step> {
+pub fn operations(request: ArticleRequest, model: DataModel) -> Vec<RepeatedOperation> {
     match request {
         ArticleRequest::C1 => vec![once(write(user(model)))],
         ArticleRequest::Q1 => vec![once(point_read(user(model)))],
@@ -116,12 +116,12 @@ pub fn operations(request: ArticleRequest, model: DataModel) -> Vec<Step> {
 /// The charge of the article's request under a data model, as the charge model estimates it.
 #[must_use]
 pub fn estimate(request: ArticleRequest, model: DataModel) -> RequestCharge {
-    let charge = |step: Step| step.times as f64 * step.operation.request_charge().0;
+    let charge = |step: RepeatedOperation| step.times as f64 * step.operation.request_charge().0;
     RequestCharge(operations(request, model).into_iter().map(charge).sum())
 }
 
 /// "We can fetch a single item"; in V1 it "requires 3 additional SQL queries", the one for the username included.
-fn retrieve_post(model: DataModel) -> Vec<Step> {
+fn retrieve_post(model: DataModel) -> Vec<RepeatedOperation> {
     let mut steps = vec![once(point_read(post(model)))];
     if model == DataModel::V1 {
         steps.extend([once(username_query()), once(count(COMMENTS)), once(count(LIKES))]);
@@ -130,7 +130,7 @@ fn retrieve_post(model: DataModel) -> Vec<Step> {
 }
 
 /// V1 asks for the author's username once, and counts for each post. Only the matching posts are returned.
-fn posts_of_user(model: DataModel) -> Vec<Step> {
+fn posts_of_user(model: DataModel) -> Vec<RepeatedOperation> {
     match model {
         DataModel::V1 => {
             let posts = query(PHYSICAL_PARTITIONS, POSTS_OF_USER, post(model));
@@ -144,26 +144,26 @@ fn posts_of_user(model: DataModel) -> Vec<Step> {
 }
 
 /// V1 writes the item; V2 and V3 read the post, replace it with one number changed, and write the item.
-fn react(model: DataModel, item: Shape) -> Vec<Step> {
+fn react(model: DataModel, item: ItemShape) -> Vec<RepeatedOperation> {
     if model == DataModel::V1 {
         return vec![once(write(item))];
     }
     let post = post(model);
-    vec![once(point_read(post)), once(write(Shape { properties: 1, ..post })), once(write(item))]
+    vec![once(point_read(post)), once(write(ItemShape { properties: 1, ..post })), once(write(item))]
 }
 
 /// V1 reads a username for each item: its figures are so many single RU above those of V2.
-fn reactions(model: DataModel, items: u64, item: Shape) -> Vec<Step> {
+fn reactions(model: DataModel, items: u64, item: ItemShape) -> Vec<RepeatedOperation> {
     let mut steps = vec![once(query(1, items, item))];
     if model == DataModel::V1 {
-        steps.push(Step { times: items, operation: point_read(user(model)) });
+        steps.push(RepeatedOperation { times: items, operation: point_read(user(model)) });
     }
     steps
 }
 
 /// Across partitions the newest posts are merged from what each partition returns. V1 then reads a username and
 /// counts twice for each post.
-fn feed(model: DataModel) -> Vec<Step> {
+fn feed(model: DataModel) -> Vec<RepeatedOperation> {
     if model == DataModel::V3 {
         return vec![once(query(1, FEED_POSTS, SHORT_POST))];
     }
@@ -171,42 +171,42 @@ fn feed(model: DataModel) -> Vec<Step> {
     let returned = u64::from(PHYSICAL_PARTITIONS) * from_each as u64;
     let mut steps = vec![once(query(PHYSICAL_PARTITIONS, returned, post(model)))];
     if model == DataModel::V1 {
-        steps.push(Step { times: FEED_POSTS, operation: point_read(user(model)) });
+        steps.push(RepeatedOperation { times: FEED_POSTS, operation: point_read(user(model)) });
         steps.extend(counts_of(FEED_POSTS));
     }
     steps
 }
 
 /// The comments and the likes of each of so many posts, counted. The number of posts is even.
-fn counts_of(posts: u64) -> [Step; 3] {
+fn counts_of(posts: u64) -> [RepeatedOperation; 3] {
     [
-        Step { times: posts / 2, operation: count(COMMENTS_BELOW_MEAN) },
-        Step { times: posts / 2, operation: count(COMMENTS_BELOW_MEAN + 1) },
-        Step { times: posts, operation: count(LIKES_MEAN) },
+        RepeatedOperation { times: posts / 2, operation: count(COMMENTS_BELOW_MEAN) },
+        RepeatedOperation { times: posts / 2, operation: count(COMMENTS_BELOW_MEAN + 1) },
+        RepeatedOperation { times: posts, operation: count(LIKES_MEAN) },
     ]
 }
 
-fn once(operation: Operation) -> Step {
-    Step { times: 1, operation }
+fn once(operation: ArticleOperation) -> RepeatedOperation {
+    RepeatedOperation { times: 1, operation }
 }
 
-fn point_read(item: Shape) -> Operation {
-    Operation::PointRead { bytes: item.bytes }
+fn point_read(item: ItemShape) -> ArticleOperation {
+    ArticleOperation::PointRead { bytes: item.bytes }
 }
 
-fn write(item: Shape) -> Operation {
-    Operation::Write { bytes: item.bytes, indexed_properties: item.properties }
+fn write(item: ItemShape) -> ArticleOperation {
+    ArticleOperation::Write { bytes: item.bytes, indexed_properties: item.properties }
 }
 
-fn query(physical_partitions: u32, items: u64, item: Shape) -> Operation {
+fn query(physical_partitions: u32, items: u64, item: ItemShape) -> ArticleOperation {
     let items = items as usize;
-    Operation::Query { physical_partitions, items, bytes: items * item.bytes }
+    ArticleOperation::Query { physical_partitions, items, bytes: items * item.bytes }
 }
 
-fn username_query() -> Operation {
+fn username_query() -> ArticleOperation {
     query(1, 1, user(DataModel::V1))
 }
 
-fn count(items: u64) -> Operation {
-    Operation::Count { items }
+fn count(items: u64) -> ArticleOperation {
+    ArticleOperation::Count { items }
 }

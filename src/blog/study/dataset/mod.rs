@@ -22,7 +22,7 @@ pub use self::comments::{Comments, SeedComment};
 pub use self::ids::write_id;
 pub use self::likes::{Likes, SeedLike};
 pub use self::names::DEMO_USERNAMES;
-use onehop_study::prose::{Scene, Text, TextLength};
+use onehop_study::prose::{Text, TextLength, TextSubject};
 use onehop_study::rng::{Stream, StreamRng, scale, stream_key};
 
 pub const POSTS_PER_USER_MIN: u32 = 5;
@@ -106,7 +106,7 @@ pub struct SeedPost {
     pub comment_count: u32,
     /// How many likes [`Dataset::likes_of`] yields.
     pub like_count: u32,
-    scene: Scene,
+    scene: TextSubject,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -181,7 +181,7 @@ impl Dataset {
         let mut rng = StreamRng::new(self.rng_seed, streams::POST, stream_index_of_post(author, ordinal));
         let creation_ms = self.post_date(ordinal, self.post_count_of(author), &mut rng);
         let id = ids::uuid_v7(creation_ms, &mut rng);
-        let scene = Scene::draw(&mut rng);
+        let scene = TextSubject::draw(&mut rng);
         let Text { title, body: content } = Text::write(scene, self.texts.into(), &mut rng);
         let (comment_count, like_count) = self.reaction_counts(author, ordinal);
         SeedPost { author, ordinal, id, creation_ms, title, content, comment_count, like_count, scene }

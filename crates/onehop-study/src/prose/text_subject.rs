@@ -1,11 +1,11 @@
-//! Scenes: what a text is about.
+//! Text subjects: what a text is about, drawn from the vocabulary.
 
 use super::vocabulary::VOCABULARY;
 use crate::rng::StreamRng;
 
 /// What a text is about. Replies to it are about the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Scene {
+pub struct TextSubject {
     pub(super) topic: u8,
     pub(super) item: u8,
     pub(super) act: u8,
@@ -13,7 +13,7 @@ pub struct Scene {
     pub(super) season: u8,
 }
 
-impl Scene {
+impl TextSubject {
     /// Draws a topic and what is named of it.
     pub fn draw(rng: &mut StreamRng) -> Self {
         let topic = rng.below(VOCABULARY.topics.len() as u32);

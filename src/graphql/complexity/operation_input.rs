@@ -1,0 +1,42 @@
+//! The input of an operation: the arguments of its fields, with the values of its variables.
+
+use async_graphql::parser::types::{ExecutableDocument, Field, VariableDefinition};
+use async_graphql::{InputType as _, Positioned, ServerResult, Value, Variables};
+
+use crate::blog::reads::FIRST_MAX;
+
+/// The argument of a list that says how many items.
+pub(super) const FIRST: &str = "first";
+
+/// The input of an operation.
+pub(super) struct OperationInput<'a> {
+    pub(super) document: &'a ExecutableDocument,
+    pub(super) definitions: &'a [Positioned<VariableDefinition>],
+    pub(super) variables: &'a Variables,
+}
+
+impl OperationInput<'_> {
+    /// How many items of a list at most.
+    pub(super) fn items(&self, field: &Field, default: usize) -> ServerResult<usize> {
+        let Some(value) = self.argument(field, FIRST) else { return Ok(default) };
+        let pos = field.arguments.iter().find(|(name, _)| name.node == FIRST).map(|(_, value)| value.pos);
+        let first =
+            i32::parse(Some(value)).map_err(|error| error.into_server_error(pos.unwrap_or_default()))?;
+        // A page size out of bounds is refused by its resolver.
+        Ok(usize::try_from(first).unwrap_or(0).clamp(1, FIRST_MAX))
+    }
+
+    /// The value of an argument, if it was given one.
+    pub(super) fn argument(&self, field: &Field, name: &str) -> Option<Value> {
+        let value = field.get_argument(name)?.node.clone();
+        let value = value.into_const_with(|name| {
+            let given = self.variables.get(&name);
+            let default = || {
+                let mut definitions = self.definitions.iter().map(|definition| &definition.node);
+                definitions.find(|definition| definition.name.node == name)?.default_value.as_ref()
+            };
+            given.or_else(|| default().map(|default| &default.node)).cloned().ok_or(())
+        });
+        value.ok()
+    }
+}

@@ -1,0 +1,47 @@
+//! Extensions of responses: the request charge, the operations on the store, and whether a position was reached.
+
+use async_graphql::{Response, Value, to_value};
+
+use onehop_graphql_server::position::{Reach, Waited};
+use onehop_store::Ledger;
+
+/// The name by which a request asks for its operations, and under which the response lists them.
+pub(super) const OPERATIONS: &str = "operations";
+/// Whether what was read had reached the position that the request named.
+const REACHED: &str = "reached";
+/// Why it had not.
+const NOT_REACHED: &str = "notReached";
+/// What a response's reads and writes were charged, in request units.
+const REQUEST_CHARGE: &str = "requestCharge";
+
+/// Sets what the request was charged, and its operations if it asks for them.
+pub(super) fn set_charges(response: &mut Response, ledger: &Ledger, tells_operations: bool) {
+    let total = Value::from(hundredths(ledger.total().0));
+    response.extensions.insert(REQUEST_CHARGE.to_owned(), total);
+    if tells_operations {
+        let mut operations = ledger.folded();
+        for operation in &mut operations {
+            operation.request_charge.0 = hundredths(operation.request_charge.0);
+        }
+        // Plain rows with string keys are always values of GraphQL.
+        let operations = to_value(&operations).unwrap_or_default();
+        response.extensions.insert(OPERATIONS.to_owned(), operations);
+    }
+}
+
+/// Request charges have two decimals; sums of them shall, too.
+pub(super) fn hundredths(charge: f64) -> f64 {
+    (charge * 100.0).round() / 100.0
+}
+
+/// Sets whether the position was reached that the request waited for.
+pub(super) fn set_reach(response: &mut Response, waited: Waited) {
+    if !waited.is_told {
+        return;
+    }
+    let is_reached = waited.reach == Reach::Reached;
+    response.extensions.insert(REACHED.to_owned(), Value::from(is_reached));
+    if let Reach::NotReached(reason) = waited.reach {
+        response.extensions.insert(NOT_REACHED.to_owned(), Value::from(reason.name()));
+    }
+}

@@ -1,0 +1,71 @@
+//! The schema: its root types put together, with the options of the server.
+
+use async_graphql::{SDLExportOptions, Schema, SchemaBuilder, ValidationMode};
+
+use super::event_scope::EventScopes;
+use super::mutation::Mutation;
+use super::query::Query;
+use super::subscription::Subscription;
+use onehop_graphql_server::service::COMPLEXITY_MAX;
+
+/// The schema of the API.
+pub(super) type BlogSchema = Schema<Query, Mutation, Subscription>;
+
+/// What of the schema is shown, and how much of it a request may ask.
+#[derive(Debug, Clone, Copy)]
+pub struct SchemaOptions {
+    /// The largest complexity of a request.
+    pub complexity_max: usize,
+    /// Whether clients may ask for the schema.
+    pub introspection: bool,
+    /// Whether an error says which names are like one that there is not.
+    pub suggestions: bool,
+    /// Whether a request may ask which operations on the store it took.
+    pub operations: bool,
+}
+
+impl Default for SchemaOptions {
+    fn default() -> Self {
+        Self { complexity_max: COMPLEXITY_MAX, introspection: true, suggestions: true, operations: true }
+    }
+}
+
+/// The schema. How much of it a request may ask is checked before it is reached.
+pub(super) fn schema(options: SchemaOptions) -> BlogSchema {
+    builder(options).finish()
+}
+
+/// The same schema for documents that are known to fit it: of all that validation looks at, only what keeps execution
+/// from harm is looked at again.
+pub(super) fn validated_schema(options: SchemaOptions) -> BlogSchema {
+    builder(options).validation_mode(ValidationMode::Fast).finish()
+}
+
+/// The same schema for subscriptions: each event has a scope of its own. Queries do without, for an extension is asked
+/// about every field.
+pub(super) fn live_schema(options: SchemaOptions) -> BlogSchema {
+    builder(options).extension(EventScopes).finish()
+}
+
+/// The schema before its extensions.
+pub(super) fn builder(options: SchemaOptions) -> SchemaBuilder<Query, Mutation, Subscription> {
+    let mut builder = Schema::build(Query, Mutation, Subscription);
+    if !options.introspection {
+        builder = builder.disable_introspection();
+    }
+    if !options.suggestions {
+        builder = builder.disable_suggestions();
+    }
+    builder
+}
+
+/// The schema as clients see it, in schema definition language.
+#[must_use]
+pub fn sdl() -> String {
+    sdl_of(&schema(SchemaOptions::default()))
+}
+
+/// A schema in schema definition language.
+pub(super) fn sdl_of(schema: &BlogSchema) -> String {
+    schema.sdl_with_options(SDLExportOptions::new().use_space_ident().prefer_single_line_descriptions())
+}
