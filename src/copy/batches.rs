@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_becomes_a_lane_for_each_logical_partition_in_the_order_of_the_page() {
+    fn a_page_becomes_an_ordered_lane_per_logical_partition() {
         let page = vec![change("b", "1", 1), change("a", "2", 1), change("b", "3", 1)];
         let expected = [("b", vec!["1", "3"]), ("a", vec!["2"])]
             .map(|(key, ids)| (key.to_owned(), vec![ids.into_iter().map(str::to_owned).collect()]));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_ends_at_the_limit_of_bytes_and_a_large_item_travels_alone() {
+    fn batches_end_at_the_byte_limit() {
         let large = limits::ITEM_BYTES_MAX;
         let page = vec![
             change("a", "1", BATCH_BYTES_MAX - 1),

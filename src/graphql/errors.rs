@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_reaches_the_client_masked_and_with_the_id_of_its_log_entry() {
+    fn a_fault_is_masked_with_the_id_of_its_log_entry() {
         let secret = Fault::new(FaultKind::Corrupt, "/var/data/posts: bad checksum");
         let shown = json(fault(&secret, Uuid::nil()));
         assert_eq!(shown["extensions"]["code"], "INTERNAL");

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_the_schema_passes_without_variables_and_without_being_executed() {
+    fn a_valid_document_passes_without_execution() {
         for text in [
             "query($id: ID!, $first: Int!) { user(id: $id) { posts(first: $first) { nodes { title } } } }",
             "mutation($input: SignInInput!) { signIn(input: $input) { accessToken } }",

@@ -93,7 +93,7 @@ mod tests {
     const HOST: (&str, &str) = ("host", "blog.example");
 
     #[test]
-    fn a_page_over_https_gets_a_secure_cookie_and_one_over_http_a_plain_one() {
+    fn the_session_cookie_is_secure_over_https() {
         let cookie = SessionCookie::of_page(&headers(&[HOST, ("origin", "https://blog.example")])).unwrap();
         let line = "__Secure-onehop-session=t; Path=/session; Max-Age=2; HttpOnly; SameSite=Strict; Secure";
         assert_eq!(cookie.set("t", 2900), line);

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_counts_for_the_keys_it_names_and_one_across_for_none() {
+    fn an_operation_counts_for_its_partition_keys_only() {
         let loads = loads();
         let [one, two] = [1, 2].map(|number| PartitionKey::from(&*id(number)));
         operate(&loads, POSTS, OperationScope::One(&one), &[4.0]);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_may_not_be_told_is_not_kept() {
+    fn a_confidential_key_is_not_kept() {
         let loads = loads();
         let [name, id] = ["ada", &id(1)].map(PartitionKey::from);
         for key in [&name, &id] {

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lightest_makes_room_for_a_new_key_which_inherits_its_weight() {
+    fn a_new_key_replaces_the_lightest_and_inherits_its_weight() {
         let mut sketch = SpaceSaving::new(2);
         for (key, weight) in [(7, 5.0), (8, 2.0), (9, 1.0)] {
             sketch.add(key, weight);

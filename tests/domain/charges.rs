@@ -74,7 +74,7 @@ fn the_documents_say_how_many_cells_are_within_a_tenth() {
 }
 
 #[test]
-fn the_repeated_cells_are_too_high_because_the_model_sees_the_properties_that_came_in() {
+fn repeated_cells_are_too_high_for_properties_that_came_in() {
     for (request, model) in REPEATED {
         assert!(estimate(request, model).0 > estimate(request, DataModel::V1).0);
         assert_eq!(cell(request, model).request_charge, cell(request, DataModel::V1).request_charge);
@@ -163,7 +163,7 @@ fn more_items_properties_and_partitions_never_cost_less() {
 /// The sum is not monotonic in the number of partitions, as clients round the share of each up: for a page of 20,
 /// 19 partitions return 190 items and 20 return 100.
 #[test]
-fn partitions_return_enough_for_an_ordered_page_and_none_more_than_the_page() {
+fn no_partition_returns_more_than_an_ordered_page() {
     for page_items in [0, 1, 20, 100, 1_000] {
         assert_eq!(charges::ordered_items_per_partition(1, page_items), page_items);
         for physical_partitions in 1..200 {

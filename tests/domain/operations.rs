@@ -14,7 +14,7 @@ use onehop_store::{FoldedOperation, Ledger};
 const QUESTIONS: [&str; 6] = ["Q1", "Q2", "Q3", "Q4", "Q5", "Q6"];
 
 #[tokio::test]
-async fn each_question_does_what_the_article_says_under_each_data_model() {
+async fn each_query_matches_the_article_under_each_data_model() {
     let blog = small().await;
     let mut report = String::new();
     for question in QUESTIONS {
@@ -47,7 +47,7 @@ async fn v3_answers_each_question_from_one_logical_partition() {
 }
 
 #[tokio::test]
-async fn each_query_of_the_api_touches_one_logical_partition_by_default() {
+async fn by_default_each_api_query_touches_one_logical_partition() {
     let blog = small().await;
     let (user, post) = (user_node(0), post_node(0));
     let post_fields = "id title summary creationDate commentCount likeCount author { id username }";

@@ -49,7 +49,7 @@ fn assert_holds(sdl: &str, contract: &str) {
 }
 
 #[test]
-fn only_mutations_answer_secrets_so_that_answers_of_queries_may_be_compressed() {
+fn only_mutations_return_secrets() {
     let schema = declarations(&onehop::graphql::sdl());
     let fields = schema.iter().filter(|(name, _)| !name.contains('('));
     let fields: Vec<_> = fields.filter_map(|(name, of)| Some((name.split_once('.')?, of))).collect();

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn free_leases_are_taken_up_to_the_share_and_nothing_is_stolen_beside() {
+    fn free_leases_are_acquired_up_to_the_share_without_stealing() {
         let leases =
             weighed(&[("1", None), ("2", Some("b")), ("3", Some("b")), ("4", Some("b")), ("5", None)]);
         let plan = plan(&leases, "a");

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_wrote_before_does_not_move_what_its_proxy_wrote() {
+    fn a_forged_forwarding_header_does_not_change_the_address() {
         let forwarded = Proxies { trusted: 1, header: ForwardingHeader::Forwarded };
         let open = [("forwarded", "for=\"1.1.1.1, for=2.2.2.2")];
         assert_eq!(network(forwarded, &open), v4([2, 2, 2, 2]));

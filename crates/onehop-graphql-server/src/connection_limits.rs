@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_connection_takes_the_place_of_the_oldest_of_the_reserve() {
+    fn a_new_connection_replaces_the_oldest_of_the_reserve() {
         let connections = ConnectionLimiter::new(0, 0);
         let slots: Vec<ConnectionSlot> = (0..=RESERVE_MAX).map(|_| connections.open(ONE)).collect();
         let evicted =

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_in_a_url_is_taken_from_our_pages_from_users_and_from_programs() {
+    fn csrf_protection_allows_get_from_own_pages_and_programs() {
         for headers in [
             &[][..],
             &[("user-agent", "curl/8.5.0"), ("accept", "*/*")],

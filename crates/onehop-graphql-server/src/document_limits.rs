@@ -170,14 +170,14 @@ mod tests {
     }
 
     #[test]
-    fn text_at_the_limit_of_bytes_is_parsed_and_one_beyond_is_refused() {
+    fn a_document_beyond_the_byte_limit_is_refused() {
         let padded = |bytes: usize| format!("{{a}}{:1$}", "", bytes - 3);
         assert!(is_parsed(&padded(DOCUMENT_BYTES_MAX)));
         assert_eq!(exceeded(&padded(DOCUMENT_BYTES_MAX + 1)), Some("document-bytes-max"));
     }
 
     #[test]
-    fn brackets_of_every_kind_are_bounded_before_the_parser_recurses() {
+    fn nesting_is_bounded_before_the_parser_recurses() {
         let limit = Some("document-brackets");
         for (open, close) in [("[", "]"), ("{a:", "}")] {
             let nested =

@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_and_fragments_that_nobody_executes_count_too() {
+    fn unused_operations_and_fragments_count_too() {
         let fields = "a ".repeat(60);
         let operations = format!("query A {{ r {{ {fields} }} }} query B {{ r {{ {fields} }} }}");
         assert_eq!(exceeded(&operations), Some("document-selections-max"));
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_many_selection_sets_share_count_as_often_as_they_are_compared() {
+    fn shared_fields_count_once_per_comparison() {
         let nested = |levels: usize| {
             format!("{{ r {{ {} {} {} }} }}", "... { ".repeat(levels), "a ".repeat(60), "} ".repeat(levels))
         };
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_within_lists_and_objects_are_told_from_those_that_stand_alone() {
+    fn nested_variables_are_distinguished_from_whole_values() {
         let nests =
             |text: &str| LIMITS.measure(&parse_query(text).unwrap(), text.len()).unwrap().nests_variables;
         for alone in ["query($a: A) { f(a: $a, b: [1], c: { d: 2 }) }", "{ f(a: [[1]]) }"] {

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_for_others_answers_to_every_name_unless_some_are_allowed() {
+    fn without_an_allowlist_a_public_server_takes_any_host() {
         assert!(takes(&hosts(&[], "0.0.0.0:8080"), "anything.example"));
         let hosts = hosts(&["blog.example"], "0.0.0.0:8080");
         assert!(takes(&hosts, "blog.example:443"));
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_watches_a_server_may_name_it_by_any_address_and_by_no_other_name() {
+    fn health_checks_may_use_any_address_as_host() {
         let uri = Uri::from_static("/metrics");
         for hosts in [hosts(&[], "127.0.0.1:8080"), hosts(&["blog.example"], "0.0.0.0:8080")] {
             for (host, is_taken) in [

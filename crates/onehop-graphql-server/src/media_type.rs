@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn accept_header_decides_between_the_two_types_by_weight_then_precision() {
+    fn accept_header_selects_by_weight_then_specificity() {
         use ResponseType::{GraphqlResponse, Json};
         let cases = [
             ("application/graphql-response+json", Some(GraphqlResponse)),

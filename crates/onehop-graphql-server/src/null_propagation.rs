@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_non_null_field_nulls_the_nearest_parent_that_may_be_null() {
+    fn failed_non_null_field_nulls_the_nearest_nullable_parent() {
         let query = "{ post { id author { name nick } } me { nick } }";
         let data = json!({ "post": { "id": "1", "author": { "nick": "n" } }, "me": { "nick": "n" } });
         let data = complete(query, data, &[json!(["post", "author", "name"])]);

@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_refuses_what_nobody_took_before() {
+    fn a_buffer_refuses_a_response_over_its_limit() {
         let memory = ResponseMemory::new(LIMITS);
         let budget = memory.begin().unwrap();
         let mut buffer = ResponseBuffer::new(&budget, 0);

@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hash_is_read_with_its_prefix_and_without_and_in_lower_case_only() {
+    fn a_document_hash_is_lower_case_with_or_without_prefix() {
         // The example of the appendix.
         let text = "query($id:ID!){user(id:$id){name}}";
         let digits = "71f7dc5758652baac68e4a10c50be732b741c892ade2883a99358f52b555286b";

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_that_do_not_fit_are_refused_with_the_place_of_the_fault() {
+    fn an_invalid_variable_is_refused_with_its_path() {
         for (definition, variables, place) in [
             ("$a: ID!", json!({}), "not provided"),
             ("$a: ID!", json!({ "a": null }), "found null"),

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_was_changed_made_up_or_sealed_elsewhere_is_not_opened() {
+    fn a_forged_or_changed_sealed_text_is_not_opened() {
         let text = sealer(&[1]).seal(b"position", b"sequence:7");
         let mut changed = text.clone().into_bytes();
         changed[0] ^= 1;

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_write_is_seen_in_its_partition_and_its_container_and_nowhere_else() {
+    fn a_write_changes_the_marks_of_its_partition_and_container() {
         let marks = WriteMarks::default();
         let (written, container) = (marks.of_partition(1, "written"), marks.of_container(1));
         let other = (0..).map(|number| marks.of_partition(1, &format!("other {number}")));

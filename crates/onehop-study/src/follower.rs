@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn following_costs_the_change_and_its_copy_and_nothing_when_idle() {
+    async fn following_is_charged_per_change_and_free_when_idle() {
         let directory = tempfile::tempdir().unwrap();
         let follower = follower(directory.path()).await;
         let ledger = Ledger::new();

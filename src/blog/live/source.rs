@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_listener_that_does_not_keep_up_loses_its_topic_and_nobody_waits() {
+    async fn a_slow_listener_is_dropped_and_blocks_no_other() {
         let Blog { source, _directory } = blog();
         let memory = || Deduplication::Feed(FeedDeduplication::default());
         let mut slow = source.open(LiveTopic::Feed, memory());

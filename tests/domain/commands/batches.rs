@@ -238,7 +238,7 @@ async fn a_post_changed_by_another_process_is_read_again() {
 }
 
 #[tokio::test]
-async fn a_store_that_is_out_of_reach_fails_all_who_wait_and_nobody_after() {
+async fn an_unavailable_store_fails_waiting_commands_only() {
     let scene = Scene::new(3).await;
     let gate = scene.blog.store.hold().await;
     let first = scene.held_like().await;

@@ -106,7 +106,7 @@ async fn counts_are_exact_when_processes_share_a_post() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_concurrent_likes_by_one_user_one_is_made_and_one_taken_back() {
+async fn of_concurrent_likes_and_unlikes_one_each_succeeds() {
     let blog = Blog::new().await;
     let ada = blog.user("ada").await;
     let post_id = blog.post(&ada).await.id;

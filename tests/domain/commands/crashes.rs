@@ -106,7 +106,7 @@ enum Rescuer {
 }
 
 #[tokio::test]
-async fn a_rename_that_died_at_any_step_is_finished_by_whoever_comes_next() {
+async fn a_crashed_rename_is_finished_by_the_next_command() {
     use Rescuer::{AnotherRename, RollForward, SignUpForTheNewName, TheSameRename};
     let blog = Blog::new().await;
     for keys in 1..=NAMES_BY_KEYS.len() {

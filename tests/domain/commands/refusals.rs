@@ -165,7 +165,7 @@ async fn a_post_that_is_missing_or_deleted_is_not_found() {
 }
 
 #[tokio::test]
-async fn nobody_changes_or_deletes_what_is_not_theirs() {
+async fn users_change_and_delete_only_their_own_items() {
     let blog = Blog::new().await;
     let (ada, bob) = (blog.user("ada").await, blog.user("bob").await);
     let post_id = blog.post(&ada).await.id;

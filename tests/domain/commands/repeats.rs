@@ -75,7 +75,7 @@ async fn a_repeat_never_brings_back_what_was_deleted() {
 }
 
 #[tokio::test]
-async fn a_repeat_after_a_crash_between_record_and_result_makes_the_result() {
+async fn a_repeat_after_a_crash_completes_the_recorded_command() {
     let blog = Blog::new().await;
     for step in 0..=2 {
         let ada = blog.user(&format!("ada{step}")).await;

@@ -184,7 +184,7 @@ async fn a_changed_password_ends_all_sessions_and_starts_one() {
 }
 
 #[tokio::test]
-async fn a_changed_password_that_died_at_any_step_is_finished_by_a_repeat() {
+async fn a_crashed_password_change_is_finished_by_a_repeat() {
     // The password, the sessions.
     for step in 0..2 {
         for meddling in [Meddling::CrashBefore(step), Meddling::LoseAnswer(step), Meddling::Repeat(step)] {
@@ -235,7 +235,7 @@ async fn a_slow_rename_does_not_bring_the_old_password_back() {
 }
 
 #[tokio::test]
-async fn a_connection_is_told_of_the_end_here_and_elsewhere() {
+async fn a_connection_is_notified_when_its_session_ends() {
     let blog = Blog::new().await;
     let user = blog.user("ada").await.id;
     let (here, elsewhere) = (process(&blog), process(&blog));

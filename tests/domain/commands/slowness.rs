@@ -177,7 +177,7 @@ async fn a_slow_sign_up_takes_no_name_twice_and_loses_none() {
 }
 
 #[tokio::test]
-async fn a_slow_take_over_of_a_left_name_loses_against_its_former_holder_coming_back() {
+async fn a_slow_take_over_of_a_name_loses_to_its_former_owner() {
     let intrusions: [&[Act]; 4] = [
         &[Act::Rename("ada")],
         &[Act::Rename("ada"), Act::Rename("countess")],

@@ -51,7 +51,7 @@ async fn a_deleted_post_leaves_an_empty_tombstone() {
 }
 
 #[tokio::test]
-async fn a_deleted_comment_leaves_an_empty_tombstone_and_one_less_in_the_count() {
+async fn a_deleted_comment_is_a_tombstone_and_not_counted() {
     let blog = Blog::new().await;
     let ada = blog.user("ada").await;
     let post_id = blog.post(&ada).await.id;
@@ -72,7 +72,7 @@ async fn a_deleted_comment_leaves_an_empty_tombstone_and_one_less_in_the_count()
 }
 
 #[tokio::test]
-async fn a_like_costs_a_read_of_the_user_a_read_of_the_post_and_a_batch() {
+async fn a_like_is_two_point_reads_and_a_batch() {
     let blog = Blog::new().await;
     let ada = blog.user("ada").await;
     let post_id = blog.post(&ada).await.id;

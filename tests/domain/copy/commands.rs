@@ -42,7 +42,7 @@ fn a_directory_is_copied_and_verified_by_one_command() {
 }
 
 #[test]
-fn places_that_make_no_sense_are_refused_by_the_name_of_the_flag() {
+fn invalid_copy_endpoints_are_refused_by_flag_name() {
     let parent = tempfile::tempdir().unwrap();
     let here = parent.path().join("here");
     assert!(onehop(&["seed", "--users=1", "--data", here.to_str().unwrap()]).status.success());

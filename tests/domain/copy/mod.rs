@@ -135,7 +135,7 @@ async fn read_models_are_not_copied_and_positions_are_no_leases() {
 }
 
 #[tokio::test]
-async fn an_item_that_the_target_refuses_ends_the_copy_with_its_container() {
+async fn a_rejected_item_ends_the_copy_with_its_container() {
     let source = Blog::seeded(1).await;
     let target = Blog::empty(1).await;
     let refusing = Arc::new(FailingStore::new(Arc::clone(&target.store)));

@@ -16,7 +16,7 @@ const SEED: u64 = 3;
 /// that the files were brought to the disk: the copy reads what the system holds in memory for them, and only a
 /// loss of power would tell.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_copy_of_the_files_of_a_running_server_holds_every_acknowledged_write() {
+async fn copied_files_of_a_server_hold_all_acknowledged_writes() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let data = directory.path().join("data");
     let mut crew = Crew::default();

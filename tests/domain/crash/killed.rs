@@ -20,7 +20,7 @@ const WRITERS: usize = 6;
 const SEED: u64 = 20;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_acknowledged_write_outlives_every_kill_and_nothing_deleted_comes_back() {
+async fn acknowledged_writes_and_deletes_survive_every_kill() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let data = directory.path();
     let mut random = ChaCha8Rng::seed_from_u64(SEED);

@@ -9,7 +9,7 @@ const SEED: u64 = 7;
 
 /// The status says that the stop kept its deadline: a server whose deadline passed ends with an error.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_is_asked_to_stop_under_load_loses_nothing_and_ends_well() {
+async fn a_shutdown_under_load_loses_nothing() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let data = directory.path();
     let mut crew = Crew::default();

@@ -42,7 +42,7 @@ async fn reading_everything_again_from_the_beginning_writes_nothing() {
 }
 
 #[tokio::test]
-async fn a_rebuild_mends_a_copy_that_was_lost_and_one_that_was_damaged() {
+async fn a_rebuild_repairs_lost_and_damaged_copies() {
     let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     let (lost, damaged) = (post(1, &ada), post(2, &ada));
@@ -61,7 +61,7 @@ async fn a_rebuild_mends_a_copy_that_was_lost_and_one_that_was_damaged() {
 }
 
 #[tokio::test]
-async fn changes_whose_checkpoint_was_lost_are_projected_once_more_without_harm() {
+async fn changes_after_a_lost_checkpoint_are_projected_again() {
     let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     for number in 0..20 {

@@ -36,7 +36,7 @@ async fn a_poisoned_change_is_parked_and_the_rest_flows_on() {
 }
 
 #[tokio::test]
-async fn later_changes_wait_behind_a_parked_one_also_after_a_restart_and_a_replay_brings_all_back() {
+async fn changes_behind_a_parked_one_wait_until_the_replay() {
     let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     let mut written = post(1, &ada);
@@ -163,7 +163,7 @@ async fn a_fault_that_does_not_go_away_parks_its_partition_only() {
 }
 
 #[tokio::test]
-async fn dead_letters_say_what_waits_and_why_and_nothing_of_what_is_in_the_items() {
+async fn dead_letters_state_the_error_and_no_content() {
     let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     let written = post(1, &ada);
@@ -266,7 +266,7 @@ async fn a_parked_deletion_is_replayed_after_its_tombstone_expired() {
 }
 
 #[tokio::test]
-async fn a_replay_of_an_expired_deletion_that_loses_a_race_is_run_again() {
+async fn a_replay_of_an_expired_deletion_is_retried_on_conflict() {
     let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     let written = post(1, &ada);

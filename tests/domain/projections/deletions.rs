@@ -5,7 +5,7 @@ use onehop::blog::items::types;
 use crate::projections::world::{World, comment, deleted, like, post, user};
 
 #[tokio::test]
-async fn comments_and_likes_of_a_deleted_post_go_in_batches_until_none_is_left() {
+async fn items_of_a_deleted_post_are_deleted_in_batches() {
     let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     let (gone, kept) = (post(1, &ada), post(2, &ada));

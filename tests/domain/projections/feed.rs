@@ -127,7 +127,7 @@ async fn a_change_of_an_old_post_costs_the_feed_not_one_operation() {
 }
 
 #[tokio::test]
-async fn a_crash_between_the_writes_of_the_feed_is_mended_by_the_next_start() {
+async fn a_crash_between_feed_writes_is_repaired_at_the_next_start() {
     let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     let mut posts = write_posts(&world, &ada, 0..160).await;

@@ -21,7 +21,7 @@ fn shared(owner: &str) -> Settings {
 }
 
 #[tokio::test]
-async fn every_feed_range_has_a_lease_with_a_start_checkpoint_before_anything_is_read() {
+async fn every_feed_range_has_a_lease_before_it_is_read() {
     let world = World::new().await;
     let processor = world.processor().await;
     processor.run_once().await.expect("a turn");

@@ -70,7 +70,7 @@ async fn a_write_wakes_the_readers_without_a_poll() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn comments_and_likes_written_while_a_rename_runs_carry_the_new_name() {
+async fn items_written_during_a_rename_get_the_new_name() {
     let world = World::new().await;
     let users =
         [world.sign_up(1, "ada").await, world.sign_up(2, "bob").await, world.sign_up(3, "cleo").await];
@@ -111,7 +111,7 @@ async fn comments_and_likes_written_while_a_rename_runs_carry_the_new_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn posts_deletions_and_rebuilds_at_the_same_time_leave_the_newest_hundred() {
+async fn concurrent_writes_and_rebuilds_leave_the_newest_hundred() {
     let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     let posts = write_posts(&world, &ada, 160).await;
@@ -165,7 +165,7 @@ async fn a_stop_finishes_the_page_and_releases_the_leases() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn readers_that_fill_the_feed_at_the_same_time_do_not_refuse_each_other() {
+async fn readers_that_fill_the_feed_concurrently_do_not_conflict() {
     let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     write_posts(&world, &ada, 160).await;

@@ -57,7 +57,7 @@ async fn a_rename_reaches_posts_comments_likes_and_copies() {
 }
 
 #[tokio::test]
-async fn what_was_written_with_the_old_name_after_the_rename_is_caught_up_with() {
+async fn late_writes_with_the_old_name_are_caught_up() {
     let world = World::new().await;
     let mut ada = busy_blog(&world).await;
     let as_read_by_a_command = ada.clone();
@@ -163,7 +163,7 @@ async fn an_announced_name_that_looks_like_another_is_withdrawn() {
 }
 
 #[tokio::test]
-async fn a_rename_that_crashed_after_its_reservation_keeps_the_password() {
+async fn a_rename_crashed_after_reservation_keeps_the_password() {
     let world = World::new().await;
     let mut ada = world.sign_up(1, "ada").await;
     world.put_account(&account(ada.id, "grace")).await;

@@ -12,7 +12,7 @@ proptest! {
     #![proptest_config(cases(16))]
 
     #[test]
-    fn the_data_models_agree_with_each_other_and_with_what_was_acknowledged(plan in plans()) {
+    fn the_data_models_agree_with_the_acknowledged_writes(plan in plans()) {
         block_on(check(plan));
     }
 }

@@ -35,7 +35,7 @@ fn copied() -> Vec<String> {
 }
 
 #[test]
-fn everything_that_the_image_is_built_from_is_there_and_not_ignored() {
+fn the_sources_of_the_image_exist_and_are_not_ignored() {
     let ignored = file(".dockerignore");
     let let_through: Vec<&str> = ignored.lines().filter_map(|line| line.strip_prefix('!')).collect();
     let copied = copied();

@@ -38,7 +38,7 @@ async fn container(client: &CosmosClient, name: &str) -> ContainerProperties {
 }
 
 #[tokio::test]
-async fn an_empty_account_gets_everything_and_a_second_run_does_nothing() {
+async fn provisioning_an_empty_account_is_idempotent() {
     let client = account().await;
     let provisioner = provisioner(&client, None);
     let steps = bring_up_to_date(&provisioner).await;
@@ -64,7 +64,7 @@ async fn what_an_interrupted_run_left_out_is_made_by_the_next() {
 }
 
 #[tokio::test]
-async fn a_container_that_differs_is_replaced_and_keeps_what_else_was_set() {
+async fn a_different_container_is_replaced_with_its_other_settings() {
     let client = account().await;
     let provisioner = provisioner(&client, None);
     bring_up_to_date(&provisioner).await;
@@ -122,7 +122,7 @@ async fn another_partition_key_is_refused_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn throughput_is_set_for_each_container_and_changed_only_when_asked() {
+async fn throughput_is_per_container_and_changed_on_request() {
     let client = account().await;
     let manual = |ru| Some((Throughput::Manual { ru }, ThroughputScope::Container));
     bring_up_to_date(&provisioner(&client, manual(400))).await;

@@ -104,7 +104,7 @@ async fn what_one_process_writes_those_hear_who_subscribed_at_another() {
 }
 
 #[tokio::test]
-async fn a_username_is_taken_once_whoever_asks() {
+async fn a_username_is_taken_once_across_processes() {
     let account = account();
     let (left, right) = (Process::start(&account, "left").await, Process::start(&account, "right").await);
     let sign_up =

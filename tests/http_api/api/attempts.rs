@@ -57,7 +57,7 @@ impl Tried {
 }
 
 #[tokio::test]
-async fn an_address_that_tries_many_names_is_stopped_before_a_password_is_compared() {
+async fn an_address_that_tries_many_names_is_limited() {
     let server = start(AttemptLimits { sign_ins_per_address: 5, ..AttemptLimits::default() }).await;
     server.sign_up("ada").await;
     let compared = server.app.passwords.comparisons();
@@ -76,7 +76,7 @@ async fn an_address_that_tries_many_names_is_stopped_before_a_password_is_compar
 }
 
 #[tokio::test]
-async fn many_addresses_that_try_one_name_are_stopped_whether_it_exists_or_not() {
+async fn many_addresses_that_try_one_name_are_limited() {
     let server = start(AttemptLimits { sign_ins_per_username: 4, ..AttemptLimits::default() }).await;
     server.sign_up("ada").await;
     for username in ["ada", "nobody"] {
@@ -171,7 +171,7 @@ async fn sign_ups_are_counted_by_address_and_at_names_that_are_taken() {
 }
 
 #[tokio::test]
-async fn every_sign_in_compares_one_password_whether_the_name_exists_or_not() {
+async fn sign_in_compares_one_password_also_for_unknown_names() {
     let server = start(AttemptLimits::default()).await;
     let ada = server.sign_up("ada").await;
     ada.mutate("updateUser", json!({ "username": "countess" })).await;

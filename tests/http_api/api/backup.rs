@@ -16,7 +16,7 @@ async fn run_with(data: &Path, command: &str, directory: &Path) -> (i32, String)
 }
 
 #[tokio::test]
-async fn a_running_server_backs_up_while_it_is_written_to_and_the_restored_blog_is_clean() {
+async fn a_backup_of_a_running_server_restores_a_clean_blog() {
     let server = Server::start_with(Setup { in_background: true, ..Setup::default() }).await;
     let ada = server.sign_up("ada").await;
     let mut posts = vec![ada.post("before").await];

@@ -18,7 +18,7 @@ fn left(answer: &Answer) -> f64 {
 }
 
 #[tokio::test]
-async fn a_budget_goes_down_by_what_the_answers_say_that_they_were_charged() {
+async fn a_quota_decreases_by_the_stated_request_charges() {
     let callers = RateLimits { ru_per_second: 1, burst_seconds: 1_000, ..RateLimits::default() };
     let limits = RequestLimits { callers, ..RequestLimits::default() };
     let options = ApiOptions { limits, ..ApiOptions::default() };

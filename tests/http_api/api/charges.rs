@@ -39,7 +39,7 @@ async fn every_response_says_what_its_reads_and_writes_were_charged() {
 }
 
 #[tokio::test]
-async fn a_response_to_what_was_not_executed_says_that_nothing_was_charged() {
+async fn a_response_without_execution_states_no_charge() {
     let server = Server::start().await;
     for (status, request) in [
         (200, json!({ "query": "{ viewer { id } }" })),
@@ -92,7 +92,7 @@ async fn the_operations_of_a_request_add_up_to_its_charge() {
 }
 
 #[tokio::test]
-async fn in_v3_each_question_touches_one_physical_partition_of_one_container() {
+async fn in_v3_each_query_touches_one_physical_partition() {
     let server = Server::start().await;
     let ada = server.sign_up("ada").await;
     let mut post = String::new();

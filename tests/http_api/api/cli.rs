@@ -125,7 +125,7 @@ async fn settings_of_an_account_are_checked_before_it_is_asked() {
 }
 
 #[tokio::test]
-async fn a_dry_run_without_an_account_tells_what_an_empty_one_would_need() {
+async fn a_dry_run_without_an_account_lists_all_changes() {
     let endpoint = ["--cosmos-endpoint", "http://127.0.0.1:1", "--cosmos-timeout-ms=1000"];
     let endpoint = [&endpoint[..], &["--cosmos-credential=key"]].concat();
     let throughput = ["--throughput-autoscale-max=2000"];
@@ -209,7 +209,7 @@ async fn a_directory_of_a_newer_format_is_refused() {
 }
 
 #[tokio::test]
-async fn a_directory_that_another_process_holds_is_refused_with_its_number() {
+async fn a_locked_directory_is_refused_with_the_process_id() {
     let directory = tempfile::tempdir().unwrap();
     let serving = Serving::start(directory.path(), &[]);
     let (status, printed) = run_on(directory.path(), &["serve", "--listen", "127.0.0.1:0"]).await;
@@ -219,7 +219,7 @@ async fn a_directory_that_another_process_holds_is_refused_with_its_number() {
 }
 
 #[tokio::test]
-async fn a_served_blog_is_there_again_after_a_restart_and_so_are_its_tokens() {
+async fn data_and_tokens_survive_a_restart() {
     let directory = tempfile::tempdir().unwrap();
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     let send = |address: &str, query: &str, token: &str| {

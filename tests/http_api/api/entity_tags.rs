@@ -42,7 +42,7 @@ async fn again(server: &Server, kept: &Kept) -> Option<String> {
 }
 
 #[tokio::test]
-async fn a_rename_changes_the_tag_of_every_answer_with_the_name_and_of_no_other() {
+async fn a_rename_changes_only_entity_tags_with_the_name() {
     let server = Server::start().await;
     if server.app.store.write_marks().is_none() {
         return;

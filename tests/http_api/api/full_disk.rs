@@ -60,7 +60,7 @@ impl Client<'_> {
 }
 
 #[tokio::test]
-async fn a_full_disk_makes_mutations_unavailable_until_there_is_room_again() {
+async fn a_full_disk_makes_mutations_unavailable() {
     let Some(disk) = SmallDisk::mount(DISK_MIB) else { return };
     let data = disk.path().join("data");
     let reserve = RESERVE_MIB.to_string();

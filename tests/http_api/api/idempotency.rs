@@ -53,7 +53,7 @@ async fn a_repeated_post_is_the_first_one() {
 }
 
 #[tokio::test]
-async fn a_repeated_sign_up_is_the_first_one_for_who_knows_the_password() {
+async fn a_repeated_sign_up_with_the_password_gets_the_first_result() {
     let server = Server::start().await;
     let input =
         |password: &str, key: &str| json!({ "username": "ada", "password": password, "idempotencyKey": key });

@@ -166,7 +166,7 @@ async fn assert_too_much(server: &Server, document: &str, limit: usize) {
 }
 
 #[tokio::test]
-async fn a_document_at_a_limit_is_answered_and_one_beyond_it_is_refused() {
+async fn a_document_beyond_a_limit_is_refused() {
     let server = Server::start().await;
     let nested = |depth: usize| {
         format!(

@@ -54,7 +54,7 @@ async fn feed(server: &Server) -> Value {
 }
 
 #[tokio::test]
-async fn a_post_that_enters_the_feed_is_told_when_a_query_shows_it() {
+async fn a_new_feed_post_is_announced_when_queries_show_it() {
     let server = Server::start().await;
     let ada = server.sign_up("ada").await;
     let mut socket = subscribed(&server, None, FEED, json!({})).await;
@@ -68,7 +68,7 @@ async fn a_post_that_enters_the_feed_is_told_when_a_query_shows_it() {
 }
 
 #[tokio::test]
-async fn what_changes_in_the_feed_is_told_and_what_does_not_is_not() {
+async fn only_changes_in_the_feed_are_announced() {
     let server = Server::start().await;
     let (ada, bob) = (server.sign_up("ada").await, server.sign_up("bob").await);
     let first = ada.post("Engines").await;
@@ -101,7 +101,7 @@ async fn what_changes_in_the_feed_is_told_and_what_does_not_is_not() {
 }
 
 #[tokio::test]
-async fn a_post_is_told_with_its_whole_text_whenever_it_changes() {
+async fn a_changed_post_is_announced_with_its_whole_text() {
     let server = Server::start().await;
     let (ada, bob) = (server.sign_up("ada").await, server.sign_up("bob").await);
     let (post, other) = (ada.post("Engines").await, ada.post("Wheels").await);
@@ -117,7 +117,7 @@ async fn a_post_is_told_with_its_whole_text_whenever_it_changes() {
 }
 
 #[tokio::test]
-async fn a_comment_is_told_once_when_it_is_added() {
+async fn a_new_comment_is_announced_once() {
     let server = Server::start().await;
     let (ada, bob) = (server.sign_up("ada").await, server.sign_up("bob").await);
     let post = ada.post("Engines").await;
@@ -242,7 +242,7 @@ async fn an_event_says_what_its_own_reads_were_charged() {
 }
 
 #[tokio::test]
-async fn a_subscription_keeps_the_limits_of_a_query_and_has_one_field_at_its_root() {
+async fn a_subscription_has_query_limits_and_one_root_field() {
     let server = Server::start().await;
     let mut socket = socket(&server, None).await;
     let nested = |depth: usize| {
@@ -283,7 +283,7 @@ async fn the_field_of_a_subscription_may_stand_in_a_fragment() {
 }
 
 #[tokio::test]
-async fn a_mutation_on_the_same_socket_is_heard_by_the_subscription_before_it() {
+async fn a_subscription_sees_a_later_mutation_of_its_socket() {
     let server = Server::start().await;
     let ada = server.sign_up("ada").await;
     let post = ada.post("Engines").await;
@@ -322,7 +322,7 @@ async fn events_come_over_server_sent_events_as_well() {
 }
 
 #[tokio::test]
-async fn the_change_feed_is_read_only_while_somebody_listens() {
+async fn the_change_feed_is_read_only_for_subscribers() {
     let server = Server::start().await;
     let ada = server.sign_up("ada").await;
     let post = ada.post("Engines").await;
@@ -364,7 +364,7 @@ async fn a_token_that_is_not_good_opens_no_connection() {
 }
 
 #[tokio::test]
-async fn a_deleted_comment_is_told_to_the_readers_of_its_post() {
+async fn a_deleted_comment_reaches_subscribers_of_its_post() {
     let server = Server::start().await;
     let (ada, bob) = (server.sign_up("ada").await, server.sign_up("bob").await);
     let post = ada.post("Engines").await;
@@ -379,7 +379,7 @@ async fn a_deleted_comment_is_told_to_the_readers_of_its_post() {
 }
 
 #[tokio::test]
-async fn a_deleted_post_is_told_to_its_readers_and_to_those_of_the_feed() {
+async fn a_deleted_post_reaches_its_subscribers_and_the_feeds() {
     let server = Server::start().await;
     let ada = server.sign_up("ada").await;
     let post = ada.post("Engines").await;

@@ -89,7 +89,7 @@ async fn projections_show_what_waits_for_them() {
 }
 
 #[tokio::test]
-async fn nothing_that_a_client_wrote_is_a_label_but_names_of_operations() {
+async fn metric_labels_have_no_client_text_but_operation_names() {
     let server = Server::start().await;
     let author = server.sign_up("author").await;
     let secret = "a-secret-variable";
@@ -155,7 +155,7 @@ async fn the_api_serves_no_metrics_where_they_are_switched_off() {
 }
 
 #[tokio::test]
-async fn metrics_may_have_an_address_of_their_own_and_in_production_only_that() {
+async fn production_serves_metrics_on_their_own_address_only() {
     let directory = tempfile::tempdir().unwrap();
     let serving = Serving::start(directory.path(), &["--production", "--metrics-listen", "127.0.0.1:0"]);
     let http = reqwest::Client::builder().no_proxy().build().unwrap();

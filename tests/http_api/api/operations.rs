@@ -91,7 +91,7 @@ async fn a_running_server_rebuilds_its_read_models_for_the_command() {
 }
 
 #[tokio::test]
-async fn a_running_server_seeds_for_the_command_and_keeps_what_is_there() {
+async fn a_running_server_seeds_and_keeps_existing_data() {
     let server = serving().await;
     let newcomer = server.sign_up("newcomer").await;
     let post = newcomer.post("Engines").await;
@@ -146,7 +146,7 @@ async fn a_directory_with_a_long_name_has_a_socket_too() {
 }
 
 #[tokio::test]
-async fn a_read_model_that_there_is_not_is_refused_by_the_name_of_the_flag() {
+async fn an_unknown_read_model_is_refused_by_flag_name() {
     let server = serving().await;
     for command in ["rebuild", "replay"] {
         let (status, printed) = run_on(server.data(), &[command, "--read-model", "nothing"]).await;
@@ -176,7 +176,7 @@ async fn a_running_server_replays_parked_changes_for_the_command() {
 }
 
 #[tokio::test]
-async fn a_running_server_lists_shows_and_replays_dead_letters_for_the_command() {
+async fn a_running_server_lists_and_replays_dead_letters() {
     let server = serving().await;
     let (status, printed) = run_on(server.data(), &["dead-letters", "list"]).await;
     assert_eq!((status, printed.trim()), (0, "no dead letters"));

@@ -20,7 +20,7 @@ fn mutations(post: &str, comment: &str) -> Vec<(&'static str, Value)> {
 }
 
 #[tokio::test]
-async fn nobody_changes_what_is_not_theirs() {
+async fn users_change_only_their_own_items() {
     let server = Server::start().await;
     let (ada, bob, eve) =
         (server.sign_up("ada").await, server.sign_up("bob").await, server.sign_up("eve").await);
@@ -101,7 +101,7 @@ async fn who_is_not_signed_in_changes_nothing() {
 }
 
 #[tokio::test]
-async fn of_several_commands_in_one_mutation_those_before_a_refusal_stay() {
+async fn commands_before_a_refused_one_in_a_mutation_stay() {
     let server = Server::start().await;
     let ada = server.sign_up("ada").await;
     let post = ada.post("Engines").await;

@@ -30,7 +30,7 @@ fn number(value: &Value) -> f64 {
 }
 
 #[tokio::test]
-async fn a_post_that_is_read_most_is_the_hottest_logical_partition_of_its_container() {
+async fn the_most_read_post_is_the_hottest_logical_partition() {
     let server = Server::start().await;
     let ada = server.sign_up("ada").await;
     let (read, unread) = (ada.post("Engines").await, ada.post("Looms").await);
@@ -57,7 +57,7 @@ async fn a_post_that_is_read_most_is_the_hottest_logical_partition_of_its_contai
 }
 
 #[tokio::test]
-async fn items_that_are_read_together_count_for_each_of_their_logical_partitions() {
+async fn a_batch_read_counts_for_each_logical_partition() {
     let server = Server::start().await;
     let ada = server.sign_up("ada").await;
     let posts = [ada.post("Engines").await, ada.post("Looms").await];
@@ -83,7 +83,7 @@ async fn a_query_of_all_logical_partitions_counts_for_none_of_them() {
 }
 
 #[tokio::test]
-async fn what_somebody_typed_is_never_told() {
+async fn hot_partitions_expose_no_text_of_users() {
     let server = Server::start().await;
     server.sign_up("lovelace").await;
     let sign_in = "mutation($input: SignInInput!) { signIn(input: $input) { accessToken } }";

@@ -21,7 +21,7 @@ fn list(directory: &std::path::Path, documents: Value) -> String {
 }
 
 #[tokio::test]
-async fn a_trusted_document_that_the_schema_or_a_limit_refuses_is_named_at_the_start() {
+async fn an_invalid_trusted_document_is_named_at_startup() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     let large = "{ feed(first: 100) { nodes { comments(first: 100) { nodes { id } } } } }";
@@ -59,7 +59,7 @@ async fn a_list_that_is_none_is_refused_before_anything_is_made() {
 }
 
 #[tokio::test]
-async fn in_production_every_document_of_the_pages_is_taken_and_nothing_else_runs() {
+async fn production_runs_only_the_documents_of_the_pages() {
     let directory = tempfile::tempdir().unwrap();
     let pages: BTreeMap<String, String> =
         serde_json::from_str(include_str!("../../../web/trusted-documents.json")).unwrap();

@@ -58,7 +58,7 @@ async fn a_query_at_the_position_of_a_write_sees_it() {
 }
 
 #[tokio::test]
-async fn a_query_at_the_position_of_a_rename_sees_the_new_name_in_every_copy() {
+async fn a_query_at_a_renames_position_sees_the_new_name() {
     let server = start(LONG, true).await;
     let author = server.sign_up("before").await;
     author.post("a post").await;
@@ -81,7 +81,7 @@ async fn a_query_waits_until_the_projections_have_come_that_far() {
 }
 
 #[tokio::test]
-async fn a_query_that_has_waited_long_enough_is_answered_with_what_there_is() {
+async fn a_query_is_answered_after_the_longest_wait() {
     let server = start(Duration::ZERO, false).await;
     let author = server.sign_up("author").await;
     let position = write(&author, "createPost", json!({ "title": "late", "content": "Text." })).await;

@@ -114,7 +114,7 @@ async fn operations(arguments: &[&str]) -> [bool; 2] {
 }
 
 #[tokio::test]
-async fn in_production_no_operations_are_told_unless_switched_on() {
+async fn production_hides_operations_by_default() {
     assert_eq!(operations(&[]).await, [true; 2]);
     assert_eq!(operations(&["--production"]).await, [false; 2]);
     assert_eq!(operations(&["--production", "--operations=on"]).await, [true; 2]);
@@ -122,7 +122,7 @@ async fn in_production_no_operations_are_told_unless_switched_on() {
 }
 
 #[tokio::test]
-async fn in_production_settings_of_a_trial_are_refused_by_name_before_anything_is_made() {
+async fn production_refuses_trial_settings_before_any_write() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     let cosmos = ["--store=cosmos", "--cosmos-endpoint=http://127.0.0.1:1"];
@@ -160,7 +160,7 @@ async fn a_limit_that_is_a_constant_has_no_flag() {
 }
 
 #[tokio::test]
-async fn a_server_of_this_machine_answers_to_other_names_only_when_they_are_allowed() {
+async fn a_local_server_refuses_hosts_outside_the_allowlist() {
     let directory = tempfile::tempdir().unwrap();
     let serving = Serving::start(directory.path(), &["--allow-host", "blog.example"]);
     for (host, status) in [("blog.example", 200), ("localhost:1", 200), ("evil.example", 421)] {
@@ -190,7 +190,7 @@ fn commands(post: &str, comment: &str, password: &str) -> Vec<(&'static str, Val
 }
 
 #[tokio::test]
-async fn neither_passwords_nor_tokens_are_logged_by_any_command_at_the_finest_level() {
+async fn no_log_at_any_level_has_passwords_or_tokens() {
     const PASSWORD: &str = "kumquat-zeppelin-94";
     let directory = tempfile::tempdir().unwrap();
     let serving = Serving::start(directory.path(), &["--log=trace", "--log-format=json"]);
@@ -240,7 +240,7 @@ async fn sign_in(serving: &Serving, username: &str) -> Value {
 }
 
 #[tokio::test]
-async fn production_refuses_users_with_the_demo_password_until_they_are_locked() {
+async fn production_refuses_unlocked_demo_users() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path();
     assert_eq!(run_on(data, &["seed", "--users", "2"]).await.0, 0);

@@ -82,7 +82,7 @@ async fn leases_say_who_follows_each_range_and_no_more() {
 }
 
 #[tokio::test]
-async fn a_change_that_cannot_be_projected_is_parked_and_the_others_flow_on() {
+async fn a_failed_change_is_parked_and_others_are_projected() {
     let server = Server::start().await;
     let ada = server.sign_up("ada").await;
     let id = PostId(Uuid::from_u128(0x0189_c7f4_7a00_7000_8000_0000_0000_0000));
@@ -203,7 +203,7 @@ async fn queries_of_operations_are_within_limits() {
 }
 
 #[tokio::test]
-async fn fragments_that_multiply_are_refused_by_the_operations_api_before_they_are_visited() {
+async fn the_operations_api_refuses_multiplying_fragments() {
     let server = Server::start().await;
     for (levels, spreads) in [(12, 2), (40, 2), (9, 20)] {
         let fragments = (0..levels)

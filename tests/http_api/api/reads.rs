@@ -167,7 +167,7 @@ async fn the_viewer_is_who_is_signed_in() {
 }
 
 #[tokio::test]
-async fn whether_the_viewer_likes_a_post_is_told_in_lists_too() {
+async fn lists_state_whether_the_viewer_likes_a_post() {
     let server = Server::start().await;
     let blog = blog(&server).await;
     blog.bob.like(&blog.posts[2]).await;
@@ -187,7 +187,7 @@ async fn whether_the_viewer_likes_a_post_is_told_in_lists_too() {
 }
 
 #[tokio::test]
-async fn the_whole_text_of_listed_posts_is_read_in_one_batch_and_only_when_asked_for() {
+async fn the_content_of_listed_posts_is_one_batch_on_request() {
     let server = Server::start().await;
     let blog = blog(&server).await;
     for (fields, point_reads) in [("title summary", Value::Null), ("title content", json!(3))] {

@@ -65,7 +65,7 @@ async fn after_a_rename_and_a_quiet_moment_the_old_name_is_nowhere() {
 }
 
 #[tokio::test]
-async fn what_is_written_while_the_rename_runs_has_the_new_name_in_the_end() {
+async fn writes_during_a_rename_end_with_the_new_name() {
     let server = Server::start().await;
     let (ada, bob) = (server.sign_up("adalovelace").await, server.sign_up("bob").await);
     let post = bob.post("Looms").await;
@@ -132,7 +132,7 @@ async fn a_rename_there_and_back_ends_where_it_began() {
 }
 
 #[tokio::test]
-async fn a_name_that_another_has_is_refused_whatever_its_case_or_width() {
+async fn a_taken_name_is_refused_in_any_case_and_width() {
     let server = Server::start().await;
     let ada = server.sign_up("ada").await;
     server.sign_up("Grace.Hopper").await;

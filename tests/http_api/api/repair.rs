@@ -197,7 +197,7 @@ async fn a_copy_of_a_post_under_another_user_is_found_and_mended() {
 }
 
 #[tokio::test]
-async fn a_comment_and_a_like_of_a_post_that_is_not_there_are_found_and_mended() {
+async fn orphaned_comments_and_likes_are_found_and_repaired() {
     let server = Server::start().await;
     let blog = blog(&server).await;
     let mut comment = blog.body(POSTS, &blog.post_id.partition_key(), &blog.comment_id.to_string()).await;
@@ -217,7 +217,7 @@ async fn a_comment_and_a_like_of_a_post_that_is_not_there_are_found_and_mended()
 }
 
 #[tokio::test]
-async fn a_feed_that_lacks_a_post_or_has_one_too_many_is_found_and_mended() {
+async fn missing_and_surplus_feed_posts_are_found_and_repaired() {
     let server = Server::start().await;
     let blog = blog(&server).await;
     let (key, id) = (PartitionKey::from(FEED_PARTITION), blog.post_id.to_string());

@@ -150,7 +150,7 @@ async fn unread(address: SocketAddr, query: &str, variables: Value) -> TcpStream
 }
 
 #[tokio::test]
-async fn responses_that_nobody_reads_are_bounded_together() {
+async fn unread_responses_share_one_memory_limit() {
     // Two large responses fit into the half that large ones may take, and no third.
     let responses =
         ResponseLimits { in_flight_bytes_max: 4 * RESPONSE_BYTES_MAX, ..ResponseLimits::default() };

@@ -50,7 +50,7 @@ async fn a_wrong_name_and_a_wrong_password_are_refused_alike() {
 }
 
 #[tokio::test]
-async fn after_a_rename_the_new_name_signs_in_and_the_old_one_does_not() {
+async fn after_a_rename_only_the_new_name_signs_in() {
     let server = Server::start().await;
     let ada = server.sign_up("ada").await;
     ada.mutate("updateUser", json!({ "username": "countess" })).await;

@@ -29,7 +29,7 @@ fn assert_refused(answer: &Answer, what: &str) {
 }
 
 #[tokio::test]
-async fn a_token_serves_until_it_expires_and_is_then_no_anonymous_request() {
+async fn an_expired_token_is_refused_and_not_anonymous() {
     let server = Server::start().await;
     let ada = server.sign_up("ada").await;
     server.clock.advance(ACCESS_TOKEN_LIFETIME_DEFAULT - Duration::from_secs(60));
@@ -124,7 +124,7 @@ async fn a_user_of_the_provider_cannot_sign_in_with_a_password() {
 }
 
 #[tokio::test]
-async fn a_token_that_the_provider_did_not_make_for_this_api_is_refused() {
+async fn a_provider_token_for_another_audience_is_refused() {
     let provider = Provider::start().await;
     let server = Server::start_with(Setup { issuer: Some(provider.issuer()), ..Setup::default() }).await;
     let stranger = Provider::start().await;
@@ -163,7 +163,7 @@ async fn a_token_that_the_provider_did_not_make_for_this_api_is_refused() {
 }
 
 #[tokio::test]
-async fn without_its_provider_the_api_says_that_it_is_unavailable_and_serves_all_others() {
+async fn without_its_provider_only_token_requests_are_unavailable() {
     let provider = Provider::start().await;
     let server = Server::start_with(Setup { issuer: Some(provider.issuer()), ..Setup::default() }).await;
     provider.set_down();

@@ -126,7 +126,7 @@ async fn what_fails_says_so_by_its_code() {
 }
 
 #[tokio::test]
-async fn no_span_holds_what_a_client_wrote_but_for_the_operations_name() {
+async fn spans_have_no_client_text_but_the_operation_name() {
     let collector = Collector::start().await;
     let server = traced(&collector, 1.0).await;
     let author = server.sign_up("author").await;
@@ -185,7 +185,7 @@ async fn the_program_sends_its_last_spans_when_it_stops() {
 }
 
 #[tokio::test]
-async fn a_collector_that_is_not_there_fails_no_request_and_no_stop_and_is_logged() {
+async fn a_missing_collector_fails_no_request_and_is_logged() {
     let directory = tempfile::tempdir().unwrap();
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let serving = Serving::start(directory.path(), &["--otlp-endpoint", &format!("http://{nobody}")]);

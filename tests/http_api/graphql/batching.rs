@@ -17,7 +17,7 @@ async fn with_operations(blog: &Blog, query: &str, viewer: Option<UserId>) -> (R
 }
 
 #[tokio::test]
-async fn the_content_of_listed_posts_is_read_only_when_asked_for_and_once_each() {
+async fn listed_content_is_read_once_each_on_request() {
     let blog = small().await;
     let feed = json!(["feed", "QUERY", 1]);
     let (_, short) = with_operations(&blog, "{ feed { nodes { summary } } }", None).await;
@@ -31,14 +31,14 @@ async fn the_content_of_listed_posts_is_read_only_when_asked_for_and_once_each()
 }
 
 #[tokio::test]
-async fn the_content_of_listed_posts_is_at_hand_where_the_list_holds_it() {
+async fn listed_content_in_the_list_needs_no_read() {
     let blog = small().await;
     let (_, operations) = with_operations(&blog, "{ feed(model: V2) { nodes { content } } }", None).await;
     assert_eq!(operations, [json!(["posts", "QUERY", 1])]);
 }
 
 #[tokio::test]
-async fn whether_the_viewer_likes_listed_posts_is_looked_up_once_each_and_never_anonymously() {
+async fn likes_of_the_viewer_are_looked_up_once_per_listed_post() {
     let blog = small().await;
     let query = "{ feed { nodes { viewerHasLiked } } }";
     let (anonymous, operations) = with_operations(&blog, query, None).await;

@@ -20,7 +20,7 @@ async fn every_response_says_what_it_was_charged() {
 }
 
 #[tokio::test]
-async fn operations_are_told_to_those_who_ask() {
+async fn operations_are_in_the_response_on_request() {
     let blog = small().await;
     let query = format!("{{ user(id: \"{}\", model: V1) {{ posts {{ nodes {{ id }} }} }} }}", user_node(0));
     let mut request = Request::new(query);
@@ -69,7 +69,7 @@ impl QuotaAccount for Remembering {
 }
 
 #[tokio::test]
-async fn an_account_is_opened_for_the_tokens_user_and_charged_what_the_response_says() {
+async fn the_quota_of_the_tokens_user_is_charged_as_stated() {
     let blog = small().await;
     let token = blog.token_of(0, NOW_MS).await;
     for bearer in [Some(token.as_str()), None] {
@@ -86,7 +86,7 @@ async fn an_account_is_opened_for_the_tokens_user_and_charged_what_the_response_
 }
 
 #[tokio::test]
-async fn whoever_hangs_up_is_charged_for_what_was_done_and_for_what_was_under_way() {
+async fn a_cancelled_request_is_charged_for_its_operations() {
     let blog = small().await;
     blog.store.hold();
     let account = Arc::new(Remembering::default());

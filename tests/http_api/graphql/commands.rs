@@ -23,7 +23,7 @@ async fn done(blog: &Blog, viewer: Option<UserId>, mutation: &str) -> Value {
 }
 
 #[tokio::test]
-async fn whoever_signs_up_is_signed_in_and_reads_what_was_written() {
+async fn a_new_user_is_signed_in_and_reads_own_writes() {
     let blog = empty().await;
     let credentials = "username: \"Ada\", password: \"a long password\"";
     let sign_up = format!("createUser(input: {{ {credentials} }}) {{ accessToken user {{ id username }} }}");

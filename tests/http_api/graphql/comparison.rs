@@ -86,7 +86,7 @@ fn expected() -> Vec<(String, [Vec<&'static str>; 4])> {
 }
 
 #[tokio::test]
-async fn each_request_does_under_each_data_model_what_the_article_says() {
+async fn each_request_matches_the_article_under_each_model() {
     let blog = small().await;
     for (arguments, expected) in expected() {
         let (plans, _) = plans(&blog, &arguments).await;
@@ -166,7 +166,7 @@ async fn bad_input_to_a_comparison_names_its_field() {
 }
 
 #[tokio::test]
-async fn a_document_compares_all_requests_once_with_their_largest_pages_and_not_twice() {
+async fn all_requests_with_largest_pages_fit_one_document_once() {
     let blog = small().await;
     let once = |name: &str| {
         let (user, post) = (user_node(0), post_node(0));

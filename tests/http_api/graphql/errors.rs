@@ -11,7 +11,7 @@ use crate::graphql::{code_and_field, only_error};
 use crate::support::blog::{NOW_MS, post_node, small, user_node};
 
 #[tokio::test]
-async fn a_page_size_out_of_bounds_is_bad_input_that_names_the_field_and_the_limit() {
+async fn an_invalid_page_size_is_bad_user_input_with_its_field() {
     let blog = small().await;
     for first in [0, -1, 101] {
         let response = blog.query(&format!("{{ feed(first: {first}) {{ nodes {{ id }} }} }}")).await;
@@ -88,7 +88,7 @@ async fn a_document_that_does_not_fit_the_schema_has_a_code() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_forged_or_expired_is_refused_and_never_anonymous() {
+async fn a_forged_or_expired_token_is_never_anonymous() {
     let blog = small().await;
     let execute = |token: String| {
         let executor = &blog.executor;

@@ -18,7 +18,7 @@ async fn introspection_is_within_the_limits() {
 }
 
 #[tokio::test]
-async fn a_request_beyond_the_complexity_is_refused_with_the_limit_before_it_reads_anything() {
+async fn excess_complexity_is_refused_before_any_read() {
     let blog = empty().await;
     let interfaces = "{ possibleTypes { interfaces ".repeat(7);
     for document in [
@@ -34,7 +34,7 @@ async fn a_request_beyond_the_complexity_is_refused_with_the_limit_before_it_rea
 }
 
 #[tokio::test]
-async fn complexity_counts_a_lists_fields_as_often_as_first_says_also_by_variable() {
+async fn complexity_multiplies_list_fields_by_first() {
     let blog = empty().await;
     let query =
         "query($first: Int!) { feed(first: 100) { nodes { comments(first: $first) { nodes { id } } } } }";

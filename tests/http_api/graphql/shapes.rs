@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::blog::{post_node, small, user_node};
 
 #[tokio::test]
-async fn fields_stand_in_the_order_of_the_selection_even_when_some_are_read() {
+async fn fields_are_in_selection_order() {
     let blog = small().await;
     let query = format!(
         "{{ z: feed(first: 1) {{ nodes {{ content title id }} }} viewer {{ id }} \

@@ -44,7 +44,7 @@ fn is_over_limit(limits: &DocumentLimits, text: &str) -> bool {
 }
 
 #[tokio::test]
-async fn fragments_that_double_24_times_are_refused_by_a_limit_for_next_to_nothing() {
+async fn fragments_that_double_24_times_are_refused_cheaply() {
     let endpoint = endpoint().await;
     let (name, shape) = DOCUMENTS.iter().find(|(name, _)| name.starts_with("fragments that double")).unwrap();
     let request = post(json!({ "query": shape(24) }).to_string());
@@ -55,7 +55,7 @@ async fn fragments_that_double_24_times_are_refused_by_a_limit_for_next_to_nothi
 }
 
 #[tokio::test]
-async fn a_document_is_refused_with_the_name_and_the_value_of_the_limit() {
+async fn a_refused_document_names_the_limit_and_its_value() {
     let endpoint = endpoint().await;
     let limits = DocumentLimits::default();
     for (document, limit, max) in [

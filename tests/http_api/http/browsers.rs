@@ -50,7 +50,7 @@ async fn no_form_of_another_site_runs_anything() {
 }
 
 #[tokio::test]
-async fn a_query_in_a_url_runs_for_programs_and_our_own_pages_and_not_for_other_sites() {
+async fn a_get_query_of_another_site_is_refused() {
     let toy = Toy::start().await;
     let query = || get(&[("query", "{ viewer }")]);
     for (exchange, status) in [
@@ -69,7 +69,7 @@ async fn a_query_in_a_url_runs_for_programs_and_our_own_pages_and_not_for_other_
 }
 
 #[tokio::test]
-async fn a_page_of_an_allowed_origin_may_send_what_other_sites_may_not() {
+async fn an_allowed_origin_passes_csrf_protection() {
     let allowed_origins = vec![HeaderValue::from_static("https://blog.example")];
     let toy = toy_of(Exposure { allowed_origins, ..Exposure::default() }).await;
     for (origin, status) in [("https://blog.example", 200), ("https://evil.example", 403)] {
@@ -99,7 +99,7 @@ async fn the_server_answers_to_its_own_names_only() {
 }
 
 #[tokio::test]
-async fn every_answer_has_the_headers_that_protect_it_and_sets_no_cookie() {
+async fn every_response_has_security_headers_and_no_cookie() {
     let toy = Toy::start().await;
     for exchange in [
         request("GET", "/"),

@@ -83,7 +83,7 @@ async fn every_answer_tells_the_policy_and_what_is_left() {
 }
 
 #[tokio::test]
-async fn a_user_is_charged_wherever_they_are_and_for_nobody_else() {
+async fn a_user_has_one_quota_on_all_networks() {
     let (toy, _) = toy(behind(1)).await;
     let from = |address: &'static str| {
         ask().header("Authorization", "Bearer ada").header("X-Forwarded-For", address)
@@ -98,7 +98,7 @@ async fn a_user_is_charged_wherever_they_are_and_for_nobody_else() {
 }
 
 #[tokio::test]
-async fn whoever_says_to_be_somebody_is_not_told_of_others_budgets() {
+async fn a_forged_user_learns_nothing_of_the_users_quota() {
     let (toy, _) = toy(behind(0)).await;
     let forged = ask().header("Authorization", "Bearer forged").send(toy.address).await;
     assert_eq!((forged.status, forged.header("ratelimit")), (401, None));
@@ -127,7 +127,7 @@ async fn a_client_does_not_change_its_address_by_a_header() {
 }
 
 #[tokio::test]
-async fn behind_a_proxy_a_client_does_not_change_its_address_by_writing_one_before() {
+async fn a_client_behind_a_proxy_cannot_forge_its_address() {
     let (toy, _) = toy(behind(1)).await;
     let told = |spoofed: &str| ask().header("X-Forwarded-For", &format!("{spoofed}, 192.0.2.1"));
     for spoofed in ["1.1.1.1", "2.2.2.2", "3.3.3.3"] {
@@ -162,7 +162,7 @@ async fn a_crowd_of_other_addresses_does_not_make_a_debt_forgotten() {
 }
 
 #[tokio::test]
-async fn over_a_websocket_an_operation_over_budget_is_answered_by_an_error_and_the_socket_stays() {
+async fn a_websocket_stays_open_after_an_operation_over_quota() {
     let (toy, clock) = toy(behind(0)).await;
     let mut socket = WebSocketClient::open(toy.address).await;
     for _ in 0..3 {
@@ -296,7 +296,7 @@ async fn an_event_stream_is_charged_for_its_events() {
 }
 
 #[tokio::test]
-async fn without_budgets_nobody_is_refused_and_no_header_tells_of_any() {
+async fn without_quotas_no_request_is_refused_and_no_header_sent() {
     let callers = RateLimits { ru_per_second: 0, ..RateLimits::default() };
     let limits = RequestLimits { callers, ..RequestLimits::default() };
     let toy = Toy::start_with(Options { limits, ..Options::default() }).await;

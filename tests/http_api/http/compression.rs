@@ -44,7 +44,7 @@ async fn the_answer_of_a_query_is_the_same_in_every_coding() {
 }
 
 #[tokio::test]
-async fn short_answers_are_not_compressed_and_none_are_where_that_is_switched_off() {
+async fn short_responses_are_not_compressed() {
     for (bytes_min, chars, coding) in
         [(1_024, 800, None), (1_024, 1_200, Some("gzip")), (50_000, 1_200, None), (0, 100_000, None)]
     {
@@ -79,7 +79,7 @@ async fn what_is_no_answer_of_a_query_is_never_compressed() {
 }
 
 #[tokio::test]
-async fn each_coding_has_a_tag_of_its_own_with_which_the_answer_is_told_to_be_the_same() {
+async fn each_content_coding_has_its_own_entity_tag() {
     let toy = toy(1).await;
     // What was read is known of the first, and of the second only its bytes.
     for query in ["{ item(id: \"x\") }", "{ page(first: 3) }"] {

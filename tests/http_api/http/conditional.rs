@@ -22,7 +22,7 @@ fn query() -> Exchange {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_the_same_is_told_without_being_executed() {
+async fn an_unchanged_response_is_304_without_execution() {
     let toy = Toy::start().await;
     let first = query().send(toy.address).await;
     let tag = first.header("etag").expect("a tag").to_owned();
@@ -62,7 +62,7 @@ async fn a_tag_is_good_for_its_own_request_and_its_own_caller() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_not_good_any_more_is_refused_also_where_the_answer_is_the_same() {
+async fn an_expired_token_is_refused_before_the_entity_tag() {
     let toy = Toy::start().await;
     let signed_in = |token: &str| query().header("Authorization", &format!("Bearer {token}"));
     let tag = signed_in("good").send(toy.address).await.header("etag").expect("a tag").to_owned();
@@ -106,7 +106,7 @@ async fn a_head_request_has_the_tag_of_its_get() {
 }
 
 #[tokio::test]
-async fn the_position_of_a_write_is_told_by_a_header_and_read_from_one() {
+async fn the_write_position_is_sent_and_read_in_a_header() {
     let toy = Toy::start().await;
     let written = post(json!({ "query": "mutation { count }" })).send(toy.address).await;
     assert_eq!(written.header("onehop-position"), Some("1"));

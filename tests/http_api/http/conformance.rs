@@ -39,7 +39,7 @@ async fn client_that_accepts_neither_type_gets_406() {
 }
 
 #[tokio::test]
-async fn post_that_a_browser_sends_without_asking_gets_403_and_other_types_than_json_415() {
+async fn post_without_preflight_gets_403_and_other_types_415() {
     let toy = Toy::start().await;
     let body = json!({ "query": "mutation { count }" }).to_string();
     for (content_type, status) in [
@@ -200,7 +200,7 @@ async fn same_document_runs_with_other_variables_and_operations() {
 }
 
 #[tokio::test]
-async fn parameters_of_a_get_are_json_and_empty_ones_count_for_nothing() {
+async fn get_parameters_are_json_and_empty_ones_are_ignored() {
     let toy = Toy::start().await;
     let document = ("query", "query A($first: Int!) { page(first: $first) }");
     let answer = get(&[
@@ -315,7 +315,7 @@ async fn token_reaches_the_service() {
 }
 
 #[tokio::test]
-async fn service_that_is_not_available_gets_503_with_whole_seconds_to_wait() {
+async fn unavailable_service_gets_503_with_retry_after() {
     let toy = Toy::start().await;
     for accept in [GRAPHQL_RESPONSE, JSON] {
         let exchange = query("{ viewer }").accept(accept).header("Authorization", "Bearer overloaded");

@@ -44,7 +44,7 @@ async fn until_waiting(toy: &Toy, number: usize) {
 }
 
 #[tokio::test]
-async fn a_request_beyond_the_line_gets_503_at_once_and_health_is_told_all_the_same() {
+async fn a_full_queue_gets_503_and_health_still_answers() {
     let toy = toy(0).await;
     let occupied = occupy(&toy).await;
     let answer = post(json!({ "query": "mutation { count }" })).send(toy.address).await;
@@ -59,7 +59,7 @@ async fn a_request_beyond_the_line_gets_503_at_once_and_health_is_told_all_the_s
 }
 
 #[tokio::test]
-async fn cheap_requests_are_answered_before_an_expensive_one_that_came_first() {
+async fn cheap_requests_overtake_an_expensive_one() {
     let toy = toy(100).await;
     let occupied = occupy(&toy).await;
     let expensive =

@@ -100,7 +100,7 @@ async fn an_operation_by_get_works_as_by_post() {
 }
 
 #[tokio::test]
-async fn a_request_that_cannot_be_executed_is_told_by_an_event() {
+async fn a_request_that_cannot_be_executed_gets_an_error_event() {
     let toy = Toy::start().await;
     for (body, expected) in [
         (json!({ "query": "{ unclosed" }), "BAD_USER_INPUT"),
@@ -164,7 +164,7 @@ async fn the_caller_is_that_of_the_authorization_header() {
 }
 
 #[tokio::test]
-async fn a_client_that_likes_both_gets_a_stream_for_subscriptions_only() {
+async fn a_client_that_accepts_both_gets_streams_for_subscriptions() {
     let toy = Toy::start().await;
     let both = [("accept", "application/json, text/event-stream, multipart/mixed")];
     let single = send(&toy, &json!({ "query": "{ viewer }" }), &both).await;

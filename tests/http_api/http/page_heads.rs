@@ -32,7 +32,7 @@ async fn is_named(address: SocketAddr) -> bool {
 }
 
 #[tokio::test]
-async fn the_head_of_a_page_is_charged_to_who_asks_and_left_out_when_their_budget_is_spent() {
+async fn page_metadata_is_charged_and_left_out_over_quota() {
     let callers = RateLimits { ru_per_second: 1, burst_seconds: 3, ..RateLimits::default() };
     let (toy, options) = toy(RequestLimits { callers, ..RequestLimits::default() }).await;
     let mut named = Vec::new();
@@ -47,7 +47,7 @@ async fn the_head_of_a_page_is_charged_to_who_asks_and_left_out_when_their_budge
 }
 
 #[tokio::test]
-async fn the_head_of_a_page_is_left_out_while_as_many_requests_execute_as_may() {
+async fn page_metadata_is_left_out_at_the_concurrency_limit() {
     let admission = ConcurrencyLimits { executing_max: 1, ..ConcurrencyLimits::default() };
     let (toy, _) = toy(RequestLimits { admission, ..RequestLimits::default() }).await;
     let executing = post(json!({ "query": "{ waits }" })).send(toy.address);

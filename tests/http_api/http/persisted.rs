@@ -54,7 +54,7 @@ async fn a_trusted_document_is_executed_by_its_id() {
 }
 
 #[tokio::test]
-async fn an_id_that_nobody_knows_is_a_single_error() {
+async fn an_unknown_document_id_is_a_single_error() {
     let toy = toy(&[ITEM], false).await;
     for id in [&*id_of(VIEWER), "x-app:17", "0123456789abcdef0123456789abcdef", "sha256:", "md5:ab"] {
         for (accept, status) in [(GRAPHQL_RESPONSE, 400), (JSON, 200)] {
@@ -66,7 +66,7 @@ async fn an_id_that_nobody_knows_is_a_single_error() {
 }
 
 #[tokio::test]
-async fn a_client_of_apollo_registers_a_document_and_sends_its_hash_from_then_on() {
+async fn an_apollo_client_registers_a_persisted_query() {
     let toy = toy(&[], false).await;
     let extensions = apollo(VIEWER);
     let unknown = sent(&toy, json!({ "extensions": extensions })).await;
@@ -89,7 +89,7 @@ async fn a_client_of_apollo_registers_a_document_and_sends_its_hash_from_then_on
 }
 
 #[tokio::test]
-async fn documents_are_registered_by_get_and_over_websocket_and_event_streams_too() {
+async fn persisted_queries_are_registered_over_every_transport() {
     let toy = toy(&[], false).await;
     let registers = [("query", VIEWER), ("extensions", &apollo(VIEWER).to_string())];
     assert_eq!(get(&registers).send(toy.address).await.status, 200);
@@ -151,7 +151,7 @@ async fn a_document_id_alone_registers_nothing() {
 }
 
 #[tokio::test]
-async fn nothing_but_trusted_documents_runs_where_they_are_the_only_ones() {
+async fn only_trusted_documents_run_where_required() {
     let toy = toy(&[ITEM, NUMBERS], true).await;
     let introspection = "{ __schema { queryType { name } } }";
     let other_spaces = "query($id:ID!){item(id:$id)}";
@@ -198,7 +198,7 @@ async fn a_mutation_by_its_id_is_not_executed_by_get() {
 }
 
 #[tokio::test]
-async fn a_request_that_names_no_document_or_names_it_wrongly_is_malformed() {
+async fn a_request_without_a_valid_document_is_malformed() {
     let toy = toy(&[], false).await;
     let hash = id_of(VIEWER);
     let digits = hash.trim_start_matches("sha256:");

@@ -20,7 +20,7 @@ async fn process_that_lives_is_healthy_and_ready_when_all_parts_are() {
 }
 
 #[tokio::test]
-async fn process_with_an_unready_part_is_healthy_and_says_why_it_is_not_ready() {
+async fn an_unready_process_is_healthy_and_names_the_part() {
     let unready = vec![UnreadyPart { part: "store".to_owned(), reason: "no answer".to_owned() }];
     let toy = Toy::start_with(Options { unready, ..Options::default() }).await;
     assert_eq!(request("GET", "/healthz").send(toy.address).await.status, 200);

@@ -55,7 +55,7 @@ async fn what_depends_on_its_viewer_is_shared_by_the_viewer_only() {
 }
 
 #[tokio::test]
-async fn other_documents_variables_and_extensions_are_other_executions() {
+async fn different_variables_or_extensions_are_not_shared() {
     let toy = Toy::start().await;
     let mut socket = WebSocketClient::open(toy.address).await;
     let padded = "subscription A($n: Int!) { numbers { padding(length: $n) } } subscription B($n: Int!) { numbers { p: padding(length: $n) } }";
@@ -104,7 +104,7 @@ async fn those_who_join_at_the_same_time_begin_together() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_told_to_all_and_remembered_by_nobody() {
+async fn a_refusal_reaches_all_members_and_is_not_cached() {
     let toy = Toy::start().await;
     for begun in 1..=2 {
         let mut socket = WebSocketClient::open(toy.address).await;

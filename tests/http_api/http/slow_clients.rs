@@ -54,7 +54,7 @@ fn dripping() -> Body {
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_arrive_in_its_own_time_gets_408_and_the_connection_is_closed() {
+async fn a_slow_body_gets_408_and_closes_the_connection() {
     for body in [stalling(), dripping()] {
         let endpoint = toy_endpoint(&Arc::default(), &options(SHORT, LONG));
         let response = endpoint.handle(post(body)).await;
@@ -66,7 +66,7 @@ async fn a_body_that_does_not_arrive_in_its_own_time_gets_408_and_the_connection
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_arrive_in_the_time_of_a_request_gets_503() {
+async fn a_body_beyond_the_request_timeout_gets_503() {
     let endpoint = toy_endpoint(&Arc::default(), &options(LONG, SHORT));
     let response = endpoint.handle(post(stalling())).await;
     assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
@@ -84,7 +84,7 @@ async fn the_time_of_a_body_ends_with_the_body() {
 }
 
 #[tokio::test]
-async fn a_request_that_waits_for_its_turn_in_vain_gets_503_and_leaves_the_line() {
+async fn a_request_that_times_out_in_the_queue_gets_503() {
     let mut options = options(LONG, SHORT);
     options.limits.admission.executing_max = 1;
     let endpoint = toy_endpoint(&Arc::default(), &options);
@@ -110,7 +110,7 @@ async fn a_connection_whose_head_never_ends_is_closed() {
 }
 
 #[tokio::test]
-async fn a_connection_whose_client_takes_nothing_of_its_answer_is_closed() {
+async fn a_client_that_reads_no_response_is_disconnected() {
     let connections = ConnectionLimits { write_timeout: SHORT, ..ConnectionLimits::default() };
     let options = Options { connections, ..Options::default() };
     let server = Server::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap().with_limits(connections);

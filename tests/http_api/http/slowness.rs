@@ -45,7 +45,7 @@ fn value(result: &Value) -> i32 {
 }
 
 #[tokio::test]
-async fn a_slow_socket_is_closed_with_1013_and_a_quick_one_hears_everything() {
+async fn a_slow_socket_is_closed_with_1013() {
     let toy = impatient().await;
     let (mut quick, mut slow) = (subscribed(&toy).await, subscribed(&toy).await);
     for number in 1..=RESULTS {
@@ -57,7 +57,7 @@ async fn a_slow_socket_is_closed_with_1013_and_a_quick_one_hears_everything() {
 }
 
 #[tokio::test]
-async fn a_slow_stream_is_told_so_and_ends() {
+async fn a_slow_stream_gets_an_error_and_ends() {
     let toy = impatient().await;
     let mut quick = subscribed(&toy).await;
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
@@ -79,7 +79,7 @@ async fn a_slow_stream_is_told_so_and_ends() {
 }
 
 #[tokio::test]
-async fn a_burst_is_waited_out_and_loses_nobody() {
+async fn a_burst_is_buffered_for_every_subscriber() {
     let live = LiveLimits { results_waiting_max: 2, ..LiveLimits::default() };
     let toy = Toy::start_with(Options { live, limits: free(), ..Options::default() }).await;
     let mut sockets = Vec::new();

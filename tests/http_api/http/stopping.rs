@@ -21,7 +21,7 @@ async fn is_closed(stream: &mut TcpStream) -> bool {
 }
 
 #[tokio::test]
-async fn request_that_is_under_way_is_answered_before_the_server_stops() {
+async fn running_requests_are_answered_before_shutdown() {
     let toy = Toy::start().await;
     let mut stream = TcpStream::connect(toy.address).await.unwrap();
     let exchange = post(json!({ "query": "{ waits }" }));

@@ -95,7 +95,7 @@ async fn an_operation_before_the_connection_is_closed_with_4401() {
 }
 
 #[tokio::test]
-async fn a_message_that_the_protocol_does_not_have_is_closed_with_4400() {
+async fn an_unknown_message_closes_the_socket_with_4400() {
     let toy = Toy::start().await;
     for message in [
         Message::text("no json"),
@@ -131,7 +131,7 @@ async fn a_caller_is_known_by_the_authorization_of_connection_init() {
 }
 
 #[tokio::test]
-async fn a_caller_is_known_by_the_handshake_unless_connection_init_says_otherwise() {
+async fn connection_init_overrides_the_handshakes_token() {
     let toy = Toy::start().await;
     let headers = [("Sec-WebSocket-Protocol", SUBPROTOCOL), ("Authorization", "Bearer ada")];
     for (payload, expected) in [(json!({}), "ada"), (json!({ "authorization": "Bearer grace" }), "grace")] {

@@ -36,7 +36,7 @@ async fn a_lease_is_renewed_while_a_long_page_is_worked_on() {
 }
 
 #[tokio::test]
-async fn a_lease_lost_in_the_middle_of_a_page_ends_it_without_a_checkpoint() {
+async fn a_lease_lost_during_a_page_ends_it_without_a_checkpoint() {
     let world = World::new(1);
     for id in 0..5 {
         world.put(1, id).await;
@@ -89,7 +89,7 @@ async fn one_page_at_most_is_read_ahead() {
 }
 
 #[tokio::test]
-async fn alone_nothing_is_read_ahead_and_nobody_is_asked() {
+async fn a_single_instance_only_writes_checkpoints() {
     let world = World::new(1);
     world.put_many(1).await;
     let ada =
@@ -119,7 +119,7 @@ fn run(processor: &Processor) -> Tasks {
 }
 
 #[tokio::test]
-async fn tasks_follow_leases_as_they_come_and_go_and_see_what_other_processes_write() {
+async fn readers_follow_leases_and_see_writes_of_other_processes() {
     let world = World::new(4);
     let mut lease_written = world.store.change_signal(LEASES).expect("a signal");
     let mut copy_written = world.store.change_signal(COPIES).expect("a signal");

@@ -115,7 +115,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_is_lost_whoever_works_and_dies_when(
+    fn nothing_is_lost_under_random_schedules_of_crashes(
         acts in prop::collection::vec(act(), 1..120),
         prefetch in any::<bool>(),
     ) {

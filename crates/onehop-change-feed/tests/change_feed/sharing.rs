@@ -7,7 +7,7 @@ use crate::splitting_store::Verdict;
 use crate::toy::{EXPIRY_MS, SHORT_MS, THINGS, World, shared};
 
 #[tokio::test]
-async fn two_then_three_then_one_instance_share_the_leases_and_lose_nothing() {
+async fn instances_that_come_and_go_share_leases_and_lose_nothing() {
     let world = World::new(8);
     let ada = world.instance("ada").await;
     ada.balance_leases().await.expect("a tick");
@@ -141,7 +141,7 @@ async fn a_restarted_instance_with_its_old_name_waits_for_no_expiry() {
 }
 
 #[tokio::test]
-async fn a_range_that_lost_its_lease_item_is_read_again_from_the_beginning() {
+async fn a_range_without_a_lease_item_is_read_from_the_beginning() {
     let world = World::new(2);
     let ada = world.instance("ada").await;
     world.put_many(1).await;
@@ -160,7 +160,7 @@ async fn a_range_that_lost_its_lease_item_is_read_again_from_the_beginning() {
 }
 
 #[tokio::test]
-async fn leases_from_before_they_named_their_processor_are_adopted_where_they_stand() {
+async fn leases_without_a_processor_name_are_adopted() {
     for settings in [shared("ada"), Settings::new("ada").without_delays()] {
         let world = World::new(4);
         let before = world.instance_with(settings.clone()).await;
@@ -181,7 +181,7 @@ async fn leases_from_before_they_named_their_processor_are_adopted_where_they_st
 }
 
 #[tokio::test]
-async fn old_leases_that_another_instance_holds_are_adopted_and_honoured() {
+async fn old_leases_of_another_instance_are_adopted_and_honoured() {
     let world = World::new(4);
     let ada = world.instance("ada").await;
     ada.drain().await.expect("drained");
@@ -194,7 +194,7 @@ async fn old_leases_that_another_instance_holds_are_adopted_and_honoured() {
 }
 
 #[tokio::test]
-async fn partitions_parked_by_another_instance_stay_parked_after_a_take_over() {
+async fn parked_partitions_stay_parked_after_a_take_over() {
     let world = World::new(2);
     // Opened before anything is parked.
     let (ada, bob) = (world.instance("ada").await, world.instance("bob").await);
@@ -234,7 +234,7 @@ async fn a_replay_by_another_instance_sets_the_partition_free() {
 }
 
 #[tokio::test]
-async fn released_leases_are_taken_without_waiting_and_go_on_where_they_stand() {
+async fn released_leases_are_taken_at_once_at_their_checkpoint() {
     let world = World::new(4);
     let ada = world.instance("ada").await;
     world.put_many(2).await;

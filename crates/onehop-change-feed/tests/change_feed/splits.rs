@@ -27,7 +27,7 @@ async fn a_split_goes_on_in_the_parts_where_the_whole_stood() {
 }
 
 #[tokio::test]
-async fn a_split_and_a_split_of_its_parts_before_anybody_looked_are_followed() {
+async fn two_splits_between_two_looks_are_followed() {
     let world = World::new(1);
     world.put_many(2).await;
     let ada = world.instance("ada").await;

@@ -12,7 +12,7 @@ use crate::splitting_store::Verdict;
 use crate::toy::{EXPIRY_MS, World, shared};
 
 #[tokio::test]
-async fn a_status_asks_nothing_of_the_lease_container_and_counts_once_a_second() {
+async fn a_status_reads_no_lease_and_counts_once_a_second() {
     let world = World::new(4);
     let ada = world.instance_with(Settings { pending_cache: Duration::from_secs(1), ..shared("ada") }).await;
     ada.balance_leases().await.expect("a tick");
@@ -30,7 +30,7 @@ async fn a_status_asks_nothing_of_the_lease_container_and_counts_once_a_second()
 }
 
 #[tokio::test]
-async fn projections_and_their_leases_are_told_at_the_price_of_one() {
+async fn one_status_has_all_projections_and_leases() {
     let world = World::new(4);
     let ada = world.instance_with(Settings { pending_cache: Duration::ZERO, ..shared("ada") }).await;
     ada.balance_leases().await.expect("a tick");
@@ -72,7 +72,7 @@ async fn each_lease_says_who_holds_it_and_what_waits() {
 }
 
 #[tokio::test]
-async fn a_projection_runs_where_another_instance_that_is_alive_holds_its_leases() {
+async fn a_projection_runs_where_a_live_instance_owns_its_leases() {
     let world = World::new(2);
     let (ada, bob) = (world.instance("ada").await, world.instance("bob").await);
     assert!(!bob.health()[0].running, "nothing is known yet");

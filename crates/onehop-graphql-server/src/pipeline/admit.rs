@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn as_many_execute_as_may_and_the_next_waits_for_the_first_to_end() {
+    async fn a_request_beyond_the_concurrency_limit_waits() {
         let limit = limit(2, 10);
         let (first, second) = (admitted(&limit), admitted(&limit));
         let third = waiting(&limit, 0);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_finds_the_line_full_is_sent_away_at_once() {
+    async fn a_full_queue_sheds_the_request_at_once() {
         let limit = limit(1, 2);
         let _executing = admitted(&limit);
         let _line = [waiting(&limit, 0), waiting(&limit, 0)];
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_goes_away_leaves_the_line_and_gives_back_what_it_was_given() {
+    async fn a_cancelled_request_leaves_the_queue_and_its_permit() {
         let limit = limit(1, 10);
         let executing = admitted(&limit);
         let (gone, called, last) = (waiting(&limit, 0), waiting(&limit, 0), waiting(&limit, 0));

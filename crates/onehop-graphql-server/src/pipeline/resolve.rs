@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trusted_document_beyond_a_limit_or_refused_by_the_check_is_named() {
+    fn an_invalid_trusted_document_is_named() {
         let trusting = |text: &str| {
             let hash = DocumentHash::of(text);
             let json = serde_json::json!({ hash.to_string(): text }).to_string();

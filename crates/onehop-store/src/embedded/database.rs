@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_was_cut_off_before_its_first_key_space_goes_on() {
+    fn a_directory_without_key_spaces_is_completed() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         assert!(opens(directory.path()));
         fs::remove_dir_all(directory.path().join(SPACES_DIRECTORY)).expect("the key spaces are removed");

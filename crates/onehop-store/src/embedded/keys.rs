@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_prefix_is_the_next_key_that_does_not_start_with_it() {
+    fn the_end_of_a_prefix_is_the_next_key_without_it() {
         assert_eq!(prefix_end(&[1, 2]), vec![1, 3]);
         assert_eq!(prefix_end(&[1, 255]), vec![2]);
     }

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_put_between_the_question_and_the_view_makes_the_answer_void() {
+    fn a_put_between_hint_and_view_invalidates_the_hint() {
         let ends = ends();
         let known = ends.known(&prefix()).expect("the list is known");
         put(&ends, "4");
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_put_while_a_page_is_read_keeps_its_end_from_being_remembered() {
+    fn a_put_during_a_page_prevents_a_new_hint() {
         let ends = ends();
         let known = ends.known(&prefix()).expect("the list is known");
         put(&ends, "4");
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_put_that_the_view_may_lack_keeps_its_end_from_being_remembered() {
+    fn a_put_that_the_view_may_lack_prevents_a_new_hint() {
         let ends = ends();
         expect_put(&ends, "4");
         let known = ends.known(&prefix()).expect("the list is known");
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_read_before_everything_was_forgotten_is_not_remembered() {
+    fn a_page_read_before_a_reset_makes_no_hint() {
         let ends = ends();
         let known = ends.known(&prefix()).expect("the list is known");
         ends.forget();

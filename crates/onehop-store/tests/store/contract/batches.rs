@@ -122,7 +122,7 @@ pub async fn creating_the_same_id_twice_in_a_batch_is_a_conflict(subject: Subjec
     assert!(subject.read("h1", "a").await.is_none());
 }
 
-pub async fn an_etag_from_before_the_batch_no_longer_matches_after_a_write_within_it(subject: Subject) {
+pub async fn a_write_within_a_batch_outdates_the_earlier_etag(subject: Subject) {
     let etag = subject.create(numbered("h1", "a", 1)).await;
     let operations = vec![
         WriteOp::Replace { item: numbered("h1", "a", 2), if_match: Some(etag.clone()) },
@@ -132,7 +132,7 @@ pub async fn an_etag_from_before_the_batch_no_longer_matches_after_a_write_withi
     assert_eq!(subject.value("h1", "a").await.expect("an item")["number"], 1);
 }
 
-pub async fn a_batch_that_moves_an_item_and_moves_it_back_keeps_its_index_entries(subject: Subject) {
+pub async fn moving_an_item_and_back_keeps_its_index_entries(subject: Subject) {
     subject.create(thing("h1", "a", "2026-01-01")).await;
     let operations = vec![
         WriteOp::Upsert(thing("h1", "a", "2026-01-02")),

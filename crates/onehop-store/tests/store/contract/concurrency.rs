@@ -99,7 +99,7 @@ pub async fn of_many_creates_of_one_id_exactly_one_succeeds(subject: Subject) {
     }
 }
 
-pub async fn writers_of_many_logical_partitions_do_not_disturb_one_another(subject: Subject) {
+pub async fn writers_of_different_partitions_do_not_conflict(subject: Subject) {
     let mut writers = JoinSet::new();
     for writer in 0..16 {
         let store = Arc::clone(&subject.store);

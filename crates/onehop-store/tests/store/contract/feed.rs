@@ -11,7 +11,7 @@ fn pairs(expected: &[(&str, u64)]) -> Vec<(String, u64)> {
     expected.iter().map(|(id, number)| ((*id).to_owned(), *number)).collect()
 }
 
-pub async fn changes_of_a_logical_partition_come_in_the_order_of_their_writes(subject: Subject) {
+pub async fn changes_of_a_logical_partition_are_in_write_order(subject: Subject) {
     for number in 0..30 {
         subject.create(numbered(&format!("h{}", number % 5), &format!("a{number}"), number)).await;
     }
@@ -40,7 +40,7 @@ pub async fn the_operations_of_a_batch_come_in_their_order(subject: Subject) {
     assert_eq!(changes, expected);
 }
 
-pub async fn from_the_beginning_each_item_comes_once_in_its_latest_version(subject: Subject) {
+pub async fn the_change_feed_has_the_latest_version_of_each_item(subject: Subject) {
     for number in 0..5 {
         for id in ["a", "b", "c"] {
             subject.upsert(numbered("h1", id, number)).await;
@@ -70,7 +70,7 @@ pub async fn a_reader_goes_on_where_it_stood(subject: Subject) {
     assert!(page.drained || !subject.can().tells_drained);
 }
 
-pub async fn a_reader_that_begins_at_the_end_sees_what_is_written_from_then_on(subject: Subject) {
+pub async fn a_reader_that_starts_at_the_end_sees_later_writes(subject: Subject) {
     let ranges = subject.ranges().await;
     let ends = async || {
         let mut ends = Vec::new();
@@ -235,7 +235,7 @@ pub async fn a_reader_resumes_after_reopening(subject: Subject) {
     assert_eq!(numbers, (4..=10).collect::<Vec<_>>());
 }
 
-pub async fn a_reader_that_forgets_its_continuation_sees_its_changes_again(subject: Subject) {
+pub async fn without_its_continuation_a_reader_sees_changes_again(subject: Subject) {
     for number in 0..6 {
         subject.create(numbered("h1", &format!("a{number}"), number)).await;
     }
@@ -274,7 +274,7 @@ pub async fn pending_changes_are_counted_from_a_continuation(subject: Subject) {
     assert_eq!(pending(Some(&end), None, 10).await, (0, None));
 }
 
-pub async fn a_write_wakes_whoever_waits_for_its_container(subject: Subject) {
+pub async fn a_write_wakes_waiters_of_its_container(subject: Subject) {
     if !subject.can().signal {
         return;
     }

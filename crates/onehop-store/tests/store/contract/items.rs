@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::contract::harness::{PLAIN, START_MS, Subject, THINGS, item, numbered, thing};
 
-pub async fn a_created_item_is_read_queried_counted_and_in_the_change_feed(subject: Subject) {
+pub async fn a_created_item_is_in_reads_queries_counts_and_the_feed(subject: Subject) {
     let etag = subject.create(thing("h1", "a", "2026-01-01")).await;
     let read = subject.read("h1", "a").await.expect("an item");
     assert_eq!(read.etag, etag);

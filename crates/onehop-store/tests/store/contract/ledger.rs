@@ -76,7 +76,7 @@ pub async fn reads_are_recorded_with_what_they_returned(subject: Subject) {
     watched.expect(OperationKind::Count, 1, 1);
 }
 
-pub async fn a_query_without_a_partition_key_visits_every_physical_partition(subject: Subject) {
+pub async fn a_cross_partition_query_visits_all_physical_partitions(subject: Subject) {
     subject.create(thing("h1", "a", "2026-01-01")).await;
     let physical_partitions = subject.store.physical_partitions(THINGS);
     let mut watched = Watched::new(&subject);

@@ -175,7 +175,7 @@ pub async fn inserts_between_pages_neither_repeat_nor_lose_an_item(subject: Subj
     }
 }
 
-pub async fn deleting_the_item_at_the_keyset_does_not_disturb_the_next_page(subject: Subject) {
+pub async fn deleting_the_keyset_item_keeps_the_next_page(subject: Subject) {
     for number in 0..6 {
         subject.create(thing("h0", &format!("a{number}"), "2026-01-01")).await;
     }

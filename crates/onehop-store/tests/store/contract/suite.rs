@@ -31,7 +31,7 @@ macro_rules! contract_over {
     ($($mode:ident $adapter:ident)+) => {
         $(tests_of! { $mode $adapter {
             items {
-                a_created_item_is_read_queried_counted_and_in_the_change_feed
+                a_created_item_is_in_reads_queries_counts_and_the_feed
                 the_body_comes_back_byte_for_byte
                 an_item_carries_the_time_of_its_last_write
                 absence_is_none
@@ -61,8 +61,8 @@ macro_rules! contract_over {
                 an_empty_batch_does_nothing
                 an_operation_sees_what_the_ones_before_it_did_to_the_same_id
                 creating_the_same_id_twice_in_a_batch_is_a_conflict
-                an_etag_from_before_the_batch_no_longer_matches_after_a_write_within_it
-                a_batch_that_moves_an_item_and_moves_it_back_keeps_its_index_entries
+                a_write_within_a_batch_outdates_the_earlier_etag
+                moving_an_item_and_back_keeps_its_index_entries
                 a_batch_is_whole_after_reopening
             }
             limits {
@@ -98,7 +98,7 @@ macro_rules! contract_over {
                 has_more_is_exact_at_the_boundary
                 has_more_does_not_count_what_no_query_sees
                 inserts_between_pages_neither_repeat_nor_lose_an_item
-                deleting_the_item_at_the_keyset_does_not_disturb_the_next_page
+                deleting_the_keyset_item_keeps_the_next_page
                 any_keyset_is_a_place_between_items
             }
             texts {
@@ -118,11 +118,11 @@ macro_rules! contract_over {
                 time_goes_on_while_the_store_is_closed
             }
             feed {
-                changes_of_a_logical_partition_come_in_the_order_of_their_writes
+                changes_of_a_logical_partition_are_in_write_order
                 the_operations_of_a_batch_come_in_their_order
-                from_the_beginning_each_item_comes_once_in_its_latest_version
+                the_change_feed_has_the_latest_version_of_each_item
                 a_reader_goes_on_where_it_stood
-                a_reader_that_begins_at_the_end_sees_what_is_written_from_then_on
+                a_reader_that_starts_at_the_end_sees_later_writes
                 drained_says_whether_there_was_more
                 a_change_behind_the_reader_comes_again_with_its_new_version
                 the_feed_is_filtered_by_types_and_still_moves_on
@@ -132,9 +132,9 @@ macro_rules! contract_over {
                 a_continuation_outlives_an_emptied_container
                 refused_batches_before_reopening_hide_no_later_change
                 a_reader_resumes_after_reopening
-                a_reader_that_forgets_its_continuation_sees_its_changes_again
+                without_its_continuation_a_reader_sees_changes_again
                 pending_changes_are_counted_from_a_continuation
-                a_write_wakes_whoever_waits_for_its_container
+                a_write_wakes_waiters_of_its_container
             }
             feed_faults {
                 a_forged_continuation_is_refused
@@ -145,7 +145,7 @@ macro_rules! contract_over {
                 each_write_is_recorded_under_its_kind
                 a_refused_write_is_recorded_with_no_items
                 reads_are_recorded_with_what_they_returned
-                a_query_without_a_partition_key_visits_every_physical_partition
+                a_cross_partition_query_visits_all_physical_partitions
                 many_reads_are_charged_as_so_many_point_reads
                 a_page_of_the_feed_is_recorded
             }
@@ -153,7 +153,7 @@ macro_rules! contract_over {
                 eight_writers_of_one_item_lose_no_update
                 eight_writers_of_one_logical_partition_keep_its_count_exact
                 of_many_creates_of_one_id_exactly_one_succeeds
-                writers_of_many_logical_partitions_do_not_disturb_one_another
+                writers_of_different_partitions_do_not_conflict
                 readers_see_whole_batches_or_nothing
                 an_item_that_is_rewritten_is_never_absent
                 a_dropped_write_happens_wholly_or_not_at_all

@@ -21,7 +21,7 @@ fn sound(store: &EmbeddedStore) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_backup_beside_writes_holds_what_was_acknowledged_before_it_and_whole_batches_only() {
+async fn a_backup_beside_writes_has_acknowledged_whole_batches() {
     let (data, copies) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (backup, restored) = (copies.path().join("backup"), copies.path().join("restored"));
     let store = std::sync::Arc::new(open(data.path()));

@@ -27,7 +27,7 @@ fn with_number(number: u64) -> NewItem {
 }
 
 #[tokio::test]
-async fn a_write_is_charged_for_the_indexed_properties_that_it_changes() {
+async fn a_write_is_charged_for_changed_indexed_properties() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let store = open(directory.path());
     let bytes = with_number(1).body.len();
@@ -50,7 +50,7 @@ async fn newest(store: &EmbeddedStore, limit: usize) -> OperationRecord {
 }
 
 #[tokio::test]
-async fn a_query_across_partitions_is_charged_for_what_each_of_them_returns() {
+async fn a_fan_out_is_charged_for_the_items_of_each_partition() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let config = EmbeddedConfig { physical_partitions: Some(8), ..config(directory.path()) };
     let clock = Arc::new(ManualClock::new(1_750_000_000_000));

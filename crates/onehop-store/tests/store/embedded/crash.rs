@@ -64,7 +64,7 @@ fn start(path: &Path, durability: &str, first_batch: Option<u64>) -> (Child, Buf
 }
 
 #[test]
-fn a_directory_that_another_process_holds_is_refused_until_it_ends() {
+fn a_locked_directory_is_refused_until_its_process_ends() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (mut child, _output) = start(directory.path(), "relaxed", None);
     let error = open_with(&config(directory.path())).err().expect("refused");

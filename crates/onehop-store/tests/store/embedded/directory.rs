@@ -18,7 +18,7 @@ fn refused(outcome: Result<EmbeddedStore, OpenError>) -> OpenError {
 }
 
 #[tokio::test]
-async fn a_second_handle_on_a_directory_is_refused_and_told_who_has_it() {
+async fn a_second_handle_is_refused_with_the_process_id() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let store = open(directory.path());
     let error = refused(open_with(&config(directory.path())));
@@ -36,7 +36,7 @@ async fn a_second_handle_on_a_directory_is_refused_and_told_who_has_it() {
 }
 
 #[tokio::test]
-async fn whoever_waits_for_the_directory_gets_it_when_the_store_has_closed() {
+async fn a_waiting_process_gets_the_directory_after_close() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     for round in 0..20 {
         let store = open(directory.path());
@@ -96,7 +96,7 @@ fn a_format_file_that_is_missing_beside_data_is_an_error() {
 }
 
 #[test]
-fn an_opening_that_was_cut_short_before_the_format_was_written_is_made_up_for() {
+fn an_interrupted_first_opening_is_completed() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     fs::write(directory.path().join("lock"), "").expect("written");
     fs::write(directory.path().join("format.unfinished"), "").expect("written");
@@ -106,7 +106,7 @@ fn an_opening_that_was_cut_short_before_the_format_was_written_is_made_up_for() 
 }
 
 #[test]
-fn the_number_of_physical_partitions_is_fixed_when_a_directory_is_made() {
+fn the_number_of_physical_partitions_never_changes() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let mut config = config(directory.path());
     config.physical_partitions = Some(7);
@@ -155,7 +155,7 @@ async fn a_container_with_other_keys_or_indexes_is_refused() {
 }
 
 #[tokio::test]
-async fn a_container_may_get_an_index_on_a_property_that_no_item_has_yet() {
+async fn a_new_index_is_allowed_on_an_unused_property() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     create(&open(directory.path()), "h1", "a", 1).await;
     let spec = ContainerSpec { equality: &["owner", "colour"], ..SPEC };
@@ -185,7 +185,7 @@ async fn a_container_may_get_an_index_on_a_property_that_no_item_has_yet() {
 }
 
 #[tokio::test]
-async fn containers_keep_their_items_when_others_come_and_change_places() {
+async fn containers_keep_their_items_when_reordered() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     create(&open(directory.path()), "h1", "a", 1).await;
     let other = ContainerSpec { name: ContainerName("other"), ..SPEC };

@@ -55,7 +55,7 @@ async fn follow(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_follower_of_the_change_feed_misses_nothing_while_memory_is_written_out() {
+async fn a_change_feed_reader_misses_nothing_during_flushes() {
     let directory = tempdir().expect("a directory");
     let store = Arc::new(restless(directory.path()));
     let written = Arc::new(AtomicBool::new(false));

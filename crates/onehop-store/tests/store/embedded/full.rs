@@ -113,7 +113,7 @@ fn small(disk: &SmallDisk, reserve_bytes: u64) -> EmbeddedConfig {
 }
 
 #[tokio::test]
-async fn writes_that_would_leave_less_than_the_reserve_are_refused_until_there_is_room() {
+async fn writes_are_refused_below_the_disk_reserve() {
     let Some(disk) = SmallDisk::mount(DISK_MIB) else { return };
     let config = small(&disk, 16 * MIB);
     let store = open_with(&config).expect("the store opens");
@@ -137,7 +137,7 @@ async fn writes_that_would_leave_less_than_the_reserve_are_refused_until_there_i
 }
 
 #[tokio::test]
-async fn an_engine_that_has_met_a_full_disk_writes_again_when_there_is_room() {
+async fn the_engine_recovers_from_a_full_disk() {
     for left_mib in [8, 17, 26] {
         let Some(disk) = SmallDisk::mount(DISK_MIB) else { return };
         let config = small(&disk, 0);

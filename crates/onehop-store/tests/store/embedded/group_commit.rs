@@ -21,7 +21,7 @@ async fn concurrent_writes_take_fewer_commits_than_there_are_writes() {
 }
 
 #[tokio::test]
-async fn a_lone_writer_waits_for_nobody() {
+async fn a_single_writer_commits_without_waiting() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let mut config = config(directory.path());
     config.durability = Durability::Sync;

@@ -121,7 +121,7 @@ async fn a_shortened_journal_is_refused_until_it_is_recovered() {
 }
 
 #[tokio::test]
-async fn a_process_that_was_killed_leaves_a_mark_that_a_shorter_journal_is_below() {
+async fn a_truncated_journal_is_below_the_high_water_mark() {
     let data = tempfile::tempdir().expect("a temporary directory");
     let store = open(data.path());
     create_batch(&store, "h1", 0, ITEMS_PER_BATCH).await.expect("written");
@@ -164,7 +164,7 @@ async fn lost_deletions_are_noticed_too() {
 }
 
 #[tokio::test]
-async fn tables_whose_journals_are_gone_are_recovered_from_their_items() {
+async fn tables_without_journals_are_recovered_from_items() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let bodies = store_with_tables(directory.path()).await;
     for has_mark in [true, false] {
