@@ -23,7 +23,7 @@ SOAK_ROUNDS ?= 6
 SOAK_SEED ?= 1
 # What runs once more over Azure Cosmos DB, as Microsoft's in-memory emulator has it: all but what is about a data
 # directory and its operations socket, or chooses its store itself.
-BOTH_STORES := test(/^(api|graphql|commands|models_agree|operations|projections)::/) & (binary(http_api) | binary(domain)) - test(/^api::(backup|compare|compare_account|cli|full_disk|operations|readme)::/)
+BOTH_STORES := test(/^(api|graphql|webstore|commands|models_agree|operations|projections)::/) & (binary(http_api) | binary(domain)) - test(/^api::(backup|compare|compare_account|cli|full_disk|operations|readme)::/)
 
 .PHONY: help check program alert-test promtool audit scale soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench fmt web web-test rust-test browser-test chromium nextest deny screenshots lighthouse clean
 

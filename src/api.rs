@@ -26,6 +26,9 @@ use crate::http::session_cookie::SESSION_PATH;
 use crate::http::static_files::StaticFiles;
 use crate::operations::{self, PublicOptions, public_routes};
 use crate::telemetry::{Gauges, Telemetry};
+use crate::webstore::Webstore;
+use crate::webstore::reads::WebstoreReads;
+use crate::webstore::staff::Staff;
 use onehop_change_feed::{Position, PositionError, ProcessorStatus, WriteScope};
 use onehop_graphql_server::endpoint::{GraphqlEndpoint, RequestLimits};
 use onehop_graphql_server::health::{Condition, READINESS_TIMEOUT, Readiness, UnreadyPart};
@@ -87,6 +90,8 @@ pub struct ApiOptions {
     pub operations: bool,
     /// How sessions live.
     pub sessions: SessionSettings,
+    /// Who may change the web store's catalogue.
+    pub staff: Staff,
 }
 
 impl Default for ApiOptions {
@@ -104,6 +109,7 @@ impl Default for ApiOptions {
             metrics: true,
             operations: true,
             sessions: SessionSettings::default(),
+            staff: Staff::default(),
         }
     }
 }
@@ -132,6 +138,12 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
     let services = Services {
         reads: app.reads.clone(),
         commands: app.commands.clone(),
+        webstore: Webstore {
+            reads: app.webstore_reads.clone(),
+            live_reads: WebstoreReads::new(Arc::clone(&app.recent)),
+            commands: app.webstore_commands.clone(),
+            staff: Arc::new(options.staff),
+        },
         live: app.live.clone(),
         live_reads: ReadModels::new(&app.recent),
         attempts: Arc::new(Attempts::new(options.attempts)),

@@ -32,6 +32,9 @@ use crate::blog::reads::ReadModels;
 use crate::blog::verify::Settle;
 use crate::config::StoreChoice;
 use crate::telemetry::{EmbeddedGauges, HotPartitions};
+use crate::webstore;
+use crate::webstore::commands::{WebstoreCommands, WebstoreParts};
+use crate::webstore::reads::WebstoreReads;
 use onehop_change_feed::{Processor, ProcessorError, Sharing, TailSettings};
 use onehop_runtime::clock::{Clock, SystemClock};
 use onehop_runtime::tasks::Tasks;
@@ -54,7 +57,7 @@ const PROVIDER_REFRESH_INTERVAL: Duration = Duration::from_secs(600);
 /// The specifications of all containers.
 #[must_use]
 pub fn container_specs() -> Vec<ContainerSpec> {
-    [blog::containers::SPECS, onehop_change_feed::SPECS].concat()
+    [blog::containers::SPECS, onehop_change_feed::SPECS, webstore::containers::SPECS].concat()
 }
 
 /// Options of an app that the program chooses.
@@ -150,6 +153,8 @@ pub struct App {
     pub passwords: PasswordHasher,
     pub commands: Commands,
     pub reads: ReadModels,
+    pub webstore_reads: WebstoreReads,
+    pub webstore_commands: WebstoreCommands,
     /// Events of the blog, from all processes.
     pub live: LiveEvents,
     pub processor: Arc<Processor>,
@@ -206,6 +211,12 @@ impl App {
             tasks: tasks.clone(),
             limits: CommandLimits::default(),
         });
+        let webstore_commands = WebstoreCommands::new(WebstoreParts {
+            store: Arc::clone(&store),
+            clock: Arc::clone(&clock),
+            ids: Arc::new(RandomIds),
+            passwords: passwords.clone(),
+        });
         let live = LiveEvents::new(LiveParts {
             store: Arc::clone(&recent),
             clock: Arc::clone(&clock),
@@ -232,6 +243,8 @@ impl App {
                 OpenStore::Cosmos(_) => None,
             },
             reads: ReadModels::new(&store),
+            webstore_reads: WebstoreReads::new(Arc::clone(&store)),
+            webstore_commands,
             live,
             store,
             recent,
@@ -314,7 +327,8 @@ impl App {
     /// # Errors
     /// A fault of the store.
     pub async fn is_empty(&self) -> Result<bool, Fault> {
-        for container in [blog::containers::ACCOUNTS, blog::containers::USERS, blog::containers::POSTS] {
+        let written = blog::containers::WRITE_SIDE.iter().chain(webstore::containers::WRITE_SIDE);
+        for container in written.map(|(container, _)| *container) {
             for range in self.recent.feed_ranges(container).await? {
                 let request = onehop_store::FeedRequest {
                     container,

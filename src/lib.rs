@@ -20,3 +20,4 @@ pub mod graphql;
 pub mod http;
 pub mod operations;
 pub mod telemetry;
+pub mod webstore;

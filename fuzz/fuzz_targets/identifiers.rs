@@ -3,7 +3,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use onehop::accounts::Username;
-use onehop::blog::reads::cursor::{self, ListKind};
+use onehop::blog::reads::cursor::{COMMENTS, LIKES, POSTS};
+use onehop::domain::cursor;
 use onehop_change_feed::Position;
 use onehop::graphql::GlobalId;
 use onehop_runtime::trace_context::{RemoteParent, SpanContext};
@@ -16,7 +17,7 @@ fuzz_target!(|text: &str| {
     if let Ok(id) = GlobalId::decode(text) {
         assert_eq!(id.encode(), text);
     }
-    for kind in [ListKind::Posts, ListKind::Comments, ListKind::Likes] {
+    for kind in [POSTS, COMMENTS, LIKES] {
         if let Ok(keyset) = cursor::decode(kind, text) {
             let id = Uuid::parse_str(&keyset.id).expect("the id of an item");
             assert_eq!(cursor::encode(kind, &keyset.order_value, id), text);

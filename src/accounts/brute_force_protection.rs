@@ -119,11 +119,25 @@ impl Attempts {
         origin: AttemptOrigin,
         now_ms: i64,
     ) -> Result<Attempt<'_>, TooManyAttempts> {
+        self.begin_at(attempted, name.map(NormalizedUsername::as_str), origin, now_ms)
+    }
+
+    /// As [`begin`](Self::begin), at the key of another kind of account, which no username is.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin).
+    pub fn begin_at(
+        &self,
+        attempted: AttemptOutcome,
+        key: Option<&str>,
+        origin: AttemptOrigin,
+        now_ms: i64,
+    ) -> Result<Attempt<'_>, TooManyAttempts> {
         match attempted {
             AttemptOutcome::SignIn => self.sign_ins.take(origin, now_ms)?,
             AttemptOutcome::SignUp => self.sign_ups.take(origin, now_ms)?,
         }
-        let name = name.map(|name| Key::from(name.as_str()));
+        let name = key.map(Key::from);
         let counted = match &name {
             Some(name) => {
                 let is_known =

@@ -1,17 +1,25 @@
-//! Exposure of partition keys: those that every client may see. Ids of users and posts are public; a username at sign-in is
-//! not.
+//! Exposure of partition keys: those that every client may see. Ids of users, posts and products are public; a username at
+//! sign-in and a customer are not.
 
 use crate::blog::containers::{ACCOUNTS, FEED, FEED_PARTITION, POSTS, USERS};
 use crate::telemetry::PartitionKeyExposure;
+use crate::webstore::containers::{
+    CUSTOMER, PRODUCT, PRODUCT_BY_TAG, PRODUCT_META, RANKING, RANKING_PARTITION,
+};
 use onehop_change_feed::{DEAD_LETTERS, LEASES};
 use onehop_store::ContainerName;
 
 /// The exposure of each container's partition keys.
-pub(super) const KEY_EXPOSURES: [(ContainerName, PartitionKeyExposure); 6] = [
+pub(super) const KEY_EXPOSURES: [(ContainerName, PartitionKeyExposure); 11] = [
     (USERS, PartitionKeyExposure::Ids),
     (POSTS, PartitionKeyExposure::Ids),
     (FEED, PartitionKeyExposure::One(FEED_PARTITION)),
     (ACCOUNTS, PartitionKeyExposure::None),
+    (CUSTOMER, PartitionKeyExposure::None),
+    (PRODUCT, PartitionKeyExposure::Ids),
+    (PRODUCT_META, PartitionKeyExposure::None),
+    (PRODUCT_BY_TAG, PartitionKeyExposure::Ids),
+    (RANKING, PartitionKeyExposure::One(RANKING_PARTITION)),
     (LEASES, PartitionKeyExposure::None),
     (DEAD_LETTERS, PartitionKeyExposure::None),
 ];

@@ -1,6 +1,7 @@
 //! The blog's containers: names, partition keys, and what their indexes serve.
 
 use super::items::types;
+use crate::domain::containers::ACCOUNTS_SPEC;
 use onehop_store::{ContainerName, ContainerSpec};
 
 /// The user, and short copies of the user's posts, by user.
@@ -9,8 +10,7 @@ pub const USERS: ContainerName = ContainerName("users");
 pub const POSTS: ContainerName = ContainerName("posts");
 /// Short copies of the most recent posts, all in one logical partition.
 pub const FEED: ContainerName = ContainerName("feed");
-/// Reservations of usernames, subjects of OpenID Connect providers, sessions, and outcomes of idempotent commands.
-pub const ACCOUNTS: ContainerName = ContainerName("accounts");
+pub use crate::domain::containers::ACCOUNTS;
 
 /// How many posts the feed container keeps.
 pub const FEED_POSTS_MAX: usize = 100;
@@ -47,5 +47,5 @@ pub const SPECS: &[ContainerSpec] = &[
         equality: &[],
         newest_types: &[],
     },
-    ContainerSpec { name: ACCOUNTS, partition_key: "id", order_by: None, equality: &[], newest_types: &[] },
+    ACCOUNTS_SPEC,
 ];

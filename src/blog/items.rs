@@ -20,15 +20,13 @@ pub mod types {
     pub const OUTCOME: &str = "outcome";
     pub const SESSIONS: &str = "sessions";
     /// Stands in `users` where a sign-up was given up, so that its user is never created.
-    pub const ABANDONED: &str = "abandoned";
+    pub const ABANDONED: &str = crate::domain::containers::ABANDONED;
 }
 
 /// How long a soft-deleted item stays, in seconds: 30 days, within which every projection has to have seen it.
 pub const TOMBSTONE_TTL_S: u32 = 30 * 24 * 60 * 60;
 /// How long the outcome of an idempotent command is remembered, in seconds.
 pub const OUTCOME_TTL_S: u32 = 24 * 60 * 60;
-/// How long the user id of an abandoned sign-up stays blocked, in seconds: far longer than a command can run.
-pub const ABANDONED_TTL_S: u32 = 24 * 60 * 60;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
 fn is_zero(value: &u64) -> bool {

@@ -22,7 +22,7 @@ use crate::blog::study::dataset::{DEFAULT_RNG_SEED, DEMO_USERNAMES, Texts};
 use crate::config::{
     AccountSettings, CallerSettings, DocumentSettings, Environment, ExposureSettings, GivenKeys,
     LimitSettings, ServeSettings, StoreChoice, StoreSettings, SubscriptionSettings, TOKEN_SECRET_VARIABLE,
-    TraceExportSettings,
+    TraceExportSettings, WebstoreSettings,
 };
 use crate::graphql::SchemaOptions;
 use crate::http::static_files::StaticFiles;
@@ -55,6 +55,8 @@ pub struct Serve {
     documents: DocumentSettings,
     #[command(flatten)]
     live: SubscriptionSettings,
+    #[command(flatten)]
+    webstore: WebstoreSettings,
     #[command(flatten)]
     traces: TraceExportSettings,
 }
@@ -187,6 +189,7 @@ impl Serve {
             metrics: self.exposure.metrics(),
             operations: self.exposure.operations(),
             sessions: self.accounts.sessions(),
+            staff: self.webstore.staff(self.serve.demo),
         })
     }
 

@@ -18,6 +18,7 @@ mod store;
 mod tests;
 mod throughput;
 mod traces;
+mod webstore;
 
 use std::ops::RangeInclusive;
 
@@ -36,6 +37,7 @@ pub use serve::ServeSettings;
 pub use store::{StoreChoice, StoreKind, StoreSettings};
 pub use throughput::{ThroughputScopeSetting, ThroughputSettings};
 pub use traces::TraceExportSettings;
+pub use webstore::WebstoreSettings;
 
 /// Error of a setting that cannot be used, or of settings that contradict each other. The text names the setting and
 /// never a secret.

@@ -20,7 +20,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 pub use batches::{BATCH_BYTES_MAX, WriteLane, lanes_of};
 pub use position::{POSITION_TYPE, StoredPosition};
 
-use crate::blog::containers::WRITE_SIDE;
+use crate::{blog, webstore};
 use onehop_change_feed::Backoff;
 use onehop_store::{
     Batch, ContainerName, Fault, FaultKind, FeedRange, FeedRequest, Ledger, Rejection, Store, WriteError,
@@ -115,7 +115,7 @@ impl Copier {
     /// target belongs to this copy.
     async fn begin(&self) -> Result<Vec<RangeProgress>, CopyError> {
         let mut stretches = Vec::new();
-        for (container, types) in WRITE_SIDE.iter().copied() {
+        for (container, types) in write_side() {
             for range in self.source.feed_ranges(container).await.map_err(CopyError::Source)? {
                 let id = StoredPosition::id_of(&self.source_name, container, &range);
                 let found = StoredPosition::read(&*self.target, &id).await.map_err(CopyError::Target)?;
@@ -135,7 +135,7 @@ impl Copier {
     }
 
     async fn require_empty(&self) -> Result<(), CopyError> {
-        for (container, _) in WRITE_SIDE.iter().copied() {
+        for (container, _) in write_side() {
             for range in self.target.feed_ranges(container).await.map_err(CopyError::Target)? {
                 let request =
                     FeedRequest { container, range: &range, continuation: None, types: None, limit: 1 };
@@ -258,4 +258,9 @@ async fn retried<T, E: TransientFault, F: Future<Output = Result<T, E>>>(
         tokio::time::sleep(fault.retry_after.unwrap_or(backoff).max(backoff)).await;
         retry += 1;
     }
+}
+
+/// What commands of all domains write, by container and the types of its items (`None` for all).
+pub fn write_side() -> impl Iterator<Item = (ContainerName, Option<&'static [&'static str]>)> {
+    blog::containers::WRITE_SIDE.iter().chain(webstore::containers::WRITE_SIDE).copied()
 }

@@ -1,10 +1,10 @@
 //! Conditional writes: one write whose refusal is an answer, by optimistic concurrency.
 
 use onehop_store::{
-    ContainerName, Fault, FaultKind, Ledger, PartitionKey, Rejection, Store, WriteError, WriteOp,
+    ContainerName, Fault, FaultKind, Ledger, NewItem, PartitionKey, Rejection, Store, WriteError, WriteOp,
 };
 
-use super::error::unexpected;
+use super::error::{contended, unexpected};
 
 /// What became of a conditional write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,4 +40,26 @@ pub(crate) fn judge<T>(outcome: Result<T, WriteError>) -> Result<Option<T>, Faul
             other => Err(unexpected(other)),
         },
     }
+}
+
+/// How often a write is repeated whose answer was lost, or that lost a race.
+pub(crate) const ATTEMPTS_MAX: u32 = 16;
+
+/// Creates an item whose id is new: one that is there already was created by an attempt whose answer was lost.
+pub(crate) async fn create_new(
+    store: &dyn Store,
+    container: ContainerName,
+    partition_key: &PartitionKey,
+    item: &NewItem,
+    ledger: &Ledger,
+) -> Result<(), Fault> {
+    for _ in 0..ATTEMPTS_MAX {
+        let create = WriteOp::Create(item.clone());
+        if attempt(store, container, partition_key, create, ledger).await? == Attempt::Written
+            || store.read(container, partition_key, &item.id, ledger).await?.is_some()
+        {
+            return Ok(());
+        }
+    }
+    Err(contended("a new item"))
 }

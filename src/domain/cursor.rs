@@ -9,6 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use thiserror::Error;
 use uuid::Uuid;
 
+use onehop_runtime::clock::parse_timestamp;
 use onehop_store::{Keyset, limits};
 
 const ID_BYTES: usize = 16;
@@ -18,16 +19,45 @@ const BYTES_MIN: usize = 1 + ID_BYTES + CHECKSUM_BYTES;
 /// The longest cursor, in characters: base64 without padding.
 const CHARACTERS_MAX: usize = (BYTES_MIN + limits::INDEXED_TEXT_BYTES_MAX).div_ceil(3) * 4;
 
+/// A kind of list: what keeps its cursors apart from those of others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListKind {
+    tag: u8,
+    order: ListOrder,
+}
+
+/// What a list is ordered by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ListOrder {
+    /// RFC 3339 in UTC with milliseconds.
+    Date,
+    Text,
+}
+
+impl ListKind {
+    /// A kind of list that is ordered by a date. Each kind has a tag of its own.
+    #[must_use]
+    pub const fn by_date(tag: u8) -> Self {
+        Self { tag, order: ListOrder::Date }
+    }
+
+    /// A kind of list that is ordered by a text. Each kind has a tag of its own.
+    #[must_use]
+    pub const fn by_text(tag: u8) -> Self {
+        Self { tag, order: ListOrder::Text }
+    }
+}
+
 /// A text that is no cursor of this kind of list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("is not a cursor of this list")]
 pub struct InvalidCursor;
 
-/// The cursor of an item in the list with this tag.
+/// The cursor of an item in a list of this kind.
 #[must_use]
-pub fn encode(tag: u8, order_value: &str, id: Uuid) -> String {
+pub fn encode(kind: ListKind, order_value: &str, id: Uuid) -> String {
     let mut bytes = Vec::with_capacity(BYTES_MIN + order_value.len());
-    bytes.push(tag);
+    bytes.push(kind.tag);
     bytes.extend_from_slice(order_value.as_bytes());
     bytes.extend_from_slice(id.as_bytes());
     let sum = checksum(&bytes);
@@ -38,8 +68,8 @@ pub fn encode(tag: u8, order_value: &str, id: Uuid) -> String {
 /// The keyset behind a cursor.
 ///
 /// # Errors
-/// [`InvalidCursor`] unless [`encode`] made it for a list with this tag.
-pub fn decode(tag: u8, cursor: &str) -> Result<Keyset, InvalidCursor> {
+/// [`InvalidCursor`] unless [`encode`] made it for the same kind of list.
+pub fn decode(kind: ListKind, cursor: &str) -> Result<Keyset, InvalidCursor> {
     if cursor.len() > CHARACTERS_MAX {
         return Err(InvalidCursor);
     }
@@ -48,12 +78,15 @@ pub fn decode(tag: u8, cursor: &str) -> Result<Keyset, InvalidCursor> {
         return Err(InvalidCursor);
     }
     let (content, sum) = bytes.split_at(bytes.len() - CHECKSUM_BYTES);
-    if content[0] != tag || sum != checksum(content) {
+    if content[0] != kind.tag || sum != checksum(content) {
         return Err(InvalidCursor);
     }
     let (order_value, id) = content[1..].split_at(content.len() - 1 - ID_BYTES);
     let order_value = std::str::from_utf8(order_value).map_err(|_| InvalidCursor)?;
     let id = Uuid::from_slice(id).map_err(|_| InvalidCursor)?;
+    if kind.order == ListOrder::Date && parse_timestamp(order_value).is_none() {
+        return Err(InvalidCursor);
+    }
     Ok(keyset(order_value, id))
 }
 
@@ -76,20 +109,40 @@ mod tests {
 
     use super::*;
 
-    const TAG: u8 = 9;
+    const THINGS: ListKind = ListKind::by_text(9);
+    const EVENTS: ListKind = ListKind::by_date(10);
+    const DATE: &str = "2026-11-20T09:20:00.125Z";
+
+    #[test]
+    fn a_cursor_with_one_character_changed_is_refused() {
+        let cursor = encode(EVENTS, DATE, Uuid::from_u128(7));
+        for position in 0..cursor.len() {
+            let mut changed = cursor.clone().into_bytes();
+            changed[position] = if changed[position] == b'A' { b'B' } else { b'A' };
+            let changed = String::from_utf8(changed).unwrap();
+            assert_eq!(decode(EVENTS, &changed), Err(InvalidCursor), "{position}");
+        }
+    }
+
+    #[test]
+    fn a_list_by_date_has_dates_in_its_cursors() {
+        let id = Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0001);
+        assert_eq!(decode(EVENTS, &encode(EVENTS, DATE, id)), Ok(keyset(DATE, id)));
+        assert_eq!(decode(EVENTS, &encode(EVENTS, "yesterday", id)), Err(InvalidCursor));
+    }
 
     proptest! {
         #[test]
         fn a_cursor_leads_back_to_its_keyset(order_value in ".{0,40}", id: u128) {
             let id = Uuid::from_u128(id);
-            let cursor = encode(TAG, &order_value, id);
-            prop_assert_eq!(decode(TAG, &cursor), Ok(keyset(&order_value, id)));
-            prop_assert_eq!(decode(TAG + 1, &cursor), Err(InvalidCursor));
+            let cursor = encode(THINGS, &order_value, id);
+            prop_assert_eq!(decode(THINGS, &cursor), Ok(keyset(&order_value, id)));
+            prop_assert_eq!(decode(ListKind::by_text(11), &cursor), Err(InvalidCursor));
         }
 
         #[test]
         fn any_other_text_is_refused(text in ".{0,80}") {
-            prop_assert_eq!(decode(TAG, &text), Err(InvalidCursor));
+            prop_assert_eq!(decode(THINGS, &text), Err(InvalidCursor));
         }
     }
 }

@@ -3,9 +3,12 @@
 
 pub(crate) mod command_marker;
 pub(crate) mod conditional_write;
+pub mod containers;
 pub mod cursor;
 pub(crate) mod digest;
 pub mod error;
 pub mod ids;
 pub mod page;
+pub(crate) mod reservations;
+pub(crate) mod striped_locks;
 pub mod text;

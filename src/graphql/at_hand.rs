@@ -221,6 +221,27 @@ impl<T: AtHand + ContainerType> OutputType for Many<'_, T> {
     }
 }
 
+/// A whole list of objects as the value of a field.
+pub(super) struct All<T>(pub(super) Vec<T>);
+
+impl<T: AtHand + ContainerType> OutputType for All<T> {
+    fn type_name() -> Cow<'static, str> {
+        <Vec<T> as OutputType>::type_name()
+    }
+
+    fn qualified_type_name() -> String {
+        <Vec<T> as OutputType>::qualified_type_name()
+    }
+
+    fn create_type_info(registry: &mut Registry) -> String {
+        <Vec<T> as OutputType>::create_type_info(registry)
+    }
+
+    async fn resolve(&self, ctx: &ContextSelectionSet<'_>, field: &Positioned<Field>) -> ServerResult<Value> {
+        Many(self.0.iter().collect()).resolve(ctx, field).await
+    }
+}
+
 /// Resolves what is selected of an object.
 pub(super) async fn resolve<T: AtHand + ContainerType>(
     ctx: &ContextSelectionSet<'_>,

@@ -12,8 +12,9 @@ use super::ids::GlobalId;
 use super::post::Post;
 use super::scope;
 use super::user::{self, User};
-use crate::blog::reads::cursor::{self, ListKind};
+use crate::blog::reads::cursor::COMMENTS;
 use crate::blog::reads::{CommentView, DataModel};
+use crate::domain::cursor::{self, ListKind};
 
 /// A comment, as one data model sees it.
 pub struct Comment {
@@ -55,7 +56,7 @@ impl AtHand for Comment {
 impl Listed for Comment {
     const CONNECTION: &'static str = "CommentConnection";
     const EDGE: &'static str = "CommentEdge";
-    const LIST: ListKind = ListKind::Comments;
+    const LIST: ListKind = COMMENTS;
 
     fn cursor(&self) -> String {
         cursor::encode(Self::LIST, &self.view.creation_date, self.view.id.0)

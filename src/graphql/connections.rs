@@ -13,8 +13,11 @@ use super::like::Like;
 use super::loaders::PostPage;
 use super::post::Post;
 use super::scope::RequestScope;
-use crate::blog::reads::cursor::{self, ListKind};
+use super::webstore::customer::Customer;
+use super::webstore::product::Product;
+use super::webstore::sales_order::SalesOrder;
 use crate::blog::reads::{DataModel, FIRST_MAX, FIRST_MIN, Page, PageRequest, PostView};
+use crate::domain::cursor::{self, ListKind};
 
 /// A page of posts.
 pub type PostConnection = Connection<Post>;
@@ -163,7 +166,10 @@ impl AtHand for PageInfo {
 #[Object(
     concrete(name = "PostConnection", params(Post)),
     concrete(name = "CommentConnection", params(Comment)),
-    concrete(name = "LikeConnection", params(Like))
+    concrete(name = "LikeConnection", params(Like)),
+    concrete(name = "ProductConnection", params(Product)),
+    concrete(name = "CustomerConnection", params(Customer)),
+    concrete(name = "SalesOrderConnection", params(SalesOrder))
 )]
 impl<T: Listed> Connection<T>
 where
@@ -189,7 +195,10 @@ where
 #[Object(
     concrete(name = "PostEdge", params(Post)),
     concrete(name = "CommentEdge", params(Comment)),
-    concrete(name = "LikeEdge", params(Like))
+    concrete(name = "LikeEdge", params(Like)),
+    concrete(name = "ProductEdge", params(Product)),
+    concrete(name = "CustomerEdge", params(Customer)),
+    concrete(name = "SalesOrderEdge", params(SalesOrder))
 )]
 impl<T: Listed> Edge<T> {
     /// The item.

@@ -17,6 +17,7 @@ use onehop_store::{Fault, FaultKind};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
     Unauthenticated,
+    Forbidden,
     NotFound,
     BadUserInput,
     Unavailable,
@@ -31,6 +32,7 @@ impl Code {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unauthenticated => "UNAUTHENTICATED",
+            Self::Forbidden => "FORBIDDEN",
             Self::NotFound => "NOT_FOUND",
             Self::BadUserInput => "BAD_USER_INPUT",
             Self::Unavailable => "UNAVAILABLE",

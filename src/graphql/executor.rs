@@ -23,7 +23,8 @@ use super::schema::{BlogSchema, SchemaOptions, live_schema, schema, validated_sc
 use super::scope::{RequestScope, Services};
 use super::subscription;
 use super::validation::Validator;
-use super::viewer::{Viewer, session_of, user_id};
+use super::viewer::{Viewer, session_of};
+use crate::accounts::subject::TokenSubject;
 use crate::accounts::{AuthenticationError, Authenticator, Bearer, ExternalIdentity, Identity, Verified};
 use crate::blog::commands::{CommandError, ExternalSubject};
 use crate::blog::containers::{POSTS, USERS};
@@ -66,7 +67,11 @@ impl Executor {
     ) -> Result<Self, SdlError> {
         let schema = schema(options);
         let complexity = Complexity::of_schema(&schema, options.complexity_max)?;
-        let live_services = Services { reads: services.live_reads.clone(), ..services.clone() };
+        let live_services = Services {
+            reads: services.live_reads.clone(),
+            webstore: services.webstore.live(),
+            ..services.clone()
+        };
         Ok(Self {
             schema,
             validated_schema: validated_schema(options),
@@ -151,7 +156,8 @@ impl Executor {
                 let bearer = match bearer {
                     Identity::Local(bearer) => self.local_viewer(bearer).await?,
                     Identity::External(identity) => {
-                        Viewer { user: self.external_viewer(identity, ledger).await?, session: None }
+                        let user = self.external_viewer(identity, ledger).await?;
+                        Viewer { subject: TokenSubject::User(user.0), session: None }
                     }
                 };
                 Ok(Verified { bearer, valid_until_ms })
@@ -170,9 +176,13 @@ impl Executor {
     /// The user of an access token whose session exists.
     async fn local_viewer(&self, bearer: Bearer) -> Result<Viewer, RequestRejection> {
         let Bearer { user_id: id, session_id, issued_at_ms } = bearer;
-        let user = user_id(&id).ok_or(RequestRejection::InvalidToken)?;
-        match self.services.sessions.exists(user, session_id, issued_at_ms).await {
-            Ok(true) => Ok(Viewer { user, session: Some((session_id, issued_at_ms)) }),
+        let subject = TokenSubject::parse(&id).ok_or(RequestRejection::InvalidToken)?;
+        let TokenSubject::User(user) = subject else {
+            // Customers have no sessions: their tokens are good until they expire.
+            return Ok(Viewer { subject, session: None });
+        };
+        match self.services.sessions.exists(UserId(user), session_id, issued_at_ms).await {
+            Ok(true) => Ok(Viewer { subject, session: Some((session_id, issued_at_ms)) }),
             Ok(false) => Err(RequestRejection::InvalidToken),
             Err(fault) => {
                 warn!(kind = ?fault.kind, %fault, "the session of a token could not be checked");
@@ -239,7 +249,7 @@ impl GraphqlService for Executor {
             bearer.session.map(|(id, issued_at_ms)| CallerSession { id: id.to_string(), issued_at_ms });
         let valid_for_ms = valid_until_ms.saturating_sub(self.services.clock.now_ms());
         let valid_for = Duration::from_millis(u64::try_from(valid_for_ms).unwrap_or(0));
-        Ok(Caller { id: bearer.user.to_string(), valid_for, session })
+        Ok(Caller { id: bearer.subject.to_string(), valid_for, session })
     }
 
     async fn session_ended(&self, caller: &Caller) {

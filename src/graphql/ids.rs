@@ -1,5 +1,5 @@
-//! Global ids: what clients see as `ID`. A kind and one or two UUIDs in base64url. The id of a comment or a like
-//! carries the id of its post, which is its partition key, so that any node is one hop away.
+//! Global ids: what clients see as `ID`. A kind and one or two UUIDs in base64url. An id carries the
+//! partition key of its item, such as the post of a comment or the category of a product, so that any node is one hop away.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -7,11 +7,17 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
+use crate::webstore::ids::{CategoryId, CustomerId, ProductId, SalesOrderId, TagId};
 
 const USER: u8 = b'u';
 const POST: u8 = b'p';
 const COMMENT: u8 = b'c';
 const LIKE: u8 = b'l';
+const CUSTOMER: u8 = b'C';
+const SALES_ORDER: u8 = b'O';
+const PRODUCT: u8 = b'P';
+const PRODUCT_CATEGORY: u8 = b'G';
+const PRODUCT_TAG: u8 = b'T';
 
 const UUID_BYTES: usize = 16;
 const SHORT_BYTES: usize = 1 + UUID_BYTES;
@@ -26,6 +32,11 @@ pub enum GlobalId {
     Post(PostId),
     Comment(PostId, CommentId),
     Like(PostId, LikeId),
+    Customer(CustomerId),
+    SalesOrder(CustomerId, SalesOrderId),
+    Product(CategoryId, ProductId),
+    ProductCategory(CategoryId),
+    ProductTag(TagId),
 }
 
 /// A text that is no id of this API.
@@ -40,8 +51,13 @@ impl GlobalId {
         match self {
             Self::User(id) => short(USER, id.0),
             Self::Post(id) => short(POST, id.0),
-            Self::Comment(post, id) => long(COMMENT, post, id.0),
-            Self::Like(post, id) => long(LIKE, post, id.0),
+            Self::Comment(post, id) => long(COMMENT, post.0, id.0),
+            Self::Like(post, id) => long(LIKE, post.0, id.0),
+            Self::Customer(id) => short(CUSTOMER, id.0),
+            Self::SalesOrder(customer, id) => long(SALES_ORDER, customer.0, id.0),
+            Self::Product(category, id) => long(PRODUCT, category.0, id.0),
+            Self::ProductCategory(id) => short(PRODUCT_CATEGORY, id.0),
+            Self::ProductTag(id) => short(PRODUCT_TAG, id.0),
         }
     }
 
@@ -61,6 +77,11 @@ impl GlobalId {
             (POST, SHORT_BYTES) => Ok(Self::Post(PostId(first))),
             (COMMENT, LONG_BYTES) => Ok(Self::Comment(PostId(first), CommentId(second))),
             (LIKE, LONG_BYTES) => Ok(Self::Like(PostId(first), LikeId(second))),
+            (CUSTOMER, SHORT_BYTES) => Ok(Self::Customer(CustomerId(first))),
+            (SALES_ORDER, LONG_BYTES) => Ok(Self::SalesOrder(CustomerId(first), SalesOrderId(second))),
+            (PRODUCT, LONG_BYTES) => Ok(Self::Product(CategoryId(first), ProductId(second))),
+            (PRODUCT_CATEGORY, SHORT_BYTES) => Ok(Self::ProductCategory(CategoryId(first))),
+            (PRODUCT_TAG, SHORT_BYTES) => Ok(Self::ProductTag(TagId(first))),
             _ => Err(InvalidId),
         }
     }
@@ -72,9 +93,9 @@ fn short(kind: u8, id: Uuid) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-fn long(kind: u8, post: PostId, id: Uuid) -> String {
+fn long(kind: u8, partition: Uuid, id: Uuid) -> String {
     let mut bytes = [kind; LONG_BYTES];
-    bytes[1..SHORT_BYTES].copy_from_slice(post.0.as_bytes());
+    bytes[1..SHORT_BYTES].copy_from_slice(partition.as_bytes());
     bytes[SHORT_BYTES..].copy_from_slice(id.as_bytes());
     URL_SAFE_NO_PAD.encode(bytes)
 }
@@ -100,6 +121,11 @@ mod tests {
                 GlobalId::Post(PostId(first)),
                 GlobalId::Comment(PostId(first), CommentId(second)),
                 GlobalId::Like(PostId(first), LikeId(second)),
+                GlobalId::Customer(CustomerId(first)),
+                GlobalId::SalesOrder(CustomerId(first), SalesOrderId(second)),
+                GlobalId::Product(CategoryId(first), ProductId(second)),
+                GlobalId::ProductCategory(CategoryId(first)),
+                GlobalId::ProductTag(TagId(first)),
             ] {
                 prop_assert_eq!(GlobalId::decode(&id.encode()), Ok(id));
             }

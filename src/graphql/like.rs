@@ -12,8 +12,9 @@ use super::ids::GlobalId;
 use super::post::Post;
 use super::scope;
 use super::user::{self, User};
-use crate::blog::reads::cursor::{self, ListKind};
+use crate::blog::reads::cursor::LIKES;
 use crate::blog::reads::{DataModel, LikeView};
+use crate::domain::cursor::{self, ListKind};
 
 /// A like, as one data model sees it.
 pub struct Like {
@@ -54,7 +55,7 @@ impl AtHand for Like {
 impl Listed for Like {
     const CONNECTION: &'static str = "LikeConnection";
     const EDGE: &'static str = "LikeEdge";
-    const LIST: ListKind = ListKind::Likes;
+    const LIST: ListKind = LIKES;
 
     fn cursor(&self) -> String {
         cursor::encode(Self::LIST, &self.view.creation_date, self.view.id.0)

@@ -1,10 +1,12 @@
-//! The GraphQL schema: types, queries, mutations and subscriptions over the reads, the commands and the news of the blog.
+//! The GraphQL schema: types, queries, mutations and subscriptions over the reads, the commands and the news of the
+//! domains.
 //!
 //! It sees the reads trait and the commands, never the store's items. [`Executor`] takes a request from HTTP, finds
 //! out who asks, and runs it; [`sdl`] is the schema as clients see it. Types are one file each; `at_hand` is how they
 //! are resolved, `complexity` is how much a request asks, `errors` is what clients hear when something is wrong.
 
 mod at_hand;
+mod attempts;
 mod charged;
 mod comment;
 mod comparison;
@@ -28,6 +30,7 @@ mod query;
 mod recency;
 mod response_completion;
 mod response_extensions;
+mod roots;
 mod schema;
 mod scope;
 mod selected;
@@ -39,6 +42,7 @@ mod subscription_root;
 mod user;
 mod validation;
 mod viewer;
+mod webstore;
 
 pub use charged::Charged;
 pub use comparison::ChargeSource;

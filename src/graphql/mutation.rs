@@ -1,4 +1,4 @@
-//! The `Mutation` type: each field issues one command and answers with the items as the command wrote them, so that
+//! The mutations of the blog: each field issues one command and answers with the items as the command wrote them, so that
 //! clients read their own writes. What is read beneath a payload is read as in V3.
 
 use std::sync::Arc;
@@ -7,6 +7,7 @@ use async_graphql::{Context, Error, Object, Result};
 use uuid::Uuid;
 
 use super::at_hand::One;
+use super::attempts::{self, unless_failed};
 use super::comment::Comment;
 use super::errors;
 use super::ids::GlobalId;
@@ -27,7 +28,6 @@ use super::session::{self, Credentials, credentials};
 use super::user::User;
 use crate::accounts::Username;
 use crate::accounts::brute_force_protection::{Attempt, AttemptOutcome};
-use crate::accounts::network_prefixes::AttemptOrigin;
 use crate::blog::commands::{
     ChangePassword, CommandError, CommentCreated, CreateComment, CreatePost, CreateUser, DeleteComment,
     DeletePost, DeletedComment, InvalidField, LikePost, PostLiked, SignIn, UnlikePost, UpdatePost,
@@ -37,17 +37,17 @@ use crate::blog::ids::{CommentId, PostId, UserId};
 use crate::blog::items::{PostItem, UserItem};
 use crate::blog::reads::DataModel;
 use crate::blog::write_limits::WriteKind;
-use onehop_graphql_server::client_address::Network;
 
 /// What is read beneath a payload is read as in this model.
 const MODEL: DataModel = DataModel::V3;
 
-/// The root of all writes.
-pub struct Mutation;
+/// The part of the root of all writes that is about the blog.
+#[derive(Default)]
+pub struct BlogMutation;
 
 /// C1, C2, C3, C4, their undoings, and signing in. A command that fails is null, and hides no other.
 #[Object]
-impl Mutation {
+impl BlogMutation {
     /// C1: signs up, and signs in.
     async fn create_user(
         &self,
@@ -259,32 +259,8 @@ impl Mutation {
 
 /// Brute-force protection: counts an attempt to sign in or up, by name and network.
 fn attempt<'a>(ctx: &Context<'a>, attempted: AttemptOutcome, username: &str) -> Result<Attempt<'a>> {
-    let scope = scope::of(ctx);
-    let services = scope.services();
-    let origin = match scope.context().client.network {
-        Network::V4(address) => AttemptOrigin::v4(address.to_bits()),
-        Network::V6(prefix) => AttemptOrigin::v6(prefix),
-        Network::Unknown => AttemptOrigin::default(),
-    };
     let name = Username::parse(username).ok();
-    let name = name.as_ref().map(Username::normalized);
-    let begun = services.attempts.begin(attempted, name, origin, services.clock.now_ms());
-    begun.map_err(|over| errors::too_many_attempts(&over))
-}
-
-/// Ends an attempt that did not fail: it succeeded, or it could not be judged.
-fn unless_failed<T>(
-    scope: &RequestScope,
-    attempt: Attempt<'_>,
-    outcome: Result<T, CommandError>,
-) -> Result<T, CommandError> {
-    let now_ms = scope.services().clock.now_ms();
-    match &outcome {
-        Ok(_) => attempt.succeed(now_ms),
-        Err(CommandError::Fault(_)) => attempt.forgive(now_ms),
-        Err(CommandError::Rejected(_)) => {}
-    }
-    outcome
+    attempts::begin(ctx, attempted, name.as_ref().map(|name| name.normalized().as_str()))
 }
 
 /// Runs a command within the user's limit on its kind. One that does not succeed does not count.
@@ -312,10 +288,7 @@ async fn charge_follow_up(scope: &RequestScope, user: UserId) {
 }
 
 fn done<T>(scope: &RequestScope, outcome: Result<T, CommandError>) -> Result<T> {
-    outcome.map_err(|failure| match failure {
-        CommandError::Rejected(refusal) => errors::refusal(&refusal),
-        CommandError::Fault(fault) => scope.fault(&fault),
-    })
+    outcome.map_err(|failure| scope.command_error(failure))
 }
 
 fn user_of(item: UserItem) -> User {

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use async_graphql::parser::types::Field;
-use async_graphql::{ID, SimpleObject, Value};
+use async_graphql::{ID, SimpleObject};
 
-use super::at_hand::{AtHand, One, Scope};
+use super::at_hand::One;
 use super::comment::Comment;
 use super::like::Like;
 use super::post::Post;
@@ -128,16 +127,22 @@ pub struct UnlikePostPayload {
 /// Payloads are few and small: they are resolved the general way.
 macro_rules! payloads {
     ($($name:ident),*) => {
-        $(impl AtHand for $name {
+        $(impl $crate::graphql::at_hand::AtHand for $name {
             const TYPE: &'static str = stringify!($name);
             const IS_NODE: bool = false;
 
-            fn at_hand(&self, _field: &Field, _scope: Scope<'_>) -> Option<Value> {
+            fn at_hand(
+                &self,
+                _field: &async_graphql::parser::types::Field,
+                _scope: $crate::graphql::at_hand::Scope<'_>,
+            ) -> Option<async_graphql::Value> {
                 None
             }
         })*
     };
 }
+
+pub(super) use payloads;
 
 payloads!(
     CreateUserPayload,

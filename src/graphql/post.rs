@@ -16,8 +16,9 @@ use super::loaders::PostPage;
 use super::scope::{self, RequestScope};
 use super::user::{self, User};
 use crate::blog::ids::PostId;
-use crate::blog::reads::cursor::{self, ListKind};
+use crate::blog::reads::cursor::POSTS;
 use crate::blog::reads::{DataModel, PostView};
+use crate::domain::cursor::{self, ListKind};
 
 /// A post, as one data model sees it.
 #[derive(Clone)]
@@ -86,7 +87,7 @@ impl AtHand for Post {
 impl Listed for Post {
     const CONNECTION: &'static str = "PostConnection";
     const EDGE: &'static str = "PostEdge";
-    const LIST: ListKind = ListKind::Posts;
+    const LIST: ListKind = POSTS;
 
     fn cursor(&self) -> String {
         cursor::encode(Self::LIST, &self.view.creation_date, self.view.id.0)

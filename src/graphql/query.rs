@@ -1,4 +1,4 @@
-//! The `Query` type: where every read begins. The `model` of a field is that of everything under it.
+//! The queries of the blog, and `node`. The `model` of a field is that of everything under it.
 
 use async_graphql::{Context, ID, Object, Result};
 
@@ -17,17 +17,18 @@ use crate::accounts::Username;
 use crate::blog::ids::UserId;
 use crate::blog::reads;
 
-/// The root of all reads.
-pub struct Query;
+/// The part of the root of all reads that is about the blog.
+#[derive(Default)]
+pub struct BlogQuery;
 
-/// Where every read begins. A field that fails is null, and hides no other.
+/// Reads of the blog.
 #[Object]
-impl Query {
+impl BlogQuery {
     /// Whatever has this id; null when there is nothing, or nothing any more.
     async fn node(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The id of a user, a post, a comment or a like.")] id: ID,
+        #[graphql(desc = "The id of a node of the blog or of the web store.")] id: ID,
     ) -> Result<Option<SomeNode>> {
         let id = GlobalId::decode(&id).map_err(|invalid| bad_input("id", invalid))?;
         node::find(scope::of(ctx), id).await

@@ -3,8 +3,7 @@
 use async_graphql::{SDLExportOptions, Schema, SchemaBuilder, ValidationMode};
 
 use super::event_scope::EventScopes;
-use super::mutation::Mutation;
-use super::query::Query;
+use super::roots::{Mutation, Query};
 use super::subscription::Subscription;
 use onehop_graphql_server::service::COMPLEXITY_MAX;
 
@@ -49,7 +48,7 @@ pub(super) fn live_schema(options: SchemaOptions) -> BlogSchema {
 
 /// The schema before its extensions.
 pub(super) fn builder(options: SchemaOptions) -> SchemaBuilder<Query, Mutation, Subscription> {
-    let mut builder = Schema::build(Query, Mutation, Subscription);
+    let mut builder = Schema::build(Query::default(), Mutation::default(), Subscription);
     if !options.introspection {
         builder = builder.disable_introspection();
     }

@@ -7,7 +7,7 @@ use async_graphql::{ContextBase, Error};
 use super::charged::FollowUp;
 use super::errors::{self, Code};
 use super::recency::Recency;
-use super::viewer::{session_of, user_id};
+use super::viewer::{customer_id, session_of, user_id};
 use crate::accounts::brute_force_protection::Attempts;
 use crate::accounts::session::SessionId;
 use crate::accounts::token::Tokens;
@@ -17,6 +17,9 @@ use crate::blog::live::LiveEvents;
 use crate::blog::reads::{DataModel, ReadModels, Reads, Session};
 use crate::blog::sessions::Sessions;
 use crate::blog::write_limits::UserWrites;
+use crate::domain::error::CommandError;
+use crate::webstore::Webstore;
+use crate::webstore::ids::CustomerId;
 use onehop_graphql_server::pipeline::context::RequestContext;
 use onehop_graphql_server::response_budget::ResponseBudget;
 use onehop_graphql_server::response_limits::ResponseRefused;
@@ -28,6 +31,8 @@ use onehop_store::{Fault, Ledger};
 pub struct Services {
     pub reads: ReadModels,
     pub commands: Commands,
+    /// The web store.
+    pub webstore: Webstore,
     /// What is written, by whichever process.
     pub live: LiveEvents,
     /// The reads beneath events: they see what other processes have committed.
@@ -52,6 +57,7 @@ pub struct RequestScope {
     context: Arc<RequestContext>,
     session: Session,
     viewer: Option<UserId>,
+    customer: Option<CustomerId>,
     budget: Arc<ResponseBudget>,
     follow_up: FollowUp,
     tells_operations: bool,
@@ -65,6 +71,7 @@ impl RequestScope {
             services,
             session: Session::new(Arc::new(ledger)),
             viewer: context.caller.as_ref().and_then(|caller| user_id(&caller.id)),
+            customer: context.caller.as_ref().and_then(|caller| customer_id(&caller.id)),
             budget: Arc::clone(&context.budget),
             follow_up: FollowUp::default(),
             tells_operations: false,
@@ -120,6 +127,21 @@ impl RequestScope {
         self.viewer.ok_or_else(|| errors::error(Code::Unauthenticated, "Sign in to do this."))
     }
 
+    /// The signed-in customer of the web store.
+    #[must_use]
+    pub fn customer(&self) -> Option<CustomerId> {
+        self.customer
+    }
+
+    /// The signed-in customer, for what only a customer may do.
+    ///
+    /// # Errors
+    /// `UNAUTHENTICATED`.
+    pub fn signed_in_customer(&self) -> Result<CustomerId, Error> {
+        let message = "Sign in as a customer to do this.";
+        self.customer.ok_or_else(|| errors::error(Code::Unauthenticated, message))
+    }
+
     /// The reads of this request.
     #[must_use]
     pub fn session(&self) -> &Session {
@@ -154,6 +176,14 @@ impl RequestScope {
     #[must_use]
     pub fn reads(&self, model: DataModel) -> &dyn Reads {
         self.services.reads.of(model)
+    }
+
+    /// A failed command as the client sees it.
+    pub fn command_error(&self, failure: CommandError) -> Error {
+        match failure {
+            CommandError::Rejected(refusal) => errors::refusal(&refusal),
+            CommandError::Fault(fault) => self.fault(&fault),
+        }
     }
 
     /// A fault as the client sees it; the log gets the rest.

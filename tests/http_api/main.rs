@@ -8,3 +8,4 @@ mod http;
 mod schema;
 #[path = "../support/mod.rs"]
 mod support;
+mod webstore;

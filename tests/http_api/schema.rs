@@ -8,6 +8,7 @@ use async_graphql::parser::parse_schema;
 use async_graphql::parser::types::{FieldDefinition, InputValueDefinition, TypeKind, TypeSystemDefinition};
 
 const CONTRACT: &str = include_str!("../fixtures/contract.graphql");
+const WEBSTORE_CONTRACT: &str = include_str!("../fixtures/contract-webstore.graphql");
 const OPERATIONS_CONTRACT: &str = include_str!("../fixtures/contract-operations.graphql");
 
 #[test]
@@ -32,6 +33,7 @@ fn assert_committed(file: &str, exported: &str, command: &str) {
 #[test]
 fn the_schemas_keep_every_name_that_clients_rely_on() {
     assert_holds(&onehop::graphql::sdl(), CONTRACT);
+    assert_holds(&onehop::graphql::sdl(), WEBSTORE_CONTRACT);
     assert_holds(&onehop::operations::sdl(), OPERATIONS_CONTRACT);
 }
 

@@ -29,7 +29,16 @@ const LIST_READ: usize = 10;
 const COMPARED_OPERATION: usize = 5;
 /// The fields of texts, and as how many fields each counts: by the length that a text may have, so that a request cannot
 /// repeat long texts as cheaply as counts and dates.
-const TEXTS: [(&str, &str, usize); 2] = [("Post", "content", 20), ("Comment", "content", 2)];
+const TEXTS: [(&str, &str, usize); 3] =
+    [("Post", "content", 20), ("Comment", "content", 2), ("Product", "description", 2)];
+/// The fields that are whole lists, and as how many items each counts: more than most have.
+const LISTS: [(&str, &str, usize); 5] = [
+    ("Query", "productCategories", 100),
+    ("Query", "productTags", 100),
+    ("Product", "tags", 5),
+    ("Customer", "addresses", 3),
+    ("SalesOrder", "lines", 5),
+];
 /// How many fields of introspection count as one: no store is asked for them.
 const INTROSPECTED_FIELDS: usize = 2;
 
@@ -51,6 +60,8 @@ enum By {
     Itself,
     /// As so many fields.
     Text(usize),
+    /// What is selected of it for so many items.
+    List(usize),
     /// What is selected of it for each item of a page, of this size unless `first` says otherwise.
     Page { items_default: usize },
     /// What is selected of it for each plan, and what the plans read.
@@ -134,6 +145,7 @@ impl Complexity {
         Ok(match *by {
             By::Itself => within.saturating_add(1),
             By::Text(fields) => fields,
+            By::List(items) => within.saturating_mul(items).saturating_add(1),
             By::Page { items_default } => page(input.items(field, items_default)?, within),
             By::Comparison { items_default } => {
                 let request = input.argument(field, "request");
@@ -166,9 +178,13 @@ fn counted(on: &str, field: FieldDefinition) -> (String, Counted) {
         },
     );
     let is_compared = field.arguments.iter().any(|argument| argument.node.name.node == "request");
-    let text = TEXTS.iter().find(|(parent, name, _)| *parent == on && *name == field.name.node.as_str());
+    let among = |fields: &[(&str, &str, usize)]| {
+        let found =
+            fields.iter().find(|(parent, name, _)| *parent == on && *name == field.name.node.as_str());
+        found.map(|(_, _, number)| *number)
+    };
     let by = match items_default {
-        None => text.map_or(By::Itself, |(_, _, fields)| By::Text(*fields)),
+        None => among(&TEXTS).map(By::Text).or(among(&LISTS).map(By::List)).unwrap_or(By::Itself),
         Some(items_default) if is_compared => By::Comparison { items_default },
         Some(items_default) => By::Page { items_default },
     };
@@ -220,6 +236,13 @@ mod tests {
         assert_eq!(complexity("{ feed(first: 7) { nodes { id content } } }"), 7 * 22 + LIST_READ);
         let comments = "{ post(id: \"x\") { content a: content comments(first: 3) { nodes { content } } } }";
         assert_eq!(complexity(comments), 1 + 2 * 20 + 3 * 3 + LIST_READ);
+    }
+
+    #[test]
+    fn a_whole_list_counts_its_fields_for_the_items_that_it_may_have() {
+        assert_eq!(complexity("{ productCategories { id name } }"), 100 * 2 + 1);
+        let nested = "{ productTags { products(first: 3) { nodes { id tags { name } } } } }";
+        assert_eq!(complexity(nested), 100 * (3 * (1 + 1 + 5 + 1) + LIST_READ) + 1);
     }
 
     #[test]

@@ -8,10 +8,11 @@ use onehop::accounts::password::HashingCost;
 use onehop::app::work::ProgressSink;
 use onehop::app::{App, AppOptions, Member, OpenStore, container_specs};
 use onehop::blog::commands::DeletePost;
-use onehop::blog::containers::{POSTS, WRITE_SIDE};
+use onehop::blog::containers::POSTS;
 use onehop::blog::ids::{PostId, UserId};
 use onehop::blog::study::dataset::{DEFAULT_END_MS, Dataset};
 use onehop::config::{DataSettings, DurabilitySetting, StoreChoice};
+use onehop::copy::write_side;
 use onehop_change_feed::Sharing;
 use onehop_store::{ContainerName, FeedRequest, Ledger, Store};
 use serde_json::Value;
@@ -93,7 +94,7 @@ impl Blog {
 /// The write side of a store.
 pub async fn items_of(store: &dyn Store) -> Items {
     let mut items = Items::new();
-    for (container, types) in WRITE_SIDE.iter().copied() {
+    for (container, types) in write_side() {
         items.extend(feed_of(store, container, types).await);
     }
     assert!(items.keys().filter(|(container, ..)| *container == POSTS).count() > 0 || items.is_empty());

@@ -2,13 +2,13 @@
 //! this process and over a directory of its own; `caller` is a client who may be signed in; `binary` runs the program.
 
 mod binary;
-mod caller;
+pub mod caller;
 mod collector;
 #[path = "../../../examples/cosmos-emulator/forward.rs"]
 mod forward;
 mod logs;
 mod provider;
-mod server;
+pub mod server;
 
 mod attempts;
 mod backup;

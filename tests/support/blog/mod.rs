@@ -13,9 +13,10 @@ use onehop::accounts::brute_force_protection::{AttemptLimits, Attempts};
 use onehop::accounts::password::{HashingCost, HashingLimits};
 use onehop::accounts::signing_secrets::SigningSecret;
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
-use onehop::accounts::{Authenticator, PasswordHasher};
+use onehop::accounts::{Authenticator, PasswordHasher, Username};
+use onehop::app::container_specs;
 use onehop::blog::commands::{CommandLimits, CommandParts, Commands};
-use onehop::blog::containers::{self, ACCOUNTS, POSTS, USERS};
+use onehop::blog::containers::{ACCOUNTS, POSTS, USERS};
 use onehop::blog::ids::{CommentId, LikeId, PostId, RandomIds, UserId};
 use onehop::blog::items::{AccountItem, CommentItem, LikeItem, PostItem, UserItem, types};
 use onehop::blog::live::{LiveEvents, LiveParts, LiveSettings};
@@ -24,6 +25,10 @@ use onehop::blog::reads::ReadModels;
 use onehop::blog::sessions::{SessionSettings, Sessions};
 use onehop::blog::write_limits::{UserWrites, WriteLimits};
 use onehop::graphql::{Executor, GlobalId, Recency, SchemaOptions, Services};
+use onehop::webstore::Webstore;
+use onehop::webstore::commands::{WebstoreCommands, WebstoreParts};
+use onehop::webstore::reads::WebstoreReads;
+use onehop::webstore::staff::Staff;
 use onehop_change_feed::{Processor, Settings, WriteScope};
 use onehop_graphql_server::caller::{Caller, RequestRejection};
 use onehop_graphql_server::client_address::ClientAddress;
@@ -36,7 +41,7 @@ use onehop_graphql_server::quota::{QuotaAccount, Unmetered};
 use onehop_graphql_server::service::GraphqlService as _;
 use onehop_runtime::clock::{Clock, ManualClock, format_timestamp};
 use onehop_runtime::tasks::Tasks;
-use onehop_store::{ContainerName, ContainerSpec, Ledger, NewItem, PartitionKey, Store, WriteMark, WriteOp};
+use onehop_store::{ContainerName, Ledger, NewItem, PartitionKey, Store, WriteMark, WriteOp};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -66,9 +71,7 @@ pub struct Blog {
 /// An empty blog.
 pub async fn empty() -> Blog {
     let clock = Arc::new(ManualClock::new(NOW_MS));
-    let specs: Vec<ContainerSpec> =
-        containers::SPECS.iter().chain(onehop_change_feed::SPECS).copied().collect();
-    let (opened, keeper) = super::store::open(&specs, clock.clone()).await;
+    let (opened, keeper) = super::store::open(&container_specs(), clock.clone()).await;
     let store = Arc::new(Recording::new(opened));
     let port: Arc<dyn Store> = store.clone();
     let secret = SigningSecret::from_bytes(vec![7; 32]).expect("a secret");
@@ -82,18 +85,30 @@ pub async fn empty() -> Blog {
     });
     let sessions =
         Sessions::new(port.clone(), clock.clone(), tokens.audience().clone(), SessionSettings::default());
+    let passwords = PasswordHasher::new(HashingCost::CHEAP, HashingLimits::default()).expect("a hasher");
     let services = Services {
         reads: reads.clone(),
         live,
         live_reads: reads.clone(),
         commands: Commands::new(CommandParts {
-            store: port,
+            store: port.clone(),
             clock: clock.clone(),
             ids: Arc::new(RandomIds),
-            passwords: PasswordHasher::new(HashingCost::CHEAP, HashingLimits::default()).expect("a hasher"),
+            passwords: passwords.clone(),
             tasks: Tasks::new(),
             limits: CommandLimits::default(),
         }),
+        webstore: Webstore {
+            reads: WebstoreReads::new(port.clone()),
+            live_reads: WebstoreReads::new(port.clone()),
+            commands: WebstoreCommands::new(WebstoreParts {
+                store: port.clone(),
+                clock: clock.clone(),
+                ids: Arc::new(RandomIds),
+                passwords: passwords.clone(),
+            }),
+            staff: Arc::new(Staff::new([&Username::parse(USERNAMES[0]).expect("a username")])),
+        },
         attempts: Arc::new(Attempts::new(AttemptLimits::default())),
         writes: Arc::new(UserWrites::new(WriteLimits::NONE)),
         tokens: tokens.clone(),

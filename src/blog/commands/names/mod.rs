@@ -61,7 +61,7 @@ pub(super) enum UserLookup {
 }
 
 /// A user item as it was read.
-pub(super) struct StoredUser {
+pub(crate) struct StoredUser {
     pub(super) user: UserItem,
     pub(super) etag: ETag,
     item: Item,

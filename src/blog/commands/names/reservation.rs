@@ -1,28 +1,18 @@
 //! Claim of a name: creates its reservation, or takes over one that has lapsed.
 
-use std::time::Duration;
+use async_trait::async_trait;
 
 use crate::accounts::username::{NameKey, Username};
-use crate::blog::containers::{ACCOUNTS, USERS};
+use crate::blog::containers::USERS;
 use crate::blog::ids::UserId;
-use crate::blog::items::{ABANDONED_TTL_S, AbandonedItem, AccountItem, UserItem, types};
-use onehop_store::{ETag, Fault, Ledger, NewItem, PartitionKey, WriteOp};
+use crate::blog::items::{AbandonedItem, AccountItem, UserItem, types};
+use crate::domain::containers::ABANDONED_TTL_S;
+use crate::domain::reservations::{HolderLookup, Holders, KeyClaim, Reservations};
+use onehop_store::{ETag, Fault, Ledger, NewItem, WriteOp};
 
 use super::{
-    ATTEMPTS_MAX, Attempt, StoredUser, UserLookup, UsernameReservations, account, has_key, parsed,
-    with_latest_password,
+    Attempt, StoredUser, UserLookup, UsernameReservations, account, has_key, parsed, with_latest_password,
 };
-use crate::domain::error::contended;
-
-/// How long a claim waits, step by step, for the user of a sign-up that may only be slow: together 310 ms, many
-/// times what its one write takes.
-const PATIENCE: [Duration; 5] = [
-    Duration::from_millis(10),
-    Duration::from_millis(20),
-    Duration::from_millis(40),
-    Duration::from_millis(80),
-    Duration::from_millis(160),
-];
 
 /// The end of a claim.
 #[derive(Debug)]
@@ -40,15 +30,6 @@ pub(in crate::blog::commands) enum ClaimOutcome {
 pub(in crate::blog::commands) struct ReservationOwner {
     pub(in crate::blog::commands) reservation: AccountItem,
     pub(in crate::blog::commands) user: UserItem,
-}
-
-/// What a judge finds out about a reservation.
-enum ReservationState {
-    Held(Box<StoredUser>),
-    /// No user holds it, and no claim on this version of it can complete.
-    Lapsed,
-    /// It changed while it was judged.
-    Moving,
 }
 
 impl UsernameReservations {
@@ -109,32 +90,12 @@ impl UsernameReservations {
         wanted: &AccountItem,
         ledger: &Ledger,
     ) -> Result<ClaimOutcome, Fault> {
-        let partition_key = PartitionKey::from(key.as_str());
-        for _ in 0..ATTEMPTS_MAX {
-            let create = WriteOp::Create(NewItem::encode(key.as_str(), wanted));
-            if self.attempt(ACCOUNTS, &partition_key, create, ledger).await? == Attempt::Written {
-                return Ok(ClaimOutcome::Granted);
+        Ok(match self.reservations().claim(key.as_str(), wanted, ledger).await? {
+            KeyClaim::Granted => ClaimOutcome::Granted,
+            KeyClaim::Held { reservation, holder } => {
+                ClaimOutcome::Held(Box::new(ReservationOwner { reservation, user: holder.user }))
             }
-            let Some((reservation, etag)) = self.reservation(key.as_str(), ledger).await? else { continue };
-            if reservation.user_id != wanted.user_id {
-                match self.judge(key, reservation.user_id, ledger).await? {
-                    ReservationState::Held(holder) => {
-                        return Ok(ClaimOutcome::Held(Box::new(ReservationOwner {
-                            reservation,
-                            user: holder.user,
-                        })));
-                    }
-                    ReservationState::Moving => continue,
-                    ReservationState::Lapsed => {}
-                }
-            }
-            let item = NewItem::encode(key.as_str(), &with_latest_password(wanted, reservation));
-            let take_over = WriteOp::Replace { item, if_match: Some(etag) };
-            if self.attempt(ACCOUNTS, &partition_key, take_over, ledger).await? == Attempt::Written {
-                return Ok(ClaimOutcome::Granted);
-            }
-        }
-        Err(contended("the reservation of a username"))
+        })
     }
 
     /// Whether another user holds a key of the name, as far as reads show.
@@ -185,55 +146,55 @@ impl UsernameReservations {
         etag: ETag,
         ledger: &Ledger,
     ) -> Result<(), Fault> {
-        let delete = WriteOp::Delete { id: key.as_str().to_owned(), if_match: Some(etag) };
-        let _: Attempt = self.attempt(ACCOUNTS, &PartitionKey::from(key.as_str()), delete, ledger).await?;
-        Ok(())
+        self.reservations().delete(key.as_str(), etag, ledger).await
     }
 
     async fn has_lapsed(&self, key: &NameKey, holder: UserId, ledger: &Ledger) -> Result<bool, Fault> {
-        Ok(matches!(self.judge(key, holder, ledger).await?, ReservationState::Lapsed))
+        self.reservations().has_lapsed(key.as_str(), holder, ledger).await
     }
 
-    /// Judges a reservation that was read just now and points to `holder`.
-    async fn judge(&self, key: &NameKey, holder: UserId, ledger: &Ledger) -> Result<ReservationState, Fault> {
-        let mut patience = PATIENCE.into_iter();
-        loop {
-            match self.find(holder, ledger).await? {
-                UserLookup::User(stored) if has_key(&stored.user, key)? => {
-                    return Ok(ReservationState::Held(stored));
-                }
-                UserLookup::User(stored) => return self.confirm(*stored, ledger).await,
-                UserLookup::Abandoned => return Ok(ReservationState::Lapsed),
-                UserLookup::Missing => match patience.next() {
-                    Some(delay) => tokio::time::sleep(delay).await,
-                    None => return self.abandon(holder, ledger).await,
-                },
-            }
-        }
-    }
-
-    /// Rewrites the user as it was read: refused when the user has changed since.
-    async fn confirm(&self, stored: StoredUser, ledger: &Ledger) -> Result<ReservationState, Fault> {
-        let id = stored.user.id;
-        let item = NewItem { id: id.to_string(), body: stored.item.body };
-        let rewrite = WriteOp::Replace { item, if_match: Some(stored.etag) };
-        Ok(self.attempt(USERS, &id.partition_key(), rewrite, ledger).await?.into())
-    }
-
-    /// Blocks the user id of a sign-up: refused when its user was created meanwhile.
-    async fn abandon(&self, id: UserId, ledger: &Ledger) -> Result<ReservationState, Fault> {
-        let item_type = types::ABANDONED.to_owned();
-        let block = AbandonedItem { id, item_type, user_id: id, ttl: ABANDONED_TTL_S };
-        let create = WriteOp::Create(NewItem::encode(id.to_string(), &block));
-        Ok(self.attempt(USERS, &id.partition_key(), create, ledger).await?.into())
+    fn reservations(&self) -> Reservations<'_, Self> {
+        Reservations { store: &*self.store, holders: self }
     }
 }
 
-impl From<Attempt> for ReservationState {
-    fn from(attempt: Attempt) -> Self {
-        match attempt {
-            Attempt::Written => Self::Lapsed,
-            Attempt::LookAgain => Self::Moving,
-        }
+#[async_trait]
+impl Holders for UsernameReservations {
+    type Id = UserId;
+    type Holder = StoredUser;
+    type Reservation = AccountItem;
+
+    fn holder_of(reservation: &AccountItem) -> UserId {
+        reservation.user_id
+    }
+
+    fn renewed(wanted: &AccountItem, existing: &AccountItem) -> AccountItem {
+        with_latest_password(wanted, existing.clone())
+    }
+
+    async fn find(&self, id: UserId, ledger: &Ledger) -> Result<HolderLookup<StoredUser>, Fault> {
+        Ok(match Self::find(self, id, ledger).await? {
+            UserLookup::Missing => HolderLookup::Missing,
+            UserLookup::Abandoned => HolderLookup::Abandoned,
+            UserLookup::User(stored) => HolderLookup::Found(*stored),
+        })
+    }
+
+    fn has_key(holder: &StoredUser, key: &str) -> Result<bool, Fault> {
+        has_key(&holder.user, &NameKey::from_stored(key))
+    }
+
+    async fn confirm(&self, holder: StoredUser, ledger: &Ledger) -> Result<Attempt, Fault> {
+        let id = holder.user.id;
+        let item = NewItem { id: id.to_string(), body: holder.item.body };
+        let rewrite = WriteOp::Replace { item, if_match: Some(holder.etag) };
+        self.attempt(USERS, &id.partition_key(), rewrite, ledger).await
+    }
+
+    async fn abandon(&self, id: UserId, ledger: &Ledger) -> Result<Attempt, Fault> {
+        let item_type = types::ABANDONED.to_owned();
+        let block = AbandonedItem { id, item_type, user_id: id, ttl: ABANDONED_TTL_S };
+        let create = WriteOp::Create(NewItem::encode(id.to_string(), &block));
+        self.attempt(USERS, &id.partition_key(), create, ledger).await
     }
 }

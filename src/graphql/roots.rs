@@ -1,0 +1,18 @@
+//! The roots of the schema: the queries and the mutations of all domains.
+
+use async_graphql::MergedObject;
+
+use super::mutation::BlogMutation;
+use super::query::BlogQuery;
+use super::webstore::customers::{CustomerMutation, CustomerQuery};
+use super::webstore::mutation::WebstoreMutation;
+use super::webstore::orders::SalesOrderMutation;
+use super::webstore::query::WebstoreQuery;
+
+/// Where every read begins. A field that fails is null, and hides no other.
+#[derive(MergedObject, Default)]
+pub struct Query(BlogQuery, WebstoreQuery, CustomerQuery);
+
+/// Where every write begins. A command that fails is null, and hides no other.
+#[derive(MergedObject, Default)]
+pub struct Mutation(BlogMutation, WebstoreMutation, CustomerMutation, SalesOrderMutation);

@@ -1,0 +1,62 @@
+//! The `ProductCategory` type.
+
+use async_graphql::parser::types::Field;
+use async_graphql::{Context, ID, Object, Result, Value};
+
+use super::product::{Product, ProductConnection};
+use crate::graphql::at_hand::{AtHand, One, Scope};
+use crate::graphql::connections::PageArguments;
+use crate::graphql::ids::GlobalId;
+use crate::graphql::scope;
+use crate::webstore::reads::CategoryView;
+
+/// A category.
+pub struct ProductCategory(pub(super) CategoryView);
+
+impl ProductCategory {
+    pub(crate) fn new(view: CategoryView) -> Self {
+        Self(view)
+    }
+}
+
+impl AtHand for ProductCategory {
+    const TYPE: &'static str = "ProductCategory";
+    const IS_NODE: bool = true;
+
+    fn at_hand(&self, field: &Field, _scope: Scope<'_>) -> Option<Value> {
+        match field.name.node.as_str() {
+            "id" => Some(Value::String(GlobalId::ProductCategory(self.0.id).encode())),
+            "name" => Some(Value::String(self.0.name.clone())),
+            _ => None,
+        }
+    }
+}
+
+/// A category of products; each product belongs to one.
+#[Object]
+impl ProductCategory {
+    /// Identifies the category among all nodes.
+    pub async fn id(&self) -> ID {
+        GlobalId::ProductCategory(self.0.id).encode().into()
+    }
+
+    /// The category's name.
+    async fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The products of the category, by name.
+    async fn products(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "How many products, 1 to 100.", default = 20)] first: i32,
+        #[graphql(desc = "The cursor after which the page begins.")] after: Option<String>,
+    ) -> Result<One<ProductConnection>> {
+        let scope = scope::of(ctx);
+        let page = PageArguments { first, after }.parse::<Product>()?;
+        let products =
+            scope.services().webstore.reads.products_of_category(self.0.id, &page, scope.ledger()).await;
+        let products = products.map_err(|fault| scope.fault(&fault))?;
+        Ok(One(ProductConnection::new(products, &page, Product::new)))
+    }
+}

@@ -1,0 +1,154 @@
+//! The `Customer` type.
+
+use async_graphql::parser::types::Field;
+use async_graphql::{Context, ID, Object, Result, SimpleObject, Value};
+
+use super::sales_order::{SalesOrder, SalesOrderConnection};
+use crate::domain::cursor::{self, ListKind};
+use crate::graphql::at_hand::{AtHand, One, Scope};
+use crate::graphql::connections::{Connection, Listed, PageArguments};
+use crate::graphql::date_time::DateTime;
+use crate::graphql::errors::{Code, error};
+use crate::graphql::ids::GlobalId;
+use crate::graphql::scope;
+use crate::webstore::reads::{AddressView, CustomerView, RANKED_CUSTOMERS};
+
+/// A page of customers.
+pub type CustomerConnection = Connection<Customer>;
+
+/// A customer.
+pub struct Customer(CustomerView);
+
+impl Customer {
+    pub(crate) fn new(view: CustomerView) -> Self {
+        Self(view)
+    }
+}
+
+impl AtHand for Customer {
+    const TYPE: &'static str = "Customer";
+    const IS_NODE: bool = true;
+
+    fn at_hand(&self, field: &Field, _scope: Scope<'_>) -> Option<Value> {
+        let Self(view) = self;
+        let text = |text: &str| Some(Value::String(text.to_owned()));
+        let optional = |text: &Option<String>| Some(text.clone().map_or(Value::Null, Value::String));
+        match field.name.node.as_str() {
+            "id" => Some(Value::String(GlobalId::Customer(view.id).encode())),
+            "title" => optional(&view.title),
+            "firstName" => text(&view.first_name),
+            "lastName" => text(&view.last_name),
+            "emailAddress" => text(&view.email_address),
+            "phoneNumber" => optional(&view.phone_number),
+            "creationDate" => text(&view.creation_date),
+            "salesOrderCount" => Some(view.sales_order_count.into()),
+            _ => None,
+        }
+    }
+}
+
+impl Listed for Customer {
+    const CONNECTION: &'static str = "CustomerConnection";
+    const EDGE: &'static str = "CustomerEdge";
+    const LIST: ListKind = RANKED_CUSTOMERS;
+
+    fn cursor(&self) -> String {
+        cursor::encode(Self::LIST, &self.0.sort_key, self.0.id.0)
+    }
+}
+
+/// Somebody who buys from the web store. Only the customer and staff see one.
+#[Object]
+impl Customer {
+    /// Identifies the customer among all nodes.
+    pub async fn id(&self) -> ID {
+        GlobalId::Customer(self.0.id).encode().into()
+    }
+
+    /// How the customer is addressed.
+    async fn title(&self) -> Option<&str> {
+        self.0.title.as_deref()
+    }
+
+    /// The first name.
+    async fn first_name(&self) -> &str {
+        &self.0.first_name
+    }
+
+    /// The last name.
+    async fn last_name(&self) -> &str {
+        &self.0.last_name
+    }
+
+    /// The e-mail address, unique whatever its case.
+    async fn email_address(&self) -> &str {
+        &self.0.email_address
+    }
+
+    /// The phone number.
+    async fn phone_number(&self) -> Option<&str> {
+        self.0.phone_number.as_deref()
+    }
+
+    /// When the customer signed up.
+    async fn creation_date(&self) -> DateTime {
+        DateTime(self.0.creation_date.clone())
+    }
+
+    /// The postal addresses, at most 10.
+    async fn addresses(&self, ctx: &Context<'_>) -> Result<Vec<CustomerAddress>> {
+        if let Some(addresses) = &self.0.addresses {
+            return Ok(addresses.iter().cloned().map(Into::into).collect());
+        }
+        // A short copy has none.
+        let scope = scope::of(ctx);
+        let customer = scope.services().webstore.reads.customer(self.0.id, scope.ledger()).await;
+        let customer = customer.map_err(|fault| scope.fault(&fault))?;
+        let addresses = customer.and_then(|customer| customer.addresses);
+        let addresses = addresses.ok_or_else(|| error(Code::NotFound, "There is no such customer."))?;
+        Ok(addresses.into_iter().map(Into::into).collect())
+    }
+
+    /// How many orders the customer has.
+    async fn sales_order_count(&self) -> u32 {
+        self.0.sales_order_count
+    }
+
+    /// The customer's orders, newest first.
+    async fn sales_orders(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "How many orders, 1 to 100.", default = 20)] first: i32,
+        #[graphql(desc = "The cursor after which the page begins.")] after: Option<String>,
+    ) -> Result<One<SalesOrderConnection>> {
+        let scope = scope::of(ctx);
+        let page = PageArguments { first, after }.parse::<SalesOrder>()?;
+        let orders = scope.services().webstore.reads.sales_orders(self.0.id, &page, scope.ledger()).await;
+        let orders = orders.map_err(|fault| scope.fault(&fault))?;
+        Ok(One(SalesOrderConnection::new(orders, &page, SalesOrder::new)))
+    }
+}
+
+/// A postal address.
+#[derive(SimpleObject)]
+pub struct CustomerAddress {
+    /// Street and number.
+    address_line1: String,
+    /// What does not fit into the first line.
+    address_line2: Option<String>,
+    /// The city.
+    city: String,
+    /// The state or province.
+    state: Option<String>,
+    /// The country.
+    country: String,
+    /// The postal code.
+    zip_code: String,
+}
+
+impl From<AddressView> for CustomerAddress {
+    fn from(view: AddressView) -> Self {
+        let AddressView { address_line1, address_line2, city, state, country, zip_code } = view;
+        Self { address_line1, address_line2, city, state, country, zip_code }
+    }
+}

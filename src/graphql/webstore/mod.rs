@@ -1,0 +1,16 @@
+//! The web store in the schema: its types, queries and mutations.
+
+mod category;
+pub(super) mod customer;
+pub(super) mod customers;
+mod decimal;
+pub(super) mod inputs;
+pub(super) mod mutation;
+pub(super) mod nodes;
+pub(super) mod orders;
+pub(super) mod payloads;
+pub(super) mod product;
+pub(super) mod query;
+pub(super) mod sales_order;
+mod staff;
+mod tag;

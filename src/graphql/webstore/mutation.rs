@@ -1,0 +1,185 @@
+//! The mutations of the web store: each field issues one command and answers with the items as the command wrote them.
+
+use async_graphql::{Context, ID, Object, Result};
+
+use super::category::ProductCategory;
+use super::inputs::{
+    CreateProductCategoryInput, CreateProductInput, CreateProductTagInput, DeleteProductInput, MoneyInput,
+    UpdateProductCategoryInput, UpdateProductInput, UpdateProductTagInput,
+};
+use super::payloads::{
+    CreateProductCategoryPayload, CreateProductPayload, CreateProductTagPayload, DeleteProductPayload,
+    UpdateProductCategoryPayload, UpdateProductPayload, UpdateProductTagPayload,
+};
+use super::product::Product;
+use super::staff;
+use super::tag::ProductTag;
+use crate::domain::error::CommandError;
+use crate::graphql::at_hand::One;
+use crate::graphql::errors;
+use crate::graphql::ids::GlobalId;
+use crate::graphql::scope::{self, RequestScope};
+use crate::webstore::commands::{CreateProduct, TypedMoney, UpdateProduct, WebstoreCommands};
+use crate::webstore::ids::{CategoryId, ProductId, TagId};
+
+/// The part of the root of all writes that is about the web store.
+#[derive(Default)]
+pub struct WebstoreMutation;
+
+/// Writes of the web store.
+#[Object]
+impl WebstoreMutation {
+    /// Creates a category. For staff.
+    async fn create_product_category(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The category.")] input: CreateProductCategoryInput,
+    ) -> Result<Option<One<CreateProductCategoryPayload>>> {
+        let scope = scope::for_write(ctx)?;
+        let by = staff::member(scope).await?;
+        let category = commands(scope).create_product_category(&by, input.name, scope.ledger()).await;
+        let product_category = One(ProductCategory::new(done(scope, category)?.into()));
+        Ok(Some(One(CreateProductCategoryPayload { product_category })))
+    }
+
+    /// Renames a category; its products follow by the change feed. For staff.
+    async fn update_product_category(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The new name.")] input: UpdateProductCategoryInput,
+    ) -> Result<Option<One<UpdateProductCategoryPayload>>> {
+        let scope = scope::for_write(ctx)?;
+        let by = staff::member(scope).await?;
+        let id = category_id("productCategoryId", &input.product_category_id)?;
+        let category = commands(scope).update_product_category(&by, id, input.name, scope.ledger()).await;
+        let product_category = One(ProductCategory::new(done(scope, category)?.into()));
+        Ok(Some(One(UpdateProductCategoryPayload { product_category })))
+    }
+
+    /// Creates a tag. For staff.
+    async fn create_product_tag(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The tag.")] input: CreateProductTagInput,
+    ) -> Result<Option<One<CreateProductTagPayload>>> {
+        let scope = scope::for_write(ctx)?;
+        let by = staff::member(scope).await?;
+        let tag = commands(scope).create_product_tag(&by, input.name, scope.ledger()).await;
+        let product_tag = One(ProductTag::new(done(scope, tag)?.into()));
+        Ok(Some(One(CreateProductTagPayload { product_tag })))
+    }
+
+    /// Renames a tag; the products that have it follow by the change feed. For staff.
+    async fn update_product_tag(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The new name.")] input: UpdateProductTagInput,
+    ) -> Result<Option<One<UpdateProductTagPayload>>> {
+        let scope = scope::for_write(ctx)?;
+        let by = staff::member(scope).await?;
+        let id = tag_id("productTagId", &input.product_tag_id)?;
+        let tag = commands(scope).update_product_tag(&by, id, input.name, scope.ledger()).await;
+        let product_tag = One(ProductTag::new(done(scope, tag)?.into()));
+        Ok(Some(One(UpdateProductTagPayload { product_tag })))
+    }
+
+    /// Creates a product. For staff.
+    async fn create_product(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The product.")] input: CreateProductInput,
+    ) -> Result<Option<One<CreateProductPayload>>> {
+        let scope = scope::for_write(ctx)?;
+        let by = staff::member(scope).await?;
+        let CreateProductInput { sku, name, description, price, category_id: category, tag_ids } = input;
+        let command = CreateProduct {
+            sku,
+            name,
+            description,
+            price: typed(price),
+            category_id: category_id("categoryId", &category)?,
+            tag_ids: parse_tag_ids(&tag_ids)?,
+        };
+        let product = commands(scope).create_product(&by, command, scope.ledger()).await;
+        let product = One(Product::new(done(scope, product)?.into()));
+        Ok(Some(One(CreateProductPayload { product })))
+    }
+
+    /// Changes a product; what is left out stays. For staff.
+    async fn update_product(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The changes.")] input: UpdateProductInput,
+    ) -> Result<Option<One<UpdateProductPayload>>> {
+        let scope = scope::for_write(ctx)?;
+        let by = staff::member(scope).await?;
+        let UpdateProductInput { product_id: id, name, description, price, tag_ids } = input;
+        let (category_id, product_id) = product_id("productId", &id)?;
+        let command = UpdateProduct {
+            category_id,
+            product_id,
+            name,
+            description,
+            price: price.map(typed),
+            tag_ids: tag_ids.as_deref().map(parse_tag_ids).transpose()?,
+        };
+        let product = commands(scope).update_product(&by, command, scope.ledger()).await;
+        let product = One(Product::new(done(scope, product)?.into()));
+        Ok(Some(One(UpdateProductPayload { product })))
+    }
+
+    /// Deletes a product. Orders that were placed keep what they say of it. For staff.
+    async fn delete_product(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Which product.")] input: DeleteProductInput,
+    ) -> Result<Option<One<DeleteProductPayload>>> {
+        let scope = scope::for_write(ctx)?;
+        let by = staff::member(scope).await?;
+        let (category, id) = product_id("productId", &input.product_id)?;
+        let deleted = commands(scope).delete_product(&by, category, id, scope.ledger()).await;
+        done(scope, deleted)?;
+        let deleted_product_id = GlobalId::Product(category, id).encode().into();
+        Ok(Some(One(DeleteProductPayload { deleted_product_id })))
+    }
+}
+
+fn commands(scope: &RequestScope) -> &WebstoreCommands {
+    &scope.services().webstore.commands
+}
+
+fn done<T>(scope: &RequestScope, outcome: Result<T, CommandError>) -> Result<T> {
+    outcome.map_err(|failure| scope.command_error(failure))
+}
+
+fn typed(MoneyInput { amount, currency_code }: MoneyInput) -> TypedMoney {
+    TypedMoney { amount: amount.0, currency_code }
+}
+
+fn category_id(field: &'static str, id: &str) -> Result<CategoryId> {
+    match GlobalId::decode(id) {
+        Ok(GlobalId::ProductCategory(id)) => Ok(id),
+        Ok(_) => Err(errors::bad_input(field, "is not the id of a category")),
+        Err(invalid) => Err(errors::bad_input(field, invalid)),
+    }
+}
+
+fn tag_id(field: &'static str, id: &str) -> Result<TagId> {
+    match GlobalId::decode(id) {
+        Ok(GlobalId::ProductTag(id)) => Ok(id),
+        Ok(_) => Err(errors::bad_input(field, "is not the id of a tag")),
+        Err(invalid) => Err(errors::bad_input(field, invalid)),
+    }
+}
+
+fn parse_tag_ids(ids: &[ID]) -> Result<Vec<TagId>> {
+    ids.iter().map(|id| tag_id("tagIds", id)).collect()
+}
+
+fn product_id(field: &'static str, id: &str) -> Result<(CategoryId, ProductId)> {
+    match GlobalId::decode(id) {
+        Ok(GlobalId::Product(category, id)) => Ok((category, id)),
+        Ok(_) => Err(errors::bad_input(field, "is not the id of a product")),
+        Err(invalid) => Err(errors::bad_input(field, invalid)),
+    }
+}

@@ -1,0 +1,158 @@
+//! Sales orders in the schema: placing, deleting and shipping them.
+
+use async_graphql::{Context, Error, ID, InputObject, Object, Result, SimpleObject};
+
+use super::customer::Customer;
+use super::sales_order::SalesOrder;
+use super::staff;
+use crate::graphql::at_hand::One;
+use crate::graphql::errors::{Code, bad_input, error};
+use crate::graphql::ids::GlobalId;
+use crate::graphql::payloads::payloads;
+use crate::graphql::scope;
+use crate::webstore::commands::{
+    CreateSalesOrder, DeleteSalesOrder, ORDER_LINES_MAX, OrderedProduct, SettledOrder,
+};
+use crate::webstore::ids::{CustomerId, SalesOrderId};
+
+/// How much of one product is ordered.
+#[derive(InputObject)]
+pub struct SalesOrderLineInput {
+    /// The product's id.
+    pub product_id: ID,
+    /// 1 to 1,000.
+    pub quantity: i32,
+}
+
+/// A new order of the signed-in customer.
+#[derive(InputObject)]
+pub struct CreateSalesOrderInput {
+    /// 1 to 100 lines, of products with one currency.
+    pub lines: Vec<SalesOrderLineInput>,
+    /// A repeat with the same key returns the first outcome; the same key with other lines is a `CONFLICT`.
+    pub idempotency_key: Option<String>,
+}
+
+/// Which order is deleted.
+#[derive(InputObject)]
+pub struct DeleteSalesOrderInput {
+    /// The order's id.
+    pub sales_order_id: ID,
+}
+
+/// Which order is shipped.
+#[derive(InputObject)]
+pub struct ShipSalesOrderInput {
+    /// The order's id.
+    pub sales_order_id: ID,
+}
+
+/// The order that was placed.
+#[derive(SimpleObject)]
+pub struct CreateSalesOrderPayload {
+    /// The new order.
+    sales_order: One<SalesOrder>,
+    /// The customer, with the order counted.
+    customer: One<Customer>,
+}
+
+/// The order that is gone.
+#[derive(SimpleObject)]
+pub struct DeleteSalesOrderPayload {
+    /// The id that the order had.
+    deleted_sales_order_id: ID,
+    /// The customer, with the order no longer counted.
+    customer: One<Customer>,
+}
+
+/// The order that is shipped.
+#[derive(SimpleObject)]
+pub struct ShipSalesOrderPayload {
+    /// The order.
+    sales_order: One<SalesOrder>,
+}
+
+payloads!(CreateSalesOrderPayload, DeleteSalesOrderPayload, ShipSalesOrderPayload);
+
+/// The part of the root of all writes that is about sales orders.
+#[derive(Default)]
+pub struct SalesOrderMutation;
+
+/// Writes of sales orders.
+#[Object]
+impl SalesOrderMutation {
+    /// Places an order of the signed-in customer, at the prices of this moment.
+    async fn create_sales_order(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The order.")] input: CreateSalesOrderInput,
+    ) -> Result<Option<One<CreateSalesOrderPayload>>> {
+        let scope = scope::for_write(ctx)?;
+        let customer_id = scope.signed_in_customer()?;
+        let CreateSalesOrderInput { lines, idempotency_key } = input;
+        let command = CreateSalesOrder { customer_id, lines: parse_lines(&lines)?, idempotency_key };
+        let placed = scope.services().webstore.commands.create_sales_order(command, scope.ledger()).await;
+        let SettledOrder { order, customer } = placed.map_err(|failure| scope.command_error(failure))?;
+        Ok(Some(One(CreateSalesOrderPayload {
+            sales_order: One(SalesOrder::new(order.into())),
+            customer: One(Customer::new(customer.into())),
+        })))
+    }
+
+    /// Deletes an order of one's own that is not shipped.
+    async fn delete_sales_order(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Which order.")] input: DeleteSalesOrderInput,
+    ) -> Result<Option<One<DeleteSalesOrderPayload>>> {
+        let scope = scope::for_write(ctx)?;
+        let customer_id = scope.signed_in_customer()?;
+        let (owner, order_id) = parse_order_id(&input.sales_order_id)?;
+        if owner != customer_id {
+            return Err(error(Code::Forbidden, "This is not an order of yours."));
+        }
+        let command = DeleteSalesOrder { customer_id, order_id };
+        let deleted = scope.services().webstore.commands.delete_sales_order(command, scope.ledger()).await;
+        let SettledOrder { customer, .. } = deleted.map_err(|failure| scope.command_error(failure))?;
+        Ok(Some(One(DeleteSalesOrderPayload {
+            deleted_sales_order_id: GlobalId::SalesOrder(owner, order_id).encode().into(),
+            customer: One(Customer::new(customer.into())),
+        })))
+    }
+
+    /// Notes that an order is shipped. For staff.
+    async fn ship_sales_order(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Which order.")] input: ShipSalesOrderInput,
+    ) -> Result<Option<One<ShipSalesOrderPayload>>> {
+        let scope = scope::for_write(ctx)?;
+        let by = staff::member(scope).await?;
+        let (customer, id) = parse_order_id(&input.sales_order_id)?;
+        let commands = &scope.services().webstore.commands;
+        let shipped = commands.ship_sales_order(&by, customer, id, scope.ledger()).await;
+        let order = shipped.map_err(|failure| scope.command_error(failure))?;
+        Ok(Some(One(ShipSalesOrderPayload { sales_order: One(SalesOrder::new(order.into())) })))
+    }
+}
+
+fn parse_lines(lines: &[SalesOrderLineInput]) -> Result<Vec<OrderedProduct>> {
+    // One line more than may be is enough to refuse them all.
+    let lines = lines.iter().take(ORDER_LINES_MAX + 1);
+    let parse = |line: &SalesOrderLineInput| match GlobalId::decode(&line.product_id) {
+        Ok(GlobalId::Product(category_id, product_id)) => {
+            Ok(OrderedProduct { category_id, product_id, quantity: line.quantity })
+        }
+        Ok(_) => Err(bad_input("productId", "is not the id of a product")),
+        Err(invalid) => Err(bad_input("productId", invalid)),
+    };
+    lines.map(parse).collect()
+}
+
+fn parse_order_id(id: &str) -> Result<(CustomerId, SalesOrderId), Error> {
+    match GlobalId::decode(id) {
+        Ok(GlobalId::SalesOrder(customer, id)) => Ok((customer, id)),
+        Ok(_) => Err(bad_input("salesOrderId", "is not the id of an order")),
+        Err(invalid) => Err(bad_input("salesOrderId", invalid)),
+    }
+}

@@ -1,0 +1,116 @@
+//! The `Product` type.
+
+use async_graphql::parser::types::Field;
+use async_graphql::{Context, ID, Object, Result, Value};
+
+use super::category::ProductCategory;
+use super::decimal::MoneyValue;
+use super::tag::ProductTag;
+use crate::domain::cursor::{self, ListKind};
+use crate::graphql::at_hand::{AtHand, Many, One, Scope};
+use crate::graphql::connections::{Connection, Listed};
+use crate::graphql::errors::{Code, error};
+use crate::graphql::ids::GlobalId;
+use crate::graphql::scope;
+use crate::webstore::reads::{CategoryView, PRODUCTS, ProductView};
+
+/// A page of products.
+pub type ProductConnection = Connection<Product>;
+
+/// A product.
+pub struct Product {
+    view: ProductView,
+    tags: Vec<ProductTag>,
+}
+
+impl Product {
+    pub(crate) fn new(mut view: ProductView) -> Self {
+        let tags = std::mem::take(&mut view.tags).into_iter().map(ProductTag::new).collect();
+        Self { view, tags }
+    }
+
+    fn global_id(&self) -> GlobalId {
+        GlobalId::Product(self.view.category_id, self.view.id)
+    }
+
+    fn category_of(&self) -> ProductCategory {
+        let ProductView { category_id: id, category_name: name, .. } = &self.view;
+        ProductCategory::new(CategoryView { id: *id, name: name.clone() })
+    }
+}
+
+impl AtHand for Product {
+    const TYPE: &'static str = "Product";
+    const IS_NODE: bool = true;
+
+    fn at_hand(&self, field: &Field, scope: Scope<'_>) -> Option<Value> {
+        let view = &self.view;
+        match field.name.node.as_str() {
+            "id" => Some(Value::String(self.global_id().encode())),
+            "sku" => Some(Value::String(view.sku.clone())),
+            "name" => Some(Value::String(view.name.clone())),
+            "description" => view.description.clone().map(Value::String),
+            "price" => scope.object(field, &MoneyValue(view.money())),
+            "category" => scope.object(field, &self.category_of()),
+            "tags" => scope.list(field, self.tags.iter()),
+            _ => None,
+        }
+    }
+}
+
+impl Listed for Product {
+    const CONNECTION: &'static str = "ProductConnection";
+    const EDGE: &'static str = "ProductEdge";
+    const LIST: ListKind = PRODUCTS;
+
+    fn cursor(&self) -> String {
+        cursor::encode(Self::LIST, &self.view.name, self.view.id.0)
+    }
+}
+
+/// Something that the web store sells.
+#[Object]
+impl Product {
+    /// Identifies the product among all nodes.
+    pub async fn id(&self) -> ID {
+        self.global_id().encode().into()
+    }
+
+    /// The stock keeping unit: the shop's own number of the product.
+    async fn sku(&self) -> &str {
+        &self.view.sku
+    }
+
+    /// The product's name.
+    async fn name(&self) -> &str {
+        &self.view.name
+    }
+
+    /// What the product is.
+    async fn description(&self, ctx: &Context<'_>) -> Result<String> {
+        if let Some(description) = &self.view.description {
+            return Ok(description.clone());
+        }
+        let scope = scope::of(ctx);
+        let reads = &scope.services().webstore.reads;
+        let product = reads.product(self.view.category_id, self.view.id, scope.ledger()).await;
+        let product = product.map_err(|fault| scope.fault(&fault))?;
+        let description = product.and_then(|product| product.description);
+        description.ok_or_else(|| error(Code::NotFound, "The product was deleted."))
+    }
+
+    /// The price of one.
+    async fn price(&self) -> One<MoneyValue> {
+        One(MoneyValue(self.view.money()))
+    }
+
+    /// The category that the product belongs to.
+    async fn category(&self) -> One<ProductCategory> {
+        One(self.category_of())
+    }
+
+    /// The product's tags.
+    async fn tags(&self) -> Many<'_, ProductTag> {
+        Many(self.tags.iter().collect())
+    }
+}

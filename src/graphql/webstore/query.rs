@@ -1,0 +1,51 @@
+//! The queries of the web store.
+
+use async_graphql::{Context, ID, Object, Result};
+
+use super::category::ProductCategory;
+use super::nodes;
+use super::product::Product;
+use super::tag::ProductTag;
+use crate::graphql::at_hand::{All, One};
+use crate::graphql::errors::bad_input;
+use crate::graphql::ids::{GlobalId, InvalidId};
+use crate::graphql::scope;
+
+/// The part of the root of all reads that is about the web store.
+#[derive(Default)]
+pub struct WebstoreQuery;
+
+/// Reads of the web store.
+#[Object]
+impl WebstoreQuery {
+    /// A product; null when there is none with this id, or none any more.
+    async fn product(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The product's id.")] id: ID,
+    ) -> Result<Option<One<Product>>> {
+        match GlobalId::decode(&id) {
+            Ok(GlobalId::Product(category, id)) => {
+                Ok(nodes::product(scope::of(ctx), category, id).await?.map(One))
+            }
+            Ok(_) => Err(bad_input("id", "is not the id of a product")),
+            Err(InvalidId) => Err(bad_input("id", InvalidId)),
+        }
+    }
+
+    /// All categories, by name.
+    async fn product_categories(&self, ctx: &Context<'_>) -> Result<Option<All<ProductCategory>>> {
+        let scope = scope::of(ctx);
+        let categories = scope.services().webstore.reads.categories(scope.ledger()).await;
+        let categories = categories.map_err(|fault| scope.fault(&fault))?;
+        Ok(Some(All(categories.into_iter().map(ProductCategory::new).collect())))
+    }
+
+    /// All tags, by name.
+    async fn product_tags(&self, ctx: &Context<'_>) -> Result<Option<All<ProductTag>>> {
+        let scope = scope::of(ctx);
+        let tags = scope.services().webstore.reads.tags(scope.ledger()).await;
+        let tags = tags.map_err(|fault| scope.fault(&fault))?;
+        Ok(Some(All(tags.into_iter().map(ProductTag::new).collect())))
+    }
+}

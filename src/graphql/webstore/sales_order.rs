@@ -1,0 +1,149 @@
+//! The `SalesOrder` type.
+
+use async_graphql::parser::types::Field;
+use async_graphql::{Context, ID, Object, Result, Value};
+
+use super::customer::Customer;
+use super::decimal::MoneyValue;
+use crate::domain::cursor::{self, ListKind};
+use crate::graphql::at_hand::{AtHand, Many, One, Scope};
+use crate::graphql::connections::{Connection, Listed};
+use crate::graphql::date_time::DateTime;
+use crate::graphql::errors::{Code, error};
+use crate::graphql::ids::GlobalId;
+use crate::graphql::scope;
+use crate::webstore::reads::{OrderLineView, SALES_ORDERS, SalesOrderView};
+
+/// A page of orders.
+pub type SalesOrderConnection = Connection<SalesOrder>;
+
+/// A sales order.
+pub struct SalesOrder {
+    view: SalesOrderView,
+    lines: Vec<SalesOrderLine>,
+}
+
+impl SalesOrder {
+    pub(crate) fn new(view: SalesOrderView) -> Self {
+        let lines = view.lines().into_iter().map(SalesOrderLine).collect();
+        Self { view, lines }
+    }
+
+    fn global_id(&self) -> GlobalId {
+        GlobalId::SalesOrder(self.view.customer_id, self.view.id)
+    }
+}
+
+impl AtHand for SalesOrder {
+    const TYPE: &'static str = "SalesOrder";
+    const IS_NODE: bool = true;
+
+    fn at_hand(&self, field: &Field, scope: Scope<'_>) -> Option<Value> {
+        let view = &self.view;
+        match field.name.node.as_str() {
+            "id" => Some(Value::String(self.global_id().encode())),
+            "orderDate" => Some(Value::String(view.order_date.clone())),
+            "shipDate" => Some(view.ship_date.clone().map_or(Value::Null, Value::String)),
+            "lines" => scope.list(field, self.lines.iter()),
+            "total" => scope.object(field, &MoneyValue(view.total())),
+            _ => None,
+        }
+    }
+}
+
+impl Listed for SalesOrder {
+    const CONNECTION: &'static str = "SalesOrderConnection";
+    const EDGE: &'static str = "SalesOrderEdge";
+    const LIST: ListKind = SALES_ORDERS;
+
+    fn cursor(&self) -> String {
+        cursor::encode(Self::LIST, &self.view.order_date, self.view.id.0)
+    }
+}
+
+/// What a customer ordered at one time. Only the customer and staff see it.
+#[Object]
+impl SalesOrder {
+    /// Identifies the order among all nodes.
+    pub async fn id(&self) -> ID {
+        self.global_id().encode().into()
+    }
+
+    /// Who ordered.
+    async fn customer(&self, ctx: &Context<'_>) -> Result<One<Customer>> {
+        let scope = scope::of(ctx);
+        let customer = scope.services().webstore.reads.customer(self.view.customer_id, scope.ledger()).await;
+        let customer = customer.map_err(|fault| scope.fault(&fault))?;
+        let customer = customer.ok_or_else(|| error(Code::NotFound, "There is no such customer."))?;
+        Ok(One(Customer::new(customer)))
+    }
+
+    /// When it was ordered.
+    async fn order_date(&self) -> DateTime {
+        DateTime(self.view.order_date.clone())
+    }
+
+    /// When it was shipped; null until then.
+    async fn ship_date(&self) -> Option<DateTime> {
+        self.view.ship_date.clone().map(DateTime)
+    }
+
+    /// What was ordered, at the names and prices of that moment.
+    async fn lines(&self) -> Many<'_, SalesOrderLine> {
+        Many(self.lines.iter().collect())
+    }
+
+    /// The sum of the lines.
+    async fn total(&self) -> One<MoneyValue> {
+        One(MoneyValue(self.view.total()))
+    }
+}
+
+/// A line of an order, as clients see it.
+pub struct SalesOrderLine(OrderLineView);
+
+impl AtHand for SalesOrderLine {
+    const TYPE: &'static str = "SalesOrderLine";
+    const IS_NODE: bool = false;
+
+    fn at_hand(&self, field: &Field, scope: Scope<'_>) -> Option<Value> {
+        let Self(line) = self;
+        match field.name.node.as_str() {
+            "sku" => Some(Value::String(line.sku.clone())),
+            "name" => Some(Value::String(line.name.clone())),
+            "price" => scope.object(field, &MoneyValue(line.price.clone())),
+            "quantity" => Some(line.quantity.into()),
+            "total" => scope.object(field, &MoneyValue(line.total.clone())),
+            _ => None,
+        }
+    }
+}
+
+/// How much of one product was ordered.
+#[Object]
+impl SalesOrderLine {
+    /// The stock keeping unit of the product.
+    async fn sku(&self) -> &str {
+        &self.0.sku
+    }
+
+    /// The name that the product had.
+    async fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The price that one had.
+    async fn price(&self) -> One<MoneyValue> {
+        One(MoneyValue(self.0.price.clone()))
+    }
+
+    /// How many were ordered.
+    async fn quantity(&self) -> u32 {
+        self.0.quantity
+    }
+
+    /// The price of all of them.
+    async fn total(&self) -> One<MoneyValue> {
+        One(MoneyValue(self.0.total.clone()))
+    }
+}

@@ -1,0 +1,62 @@
+//! The `ProductTag` type.
+
+use async_graphql::parser::types::Field;
+use async_graphql::{Context, ID, Object, Result, Value};
+
+use super::product::{Product, ProductConnection};
+use crate::graphql::at_hand::{AtHand, One, Scope};
+use crate::graphql::connections::PageArguments;
+use crate::graphql::ids::GlobalId;
+use crate::graphql::scope;
+use crate::webstore::reads::TagView;
+
+/// A tag.
+pub struct ProductTag(pub(super) TagView);
+
+impl ProductTag {
+    pub(crate) fn new(view: TagView) -> Self {
+        Self(view)
+    }
+}
+
+impl AtHand for ProductTag {
+    const TYPE: &'static str = "ProductTag";
+    const IS_NODE: bool = true;
+
+    fn at_hand(&self, field: &Field, _scope: Scope<'_>) -> Option<Value> {
+        match field.name.node.as_str() {
+            "id" => Some(Value::String(GlobalId::ProductTag(self.0.id).encode())),
+            "name" => Some(Value::String(self.0.name.clone())),
+            _ => None,
+        }
+    }
+}
+
+/// A tag of products; a product may have several.
+#[Object]
+impl ProductTag {
+    /// Identifies the tag among all nodes.
+    pub async fn id(&self) -> ID {
+        GlobalId::ProductTag(self.0.id).encode().into()
+    }
+
+    /// The tag's name.
+    async fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The products with the tag, by name. They follow changes of products within moments.
+    async fn products(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "How many products, 1 to 100.", default = 20)] first: i32,
+        #[graphql(desc = "The cursor after which the page begins.")] after: Option<String>,
+    ) -> Result<One<ProductConnection>> {
+        let scope = scope::of(ctx);
+        let page = PageArguments { first, after }.parse::<Product>()?;
+        let products =
+            scope.services().webstore.reads.products_of_tag(self.0.id, &page, scope.ledger()).await;
+        let products = products.map_err(|fault| scope.fault(&fault))?;
+        Ok(One(ProductConnection::new(products, &page, Product::new)))
+    }
+}

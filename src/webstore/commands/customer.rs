@@ -1,0 +1,294 @@
+//! Customers: signing up, signing in, changing their data. First the reservation of the e-mail address is written, then the customer
+//! with the password's hash.
+
+use crate::accounts::email_address::EmailAddress;
+use crate::accounts::hashing_queue::HashingCaller;
+use crate::accounts::password::{Password, PasswordHash};
+use crate::domain::digest::sha256_hex;
+use crate::domain::error::{CommandError, InvalidFields, Refusal, contended};
+use crate::domain::reservations::{HolderLookup, KeyClaim};
+use crate::domain::text::IdempotencyKey;
+use crate::webstore::containers::CUSTOMER;
+use crate::webstore::ids::CustomerId;
+use crate::webstore::items::{
+    AddressItem, CustomerItem, EmailReservationItem, PasswordItem, rank_key, types,
+};
+use onehop_runtime::clock::format_timestamp;
+use onehop_store::{Fault, FaultKind, Ledger, OperationRecord, RequestCharge};
+
+use super::address::{TypedAddress, parse_addresses};
+use super::holders::{StoredCustomer, reservation, reservation_id};
+use super::text::{CustomerTitle, FirstName, LastName, PhoneNumber};
+use super::{Place, WebstoreCommands};
+
+/// How often a sign-up starts again with a new id after others had given it up for dead.
+const SIGN_UP_ATTEMPTS_MAX: u32 = 8;
+/// The charge of a point read of a small item. An emulator charges nothing for a missing one.
+const POINT_READ_MIN: RequestCharge = RequestCharge(1.0);
+
+/// A new customer, as typed.
+pub struct CreateCustomer {
+    pub title: Option<String>,
+    pub first_name: String,
+    pub last_name: String,
+    pub email_address: String,
+    pub phone_number: Option<String>,
+    pub password: String,
+    pub addresses: Vec<TypedAddress>,
+    pub idempotency_key: Option<String>,
+    /// In whose turn the password is hashed.
+    pub caller: HashingCaller,
+}
+
+/// Sign-in input of a customer.
+pub struct SignInCustomer {
+    pub email_address: String,
+    pub password: String,
+    /// In whose turn the password is hashed.
+    pub caller: HashingCaller,
+}
+
+/// How a customer changes, as typed; what is `None` stays.
+pub struct UpdateCustomer {
+    pub customer_id: CustomerId,
+    pub title: Option<String>,
+    pub first_name: Option<String>,
+    pub last_name: Option<String>,
+    pub phone_number: Option<String>,
+    pub addresses: Option<Vec<TypedAddress>>,
+}
+
+/// A new customer, as checked.
+struct Checked {
+    email_address: EmailAddress,
+    password: Password,
+    key_hash: Option<String>,
+    /// Without id, date and password.
+    profile: Profile,
+}
+
+struct Profile {
+    title: Option<CustomerTitle>,
+    first_name: FirstName,
+    last_name: LastName,
+    phone_number: Option<PhoneNumber>,
+    addresses: Vec<AddressItem>,
+}
+
+impl WebstoreCommands {
+    /// Creates a customer who can sign in with a password.
+    ///
+    /// # Errors
+    /// `BAD_USER_INPUT` on any field; `CONFLICT` on `emailAddress` when it is taken, on `idempotencyKey` when a sign-up with this key
+    /// had another password.
+    pub async fn create_customer(
+        &self,
+        input: CreateCustomer,
+        ledger: &Ledger,
+    ) -> Result<CustomerItem, CommandError> {
+        let caller = input.caller;
+        let checked = check(input)?;
+        let hash = self.passwords.hash_for(caller, checked.password.clone()).await?.to_stored();
+        let key = reservation_id(&checked.email_address);
+        for _ in 0..SIGN_UP_ATTEMPTS_MAX {
+            let id = CustomerId(self.new_id());
+            let wanted = reservation(&key, id, checked.key_hash.clone());
+            match self.customers.reservations().claim(&key, &wanted, ledger).await? {
+                KeyClaim::Held { reservation, holder } => {
+                    return self.first_sign_up(checked, caller, &reservation, holder).await;
+                }
+                KeyClaim::Granted => {}
+            }
+            let customer = self.new_customer(id, &checked, hash.clone());
+            if let Some(customer) = self.customers.create(&customer, ledger).await? {
+                return Ok(customer);
+            }
+        }
+        Err(contended("the reservation of an e-mail address").into())
+    }
+
+    /// The customer with this address and password.
+    ///
+    /// # Errors
+    /// `INVALID_CREDENTIALS`, for every failure, after the same work.
+    pub async fn sign_in_customer(
+        &self,
+        input: SignInCustomer,
+        ledger: &Ledger,
+    ) -> Result<CustomerItem, CommandError> {
+        let reads = ledger.part();
+        let outcome = self.identify(input, &reads).await;
+        record_sign_in(&reads, matches!(outcome, Ok(Some(_))), ledger);
+        let refused = || Refusal::invalid_credentials("the e-mail address or the password is wrong");
+        Ok(outcome?.ok_or_else(refused)?)
+    }
+
+    async fn identify(
+        &self,
+        input: SignInCustomer,
+        ledger: &Ledger,
+    ) -> Result<Option<CustomerItem>, CommandError> {
+        let customer = self.customer_with(&input.email_address, ledger).await?;
+        let stored = customer.as_ref().map(stored_hash).transpose()?.flatten();
+        let password = Password::attempt(&input.password);
+        let accepted = self.passwords.verify_for(input.caller, password, stored).await?;
+        Ok(customer.filter(|_| accepted))
+    }
+
+    /// Changes the data of a customer.
+    ///
+    /// # Errors
+    /// `BAD_USER_INPUT` on any field; `UNAUTHENTICATED` when the customer does not exist.
+    pub async fn update_customer(
+        &self,
+        input: UpdateCustomer,
+        ledger: &Ledger,
+    ) -> Result<CustomerItem, CommandError> {
+        let mut invalid = InvalidFields::default();
+        let title = invalid.check(input.title.map(CustomerTitle::parse).transpose());
+        let first_name = invalid.check(input.first_name.map(FirstName::parse).transpose());
+        let last_name = invalid.check(input.last_name.map(LastName::parse).transpose());
+        let phone_number = invalid.check(input.phone_number.map(PhoneNumber::parse).transpose());
+        let addresses = invalid.check(input.addresses.map(parse_addresses).transpose());
+        let (Some(title), Some(first_name), Some(last_name), Some(phone_number), Some(addresses)) =
+            (title, first_name, last_name, phone_number, addresses)
+        else {
+            return Err(invalid.refusal().into());
+        };
+        let update = |customer: &CustomerItem| {
+            let mut updated = customer.clone();
+            if let Some(title) = &title {
+                updated.title = Some(title.as_str().to_owned());
+            }
+            if let Some(first_name) = &first_name {
+                first_name.as_str().clone_into(&mut updated.first_name);
+            }
+            if let Some(last_name) = &last_name {
+                last_name.as_str().clone_into(&mut updated.last_name);
+            }
+            if let Some(phone_number) = &phone_number {
+                updated.phone_number = Some(phone_number.as_str().to_owned());
+            }
+            if let Some(addresses) = &addresses {
+                updated.addresses.clone_from(addresses);
+            }
+            if updated == *customer {
+                return Ok(None);
+            }
+            updated.version += 1;
+            Ok(Some(updated))
+        };
+        let (partition_key, id) = (input.customer_id.partition_key(), input.customer_id.to_string());
+        let _turn = self.turns.lock(input.customer_id.0).await;
+        self.change(
+            Place { container: CUSTOMER, partition_key: &partition_key, item_type: types::CUSTOMER },
+            &id,
+            no_such_customer,
+            update,
+            ledger,
+        )
+        .await
+    }
+
+    fn new_customer(&self, id: CustomerId, checked: &Checked, hash: String) -> CustomerItem {
+        let profile = &checked.profile;
+        CustomerItem {
+            id,
+            item_type: types::CUSTOMER.to_owned(),
+            customer_id: id,
+            title: profile.title.as_ref().map(|title| title.as_str().to_owned()),
+            first_name: profile.first_name.as_str().to_owned(),
+            last_name: profile.last_name.as_str().to_owned(),
+            email_address: checked.email_address.as_str().to_owned(),
+            phone_number: profile.phone_number.as_ref().map(|number| number.as_str().to_owned()),
+            creation_date: format_timestamp(self.clock.now_ms()),
+            addresses: profile.addresses.clone(),
+            password: Some(PasswordItem { hash }),
+            sales_order_count: 0,
+            sort_key: rank_key(0),
+            version: 1,
+        }
+    }
+
+    /// The answer to a repeat: the customer of the first sign-up, for a client that knows key and password. To all others the address
+    /// is taken.
+    async fn first_sign_up(
+        &self,
+        checked: Checked,
+        caller: HashingCaller,
+        reservation: &EmailReservationItem,
+        holder: StoredCustomer,
+    ) -> Result<CustomerItem, CommandError> {
+        if checked.key_hash.is_none() || reservation.idempotency_key_hash != checked.key_hash {
+            return Err(Refusal::conflict("emailAddress", "this e-mail address is taken").into());
+        }
+        let stored = stored_hash(&holder.customer)?;
+        if self.passwords.verify_for(caller, checked.password, stored).await? {
+            return Ok(holder.customer);
+        }
+        Err(Refusal::key_reused().into())
+    }
+
+    /// The customer who holds an address. There are two point reads, whether there is one or not.
+    async fn customer_with(&self, address: &str, ledger: &Ledger) -> Result<Option<CustomerItem>, Fault> {
+        let key = match EmailAddress::parse(address) {
+            Ok(address) => reservation_id(&address),
+            Err(_) => "email:".to_owned(),
+        };
+        let reserved = self.customers.reservations().find(&key, ledger).await?;
+        let id = reserved.map_or(CustomerId(uuid::Uuid::nil()), |(reservation, _)| reservation.customer_id);
+        Ok(match self.customers.read(id, ledger).await? {
+            HolderLookup::Found(stored) => Some(stored.customer),
+            HolderLookup::Missing | HolderLookup::Abandoned => None,
+        })
+    }
+}
+
+/// A token outlived its customer.
+pub(super) fn no_such_customer() -> Refusal {
+    Refusal::unauthenticated("the signed-in customer does not exist")
+}
+
+fn check(input: CreateCustomer) -> Result<Checked, CommandError> {
+    let mut invalid = InvalidFields::default();
+    let title = invalid.check(input.title.map(CustomerTitle::parse).transpose());
+    let first_name = invalid.check(FirstName::parse(input.first_name));
+    let last_name = invalid.check(LastName::parse(input.last_name));
+    let email_address = EmailAddress::parse(&input.email_address);
+    let email_address = invalid.check(email_address.map_err(|rule| Refusal::bad_input("emailAddress", rule)));
+    let phone_number = invalid.check(input.phone_number.map(PhoneNumber::parse).transpose());
+    let password = Password::choose(&input.password, &input.email_address);
+    let password = invalid.check(password.map_err(|rule| Refusal::bad_input("password", rule)));
+    let addresses = invalid.check(parse_addresses(input.addresses));
+    let key = invalid.check(input.idempotency_key.map(IdempotencyKey::parse).transpose());
+    let (Some(title), Some(first_name), Some(last_name), Some(phone_number), Some(addresses)) =
+        (title, first_name, last_name, phone_number, addresses)
+    else {
+        return Err(invalid.refusal().into());
+    };
+    let (Some(email_address), Some(password), Some(key)) = (email_address, password, key) else {
+        return Err(invalid.refusal().into());
+    };
+    let key_hash = key.map(|key| sha256_hex(&[&email_address.key(), key.as_str()]));
+    let profile = Profile { title, first_name, last_name, phone_number, addresses };
+    Ok(Checked { email_address, password, key_hash, profile })
+}
+
+fn stored_hash(customer: &CustomerItem) -> Result<Option<PasswordHash>, Fault> {
+    let stored = customer.password.as_ref();
+    stored
+        .map(|password| PasswordHash::from_stored(&password.hash))
+        .transpose()
+        .map_err(|error| Fault::new(FaultKind::Corrupt, "a customer's hash").with_source(error))
+}
+
+/// Records the reads of a sign-in. Those of one that failed look the same whether the address exists or not.
+fn record_sign_in(reads: &Ledger, succeeded: bool, ledger: &Ledger) {
+    for operation in reads.operations() {
+        let recorded = match succeeded {
+            true => operation,
+            false => OperationRecord { items: 1, charge: POINT_READ_MIN, ..operation },
+        };
+        ledger.record(recorded);
+    }
+}

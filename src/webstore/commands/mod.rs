@@ -1,0 +1,143 @@
+//! The write side of the web store: one file for each subject, with its inputs, what it refuses, and what it writes.
+//!
+//! [`WebstoreCommands`] owns the rules of writing: limits, exact counts, repeats with an idempotency key. It refuses to know tokens,
+//! GraphQL and HTTP, and it writes no read model: copies follow by the change feed. A new product gets the names of its category and
+//! tags by point reads. Commands for staff ask for a [`StaffMember`](super::staff::StaffMember). A command returns the items as
+//! they are after its write.
+
+mod address;
+mod customer;
+mod holders;
+mod meta;
+mod product;
+mod sales_order;
+mod text;
+
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::accounts::password::PasswordHasher;
+use crate::domain::conditional_write::{self, ATTEMPTS_MAX, Attempt};
+use crate::domain::error::{CommandError, Refusal, contended};
+use crate::domain::ids::IdSource;
+use crate::domain::striped_locks::StripedLocks;
+use onehop_runtime::clock::Clock;
+use onehop_store::{ContainerName, Fault, Item, Ledger, NewItem, PartitionKey, Store, WriteOp};
+
+pub use address::{ADDRESSES_MAX, TypedAddress};
+pub use customer::{CreateCustomer, SignInCustomer, UpdateCustomer};
+pub use meta::{META_ITEMS_MAX, MetaKind};
+pub use product::{CreateProduct, TAGS_PER_PRODUCT_MAX, TypedMoney, UpdateProduct};
+pub use sales_order::{
+    CreateSalesOrder, DeleteSalesOrder, ORDER_LINES_MAX, OrderedProduct, QUANTITY_MAX, SettledOrder,
+};
+
+use holders::Customers;
+
+/// What the commands need from outside.
+pub struct WebstoreParts {
+    pub store: Arc<dyn Store>,
+    pub clock: Arc<dyn Clock>,
+    pub ids: Arc<dyn IdSource>,
+    pub passwords: PasswordHasher,
+}
+
+/// The write side. Cheap to clone.
+#[derive(Clone)]
+pub struct WebstoreCommands {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn IdSource>,
+    passwords: PasswordHasher,
+    customers: Customers,
+    /// Commands on one customer take turns: they would only refuse each other.
+    turns: Arc<StripedLocks>,
+}
+
+impl WebstoreCommands {
+    /// The write side over these parts.
+    #[must_use]
+    pub fn new(parts: WebstoreParts) -> Self {
+        let WebstoreParts { store, clock, ids, passwords } = parts;
+        let customers = Customers(Arc::clone(&store));
+        Self { store, clock, ids, passwords, customers, turns: Arc::default() }
+    }
+
+    fn new_id(&self) -> Uuid {
+        self.ids.next_id(self.clock.now_ms())
+    }
+
+    async fn create_new<T: Serialize>(
+        &self,
+        (container, partition_key): (ContainerName, &PartitionKey),
+        id: String,
+        item: &T,
+        ledger: &Ledger,
+    ) -> Result<(), Fault> {
+        let item = NewItem::encode(id, item);
+        conditional_write::create_new(&*self.store, container, partition_key, &item, ledger).await
+    }
+
+    /// Changes an item by optimistic concurrency: reads it, applies the change, and replaces it unless another write was faster.
+    /// `None` from the change leaves the item unchanged.
+    ///
+    /// # Errors
+    /// `absent` where there is no such item, what the change refuses, or `Unavailable` when others kept changing the item.
+    async fn change<T: Serialize + DeserializeOwned>(
+        &self,
+        Place { container, partition_key, item_type }: Place<'_>,
+        id: &str,
+        absent: impl Fn() -> Refusal + Send + Sync,
+        change: impl Fn(&T) -> Result<Option<T>, Refusal> + Send + Sync,
+        ledger: &Ledger,
+    ) -> Result<T, CommandError>
+    where
+        T: Send + Sync,
+    {
+        for _ in 0..ATTEMPTS_MAX {
+            let Some(item) = self.store.read(container, partition_key, id, ledger).await? else {
+                return Err(absent().into());
+            };
+            if !is_of_type(&item, item_type)? {
+                return Err(absent().into());
+            }
+            let current: T = item.decode()?;
+            let Some(changed) = change(&current)? else { return Ok(current) };
+            let write =
+                WriteOp::Replace { item: NewItem::encode(id, &changed), if_match: Some(item.etag.clone()) };
+            let attempt =
+                conditional_write::attempt(&*self.store, container, partition_key, write, ledger).await?;
+            if attempt == Attempt::Written {
+                return Ok(changed);
+            }
+        }
+        Err(contended("an item").into())
+    }
+}
+
+/// Where an item lies, and which type it has.
+struct Place<'a> {
+    container: ContainerName,
+    partition_key: &'a PartitionKey,
+    item_type: &'static str,
+}
+
+#[derive(Deserialize)]
+struct Kind {
+    #[serde(rename = "type")]
+    item_type: String,
+}
+
+/// Whether an item has a type. A container may hold several types under ids that clients name.
+fn is_of_type(item: &Item, item_type: &str) -> Result<bool, Fault> {
+    Ok(item.decode::<Kind>()?.item_type == item_type)
+}
+
+impl std::fmt::Debug for WebstoreCommands {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("WebstoreCommands").finish_non_exhaustive()
+    }
+}

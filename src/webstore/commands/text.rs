@@ -1,0 +1,59 @@
+//! The texts that people write in a web store, checked once.
+
+use crate::domain::text::{check_controls, text};
+
+text!(
+    /// The name of a category or of a tag.
+    MetaName,
+    "name",
+    100,
+    check_controls
+);
+text!(
+    /// The name of a product.
+    ProductName,
+    "name",
+    200,
+    check_controls
+);
+text!(
+    /// A stock keeping unit: the shop's own number of a product.
+    Sku,
+    "sku",
+    40,
+    check_controls
+);
+text!(
+    /// The description of a product.
+    Description,
+    "description",
+    2_000
+);
+text!(
+    /// How a customer is addressed.
+    CustomerTitle,
+    "title",
+    20,
+    check_controls
+);
+text!(
+    /// A customer's first name.
+    FirstName,
+    "firstName",
+    100,
+    check_controls
+);
+text!(
+    /// A customer's last name.
+    LastName,
+    "lastName",
+    100,
+    check_controls
+);
+text!(
+    /// A customer's phone number.
+    PhoneNumber,
+    "phoneNumber",
+    40,
+    check_controls
+);

@@ -1,0 +1,48 @@
+//! Ids of customers, orders, products, categories and tags: UUIDv7, save an order's that was created with an idempotency key. That
+//! is derived from customer and key, so that a repeat is a conflict.
+
+use uuid::Uuid;
+
+use crate::domain::ids::id;
+
+id!(
+    /// A customer's id.
+    CustomerId
+);
+id!(
+    /// A sales order's id.
+    SalesOrderId
+);
+id!(
+    /// A product's id.
+    ProductId
+);
+id!(
+    /// A category's id.
+    CategoryId
+);
+id!(
+    /// A tag's id.
+    TagId
+);
+
+impl SalesOrderId {
+    /// The id of the order that a customer creates with an idempotency key: a UUIDv5 of the key in the namespace of the customer.
+    #[must_use]
+    pub fn derive(customer: CustomerId, key: &str) -> Self {
+        Self(Uuid::new_v5(&customer.0, key.as_bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_stands_for_one_order_of_each_customer() {
+        let (one, other) = (CustomerId(Uuid::from_u128(1)), CustomerId(Uuid::from_u128(2)));
+        assert_eq!(SalesOrderId::derive(one, "k"), SalesOrderId::derive(one, "k"));
+        assert_ne!(SalesOrderId::derive(one, "k"), SalesOrderId::derive(other, "k"));
+        assert_ne!(SalesOrderId::derive(one, "k"), SalesOrderId::derive(one, "l"));
+    }
+}

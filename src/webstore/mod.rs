@@ -1,0 +1,33 @@
+//! The web store domain: commands and reads over the store port. It knows no GraphQL, no HTTP and no other domain.
+
+pub mod commands;
+pub mod containers;
+pub mod ids;
+pub mod items;
+pub mod money;
+pub mod reads;
+pub mod staff;
+
+use std::sync::Arc;
+
+use commands::WebstoreCommands;
+use reads::WebstoreReads;
+use staff::Staff;
+
+/// The web store of a process.
+#[derive(Debug, Clone)]
+pub struct Webstore {
+    pub reads: WebstoreReads,
+    /// Reads that see what other processes have committed.
+    pub live_reads: WebstoreReads,
+    pub commands: WebstoreCommands,
+    pub staff: Arc<Staff>,
+}
+
+impl Webstore {
+    /// The same, whose reads see what other processes have committed.
+    #[must_use]
+    pub fn live(&self) -> Self {
+        Self { reads: self.live_reads.clone(), ..self.clone() }
+    }
+}

@@ -1,0 +1,6 @@
+//! The web store over the API, one file for each subject. `shop` is a server with a member of staff.
+
+mod catalogue;
+mod customers;
+mod orders;
+mod shop;
