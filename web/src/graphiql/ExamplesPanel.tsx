@@ -15,6 +15,7 @@ const commands = examples.filter(({ request }) => request.startsWith("C"));
 const queries = examples
   .filter(({ request }) => request.startsWith("Q"))
   .toSorted((a, b) => a.request.localeCompare(b.request));
+const webStore = examples.filter(({ request }) => request.startsWith("W"));
 
 function ExamplesPanel() {
   const openExample = useOpenExample();
@@ -24,6 +25,7 @@ function ExamplesPanel() {
       <p>Each opens in a tab of its own, with variables from the live data.</p>
       <ExampleList title="Queries" listed={queries} onOpen={openExample} />
       <ExampleList title="Commands" listed={commands} onOpen={openExample} />
+      <ExampleList title="Web store" listed={webStore} onOpen={openExample} />
       <p>Commands other than signing up need an access token: run C1 and use its access token.</p>
     </div>
   );

@@ -5,10 +5,18 @@ import { describe, expect, test } from "vitest";
 import { examples, variablesText, type Example } from "./examples.js";
 
 const schema = buildSchema(readFileSync(resolve(import.meta.dirname, "../../../schema.graphql"), "utf8"));
-const sample = { userId: "u", postId: "p", ownPostId: "o", freeUsername: "reader" };
+const sample = {
+  userId: "u",
+  postId: "p",
+  ownPostId: "o",
+  freeUsername: "reader",
+  categoryId: "g",
+  productId: "d",
+  tagId: "t",
+};
 
 describe("the examples", () => {
-  test("there is one for each request of the blogging platform", () => {
+  test("there is one for each request of the blogging platform and of the web store", () => {
     expect(examples.map(({ request }) => request).toSorted()).toEqual([
       "C1",
       "C2",
@@ -20,6 +28,7 @@ describe("the examples", () => {
       "Q4",
       "Q5",
       "Q6",
+      ...Array.from({ length: 15 }, (_, index) => `W${String(index + 1).padStart(2, "0")}`),
     ]);
   });
 
