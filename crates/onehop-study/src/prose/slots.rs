@@ -66,8 +66,8 @@ impl SlotFiller {
             "tip" => self.tips.deal(rng, &topic.tips),
             "relation" => self.relations.deal(rng, &common.relations),
             "season" => common.seasons[usize::from(self.scene.season)],
-            "number" => *rng.pick(&common.numbers),
-            "when" => *rng.pick(&common.moments),
+            "number" => rng.pick::<&str>(&common.numbers),
+            "when" => rng.pick::<&str>(&common.moments),
             unknown => {
                 debug_assert!(false, "no slot is called {unknown}");
                 unknown
