@@ -146,6 +146,7 @@ fn unless_missing<T>(result: io::Result<T>) -> io::Result<Option<T>> {
      the secret if one of them may have read it"
 )]
 pub struct SharedFile {
+    /// The permission bits, such as `0o644`.
     pub mode: u32,
     command: ChmodCommand,
 }

@@ -31,12 +31,16 @@ pub const HARD_STOP_MAX: Duration = Duration::from_secs(2);
 /// Why a run ended other than well. `main` turns each into an exit status that is not 0.
 #[derive(Debug, thiserror::Error)]
 pub enum LifecycleError {
+    /// The signal handlers could not be installed.
     #[error("cannot listen to signals: {0}")]
     Signals(#[source] std::io::Error),
+    /// A task ended in another way than by a stop.
     #[error(transparent)]
     Task(#[from] TaskFailure),
-    #[error("tasks were still running {0:?} after they were asked to stop")]
+    /// Tasks were still running this long after the soft stop.
+    #[error("tasks were still running {0:?} after the soft stop")]
     DeadlinePassed(Duration),
+    /// A second signal ended the process before the tasks had ended.
     #[error("a second signal ended the graceful stop")]
     Interrupted,
 }
@@ -45,7 +49,9 @@ pub enum LifecycleError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the task {task} {reason}")]
 pub struct TaskFailure {
+    /// The name of the task.
     pub task: &'static str,
+    /// The error or the panic message.
     pub reason: String,
 }
 
@@ -67,6 +73,7 @@ pub struct Tasks {
 }
 
 impl Tasks {
+    /// Makes an empty set of tasks, with no stop requested.
     pub fn new() -> Self {
         Self::default()
     }

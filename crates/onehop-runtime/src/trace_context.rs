@@ -4,13 +4,16 @@
 /// One span of one trace that is recorded. Neither id is zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpanContext {
+    /// The trace id of W3C Trace Context.
     pub trace_id: u128,
+    /// The span id of W3C Trace Context.
     pub span_id: u64,
 }
 
 /// What a caller says of the trace that a request is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RemoteParent {
+    /// The caller's span.
     pub span: SpanContext,
     /// Whether the caller records its own span.
     pub is_sampled: bool,

@@ -1,4 +1,4 @@
-//! A store that fails when a test says so, and keeps a ledger of all it did.
+//! A store decorator for tests: fails or loses chosen writes, and records every operation.
 
 use std::sync::{Arc, Mutex};
 
@@ -39,7 +39,7 @@ impl FailingStore {
         Arc::clone(&self.inner)
     }
 
-    /// Has somebody else write before each write for which `rival` says so.
+    /// Runs the write of a concurrent writer before each write for which `rival` returns one.
     pub fn contend(
         &self,
         rival: impl FnMut(ContainerName, &PartitionKey, &[WriteOp]) -> Option<BoxFuture<'static, ()>>

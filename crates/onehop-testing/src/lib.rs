@@ -1,5 +1,4 @@
-//! Test support that several packages share, and that knows no domain: an in-memory emulator of Azure Cosmos DB, stores that
-//! fail or wait on request, file systems of a few mebibytes, and clients of subscriptions.
+#![doc = include_str!("../README.md")]
 
 pub mod emulator;
 pub mod event_stream;

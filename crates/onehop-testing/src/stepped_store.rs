@@ -1,4 +1,4 @@
-//! A store decorator that stops before chosen operations until the test has done something and lets them go on.
+//! A store decorator for tests: stops before chosen operations until the test resumes them.
 
 use std::sync::Arc;
 
