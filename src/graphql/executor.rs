@@ -218,7 +218,7 @@ impl GraphqlService for Executor {
         variables: &Variables,
     ) -> Result<usize, ServerError> {
         if document.size.introspects && !self.options.introspection {
-            let message = "The schema is not told: introspection is switched off.";
+            let message = "Introspection is disabled on this server.";
             return Err(errors::document_error(Code::ValidationFailed, message));
         }
         let complexity =

@@ -17,7 +17,7 @@ pub(super) fn failure(audience: Audience, reason: impl Display) -> Error {
         return Error::new(format!("{reason:#}"));
     }
     tracing::warn!(reason = format!("{reason:#}"), "a query of the operations API failed");
-    with_code("This cannot be said at the moment.", "UNAVAILABLE")
+    with_code("This is not available at the moment.", "UNAVAILABLE")
 }
 
 /// How many items the argument `first` asks for.

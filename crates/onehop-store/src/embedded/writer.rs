@@ -80,7 +80,7 @@ impl GroupCommitWriter {
         }
         match self.engine.persist() {
             Ok(()) => self.high_water.finish(),
-            Err(fault) => tracing::error!(error = %fault, "the last writes could not be brought to the disk"),
+            Err(fault) => tracing::error!(error = %fault, "the last writes could not be synced to the disk"),
         }
     }
 
