@@ -213,8 +213,7 @@ impl KeyDirectory {
     fn make(&self) -> Result<(), KeyFileError> {
         private_files::make_directory(&self.path).map_err(self.fault())?;
         // Its parent may be new, too.
-        let above = self.path.ancestors().skip(1).take(2);
-        above.map(sync_directory).collect::<io::Result<()>>().map_err(self.fault())
+        self.path.ancestors().skip(1).take(2).try_for_each(sync_directory).map_err(self.fault())
     }
 
     /// Stores a key. The lock is held.
