@@ -16,6 +16,8 @@ use crate::accounts::password::Password;
 use crate::blog::study::dataset::{DEMO_USERNAMES, Dataset};
 use crate::blog::study::seed::{SeedProgress, Seeder};
 use crate::blog::verify::{Report, Verifier, VerifyProgress};
+use crate::webstore::dataset::WebstoreDataset;
+use crate::webstore::seeder::WebstoreSeeder;
 use onehop_change_feed::{RebuildProgress, ReplayReport};
 
 /// The password of the demo users. It is published in the documentation.
@@ -94,6 +96,13 @@ pub struct Seeded {
     pub demo_users: Vec<&'static str>,
 }
 
+/// The outcome of seeding the web store.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WebstoreSeeded {
+    pub items: u64,
+    pub seconds: f64,
+}
+
 impl App {
     /// Verifies the read models, or repairs them and verifies again.
     ///
@@ -170,6 +179,32 @@ impl App {
         self.processor.drain().await?;
         let demo_users = DEMO_USERNAMES.into_iter().take(dataset.users() as usize).collect();
         Ok(Seeded { items: written.done, seconds: start.elapsed().as_secs_f64(), demo_users })
+    }
+
+    /// Writes a data set of the web store, and waits until the read models have caught up.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    pub async fn seed_webstore(
+        &self,
+        dataset: WebstoreDataset,
+        progress: &ProgressSink,
+    ) -> anyhow::Result<WebstoreSeeded> {
+        let start = Instant::now();
+        let seeder = WebstoreSeeder::new(Arc::clone(&self.store), dataset)?;
+        self.start_readers();
+        let mut reported = 0;
+        let items = seeder
+            .run(|done| {
+                if done >= reported + PROGRESS_STEP {
+                    reported = done;
+                    progress.report("writing", done, None);
+                }
+            })
+            .await?;
+        progress.report("waiting for the read models", 0, None);
+        self.processor.drain().await?;
+        Ok(WebstoreSeeded { items, seconds: start.elapsed().as_secs_f64() })
     }
 
     /// The named projection, or all of them.

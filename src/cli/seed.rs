@@ -12,14 +12,29 @@ use crate::operations;
 /// Arguments of `onehop seed`.
 #[derive(Debug, Args)]
 pub struct Seed {
-    /// Users to create, each with 5 to 50 posts; each post gets up to 25 comments and up to 100 likes
+    /// Which domain's data set
+    #[arg(long, value_enum, env = "ONEHOP_DOMAIN", default_value = "blog")]
+    domain: SeedDomain,
+
+    /// Users of the blog to create, each with 5 to 50 posts; each post gets up to 25 comments and up to 100 likes
     #[arg(
         long,
         value_name = "NUMBER",
         env = "ONEHOP_USERS",
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000),
+        required_unless_present = "customers"
+    )]
+    users: Option<u32>,
+
+    /// Customers of the web store to create, each with 1 to 28 orders; products and tags grow with them
+    /// [default: as many as users]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "ONEHOP_CUSTOMERS",
         value_parser = clap::value_parser!(u32).range(1..=1_000_000)
     )]
-    users: u32,
+    customers: Option<u32>,
 
     /// Seed of the random number generator. The same seed makes the same data set, to the byte
     #[arg(long, value_name = "NUMBER", env = "ONEHOP_RNG_SEED", default_value_t = DEFAULT_RNG_SEED)]
@@ -43,12 +58,42 @@ pub struct SeedOutcome {
     pub demo_password: String,
 }
 
+/// The domains that have data sets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum SeedDomain {
+    /// The blog
+    Blog,
+    /// The web store
+    Webstore,
+    /// Both
+    All,
+}
+
+/// The outcome of seeding the web store.
+#[derive(Debug, Deserialize)]
+pub struct WebstoreSeedOutcome {
+    pub items: u64,
+    pub seconds: f64,
+}
+
 impl Seed {
     pub async fn run(self) -> anyhow::Result<Exit> {
-        let operation = operations::seeding(self.users, self.rng_seed, self.texts);
-        let outcome: SeedOutcome = perform(&self.store, operation).await?;
-        println!("{} items written and projected in {:.1} s", outcome.items, outcome.seconds);
-        println!("sign in as {} with the password {}", outcome.demo_users.join(", "), outcome.demo_password);
+        if self.domain != SeedDomain::Webstore {
+            let Some(users) = self.users else { anyhow::bail!("--users is needed for the blog") };
+            let operation = operations::seeding(users, self.rng_seed, self.texts);
+            let outcome: SeedOutcome = perform(&self.store, operation).await?;
+            let SeedOutcome { items, seconds, demo_users, demo_password } = outcome;
+            println!("{items} items written and projected in {seconds:.1} s");
+            println!("sign in as {} with the password {demo_password}", demo_users.join(", "));
+        }
+        if self.domain != SeedDomain::Blog
+            && let Some(customers) = self.customers.or(self.users)
+        {
+            let operation = operations::webstore_seeding(customers, self.rng_seed);
+            let outcome: WebstoreSeedOutcome = perform(&self.store, operation).await?;
+            let WebstoreSeedOutcome { items, seconds } = outcome;
+            println!("{items} items of the web store written and projected in {seconds:.1} s");
+        }
         Ok(Exit::Success)
     }
 }

@@ -1,5 +1,6 @@
 //! Ids: newtypes of UUIDs, and the source of new ones (UUIDv7).
 
+use onehop_study::rng::StreamRng;
 use uuid::Uuid;
 
 /// A newtype of a UUID that can be a partition key.
@@ -48,6 +49,16 @@ impl IdSource for RandomIds {
         }
         uuid::Builder::from_unix_timestamp_millis(u64::try_from(now_ms).unwrap_or(0), &random).into_uuid()
     }
+}
+
+/// A UUIDv7 of a data set: the date in the upper 48 bits (RFC 9562), and 74 bits of a stream around version and variant.
+#[must_use]
+pub fn uuid_v7(creation_ms: i64, rng: &mut StreamRng) -> Uuid {
+    let (high, low) = (rng.next_u64().to_be_bytes(), rng.next_u64().to_be_bytes());
+    let mut random = [0; 10];
+    random[..8].copy_from_slice(&high);
+    random[8..].copy_from_slice(&low[..2]);
+    uuid::Builder::from_unix_timestamp_millis(u64::try_from(creation_ms).unwrap_or(0), &random).into_uuid()
 }
 
 #[cfg(test)]

@@ -59,6 +59,17 @@ const SEED: &str = "mutation($work: ID!, $users: Int!, $rngSeed: Count!, $texts:
     seed(work: $work, users: $users, rngSeed: $rngSeed, texts: $texts) { items seconds demoUsers demoPassword }
 }";
 
+/// Seeds a data set of the web store: variables `customers` and `rngSeed`.
+const SEED_WEBSTORE: &str = "mutation($work: ID!, $customers: Int!, $rngSeed: Count!) {
+    seedWebstore(work: $work, customers: $customers, rngSeed: $rngSeed) { items seconds }
+}";
+
+/// Seeds a data set of the web store.
+#[must_use]
+pub fn webstore_seeding(customers: u32, rng_seed: u64) -> OperationRequest {
+    OperationRequest::new(SEED_WEBSTORE).with("customers", customers).with("rngSeed", rng_seed)
+}
+
 /// Seeds a data set.
 #[must_use]
 pub fn seeding(users: u32, rng_seed: u64, texts: Texts) -> OperationRequest {
@@ -90,7 +101,7 @@ impl OperationRequest {
     /// Whether it fills a store that may be missing.
     #[must_use]
     pub fn makes_data(&self) -> bool {
-        self.document == SEED
+        self.document == SEED || self.document == SEED_WEBSTORE
     }
 
     /// The variables with the name under which progress is followed.

@@ -37,7 +37,7 @@ use query::OperationsQuery;
 pub use client::{ClientError, ask, execute};
 pub use documents::{
     BACKUP, CHECK, DEAD_LETTER, DEAD_LETTERS, LOCK_DEMO_USERS, OperationRequest, REBUILD, REPLAY,
-    REPLAY_DEAD_LETTER, VERIFY, seeding,
+    REPLAY_DEAD_LETTER, VERIFY, seeding, webstore_seeding,
 };
 pub use limits::{ANSWER_BYTES_MAX, CLIENTS_MAX, PROGRESS_WAITING_MAX, REQUEST_BYTES_MAX};
 pub use public::{PublicOptions, public_routes};

@@ -9,10 +9,12 @@ use super::context::context;
 use super::errors::failure;
 use super::outcomes::{
     BackupOutcome, CheckOutcome, RebuildOutcome, ReplayOutcome, SeedTexts, Seeding, Verification,
+    WebstoreSeeding,
 };
 use super::scalars::Count;
 use crate::app::demo_users::lock_demo_accounts;
 use crate::blog::study::dataset::{DEFAULT_END_MS, Dataset};
+use crate::webstore::dataset::WebstoreDataset;
 
 /// Users that one seeding makes at most.
 const SEED_USERS_MAX: u32 = 1_000_000;
@@ -131,6 +133,29 @@ impl OperationsMutation {
         let progress = operations.progress.work(work);
         let dataset = Dataset::new(users, rng_seed.0, DEFAULT_END_MS).with_texts(texts.into());
         let seeded = operations.app.seed(dataset, progress.sink()).await;
+        seeded.map(Into::into).map_err(|error| failure(Audience::Operator, error))
+    }
+
+    /// Writes a data set of the web store, and waits for the read models. Refused where the server runs with --production.
+    async fn seed_webstore(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Customers to make, 1 to 1,000,000.")] customers: u32,
+        #[graphql(desc = "Seed of the random numbers.")] rng_seed: Count,
+        #[graphql(desc = "The name under which `progress` reports this work; any text of the client.")]
+        work: Option<ID>,
+    ) -> Result<WebstoreSeeding> {
+        let operations = context(ctx);
+        if !operations.allows_demo {
+            let reason = "the server runs with --production, and the data set is for demonstrations";
+            return Err(failure(Audience::Operator, reason));
+        }
+        if !(1..=SEED_USERS_MAX).contains(&customers) {
+            return Err(failure(Audience::Operator, "customers: must be 1 to 1,000,000"));
+        }
+        let progress = operations.progress.work(work);
+        let dataset = WebstoreDataset::new(customers, rng_seed.0, DEFAULT_END_MS);
+        let seeded = operations.app.seed_webstore(dataset, progress.sink()).await;
         seeded.map(Into::into).map_err(|error| failure(Audience::Operator, error))
     }
 }

@@ -5,7 +5,7 @@ use onehop_change_feed::ReplayReport;
 use onehop_store::embedded::{BackupManifest, IntegrityReport};
 
 use super::scalars::Count;
-use crate::app::work::{DEMO_PASSWORD, Rebuilt, Seeded};
+use crate::app::work::{DEMO_PASSWORD, Rebuilt, Seeded, WebstoreSeeded};
 use crate::blog::study::dataset::Texts;
 use crate::blog::verify::{Drift, Report, Unreadable};
 
@@ -100,6 +100,21 @@ pub struct Seeding {
     demo_users: Vec<String>,
     /// The published password of the demo users.
     demo_password: String,
+}
+
+/// A data set of the web store that was written.
+#[derive(SimpleObject)]
+pub struct WebstoreSeeding {
+    /// Items that were written.
+    items: Count,
+    /// How long it took with the read models, in seconds.
+    seconds: f64,
+}
+
+impl From<WebstoreSeeded> for WebstoreSeeding {
+    fn from(WebstoreSeeded { items, seconds }: WebstoreSeeded) -> Self {
+        Self { items: Count(items), seconds }
+    }
 }
 
 /// How long the texts of a data set are.

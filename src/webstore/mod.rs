@@ -2,10 +2,12 @@
 
 pub mod commands;
 pub mod containers;
+pub mod dataset;
 pub mod ids;
 pub mod items;
 pub mod money;
 pub mod reads;
+pub mod seeder;
 pub mod staff;
 
 use std::sync::Arc;

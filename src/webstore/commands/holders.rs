@@ -137,3 +137,11 @@ pub(super) fn reservation(
         idempotency_key_hash,
     }
 }
+
+/// A reservation of an address by a customer of a data set.
+pub(in crate::webstore) fn email_reservation(
+    address: &EmailAddress,
+    customer_id: CustomerId,
+) -> EmailReservationItem {
+    reservation(&reservation_id(address), customer_id, None)
+}

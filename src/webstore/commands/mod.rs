@@ -29,6 +29,7 @@ use onehop_store::{ContainerName, Fault, Item, Ledger, NewItem, PartitionKey, St
 
 pub use address::{ADDRESSES_MAX, TypedAddress};
 pub use customer::{CreateCustomer, SignInCustomer, UpdateCustomer};
+pub(in crate::webstore) use holders::email_reservation;
 pub use meta::{META_ITEMS_MAX, MetaKind};
 pub use product::{CreateProduct, TAGS_PER_PRODUCT_MAX, TypedMoney, UpdateProduct};
 pub use sales_order::{

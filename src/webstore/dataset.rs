@@ -1,0 +1,315 @@
+//! Data set of the web store, generated from a seed with the shape of the sample that the article comes from: 37 categories of one to
+//! a few dozen products, up to five tags a product, and orders by a skewed law: most customers have one or two, few have 28. Pure:
+//! everything is computed from (seed, kind, index) alone. All names are invented.
+
+use onehop_study::rng::{Stream, StreamRng};
+use uuid::Uuid;
+
+use crate::domain::ids::uuid_v7;
+
+/// The most orders of a customer.
+pub const ORDERS_PER_CUSTOMER_MAX: u32 = 28;
+/// The most lines of an order.
+pub const LINES_PER_ORDER_MAX: u32 = 7;
+/// The most tags of a product.
+pub const TAGS_PER_PRODUCT_MAX: u32 = 5;
+
+/// How many categories there are.
+const CATEGORIES: u32 = 37;
+/// Customers for each product and each tag in the sample: 19,119 customers, 295 products, 200 tags.
+const CUSTOMERS_PER_PRODUCT: u32 = 65;
+const CUSTOMERS_PER_TAG: u32 = 96;
+const PRODUCTS_MIN: u32 = 74;
+const TAGS_MIN: u32 = 24;
+/// As many as there are names.
+const TAGS_MAX: u32 = 420;
+/// The cheapest product and how many times as much the dearest costs, in cents.
+const PRICE_MIN: f64 = 229.0;
+const PRICE_RATIO: f64 = 1560.0;
+const DAY_MS: i64 = 24 * 3_600_000;
+/// Before the end of the data set: how long customers sign up, and order.
+const YEARS_MS: i64 = 2 * 365 * DAY_MS;
+
+/// Streams of random numbers. Their numbers are part of every data set that was ever made.
+mod streams {
+    use super::Stream;
+
+    pub const CATEGORY: Stream = Stream(21);
+    pub const TAG: Stream = Stream(22);
+    pub const PRODUCT: Stream = Stream(23);
+    pub const CUSTOMER: Stream = Stream(24);
+    pub const ORDERS: Stream = Stream(25);
+}
+
+const THINGS: [&str; 37] = [
+    "Bells", "Pedals", "Saddles", "Lamps", "Locks", "Pumps", "Baskets", "Gloves", "Helmets", "Jerseys",
+    "Socks", "Bottles", "Racks", "Chains", "Brakes", "Wheels", "Forks", "Frames", "Tyres", "Tubes", "Cranks",
+    "Levers", "Stems", "Grips", "Mirrors", "Trailers", "Bags", "Tools", "Stands", "Paints", "Cables", "Hubs",
+    "Rims", "Spokes", "Gears", "Horns", "Flags",
+];
+const ADJECTIVES: [&str; 20] = [
+    "amber", "brisk", "calm", "dusky", "even", "fleet", "glossy", "hardy", "ivory", "jolly", "keen", "lucid",
+    "mellow", "nimble", "olive", "plain", "quiet", "rustic", "sturdy", "tidy",
+];
+const NOUNS: [&str; 20] = [
+    "anchor", "breeze", "comet", "delta", "ember", "falcon", "grove", "harbour", "island", "junction",
+    "kestrel", "lantern", "meadow", "north", "orchard", "pebble", "quarry", "ridge", "summit", "tide",
+];
+const FIRST_NAMES: [&str; 20] = [
+    "Alba", "Bruno", "Clara", "Dario", "Elin", "Felix", "Greta", "Hugo", "Ines", "Jonas", "Kira", "Leon",
+    "Mila", "Nils", "Olga", "Pavel", "Rosa", "Sami", "Tilda", "Viktor",
+];
+const LAST_NAMES: [&str; 20] = [
+    "Arden", "Bell", "Cole", "Dunn", "Ekman", "Frost", "Garde", "Holm", "Ibsen", "Jansen", "Koch", "Lund",
+    "Moreau", "Nord", "Orlov", "Petri", "Quist", "Rossi", "Stone", "Tamm",
+];
+const CITIES: [(&str, &str); 6] = [
+    ("Northport", "Canada"),
+    ("Altstadt", "Germany"),
+    ("Riverton", "United Kingdom"),
+    ("Montclair", "France"),
+    ("Seaview", "Australia"),
+    ("Lakewood", "United States"),
+];
+
+/// A data set is its three parameters; copying it is free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WebstoreDataset {
+    customers: u32,
+    rng_seed: u64,
+    end_ms: i64,
+}
+
+/// A category or a tag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeedMeta {
+    pub id: Uuid,
+    pub name: String,
+}
+
+/// A product.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeedProduct {
+    pub id: Uuid,
+    /// Index of its category.
+    pub category: u32,
+    pub sku: String,
+    pub name: String,
+    pub description: String,
+    /// In cents.
+    pub price: i64,
+    /// Indexes of its tags, each once.
+    pub tags: Vec<u32>,
+}
+
+/// A customer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeedCustomer {
+    pub id: Uuid,
+    pub first_name: String,
+    pub last_name: String,
+    pub email_address: String,
+    pub creation_ms: i64,
+    pub city: &'static str,
+    pub country: &'static str,
+}
+
+/// An order of a customer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeedOrder {
+    pub id: Uuid,
+    pub creation_ms: i64,
+    /// Whether it is shipped, and when.
+    pub ship_ms: Option<i64>,
+    /// Index and quantity of each product.
+    pub lines: Vec<(u32, u32)>,
+}
+
+impl WebstoreDataset {
+    /// A data set with so many customers, which ends at this instant (Unix ms).
+    #[must_use]
+    pub fn new(customers: u32, rng_seed: u64, end_ms: i64) -> Self {
+        Self { customers, rng_seed, end_ms }
+    }
+
+    #[must_use]
+    pub fn customers(&self) -> u32 {
+        self.customers
+    }
+
+    #[must_use]
+    pub fn categories(&self) -> u32 {
+        CATEGORIES
+    }
+
+    /// How many tags there are: they grow with the customers.
+    #[must_use]
+    pub fn tags(&self) -> u32 {
+        (self.customers / CUSTOMERS_PER_TAG).clamp(TAGS_MIN, TAGS_MAX)
+    }
+
+    /// How many products there are: they grow with the customers.
+    #[must_use]
+    pub fn products(&self) -> u32 {
+        (self.customers / CUSTOMERS_PER_PRODUCT).max(PRODUCTS_MIN)
+    }
+
+    /// A category.
+    #[must_use]
+    pub fn category(&self, index: u32) -> SeedMeta {
+        let mut rng = self.rng(streams::CATEGORY, index);
+        let name = THINGS[index as usize % THINGS.len()].to_owned();
+        SeedMeta { id: uuid_v7(self.begin_ms(), &mut rng), name }
+    }
+
+    /// A tag.
+    #[must_use]
+    pub fn tag(&self, index: u32) -> SeedMeta {
+        let mut rng = self.rng(streams::TAG, index);
+        let (adjectives, nouns) = (ADJECTIVES.len() as u32, NOUNS.len() as u32);
+        let adjective = ADJECTIVES[(index % adjectives) as usize];
+        let name = match index / adjectives {
+            0 => adjective.to_owned(),
+            round => format!("{adjective} {}", NOUNS[((round - 1) % nouns) as usize]),
+        };
+        SeedMeta { id: uuid_v7(self.begin_ms(), &mut rng), name }
+    }
+
+    /// A product. The first of each category are spread evenly, the others by a skewed law.
+    #[must_use]
+    pub fn product(&self, index: u32) -> SeedProduct {
+        let mut rng = self.rng(streams::PRODUCT, index);
+        let skewed = rng.fraction();
+        let category = match index < CATEGORIES {
+            true => index,
+            false => ((skewed * skewed * skewed) * f64::from(CATEGORIES)) as u32,
+        };
+        let (adjective, noun) = (*rng.pick(&ADJECTIVES), *rng.pick(&NOUNS));
+        let thing = THINGS[category as usize].trim_end_matches('s');
+        let mut tags: Vec<u32> = Vec::new();
+        for _ in 0..rng.below(TAGS_PER_PRODUCT_MAX + 1) {
+            let tag = rng.below(self.tags());
+            if !tags.contains(&tag) {
+                tags.push(tag);
+            }
+        }
+        SeedProduct {
+            id: uuid_v7(self.begin_ms(), &mut rng),
+            category,
+            sku: format!("{}-{:05}", thing[..2].to_uppercase(), index + 1),
+            name: format!("{} {} {}", capitalised(adjective), thing, index + 1),
+            description: format!("A {adjective} {} in the {noun} series.", thing.to_lowercase()),
+            price: (PRICE_MIN * PRICE_RATIO.powf(rng.fraction())) as i64,
+            tags,
+        }
+    }
+
+    /// A customer.
+    #[must_use]
+    pub fn customer(&self, index: u32) -> SeedCustomer {
+        let mut rng = self.rng(streams::CUSTOMER, index);
+        let creation_ms = self.begin_ms() + rng.below_u64((YEARS_MS / 2) as u64) as i64;
+        let (first_name, last_name) = (*rng.pick(&FIRST_NAMES), *rng.pick(&LAST_NAMES));
+        let (city, country) = *rng.pick(&CITIES);
+        SeedCustomer {
+            id: uuid_v7(creation_ms, &mut rng),
+            first_name: first_name.to_owned(),
+            last_name: last_name.to_owned(),
+            email_address: format!(
+                "{}.{}.{}@example.com",
+                first_name.to_lowercase(),
+                last_name.to_lowercase(),
+                index + 1
+            ),
+            creation_ms,
+            city,
+            country,
+        }
+    }
+
+    /// The orders of a customer, oldest first. So many or more have one in the square of that number: 1.65 in the mean.
+    #[must_use]
+    pub fn orders_of(&self, index: u32) -> Vec<SeedOrder> {
+        let mut rng = self.rng(streams::ORDERS, index);
+        let since_ms = self.customer(index).creation_ms;
+        let share = (1.0 - rng.fraction()).powf(-0.5);
+        let count = (share as u32).clamp(1, ORDERS_PER_CUSTOMER_MAX);
+        let mut dates: Vec<i64> = (0..count)
+            .map(|_| since_ms + rng.below_u64((self.end_ms - since_ms).max(1) as u64) as i64)
+            .collect();
+        dates.sort_unstable();
+        dates.into_iter().map(|creation_ms| self.order(creation_ms, &mut rng)).collect()
+    }
+
+    fn order(&self, creation_ms: i64, rng: &mut StreamRng) -> SeedOrder {
+        let shipped_ms = creation_ms + i64::from(rng.below(10) + 1) * DAY_MS;
+        let lines = 1 + rng.below(LINES_PER_ORDER_MAX);
+        SeedOrder {
+            id: uuid_v7(creation_ms, rng),
+            creation_ms,
+            ship_ms: (shipped_ms < self.end_ms).then_some(shipped_ms),
+            lines: (0..lines).map(|_| (rng.below(self.products()), 1 + rng.below(3))).collect(),
+        }
+    }
+
+    fn begin_ms(&self) -> i64 {
+        self.end_ms - YEARS_MS
+    }
+
+    fn rng(&self, stream: Stream, index: u32) -> StreamRng {
+        StreamRng::new(self.rng_seed, stream, u64::from(index))
+    }
+}
+
+fn capitalised(word: &str) -> String {
+    let (first, rest) = word.split_at(1);
+    first.to_uppercase() + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    const END_MS: i64 = 1_767_225_600_000;
+
+    #[test]
+    fn the_same_seed_gives_the_same_data() {
+        let (one, other) = (WebstoreDataset::new(9, 1, END_MS), WebstoreDataset::new(9, 2, END_MS));
+        assert_eq!(one.customer(3), WebstoreDataset::new(9, 1, END_MS).customer(3));
+        assert_eq!(one.orders_of(3), one.orders_of(3));
+        assert_ne!(one.customer(3).id, other.customer(3).id);
+    }
+
+    #[test]
+    fn the_shape_is_that_of_the_sample() {
+        let dataset = WebstoreDataset::new(19_119, 1, END_MS);
+        assert_eq!((dataset.products(), dataset.tags()), (294, 199));
+        let counts: Vec<usize> = (0..4_000).map(|index| dataset.orders_of(index).len()).collect();
+        let orders: usize = counts.iter().sum();
+        assert!((5_600..7_400).contains(&orders), "{orders}");
+        assert_eq!(counts.iter().max(), Some(&(ORDERS_PER_CUSTOMER_MAX as usize)));
+        let mut links = 0;
+        for index in 0..dataset.products() {
+            let product = dataset.product(index);
+            assert!((229..=358_000).contains(&product.price), "{product:?}");
+            assert!(product.tags.len() <= TAGS_PER_PRODUCT_MAX as usize);
+            links += product.tags.len();
+        }
+        assert!((600..900).contains(&links), "{links}");
+    }
+
+    #[test]
+    fn names_of_categories_and_tags_and_addresses_are_distinct() {
+        let dataset = WebstoreDataset::new(60_000, 1, END_MS);
+        let tags: BTreeSet<String> = (0..dataset.tags()).map(|index| dataset.tag(index).name).collect();
+        assert_eq!(tags.len(), dataset.tags() as usize);
+        let categories: BTreeSet<String> =
+            (0..dataset.categories()).map(|index| dataset.category(index).name).collect();
+        assert_eq!(categories.len(), dataset.categories() as usize);
+        let addresses: BTreeSet<String> =
+            (0..500).map(|index| dataset.customer(index).email_address).collect();
+        assert_eq!(addresses.len(), 500);
+    }
+}
