@@ -87,7 +87,7 @@ impl WebstoreCommands {
     ///
     /// # Errors
     /// `absent` where there is no such item, what the change refuses, or `Unavailable` when others kept changing the item.
-    async fn change<T: Serialize + DeserializeOwned>(
+    async fn change<T>(
         &self,
         Place { container, partition_key, item_type }: Place<'_>,
         id: &str,
@@ -96,7 +96,7 @@ impl WebstoreCommands {
         ledger: &Ledger,
     ) -> Result<T, CommandError>
     where
-        T: Send + Sync,
+        T: Serialize + DeserializeOwned + Send + Sync,
     {
         for _ in 0..ATTEMPTS_MAX {
             let Some(item) = self.store.read(container, partition_key, id, ledger).await? else {
