@@ -29,13 +29,13 @@ use crate::blog::commands::{CommandLimits, CommandParts, Commands};
 use crate::blog::ids::RandomIds;
 use crate::blog::live::{LiveEvents, LiveParts, LiveSettings};
 use crate::blog::reads::ReadModels;
-use crate::blog::verify::Settle;
 use crate::config::StoreChoice;
 use crate::telemetry::{EmbeddedGauges, HotPartitions};
 use crate::webstore;
 use crate::webstore::commands::{WebstoreCommands, WebstoreParts};
 use crate::webstore::reads::WebstoreReads;
-use onehop_change_feed::{Processor, ProcessorError, Sharing, TailSettings};
+use onehop_change_feed::{Processor, ProcessorError, Projection, Sharing, TailSettings};
+use onehop_read_models::verify::Settle;
 use onehop_runtime::clock::{Clock, SystemClock};
 use onehop_runtime::tasks::Tasks;
 use onehop_store::cosmos::{Consistency, CosmosStore};
@@ -58,6 +58,14 @@ const PROVIDER_REFRESH_INTERVAL: Duration = Duration::from_secs(600);
 #[must_use]
 pub fn container_specs() -> Vec<ContainerSpec> {
     [blog::containers::SPECS, onehop_change_feed::SPECS, webstore::containers::SPECS].concat()
+}
+
+/// The projections of all domains.
+#[must_use]
+pub fn projections() -> Vec<Arc<dyn Projection>> {
+    let mut projections = blog::read_models::projections();
+    projections.extend(webstore::read_models::read_models().projections());
+    projections
 }
 
 /// Options of an app that the program chooses.
@@ -231,7 +239,7 @@ impl App {
         let processor = Processor::open(
             Arc::clone(&recent),
             Arc::clone(&clock),
-            blog::projections::all(),
+            projections(),
             settings,
             processor_stop.clone(),
         )

@@ -15,10 +15,12 @@ use super::{App, DrainedChangeFeed};
 use crate::accounts::password::Password;
 use crate::blog::study::dataset::{DEMO_USERNAMES, Dataset};
 use crate::blog::study::seed::{SeedProgress, Seeder};
-use crate::blog::verify::{Report, Verifier, VerifyProgress};
+use crate::blog::verify::verifier;
+use crate::webstore;
 use crate::webstore::dataset::WebstoreDataset;
 use crate::webstore::seeder::WebstoreSeeder;
 use onehop_change_feed::{RebuildProgress, ReplayReport};
+use onehop_read_models::verify::{Settle, VerificationReport, Verifier, VerifyProgress};
 
 /// The password of the demo users. It is published in the documentation.
 pub const DEMO_PASSWORD: &str = "one-hop-at-a-time";
@@ -108,11 +110,20 @@ impl App {
     ///
     /// # Errors
     /// A fault of the store.
-    pub async fn verify(&self, repair: bool, progress: &ProgressSink) -> anyhow::Result<Report> {
-        let verifier =
-            Verifier::new(Arc::clone(&self.recent), Arc::new(DrainedChangeFeed(Arc::clone(&self.processor))));
-        let step = |VerifyProgress { done }| progress.report("verifying", done, None);
-        let mut report = if repair { verifier.repair(step).await? } else { verifier.verify(step).await? };
+    pub async fn verify(&self, repair: bool, progress: &ProgressSink) -> anyhow::Result<VerificationReport> {
+        let settle: Arc<dyn Settle> = Arc::new(DrainedChangeFeed(Arc::clone(&self.processor)));
+        let webstore = webstore::read_models::read_models();
+        let verifiers = [
+            verifier(Arc::clone(&self.recent), Arc::clone(&settle)),
+            Verifier::new(webstore, Arc::clone(&self.recent), settle, Vec::new()),
+        ];
+        let mut report = VerificationReport::default();
+        for verifier in verifiers {
+            let before = report.items.iter().map(|count| count.items).sum::<u64>();
+            let step =
+                |VerifyProgress { done }: VerifyProgress| progress.report("verifying", before + done, None);
+            report.append(if repair { verifier.repair(step).await? } else { verifier.verify(step).await? });
+        }
         let unnamed = report.drifts.len().saturating_sub(DRIFTS_NAMED_MAX);
         if unnamed > 0 {
             tracing::warn!(unnamed, "the report leaves drifts out");

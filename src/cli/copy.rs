@@ -12,10 +12,10 @@ use super::progress::{Bar, perform_on};
 use super::verify;
 use crate::app::work::Progress;
 use crate::app::{App, AppOptions, Member, OpenStore};
-use crate::blog::verify::Report;
 use crate::config::{DataSettings, Environment, StoreChoice, StoreKind, StoreSettings};
 use crate::copy::{Copier, CopyProgress};
 use crate::operations::{OperationRequest, VERIFY};
+use onehop_read_models::verify::VerificationReport;
 
 /// Arguments of `onehop copy`.
 #[derive(Debug, Args)]
@@ -75,7 +75,7 @@ impl Copy {
         app.start_readers();
         let report = perform_on(&app, &OperationRequest::new(VERIFY).with("repair", false)).await;
         app.close().await;
-        let report: Report =
+        let report: VerificationReport =
             serde_json::from_value(report?).context("the outcome has an unexpected shape")?;
         verify::print(&report);
         Ok(verify::exit_of(&report))

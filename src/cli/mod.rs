@@ -9,6 +9,7 @@ mod demo_users;
 mod documents;
 mod progress;
 mod provision;
+pub mod read_models;
 mod rebuild;
 mod recover;
 mod schema;
@@ -113,6 +114,10 @@ pub enum Command {
     ///
     /// It prints the schema in SDL, as the file `schema.graphql` holds it, or as `operations.graphql` does.
     Schema(schema::Schema),
+    /// Print the declared read models as Mermaid diagrams
+    ///
+    /// It prints one flowchart for each domain, as docs/read-models.md has them.
+    ReadModels,
     /// Print the documents of the web pages and of the playground's examples, for --trusted-documents
     ///
     /// It prints a JSON object from hash to document.
@@ -152,6 +157,10 @@ impl Cli {
             Command::Provision(command) => command.run().await,
             Command::Copy(command) => command.run().await,
             Command::Schema(command) => command.run(),
+            Command::ReadModels => {
+                print!("{}", read_models::diagrams());
+                Ok(Exit::Success)
+            }
             Command::Documents(command) => command.run(),
         }
     }

@@ -6,9 +6,9 @@ use clap::builder::BoolishValueParser;
 use super::Exit;
 use super::progress::perform;
 use super::rebuild::NEXT_AFTER_DAMAGE;
-use crate::blog::verify::{Report, Unreadable};
 use crate::config::StoreSettings;
 use crate::operations::{OperationRequest, VERIFY};
+use onehop_read_models::verify::{ItemCount, Unreadable, VerificationReport};
 
 /// Arguments of `onehop verify`.
 #[derive(Debug, Args)]
@@ -28,7 +28,7 @@ pub struct Verify {
 impl Verify {
     pub async fn run(self) -> anyhow::Result<Exit> {
         let operation = OperationRequest::new(VERIFY).with("repair", self.repair);
-        let report: Report = perform(&self.store, operation).await?;
+        let report: VerificationReport = perform(&self.store, operation).await?;
         if self.json {
             println!("{}", serde_json::to_string_pretty(&report)?);
         } else {
@@ -38,15 +38,17 @@ impl Verify {
     }
 }
 
-/// The exit status for this report.
-pub(super) fn exit_of(report: &Report) -> Exit {
+/// How a command ends that found this.
+pub(super) fn exit_of(report: &VerificationReport) -> Exit {
     if report.is_clean() { Exit::Success } else { Exit::Drifted }
 }
 
-/// Prints a report as text.
-pub(super) fn print(report: &Report) {
-    let Report { users, posts, comments, likes, copies, drifts, unreadable, repaired } = report;
-    println!("{users} users, {posts} posts, {comments} comments, {likes} likes, {copies} copies");
+/// Prints a report for a person.
+pub(super) fn print(report: &VerificationReport) {
+    let VerificationReport { items, drifts, unreadable, repaired } = report;
+    let of_type =
+        |ItemCount { container, item_type, items }: &ItemCount| format!("{items} {item_type} in {container}");
+    println!("{}", items.iter().map(of_type).collect::<Vec<_>>().join(", "));
     if *repaired > 0 {
         println!("{repaired} drifts repaired");
     }

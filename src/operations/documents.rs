@@ -11,7 +11,7 @@ pub(super) const PROGRESS: &str = "subscription($work: ID!) { progress(work: $wo
 /// Verifies the read models, or repairs them: variable `repair`.
 pub const VERIFY: &str = "mutation($work: ID!, $repair: Boolean!) {
     verify(work: $work, repair: $repair) {
-        users posts comments likes copies drifts repaired
+        items { container type items } drifts repaired
         unreadable { container partitionKey id files problem }
     }
 }";

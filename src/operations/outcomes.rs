@@ -2,32 +2,36 @@
 
 use async_graphql::{Enum, Json, SimpleObject};
 use onehop_change_feed::ReplayReport;
+use onehop_read_models::verify::{Drift, ItemCount, Unreadable, VerificationReport};
 use onehop_store::embedded::{BackupManifest, IntegrityReport};
 
 use super::scalars::Count;
 use crate::app::work::{DEMO_PASSWORD, Rebuilt, Seeded, WebstoreSeeded};
 use crate::blog::study::dataset::Texts;
-use crate::blog::verify::{Drift, Report, Unreadable};
 
 /// What was verified, and what was wrong.
 #[derive(SimpleObject)]
 pub struct Verification {
-    /// Users that were looked at.
-    users: Count,
-    /// Posts that were looked at.
-    posts: Count,
-    /// Comments that were looked at.
-    comments: Count,
-    /// Likes that were looked at.
-    likes: Count,
-    /// Copies that were looked at.
-    copies: Count,
+    /// The live items that were compared, by container and type.
+    items: Vec<VerifiedItems>,
     /// Each difference between a read model and the write side: its `kind`, and the items it concerns.
     drifts: Vec<Json<Drift>>,
     /// What could not be read; everything else was verified.
     unreadable: Vec<UnreadableItem>,
     /// How many drifts were repaired.
     repaired: Count,
+}
+
+/// How many items of a type were compared.
+#[derive(SimpleObject)]
+pub struct VerifiedItems {
+    /// The container.
+    container: String,
+    /// The type of the items, as it is stored.
+    #[graphql(name = "type")]
+    item_type: String,
+    /// How many there are.
+    items: Count,
 }
 
 /// Something that could not be read.
@@ -146,18 +150,20 @@ impl From<SeedTexts> for Texts {
     }
 }
 
-impl From<Report> for Verification {
-    fn from(report: Report) -> Self {
+impl From<VerificationReport> for Verification {
+    fn from(report: VerificationReport) -> Self {
         Self {
-            users: Count(report.users),
-            posts: Count(report.posts),
-            comments: Count(report.comments),
-            likes: Count(report.likes),
-            copies: Count(report.copies),
+            items: report.items.into_iter().map(Into::into).collect(),
             drifts: report.drifts.into_iter().map(Json).collect(),
             unreadable: report.unreadable.into_iter().map(Into::into).collect(),
             repaired: Count(report.repaired),
         }
+    }
+}
+
+impl From<ItemCount> for VerifiedItems {
+    fn from(ItemCount { container, item_type, items }: ItemCount) -> Self {
+        Self { container, item_type, items: Count(items) }
     }
 }
 

@@ -6,6 +6,7 @@ pub mod dataset;
 pub mod ids;
 pub mod items;
 pub mod money;
+pub mod read_models;
 pub mod reads;
 pub mod seeder;
 pub mod staff;

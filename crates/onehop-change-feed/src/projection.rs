@@ -26,13 +26,13 @@ pub trait Projection: Send + Sync + 'static {
     fn source(&self) -> ContainerName;
 
     /// The types of items it wants to see; `None` for all.
-    fn types(&self) -> Option<&'static [&'static str]> {
+    fn types(&self) -> Option<&[&'static str]> {
         None
     }
 
     /// The containers to which it writes what other projections follow: a wait for the read models includes
     /// those, too. None of them may lead back to its source.
-    fn feeds(&self) -> &'static [ContainerName] {
+    fn feeds(&self) -> &[ContainerName] {
         &[]
     }
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::article::ArticleRequest;
 use crate::blog::containers::{self, FEED, FEED_POSTS_MAX, POSTS, USERS};
 use crate::blog::ids::PostId;
-use crate::blog::verify::for_each_change;
+use onehop_read_models::verify::for_each_change;
 use onehop_runtime::clock::parse_timestamp;
 use onehop_store::{Change, Fault, FaultKind, PartitionKey, Store};
 use onehop_study::partitions::{

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::app::Member;
-use crate::blog::projections::{self, Usernames};
+use crate::blog::read_models::{self, USERNAMES};
 use crate::blog::reads::DataModel;
 use onehop_change_feed::{Processor, Projection, Settings};
 use onehop_store::Store;
@@ -22,8 +22,8 @@ pub(super) async fn follower(
 ) -> anyhow::Result<Option<Follower>> {
     let projections: Vec<Arc<dyn Projection>> = match model {
         DataModel::V1 => return Ok(None),
-        DataModel::V2 => vec![Arc::new(Usernames)],
-        DataModel::V3 => projections::all(),
+        DataModel::V2 => read_models::read_models().projection(USERNAMES).into_iter().collect(),
+        DataModel::V3 => read_models::projections(),
     };
     let store = Arc::new(store);
     let settings = Settings { sharing: member.sharing, ..Settings::new(member.owner.clone()) };

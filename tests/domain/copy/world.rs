@@ -8,7 +8,7 @@ use onehop::accounts::password::HashingCost;
 use onehop::app::work::ProgressSink;
 use onehop::app::{App, AppOptions, Member, OpenStore, container_specs};
 use onehop::blog::commands::DeletePost;
-use onehop::blog::containers::POSTS;
+use onehop::blog::containers::{POSTS, USERS};
 use onehop::blog::ids::{PostId, UserId};
 use onehop::blog::study::dataset::{DEFAULT_END_MS, Dataset};
 use onehop::config::{DataSettings, DurabilitySetting, StoreChoice};
@@ -87,7 +87,7 @@ impl Blog {
     pub async fn assert_verified(&self) {
         let report = self.app.verify(false, &ProgressSink::none()).await.unwrap();
         assert_eq!(report.drifts, [], "{report:?}");
-        assert!(report.posts > 0 && report.copies > 0, "{report:?}");
+        assert!(report.items_of(POSTS, "post") > 0 && report.items_of(USERS, "post") > 0, "{report:?}");
     }
 }
 

@@ -10,9 +10,10 @@ use onehop::blog::commands::{CommandLimits, CommandParts, Commands};
 use onehop::blog::containers::POSTS;
 use onehop::blog::ids::{IdSource, PostId, RandomIds};
 use onehop::blog::items::PostItem;
-use onehop::blog::projections;
-use onehop::blog::verify::{Settle, Verifier};
+use onehop::blog::read_models;
+use onehop::blog::verify::verifier;
 use onehop_change_feed::{Processor, Settings, Sharing};
+use onehop_read_models::verify::Settle;
 use onehop_runtime::clock::{Clock, ManualClock, SystemClock};
 use onehop_runtime::tasks::Tasks;
 use onehop_store::cosmos::{Consistency, CosmosStore, RetryPolicy};
@@ -78,7 +79,7 @@ impl Process {
         let processor = Processor::open(
             recent,
             clock,
-            projections::all(),
+            read_models::projections(),
             settings.without_delays(),
             CancellationToken::new(),
         );
@@ -93,7 +94,7 @@ impl Process {
     /// Brings the read models up to date and verifies everything.
     pub async fn assert_clean(&self) {
         let settle = Arc::new(Drains(self.processor.clone()));
-        let report = Verifier::new(Arc::clone(&self.store), settle).verify(|_| {}).await.expect("a report");
+        let report = verifier(Arc::clone(&self.store), settle).verify(|_| {}).await.expect("a report");
         assert!(report.is_clean(), "{:#?}", report.drifts);
         let parked: u64 =
             self.processor.status().await.expect("a status").iter().map(|status| status.dead_letters).sum();

@@ -5,8 +5,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Stdio;
 
+use onehop::blog::containers;
 use onehop::blog::study::dataset::{DEFAULT_END_MS, DEFAULT_RNG_SEED, Dataset};
-use serde_json::{Value, json};
+use onehop_read_models::verify::VerificationReport;
 
 use crate::crash::program::onehop;
 
@@ -38,12 +39,19 @@ fn a_seeding_that_was_killed_is_finished_by_the_same_command() {
     assert!(finished.expect("a process").success());
 
     let output = onehop(data, "verify").arg("--json").output().expect("a process");
-    let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+    let report: VerificationReport = serde_json::from_slice(&output.stdout).expect("a report");
     let totals = Dataset::new(USERS, DEFAULT_RNG_SEED, DEFAULT_END_MS).totals();
+    let items = |container, item_type| report.items_of(container, item_type);
     assert_eq!(
-        json!([report["users"], report["posts"], report["comments"], report["likes"], report["drifts"]]),
-        json!([totals.users, totals.posts, totals.comments, totals.likes, []])
+        [
+            items(containers::USERS, "user"),
+            items(containers::POSTS, "post"),
+            items(containers::POSTS, "comment"),
+            items(containers::POSTS, "like")
+        ],
+        [totals.users, totals.posts, totals.comments, totals.likes]
     );
+    assert_eq!(report.drifts, []);
 }
 
 /// Bytes that all files below a directory take on the disk, without what is only reserved; what goes away meanwhile

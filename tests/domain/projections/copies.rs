@@ -2,8 +2,8 @@
 
 use onehop::blog::containers::{POSTS, USERS};
 use onehop::blog::items::PostCopyItem;
-use onehop::blog::projections::{USER_POSTS, UserPosts, all};
-use onehop_change_feed::{LEASES, Projection};
+use onehop::blog::read_models::{USER_POSTS, projections, read_models};
+use onehop_change_feed::LEASES;
 use onehop_store::{Change, ETag, Item, NewItem};
 
 use crate::projections::world::{World, comment, deleted, like, post};
@@ -34,7 +34,7 @@ async fn reading_everything_again_from_the_beginning_writes_nothing() {
     let processor = world.processor().await;
     processor.drain().await.expect("drained");
     let before = world.everything().await;
-    for projection in all() {
+    for projection in projections() {
         let progress = processor.rebuild(projection.name(), &|_| {}).await.expect("a rebuild");
         assert!(progress.done >= progress.total);
     }
@@ -71,7 +71,7 @@ async fn changes_after_a_lost_checkpoint_are_projected_again() {
     world.store.judge(move |container, _, _| {
         lease_writes += usize::from(container == LEASES);
         // The start checkpoints pass, no checkpoint after that does.
-        let start_checkpoints = 5 * 4;
+        let start_checkpoints = projections().len() * 4;
         if container == LEASES && lease_writes > start_checkpoints {
             WriteFault::Fail(onehop_store::FaultKind::Internal)
         } else {
@@ -109,7 +109,7 @@ async fn a_late_change_does_not_overwrite_a_newer_copy() {
     let late = Change { partition_key: old.id.partition_key(), id: old.id.to_string(), item };
     let answers = [onehop_change_feed::ReadResult::Item(existing.map(std::sync::Arc::new))];
     let input = onehop_change_feed::StepInput { state: &serde_json::Value::Null, results: &answers };
-    let step = UserPosts.step(&late, input).expect("a step");
+    let step = read_models().projection(USER_POSTS).unwrap().step(&late, input).expect("a step");
     assert!(step.is_done() && step.writes().is_empty());
 }
 

@@ -3,7 +3,7 @@
 use onehop::blog::containers::{FEED, FEED_POSTS_MAX};
 use onehop::blog::ids::PostId;
 use onehop::blog::items::{PostCopyItem, PostItem, UserItem};
-use onehop::blog::projections::FEED_POSTS;
+use onehop::blog::read_models::FEED_POSTS;
 use onehop_store::FaultKind;
 
 use crate::projections::world::{World, deleted, post};

@@ -1,5 +1,6 @@
 //! Leases: one owner, checkpoints after the writes, a quiet take-over.
 
+use onehop::blog::read_models::projections;
 use onehop_change_feed::{LEASES, LeaseItem, ProcessorError, Settings, Sharing};
 use onehop_store::{FeedRequest, Ledger, Store as _};
 
@@ -26,7 +27,7 @@ async fn every_feed_range_has_a_lease_before_it_is_read() {
     let processor = world.processor().await;
     processor.run_once().await.expect("a turn");
     let leases = leases(&world).await;
-    assert_eq!(leases.len(), 5 * 4);
+    assert_eq!(leases.len(), projections().len() * 4);
     assert!(
         leases.iter().all(|lease| lease.continuation.is_none() && lease.owner.as_deref() == Some("test"))
     );

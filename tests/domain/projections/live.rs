@@ -12,7 +12,7 @@ use onehop::blog::commands::{
 use onehop::blog::containers::USERS;
 use onehop::blog::ids::{PostId, RandomIds};
 use onehop::blog::items::UserItem;
-use onehop::blog::projections::{FEED_POSTS, USER_POSTS};
+use onehop::blog::read_models::{FEED_POSTS, USER_POSTS};
 use onehop_change_feed::{Processor, Settings};
 use onehop_runtime::tasks::Tasks;
 use onehop_store::{Ledger, Store as _};

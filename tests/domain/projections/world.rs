@@ -10,9 +10,10 @@ use onehop::blog::ids::{CommentId, LikeId, PostId, UserId};
 use onehop::blog::items::{
     AccountItem, CommentItem, LikeItem, PostCopyItem, PostItem, TOMBSTONE_TTL_S, UserItem, types,
 };
-use onehop::blog::projections;
-use onehop::blog::verify::{Settle, Verifier};
+use onehop::blog::read_models;
+use onehop::blog::verify::verifier;
 use onehop_change_feed::{Processor, Settings};
+use onehop_read_models::verify::Settle;
 use onehop_runtime::clock::{Clock, ManualClock, format_timestamp};
 use onehop_store::{
     ContainerName, ContainerSpec, Direction, Fault, FaultKind, FeedRequest, Item, Ledger, NewItem,
@@ -54,7 +55,7 @@ impl World {
 
     pub async fn processor_until(&self, settings: Settings, stop: CancellationToken) -> Processor {
         let (store, clock): (Arc<dyn Store>, Arc<dyn Clock>) = (self.store.clone(), self.clock.clone());
-        let opened = Processor::open(store, clock, projections::all(), settings, stop).await;
+        let opened = Processor::open(store, clock, read_models::projections(), settings, stop).await;
         opened.expect("the processor opens")
     }
 
@@ -191,10 +192,10 @@ impl World {
         all
     }
 
-    /// Verifies the blog with the project's own verification, which shares no code with the projections.
+    /// Verifies the blog with the project's own verification.
     pub async fn assert_clean(&self, processor: &Processor) {
         let settle = Arc::new(Drains(processor.clone()));
-        let report = Verifier::new(self.store.clone(), settle).verify(|_| {}).await.expect("a verification");
+        let report = verifier(self.store.clone(), settle).verify(|_| {}).await.expect("a verification");
         assert!(report.is_clean(), "{:#?}", report.drifts);
     }
 }

@@ -8,7 +8,7 @@ use onehop::app::{App, AppOptions, DrainedChangeFeed, container_specs};
 use onehop::blog::commands::{CommandLimits, CommandParts, Commands};
 use onehop::blog::containers::{ACCOUNTS, FEED, POSTS, USERS};
 use onehop::blog::ids::RandomIds;
-use onehop::blog::verify::Verifier;
+use onehop::blog::verify::verifier;
 use onehop_store::{FeedRequest, Ledger};
 
 use crate::support::store::{self, Keeper};
@@ -61,10 +61,10 @@ impl Blog {
         self.app.processor.drain().await.expect("the change feed is drained");
     }
 
-    /// Asserts that the project's own verification, which shares no code with the projections, finds nothing.
+    /// Asserts that the project's own verification, finds nothing.
     pub async fn assert_clean(&self) {
         let settle = Arc::new(DrainedChangeFeed(Arc::clone(&self.app.processor)));
-        let verifier = Verifier::new(Arc::clone(&self.app.store), settle);
+        let verifier = verifier(Arc::clone(&self.app.store), settle);
         let report = verifier.verify(|_| {}).await.expect("a verification");
         assert!(report.is_clean(), "{:#?}", report.drifts);
         let statuses = self.app.processor.status().await.expect("statuses");

@@ -37,6 +37,16 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
 }
 
 #[test]
+fn the_diagrams_of_the_read_models_are_those_of_the_declarations() {
+    let document = read("docs/read-models.md");
+    let diagrams = onehop::cli::read_models::diagrams();
+    assert!(
+        document.ends_with(&diagrams),
+        "write the output of `onehop read-models` to its end:\n{diagrams}"
+    );
+}
+
+#[test]
 fn every_link_between_documents_leads_somewhere() {
     let documents = files(Path::new(ROOT), "md");
     assert!(documents.len() > 30, "{documents:?}");

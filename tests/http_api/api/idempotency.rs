@@ -1,5 +1,6 @@
 //! Repeats of a mutation with the same `idempotencyKey`.
 
+use onehop::blog::containers::USERS;
 use std::time::Duration;
 
 use futures::future::join_all;
@@ -77,7 +78,7 @@ async fn equal_sign_ups_at_once_are_one() {
     assert!(payloads.iter().all(|payload| payload["user"] == payloads[0]["user"]), "{payloads:?}");
     server.settle().await;
     let report = server.verify().await;
-    assert_eq!((report.users, report.drifts), (1, vec![]));
+    assert_eq!((report.items_of(USERS, "user"), report.drifts), (1, vec![]));
 }
 
 #[tokio::test]

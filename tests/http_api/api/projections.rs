@@ -27,7 +27,19 @@ async fn ready(server: &Server) -> (u16, Value) {
 async fn what_was_written_and_not_projected_is_pending_and_grows_old() {
     let server = Server::start().await;
     let names = server.operations("{ projections { name } }").await;
-    let expected = ["usernames", "usernames-catch-up", "user-posts", "feed", "deletions"];
+    let expected = [
+        "usernames",
+        "usernames-catch-up",
+        "user-posts",
+        "feed",
+        "deletions",
+        "renames",
+        "category-names",
+        "tag-names",
+        "product-catch-up",
+        "products-by-tag",
+        "ranking",
+    ];
     let expected: Vec<Value> = expected.iter().map(|name| json!({ "name": name })).collect();
     assert_eq!(names["projections"], json!(expected));
     assert_eq!(

@@ -15,10 +15,11 @@ use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
 use onehop::api::{ApiOptions, ApiParts, api_of};
 use onehop::app::{App, AppOptions, container_specs};
 use onehop::blog::containers::POSTS;
-use onehop::blog::verify::{Report, Verifier};
+use onehop::blog::verify::verifier;
 use onehop::operations::serve_socket;
 use onehop::telemetry::{Telemetry, TraceSettings, Traces};
 use onehop_graphql_server::server::Server as HttpServer;
+use onehop_read_models::verify::VerificationReport;
 use onehop_runtime::clock::Clock;
 use serde_json::{Value, json};
 
@@ -139,9 +140,9 @@ impl Server {
     }
 
     /// What a verification finds.
-    pub async fn verify(&self) -> Report {
+    pub async fn verify(&self) -> VerificationReport {
         let settle = Arc::new(onehop::app::DrainedChangeFeed(Arc::clone(&self.app.processor)));
-        Verifier::new(Arc::clone(&self.app.store), settle).verify(|_| {}).await.unwrap()
+        verifier(Arc::clone(&self.app.store), settle).verify(|_| {}).await.unwrap()
     }
 
     /// Whether the store knows where its change feeds end.

@@ -3,4 +3,5 @@
 mod catalogue;
 mod customers;
 mod orders;
+mod read_models;
 mod shop;

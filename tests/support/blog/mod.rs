@@ -20,7 +20,7 @@ use onehop::blog::containers::{ACCOUNTS, POSTS, USERS};
 use onehop::blog::ids::{CommentId, LikeId, PostId, RandomIds, UserId};
 use onehop::blog::items::{AccountItem, CommentItem, LikeItem, PostItem, UserItem, types};
 use onehop::blog::live::{LiveEvents, LiveParts, LiveSettings};
-use onehop::blog::projections;
+use onehop::blog::read_models;
 use onehop::blog::reads::ReadModels;
 use onehop::blog::sessions::{SessionSettings, Sessions};
 use onehop::blog::write_limits::{UserWrites, WriteLimits};
@@ -251,7 +251,7 @@ impl Blog {
         let (store, clock): (Arc<dyn Store>, Arc<dyn Clock>) = (self.store.clone(), self.clock.clone());
         let settings = Settings::new("test").without_delays();
         let stop = CancellationToken::new();
-        let processor = Processor::open(store, clock, projections::all(), settings, stop).await;
+        let processor = Processor::open(store, clock, read_models::projections(), settings, stop).await;
         processor.expect("the processor opens").drain().await.expect("the change feed drains");
     }
 

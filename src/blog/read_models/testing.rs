@@ -12,26 +12,26 @@ use onehop_change_feed::{Projection, ReadRequest, ReadResult, Step, StepInput};
 use onehop_runtime::clock::format_timestamp;
 use onehop_store::{Change, ETag, Item, NewItem, PartitionKey, QueryPage};
 
-pub(super) fn item<T: Serialize>(etag: u64, value: &T) -> Item {
+pub(in crate::blog) fn item<T: Serialize>(etag: u64, value: &T) -> Item {
     Item { body: NewItem::encode("", value).body, etag: ETag::from_number(etag), timestamp_ms: 0 }
 }
 
-pub(super) fn change<T: Serialize>(partition_key: PartitionKey, id: String, value: &T) -> Change {
+pub(in crate::blog) fn change<T: Serialize>(partition_key: PartitionKey, id: String, value: &T) -> Change {
     Change { partition_key, id, item: item(1, value) }
 }
 
-pub(super) fn found<T: Serialize>(etag: u64, value: &T) -> ReadResult {
+pub(in crate::blog) fn found<T: Serialize>(etag: u64, value: &T) -> ReadResult {
     ReadResult::Item(Some(Arc::new(item(etag, value))))
 }
 
-pub(super) const ABSENT: ReadResult = ReadResult::Item(None);
+pub(in crate::blog) const ABSENT: ReadResult = ReadResult::Item(None);
 
-pub(super) fn page(items: Vec<Item>, has_more: bool) -> ReadResult {
+pub(in crate::blog) fn page(items: Vec<Item>, has_more: bool) -> ReadResult {
     ReadResult::Page(Arc::new(QueryPage { items, has_more }))
 }
 
 /// The next step after one whose reads were answered so.
-pub(super) fn answer(
+pub(in crate::blog) fn answer(
     projection: &dyn Projection,
     change: &Change,
     step: &Step,
@@ -41,17 +41,17 @@ pub(super) fn answer(
     projection.step(change, StepInput { state: step.state(), results: answers }).expect("a step")
 }
 
-pub(super) fn first(projection: &dyn Projection, change: &Change) -> Step {
+pub(in crate::blog) fn first(projection: &dyn Projection, change: &Change) -> Step {
     projection.step(change, StepInput::first()).expect("a step")
 }
 
 /// The step after a crash, from a saved note.
-pub(super) fn resume(projection: &dyn Projection, change: &Change, note: &Value) -> Step {
+pub(in crate::blog) fn resume(projection: &dyn Projection, change: &Change, note: &Value) -> Step {
     projection.step(change, StepInput { state: note, results: &[] }).expect("a step")
 }
 
 /// What was asked, in short: the container, and the id or the type.
-pub(super) fn asked(step: &Step) -> Vec<String> {
+pub(in crate::blog) fn asked(step: &Step) -> Vec<String> {
     step.reads().iter().map(name).collect()
 }
 
@@ -66,7 +66,7 @@ fn name(read: &ReadRequest) -> String {
     }
 }
 
-pub(super) fn user(number: u128, username: &str, version: u64) -> UserItem {
+pub(in crate::blog) fn user(number: u128, username: &str, version: u64) -> UserItem {
     let id = UserId(Uuid::from_u128(number));
     UserItem {
         id,
@@ -80,7 +80,7 @@ pub(super) fn user(number: u128, username: &str, version: u64) -> UserItem {
     }
 }
 
-pub(super) fn post(number: u128, author: &UserItem) -> PostItem {
+pub(in crate::blog) fn post(number: u128, author: &UserItem) -> PostItem {
     let id = PostId(Uuid::from_u128(number));
     PostItem {
         id,
@@ -101,7 +101,7 @@ pub(super) fn post(number: u128, author: &UserItem) -> PostItem {
     }
 }
 
-pub(super) fn comment(number: u128, post: &PostItem, author: &UserItem) -> CommentItem {
+pub(in crate::blog) fn comment(number: u128, post: &PostItem, author: &UserItem) -> CommentItem {
     CommentItem {
         id: CommentId(Uuid::from_u128(number)),
         item_type: types::COMMENT.to_owned(),
@@ -116,6 +116,6 @@ pub(super) fn comment(number: u128, post: &PostItem, author: &UserItem) -> Comme
     }
 }
 
-pub(super) fn change_of(post: &PostItem) -> Change {
+pub(in crate::blog) fn change_of(post: &PostItem) -> Change {
     change(post.id.partition_key(), post.id.to_string(), post)
 }

@@ -1,67 +1,52 @@
-//! Renames: from the user item into posts, comments and likes, page after page.
-//!
-//! A change of a user goes through three stages. A rename that is only announced is rolled forward, and the change
-//! that this makes comes back later. Otherwise all that the user has written gets the name, newest first; the place is
-//! saved after each page, so that a crash costs one page. An item that others write without pause is left to
-//! `usernames-catch-up`, which sees each of their changes. At last the reservation of the former name is deleted.
+//! Renames: finishes what a command that renamed a user left undone. A rename that is only announced is rolled forward, and the
+//! change that this makes comes back later; then the reservations of the former name are deleted.
 
-mod propagate;
 mod release;
 mod roll_forward;
 
 use serde::{Deserialize, Serialize};
 
-use super::USERNAMES;
 use crate::accounts::username::{NameKey, Username};
-use crate::blog::containers::{ACCOUNTS, POSTS, USERS};
+use crate::blog::containers::{ACCOUNTS, USERS};
 use crate::blog::ids::UserId;
 use crate::blog::items::{UserItem, types};
 use onehop_change_feed::{Projection, ProjectionError, ReadRequest, Step, StepInput};
 use onehop_store::{Change, ContainerName, Item, NewItem, PartitionKey, WriteOp};
-use propagate::PassPosition;
 
-/// Writes a user's new name wherever the old one stands.
+/// The name of the projection.
+pub const RENAMES: &str = "renames";
+
+/// Finishes renames.
 #[derive(Debug, Clone, Copy)]
-pub struct Usernames;
+pub struct Renames;
 
-/// Which stage asked, and what it has to know.
+/// Which stage requested the reads, and what it has to know.
 #[derive(Debug, Serialize, Deserialize)]
 enum ProgressState {
     RollForward(roll_forward::ProgressState),
-    Propagate(PassPosition),
     Release(release::ProgressState),
 }
 
-impl Projection for Usernames {
+impl Projection for Renames {
     fn name(&self) -> &'static str {
-        USERNAMES
+        RENAMES
     }
 
     fn source(&self) -> ContainerName {
         USERS
     }
 
-    fn types(&self) -> Option<&'static [&'static str]> {
+    fn types(&self) -> Option<&[&'static str]> {
         Some(&[types::USER])
-    }
-
-    /// The copies of posts get their names from the posts.
-    fn feeds(&self) -> &'static [ContainerName] {
-        &[POSTS]
     }
 
     fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
         let user: UserItem = change.item.decode()?;
         match input.state()? {
             None if user.pending_username.is_some() => Ok(roll_forward::begin(&user)),
-            None => propagate::begin(&user),
-            Some(ProgressState::RollForward(asked)) => roll_forward::step(&user, asked, input),
-            Some(ProgressState::Propagate(place)) if input.results.is_empty() => {
-                Ok(propagate::ask(&user, place))
-            }
-            Some(ProgressState::Propagate(place)) => propagate::step(&user, place, input),
-            Some(ProgressState::Release(_)) if input.results.is_empty() => Ok(release::begin(&user)),
-            Some(ProgressState::Release(asked)) => release::step(&user, asked, input),
+            None => Ok(release::begin(&user)),
+            Some(ProgressState::RollForward(requested)) => roll_forward::step(&user, requested, input),
+            Some(ProgressState::Release(requested)) => release::step(&user, requested, input),
         }
     }
 }

@@ -98,3 +98,18 @@ pub(super) fn step(
 fn note(asked: ProgressState) -> super::ProgressState {
     super::ProgressState::Release(asked)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::blog::read_models::testing::{asked, change, first, user};
+    use crate::blog::renames::Renames;
+
+    #[test]
+    fn a_renamed_user_releases_the_former_name() {
+        let mut grace = user(1, "grace", 2);
+        grace.former_username = Some("ada".to_owned());
+        let change = change(grace.id.partition_key(), grace.id.to_string(), &grace);
+        let step = first(&Renames, &change);
+        assert_eq!(asked(&step), ["accounts/ada"]);
+    }
+}

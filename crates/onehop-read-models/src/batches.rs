@@ -1,60 +1,13 @@
-//! The blog's projections: from a change to the writes that keep names, copies and the feed current. All are pure;
-//! [`onehop_change_feed`] reads and writes for them. They refuse to know commands and reads.
-//!
-//! | name | follows | writes |
-//! |---|---|---|
-//! | [`USERNAMES`] | users | the name in posts, comments and likes; what a rename left undone |
-//! | [`USERNAMES_CATCH_UP`] | posts, comments, likes | the name in those written while a rename ran |
-//! | [`USER_POSTS`] | posts | short copies under their author, in `users` |
-//! | [`FEED_POSTS`] | posts | short copies of the newest posts, in `feed` |
-//! | [`DELETIONS`] | posts | deletes the comments and likes of deleted posts |
+//! Batches: writes of one logical partition, divided by the limits of a transactional batch.
 
-mod catch_up;
-mod copies;
-mod deletions;
-mod feed;
-mod names;
-#[cfg(test)]
-mod testing;
-mod user_posts;
-mod usernames;
-
-use std::sync::Arc;
-
-pub use catch_up::UsernamesCatchUp;
-pub(in crate::blog) use copies::update as copy_update;
-pub use deletions::Deletions;
-pub use feed::FeedPosts;
-pub(in crate::blog) use feed::{LISTING_ITEMS_MAX as FEED_LISTING_ITEMS_MAX, Listing as FeedListing};
-pub use user_posts::UserPosts;
-pub use usernames::Usernames;
-
-use onehop_change_feed::{IntendedWrite, Projection};
+use onehop_change_feed::IntendedWrite;
 use onehop_store::{ContainerName, PartitionKey, WriteOp, limits};
-
-pub const USERNAMES: &str = "usernames";
-pub const USERNAMES_CATCH_UP: &str = "usernames-catch-up";
-pub const USER_POSTS: &str = "user-posts";
-pub const FEED_POSTS: &str = "feed";
-pub const DELETIONS: &str = "deletions";
-
-/// All projections of the blog.
-#[must_use]
-pub fn all() -> Vec<Arc<dyn Projection>> {
-    vec![
-        Arc::new(Usernames),
-        Arc::new(UsernamesCatchUp),
-        Arc::new(UserPosts),
-        Arc::new(FeedPosts),
-        Arc::new(Deletions),
-    ]
-}
 
 /// Bytes of the items of one batch.
 const BATCH_ITEMS_BYTES_MAX: usize = limits::BATCH_BYTES_MAX - limits::BATCH_ENVELOPE_BYTES;
 
 /// Writes of one logical partition as batches that keep the store's limits.
-fn in_batches(
+pub(crate) fn in_batches(
     container: ContainerName,
     partition_key: &PartitionKey,
     operations: impl IntoIterator<Item = WriteOp>,
@@ -83,7 +36,6 @@ fn in_batches(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::blog::containers::POSTS;
     use onehop_store::{ETag, NewItem};
 
     /// The bytes of a batch as it is sent to the service: a JSON array with an object for each operation.
@@ -112,7 +64,7 @@ mod tests {
             item: NewItem::encode(format!("0189c7f4-7a00-7000-8000-{number:012}"), &body),
             if_match: etag(),
         };
-        let batches = in_batches(POSTS, &PartitionKey::from("post"), (0..200).map(replace));
+        let batches = in_batches(ContainerName("posts"), &PartitionKey::from("post"), (0..200).map(replace));
         assert!(batches.len() > 2);
         for batch in &batches {
             let bytes = encoded_bytes(&batch.operations);
@@ -132,16 +84,8 @@ mod tests {
     #[test]
     fn batches_keep_the_limit_of_operations() {
         let deletes = (0..250).map(|number| WriteOp::Delete { id: number.to_string(), if_match: None });
-        let batches = in_batches(POSTS, &PartitionKey::from("post"), deletes);
+        let batches = in_batches(ContainerName("posts"), &PartitionKey::from("post"), deletes);
         let sizes: Vec<_> = batches.iter().map(|batch| batch.operations.len()).collect();
         assert_eq!(sizes, [100, 100, 50]);
-    }
-
-    #[test]
-    fn every_projection_has_its_own_name() {
-        let mut names: Vec<_> = all().iter().map(|projection| projection.name()).collect();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), all().len());
     }
 }

@@ -1,0 +1,173 @@
+//! Item bodies as JSON objects: parsed once, asked for fields by name, with errors that name the field.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use onehop_change_feed::ProjectionError;
+use onehop_store::{Item, Keyset, NewItem, PartitionKey};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::{Map, Value};
+
+use crate::field_path::FieldPath;
+use crate::item_type::{DELETED, ID, ItemPartition, ItemType, TYPE, VERSION};
+
+/// The JSON object of an item.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Body(pub(crate) Map<String, Value>);
+
+impl Body {
+    pub(crate) fn of(item: &Item) -> Result<Self, ProjectionError> {
+        Ok(Self(serde_json::from_slice(&item.body)?))
+    }
+
+    /// Only these fields, and those which every rule needs: cheaper than the whole of a large item.
+    pub(crate) fn selected(item: &Item, fields: &[&str]) -> Result<Self, ProjectionError> {
+        let mut deserializer = serde_json::Deserializer::from_slice(&item.body);
+        Ok(Self(Selection(fields).deserialize(&mut deserializer)?))
+    }
+
+    pub(crate) fn get(&self, field: &str) -> Option<&Value> {
+        self.0.get(field).filter(|value| !value.is_null())
+    }
+
+    /// A field that has to be there.
+    pub(crate) fn required(&self, field: &str) -> Result<&Value, ProjectionError> {
+        self.get(field).ok_or_else(|| ProjectionError::text(format!("the item has no field `{field}`")))
+    }
+
+    /// A text that has to be there.
+    pub(crate) fn text(&self, field: &str) -> Result<&str, ProjectionError> {
+        self.required(field)?
+            .as_str()
+            .ok_or_else(|| ProjectionError::text(format!("the field `{field}` is not a text")))
+    }
+
+    pub(crate) fn id(&self) -> Result<&str, ProjectionError> {
+        self.text(ID)
+    }
+
+    pub(crate) fn item_type(&self) -> &str {
+        self.get(TYPE).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    pub(crate) fn version(&self) -> u64 {
+        self.get(VERSION).and_then(Value::as_u64).unwrap_or(0)
+    }
+
+    pub(crate) fn is_deleted(&self) -> bool {
+        self.get(DELETED).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    pub(crate) fn partition_key(&self, item_type: &ItemType) -> Result<PartitionKey, ProjectionError> {
+        Ok(match item_type.partition {
+            ItemPartition::Id => PartitionKey::from(self.id()?),
+            ItemPartition::Field(field) => PartitionKey::from(self.text(field)?),
+            ItemPartition::Constant(key) => PartitionKey::from(key),
+        })
+    }
+
+    /// Where this item stands in the order of its container.
+    pub(crate) fn keyset(&self, order_by: Option<&str>) -> Result<Keyset, ProjectionError> {
+        let order_value = order_by.and_then(|field| self.get(field)).and_then(Value::as_str);
+        Ok(Keyset { order_value: order_value.unwrap_or_default().to_owned(), id: self.id()?.to_owned() })
+    }
+
+    /// Sets each copy whose foreign key is `id` to `value`; says whether one of them changed.
+    pub(crate) fn set_copies(&mut self, path: FieldPath, by: FieldPath, id: &str, value: &Value) -> bool {
+        match (path, by) {
+            (FieldPath::Field(field), FieldPath::Field(by)) => {
+                let is_other =
+                    self.0.get(by).and_then(Value::as_str) == Some(id) && self.0.get(field) != Some(value);
+                if is_other {
+                    self.0.insert(field.to_owned(), value.clone());
+                }
+                is_other
+            }
+            (FieldPath::Element { array, field }, FieldPath::Element { field: by, .. }) => {
+                let elements = self.0.get_mut(array).and_then(Value::as_array_mut);
+                let mut is_changed = false;
+                for element in elements.into_iter().flatten().filter_map(Value::as_object_mut) {
+                    let is_other = element.get(by).and_then(Value::as_str) == Some(id)
+                        && element.get(field) != Some(value);
+                    if is_other {
+                        element.insert(field.to_owned(), value.clone());
+                        is_changed = true;
+                    }
+                }
+                is_changed
+            }
+            _ => false,
+        }
+    }
+
+    /// The values at a path, each with the foreign key beside it.
+    pub(crate) fn keyed(&self, path: FieldPath, by: FieldPath) -> Vec<(&str, Option<&Value>)> {
+        match (path, by) {
+            (FieldPath::Field(field), FieldPath::Field(by)) => {
+                let key = self.get(by).and_then(Value::as_str);
+                key.map(|key| (key, self.0.get(field))).into_iter().collect()
+            }
+            (FieldPath::Element { array, field }, FieldPath::Element { field: by, .. }) => {
+                let elements = self.get(array).and_then(Value::as_array).into_iter().flatten();
+                let keyed = elements
+                    .filter_map(Value::as_object)
+                    .filter_map(|element| Some((element.get(by)?.as_str()?, element.get(field))));
+                keyed.collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The texts at a path.
+    pub(crate) fn texts(&self, path: FieldPath) -> Vec<&str> {
+        self.keyed(path, path).into_iter().map(|(key, _)| key).collect()
+    }
+
+    /// The item with the next version.
+    pub(crate) fn into_next_version(mut self) -> Result<NewItem, ProjectionError> {
+        let version = self.version() + 1;
+        self.0.insert(VERSION.to_owned(), version.into());
+        self.into_item()
+    }
+
+    pub(crate) fn into_item(self) -> Result<NewItem, ProjectionError> {
+        Ok(NewItem::encode(self.id()?.to_owned(), &self.0))
+    }
+}
+
+/// The fields of a body that are kept.
+struct Selection<'a>(&'a [&'a str]);
+
+impl Selection<'_> {
+    fn has(&self, field: &str) -> bool {
+        self.0.contains(&field) || matches!(field, ID | TYPE | VERSION | DELETED)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Selection<'_> {
+    type Value = Map<String, Value>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Selection<'_> {
+    type Value = Map<String, Value>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
+        let mut fields = Map::new();
+        while let Some(field) = access.next_key::<Cow<'de, str>>()? {
+            if self.has(&field) {
+                fields.insert(field.into_owned(), access.next_value()?);
+            } else {
+                access.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(fields)
+    }
+}

@@ -1,0 +1,99 @@
+//! Catch-up: compares the copies in a new or changed target with their sources.
+//!
+//! A command may write the value that it read just before the source changed. Whichever of the two was written first, one of the
+//! projections sees the other: the pass of the propagation over the targets begins after the source was written, and this one
+//! reads the source after the target was written.
+
+use onehop_change_feed::{IntendedWrite, Projection, ProjectionError, ReadResult, Step, StepInput};
+use onehop_store::{Change, ContainerName, Item, PartitionKey, WriteOp};
+use serde_json::Value;
+
+use crate::body::Body;
+use crate::source_value::source_value;
+use crate::target_copy::TargetCopy;
+
+/// Compares the copies in each changed item of one container with their sources, whatever the number of rules.
+#[derive(Debug)]
+pub(crate) struct CatchUp {
+    pub(crate) name: &'static str,
+    pub(crate) container: ContainerName,
+    pub(crate) types: Vec<&'static str>,
+    pub(crate) copies: Vec<TargetCopy>,
+}
+
+impl Projection for CatchUp {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn source(&self) -> ContainerName {
+        self.container
+    }
+
+    fn types(&self) -> Option<&[&'static str]> {
+        Some(&self.types)
+    }
+
+    fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
+        let item = Body::selected(&change.item, &self.fields())?;
+        if item.is_deleted() {
+            return Ok(Step::done());
+        }
+        let copies: Vec<_> = self.copies_of(&item).collect();
+        if input.is_first() {
+            let mut reads = Vec::new();
+            for copy in copies {
+                reads.extend(copy.reads(&item)?);
+            }
+            return Ok(if reads.is_empty() { Step::done() } else { Step::ask(reads) });
+        }
+        let Some(write) = corrected(&copies, &change.partition_key, &change.item, &item, input.results)?
+        else {
+            return Ok(Step::done());
+        };
+        // A writer that changes the item meanwhile makes a change that comes here again.
+        Ok(Step::done().after_writing(vec![write]).yield_to_newer_changes())
+    }
+}
+
+impl CatchUp {
+    fn fields(&self) -> Vec<&'static str> {
+        self.copies.iter().flat_map(|copy| [copy.path.root(), copy.by.root()]).collect()
+    }
+
+    fn copies_of<'a>(&'a self, item: &'a Body) -> impl Iterator<Item = &'a TargetCopy> {
+        self.copies.iter().filter(|copy| copy.item_type.name == item.item_type())
+    }
+}
+
+/// The write that gives an item the present values of its sources; `None` where it has them.
+pub(crate) fn corrected(
+    copies: &[&TargetCopy],
+    partition_key: &PartitionKey,
+    item: &Item,
+    body: &Body,
+    sources: &[ReadResult],
+) -> Result<Option<IntendedWrite>, ProjectionError> {
+    let sources = StepInput { state: &Value::Null, results: sources };
+    let mut values = Vec::new();
+    for copy in copies {
+        for (id, stored) in body.keyed(copy.path, copy.by) {
+            let value = source_value(&copy.rule, sources.item(values.len())?)?;
+            let differs = value.as_ref().is_some_and(|value| stored != Some(value));
+            values.push((copy, id, value.filter(|_| differs)));
+        }
+    }
+    if values.iter().all(|(_, _, value)| value.is_none()) {
+        return Ok(None);
+    }
+    let mut changed = Body::of(item)?;
+    for (copy, id, value) in values {
+        if let Some(value) = value {
+            changed.set_copies(copy.path, copy.by, id, &value);
+        }
+    }
+    let if_match = Some(item.etag.clone());
+    let operation = WriteOp::Replace { item: changed.into_next_version()?, if_match };
+    let container = copies.first().map(|copy| copy.item_type.container);
+    Ok(container.map(|container| IntendedWrite::one(container, partition_key.clone(), operation)))
+}

@@ -1,0 +1,451 @@
+//! Check of a declaration: every mistake, when the process starts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use onehop_store::{ContainerName, ContainerSpec};
+use thiserror::Error;
+
+use crate::declaration::ReadModels;
+use crate::field_path::FieldPath;
+use crate::item_type::{ItemPartition, ItemType};
+use crate::rule::{CopyMode, CopyRule, CountRule, Keep, ListPartition, ListRule, OwnsRule, Rule};
+
+/// What is wrong with a declaration. Each names the rule.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum DeclarationError {
+    /// Two rules have the same name.
+    #[error("{0}: there are two rules with this name")]
+    NameTwice(&'static str),
+    /// A rule names a container that is not declared.
+    #[error("{rule}: there is no container `{container}`")]
+    UnknownContainer {
+        /// The rule.
+        rule: String,
+        /// The container.
+        container: ContainerName,
+    },
+    /// A rule names a field that its type of item does not have.
+    #[error("{rule}: items of type `{item_type}` have no field `{field}`")]
+    UnknownField {
+        /// The rule.
+        rule: String,
+        /// The type of item.
+        item_type: &'static str,
+        /// The field.
+        field: &'static str,
+    },
+    /// Two rules write the same field.
+    #[error("{rule}: another rule writes the field `{field}` of items of type `{item_type}`")]
+    FieldTwice {
+        /// The second rule.
+        rule: String,
+        /// The type of item.
+        item_type: &'static str,
+        /// The field.
+        field: &'static str,
+    },
+    /// A change of a source would come back to it.
+    #[error("{rule}: its changes lead back to the container `{container}`")]
+    Cycle {
+        /// The rule.
+        rule: String,
+        /// The container.
+        container: ContainerName,
+    },
+    /// A list keeps the newest items of something that has no order.
+    #[error("{rule}: the newest are kept, but {reason}")]
+    NoOrder {
+        /// The rule.
+        rule: String,
+        /// Why there is no order.
+        reason: &'static str,
+    },
+    /// The targets of a copy cannot be found from its source.
+    #[error("{rule}: no query finds the items of `{container}` by `{field}`")]
+    NotIndexed {
+        /// The rule.
+        rule: String,
+        /// The container of the targets.
+        container: ContainerName,
+        /// The foreign key.
+        field: &'static str,
+    },
+    /// The rule has a form that is not supported.
+    #[error("{rule}: {reason}")]
+    Unsupported {
+        /// The rule.
+        rule: String,
+        /// What is not supported.
+        reason: &'static str,
+    },
+}
+
+impl ReadModels {
+    /// Checks rules over these containers.
+    ///
+    /// # Errors
+    /// Every mistake: unknown fields, cycles, a list without an order, two rules that write the same field.
+    pub fn new(
+        containers: &'static [ContainerSpec],
+        rules: &'static [Rule],
+    ) -> Result<Self, Vec<DeclarationError>> {
+        let declared = Self { containers, rules };
+        let errors = check(&declared);
+        if errors.is_empty() { Ok(declared) } else { Err(errors) }
+    }
+}
+
+/// All mistakes of a declaration.
+fn check(declared: &ReadModels) -> Vec<DeclarationError> {
+    let mut check = Check { declared, errors: Vec::new(), written: BTreeSet::new(), names: BTreeSet::new() };
+    for rule in declared.rules() {
+        check.name(rule);
+        match rule {
+            Rule::Copy(copy) => check.copy(copy),
+            Rule::List(list) => check.list(list),
+            Rule::Count(count) => check.count(count),
+            Rule::Owns(owns) => check.owns(owns),
+        }
+    }
+    check.cycles();
+    check.errors
+}
+
+struct Check<'a> {
+    declared: &'a ReadModels,
+    errors: Vec<DeclarationError>,
+    /// The fields that rules write: container, type, field.
+    written: BTreeSet<(ContainerName, &'static str, &'static str)>,
+    names: BTreeSet<&'static str>,
+}
+
+impl Check<'_> {
+    fn name(&mut self, rule: &Rule) {
+        if let Some(name) = rule.name()
+            && !self.names.insert(name)
+        {
+            self.errors.push(DeclarationError::NameTwice(name));
+        }
+    }
+
+    fn container(&mut self, rule: &str, name: ContainerName) -> Option<&'static ContainerSpec> {
+        let found = self.declared.container(name);
+        if found.is_none() {
+            self.errors.push(DeclarationError::UnknownContainer { rule: rule.to_owned(), container: name });
+        }
+        found
+    }
+
+    fn field(&mut self, rule: &str, item_type: &ItemType, field: &'static str) {
+        if !item_type.has_field(field) {
+            let (rule, item_type) = (rule.to_owned(), item_type.name);
+            self.errors.push(DeclarationError::UnknownField { rule, item_type, field });
+        }
+    }
+
+    fn item_type(&mut self, rule: &str, item_type: &ItemType) {
+        self.container(rule, item_type.container);
+        if let ItemPartition::Field(field) = item_type.partition {
+            self.field(rule, item_type, field);
+        }
+    }
+
+    fn writes(&mut self, rule: &str, container: ContainerName, item_type: &ItemType, field: &'static str) {
+        if !self.written.insert((container, item_type.name, field)) {
+            let (rule, item_type) = (rule.to_owned(), item_type.name);
+            self.errors.push(DeclarationError::FieldTwice { rule, item_type, field });
+        }
+    }
+
+    fn unsupported(&mut self, rule: &str, reason: &'static str) {
+        self.errors.push(DeclarationError::Unsupported { rule: rule.to_owned(), reason });
+    }
+
+    fn copy(&mut self, rule: &CopyRule) {
+        let name = rule.name;
+        self.item_type(name, rule.source);
+        self.field(name, rule.source, rule.field);
+        let follows = rule.mode == CopyMode::Follows;
+        if let (ItemPartition::Field(_), true) = (rule.source.partition, follows) {
+            self.unsupported(
+                name,
+                "a source is found by its id, so its partition key is its id or a constant",
+            );
+        }
+        for target in rule.targets {
+            self.item_type(name, target.item_type);
+            self.field(name, target.item_type, target.field);
+            self.field(name, target.item_type, rule.by);
+            self.writes(name, target.item_type.container, target.item_type, target.field);
+            let (path, by) = (FieldPath::parse(target.field), FieldPath::parse(rule.by));
+            if path.array() != by.array() {
+                self.unsupported(name, "the copy and the foreign key are in the same element");
+            }
+            if follows {
+                self.catch_up(rule, target.item_type);
+                self.targets_are_found(rule, target.item_type, by);
+            }
+        }
+    }
+
+    /// The rules with targets in one container share one catch-up, whose name is no other projection's.
+    fn catch_up(&mut self, rule: &CopyRule, target: &ItemType) {
+        let mut others = self.declared.target_copies();
+        let is_same = others.all(|other| {
+            other.item_type.container != target.container || other.rule.catch_up == rule.catch_up
+        });
+        let is_taken = self.declared.rules().iter().any(|other| other.name() == Some(rule.catch_up));
+        if !is_same || is_taken || rule.catch_up.is_empty() {
+            self.unsupported(
+                rule.name,
+                "rules with targets in one container share one catch-up of its own name",
+            );
+        }
+    }
+
+    /// A query finds the targets of a source, or a list has them.
+    fn targets_are_found(&mut self, rule: &CopyRule, target: &ItemType, by: FieldPath) {
+        let list = rule.through.and_then(|name| self.declared.lists().find(|list| list.name == name));
+        let is_found = match (by, list) {
+            (FieldPath::Element { .. }, Some(list)) => {
+                list.partition == ListPartition::Element(rule.by) && list.source == target
+            }
+            (FieldPath::Element { .. }, None) => false,
+            (FieldPath::Field(field), _) => {
+                let is_indexed = |spec: &ContainerSpec| spec.equality.contains(&field);
+                target.partition == ItemPartition::Field(field)
+                    || self.declared.container(target.container).is_some_and(is_indexed)
+            }
+        };
+        if !is_found {
+            let (rule, container, field) = (rule.name.to_owned(), target.container, rule.by);
+            self.errors.push(DeclarationError::NotIndexed { rule, container, field });
+        }
+    }
+
+    fn list(&mut self, rule: &ListRule) {
+        let name = rule.name;
+        self.item_type(name, rule.source);
+        let spec = self.container(name, rule.container);
+        if rule.container == rule.source.container {
+            let (rule, container) = (name.to_owned(), rule.container);
+            self.errors.push(DeclarationError::Cycle { rule, container });
+        }
+        for field in rule.fields.iter().chain(rule.optional) {
+            self.field(name, rule.source, field);
+            self.writes(name, rule.container, rule.source, field);
+        }
+        for computed in rule.computed {
+            self.field(name, rule.source, computed.from);
+            self.writes(name, rule.container, rule.source, computed.field);
+        }
+        let key_field = spec.map(|spec| spec.partition_key);
+        match (rule.partition, rule.keep) {
+            (ListPartition::Field(field), Keep::All) => {
+                self.field(name, rule.source, field);
+                if key_field != Some(field) || !rule.fields.contains(&field) {
+                    self.unsupported(
+                        name,
+                        "its entries have the partition key of their container as a field",
+                    );
+                }
+            }
+            (ListPartition::Element(path), Keep::All) => {
+                self.field(name, rule.source, path);
+                let is_named = |spec: &ContainerSpec| {
+                    rule.element.is_some_and(|element| {
+                        element.partition_key == spec.partition_key && spec.equality.contains(&element.id)
+                    })
+                };
+                if !spec.is_some_and(is_named) {
+                    self.unsupported(
+                        name,
+                        "entries by elements have the partition key of their container and an indexed field with the item's id",
+                    );
+                }
+            }
+            (ListPartition::Constant(key), Keep::Newest(_) | Keep::Highest(_)) => {
+                if key_field != Some("type") || key != rule.source.name {
+                    self.unsupported(name, "a bounded list has the type of its items as partition key");
+                }
+                self.order(rule);
+            }
+            _ => self
+                .unsupported(name, "a list has all items of a field's value, or the newest of one partition"),
+        }
+    }
+
+    /// The newest are known where one property orders the list and its source, and the source can be asked for them.
+    fn order(&mut self, rule: &ListRule) {
+        let source = self.declared.container(rule.source.container);
+        let orders = (self.declared.order_by(rule.container), source.and_then(|spec| spec.order_by));
+        let reason = match orders {
+            (Some(list), Some(source)) if list == source && rule.fields.contains(&list) => {
+                let newest = |spec: &ContainerSpec| spec.newest_types.contains(&rule.source.name);
+                if self.declared.container(rule.source.container).is_some_and(newest) {
+                    return;
+                }
+                "the container of its items is not asked for the newest of this type"
+            }
+            _ => "the list and its items are not ordered by the same field of an entry",
+        };
+        self.errors.push(DeclarationError::NoOrder { rule: rule.name.to_owned(), reason });
+    }
+
+    fn count(&mut self, rule: &CountRule) {
+        let name = format!("count of `{}`", rule.counted.name);
+        self.item_type(&name, rule.counted);
+        self.item_type(&name, rule.parent);
+        self.field(&name, rule.parent, rule.field);
+        self.field(&name, rule.counted, rule.by);
+        self.writes(&name, rule.parent.container, rule.parent, rule.field);
+        let is_together = rule.counted.container == rule.parent.container
+            && rule.counted.partition == ItemPartition::Field(rule.by);
+        if !is_together {
+            self.unsupported(&name, "counted items are in the logical partition of their parent");
+        }
+    }
+
+    fn owns(&mut self, rule: &OwnsRule) {
+        self.item_type(rule.name, rule.owner);
+        for owned in rule.owned {
+            self.item_type(rule.name, owned);
+            if owned.container != rule.owner.container || !matches!(owned.partition, ItemPartition::Field(_))
+            {
+                self.unsupported(rule.name, "owned items are in the logical partition of their owner");
+            }
+        }
+    }
+
+    /// No container is fed, directly or through others, by its own changes. A copy within one container is no cycle: its catch-up
+    /// writes nothing where the value is the same.
+    fn cycles(&mut self) {
+        let mut edges: BTreeMap<ContainerName, Vec<(&'static str, ContainerName)>> = BTreeMap::new();
+        for rule in self.declared.following() {
+            for target in rule.targets {
+                edges.entry(rule.source.container).or_default().push((rule.name, target.item_type.container));
+            }
+        }
+        for (start, first) in &edges {
+            for (rule, next) in first {
+                let mut open = vec![*next];
+                let mut seen = BTreeSet::new();
+                while let Some(container) = open.pop() {
+                    if container == *start && *next != *start {
+                        let (rule, container) = ((*rule).to_owned(), container);
+                        self.errors.push(DeclarationError::Cycle { rule, container });
+                        break;
+                    }
+                    if seen.insert(container) {
+                        let further = edges.get(&container).into_iter().flatten();
+                        open.extend(further.map(|(_, container)| *container));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rule::{CopyTarget, copy, count, list, owns};
+
+    const AUTHORS: ContainerName = ContainerName("authors");
+    const BOOKS: ContainerName = ContainerName("books");
+    const NEWEST: ContainerName = ContainerName("newest");
+
+    const fn container(
+        name: ContainerName,
+        partition_key: &'static str,
+        order_by: Option<&'static str>,
+        newest_types: &'static [&'static str],
+    ) -> ContainerSpec {
+        ContainerSpec { name, partition_key, order_by, equality: &["authorId"], newest_types }
+    }
+
+    const SPECS: &[ContainerSpec] = &[
+        container(AUTHORS, "authorId", None, &[]),
+        container(BOOKS, "id", Some("date"), &["book"]),
+        container(NEWEST, "type", Some("date"), &[]),
+    ];
+    const AUTHOR: ItemType = ItemType::new(AUTHORS, "author", &["authorId", "name"]);
+    const BOOK: ItemType =
+        ItemType::new(BOOKS, "book", &["authorId", "authorName", "title", "date", "pages"]);
+    const PAGE: ItemType = ItemType::new(BOOKS, "page", &["bookId"]).partitioned_by("bookId");
+    const NAMES: &[CopyTarget] = &[CopyTarget::new(&BOOK, "authorName")];
+
+    fn errors(rules: &'static [Rule]) -> Vec<DeclarationError> {
+        ReadModels::new(SPECS, rules).map(|_| Vec::new()).unwrap_or_else(|errors| errors)
+    }
+
+    #[test]
+    fn a_declaration_without_mistakes_has_a_projection_for_each_rule_and_a_catch_up() {
+        const RULES: &[Rule] = &[
+            copy("names").of(&AUTHOR, "name").to(NAMES, "authorId").follows("catch-up"),
+            list("of-author")
+                .of(&BOOK)
+                .into(AUTHORS, ListPartition::Field("authorId"))
+                .fields(&["authorId"])
+                .all(),
+            list("newest")
+                .of(&BOOK)
+                .into(NEWEST, ListPartition::Constant("book"))
+                .fields(&["date"])
+                .newest(3),
+            count(&PAGE).into(&BOOK, "pages", "bookId"),
+            owns("deleted", &BOOK, &[&PAGE]),
+        ];
+        let declared = ReadModels::new(SPECS, RULES).unwrap();
+        let names: Vec<_> = declared.projections().iter().map(|projection| projection.name()).collect();
+        assert_eq!(names, ["names", "catch-up", "of-author", "newest", "deleted"]);
+        assert_eq!(declared.mermaid().matches("-->").count(), 5);
+    }
+
+    #[test]
+    fn fields_that_no_item_has_are_named() {
+        const RULES: &[Rule] = &[copy("names").of(&AUTHOR, "nmae").to(NAMES, "authorId").follows("catch-up")];
+        assert_eq!(errors(RULES)[0].to_string(), "names: items of type `author` have no field `nmae`");
+    }
+
+    #[test]
+    fn two_rules_that_write_a_field_are_refused() {
+        const RULES: &[Rule] = &[
+            copy("names").of(&AUTHOR, "name").to(NAMES, "authorId").follows("catch-up"),
+            copy("other-names").of(&AUTHOR, "authorId").to(NAMES, "authorId").follows("catch-up"),
+        ];
+        assert!(matches!(errors(RULES)[..], [DeclarationError::FieldTwice { field: "authorName", .. }]));
+    }
+
+    #[test]
+    fn a_bounded_list_needs_an_order() {
+        const RULES: &[Rule] = &[list("newest")
+            .of(&BOOK)
+            .into(NEWEST, ListPartition::Constant("book"))
+            .fields(&["title"])
+            .newest(3)];
+        assert!(matches!(errors(RULES)[..], [DeclarationError::NoOrder { .. }]));
+    }
+
+    #[test]
+    fn changes_that_lead_back_to_their_source_are_refused() {
+        const BACK: &[CopyTarget] = &[CopyTarget::new(&AUTHOR, "name")];
+        const RULES: &[Rule] = &[
+            copy("names").of(&AUTHOR, "name").to(NAMES, "authorId").follows("catch-up"),
+            copy("back").of(&BOOK, "title").to(BACK, "authorId").follows("catch-up-of-authors"),
+        ];
+        assert!(errors(RULES).iter().any(|error| matches!(error, DeclarationError::Cycle { .. })));
+    }
+
+    #[test]
+    fn targets_that_no_query_finds_are_refused() {
+        const RULES: &[Rule] = &[copy("names").of(&AUTHOR, "name").to(NAMES, "title").follows("catch-up")];
+        assert!(matches!(errors(RULES)[..], [DeclarationError::NotIndexed { field: "title", .. }]));
+    }
+
+    #[test]
+    fn names_are_taken_once() {
+        const RULES: &[Rule] = &[owns("same", &BOOK, &[&PAGE]), owns("same", &BOOK, &[&PAGE])];
+        assert!(matches!(errors(RULES)[..], [DeclarationError::NameTwice("same")]));
+    }
+}

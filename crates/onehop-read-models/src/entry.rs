@@ -1,0 +1,117 @@
+//! Entry: the short copy of an item in a list. A soft-deleted item gives a soft-deleted entry, which keeps a late change of the item
+//! from bringing the entry back.
+
+use onehop_change_feed::ProjectionError;
+use onehop_store::{Item, NewItem, WriteOp};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use serde_json::{Map, Value};
+
+use crate::body::Body;
+use crate::item_type::{DELETED, DELETION_FIELDS, ID, TYPE, VERSION};
+use crate::rule::ListRule;
+
+/// The short copy of an item, its fields in the order of the rule.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Entry {
+    fields: Vec<(&'static str, Value)>,
+}
+
+impl Entry {
+    /// The entry of an item in a list.
+    pub(crate) fn of(rule: &ListRule, source: &Body) -> Result<Self, ProjectionError> {
+        let mut fields = Vec::with_capacity(rule.fields.len() + rule.computed.len() + 4);
+        for field in [ID, TYPE].into_iter().chain(rule.fields.iter().copied()) {
+            fields.push((field, source.required(field)?.clone()));
+        }
+        for computed in rule.computed {
+            let value = (computed.compute)(source.text(computed.from)?);
+            fields.push((computed.field, value.into()));
+        }
+        fields.push((VERSION, source.version().into()));
+        for field in rule.optional.iter().copied() {
+            fields.extend(source.get(field).map(|value| (field, value.clone())));
+        }
+        if source.is_deleted() {
+            for field in DELETION_FIELDS {
+                fields.extend(source.get(field).map(|value| (field, value.clone())));
+            }
+        }
+        Ok(Self { fields })
+    }
+
+    /// The entry of an item in the logical partition of one of its elements.
+    pub(crate) fn of_element(rule: &ListRule, source: &Body, key: &str) -> Result<Self, ProjectionError> {
+        let mut entry = Self::of(rule, source)?;
+        if let Some(element) = rule.element {
+            entry.fields.push((element.partition_key, key.into()));
+            entry.fields.push((element.id, source.id()?.into()));
+        }
+        Ok(entry)
+    }
+
+    pub(crate) fn get(&self, field: &str) -> Option<&Value> {
+        self.fields.iter().find(|(name, _)| *name == field).map(|(_, value)| value)
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        self.get(ID).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    pub(crate) fn version(&self) -> u64 {
+        self.get(VERSION).and_then(Value::as_u64).unwrap_or(0)
+    }
+
+    pub(crate) fn is_deleted(&self) -> bool {
+        self.get(DELETED).is_some_and(|deleted| deleted == true)
+    }
+
+    pub(crate) fn into_item(self) -> NewItem {
+        NewItem::encode(self.id().to_owned(), &self)
+    }
+
+    /// Whether the stored entry is this one.
+    pub(crate) fn is(&self, stored: &Map<String, Value>) -> bool {
+        self.fields.len() == stored.len()
+            && self.fields.iter().all(|(field, value)| stored.get(*field) == Some(value))
+    }
+
+    /// The fields in which a stored entry differs, those apart that hold the value of an earlier version of their computation.
+    pub(crate) fn differing_fields(&self, rule: &ListRule, stored: &Body) -> Vec<String> {
+        let accepts = |field: &str, stored: &Value| {
+            let computed = rule.computed.iter().find(|computed| computed.field == field);
+            match (computed, stored.as_str(), self.get(field).and_then(Value::as_str)) {
+                (Some(computed), Some(stored), Some(expected)) => (computed.accepts)(stored, expected),
+                _ => false,
+            }
+        };
+        let differs = |field: &&str| match (stored.0.get(*field), self.get(field)) {
+            (Some(stored), Some(expected)) => stored != expected && !accepts(field, stored),
+            (stored, expected) => stored.is_some() || expected.is_some(),
+        };
+        let expected = self.fields.iter().map(|(field, _)| *field);
+        let further = stored.0.keys().map(String::as_str).filter(|field| self.get(field).is_none());
+        expected.chain(further).filter(differs).map(str::to_owned).collect()
+    }
+
+    /// The write that puts this entry where `existing` is, `None` when that is as new. An entry never goes back in time; one of
+    /// the same version that differs was damaged, and is repaired.
+    pub(crate) fn update(self, existing: Option<&Item>) -> Result<Option<WriteOp>, ProjectionError> {
+        let Some(existing) = existing else { return Ok(Some(WriteOp::Create(self.into_item()))) };
+        let stored = Body::of(existing)?;
+        if stored.version() > self.version() || self.is(&stored.0) {
+            return Ok(None);
+        }
+        Ok(Some(WriteOp::Replace { item: self.into_item(), if_match: Some(existing.etag.clone()) }))
+    }
+}
+
+impl Serialize for Entry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.fields.len()))?;
+        for (field, value) in &self.fields {
+            map.serialize_entry(field, value)?;
+        }
+        map.end()
+    }
+}

@@ -1,0 +1,44 @@
+//! Field path: a field of an item, or `array[].field` for a field of each element of an array.
+
+use std::fmt;
+
+/// A parsed field path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FieldPath {
+    Field(&'static str),
+    Element { array: &'static str, field: &'static str },
+}
+
+impl FieldPath {
+    pub(crate) fn parse(path: &'static str) -> Self {
+        match path.split_once("[].") {
+            Some((array, field)) => Self::Element { array, field },
+            None => Self::Field(path),
+        }
+    }
+
+    /// The field of the item in which the value is.
+    pub(crate) fn root(self) -> &'static str {
+        match self {
+            Self::Field(field) => field,
+            Self::Element { array, .. } => array,
+        }
+    }
+
+    /// The array; `None` for a field of the item itself.
+    pub(crate) fn array(self) -> Option<&'static str> {
+        match self {
+            Self::Field(_) => None,
+            Self::Element { array, .. } => Some(array),
+        }
+    }
+}
+
+impl fmt::Display for FieldPath {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Field(field) => formatter.write_str(field),
+            Self::Element { array, field } => write!(formatter, "{array}[].{field}"),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Item type: where items of a type are stored, and the fields that rules may name.
+
+use onehop_store::ContainerName;
+
+/// The fields that every item has.
+pub(crate) const COMMON_FIELDS: [&str; 3] = [ID, TYPE, VERSION];
+/// The fields that a soft-deleted item has.
+pub(crate) const DELETION_FIELDS: [&str; 2] = [DELETED, TTL];
+
+pub(crate) const ID: &str = "id";
+pub(crate) const TYPE: &str = "type";
+/// Grows with each change of an item.
+pub(crate) const VERSION: &str = "version";
+pub(crate) const DELETED: &str = "deleted";
+pub(crate) const TTL: &str = "ttl";
+
+/// A type of item. Beside its own fields every item has `id`, `type` and `version`, which grows with each change, and where
+/// it is soft-deleted `deleted` and `ttl` (seconds).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ItemType {
+    /// The container.
+    pub container: ContainerName,
+    /// The value of the field `type`.
+    pub name: &'static str,
+    /// How the partition key follows from the item.
+    pub partition: ItemPartition,
+    /// Its other fields; `array[].field` for those of elements.
+    pub fields: &'static [&'static str],
+}
+
+/// How the partition key of an item follows from the item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ItemPartition {
+    /// It is the id.
+    Id,
+    /// It is the value of a field.
+    Field(&'static str),
+    /// It is the same for all items of the type.
+    Constant(&'static str),
+}
+
+impl ItemType {
+    /// Items of a type in a container, whose partition key is their id.
+    #[must_use]
+    pub const fn new(container: ContainerName, name: &'static str, fields: &'static [&'static str]) -> Self {
+        Self { container, name, partition: ItemPartition::Id, fields }
+    }
+
+    /// The same, with the partition key in a field.
+    #[must_use]
+    pub const fn partitioned_by(mut self, field: &'static str) -> Self {
+        self.partition = ItemPartition::Field(field);
+        self
+    }
+
+    /// The same, all in one logical partition.
+    #[must_use]
+    pub const fn in_partition(mut self, partition_key: &'static str) -> Self {
+        self.partition = ItemPartition::Constant(partition_key);
+        self
+    }
+
+    /// Whether items of this type may have a field.
+    #[must_use]
+    pub fn has_field(&self, field: &str) -> bool {
+        COMMON_FIELDS.contains(&field) || DELETION_FIELDS.contains(&field) || self.fields.contains(&field)
+    }
+}

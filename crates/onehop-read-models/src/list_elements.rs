@@ -1,0 +1,150 @@
+//! List by elements: an entry of each item in the logical partition of each element of an array, such as a product under each of its
+//! tags. Elements come and go, so the present item is compared with all entries that it has, until both agree.
+//!
+//! Copies in the elements that follow through this list are compared here, and only after the entries are there. Either the propagation
+//! of a source finds the entry, or the source was changed after the entry was written, and is read changed here.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use onehop_change_feed::{IntendedWrite, Projection, ProjectionError, ReadRequest, Step, StepInput};
+use onehop_store::{Change, ContainerName, Direction, Item, PartitionKey, QueryPage, WriteOp, limits};
+use serde::{Deserialize, Serialize};
+
+use crate::body::Body;
+use crate::catch_up::corrected;
+use crate::entry::Entry;
+use crate::rule::{ElementFields, ListRule};
+use crate::target_copy::TargetCopy;
+
+/// Keeps an entry of each item for each element of an array.
+#[derive(Debug)]
+pub(crate) struct ElementList {
+    pub(crate) rule: ListRule,
+    pub(crate) element: ElementFields,
+    /// The copies in the elements that follow through this list.
+    pub(crate) copies: Vec<TargetCopy>,
+    pub(crate) types: [&'static str; 1],
+}
+
+/// What was requested.
+#[derive(Debug, Serialize, Deserialize)]
+enum ElementState {
+    /// The present item and its entries.
+    Entries,
+    /// The present item, and the sources of the copies in its elements.
+    Copies,
+}
+
+impl Projection for ElementList {
+    fn name(&self) -> &'static str {
+        self.rule.name
+    }
+
+    fn source(&self) -> ContainerName {
+        self.rule.source.container
+    }
+
+    fn types(&self) -> Option<&[&'static str]> {
+        Some(&self.types)
+    }
+
+    fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
+        match input.state()? {
+            None => {
+                // A change that cannot be projected is parked, whatever the item is by now.
+                let item = Body::of(&change.item)?;
+                if !item.is_deleted() {
+                    Entry::of(&self.rule, &item)?;
+                }
+                Ok(self.ask_entries(change))
+            }
+            Some(ElementState::Entries) => self.compare(change, input.item(0)?, input.page(1)?),
+            Some(ElementState::Copies) => self.correct(change, input),
+        }
+    }
+}
+
+impl ElementList {
+    fn ask_entries(&self, change: &Change) -> Step {
+        let entries = ReadRequest::Equality {
+            container: self.rule.container,
+            path: self.element.id,
+            value: change.id.clone(),
+            item_type: self.rule.source.name,
+            direction: Direction::OldestFirst,
+            after: None,
+            limit: limits::PAGE_ITEMS_MAX,
+        };
+        Step::ask(vec![self.read_item(change), entries]).with_state(&ElementState::Entries)
+    }
+
+    fn read_item(&self, change: &Change) -> ReadRequest {
+        ReadRequest::item(self.rule.source.container, change.partition_key.clone(), change.id.clone())
+    }
+
+    /// Writes what differs and compares again, until nothing differs.
+    fn compare(
+        &self,
+        change: &Change,
+        item: Option<&Arc<Item>>,
+        entries: &QueryPage,
+    ) -> Result<Step, ProjectionError> {
+        let item = item.map(|item| Body::of(item)).transpose()?.filter(|item| !item.is_deleted());
+        let mut missing: BTreeSet<&str> = item.iter().flat_map(|item| self.rule.partitions(item)).collect();
+        let mut writes = Vec::new();
+        for stored in &entries.items {
+            let entry = Body::of(stored)?;
+            let key = entry.text(self.element.partition_key)?;
+            let operation = match item.as_ref().filter(|_| missing.remove(key)) {
+                Some(item) => Entry::of_element(&self.rule, item, key)?.update(Some(stored))?,
+                None => {
+                    Some(WriteOp::Delete { id: entry.id()?.to_owned(), if_match: Some(stored.etag.clone()) })
+                }
+            };
+            writes.extend(operation.map(|operation| self.write(key, operation)));
+        }
+        if let Some(item) = &item {
+            for key in missing {
+                let entry = Entry::of_element(&self.rule, item, key)?;
+                writes.push(self.write(key, WriteOp::Create(entry.into_item())));
+            }
+        }
+        if !writes.is_empty() {
+            return Ok(self.ask_entries(change).after_writing(writes));
+        }
+        match item {
+            Some(item) => self.ask_copies(change, &item),
+            None => Ok(Step::done()),
+        }
+    }
+
+    fn write(&self, key: &str, operation: WriteOp) -> IntendedWrite {
+        IntendedWrite::one(self.rule.container, PartitionKey::from(key), operation)
+    }
+
+    /// Asks for the sources of the copies, after the item itself.
+    fn ask_copies(&self, change: &Change, item: &Body) -> Result<Step, ProjectionError> {
+        let mut reads = vec![self.read_item(change)];
+        for copy in &self.copies {
+            reads.extend(copy.reads(item)?);
+        }
+        if reads.len() == 1 {
+            return Ok(Step::done());
+        }
+        Ok(Step::ask(reads).with_state(&ElementState::Copies))
+    }
+
+    fn correct(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
+        let Some(item) = input.item(0)? else { return Ok(Step::done()) };
+        let body = Body::of(item)?;
+        let copies: Vec<_> = self.copies.iter().collect();
+        let requested: usize = copies.iter().map(|copy| body.keyed(copy.path, copy.by).len()).sum();
+        if body.is_deleted() || requested + 1 != input.results.len() {
+            // The item has changed since its elements were listed: that change comes here, too.
+            return Ok(Step::done());
+        }
+        let write = corrected(&copies, &change.partition_key, item, &body, &input.results[1..])?;
+        Ok(Step::done().after_writing(write.into_iter().collect()).yield_to_newer_changes())
+    }
+}

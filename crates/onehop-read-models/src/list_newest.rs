@@ -1,0 +1,329 @@
+//! Bounded list: entries of the newest items in one logical partition, never more than the rule keeps, and never fewer where there
+//! are as many.
+//!
+//! A change of an item older than the last of a full list costs nothing: the listing is a cached read. That is safe because an entry
+//! is added in two steps, written and then compared with its source. A change of that source was either seen by the comparison,
+//! or is looked at after the write, when no cached listing from before it is left: this process invalidates the cache around its own
+//! writes, and where other processes write too, before each page. A cached listing is then younger than the page. If it lacks the
+//! entry, the entry was written after the page was read, and the comparison, later still, reads what the page holds. That takes
+//! a store whose reads see what was written before them.
+//!
+//! Readers of several feed ranges, and a rebuild beside them, write at the same time. The list has no gaps because a writer
+//! that adds an entry also writes the last one that it saw, with If-Match: deletes it to make room, or rewrites it
+//! unchanged. So what is older than the last is only ever added by continuing from it. After its write each writer settles the
+//! list: deletes what is over, fetches what is missing. The one that settles last sees the writes of all.
+
+use std::cmp::{Ordering, Reverse};
+use std::sync::Arc;
+
+use onehop_change_feed::{Projection, ProjectionError, ReadRequest, Step, StepInput};
+use onehop_store::{Change, ContainerName, Direction, Item, Keyset, PartitionKey, QueryPage, WriteOp};
+use serde::{Deserialize, Serialize};
+
+use crate::batches::in_batches;
+use crate::body::Body;
+use crate::entry::Entry;
+use crate::listing::Listing;
+use crate::rule::{Keep, ListRule};
+
+/// How many times the size of a list is read: the entries that it keeps, and far more than concurrent inserts can be over.
+pub(crate) const LISTING_FACTOR: usize = 3;
+
+/// Keeps entries of the newest items.
+#[derive(Debug)]
+pub(crate) struct BoundedList {
+    pub(crate) rule: ListRule,
+    pub(crate) partition_key: &'static str,
+    pub(crate) items_max: usize,
+    /// The property that orders the list and its source.
+    pub(crate) order_by: &'static str,
+    pub(crate) types: [&'static str; 1],
+}
+
+/// What was requested; without a state, the listing alone.
+#[derive(Debug, Serialize, Deserialize)]
+enum ListState {
+    /// The listing and the item's own entry.
+    Place,
+    /// The listing, and the sources of the entries that were just added.
+    Settle { entered: Vec<String> },
+    /// The listing, and the items older than its last, which is where `after` says.
+    Refill { after: Option<Keyset> },
+    /// The listing of a ranking, and the highest items.
+    Rank,
+}
+
+impl Projection for BoundedList {
+    fn name(&self) -> &'static str {
+        self.rule.name
+    }
+
+    fn source(&self) -> ContainerName {
+        self.rule.source.container
+    }
+
+    fn types(&self) -> Option<&[&'static str]> {
+        Some(&self.types)
+    }
+
+    /// All changes write to one logical partition: at the same time they would only refuse each other.
+    fn concurrent_partitions_max(&self) -> usize {
+        1
+    }
+
+    /// The newest first: of a page of new items only those are inserted that stay.
+    fn arrange(&self, changes: &mut Vec<Change>) {
+        changes.sort_by_cached_key(|change| {
+            let place = Body::selected(&change.item, &[self.order_by]).and_then(|body| self.place_of(&body));
+            Reverse(place.map_or_else(|_| String::new(), |place| place.order_value))
+        });
+    }
+
+    fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
+        if input.is_first() {
+            return Ok(Step::ask(vec![self.read_listing()]));
+        }
+        let state = input.state()?;
+        match state {
+            Some(ListState::Settle { entered }) if input.results.is_empty() => {
+                return Ok(self.ask_settle(entered));
+            }
+            Some(ListState::Rank) if input.results.is_empty() => return Ok(self.ask_rank()),
+            _ => {}
+        }
+        let page = input.page(0)?;
+        match state {
+            None => self.look(change, page),
+            Some(ListState::Place) => self.place(change, page, input),
+            Some(ListState::Rank) => self.rank(&self.listing(page)?, input.page(1)?),
+            Some(ListState::Settle { entered }) => self.settle(&self.listing(page)?, &entered, input),
+            Some(ListState::Refill { after }) => {
+                self.refill(change, &self.listing(page)?, after.as_ref(), input.page(1)?)
+            }
+        }
+    }
+}
+
+impl BoundedList {
+    /// Ends at once for an item that is too old for a full list.
+    fn look(&self, change: &Change, page: &QueryPage) -> Result<Step, ProjectionError> {
+        if self.is_older_than_all(change, page)? && !self.is_ranked(change, page)? {
+            return Ok(match page.items.len().cmp(&self.items_max) {
+                Ordering::Less => self.ask_refill(&self.listing(page)?, |older| older),
+                Ordering::Equal => Step::done(),
+                Ordering::Greater => self.ask_settle(Vec::new()),
+            });
+        }
+        let entry = ReadRequest::item(self.rule.container, self.partition(), change.id.clone());
+        Ok(Step::ask(vec![self.read_listing(), entry]).with_state(&ListState::Place))
+    }
+
+    /// Whether the value that orders an item may change.
+    fn is_ranking(&self) -> bool {
+        matches!(self.rule.keep, Keep::Highest(_))
+    }
+
+    /// Whether an item of a ranking has to be looked at although it is behind the last entry: there is room, or its entry is from
+    /// when it was before.
+    fn is_ranked(&self, change: &Change, page: &QueryPage) -> Result<bool, ProjectionError> {
+        if !self.is_ranking() {
+            return Ok(false);
+        }
+        let listing = self.listing(page)?;
+        Ok(listing.0.len() < self.items_max || listing.0.iter().any(|listed| listed.id == change.id))
+    }
+
+    fn is_older_than_all(&self, change: &Change, page: &QueryPage) -> Result<bool, ProjectionError> {
+        let Some(last) = page.items.last() else { return Ok(true) };
+        let place = |item| self.place_of(&Body::selected(item, &[self.order_by])?);
+        let (item, last) = (place(&change.item)?, place(last)?);
+        Ok((item.order_value, item.id) < (last.order_value, last.id))
+    }
+
+    /// Writes the item's entry. A new one makes room for itself in the same batch.
+    fn place(
+        &self,
+        change: &Change,
+        page: &QueryPage,
+        input: StepInput<'_>,
+    ) -> Result<Step, ProjectionError> {
+        let source = Body::of(&change.item)?;
+        let entry = Entry::of(&self.rule, &source)?;
+        let existing = input.item(1)?;
+        let was_live = match existing {
+            Some(existing) => !Body::selected(existing, &[])?.is_deleted(),
+            None => false,
+        };
+        let enters = !was_live && !entry.is_deleted();
+        if enters && self.is_older_than_all(change, page)? && !self.is_ranked(change, page)? {
+            return self.look(change, page);
+        }
+        let listing = self.listing(page)?;
+        if enters && listing.is_full_before(&self.place_of(&source)?, self.items_max) {
+            return Ok(self.ask_settle(Vec::new()));
+        }
+        let (id, is_deleted) = (entry.id().to_owned(), entry.is_deleted());
+        let Some(operation) = entry.update(existing.map(|item| &**item))? else {
+            return Ok(self.ask_settle(Vec::new()));
+        };
+        if self.is_ranking() && was_live {
+            return self.rerank(&source, existing, operation);
+        }
+        if was_live && !is_deleted {
+            // The listing keeps its order, and stays cached.
+            return Ok(self.ask_settle(Vec::new()).after_writing(self.writes([operation])));
+        }
+        let mut operations = vec![operation];
+        let mut entered = Vec::new();
+        if enters {
+            operations.extend(listing.room_for_one(self.items_max));
+            entered.push(id);
+        }
+        Ok(self.ask_settle(entered).after_writing(self.writes(operations)).invalidate_cache())
+    }
+
+    /// Writes the entry of a ranked item whose place may have changed. One that goes down or is deleted may leave its place to an item
+    /// that is not listed.
+    fn rerank(
+        &self,
+        source: &Body,
+        existing: Option<&Arc<Item>>,
+        operation: WriteOp,
+    ) -> Result<Step, ProjectionError> {
+        let stored = existing.map(|entry| Body::selected(entry, &[self.order_by])).transpose()?;
+        let stored = stored.map(|entry| self.place_of(&entry)).transpose()?;
+        let present = self.place_of(source)?;
+        let goes_down =
+            source.is_deleted() || stored.is_some_and(|stored| stored.order_value > present.order_value);
+        let next = if goes_down { self.ask_rank() } else { self.ask_settle(Vec::new()) };
+        Ok(next.after_writing(self.writes([operation])).invalidate_cache())
+    }
+
+    fn ask_rank(&self) -> Step {
+        let highest = ReadRequest::Newest {
+            container: self.rule.source.container,
+            item_type: self.rule.source.name,
+            after: None,
+            limit: self.items_max,
+        };
+        Step::ask(vec![self.read_listing(), highest]).with_state(&ListState::Rank).checkpoint()
+    }
+
+    /// Adds the highest items that are not listed. Surplus entries are deleted by settling.
+    fn rank(&self, listing: &Listing, highest: &QueryPage) -> Result<Step, ProjectionError> {
+        let entry = |item| Entry::of(&self.rule, &Body::of(item).ok()?).ok();
+        let is_missing = |entry: &Entry| listing.0.iter().all(|listed| listed.id != entry.id());
+        let missing: Vec<_> = highest.items.iter().filter_map(entry).filter(is_missing).collect();
+        let entered: Vec<_> = missing.iter().map(|entry| entry.id().to_owned()).collect();
+        if missing.is_empty() {
+            return Ok(self.ask_settle(entered));
+        }
+        let creates = missing.into_iter().map(|entry| WriteOp::Upsert(entry.into_item()));
+        let writes = self.writes(listing.rewrite_last().into_iter().chain(creates));
+        Ok(self.ask_settle(entered).after_writing(writes).invalidate_cache().checkpoint())
+    }
+
+    /// Compares what was added with its sources, deletes what is over, asks for what is missing.
+    fn settle(
+        &self,
+        listing: &Listing,
+        entered: &[String],
+        input: StepInput<'_>,
+    ) -> Result<Step, ProjectionError> {
+        let mut operations = Vec::new();
+        for (place, id) in entered.iter().enumerate() {
+            if let Some(entry) = listing.0.iter().find(|listed| listed.id == *id) {
+                operations.extend(entry.correction(&self.rule, input.item(place + 1)?)?);
+            }
+        }
+        if operations.is_empty() {
+            operations.extend(listing.overflow(self.items_max));
+        }
+        if !operations.is_empty() {
+            let writes = self.writes(operations);
+            return Ok(self.ask_settle(Vec::new()).after_writing(writes).invalidate_cache());
+        }
+        if listing.0.len() >= self.items_max || self.is_ranking() {
+            return Ok(Step::done());
+        }
+        Ok(self.ask_refill(listing, |older| ReadRequest::cached("older", older)))
+    }
+
+    /// Adds the next older items, where the last entry is still the one from which they were requested. Of those that cannot be
+    /// read each is parked with its own change, and keeps no other from the list.
+    fn refill(
+        &self,
+        change: &Change,
+        listing: &Listing,
+        after: Option<&Keyset>,
+        older: &QueryPage,
+    ) -> Result<Step, ProjectionError> {
+        Entry::of(&self.rule, &Body::of(&change.item)?)?;
+        if listing.end().as_ref() != after {
+            // From the start: the changed item itself may be one that has to follow, and only there the older items are
+            // requested afresh. A cached page of them may be from before it was written.
+            return Ok(Step::ask(vec![self.read_listing()]));
+        }
+        let entry = |item| Entry::of(&self.rule, &Body::of(item).ok()?).ok();
+        let entries: Vec<_> = older.items.iter().filter_map(entry).collect();
+        if entries.is_empty() {
+            return Ok(Step::done());
+        }
+        let entered = entries.iter().map(|entry| entry.id().to_owned()).collect();
+        let creates = entries.into_iter().map(|entry| WriteOp::Create(entry.into_item()));
+        let writes = self.writes(listing.rewrite_last().into_iter().chain(creates));
+        // Saved, because what was added has to be compared with its source even after a fault or a crash.
+        Ok(self.ask_settle(entered).after_writing(writes).invalidate_cache().checkpoint())
+    }
+
+    fn ask_refill(&self, listing: &Listing, older: impl FnOnce(ReadRequest) -> ReadRequest) -> Step {
+        let after = listing.end();
+        let newest = ReadRequest::Newest {
+            container: self.rule.source.container,
+            item_type: self.rule.source.name,
+            after: after.clone(),
+            limit: self.items_max.saturating_sub(listing.0.len()),
+        };
+        Step::ask(vec![self.read_listing(), older(newest)]).with_state(&ListState::Refill { after })
+    }
+
+    fn ask_settle(&self, entered: Vec<String>) -> Step {
+        let source = |id: &String| {
+            ReadRequest::item(self.rule.source.container, PartitionKey::from(id.as_str()), id.clone())
+        };
+        let reads = std::iter::once(self.read_listing()).chain(entered.iter().map(source)).collect();
+        Step::ask(reads).with_state(&ListState::Settle { entered })
+    }
+
+    fn writes(
+        &self,
+        operations: impl IntoIterator<Item = WriteOp>,
+    ) -> Vec<onehop_change_feed::IntendedWrite> {
+        in_batches(self.rule.container, &self.partition(), operations)
+    }
+
+    fn read_listing(&self) -> ReadRequest {
+        let query = ReadRequest::Partition {
+            container: self.rule.container,
+            partition_key: self.partition(),
+            item_type: self.rule.source.name,
+            direction: Direction::NewestFirst,
+            after: None,
+            limit: LISTING_FACTOR * self.items_max,
+        };
+        ReadRequest::cached("listing", query)
+    }
+
+    fn listing(&self, page: &QueryPage) -> Result<Listing, ProjectionError> {
+        Listing::of(page, self.order_by)
+    }
+
+    fn partition(&self) -> PartitionKey {
+        PartitionKey::from(self.partition_key)
+    }
+
+    fn place_of(&self, body: &Body) -> Result<Keyset, ProjectionError> {
+        body.text(self.order_by)?;
+        body.keyset(Some(self.order_by))
+    }
+}

@@ -1,0 +1,85 @@
+//! The projections that follow from a declaration.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use onehop_change_feed::Projection;
+use onehop_store::ContainerName;
+
+use crate::catch_up::CatchUp;
+use crate::declaration::ReadModels;
+use crate::list_all::CompleteList;
+use crate::list_elements::ElementList;
+use crate::list_newest::BoundedList;
+use crate::owned::OwnedItems;
+use crate::propagation::Propagation;
+use crate::rule::{CopyRule, Keep, ListPartition, ListRule};
+use crate::target_copy::TargetCopy;
+
+impl ReadModels {
+    /// One projection for each rule, and for each container with copies that follow one which compares them.
+    #[must_use]
+    pub fn projections(&self) -> Vec<Arc<dyn Projection>> {
+        let mut projections: Vec<Arc<dyn Projection>> = Vec::new();
+        projections.extend(self.following().map(|rule| Arc::new(self.propagation(rule)) as _));
+        projections.extend(self.catch_ups().into_iter().map(|catch_up| Arc::new(catch_up) as _));
+        projections.extend(self.lists().map(|rule| self.list_projection(rule)));
+        projections.extend(
+            self.owners().map(|rule| Arc::new(OwnedItems { rule: *rule, types: [rule.owner.name] }) as _),
+        );
+        projections
+    }
+
+    /// The projection with a name.
+    #[must_use]
+    pub fn projection(&self, name: &str) -> Option<Arc<dyn Projection>> {
+        self.projections().into_iter().find(|projection| projection.name() == name)
+    }
+
+    fn propagation(&self, rule: &'static CopyRule) -> Propagation {
+        let list = rule.through.and_then(|name| self.lists().find(|list| list.name == name));
+        let through = list.map(|list| (*list, self.order_by(list.container)));
+        let mut feeds: Vec<_> = rule.targets.iter().map(|target| target.item_type.container).collect();
+        feeds.sort_unstable();
+        feeds.dedup();
+        let order_by = rule.targets.iter().map(|target| self.order_by(target.item_type.container)).collect();
+        Propagation { rule: *rule, through, types: [rule.source.name], feeds, order_by }
+    }
+
+    /// One catch-up for each container that has copies.
+    fn catch_ups(&self) -> Vec<CatchUp> {
+        let mut by_container: BTreeMap<ContainerName, Vec<TargetCopy>> = BTreeMap::new();
+        for copy in self.target_copies().filter(|copy| copy.rule.through.is_none()) {
+            by_container.entry(copy.item_type.container).or_default().push(copy);
+        }
+        by_container.into_iter().map(|(container, copies)| catch_up(container, copies)).collect()
+    }
+
+    fn list_projection(&self, rule: &'static ListRule) -> Arc<dyn Projection> {
+        let types = [rule.source.name];
+        match (rule.partition, rule.keep) {
+            (ListPartition::Element(_), _) => {
+                let through = self.target_copies().filter(|copy| copy.rule.through == Some(rule.name));
+                let element =
+                    rule.element.expect("the check refuses a list by elements without their fields");
+                Arc::new(ElementList { rule: *rule, element, copies: through.collect(), types })
+            }
+            (ListPartition::Field(partition_field), _) => {
+                Arc::new(CompleteList { rule: *rule, partition_field, types })
+            }
+            (ListPartition::Constant(partition_key), Keep::Newest(items_max) | Keep::Highest(items_max)) => {
+                let order_by = self.order_by(rule.container).unwrap_or_default();
+                Arc::new(BoundedList { rule: *rule, partition_key, items_max, order_by, types })
+            }
+            (ListPartition::Constant(_), Keep::All) => unreachable!("the check refuses other lists"),
+        }
+    }
+}
+
+fn catch_up(container: ContainerName, copies: Vec<TargetCopy>) -> CatchUp {
+    let name = copies.first().map_or("", |copy| copy.rule.catch_up);
+    let mut types: Vec<_> = copies.iter().map(|copy| copy.item_type.name).collect();
+    types.sort_unstable();
+    types.dedup();
+    CatchUp { name, container, types, copies }
+}

@@ -1,0 +1,394 @@
+//! Rules of a declaration: copy, list, count and owns, as constant values that are built like sentences.
+
+use std::fmt;
+
+use onehop_store::ContainerName;
+
+use crate::item_type::ItemType;
+
+/// A rule about stored items, from which projections, verification and repair follow.
+#[derive(Debug, Clone, Copy)]
+pub enum Rule {
+    /// A field that is copied along a foreign key.
+    Copy(CopyRule),
+    /// Short copies of items in another container.
+    List(ListRule),
+    /// A stored number of items.
+    Count(CountRule),
+    /// Items that are deleted with another.
+    Owns(OwnsRule),
+}
+
+/// Copy of a field of an item into other items that name the item by a foreign key.
+#[derive(Debug, Clone, Copy)]
+pub struct CopyRule {
+    /// The name of its projection. It is stored and never changes.
+    pub name: &'static str,
+    /// The type of item whose field is copied.
+    pub source: &'static ItemType,
+    /// The field of the source.
+    pub field: &'static str,
+    /// Where the copies are.
+    pub targets: &'static [CopyTarget],
+    /// The foreign key: the field of each target that holds the id of the source; `array[].field` for a copy in elements.
+    pub by: &'static str,
+    /// Whether the copies follow changes of the source.
+    pub mode: CopyMode,
+    /// For copies in elements of an array: the list that has an entry of the target in the logical partition of each element.
+    pub through: Option<&'static str>,
+    /// The name of the projection that compares the copies in new and changed targets. It is stored and never changes; the rules
+    /// with targets in one container share one. Empty for frozen copies.
+    pub catch_up: &'static str,
+    /// A field that a source has only while it is being changed in several steps: the last of them is propagated.
+    pub pending: Option<&'static str>,
+}
+
+/// The place of a copy.
+#[derive(Debug, Clone, Copy)]
+pub struct CopyTarget {
+    /// The type of item that carries the copy.
+    pub item_type: &'static ItemType,
+    /// The field of the copy; `array[].field` for one in each element of an array.
+    pub field: &'static str,
+}
+
+/// What becomes of copies when their source changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CopyMode {
+    /// They follow the source.
+    Follows,
+    /// They stay as they were written, such as a price in an order.
+    Frozen,
+}
+
+/// A list: a short copy (an entry) of each item of a type in a logical partition of another container.
+#[derive(Debug, Clone, Copy)]
+pub struct ListRule {
+    /// The name of its projection. It is stored and never changes.
+    pub name: &'static str,
+    /// The type of item that is listed.
+    pub source: &'static ItemType,
+    /// The container of the entries.
+    pub container: ContainerName,
+    /// The logical partition of an entry.
+    pub partition: ListPartition,
+    /// The fields that every entry has.
+    pub fields: &'static [&'static str],
+    /// The fields that an entry has where its source has them.
+    pub optional: &'static [&'static str],
+    /// The fields that are computed from a field of the source.
+    pub computed: &'static [ComputedField],
+    /// The fields that name the element and the item, in a list by elements.
+    pub element: Option<ElementFields>,
+    /// Which items are listed.
+    pub keep: Keep,
+}
+
+/// The fields of an entry in a list by elements that its item does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ElementFields {
+    /// The partition key of the list's container: the key of the element.
+    pub partition_key: &'static str,
+    /// The id of the item, by which a query finds all its entries.
+    pub id: &'static str,
+}
+
+/// The logical partition of a list's entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListPartition {
+    /// The value of this field of the source, which never changes.
+    Field(&'static str),
+    /// One logical partition for all entries.
+    Constant(&'static str),
+    /// One entry for each element of an array: the value of this field of the element, as `array[].field`.
+    Element(&'static str),
+}
+
+/// Which items a list keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// Every item that is not deleted.
+    All,
+    /// The newest of them, by the property that orders both containers. Its value never changes.
+    Newest(usize),
+    /// The last of them in the order of the property that orders both containers, whose value may change: a ranking.
+    Highest(usize),
+}
+
+impl fmt::Display for Keep {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::All => "all",
+            Self::Newest(_) => "newest",
+            Self::Highest(_) => "highest",
+        })
+    }
+}
+
+impl Keep {
+    /// How many items a bounded list keeps.
+    #[must_use]
+    pub const fn items_max(self) -> Option<usize> {
+        match self {
+            Self::All => None,
+            Self::Newest(items_max) | Self::Highest(items_max) => Some(items_max),
+        }
+    }
+}
+
+/// A field of an entry that is computed from a text field of the source.
+#[derive(Debug, Clone, Copy)]
+pub struct ComputedField {
+    /// The field of the entry.
+    pub field: &'static str,
+    /// The text field of the source.
+    pub from: &'static str,
+    /// The computation. Its result depends on nothing else.
+    pub compute: fn(&str) -> String,
+    /// Whether verification accepts a stored value (first) where another (second) is computed today: values of earlier
+    /// versions of the computation.
+    pub accepts: fn(&str, &str) -> bool,
+}
+
+/// A count, kept by the command in the batch that writes the counted item. It has no projection; it is verified and repaired.
+#[derive(Debug, Clone, Copy)]
+pub struct CountRule {
+    /// The type of item that is counted, in the logical partition of the parent.
+    pub counted: &'static ItemType,
+    /// The type of item that stores the count.
+    pub parent: &'static ItemType,
+    /// The field of the count.
+    pub field: &'static str,
+    /// The field of the counted item that holds the parent's id.
+    pub by: &'static str,
+}
+
+/// Items that are deleted with their owner, in whose logical partition they are.
+#[derive(Debug, Clone, Copy)]
+pub struct OwnsRule {
+    /// The name of its projection. It is stored and never changes.
+    pub name: &'static str,
+    /// The type of item whose soft deletion deletes the others.
+    pub owner: &'static ItemType,
+    /// The types of items that are deleted, in this order.
+    pub owned: &'static [&'static ItemType],
+}
+
+impl Rule {
+    /// The name of the rule's projection; `None` for a count, which has none.
+    #[must_use]
+    pub const fn name(&self) -> Option<&'static str> {
+        match self {
+            Self::Copy(rule) => Some(rule.name),
+            Self::List(rule) => Some(rule.name),
+            Self::Owns(rule) => Some(rule.name),
+            Self::Count(_) => None,
+        }
+    }
+}
+
+impl CopyTarget {
+    /// A field of a type of item.
+    #[must_use]
+    pub const fn new(item_type: &'static ItemType, field: &'static str) -> Self {
+        Self { item_type, field }
+    }
+}
+
+/// `copy(name).of(&USER, "username").to(&[...]).by("userId")`: a copy that follows.
+#[must_use]
+pub const fn copy(name: &'static str) -> CopyNamed {
+    CopyNamed { name }
+}
+
+/// A copy rule of which only the name is known.
+#[derive(Debug, Clone, Copy)]
+pub struct CopyNamed {
+    name: &'static str,
+}
+
+impl CopyNamed {
+    /// The source and its field.
+    #[must_use]
+    pub const fn of(self, source: &'static ItemType, field: &'static str) -> CopyOf {
+        CopyOf { name: self.name, source, field }
+    }
+}
+
+/// A copy rule with its source.
+#[derive(Debug, Clone, Copy)]
+pub struct CopyOf {
+    name: &'static str,
+    source: &'static ItemType,
+    field: &'static str,
+}
+
+impl CopyOf {
+    /// The targets, which name the source in their field `by`.
+    #[must_use]
+    pub const fn to(self, targets: &'static [CopyTarget], by: &'static str) -> CopyRule {
+        let Self { name, source, field } = self;
+        CopyRule {
+            name,
+            source,
+            field,
+            targets,
+            by,
+            mode: CopyMode::Follows,
+            through: None,
+            catch_up: "",
+            pending: None,
+        }
+    }
+}
+
+impl CopyRule {
+    /// The same, as copies that never change.
+    #[must_use]
+    pub const fn frozen(mut self) -> Rule {
+        self.mode = CopyMode::Frozen;
+        Rule::Copy(self)
+    }
+
+    /// Changes of a source that has this field are not propagated: another change follows, without the field.
+    #[must_use]
+    pub const fn unless_pending(mut self, field: &'static str) -> Self {
+        self.pending = Some(field);
+        self
+    }
+
+    /// For copies in elements of an array: the list with an entry of each target in the logical partition of each element.
+    #[must_use]
+    pub const fn through(mut self, list: &'static str) -> Self {
+        self.through = Some(list);
+        self
+    }
+
+    /// The copies follow their source. Names the projection that compares new and changed targets.
+    #[must_use]
+    pub const fn follows(mut self, catch_up: &'static str) -> Rule {
+        self.catch_up = catch_up;
+        Rule::Copy(self)
+    }
+}
+
+/// `list(name).of(&POST).into(USERS, ListPartition::Field("userId")).fields(&[...]).all()`.
+#[must_use]
+pub const fn list(name: &'static str) -> ListNamed {
+    ListNamed { name }
+}
+
+/// A list rule of which only the name is known.
+#[derive(Debug, Clone, Copy)]
+pub struct ListNamed {
+    name: &'static str,
+}
+
+impl ListNamed {
+    /// The type of item that is listed.
+    #[must_use]
+    pub const fn of(self, source: &'static ItemType) -> ListOf {
+        ListOf { name: self.name, source }
+    }
+}
+
+/// A list rule with its source.
+#[derive(Debug, Clone, Copy)]
+pub struct ListOf {
+    name: &'static str,
+    source: &'static ItemType,
+}
+
+impl ListOf {
+    /// The container of the entries and their logical partition.
+    #[must_use]
+    pub const fn into(self, container: ContainerName, partition: ListPartition) -> ListRule {
+        ListRule {
+            name: self.name,
+            source: self.source,
+            container,
+            partition,
+            fields: &[],
+            optional: &[],
+            computed: &[],
+            element: None,
+            keep: Keep::All,
+        }
+    }
+}
+
+impl ListRule {
+    /// The fields that every entry has, beside `id`, `type` and `version`.
+    #[must_use]
+    pub const fn fields(mut self, fields: &'static [&'static str]) -> Self {
+        self.fields = fields;
+        self
+    }
+
+    /// The fields that an entry has where its source has them.
+    #[must_use]
+    pub const fn optional(mut self, fields: &'static [&'static str]) -> Self {
+        self.optional = fields;
+        self
+    }
+
+    /// The fields that are computed.
+    #[must_use]
+    pub const fn computed(mut self, fields: &'static [ComputedField]) -> Self {
+        self.computed = fields;
+        self
+    }
+
+    /// The fields of an entry that name the element (the partition key) and the item, in a list by elements.
+    #[must_use]
+    pub const fn element_fields(mut self, partition_key: &'static str, id: &'static str) -> Self {
+        self.element = Some(ElementFields { partition_key, id });
+        self
+    }
+
+    /// Keeps the items with the highest value of the property that orders both containers, which may change.
+    #[must_use]
+    pub const fn highest(mut self, items_max: usize) -> Rule {
+        self.keep = Keep::Highest(items_max);
+        Rule::List(self)
+    }
+
+    /// Keeps every item.
+    #[must_use]
+    pub const fn all(self) -> Rule {
+        Rule::List(self)
+    }
+
+    /// Keeps the newest items.
+    #[must_use]
+    pub const fn newest(mut self, items_max: usize) -> Rule {
+        self.keep = Keep::Newest(items_max);
+        Rule::List(self)
+    }
+}
+
+/// `count(&COMMENT).into(&POST, "commentCount", "postId")`.
+#[must_use]
+pub const fn count(counted: &'static ItemType) -> CountOf {
+    CountOf { counted }
+}
+
+/// A count rule of which only the counted type is known.
+#[derive(Debug, Clone, Copy)]
+pub struct CountOf {
+    counted: &'static ItemType,
+}
+
+impl CountOf {
+    /// The parent and its field; the counted items name the parent in their field `by`.
+    #[must_use]
+    pub const fn into(self, parent: &'static ItemType, field: &'static str, by: &'static str) -> Rule {
+        Rule::Count(CountRule { counted: self.counted, parent, field, by })
+    }
+}
+
+/// `owns(name, &POST, &[&COMMENT, &LIKE])`.
+#[must_use]
+pub const fn owns(name: &'static str, owner: &'static ItemType, owned: &'static [&'static ItemType]) -> Rule {
+    Rule::Owns(OwnsRule { name, owner, owned })
+}

@@ -1,0 +1,34 @@
+//! Target copy: one copy that is kept in items of one type.
+
+use onehop_change_feed::{ProjectionError, ReadRequest};
+
+use crate::body::Body;
+use crate::field_path::FieldPath;
+use crate::item_type::ItemType;
+use crate::rule::CopyRule;
+use crate::source_value::source_key;
+
+/// A copy that is kept in items of one type.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TargetCopy {
+    pub(crate) rule: CopyRule,
+    pub(crate) item_type: &'static ItemType,
+    pub(crate) path: FieldPath,
+    pub(crate) by: FieldPath,
+}
+
+impl TargetCopy {
+    /// The point read of the source of each copy in an item, in order.
+    pub(crate) fn reads(&self, item: &Body) -> Result<Vec<ReadRequest>, ProjectionError> {
+        let keyed = item.keyed(self.path, self.by);
+        if keyed.is_empty() && self.by.array().is_none() {
+            item.text(self.by.root())?;
+        }
+        Ok(keyed.into_iter().map(|(id, _)| read_source(self.rule.source, id)).collect())
+    }
+}
+
+/// The point read of a source by its id, shared by the changes of a page.
+fn read_source(source: &ItemType, id: &str) -> ReadRequest {
+    ReadRequest::shared_item(source.container, source_key(source, id), id)
+}

@@ -1,0 +1,347 @@
+//! Findings of the scan: what one pass over each container shows about every rule, and which items it makes suspect.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use onehop_change_feed::ProjectionError;
+use onehop_store::{Change, ContainerName, Fault, FaultKind, PartitionKey, Store};
+use serde_json::Value;
+
+use super::feed_scan::for_each_result;
+use super::invariant::{Invariant, VerifyProgress};
+use super::report::{ItemCount, VerificationReport};
+use crate::body::Body;
+use crate::declaration::ReadModels;
+use crate::entry::Entry;
+use crate::item_type::ItemPartition;
+use crate::rule::{CopyRule, Keep, ListPartition, ListRule};
+
+/// Changes between two reports of progress.
+const PROGRESS_CHANGES: u64 = 1000;
+
+/// An item that may differ from what its rule says: what has to be compared exactly. Numbers are places of rules among those of
+/// their kind.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Subject {
+    Count {
+        rule: usize,
+        id: String,
+    },
+    Copy {
+        copy: usize,
+        partition_key: PartitionKey,
+        id: String,
+    },
+    /// The key of the item is known where it is not its id and the item was seen.
+    Entry {
+        list: usize,
+        partition_key: PartitionKey,
+        id: String,
+        source_key: Option<PartitionKey>,
+    },
+    Owned {
+        rule: usize,
+        partition_key: PartitionKey,
+        id: String,
+    },
+    Bounded {
+        list: usize,
+    },
+    Invariant {
+        place: usize,
+        id: String,
+    },
+}
+
+/// What the scan keeps.
+pub(super) struct Findings<'a> {
+    declared: &'a ReadModels,
+    invariants: &'a [Box<dyn Invariant>],
+    items: BTreeMap<(ContainerName, String), u64>,
+    /// The value of each source: rule and id.
+    values: HashMap<(usize, Box<str>), Value>,
+    /// Targets whose copy differs from the source as far as it was seen.
+    copies: Vec<Subject>,
+    entries: HashMap<(usize, Box<str>, Box<str>), EntryHashes>,
+    counts: HashMap<(usize, Box<str>), Tally>,
+    owners: HashMap<(usize, Box<str>), Owner>,
+    of_invariants: Vec<Subject>,
+}
+
+/// Hashes of what an entry should be and of what is stored.
+#[derive(Default)]
+struct EntryHashes {
+    expected: Option<u64>,
+    stored: Option<u64>,
+    /// The partition key of the item, where that is not its id.
+    source_key: Option<PartitionKey>,
+}
+
+/// A stored count and the number of items that were seen.
+#[derive(Default)]
+struct Tally {
+    stored: Option<Value>,
+    is_present: bool,
+    counted: u64,
+}
+
+/// Whether an owner is there, and until it was seen what it would own.
+#[derive(Default)]
+struct Owner {
+    is_present: bool,
+    owned: Vec<String>,
+}
+
+impl<'a> Findings<'a> {
+    /// Scans the containers: those of sources before those of their copies.
+    pub(super) async fn scan(
+        declared: &'a ReadModels,
+        invariants: &'a [Box<dyn Invariant>],
+        store: &dyn Store,
+        report: &mut VerificationReport,
+        progress: &mut (dyn FnMut(VerifyProgress) + Send),
+    ) -> Result<Self, Fault> {
+        let mut findings = Self::new(declared, invariants);
+        let mut done = 0;
+        for container in scan_order(declared) {
+            for_each_result(store, container, |change| {
+                done += 1;
+                if done % PROGRESS_CHANGES == 0 {
+                    progress(VerifyProgress { done });
+                }
+                let visited = change.and_then(|change| findings.visit(container, change));
+                visited.or_else(|fault| report.record_unreadable(container, fault))
+            })
+            .await?;
+            progress(VerifyProgress { done });
+        }
+        report.items = findings.item_counts();
+        Ok(findings)
+    }
+
+    fn new(declared: &'a ReadModels, invariants: &'a [Box<dyn Invariant>]) -> Self {
+        Self {
+            declared,
+            invariants,
+            items: BTreeMap::new(),
+            values: HashMap::new(),
+            copies: Vec::new(),
+            entries: HashMap::new(),
+            counts: HashMap::new(),
+            owners: HashMap::new(),
+            of_invariants: Vec::new(),
+        }
+    }
+
+    fn item_counts(&self) -> Vec<ItemCount> {
+        let count = |((container, item_type), items): (&(ContainerName, String), &u64)| ItemCount {
+            container: container.to_string(),
+            item_type: item_type.clone(),
+            items: *items,
+        };
+        self.items.iter().map(count).collect()
+    }
+
+    fn visit(&mut self, container: ContainerName, change: &Change) -> Result<(), Fault> {
+        let visited = Body::of(&change.item).and_then(|body| self.visit_item(container, change, &body));
+        let named = |fault: Fault| fault.of_item(container, change.partition_key.as_str(), &change.id);
+        visited.map_err(unexpected_shape).map_err(named)
+    }
+
+    fn visit_item(
+        &mut self,
+        container: ContainerName,
+        change: &Change,
+        body: &Body,
+    ) -> Result<(), ProjectionError> {
+        if body.is_deleted() {
+            return Ok(());
+        }
+        let item_type = body.item_type();
+        *self.items.entry((container, item_type.to_owned())).or_default() += 1;
+        let (declared, id) = (self.declared, change.id.as_str());
+        for (place, rule) in declared.following().enumerate() {
+            if rule.source.container == container && rule.source.name == item_type {
+                let value = body.get(rule.field).cloned().unwrap_or(Value::Null);
+                self.values.insert((place, id.into()), value);
+            }
+        }
+        self.visit_copies(container, change, body);
+        self.visit_lists(container, change, body)?;
+        self.visit_family(container, change, body)?;
+        for (place, invariant) in self.invariants.iter().enumerate() {
+            let of = invariant.item_type();
+            if of.container == container && of.name == item_type {
+                self.of_invariants.push(Subject::Invariant { place, id: id.to_owned() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares the copies in an item with what was seen of their sources.
+    fn visit_copies(&mut self, container: ContainerName, change: &Change, body: &Body) {
+        let following: Vec<&CopyRule> = self.declared.following().collect();
+        for (place, copy) in self.declared.target_copies().enumerate() {
+            if copy.item_type.container != container || copy.item_type.name != body.item_type() {
+                continue;
+            }
+            let rule = following.iter().position(|rule| rule.name == copy.rule.name).unwrap_or_default();
+            let is_current = |(id, stored): (&str, Option<&Value>)| {
+                self.values.get(&(rule, id.into())).is_some_and(|value| stored == Some(value))
+            };
+            if !body.keyed(copy.path, copy.by).into_iter().all(is_current) {
+                let (partition_key, id) = (change.partition_key.clone(), change.id.clone());
+                self.copies.push(Subject::Copy { copy: place, partition_key, id });
+            }
+        }
+    }
+
+    /// Records what entries an item should have, or that it is an entry.
+    fn visit_lists(
+        &mut self,
+        container: ContainerName,
+        change: &Change,
+        body: &Body,
+    ) -> Result<(), ProjectionError> {
+        for (place, rule) in self.declared.lists().enumerate() {
+            if rule.source.name != body.item_type() || is_bounded(rule) {
+                continue;
+            }
+            if rule.source.container == container {
+                let is_id = rule.source.partition == ItemPartition::Id;
+                for key in rule.partitions(body) {
+                    let expected = hash_of(&Entry::of_element(rule, body, key)?);
+                    let entry = self.entry(place, key, &change.id);
+                    entry.expected = Some(expected);
+                    entry.source_key = (!is_id).then(|| change.partition_key.clone());
+                }
+            }
+            if rule.container == container {
+                self.entry(place, change.partition_key.as_str(), &change.id).stored = Some(hash_of(&body.0));
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, list: usize, partition_key: &str, id: &str) -> &mut EntryHashes {
+        self.entries.entry((list, partition_key.into(), id.into())).or_default()
+    }
+
+    /// Records parents with their counts and counted items, owners and owned items.
+    fn visit_family(
+        &mut self,
+        container: ContainerName,
+        change: &Change,
+        body: &Body,
+    ) -> Result<(), ProjectionError> {
+        let item_type = body.item_type();
+        for (place, rule) in self.declared.counts().enumerate() {
+            if rule.parent.container != container {
+                continue;
+            }
+            if rule.parent.name == item_type {
+                let tally = self.counts.entry((place, change.id.as_str().into())).or_default();
+                tally.stored = body.get(rule.field).cloned();
+                tally.is_present = true;
+            }
+            if rule.counted.name == item_type {
+                self.counts.entry((place, body.text(rule.by)?.into())).or_default().counted += 1;
+            }
+        }
+        for (place, rule) in self.declared.owners().enumerate() {
+            if rule.owner.container != container {
+                continue;
+            }
+            let is_owner = rule.owner.name == item_type;
+            if !is_owner && !rule.owned.iter().any(|owned| owned.name == item_type) {
+                continue;
+            }
+            let owner = self.owners.entry((place, change.partition_key.as_str().into())).or_default();
+            if is_owner {
+                *owner = Owner { is_present: true, owned: Vec::new() };
+            } else if !owner.is_present {
+                owner.owned.push(change.id.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything that has to be compared exactly.
+    pub(super) fn subjects(self) -> BTreeSet<Subject> {
+        let mut subjects: BTreeSet<Subject> = self.copies.into_iter().chain(self.of_invariants).collect();
+        for ((rule, id), tally) in self.counts {
+            let is_right = tally.stored.and_then(|stored| stored.as_u64()) == Some(tally.counted);
+            if tally.is_present && !is_right {
+                subjects.insert(Subject::Count { rule, id: id.into() });
+            }
+        }
+        for ((list, partition_key, id), EntryHashes { expected, stored, source_key }) in self.entries {
+            if expected != stored {
+                let (partition_key, id) = (PartitionKey::from(&*partition_key), id.into());
+                subjects.insert(Subject::Entry { list, partition_key, id, source_key });
+            }
+        }
+        for ((rule, partition_key), owner) in self.owners {
+            let partition_key = PartitionKey::from(&*partition_key);
+            let owned = owner.owned.into_iter().filter(|_| !owner.is_present);
+            subjects.extend(owned.map(|id| Subject::Owned {
+                rule,
+                partition_key: partition_key.clone(),
+                id,
+            }));
+        }
+        let bounded = self.declared.lists().enumerate().filter(|(_, rule)| is_bounded(rule));
+        subjects.extend(bounded.map(|(list, _)| Subject::Bounded { list }));
+        subjects
+    }
+}
+
+impl ListRule {
+    /// The logical partitions in which an item has an entry.
+    pub(crate) fn partitions<'a>(&self, source: &'a Body) -> Vec<&'a str> {
+        match self.partition {
+            ListPartition::Field(path) | ListPartition::Element(path) => {
+                source.texts(crate::field_path::FieldPath::parse(path))
+            }
+            ListPartition::Constant(_) => Vec::new(),
+        }
+    }
+}
+
+pub(super) fn is_bounded(rule: &ListRule) -> bool {
+    rule.keep != Keep::All
+}
+
+/// An item's body that a rule cannot read.
+pub(super) fn unexpected_shape(error: ProjectionError) -> Fault {
+    Fault::new(FaultKind::Corrupt, "an item's body has an unexpected shape").with_source(error)
+}
+
+/// The containers of all rules but those of bounded lists, which are compared as a whole: sources before copies.
+fn scan_order(declared: &ReadModels) -> Vec<ContainerName> {
+    let sources = declared.following().map(|rule| rule.source.container);
+    let targets = declared.target_copies().map(|copy| copy.item_type.container);
+    let lists = declared.lists().flat_map(|rule| {
+        let entries = (!is_bounded(rule)).then_some(rule.container);
+        std::iter::once(rule.source.container).chain(entries)
+    });
+    let parents = declared.counts().map(|rule| rule.parent.container);
+    let owners = declared.owners().map(|rule| rule.owner.container);
+    let mut order: Vec<ContainerName> = Vec::new();
+    for container in sources.chain(targets).chain(lists).chain(parents).chain(owners) {
+        if !order.contains(&container) {
+            order.push(container);
+        }
+    }
+    order
+}
+
+/// A hash of a JSON object, whatever the order of its fields.
+fn hash_of<T: serde::Serialize>(object: &T) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    match serde_json::to_value(object) {
+        Ok(value) => value.to_string().hash(&mut hasher),
+        Err(error) => error.to_string().hash(&mut hasher),
+    }
+    hasher.finish()
+}

@@ -1,0 +1,297 @@
+//! Repair: corrects drifts, also while the domain is in use.
+//!
+//! Counts and copies are corrected in the items of the write side, from where the projections carry them on; entries are written anew
+//! from their items. Every write creates, or replaces or deletes an item unchanged since it was read (If-Match). An entry is
+//! read before its item, is never replaced by an older version, and is compared with the item once more after it was written:
+//! so no entry goes back in time, and none stays of an item that was deleted meanwhile.
+
+use onehop_change_feed::ProjectionError;
+use onehop_store::{
+    Batch, ContainerName, Direction, Fault, FaultKind, Item, Keyset, Ledger, NewItem, PartitionKey, Query,
+    Rejection, WriteError, WriteOp, limits,
+};
+use serde_json::Value;
+
+use super::exact::{Stored, is_listed};
+use super::findings::{Subject, unexpected_shape};
+use super::invariant::VerifyProgress;
+use super::report::{Drift, VerificationReport};
+use super::verifier::{Suspect, Verifier};
+use crate::body::Body;
+use crate::entry::Entry;
+use crate::item_type::VERSION;
+use crate::list_newest::LISTING_FACTOR;
+use crate::listing::Listing;
+use crate::rule::{CountRule, ListPartition, ListRule, OwnsRule};
+use crate::source_value::source_key;
+use crate::target_copy::TargetCopy;
+
+/// How often a write that met a concurrent one is tried.
+const TRIES_MAX: u32 = 8;
+
+impl Verifier {
+    /// Verifies, repairs what it can, and verifies again: the drifts of the report are those that were left.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    pub async fn repair(
+        &self,
+        mut progress: impl FnMut(VerifyProgress) + Send,
+    ) -> Result<VerificationReport, Fault> {
+        let (found, drifted) = self.confirmed(&mut progress).await?;
+        if found.is_clean() {
+            return Ok(found);
+        }
+        let mut repaired = 0;
+        for suspect in &drifted {
+            match self.repair_one(suspect).await {
+                Ok(is_repaired) => repaired += u64::from(is_repaired),
+                // The second verification names what cannot be read.
+                Err(fault) if fault.kind == FaultKind::Corrupt => {}
+                Err(fault) => return Err(fault),
+            }
+        }
+        let mut report = self.verify(&mut progress).await?;
+        report.repaired = repaired;
+        Ok(report)
+    }
+
+    /// Repairs one drift; says whether something was written.
+    async fn repair_one(&self, suspect: &Suspect) -> Result<bool, Fault> {
+        match (&suspect.subject, &suspect.drift) {
+            (Subject::Count { rule, id }, _) => self.repair_count(self.count_rule(*rule), id).await,
+            (Subject::Copy { copy, partition_key, id }, _) => {
+                self.repair_copy(&self.target_copy(*copy), partition_key, id).await
+            }
+            (Subject::Entry { list, partition_key, id, source_key }, _) => {
+                self.repair_entry(self.list_rule(*list), partition_key, id, source_key.as_ref()).await
+            }
+            (Subject::Owned { rule, partition_key, id }, _) => {
+                self.delete_owned(self.owns_rule(*rule), partition_key, id).await
+            }
+            (Subject::Bounded { list }, Drift::Entry { id, .. }) => {
+                self.repair_bounded(self.list_rule(*list), id).await
+            }
+            (Subject::Bounded { .. }, _) => Ok(false),
+            (Subject::Invariant { place, id }, _) => self.invariants[*place].repair(id).await,
+        }
+    }
+
+    async fn repair_count(&self, rule: &CountRule, id: &str) -> Result<bool, Fault> {
+        for _ in 0..TRIES_MAX {
+            let Some((parent, counted)) = self.counted(rule, id).await? else { return Ok(false) };
+            if parent.body.get(rule.field).and_then(Value::as_u64) == Some(counted) {
+                return Ok(false);
+            }
+            let Stored { mut body, item } = parent;
+            body.0.insert(rule.field.to_owned(), counted.into());
+            if self.replace(rule.parent.container, &PartitionKey::from(id), body, &item).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    async fn repair_copy(&self, copy: &TargetCopy, key: &PartitionKey, id: &str) -> Result<bool, Fault> {
+        let source = copy.rule.source;
+        for _ in 0..TRIES_MAX {
+            let Some(target) = self.read_live(copy.item_type, key, id).await? else { return Ok(false) };
+            let mut corrected = target.body.clone();
+            let mut is_changed = false;
+            for (source_id, _) in target.body.keyed(copy.path, copy.by) {
+                let read = self.read_live(source, &source_key(source, source_id), source_id).await?;
+                if let Some(value) = read.as_ref().and_then(|source| source.body.get(copy.rule.field)) {
+                    is_changed |= corrected.set_copies(copy.path, copy.by, source_id, value);
+                }
+            }
+            if !is_changed {
+                return Ok(false);
+            }
+            if self.replace(copy.item_type.container, key, corrected, &target.item).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Makes an entry of a complete list what its item is.
+    async fn repair_entry(
+        &self,
+        rule: &ListRule,
+        key: &PartitionKey,
+        id: &str,
+        source_key: Option<&PartitionKey>,
+    ) -> Result<bool, Fault> {
+        let mut written = false;
+        for _ in 0..TRIES_MAX {
+            let entry = self.read(rule.container, key, id).await?;
+            let source = self.source_of(rule, id, entry.as_ref(), source_key).await?;
+            let source = source.filter(|source| rule.partitions(&source.body).contains(&key.as_str()));
+            match self.entry_write(rule, key, entry.as_ref(), source).await? {
+                EntryWrite::None => return Ok(written),
+                EntryWrite::Write(operation) => written |= self.write(rule.container, key, operation).await?,
+                EntryWrite::Again => {}
+            }
+        }
+        Ok(written)
+    }
+
+    /// Makes the entry of a bounded list what its item is: adds it where it belongs, and takes out what is over. Every batch
+    /// that adds an entry also writes the last one that was listed, as the projection does.
+    async fn repair_bounded(&self, rule: &ListRule, id: &str) -> Result<bool, Fault> {
+        let (Some(items_max), ListPartition::Constant(key)) = (rule.keep.items_max(), rule.partition) else {
+            return Ok(false);
+        };
+        let (key, order_by) = (PartitionKey::from(key), self.declared.order_by(rule.container));
+        let mut written = false;
+        for _ in 0..TRIES_MAX {
+            let listing = self.listing(rule, &key, items_max, order_by.unwrap_or_default()).await?;
+            let entry = self.read(rule.container, &key, id).await?;
+            let source = self.source_of(rule, id, entry.as_ref(), None).await?;
+            let is_in_list = entry.as_ref().is_some_and(|entry| !entry.body.is_deleted());
+            let may_enter = match &source {
+                Some(source) if is_listed(rule, &key, &source.body) => {
+                    let place: Keyset = source.body.keyset(order_by).map_err(unexpected_shape)?;
+                    !listing.is_full_before(&place, items_max)
+                }
+                _ => false,
+            };
+            let write = match is_in_list || may_enter {
+                true => self.entry_write(rule, &key, entry.as_ref(), source).await?,
+                false => EntryWrite::None,
+            };
+            let mut operations = match write {
+                EntryWrite::Again => continue,
+                EntryWrite::None => Vec::new(),
+                EntryWrite::Write(operation) => vec![operation],
+            };
+            if operations.is_empty() {
+                operations.extend(listing.overflow(items_max));
+            } else if !is_in_list {
+                operations.extend(listing.room_for_one(items_max));
+            }
+            if operations.is_empty() {
+                return Ok(written);
+            }
+            operations.truncate(limits::BATCH_OPERATIONS_MAX);
+            written |= self.batch(rule.container, &key, operations).await?;
+        }
+        Ok(written)
+    }
+
+    async fn listing(
+        &self,
+        rule: &ListRule,
+        key: &PartitionKey,
+        items_max: usize,
+        order_by: &'static str,
+    ) -> Result<Listing, Fault> {
+        let query = Query::Partition {
+            container: rule.container,
+            partition_key: key,
+            item_type: rule.source.name,
+            direction: Direction::NewestFirst,
+            after: None,
+            limit: LISTING_FACTOR * items_max,
+        };
+        Listing::of(&self.store.query(&query, &Ledger::new()).await?, order_by).map_err(unexpected_shape)
+    }
+
+    /// The write that makes an entry what its item is. The entry was read first.
+    async fn entry_write(
+        &self,
+        rule: &ListRule,
+        key: &PartitionKey,
+        entry: Option<&Stored>,
+        source: Option<Stored>,
+    ) -> Result<EntryWrite, Fault> {
+        let Some(source) = source else {
+            let live = entry.filter(|entry| !entry.body.is_deleted());
+            return live.map_or(Ok(EntryWrite::None), |entry| delete(entry).map(EntryWrite::Write));
+        };
+        if let Some(entry) = entry.filter(|entry| entry.body.version() > source.body.version()) {
+            // No item was ever of this version: the entry is damaged. The item overtakes it.
+            let Stored { mut body, item } = source;
+            body.0.insert(VERSION.to_owned(), entry.body.version().into());
+            let source_key = body.partition_key(rule.source).map_err(unexpected_shape)?;
+            self.replace(rule.source.container, &source_key, body, &item).await?;
+            return Ok(EntryWrite::Again);
+        }
+        let update = |source: &Body| -> Result<Option<WriteOp>, ProjectionError> {
+            Entry::of_element(rule, source, key.as_str())?.update(entry.map(|entry| &entry.item))
+        };
+        let write = update(&source.body).map_err(unexpected_shape)?;
+        Ok(write.map_or(EntryWrite::None, EntryWrite::Write))
+    }
+
+    /// Deletes an owned item whose owner is not there.
+    async fn delete_owned(&self, rule: &OwnsRule, key: &PartitionKey, id: &str) -> Result<bool, Fault> {
+        let container = rule.owner.container;
+        let Some(owned) = self.read(container, key, id).await? else { return Ok(false) };
+        if self.read_live(rule.owner, key, key.as_str()).await?.is_some() {
+            return Ok(false);
+        }
+        self.write(container, key, delete(&owned)?).await
+    }
+
+    /// Replaces an unchanged item by its next version; `false` when it has changed.
+    async fn replace(
+        &self,
+        container: ContainerName,
+        key: &PartitionKey,
+        body: Body,
+        unchanged: &Item,
+    ) -> Result<bool, Fault> {
+        let item: NewItem = body.into_next_version().map_err(unexpected_shape)?;
+        self.write(container, key, WriteOp::Replace { item, if_match: Some(unchanged.etag.clone()) }).await
+    }
+
+    /// Writes; `false` when the write was refused because of a concurrent one.
+    async fn write(
+        &self,
+        container: ContainerName,
+        key: &PartitionKey,
+        operation: WriteOp,
+    ) -> Result<bool, Fault> {
+        unless_refused(self.store.write(container, key, operation, &Ledger::new()).await)
+    }
+
+    /// Writes together; `false` when the batch was refused because of a concurrent write.
+    async fn batch(
+        &self,
+        container: ContainerName,
+        key: &PartitionKey,
+        operations: Vec<WriteOp>,
+    ) -> Result<bool, Fault> {
+        let batch = Batch { container, partition_key: key.clone(), operations };
+        unless_refused(self.store.batch(batch, &Ledger::new()).await)
+    }
+}
+
+/// What is to be done with an entry.
+enum EntryWrite {
+    /// It is what it should be.
+    None,
+    Write(WriteOp),
+    /// The item was written: both have to be read again.
+    Again,
+}
+
+fn delete(unchanged: &Stored) -> Result<WriteOp, Fault> {
+    let id = unchanged.body.id().map_err(unexpected_shape)?.to_owned();
+    Ok(WriteOp::Delete { id, if_match: Some(unchanged.item.etag.clone()) })
+}
+
+fn unless_refused<T>(outcome: Result<T, WriteError>) -> Result<bool, Fault> {
+    match outcome {
+        Ok(_) => Ok(true),
+        Err(WriteError::Rejected {
+            reason: Rejection::PreconditionFailed | Rejection::NotFound | Rejection::Conflict,
+            ..
+        }) => Ok(false),
+        Err(WriteError::Rejected { reason, .. }) => {
+            Err(Fault::new(FaultKind::Internal, format!("a repair was refused: {reason}")))
+        }
+        Err(WriteError::Fault(fault)) => Err(fault),
+    }
+}
