@@ -19,14 +19,15 @@ pub struct ProjectionStatus {
     pub lag_ms: f64,
     /// Changes that could not be projected and are parked, together with those behind them.
     pub dead_letters: u32,
-    /// How many leases there are: one for each feed range of the container that the projection follows.
+    /// How many leases there are: one for each feed range of the container that the projection follows. All projections of a container
+    /// share them.
     pub lease_count: u32,
     /// In the order of their ranges.
     #[graphql(skip)]
     pub leases: Vec<Lease>,
 }
 
-/// The right to follow one feed range for one projection.
+/// The right to read one feed range of a container for all projections that follow it.
 #[derive(Debug, Clone, PartialEq, SimpleObject)]
 pub struct Lease {
     /// The feed range, as the store names it.
@@ -71,15 +72,15 @@ impl ProjectionStatus {
             let owner = lease.owner.as_deref()?;
             owners.iter().position(|known| *known == owner).map(|before| count(before as u64 + 1))
         };
-        let of = |projection: &str| {
+        let of = |container: &str| {
             let mut own: Vec<&LeaseStatus> =
-                leases.iter().filter(|lease| lease.projection == projection).collect();
+                leases.iter().filter(|lease| lease.container == container).collect();
             // Ranges with numbers in them stand in the order of these.
             own.sort_by_key(|lease| (lease.range.len(), &lease.range));
             own
         };
         let status = |status: &onehop_change_feed::ProjectionStatus| {
-            let own = of(status.projection);
+            let own = of(status.source);
             Self {
                 name: status.projection.to_owned(),
                 pending_changes: count(status.pending_changes),
@@ -117,10 +118,9 @@ mod tests {
     use super::*;
     use onehop_store::RequestCharge;
 
-    fn lease(projection: &'static str, range: &str, owner: Option<&str>) -> LeaseStatus {
+    fn lease(container: &'static str, range: &str, owner: Option<&str>) -> LeaseStatus {
         LeaseStatus {
-            projection,
-            container: "posts",
+            container,
             range: range.to_owned(),
             owner: owner.map(str::to_owned),
             mine: owner == Some("db7.internal"),
@@ -134,9 +134,9 @@ mod tests {
     }
 
     fn standing(leases: Vec<LeaseStatus>) -> ProcessorStatus {
-        let status = |projection| onehop_change_feed::ProjectionStatus {
+        let status = |projection, source| onehop_change_feed::ProjectionStatus {
             projection,
-            source: "posts",
+            source,
             running: true,
             pending_changes: 3,
             lag_ms: 40,
@@ -145,16 +145,18 @@ mod tests {
             request_charge: RequestCharge(1.0),
             last_error: None,
         };
-        ProcessorStatus { projections: vec![status("feed"), status("usernames")], leases }
+        let projections = [("feed", "posts"), ("usernames", "users"), ("deletions", "posts")];
+        let projections = projections.map(|(name, source)| status(name, source)).into();
+        ProcessorStatus { projections, leases }
     }
 
     #[test]
     fn owners_are_numbers_over_all_projections_and_what_failed_is_not_told() {
         let statuses = ProjectionStatus::all_of(standing(vec![
-            lease("feed", "physical:10", Some("db7.internal")),
-            lease("feed", "physical:2", None),
-            lease("usernames", "physical:0", Some("10.0.0.4")),
-            lease("usernames", "physical:1", Some("db7.internal")),
+            lease("posts", "physical:10", Some("db7.internal")),
+            lease("posts", "physical:2", None),
+            lease("users", "physical:0", Some("10.0.0.4")),
+            lease("users", "physical:1", Some("db7.internal")),
         ]));
         let told = |status: &ProjectionStatus| -> Vec<(String, Option<u32>, bool)> {
             status.leases.iter().map(|lease| (lease.range.clone(), lease.owner, lease.held_here)).collect()
@@ -163,6 +165,7 @@ mod tests {
         assert_eq!(told(&statuses[0]), expected);
         let expected = [("physical:0".to_owned(), Some(1), false), ("physical:1".to_owned(), Some(2), true)];
         assert_eq!(told(&statuses[1]), expected);
+        assert_eq!(told(&statuses[2]), told(&statuses[0]), "projections of one container share its leases");
         let text = format!("{statuses:?}");
         assert!(!text.contains("internal") && !text.contains("10.0.0.4"), "{text}");
     }
@@ -170,7 +173,7 @@ mod tests {
     #[test]
     fn of_many_leases_the_first_are_kept_and_all_are_counted() {
         let leases: Vec<LeaseStatus> =
-            (0..FIRST_MAX + 5).map(|range| lease("feed", &format!("physical:{range}"), None)).collect();
+            (0..FIRST_MAX + 5).map(|range| lease("posts", &format!("physical:{range}"), None)).collect();
         let statuses = ProjectionStatus::all_of(standing(leases));
         assert_eq!((statuses[0].leases.len(), statuses[0].lease_count), (FIRST_MAX, 105));
         assert_eq!((statuses[1].leases.len(), statuses[1].lease_count), (0, 0));

@@ -102,8 +102,9 @@ impl Metrics {
 
     fn set_projection(&self, status: &ProjectionStatus, leases: &[LeaseStatus]) {
         let (families, projection) = (&self.families, status.projection);
+        let own = || leases.iter().filter(|lease| lease.container == status.source);
         let labels = ProjectionLabels { projection };
-        if leases.iter().any(|lease| lease.projection == projection) {
+        if own().next().is_some() {
             families.projection_lag.get_or_create(&labels).set(status.lag_ms as f64 / 1000.0);
             families.projection_pending.get_or_create(&labels).set(signed(status.pending_changes));
         } else {
@@ -113,7 +114,7 @@ impl Metrics {
         }
         families.projection_dead_letters.get_or_create(&labels).set(signed(status.dead_letters));
         families.projection_running.get_or_create(&labels).set(i64::from(status.running));
-        let held = leases.iter().filter(|lease| lease.mine && lease.projection == projection).count();
+        let held = own().filter(|lease| lease.mine).count();
         families.projection_leases.get_or_create(&labels).set(i64::try_from(held).unwrap_or(i64::MAX));
         raise(&families.projection_changes.get_or_create(&labels), status.changes);
         raise_float(&families.projection_charge.get_or_create(&labels), status.request_charge.0);

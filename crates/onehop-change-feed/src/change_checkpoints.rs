@@ -10,15 +10,17 @@ use onehop_store::{Change, Ledger};
 
 #[derive(Clone, Copy)]
 pub(super) enum ChangeCheckpoints<'a> {
-    InLease(&'a LeaseHandle),
+    InLease { lease: &'a LeaseHandle, projection: &'static str },
     Nowhere,
 }
 
 impl ChangeCheckpoints<'_> {
-    /// The state saved for this version of the item, null if none is.
+    /// The state that the projection saved for this version of the item, null if it saved none.
     pub(super) async fn get(self, change: &Change) -> Value {
         match self {
-            Self::InLease(lease) => lease.state(change).await.unwrap_or(Value::Null),
+            Self::InLease { lease, projection } => {
+                lease.state(projection, change).await.unwrap_or(Value::Null)
+            }
             Self::Nowhere => Value::Null,
         }
     }
@@ -31,13 +33,15 @@ impl ChangeCheckpoints<'_> {
         ledger: &Ledger,
     ) -> Result<(), LeaseError> {
         match self {
-            Self::InLease(lease) => lease.save_state(context, change, state, ledger).await,
+            Self::InLease { lease, projection } => {
+                lease.save_state(context, projection, change, state, ledger).await
+            }
             Self::Nowhere => Ok(()),
         }
     }
 
     /// Whether the lease under which the page is worked on is lost: then another instance is at it already.
     pub(super) fn are_lost(self) -> bool {
-        matches!(self, Self::InLease(lease) if lease.is_lost())
+        matches!(self, Self::InLease { lease, .. } if lease.is_lost())
     }
 }

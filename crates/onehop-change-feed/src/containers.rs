@@ -4,14 +4,18 @@ use sha2::{Digest, Sha256};
 
 use onehop_store::{ContainerName, ContainerSpec, FeedRange};
 
-/// The lease container: one lease for each feed range and projection, with owner, epoch and checkpoint.
+/// The lease container: one lease for each feed range of a source container, with owner, epoch and checkpoint; and one heartbeat for
+/// each instance.
 pub const LEASES: ContainerName = ContainerName("leases");
 /// The dead letter container: changes that could not be projected, and later changes of the same logical partitions.
 pub const DEAD_LETTERS: ContainerName = ContainerName("dead-letters");
 
 /// The values of `type`.
 pub(super) mod types {
-    pub(crate) const LEASE: &str = "lease";
+    pub(crate) const LEASE: &str = "rangeLease";
+    /// A lease of earlier releases: one for each projection and feed range.
+    pub(crate) const FORMER_LEASE: &str = "lease";
+    pub(crate) const HEARTBEAT: &str = "heartbeat";
     pub(crate) const DEAD_LETTER: &str = "deadLetter";
 }
 
@@ -21,6 +25,7 @@ pub const SPECS: &[ContainerSpec] = &[
         name: LEASES,
         partition_key: "id",
         order_by: None,
+        // Only leases of earlier releases have a `projection`. A store keeps its paths in the order in which they were declared.
         equality: &["projection", "processor"],
         newest_types: &[],
     },
@@ -34,7 +39,17 @@ pub const SPECS: &[ContainerSpec] = &[
 ];
 
 /// The id of the lease of a feed range; it does not depend on the owner.
-pub(super) fn lease_id(projection: &str, container: ContainerName, range: &FeedRange) -> String {
+pub(super) fn lease_id(processor: &str, container: ContainerName, range: &FeedRange) -> String {
+    format!("lease~{container}~{}", digest(&[processor, &range.0]))
+}
+
+/// The id of the heartbeat of the instance with this name.
+pub(super) fn heartbeat_id(processor: &str, owner: &str) -> String {
+    format!("heartbeat~{}", digest(&[processor, owner]))
+}
+
+/// The id of the lease of a feed range and a projection in earlier releases.
+pub(super) fn former_lease_id(projection: &str, container: ContainerName, range: &FeedRange) -> String {
     format!("{projection}~{container}~{}", digest(&[&range.0]))
 }
 

@@ -1,12 +1,13 @@
-//! Processor context: store, clock, settings, cancellation and jitter, shared by all parts of an instance.
+//! Processor context: store, clock, settings, cancellation, jitter and liveness, shared by all parts of an instance.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
 use super::coverage::RangeSplits;
-use super::settings::{Jitter, Settings};
+use super::settings::{Jitter, Settings, Sharing};
 use onehop_runtime::clock::Clock;
 use onehop_store::{Fault, FeedRange, Store};
 
@@ -16,9 +17,37 @@ pub(super) struct ProcessorContext {
     pub(super) settings: Settings,
     pub(super) stop: CancellationToken,
     pub(super) jitter: Jitter,
+    /// Until when the instance may work on its leases (Unix ms).
+    alive_until_ms: AtomicI64,
 }
 
 impl ProcessorContext {
+    pub(super) fn new(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        settings: Settings,
+        stop: CancellationToken,
+    ) -> Self {
+        let jitter = Jitter::new(settings.jitter_seed);
+        let alive_until_ms = if settings.sharing == Sharing::Alone { i64::MAX } else { i64::MIN };
+        Self { store, clock, settings, stop, jitter, alive_until_ms: AtomicI64::new(alive_until_ms) }
+    }
+
+    /// Whether the instance may work on its leases: its heartbeat was written within the expiry, or it is alone.
+    pub(super) fn is_alive(&self) -> bool {
+        self.clock.now_ms() < self.alive_until_ms.load(Ordering::Relaxed)
+    }
+
+    /// Lets the instance work until this moment (Unix ms).
+    pub(super) fn live_until(&self, until_ms: i64) {
+        self.alive_until_ms.store(until_ms, Ordering::Relaxed);
+    }
+
+    /// Ends the work on leases.
+    pub(super) fn end_life(&self) {
+        self.live_until(i64::MIN);
+    }
+
     /// Waits, with jitter; `false` when the stop came first.
     pub(super) async fn pause(&self, delay: Duration) -> bool {
         if self.stop.is_cancelled() {

@@ -21,19 +21,19 @@ pub(super) struct PendingCount {
 impl PendingCache {
     pub(super) fn get(
         &self,
-        lease: &str,
+        key: &str,
         position: Option<&Continuation>,
         now_ms: i64,
     ) -> Option<(u64, Option<i64>)> {
         let cache = self.0.lock();
-        let counted = cache.get(lease)?;
+        let counted = cache.get(key)?;
         let fresh = counted.position.as_ref() == position && now_ms < counted.until_ms;
         fresh.then_some(counted.counted)
     }
 
-    pub(super) fn keep(&self, lease: &str, counted: PendingCount) {
+    pub(super) fn keep(&self, key: String, counted: PendingCount) {
         let mut cache = self.0.lock();
-        cache.insert(lease.to_owned(), counted);
+        cache.insert(key, counted);
     }
 }
 

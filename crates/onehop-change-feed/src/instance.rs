@@ -1,8 +1,10 @@
-//! Processor instance: its projections, the readers of its owned leases, and the last known state of all leases.
+//! Processor instance: its projections, its heartbeat, the readers of its owned leases, and the last known state of all leases and of the
+//! other instances.
 
 use parking_lot::Mutex;
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::future::{join_all, try_join_all};
 use tokio::sync::{Semaphore, watch};
@@ -10,31 +12,64 @@ use tokio::sync::{Semaphore, watch};
 use super::context::ProcessorContext;
 use super::counters::{PendingCache, ProjectionCounters};
 use super::dead_letters::DeadLetterQueue;
-use super::lease::{LeaseItem, OwnedLease};
+use super::former_leases::FormerLeases;
+use super::heartbeat::{Beat, Heartbeat};
+use super::lease::{LeaseItem, OwnedLease, StoredLease};
+use super::load_balancer::Membership;
+use super::observations::Observations;
 use super::owned_leases::OwnedLeases;
 use super::projection::Projection;
 use super::read_cache::ReadCache;
 use super::reader::{PageOutcome, RangeReader};
 use super::runner::{PageError, Runner};
+use super::settings::milliseconds;
+use super::source::Source;
 
 use onehop_store::{Fault, Ledger};
 
 pub(super) struct Instance {
     pub(super) context: Arc<ProcessorContext>,
     pub(super) runners: Vec<Arc<Runner>>,
+    pub(super) sources: Vec<Arc<Source>>,
     pub(super) owned: OwnedLeases,
+    pub(super) heartbeat: Heartbeat,
+    pub(super) observations: Observations,
+    /// Another instance has called, or this one was late.
+    pub(super) is_called: AtomicBool,
     pub(super) pending: PendingCache,
-    /// Locked during a balancing round. When the last round that succeeded began (Unix ms).
-    pub(super) balanced_at: tokio::sync::Mutex<Option<i64>>,
+    /// Locked during a balancing round.
+    pub(super) balancing: tokio::sync::Mutex<BalancingState>,
     /// Changes whenever a reader has worked on a page.
     pub(super) progress: watch::Sender<u64>,
-    known: Mutex<Arc<Vec<LeaseSnapshot>>>,
+    known: Mutex<KnownLeases>,
+}
+
+/// The last known state of all leases, and when it was read (Unix ms).
+#[derive(Clone)]
+struct KnownLeases {
+    leases: Arc<Vec<LeaseSnapshot>>,
+    at_ms: i64,
+}
+
+/// What balancing rounds leave for the next.
+#[derive(Default)]
+pub(super) struct BalancingState {
+    /// When the last round that succeeded began (Unix ms).
+    pub(super) balanced_at: Option<i64>,
+    /// The leases of an earlier release; `None` before the first round.
+    pub(super) former: Option<FormerLeases>,
+    /// Leases and instances as the last round left them.
+    pub(super) membership: Option<Membership>,
+    /// How many rounds in succession found the same and had nothing to do.
+    pub(super) quiet_rounds: u32,
+    /// The other instances have yet to be called.
+    pub(super) calls_others: bool,
 }
 
 /// A lease at the end of the last balancing round.
 #[derive(Clone)]
 pub(super) struct LeaseSnapshot {
-    pub(super) runner: Arc<Runner>,
+    pub(super) source: Arc<Source>,
     pub(super) item: LeaseItem,
 }
 
@@ -54,25 +89,73 @@ impl Instance {
         projections: Vec<Arc<dyn Projection>>,
     ) -> Result<Self, Fault> {
         let opening = projections.into_iter().map(|projection| open_runner(&context, projection));
-        let (runners, known): (Vec<_>, Vec<_>) = try_join_all(opening).await?.into_iter().unzip();
+        let runners = try_join_all(opening).await?;
+        let sources = Source::all_of(&context, &runners);
+        let known = try_join_all(sources.iter().map(unowned_leases)).await?;
         Ok(Self {
             runners,
+            sources,
             owned: OwnedLeases::default(),
+            heartbeat: Heartbeat::default(),
+            observations: Observations::default(),
+            is_called: AtomicBool::default(),
             pending: PendingCache::default(),
-            balanced_at: tokio::sync::Mutex::default(),
+            balancing: tokio::sync::Mutex::default(),
             progress: watch::Sender::default(),
-            known: Mutex::new(Arc::new(known.concat())),
+            known: Mutex::new(KnownLeases { leases: Arc::new(known.concat()), at_ms: i64::MIN }),
             context,
         })
     }
 
     /// All leases at the end of the last balancing round; before the first, unowned leases of the feed ranges.
     pub(super) fn known(&self) -> Arc<Vec<LeaseSnapshot>> {
-        Arc::clone(&self.known.lock())
+        Arc::clone(&self.known.lock().leases)
     }
 
     pub(super) fn set_known(&self, known: Vec<LeaseSnapshot>) {
-        *self.known.lock() = Arc::new(known);
+        *self.known.lock() = KnownLeases { leases: Arc::new(known), at_ms: self.context.clock.now_ms() };
+    }
+
+    /// Reads again what other instances own, if it is older than an acquire interval: at rest no balancing round does. A failure
+    /// leaves it as old as it is.
+    pub(super) async fn refresh_known(&self) {
+        let Some(acquire) = self.context.settings.sharing.acquire() else { return };
+        let KnownLeases { leases, at_ms } = self.known.lock().clone();
+        let elsewhere: Vec<_> =
+            leases.iter().filter(|lease| self.owned.get(&lease.item.id).is_none()).cloned().collect();
+        let is_old = self.context.clock.now_ms() >= at_ms.saturating_add(milliseconds(acquire));
+        if elsewhere.is_empty() || !is_old {
+            return;
+        }
+        let ledger = Ledger::new();
+        let ids: Vec<_> = elsewhere.iter().map(|lease| lease.item.id.as_str()).collect();
+        let found = StoredLease::read_many(&self.context, &ids, &ledger).await;
+        self.add_charge(&ledger);
+        let Ok(found) = found else { return };
+        let mut refreshed = leases.as_ref().clone();
+        for stored in found {
+            if let Some(lease) = refreshed.iter_mut().find(|lease| lease.item.id == stored.item.id) {
+                lease.item = LeaseItem { change_checkpoints: Vec::new(), ..stored.item };
+            }
+        }
+        let mut known = self.known.lock();
+        // A balancing round meanwhile knows more.
+        if Arc::ptr_eq(&known.leases, &leases) {
+            *known = KnownLeases { leases: Arc::new(refreshed), at_ms: self.context.clock.now_ms() };
+        }
+    }
+
+    /// Adds a charge to all projections in equal shares.
+    pub(super) fn add_charge(&self, ledger: &Ledger) {
+        for runner in &self.runners {
+            runner.counters.add_charge_part(ledger, self.runners.len());
+        }
+    }
+
+    /// Whether another instance is alive.
+    pub(super) fn is_live(&self, owner: &str) -> bool {
+        let expire_ms = self.context.settings.sharing.expire().map_or(0, milliseconds);
+        self.observations.is_live(owner, self.context.clock.now_ms(), expire_ms)
     }
 
     /// Has a reader work on one page.
@@ -96,35 +179,81 @@ impl Instance {
 
     /// Replaces the reader of a range that was split by readers of its parts.
     fn replace_with_parts(&self, parent: &Arc<RangeReader>, children: Vec<OwnedLease>) {
-        let runner = parent.runner();
+        let source = &parent.source;
         let mut known = self.known().as_ref().clone();
         known.retain(|known| known.item.id != parent.lease.id);
         self.owned.remove(parent);
         for lease in children {
-            known.push(LeaseSnapshot { runner: Arc::clone(runner), item: lease.item().clone() });
-            self.owned.insert(RangeReader::new(Arc::clone(runner), lease));
+            known.push(LeaseSnapshot { source: Arc::clone(source), item: lease.item().clone() });
+            self.owned.insert(RangeReader::new(Arc::clone(source), lease));
         }
         self.set_known(known);
         // The leases of some parts may have been there before.
         self.owned.request_balancing();
     }
 
-    /// Renews the leases that are due.
+    /// Writes the heartbeat if it is due. Without one in time the instance stops working on its leases.
     pub(super) async fn renew(&self) {
-        let renew = |reader: Arc<RangeReader>| async move {
-            match reader.renew().await {
-                Ok(()) => {}
-                Err(PageError::LeaseLost) => {
-                    self.owned.remove(&reader);
+        self.stop_if_late();
+        let ledger = Ledger::new();
+        let beat = self.heartbeat.beat_if_due(&self.context, &ledger).await;
+        self.add_charge(&ledger);
+        match beat {
+            Ok(beat) => {
+                if self.heed(beat) {
                     self.owned.request_balancing();
                 }
-                Err(error) => reader.statistics.record_error(&error.to_string()),
             }
-        };
-        join_all(self.owned.all().into_iter().map(renew)).await;
+            Err(fault) => {
+                self.runners.iter().for_each(|runner| runner.counters.record_error(&fault.to_string()));
+                self.stop_if_late();
+            }
+        }
     }
 
-    /// Renews leases until the stop.
+    /// Does what a heartbeat calls for; returns whether the leases have to be looked at.
+    pub(super) fn heed(&self, beat: Beat) -> bool {
+        match beat {
+            Beat::Quiet | Beat::Joined => return false,
+            Beat::Called => {}
+            Beat::Late => self.drop_all_readers(),
+        }
+        self.is_called.store(true, Ordering::Relaxed);
+        true
+    }
+
+    /// Drops all readers when the heartbeat was not written within the expiry: other instances may take the leases.
+    pub(super) fn stop_if_late(&self) {
+        if !self.context.is_alive() && !self.owned.all().is_empty() {
+            tracing::warn!("no heartbeat was written within the expiry of leases, which are given up");
+            self.drop_all_readers();
+            self.owned.request_balancing();
+        }
+    }
+
+    fn drop_all_readers(&self) {
+        for reader in self.owned.all() {
+            self.owned.remove(&reader);
+        }
+    }
+
+    /// Deletes the heartbeat, so that the others need not wait for its expiry.
+    pub(super) async fn leave(&self) {
+        let ledger = Ledger::new();
+        if let Err(error) = self.heartbeat.leave(&self.context, &ledger).await {
+            tracing::debug!(%error, "a heartbeat was not deleted");
+        }
+        self.add_charge(&ledger);
+    }
+
+    /// Leaves when the stop has come and the last lease is released.
+    pub(super) async fn leave_if_stopped(&self) {
+        if self.context.stop.is_cancelled() && self.owned.all().is_empty() {
+            self.leave().await;
+        }
+    }
+
+    /// Writes heartbeats until the stop.
     pub(super) async fn keep_renewing(&self) {
         let Some(renew) = self.context.settings.sharing.renew() else { return };
         while self.context.pause(renew / 2).await {
@@ -132,7 +261,7 @@ impl Instance {
         }
     }
 
-    /// Runs `work`, and renews leases meanwhile.
+    /// Runs `work`, and writes heartbeats meanwhile.
     pub(super) async fn while_renewing<T>(&self, work: impl Future<Output = T>) -> T {
         let renewing = async {
             self.keep_renewing().await;
@@ -146,40 +275,42 @@ impl Instance {
 
     /// Releases all leases.
     pub(super) async fn release(&self) {
-        let mut balanced_at = self.balanced_at.lock().await;
-        *balanced_at = None;
+        let mut balancing = self.balancing.lock().await;
+        balancing.balanced_at = None;
         let release = |reader: Arc<RangeReader>| async move {
             reader.release().await;
             self.owned.remove(&reader);
         };
         join_all(self.owned.all().into_iter().map(release)).await;
+        self.leave().await;
     }
 }
 
 async fn open_runner(
     context: &Arc<ProcessorContext>,
     projection: Arc<dyn Projection>,
-) -> Result<(Arc<Runner>, Vec<LeaseSnapshot>), Fault> {
+) -> Result<Arc<Runner>, Fault> {
     let (name, source) = (projection.name(), projection.source());
-    let ranges = context.store.feed_ranges(source).await?;
     let ledger = Ledger::new();
     let dead_letters = DeadLetterQueue::load(Arc::clone(context), name, source, &ledger).await?;
     let counters = ProjectionCounters::default();
     counters.add_charge(&ledger);
     let permits =
         context.settings.concurrent_partitions_max.min(projection.concurrent_partitions_max()).max(1);
-    let runner = Arc::new(Runner {
+    Ok(Arc::new(Runner {
         partition_permits: Semaphore::new(permits.min(Semaphore::MAX_PERMITS)),
         context: Arc::clone(context),
         projection,
         read_cache: ReadCache::default(),
         dead_letters,
         counters,
-    });
-    let known = |range| LeaseSnapshot {
-        runner: Arc::clone(&runner),
-        item: LeaseItem::unowned(&context.settings.processor, name, source, range),
-    };
-    let known = ranges.iter().map(known).collect();
-    Ok((runner, known))
+    }))
+}
+
+/// Unowned leases of the feed ranges of a source.
+async fn unowned_leases(source: &Arc<Source>) -> Result<Vec<LeaseSnapshot>, Fault> {
+    let ranges = source.context.store.feed_ranges(source.container).await?;
+    let unowned =
+        |range| LeaseSnapshot { source: Arc::clone(source), item: LeaseItem::unowned(source, range) };
+    Ok(ranges.iter().map(unowned).collect())
 }

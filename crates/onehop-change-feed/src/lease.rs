@@ -1,18 +1,18 @@
-//! Leases: the right of an instance to read a feed range for a projection, with the checkpoint.
+//! Leases: the right of an instance to read a feed range of a source container for its projections, with the checkpoint.
 //!
 //! Every write of a lease carries the ETag of the one before (optimistic concurrency), so an owner that lost its lease writes no
-//! checkpoint: the epoch is the fencing token. A write whose outcome is unknown is recognised when the lease is read again.
+//! checkpoint: the epoch is the fencing token. A lease is written when it changes hands, makes progress or is released, and not to show
+//! that its owner lives: that is the owner's heartbeat. A write whose outcome is unknown is recognised when the lease is read again.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::containers::{LEASES, lease_id, types};
 use super::context::ProcessorContext;
-use super::settings::{Sharing, milliseconds};
-use onehop_runtime::clock::{format_timestamp, parse_timestamp};
+use super::source::Source;
 use onehop_store::{
-    Change, ContainerName, Continuation, Direction, ETag, Fault, FeedRange, Item, Keyset, Ledger, NewItem,
-    PartitionKey, Query, Rejection, WriteError, WriteOp, limits,
+    Change, Continuation, Direction, ETag, Fault, FeedRange, Item, Keyset, Ledger, NewItem, PartitionKey,
+    Query, Rejection, WriteError, WriteOp, limits,
 };
 
 /// A lease, in its stored form.
@@ -24,24 +24,20 @@ pub struct LeaseItem {
     /// The value of `type`.
     #[serde(rename = "type")]
     pub item_type: String,
-    /// The processor whose instances share the lease. Leases from before there was this property lack it, and get it
-    /// when their range is looked for.
-    #[serde(default)]
+    /// The processor whose instances share the lease.
     pub processor: String,
-    /// The name of the projection.
-    pub projection: String,
-    /// The container.
+    /// The source container.
     pub container: String,
     /// The feed range.
     pub range: FeedRange,
+    /// The names of the projections that the checkpoint holds for.
+    pub projections: Vec<String>,
     /// The checkpoint; `None` is the beginning.
     pub continuation: Option<Continuation>,
     /// `None` when it was released.
     pub owner: Option<String>,
     /// Grows each time that the lease is acquired.
     pub epoch: u64,
-    /// RFC 3339; `None` when the lease does not expire.
-    pub expires_at: Option<String>,
     /// Checkpoints within changes of the page after the checkpoint. Stored as `notes`.
     #[serde(default, rename = "notes", skip_serializing_if = "Vec::is_empty")]
     pub change_checkpoints: Vec<ChangeCheckpoint>,
@@ -49,53 +45,45 @@ pub struct LeaseItem {
 
 impl LeaseItem {
     /// A lease without an owner, at the beginning of the feed.
-    pub(super) fn unowned(
-        processor: &str,
-        projection: &str,
-        container: ContainerName,
-        range: &FeedRange,
-    ) -> Self {
+    pub(super) fn unowned(source: &Source, range: &FeedRange) -> Self {
+        let processor = &source.context.settings.processor;
         Self {
-            id: lease_id(projection, container, range),
+            id: lease_id(processor, source.container, range),
             item_type: types::LEASE.to_owned(),
-            processor: processor.to_owned(),
-            projection: projection.to_owned(),
-            container: container.to_string(),
+            processor: processor.clone(),
+            container: source.container.to_string(),
             range: range.clone(),
+            projections: source.projections(),
             continuation: None,
             owner: None,
             epoch: 0,
-            expires_at: None,
             change_checkpoints: Vec::new(),
         }
     }
 
-    /// The lease after this instance has acquired it.
-    pub(super) fn acquired_by(self, context: &ProcessorContext) -> Self {
+    /// The lease after this instance has acquired it. A projection that the checkpoint does not hold for has not seen what lies
+    /// before it, so the feed is read from the beginning.
+    pub(super) fn acquired_for(self, source: &Source) -> Self {
+        let projections = source.projections();
+        let holds = projections.iter().all(|projection| self.projections.contains(projection));
         Self {
-            processor: context.settings.processor.clone(),
-            owner: Some(context.settings.owner.clone()),
+            owner: Some(source.context.settings.owner.clone()),
             epoch: self.epoch + 1,
-            expires_at: expiry(context),
+            continuation: self.continuation.filter(|_| holds),
+            change_checkpoints: if holds { self.change_checkpoints } else { Vec::new() },
+            projections,
             ..self
         }
     }
 
     /// The lease of a part of its range, which goes on where this one stands.
-    fn of_part(&self, container: ContainerName, part: &FeedRange, context: &ProcessorContext) -> Self {
-        let item = Self::unowned(&self.processor, &self.projection, container, part).acquired_by(context);
+    fn of_part(&self, source: &Source, part: &FeedRange) -> Self {
+        let item = Self::unowned(source, part).acquired_for(source);
         Self {
             continuation: self.continuation.clone(),
             change_checkpoints: self.change_checkpoints.clone(),
             ..item
         }
-    }
-
-    /// The owner, unless the lease has expired.
-    #[must_use]
-    pub fn live_owner(&self, now_ms: i64) -> Option<&str> {
-        let expires_at_ms = self.expires_at.as_deref().and_then(parse_timestamp)?;
-        self.owner.as_deref().filter(|_| expires_at_ms > now_ms)
     }
 }
 
@@ -103,6 +91,8 @@ impl LeaseItem {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeCheckpoint {
+    /// The name of the projection.
+    pub projection: String,
     /// The partition key.
     pub partition_key: PartitionKey,
     /// The id.
@@ -112,6 +102,12 @@ pub struct ChangeCheckpoint {
     /// The saved state.
     #[serde(rename = "note")]
     pub state: Value,
+}
+
+impl ChangeCheckpoint {
+    fn is_of(&self, projection: &str, change: &Change) -> bool {
+        self.projection == projection && self.id == change.id && self.partition_key == change.partition_key
+    }
 }
 
 /// Why a lease could not be written.
@@ -171,31 +167,25 @@ impl StoredLease {
         }
     }
 
-    /// Reads a lease that the listing did not have, and writes the processor's name into it, so that the next one has.
-    /// `None` when it is deleted, or was written meanwhile: the next listing has it.
-    pub(super) async fn adopt(
+    /// Reads a lease that the listing did not have. `None` when it is deleted.
+    pub(super) async fn read(
         context: &ProcessorContext,
         id: &str,
         ledger: &Ledger,
     ) -> Result<Option<Self>, Fault> {
-        let partition_key = PartitionKey::from(id);
-        let Some(found) = context.store.read(LEASES, &partition_key, id, ledger).await? else {
-            return Ok(None);
-        };
-        let mut stored = Self::decode(found)?;
-        // Alone, the lease is taken and thereby written at once.
-        if stored.item.processor == context.settings.processor || context.settings.sharing == Sharing::Alone {
-            return Ok(Some(stored));
-        }
-        stored.item.processor.clone_from(&context.settings.processor);
-        let item = NewItem::encode(id, &stored.item);
-        let operation = WriteOp::Replace { item, if_match: Some(stored.etag) };
-        match context.store.write(LEASES, &partition_key, operation, ledger).await {
-            Ok(Some(etag)) => Ok(Some(Self { item: stored.item, etag })),
-            Ok(None) => Err(no_etag()),
-            Err(WriteError::Rejected { .. }) => Ok(None),
-            Err(WriteError::Fault(fault)) => Err(fault),
-        }
+        let found = context.store.read(LEASES, &PartitionKey::from(id), id, ledger).await?;
+        found.map(Self::decode).transpose()
+    }
+
+    /// Reads the leases with these ids that are there.
+    pub(super) async fn read_many(
+        context: &ProcessorContext,
+        ids: &[&str],
+        ledger: &Ledger,
+    ) -> Result<Vec<Self>, Fault> {
+        let keys: Vec<_> = ids.iter().map(|id| (PartitionKey::from(*id), (*id).to_owned())).collect();
+        let found = context.store.read_many(LEASES, &keys, ledger).await?;
+        found.into_iter().flatten().map(Self::decode).collect()
     }
 
     fn decode(item: Item) -> Result<Self, Fault> {
@@ -207,24 +197,23 @@ impl StoredLease {
 #[derive(Debug)]
 pub(super) struct OwnedLease {
     stored: StoredLease,
-    renewed_at_ms: i64,
 }
 
 impl OwnedLease {
     /// A lease that was created with this instance as its owner.
-    pub(super) fn created(context: &ProcessorContext, stored: StoredLease) -> Self {
-        Self { stored, renewed_at_ms: context.clock.now_ms() }
+    pub(super) fn created(stored: StoredLease) -> Self {
+        Self { stored }
     }
 
     /// Acquires a lease, also from another owner. `None` when it was written since it was read.
     pub(super) async fn take(
-        context: &ProcessorContext,
+        source: &Source,
         stored: StoredLease,
         ledger: &Ledger,
     ) -> Result<Option<Self>, Fault> {
-        let next = stored.item.clone().acquired_by(context);
-        let mut lease = Self { stored, renewed_at_ms: 0 };
-        match lease.save(context, next, ledger).await {
+        let next = stored.item.clone().acquired_for(source);
+        let mut lease = Self { stored };
+        match lease.save(&source.context, next, ledger).await {
             Ok(()) => Ok(Some(lease)),
             Err(LeaseError::Lost) => Ok(None),
             Err(LeaseError::Fault(fault)) => Err(fault),
@@ -235,12 +224,10 @@ impl OwnedLease {
         &self.stored.item
     }
 
-    /// The state saved for this version of an item.
-    pub(super) fn state(&self, change: &Change) -> Option<Value> {
+    /// The state that a projection saved for this version of an item.
+    pub(super) fn state(&self, projection: &str, change: &Change) -> Option<Value> {
         let etag = change.item.etag.to_string();
-        let same = |saved: &&ChangeCheckpoint| {
-            saved.id == change.id && saved.partition_key == change.partition_key && saved.etag == etag
-        };
+        let same = |saved: &&ChangeCheckpoint| saved.is_of(projection, change) && saved.etag == etag;
         self.item().change_checkpoints.iter().find(same).map(|saved| saved.state.clone())
     }
 
@@ -259,14 +246,15 @@ impl OwnedLease {
     pub(super) async fn save_state(
         &mut self,
         context: &ProcessorContext,
+        projection: &str,
         change: &Change,
         state: &Value,
         ledger: &Ledger,
     ) -> Result<(), LeaseError> {
         let mut next = self.item().clone();
-        next.change_checkpoints
-            .retain(|saved| saved.id != change.id || saved.partition_key != change.partition_key);
+        next.change_checkpoints.retain(|saved| !saved.is_of(projection, change));
         next.change_checkpoints.push(ChangeCheckpoint {
+            projection: projection.to_owned(),
             partition_key: change.partition_key.clone(),
             id: change.id.clone(),
             etag: change.item.etag.to_string(),
@@ -275,26 +263,13 @@ impl OwnedLease {
         self.save(context, next, ledger).await
     }
 
-    /// Renews the lease if that is due.
-    pub(super) async fn renew(
-        &mut self,
-        context: &ProcessorContext,
-        ledger: &Ledger,
-    ) -> Result<(), LeaseError> {
-        let Some(renew) = context.settings.sharing.renew() else { return Ok(()) };
-        if context.clock.now_ms() < self.renewed_at_ms.saturating_add(milliseconds(renew)) {
-            return Ok(());
-        }
-        self.save(context, self.item().clone(), ledger).await
-    }
-
     /// Releases the lease, so that another instance does not wait for its expiry.
     pub(super) async fn release(
         &mut self,
         context: &ProcessorContext,
         ledger: &Ledger,
     ) -> Result<(), LeaseError> {
-        let next = LeaseItem { owner: None, expires_at: None, ..self.item().clone() };
+        let next = LeaseItem { owner: None, ..self.item().clone() };
         self.write(context, next, ledger).await
     }
 
@@ -303,16 +278,15 @@ impl OwnedLease {
     /// leases created.
     pub(super) async fn split(
         &mut self,
-        context: &ProcessorContext,
-        container: ContainerName,
+        source: &Source,
         parts: &[FeedRange],
         ledger: &Ledger,
     ) -> Result<Vec<Self>, LeaseError> {
-        let mut created = Vec::new();
+        let (context, mut created) = (&*source.context, Vec::new());
         for part in parts {
-            let item = self.item().of_part(container, part, context);
+            let item = self.item().of_part(source, part);
             let stored = context.with_retries(|| StoredLease::create(context, item.clone(), ledger)).await?;
-            created.extend(stored.map(|stored| Self::created(context, stored)));
+            created.extend(stored.map(Self::created));
         }
         let partition_key = PartitionKey::from(self.item().id.as_str());
         let deleted = context.with_retries(async || {
@@ -330,18 +304,13 @@ impl OwnedLease {
     async fn save(
         &mut self,
         context: &ProcessorContext,
-        mut next: LeaseItem,
+        next: LeaseItem,
         ledger: &Ledger,
     ) -> Result<(), LeaseError> {
-        let now_ms = context.clock.now_ms();
-        next.expires_at = expiry(context);
         let mut retry = 0;
         loop {
             match self.write(context, next.clone(), ledger).await {
-                Ok(()) => {
-                    self.renewed_at_ms = now_ms;
-                    return Ok(());
-                }
+                Ok(()) => return Ok(()),
                 Err(LeaseError::Fault(fault))
                     if fault.kind.is_transient() && retry < context.settings.fault_attempts_max =>
                 {
@@ -390,11 +359,6 @@ impl OwnedLease {
         self.stored = stored;
         Ok(())
     }
-}
-
-fn expiry(context: &ProcessorContext) -> Option<String> {
-    let expire = context.settings.sharing.expire()?;
-    Some(format_timestamp(context.clock.now_ms().saturating_add(milliseconds(expire))))
 }
 
 fn no_etag() -> Fault {

@@ -1,5 +1,7 @@
-//! Lease handle: shares an owned lease between its reader and the renewal, which write it at the same time. When one of them
-//! finds the lease lost, all of them see it as lost.
+//! Lease handle: shares an owned lease between its reader, the changes of a page and the load balancer. When one of them finds the
+//! lease lost, all of them see it as lost; and so they do when the instance could not write its heartbeat in time.
+
+use std::sync::Arc;
 
 use serde_json::Value;
 use tokio::sync::{Mutex, MutexGuard};
@@ -7,24 +9,26 @@ use tokio_util::sync::CancellationToken;
 
 use super::context::ProcessorContext;
 use super::lease::{LeaseError, OwnedLease};
-use onehop_store::{Change, ContainerName, Continuation, FeedRange, Ledger};
+use super::source::Source;
+use onehop_store::{Change, Continuation, FeedRange, Ledger};
 
 pub(super) struct LeaseHandle {
     pub(super) id: String,
     pub(super) epoch: u64,
+    context: Arc<ProcessorContext>,
     lease: Mutex<OwnedLease>,
     lost: CancellationToken,
 }
 
 impl LeaseHandle {
-    pub(super) fn new(lease: OwnedLease) -> Self {
+    pub(super) fn new(context: Arc<ProcessorContext>, lease: OwnedLease) -> Self {
         let (id, epoch) = (lease.item().id.clone(), lease.item().epoch);
-        Self { id, epoch, lease: Mutex::new(lease), lost: CancellationToken::new() }
+        Self { id, epoch, context, lease: Mutex::new(lease), lost: CancellationToken::new() }
     }
 
-    /// Whether another instance owns the lease, or it was released or divided.
+    /// Whether another instance owns the lease or may take it, or it was released or divided.
     pub(super) fn is_lost(&self) -> bool {
-        self.lost.is_cancelled()
+        self.lost.is_cancelled() || !self.context.is_alive()
     }
 
     /// Marks the lease as lost.
@@ -42,19 +46,20 @@ impl LeaseHandle {
         self.lease.lock().await.item().continuation.clone()
     }
 
-    pub(super) async fn state(&self, change: &Change) -> Option<Value> {
-        self.lease.lock().await.state(change)
+    pub(super) async fn state(&self, projection: &str, change: &Change) -> Option<Value> {
+        self.lease.lock().await.state(projection, change)
     }
 
     pub(super) async fn save_state(
         &self,
         context: &ProcessorContext,
+        projection: &str,
         change: &Change,
         state: &Value,
         ledger: &Ledger,
     ) -> Result<(), LeaseError> {
         let mut lease = self.lock().await?;
-        self.check_lost(lease.save_state(context, change, state, ledger).await)
+        self.check_lost(lease.save_state(context, projection, change, state, ledger).await)
     }
 
     pub(super) async fn checkpoint(
@@ -65,11 +70,6 @@ impl LeaseHandle {
     ) -> Result<(), LeaseError> {
         let mut lease = self.lock().await?;
         self.check_lost(lease.checkpoint(context, continuation, ledger).await)
-    }
-
-    pub(super) async fn renew(&self, context: &ProcessorContext, ledger: &Ledger) -> Result<(), LeaseError> {
-        let mut lease = self.lock().await?;
-        self.check_lost(lease.renew(context, ledger).await)
     }
 
     /// Releases the lease.
@@ -86,13 +86,12 @@ impl LeaseHandle {
     /// Divides the lease into leases of its parts, and deletes it.
     pub(super) async fn split(
         &self,
-        context: &ProcessorContext,
-        container: ContainerName,
+        source: &Source,
         parts: &[FeedRange],
         ledger: &Ledger,
     ) -> Result<Vec<OwnedLease>, LeaseError> {
         let mut lease = self.lock().await?;
-        let children = self.check_lost(lease.split(context, container, parts, ledger).await)?;
+        let children = self.check_lost(lease.split(source, parts, ledger).await)?;
         self.mark_lost();
         Ok(children)
     }

@@ -1,30 +1,48 @@
-//! Load balancer: one round lists the leases, creates those that feed ranges lack, and acquires this instance's share.
-//! What to acquire is decided by the balancing strategy; what to create and divide, by the lease coverage.
+//! Load balancer: one round lists the leases and the heartbeats, creates the leases that feed ranges lack, and acquires this
+//! instance's share. What to acquire is decided by the balancing strategy; what to create and divide, by the lease coverage.
+//!
+//! After two rounds that found the same and had nothing to do the instance is at rest: regular rounds then read the heartbeats of the
+//! other instances only, and nothing where it is alone. A call, a death, a split or a lost lease ends the rest.
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use futures::future::join_all;
 
 use super::balancing_strategy::{LeaseLoad, plan};
 use super::coverage::Coverage;
-use super::instance::{Instance, LeaseSnapshot};
+use super::former_leases::FormerLeases;
+use super::heartbeat::{Beat, StoredHeartbeat};
+use super::instance::{BalancingState, Instance, LeaseSnapshot};
 use super::lease::{LeaseItem, OwnedLease, StoredLease};
 use super::reader::RangeReader;
-use super::runner::Runner;
 use super::settings::{Sharing, milliseconds};
+use super::source::Source;
 use onehop_store::{Fault, FaultKind, FeedRange, Ledger};
 
-/// A lease that keeps a projection from running.
-fn unusable(projection: &str, range: &FeedRange, reason: &str) -> Fault {
-    let message =
-        format!("the lease of {projection} for the feed range {:?} cannot be taken: {reason}", range.0);
+/// A lease that keeps the projections of a source from running.
+fn unusable(source: &Source, range: &FeedRange, reason: &str) -> Fault {
+    let (container, range) = (source.container, &range.0);
+    let message = format!("the lease of {container} for the feed range {range:?} cannot be taken: {reason}");
     Fault::new(FaultKind::Internal, message)
+}
+
+/// Rounds that find the same and have nothing to do before an instance is at rest: a lease that was being taken during the first
+/// is seen by the second.
+const QUIET_ROUNDS_BEFORE_REST: u32 = 2;
+
+/// Which instances there are, and who owns which lease.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Membership {
+    /// Id, owner and epoch of each lease.
+    owners: Vec<(String, Option<String>, u64)>,
+    incarnations: Vec<(String, Option<u64>)>,
 }
 
 /// A lease in a balancing round.
 struct LeaseCandidate {
-    runner: Arc<Runner>,
+    source: Arc<Source>,
     stored: StoredLease,
     /// It was created a moment ago as this instance's.
     fresh: bool,
@@ -44,7 +62,7 @@ impl Instance {
     /// Runs a round if the acquire interval has passed since the last, or if one is requested.
     pub(super) async fn balance_if_due(&self) -> Result<(), Fault> {
         let wanted = self.owned.take_balancing_request();
-        let balanced_at = *self.balanced_at.lock().await;
+        let balanced_at = self.balancing.lock().await.balanced_at;
         let steal = match (balanced_at, self.context.settings.sharing.acquire()) {
             (None, _) => Steal::One,
             (Some(at_ms), Some(acquire))
@@ -55,30 +73,190 @@ impl Instance {
             _ if wanted => Steal::None,
             _ => return Ok(()),
         };
-        self.balance_leases(steal).await
+        if wanted || steal == Steal::None {
+            self.balance_leases(steal).await
+        } else {
+            self.balance_regularly().await
+        }
+    }
+
+    /// Runs a regular round, which lists nothing at rest.
+    pub(super) async fn balance_regularly(&self) -> Result<(), Fault> {
+        let now_ms = self.context.clock.now_ms();
+        let quiet_rounds = self.balancing.lock().await.quiet_rounds;
+        let is_called = self.is_called.load(Ordering::Relaxed);
+        if quiet_rounds < QUIET_ROUNDS_BEFORE_REST || is_called || !self.is_undisturbed().await? {
+            return self.balance_leases(Steal::One).await;
+        }
+        self.balancing.lock().await.balanced_at = Some(now_ms);
+        Ok(())
+    }
+
+    /// Whether the other instances are alive, and the leases cover the feed ranges.
+    async fn is_undisturbed(&self) -> Result<bool, Fault> {
+        let others = self.observations.all();
+        if !others.is_empty() {
+            let ledger = Ledger::new();
+            let found = StoredHeartbeat::read_many(&self.context, &others, &ledger).await;
+            self.add_charge(&ledger);
+            let read = others.into_iter().zip(found?).collect();
+            let now_ms = self.context.clock.now_ms();
+            if !self.observations.record_again(read, now_ms, self.expire_ms()) {
+                return Ok(false);
+            }
+        }
+        let known = self.known();
+        for source in &self.sources {
+            let present = self.context.store.feed_ranges(source.container).await?;
+            let of_source = known.iter().filter(|lease| lease.source.container == source.container);
+            let leased: Vec<_> = of_source.map(|lease| lease.item.range.clone()).collect();
+            let coverage = Coverage { parts: &*self.context, present: &present, leased: &leased };
+            if !coverage.uncovered().is_empty()
+                || leased.iter().any(|range| coverage.parts_of(range).is_some())
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn expire_ms(&self) -> i64 {
+        self.context.settings.sharing.expire().map_or(0, milliseconds)
     }
 
     /// Lists the leases, gives every feed range one, and takes this instance's share.
     pub(super) async fn balance_leases(&self, steal: Steal) -> Result<(), Fault> {
-        let mut balanced_at = self.balanced_at.lock().await;
-        *balanced_at = None;
+        let mut balancing = self.balancing.lock().await;
+        balancing.balanced_at = None;
         let now_ms = self.context.clock.now_ms();
+        self.join(&mut balancing).await?;
         // Before the listing, which then contains every lease owned at this moment.
         let owned = self.owned.all();
         let ledger = Ledger::new();
-        let listed = StoredLease::list(&self.context, &ledger).await;
-        for runner in &self.runners {
-            runner.counters.add_charge_part(&ledger, self.runners.len());
-        }
-        let listed = listed?;
+        let listed = self.list(&ledger).await;
+        self.add_charge(&ledger);
+        let mut listed = listed?;
         self.drop_lost_leases(&owned, &listed);
+        let ledger = Ledger::new();
+        let converted = self.convert_former_leases(&mut balancing, &mut listed, &ledger).await;
+        self.add_charge(&ledger);
+        converted?;
         let mut leases = Vec::new();
-        for looked in join_all(self.runners.iter().map(|runner| self.reconcile(runner, &listed))).await {
+        for looked in join_all(self.sources.iter().map(|source| self.reconcile(source, &listed))).await {
             leases.extend(looked?);
         }
-        self.acquire(leases, steal).await?;
-        *balanced_at = Some(now_ms);
+        let is_divided = leases.iter().any(|lease| lease.waits || lease.parts.is_some());
+        self.acquire(&mut balancing, leases, steal).await?;
+        self.delete_dead_heartbeats().await?;
+        self.settle(&mut balancing, is_divided);
+        balancing.balanced_at = Some(now_ms);
         Ok(())
+    }
+
+    /// Writes the heartbeat: an instance owns leases only while it has one.
+    async fn join(&self, balancing: &mut BalancingState) -> Result<(), Fault> {
+        self.stop_if_late();
+        let ledger = Ledger::new();
+        let beat = self.heartbeat.join(&self.context, &ledger).await;
+        self.add_charge(&ledger);
+        let beat = beat?;
+        self.heed(beat);
+        balancing.calls_others |= beat != Beat::Quiet && beat != Beat::Called;
+        if self.is_called.swap(false, Ordering::Relaxed) {
+            balancing.quiet_rounds = 0;
+        }
+        Ok(())
+    }
+
+    /// Lists the leases, and then the heartbeats: an owner had its heartbeat before its leases.
+    async fn list(&self, ledger: &Ledger) -> Result<Vec<StoredLease>, Fault> {
+        let leases = StoredLease::list(&self.context, ledger).await?;
+        if self.context.settings.sharing == Sharing::Alone {
+            return Ok(leases);
+        }
+        let mut heartbeats = StoredHeartbeat::list(&self.context, ledger).await?;
+        let me = self.context.settings.owner.as_str();
+        heartbeats.retain(|stored| stored.item.owner != me);
+        let owners = leases.iter().filter_map(|lease| lease.item.owner.as_deref());
+        let now_ms = self.context.clock.now_ms();
+        self.observations.record(heartbeats, owners.filter(|owner| *owner != me), now_ms);
+        Ok(leases)
+    }
+
+    /// Calls the other instances that are alive, so that they look at the leases and observe this instance.
+    async fn call_others(&self, balancing: &mut BalancingState) -> Result<(), Fault> {
+        if !balancing.calls_others {
+            return Ok(());
+        }
+        let ledger = Ledger::new();
+        let live = self.observations.all().into_iter().filter(|stored| self.is_live(&stored.item.owner));
+        let called = join_all(live.map(|stored| stored.call(&self.context, &ledger))).await;
+        self.add_charge(&ledger);
+        called.into_iter().collect::<Result<(), Fault>>()?;
+        balancing.calls_others = false;
+        Ok(())
+    }
+
+    /// Deletes the heartbeats of dead instances that own no lease any more.
+    async fn delete_dead_heartbeats(&self) -> Result<(), Fault> {
+        let known = self.known();
+        let owns = |owner: &str| known.iter().any(|lease| lease.item.owner.as_deref() == Some(owner));
+        let ledger = Ledger::new();
+        for dead in self.observations.dead(self.context.clock.now_ms(), self.expire_ms()) {
+            if !owns(&dead.item.owner) {
+                let deleted = dead.delete(&self.context, &ledger).await;
+                self.add_charge(&ledger);
+                if deleted? {
+                    self.observations.forget(&dead.item.owner);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts the rounds that found the same and had nothing to do.
+    fn settle(&self, balancing: &mut BalancingState, is_divided: bool) {
+        let known = self.known();
+        let is_owned = |lease: &LeaseSnapshot| {
+            self.owned.get(&lease.item.id).is_some()
+                || lease.item.owner.as_deref().is_some_and(|owner| self.is_live(owner))
+        };
+        let all_live = self.observations.are_all_live(self.context.clock.now_ms(), self.expire_ms());
+        let is_quiet = !is_divided
+            && known.iter().all(is_owned)
+            && (all_live || self.context.settings.sharing == Sharing::Alone)
+            && balancing.former.as_ref().is_none_or(FormerLeases::is_empty);
+        let owners = known.iter().map(|lease| {
+            let LeaseItem { id, owner, epoch, .. } = &lease.item;
+            (id.clone(), owner.clone(), *epoch)
+        });
+        let membership =
+            Membership { owners: owners.collect(), incarnations: self.observations.incarnations() };
+        let is_same = balancing.membership.as_ref() == Some(&membership);
+        balancing.quiet_rounds = match (is_quiet, is_same) {
+            (true, true) => balancing.quiet_rounds.saturating_add(1),
+            (true, false) => 1,
+            (false, _) => 0,
+        };
+        balancing.membership = Some(membership);
+    }
+
+    /// Replaces the leases of an earlier release by leases of source containers.
+    async fn convert_former_leases(
+        &self,
+        balancing: &mut BalancingState,
+        listed: &mut Vec<StoredLease>,
+        ledger: &Ledger,
+    ) -> Result<(), Fault> {
+        if balancing.former.is_none() {
+            let found = FormerLeases::find(&self.context, &self.sources, listed, ledger).await?;
+            listed.extend(found.convert(&self.sources, listed, ledger).await?);
+            balancing.former = Some(found);
+        }
+        match &mut balancing.former {
+            Some(former) => former.delete_abandoned(&self.context, ledger).await,
+            None => Ok(()),
+        }
     }
 
     /// A listing that shows a later epoch shows another owner. An earlier one says nothing: a listing may be old.
@@ -93,22 +271,19 @@ impl Instance {
         }
     }
 
-    /// The leases of a projection, with new ones where a feed range has none. Notifies readers whose range was split.
+    /// The leases of a source, with new ones where a feed range has none. Notifies readers whose range was split.
     async fn reconcile(
         &self,
-        runner: &Arc<Runner>,
+        source: &Arc<Source>,
         listed: &[StoredLease],
     ) -> Result<Vec<LeaseCandidate>, Fault> {
-        let (name, source) = (runner.projection.name(), runner.projection.source());
-        let present = self.context.store.feed_ranges(source).await?;
-        let own = |stored: &&StoredLease| {
-            stored.item.projection == name && stored.item.container == source.as_str()
-        };
+        let present = self.context.store.feed_ranges(source.container).await?;
+        let own = |stored: &&StoredLease| stored.item.container == source.container.as_str();
         let mut leases: Vec<_> = listed
             .iter()
             .filter(own)
             .map(|stored| LeaseCandidate {
-                runner: Arc::clone(runner),
+                source: Arc::clone(source),
                 stored: stored.clone(),
                 fresh: false,
                 waits: false,
@@ -125,7 +300,7 @@ impl Instance {
                 reader.set_parts(lease.parts.clone());
             }
         }
-        for covered in join_all(uncovered.iter().map(|range| self.cover(runner, range))).await {
+        for covered in join_all(uncovered.iter().map(|range| self.cover(source, range))).await {
             leases.extend(covered?);
         }
         Ok(leases)
@@ -133,68 +308,75 @@ impl Instance {
 
     /// Gives a range a lease, or finds the one that the listing did not have. Shared leases are created without an owner:
     /// otherwise the first instance would own all of them.
-    async fn cover(&self, runner: &Arc<Runner>, range: &FeedRange) -> Result<Option<LeaseCandidate>, Fault> {
+    async fn cover(&self, source: &Arc<Source>, range: &FeedRange) -> Result<Option<LeaseCandidate>, Fault> {
         let (context, ledger) = (&*self.context, Ledger::new());
-        let (name, source) = (runner.projection.name(), runner.projection.source());
-        let mut item = LeaseItem::unowned(&context.settings.processor, name, source, range);
+        let mut item = LeaseItem::unowned(source, range);
         let fresh = context.settings.sharing == Sharing::Alone;
         if fresh {
-            item = item.acquired_by(context);
+            item = item.acquired_for(source);
         }
         let id = item.id.clone();
         let listed = |stored, fresh| {
-            let runner = Arc::clone(runner);
-            LeaseCandidate { runner, stored, fresh, waits: false, parts: None }
+            let source = Arc::clone(source);
+            LeaseCandidate { source, stored, fresh, waits: false, parts: None }
         };
         let covered = match StoredLease::create(context, item, &ledger).await {
             Ok(Some(stored)) => Ok(Some(listed(stored, fresh))),
             Ok(None) => {
-                let adopted = StoredLease::adopt(context, &id, &ledger).await;
-                let adopted = adopted.map(|stored| stored.map(|stored| listed(stored, false)));
+                let found = StoredLease::read(context, &id, &ledger).await;
+                let found = found.map(|stored| stored.map(|stored| listed(stored, false)));
                 // No other process can have deleted it meanwhile.
-                if fresh && matches!(adopted, Ok(None)) {
-                    Err(unusable(name, range, "it can neither be made nor found"))
+                if fresh && matches!(found, Ok(None)) {
+                    Err(unusable(source, range, "it can neither be made nor found"))
                 } else {
-                    adopted
+                    found
                 }
             }
             Err(fault) => Err(fault),
         };
-        runner.counters.add_charge(&ledger);
+        source.add_charge(&ledger);
         covered
     }
 
     /// Acquires the leases that the strategy chose, and starts their readers.
-    async fn acquire(&self, leases: Vec<LeaseCandidate>, steal: Steal) -> Result<(), Fault> {
+    async fn acquire(
+        &self,
+        balancing: &mut BalancingState,
+        leases: Vec<LeaseCandidate>,
+        steal: Steal,
+    ) -> Result<(), Fault> {
         let wanted = self.wanted(&leases, steal);
+        // Before any lease is taken: should this instance die then, the others observe it.
+        balancing.calls_others |= !wanted.is_empty();
+        self.call_others(balancing).await?;
         let mut known = Vec::with_capacity(leases.len());
-        let mut acquired: Vec<(Arc<Runner>, OwnedLease)> = Vec::new();
+        let mut acquired: Vec<(Arc<Source>, OwnedLease)> = Vec::new();
         let mut taking = Vec::new();
         let mut ends: HashMap<String, Vec<FeedRange>> = HashMap::new();
         let mut expected = Vec::new();
-        for LeaseCandidate { runner, stored, fresh, waits, parts } in leases {
+        for LeaseCandidate { source, stored, fresh, waits, parts } in leases {
             if !waits {
                 expected.push(stored.item.id.clone());
             }
             ends.extend(parts.map(|parts| (stored.item.id.clone(), parts)));
             known.push(LeaseSnapshot {
-                runner: Arc::clone(&runner),
+                source: Arc::clone(&source),
                 item: LeaseItem { change_checkpoints: Vec::new(), ..stored.item.clone() },
             });
             if fresh {
-                acquired.push((runner, OwnedLease::created(&self.context, stored)));
+                acquired.push((source, OwnedLease::created(stored)));
             } else if wanted.contains(&stored.item.id) {
-                taking.push((runner, stored));
+                taking.push((source, stored));
             }
         }
         let (taken, failed) = self.take(taking).await;
         self.reload_dead_letters(&taken).await?;
-        for (runner, lease) in acquired.into_iter().chain(taken) {
+        for (source, lease) in acquired.into_iter().chain(taken) {
             if let Some(known) = known.iter_mut().find(|known| known.item.id == lease.item().id) {
                 known.item = LeaseItem { change_checkpoints: Vec::new(), ..lease.item().clone() };
             }
             let ends = ends.remove(&lease.item().id);
-            let reader = RangeReader::new(runner, lease);
+            let reader = RangeReader::new(source, lease);
             reader.set_parts(ends);
             self.owned.insert(reader);
         }
@@ -212,23 +394,22 @@ impl Instance {
             expected.contains(&lease.item.id) && self.owned.get(&lease.item.id).is_none()
         };
         let lease = known.iter().find(is_missing)?;
-        let projection = lease.runner.projection.name();
-        Some(unusable(projection, &lease.item.range, "another process wrote it"))
+        Some(unusable(&lease.source, &lease.item.range, "another process wrote it"))
     }
 
     /// Takes leases, many at the same time; with the last fault, if there was one.
     async fn take(
         &self,
-        mut waiting: Vec<(Arc<Runner>, StoredLease)>,
-    ) -> (Vec<(Arc<Runner>, OwnedLease)>, Option<Fault>) {
+        mut waiting: Vec<(Arc<Source>, StoredLease)>,
+    ) -> (Vec<(Arc<Source>, OwnedLease)>, Option<Fault>) {
         let (mut taken, mut failed) = (Vec::new(), None);
         while !waiting.is_empty() {
             let at_once = waiting.len().min(self.context.settings.concurrent_operations_max.max(1));
-            let take = |(runner, stored): (Arc<Runner>, StoredLease)| async {
+            let take = |(source, stored): (Arc<Source>, StoredLease)| async {
                 let ledger = Ledger::new();
-                let lease = OwnedLease::take(&self.context, stored, &ledger).await;
-                runner.counters.add_charge(&ledger);
-                lease.map(|lease| lease.map(|lease| (runner, lease)))
+                let lease = OwnedLease::take(&source, stored, &ledger).await;
+                source.add_charge(&ledger);
+                lease.map(|lease| lease.map(|lease| (source, lease)))
             };
             let together: Vec<_> = waiting.drain(..at_once).map(take).collect();
             for outcome in join_all(together).await {
@@ -243,7 +424,7 @@ impl Instance {
 
     /// The ids of the leases to take.
     fn wanted(&self, leases: &[LeaseCandidate], steal: Steal) -> Vec<String> {
-        let (me, now_ms) = (self.context.settings.owner.as_str(), self.context.clock.now_ms());
+        let me = self.context.settings.owner.as_str();
         let is_held = |lease: &LeaseCandidate| self.owned.get(&lease.stored.item.id).is_some();
         let unheld = || leases.iter().filter(|lease| !lease.fresh && !lease.waits && !is_held(lease));
         let id = |lease: &LeaseCandidate| lease.stored.item.id.clone();
@@ -258,7 +439,7 @@ impl Instance {
                 owner: if is_mine(lease) || is_held(lease) {
                     Some(me)
                 } else {
-                    lease.stored.item.live_owner(now_ms)
+                    lease.stored.item.owner.as_deref().filter(|owner| self.is_live(owner))
                 },
                 waits: lease.waits,
             })
@@ -271,12 +452,12 @@ impl Instance {
     }
 
     /// Reloads dead letters: other processes may have written some for a range before it was acquired, or replayed known ones.
-    async fn reload_dead_letters(&self, taken: &[(Arc<Runner>, OwnedLease)]) -> Result<(), Fault> {
+    async fn reload_dead_letters(&self, taken: &[(Arc<Source>, OwnedLease)]) -> Result<(), Fault> {
         if self.context.settings.sharing == Sharing::Alone {
             return Ok(());
         }
         for runner in &self.runners {
-            let took_over = taken.iter().any(|(of, _)| Arc::ptr_eq(of, runner));
+            let took_over = taken.iter().any(|(of, _)| of.container == runner.projection.source());
             if took_over || runner.dead_letters.count() > 0 {
                 let ledger = Ledger::new();
                 let loaded = runner.dead_letters.reload(&ledger).await;

@@ -238,11 +238,11 @@ impl Instance {
         ledger: &Ledger,
     ) -> Result<bool, Fault> {
         let known = self.known();
-        let is_awaited = |lease: &&LeaseSnapshot| position.end(lease.runner.projection.source()).is_some();
+        let is_awaited = |lease: &&LeaseSnapshot| position.end(lease.source.container).is_some();
         let awaited: Vec<_> = known.iter().filter(is_awaited).collect();
         let elsewhere = self.continuations_elsewhere(&awaited, ledger).await?;
         let mut all = true;
-        for LeaseSnapshot { runner, item } in awaited {
+        for LeaseSnapshot { source, item } in awaited {
             if checks.has_passed(&item.id) {
                 continue;
             }
@@ -256,12 +256,12 @@ impl Instance {
                     (ReaderProgress::InAnotherInstance(at.clone()), at)
                 }
             };
-            let end = position.end(runner.projection.source()).flatten();
+            let end = position.end(source.container).flatten();
             let is_past = match (&at, end) {
                 (Some(at), Some(end)) => self.context.store.is_past(at, end),
                 _ => false,
             };
-            let feed = RangeFeed { runner: Arc::clone(runner), range: item.range.clone() };
+            let feed = RangeFeed::of_source(source, item.range.clone());
             let has_passed = is_past
                 || !checks.is_unchanged(&item.id, &progress_now)
                     && feed.pending(at.as_ref(), 1, ledger).await?.0 == 0;
@@ -297,7 +297,8 @@ impl Instance {
             if position.end(runner.projection.source()).is_none() {
                 continue;
             }
-            let is_of_it = |lease: &&LeaseSnapshot| Arc::ptr_eq(&lease.runner, runner);
+            let source = runner.projection.source();
+            let is_of_it = |lease: &&LeaseSnapshot| lease.source.container == source;
             if self.are_elsewhere(&known.iter().filter(is_of_it).collect::<Vec<_>>()) {
                 runner.dead_letters.reload(ledger).await?;
             }

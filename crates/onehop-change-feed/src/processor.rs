@@ -11,7 +11,7 @@ use super::load_balancer::Steal;
 use super::projection::Projection;
 use super::reader::RangeReader;
 use super::runner::{PageError, Runner};
-use super::settings::{Jitter, Settings, Sharing};
+use super::settings::{Settings, Sharing};
 use super::status::{LeaseStatus, ProcessorStatus, ProjectionHealth, ProjectionStatus};
 use onehop_runtime::clock::Clock;
 use onehop_store::{Fault, FaultKind, Store};
@@ -73,13 +73,12 @@ impl Processor {
         settings: Settings,
         stop: CancellationToken,
     ) -> Result<Self, Fault> {
-        let jitter = Jitter::new(settings.jitter_seed);
-        let context = Arc::new(ProcessorContext { store, clock, settings, stop, jitter });
+        let context = Arc::new(ProcessorContext::new(store, clock, settings, stop));
         Ok(Self { instance: Arc::new(Instance::open(context, projections).await?) })
     }
 
-    /// Takes leases, renews them, and has the feed range of each followed in a task of its own, until the stop. `spawn`
-    /// starts such a task, which has the name of its projection; it ends by itself when its lease goes to another
+    /// Takes leases, writes heartbeats, and has the feed range of each followed in a task of its own, until the stop. `spawn`
+    /// starts such a task, which has the name of its source container; it ends by itself when its lease goes to another
     /// instance, and after the stop, when it has finished its page and released its lease. To be run once.
     pub async fn run(&self, spawn: impl Fn(&'static str, BoxFuture<'static, ()>) + Send + Sync) {
         self.instance.supervise(spawn).await;
@@ -94,7 +93,7 @@ impl Processor {
         self.instance.balance_leases(Steal::One).await
     }
 
-    /// Renews the leases that are due, also while their readers process a page.
+    /// Writes the heartbeat if it is due, also while readers process a page.
     pub async fn renew(&self) {
         self.instance.renew().await;
     }

@@ -1,23 +1,39 @@
-//! Range feed: the change feed of one feed range, read for one projection.
+//! Range feed: the change feed of one feed range, with the item types that are read of it.
 
 use std::sync::Arc;
 
+use super::context::ProcessorContext;
 use super::runner::Runner;
-use onehop_store::{Continuation, Fault, FeedPage, FeedRange, FeedRequest, Ledger};
+use super::source::Source;
+use onehop_store::{ContainerName, Continuation, Fault, FeedPage, FeedRange, FeedRequest, Ledger};
 
 pub(super) struct RangeFeed {
-    pub(super) runner: Arc<Runner>,
+    context: Arc<ProcessorContext>,
+    container: ContainerName,
+    types: Option<Arc<[&'static str]>>,
     pub(super) range: FeedRange,
 }
 
 impl RangeFeed {
+    /// What all projections of a source need.
+    pub(super) fn of_source(source: &Source, range: FeedRange) -> Self {
+        let context = Arc::clone(&source.context);
+        Self { context, container: source.container, types: source.types.clone(), range }
+    }
+
+    /// What one projection needs.
+    pub(super) fn of_projection(runner: &Runner, range: FeedRange) -> Self {
+        let (context, projection) = (Arc::clone(&runner.context), &runner.projection);
+        Self { context, container: projection.source(), types: projection.types().map(Arc::from), range }
+    }
+
     /// A page after a position; `None` is the beginning.
     pub(super) async fn page(
         &self,
         position: Option<&Continuation>,
         ledger: &Ledger,
     ) -> Result<FeedPage, Fault> {
-        self.runner.context.store.read_change_feed(&self.request(position), ledger).await
+        self.context.store.read_change_feed(&self.request(position), ledger).await
     }
 
     /// How many changes wait after a position, up to `at_most`, and when the oldest was written (Unix ms).
@@ -27,24 +43,23 @@ impl RangeFeed {
         at_most: u64,
         ledger: &Ledger,
     ) -> Result<(u64, Option<i64>), Fault> {
-        self.runner.context.store.pending_changes(&self.request(position), at_most, ledger).await
+        self.context.store.pending_changes(&self.request(position), at_most, ledger).await
     }
 
     /// What the range was split into by now, if it was.
     pub(super) async fn parts(&self) -> Result<Option<Vec<FeedRange>>, Fault> {
-        let store = &self.runner.context.store;
-        let present = store.feed_ranges(self.runner.projection.source()).await?;
+        let store = &self.context.store;
+        let present = store.feed_ranges(self.container).await?;
         Ok(store.parts_of(&self.range, &present))
     }
 
     fn request<'a>(&'a self, continuation: Option<&'a Continuation>) -> FeedRequest<'a> {
-        let Runner { context, projection, .. } = &*self.runner;
         FeedRequest {
-            container: projection.source(),
+            container: self.container,
             range: &self.range,
             continuation,
-            types: projection.types(),
-            limit: context.settings.page_items_max,
+            types: self.types.as_deref(),
+            limit: self.context.settings.page_items_max,
         }
     }
 }

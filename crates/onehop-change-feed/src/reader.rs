@@ -1,4 +1,5 @@
-//! Range reader: reads one feed range for one projection under its lease (pages, checkpoint, and the end of a range that was split).
+//! Range reader: reads one feed range for the projections of its source under its lease (pages, checkpoint, and the end of a range
+//! that was split).
 
 use parking_lot::Mutex as SyncMutex;
 use std::sync::Arc;
@@ -6,15 +7,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tokio::sync::{Mutex, Notify};
 
-use super::change_checkpoints::ChangeCheckpoints;
 use super::lease::OwnedLease;
 use super::lease_handle::LeaseHandle;
 use super::range_feed::RangeFeed;
-use super::runner::{PageError, Runner};
+use super::runner::PageError;
 use super::settings::milliseconds;
+use super::source::{Source, SourcePage};
 use onehop_store::{Continuation, Fault, FaultKind, FeedPage, FeedRange, Ledger};
 
 pub(super) struct RangeReader {
+    pub(super) source: Arc<Source>,
     pub(super) feed: RangeFeed,
     pub(super) lease: LeaseHandle,
     pub(super) statistics: ReaderStatistics,
@@ -34,6 +36,22 @@ struct ReaderState {
     checkpoint_at_ms: i64,
     /// The page after the position, if it was read while the one before was worked on.
     ahead: Option<FeedPage>,
+    /// The page after the position, if some projections have completed it and others failed.
+    unfinished: Option<Page>,
+}
+
+/// A page and its progress.
+struct Page {
+    content: SourcePage,
+    continuation: Continuation,
+    drained: bool,
+}
+
+impl From<FeedPage> for Page {
+    fn from(page: FeedPage) -> Self {
+        let content = SourcePage::new(page.changes);
+        Self { content, continuation: page.continuation, drained: page.drained }
+    }
 }
 
 /// Statistics of a reader, for the status.
@@ -58,26 +76,24 @@ pub(super) enum PageOutcome {
 }
 
 impl RangeReader {
-    pub(super) fn new(runner: Arc<Runner>, lease: OwnedLease) -> Arc<Self> {
+    pub(super) fn new(source: Arc<Source>, lease: OwnedLease) -> Arc<Self> {
         let position = lease.item().continuation.clone();
         let state = ReaderState {
             position: position.clone(),
-            checkpoint_at_ms: runner.context.clock.now_ms(),
+            checkpoint_at_ms: source.context.clock.now_ms(),
             ahead: None,
+            unfinished: None,
         };
         Arc::new(Self {
-            feed: RangeFeed { runner, range: lease.item().range.clone() },
-            lease: LeaseHandle::new(lease),
+            feed: RangeFeed::of_source(&source, lease.item().range.clone()),
+            lease: LeaseHandle::new(Arc::clone(&source.context), lease),
+            source,
             statistics: ReaderStatistics::default(),
             wake: Notify::new(),
             state: Mutex::new(state),
             position: SyncMutex::new(position),
             parts: SyncMutex::default(),
         })
-    }
-
-    pub(super) fn runner(&self) -> &Arc<Runner> {
-        &self.feed.runner
     }
 
     /// The continuation after the last page.
@@ -108,7 +124,7 @@ impl RangeReader {
         }
         *self.position.lock() = state.position.clone();
         self.statistics.pages.fetch_add(1, Ordering::Release);
-        self.runner().counters.add_charge(&ledger);
+        self.source.add_charge(&ledger);
         turned
     }
 
@@ -127,45 +143,57 @@ impl RangeReader {
                 None => self.page_from_the_beginning(state, fault, ledger).await?,
             },
         };
-        let context = &self.runner().context;
-        let (changes, drained) = (page.changes.len(), page.drained);
+        let (changes, drained) = (page.content.changes.len(), page.drained);
         if changes == 0 {
-            self.lease.renew(context, ledger).await?;
             state.position = Some(page.continuation);
             self.checkpoint_if_old(state, ledger).await?;
-            return Ok(PageOutcome::Page { changes, drained });
+        } else {
+            self.work_and_checkpoint(state, page, ledger).await?;
         }
-        state.ahead = self.work(page.changes, &page.continuation, drained, ledger).await?;
-        self.lease.checkpoint(context, Some(page.continuation.clone()), ledger).await?;
-        state.position = Some(page.continuation);
-        state.checkpoint_at_ms = context.clock.now_ms();
         Ok(PageOutcome::Page { changes, drained })
     }
 
-    /// Projects a page, and reads the next meanwhile where that is wanted and there is more.
-    async fn work(
+    async fn work_and_checkpoint(
         &self,
-        changes: Vec<onehop_store::Change>,
-        continuation: &Continuation,
-        drained: bool,
+        state: &mut ReaderState,
+        mut page: Page,
         ledger: &Ledger,
-    ) -> Result<Option<FeedPage>, PageError> {
-        let page = self.runner().run_page(changes, ChangeCheckpoints::InLease(&self.lease), ledger);
-        if drained || !self.runner().context.settings.prefetches() {
-            return page.await.map(|()| None);
+    ) -> Result<(), PageError> {
+        let (worked, ahead) = self.work(&mut page, ledger).await;
+        if let Err(error) = worked {
+            state.unfinished = Some(page);
+            return Err(error);
         }
-        let (worked, ahead) = tokio::join!(page, self.feed.page(Some(continuation), ledger));
-        worked?;
-        // A fault is met again when it is this page's turn.
-        Ok(ahead.ok())
+        state.ahead = ahead;
+        let context = &self.source.context;
+        self.lease.checkpoint(context, Some(page.continuation.clone()), ledger).await?;
+        state.position = Some(page.continuation);
+        state.checkpoint_at_ms = context.clock.now_ms();
+        Ok(())
     }
 
-    async fn next_page(&self, state: &mut ReaderState, ledger: &Ledger) -> Result<FeedPage, Fault> {
-        match state.ahead.take() {
-            // What is there by now, a page that was read before cannot say.
-            Some(page) => Ok(FeedPage { drained: false, ..page }),
-            None => self.feed.page(state.position.as_ref(), ledger).await,
+    /// Projects a page, and reads the next meanwhile where that is wanted and there is more.
+    async fn work(&self, page: &mut Page, ledger: &Ledger) -> (Result<(), PageError>, Option<FeedPage>) {
+        let Page { content, continuation, drained } = page;
+        let worked = self.source.run_page(content, &self.lease);
+        if *drained || !self.source.context.settings.prefetches() {
+            return (worked.await, None);
         }
+        let (worked, ahead) = tokio::join!(worked, self.feed.page(Some(continuation), ledger));
+        // A fault is met again when it is this page's turn.
+        (worked, ahead.ok())
+    }
+
+    async fn next_page(&self, state: &mut ReaderState, ledger: &Ledger) -> Result<Page, Fault> {
+        if let Some(page) = state.unfinished.take() {
+            return Ok(Page { drained: false, ..page });
+        }
+        let page = match state.ahead.take() {
+            // What is there by now, a page that was read before cannot say.
+            Some(page) => FeedPage { drained: false, ..page },
+            None => self.feed.page(state.position.as_ref(), ledger).await?,
+        };
+        Ok(page.into())
     }
 
     /// The parts of the range, where a fault may mean that it was split.
@@ -182,16 +210,16 @@ impl RangeReader {
         state: &mut ReaderState,
         fault: Fault,
         ledger: &Ledger,
-    ) -> Result<FeedPage, Fault> {
+    ) -> Result<Page, Fault> {
         if fault.kind != FaultKind::InvalidContinuation || state.position.is_none() {
             return Err(fault);
         }
-        let projection = self.runner().projection.name();
-        tracing::warn!(projection, error = %fault, "the change feed is read again from the beginning");
-        self.runner().counters.record_error(&fault.to_string());
+        let container = self.source.container;
+        tracing::warn!(%container, error = %fault, "the change feed is read again from the beginning");
+        self.source.record_error(&fault.to_string());
         self.statistics.record_error(&fault.to_string());
         state.position = None;
-        self.feed.page(None, ledger).await
+        Ok(self.feed.page(None, ledger).await?.into())
     }
 
     /// Writes a checkpoint, and divides the lease. A crash in between leaves this lease beside some of those of
@@ -203,15 +231,14 @@ impl RangeReader {
         ledger: &Ledger,
     ) -> Result<PageOutcome, PageError> {
         self.checkpoint_position(state, ledger).await?;
-        let (context, source) = (&self.runner().context, self.runner().projection.source());
-        let children = self.lease.split(context, source, parts, ledger).await?;
-        let (projection, range) = (self.runner().projection.name(), &self.feed.range.0);
-        tracing::info!(projection, range, parts = parts.len(), "a feed range was split");
+        let children = self.lease.split(&self.source, parts, ledger).await?;
+        let (container, range) = (self.source.container, &self.feed.range.0);
+        tracing::info!(%container, range, parts = parts.len(), "a feed range was split");
         Ok(PageOutcome::Split(children))
     }
 
     async fn checkpoint_if_old(&self, state: &mut ReaderState, ledger: &Ledger) -> Result<(), PageError> {
-        let context = &self.runner().context;
+        let context = &self.source.context;
         let after_ms = milliseconds(context.settings.empty_checkpoint_after);
         if context.clock.now_ms() < state.checkpoint_at_ms.saturating_add(after_ms) {
             return Ok(());
@@ -220,20 +247,12 @@ impl RangeReader {
     }
 
     async fn checkpoint_position(&self, state: &mut ReaderState, ledger: &Ledger) -> Result<(), PageError> {
-        let context = &self.runner().context;
+        let context = &self.source.context;
         if self.lease.continuation().await != state.position {
             self.lease.checkpoint(context, state.position.clone(), ledger).await?;
         }
         state.checkpoint_at_ms = context.clock.now_ms();
         Ok(())
-    }
-
-    /// Renews the lease if that is due, also while a page is processed.
-    pub(super) async fn renew(&self) -> Result<(), PageError> {
-        let ledger = Ledger::new();
-        let renewed = self.lease.renew(&self.runner().context, &ledger).await;
-        self.runner().counters.add_charge(&ledger);
-        Ok(renewed?)
     }
 
     /// Writes a checkpoint and releases the lease. A failure only means that the next owner waits, or reads
@@ -244,10 +263,10 @@ impl RangeReader {
         if let Err(error) = self.checkpoint_position(&mut state, &ledger).await {
             tracing::debug!(%error, "no last checkpoint");
         }
-        if let Err(error) = self.lease.release(&self.runner().context, &ledger).await {
+        if let Err(error) = self.lease.release(&self.source.context, &ledger).await {
             tracing::debug!(%error, "a lease was not released");
         }
-        self.runner().counters.add_charge(&ledger);
+        self.source.add_charge(&ledger);
     }
 }
 

@@ -1,6 +1,5 @@
 //! Rebuild and replay: a second pass over a change feed from the beginning (backfill), and another run of dead letters.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::future::try_join_all;
@@ -74,8 +73,7 @@ impl Processor {
         let runner = self.runner(projection)?;
         runner.read_cache.invalidate();
         let ranges = runner.context.store.feed_ranges(runner.projection.source()).await?;
-        let feeds: Vec<_> =
-            ranges.into_iter().map(|range| RangeFeed { runner: Arc::clone(runner), range }).collect();
+        let feeds: Vec<_> = ranges.into_iter().map(|range| RangeFeed::of_projection(runner, range)).collect();
         let mut total = 0;
         for feed in &feeds {
             total += feed.pending(None, TOTAL_COUNT_MAX, &Ledger::new()).await?.0;
@@ -87,7 +85,7 @@ impl Processor {
         };
         let report = &report;
         report(0);
-        let unreadable = try_join_all(feeds.iter().map(|feed| pass(feed, report))).await?.concat();
+        let unreadable = try_join_all(feeds.iter().map(|feed| pass(runner, feed, report))).await?.concat();
         runner.replay().await?;
         Ok(RebuildReport { done: done.into_inner(), total, unreadable })
     }
@@ -111,8 +109,11 @@ impl Processor {
 }
 
 /// One pass over a feed range, from the beginning to where it was drained. Returns what could not be read.
-async fn pass(feed: &RangeFeed, report: &(dyn Fn(usize) + Send + Sync)) -> Result<Vec<String>, PageError> {
-    let runner = &feed.runner;
+async fn pass(
+    runner: &Runner,
+    feed: &RangeFeed,
+    report: &(dyn Fn(usize) + Send + Sync),
+) -> Result<Vec<String>, PageError> {
     let (mut position, mut unreadable) = (None, Vec::new());
     loop {
         let ledger = Ledger::new();

@@ -57,13 +57,13 @@ pub struct Settings {
 pub enum Sharing {
     /// A single instance: the store admits one process. Leases are taken over at once and never expire.
     Alone,
-    /// Several instances: a lease is honoured until it expires.
+    /// Several instances: a lease is honoured while its owner is alive.
     WithOthers {
         /// Acquire interval: between two balancing rounds.
         acquire: Duration,
-        /// Expiration interval: a lease that was not renewed for so long may be acquired by another instance.
+        /// Expiration interval: the leases of an instance whose heartbeat has not moved for so long may be acquired by others.
         expire: Duration,
-        /// Renew interval: between two renewals.
+        /// Renew interval: between two heartbeats.
         renew: Duration,
     },
 }
@@ -169,6 +169,12 @@ impl Settings {
         self
     }
 
+    /// The delay before the next poll. At rest it is the longest one: the shorter ones before have spread the readers.
+    pub(super) fn poll_delay(&self, idle: u32, jitter: &Jitter) -> Duration {
+        let delay = self.poll.delay(idle);
+        if delay < self.poll.longest { jitter.spread(delay) } else { delay }
+    }
+
     pub(super) fn prefetches(&self) -> bool {
         self.prefetch.unwrap_or(self.sharing != Sharing::Alone)
     }
@@ -203,6 +209,14 @@ mod tests {
         let delays: Vec<_> = (0..5).map(|retry| backoff.delay(retry).as_millis()).collect();
         assert_eq!(delays, [10, 20, 40, 50, 50]);
         assert_eq!(backoff.delay(200), Duration::from_millis(50));
+    }
+
+    #[test]
+    fn at_rest_a_reader_polls_at_the_longest_delay() {
+        let (settings, jitter) = (Settings::new("ada"), Jitter::new(7));
+        let longest = Duration::from_secs(5);
+        assert!((0..6).all(|idle| settings.poll_delay(idle, &jitter) < longest));
+        assert!((6..100).all(|idle| settings.poll_delay(idle, &jitter) == longest));
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Status and change feed estimator: pending changes, lag and owner of each lease. Only the number of pending changes is read
-//! from the store. The lease container is not read: what concerns other instances is as old as the last balancing round.
+//! from the store, and the leases of other instances where they are older than an acquire interval.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::future::try_join_all;
@@ -9,10 +8,12 @@ use serde::Serialize;
 
 use super::counters::PendingCount;
 use super::instance::{Instance, LeaseSnapshot};
+use super::lease::LeaseItem;
 use super::range_feed::RangeFeed;
 use super::reader::RangeReader;
+use super::runner::Runner;
 use super::settings::{Sharing, milliseconds};
-use onehop_store::{Fault, Ledger, RequestCharge};
+use onehop_store::{ContainerName, Fault, Ledger, RequestCharge};
 
 /// The status of a projection.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -38,13 +39,11 @@ pub struct ProjectionStatus {
     pub last_error: Option<String>,
 }
 
-/// The status of a lease: one feed range, read for one projection.
+/// The status of a lease: one feed range of a source container, read for all projections that follow it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LeaseStatus {
-    /// The name of the projection.
-    pub projection: &'static str,
-    /// The container.
+    /// The source container.
     pub container: &'static str,
     /// The feed range, in the form of the store.
     pub range: String,
@@ -71,7 +70,7 @@ pub struct LeaseStatus {
 pub struct ProcessorStatus {
     /// The status of each projection.
     pub projections: Vec<ProjectionStatus>,
-    /// Of all projections.
+    /// The status of each lease, by source container and feed range.
     pub leases: Vec<LeaseStatus>,
 }
 
@@ -90,35 +89,34 @@ pub const PENDING_COUNT_MAX: u64 = 10_000;
 impl Instance {
     pub(super) fn health(&self) -> Vec<ProjectionHealth> {
         let known = self.known();
-        let now_ms = self.context.clock.now_ms();
         let runs = |lease: &LeaseSnapshot| match self.owned.get(&lease.item.id) {
             Some(reader) => reader.statistics.running.load(Ordering::Relaxed),
-            None => lease.item.live_owner(now_ms).is_some(),
+            None => lease.item.owner.as_deref().is_some_and(|owner| self.is_live(owner)),
         };
-        let following = |projection: &'static str| {
-            let mut leases =
-                known.iter().filter(|lease| lease.runner.projection.name() == projection).peekable();
+        let following = |projection: &'static str, source: ContainerName| {
+            let mut leases = known.iter().filter(|lease| lease.source.container == source).peekable();
             ProjectionHealth { projection, running: leases.peek().is_some() && leases.all(runs) }
         };
-        self.runners.iter().map(|runner| following(runner.projection.name())).collect()
+        let projections = self.runners.iter().map(|runner| &runner.projection);
+        projections.map(|projection| following(projection.name(), projection.source())).collect()
     }
 
     pub(super) async fn leases(&self) -> Result<Vec<LeaseStatus>, Fault> {
+        self.refresh_known().await;
         let known = self.known();
         try_join_all(known.iter().map(|lease| self.lease(lease))).await
     }
 
-    async fn lease(&self, LeaseSnapshot { runner, item }: &LeaseSnapshot) -> Result<LeaseStatus, Fault> {
+    async fn lease(&self, LeaseSnapshot { source, item }: &LeaseSnapshot) -> Result<LeaseStatus, Fault> {
         let reader = self.owned.get(&item.id);
-        let (count, oldest_ms) = self.pending(runner, item, reader.as_deref()).await?;
-        let lag_ms = oldest_ms.map_or(0, |oldest_ms| self.context.clock.now_ms().saturating_sub(oldest_ms));
+        let feed = RangeFeed::of_source(source, item.range.clone());
+        let (count, oldest_ms) = self.pending(&feed, item.id.clone(), item, reader.as_deref()).await?;
         let statistics = reader.as_ref().map(|reader| &reader.statistics);
         let counted = |counter: fn(&super::reader::ReaderStatistics) -> &AtomicU64| {
             statistics.map_or(0, |statistics| counter(statistics).load(Ordering::Relaxed))
         };
         Ok(LeaseStatus {
-            projection: runner.projection.name(),
-            container: runner.projection.source().as_str(),
+            container: source.container.as_str(),
             range: item.range.0.clone(),
             owner: item.owner.clone(),
             mine: reader.is_some(),
@@ -126,42 +124,63 @@ impl Instance {
             changes: counted(|statistics| &statistics.changes),
             errors: counted(|statistics| &statistics.errors),
             pending_changes: count,
-            lag_ms: u64::try_from(lag_ms).unwrap_or(0),
+            lag_ms: self.lag_ms(oldest_ms),
             last_error: statistics.and_then(|statistics| statistics.last_error.lock().clone()),
         })
     }
 
     pub(super) async fn processor_status(&self) -> Result<ProcessorStatus, Fault> {
         let leases = self.leases().await?;
-        let projections = self.statuses(&leases);
+        let mut projections = Vec::with_capacity(self.runners.len());
+        for (runner, ProjectionHealth { running, .. }) in self.runners.iter().zip(self.health()) {
+            let (pending_changes, lag_ms) = self.pending_of(runner, &leases).await?;
+            projections.push(ProjectionStatus {
+                projection: runner.projection.name(),
+                source: runner.projection.source().as_str(),
+                running,
+                pending_changes,
+                lag_ms,
+                dead_letters: runner.dead_letters.count(),
+                changes: runner.counters.changes(),
+                request_charge: runner.counters.charge(),
+                last_error: runner.counters.last_error(),
+            });
+        }
         Ok(ProcessorStatus { projections, leases })
     }
 
-    fn statuses(&self, leases: &[LeaseStatus]) -> Vec<ProjectionStatus> {
-        let status =
-            |(runner, ProjectionHealth { running, .. }): (&Arc<super::runner::Runner>, ProjectionHealth)| {
-                let (name, source) = (runner.projection.name(), runner.projection.source());
-                let own = || leases.iter().filter(|lease| lease.projection == name);
-                ProjectionStatus {
-                    projection: name,
-                    source: source.as_str(),
-                    running,
-                    pending_changes: own().map(|lease| lease.pending_changes).sum(),
-                    lag_ms: own().map(|lease| lease.lag_ms).max().unwrap_or(0),
-                    dead_letters: runner.dead_letters.count(),
-                    changes: runner.counters.changes(),
-                    request_charge: runner.counters.charge(),
-                    last_error: runner.counters.last_error(),
-                }
-            };
-        self.runners.iter().zip(self.health()).map(status).collect()
+    /// The pending changes of a projection and their lag: those of its source, or of its own types where it needs fewer.
+    async fn pending_of(&self, runner: &Runner, leases: &[LeaseStatus]) -> Result<(u64, u64), Fault> {
+        let (container, types) = (runner.projection.source(), runner.projection.types());
+        let of_source = self.sources.iter().find(|source| source.container == container);
+        if of_source.is_none_or(|source| source.types.as_deref() == types) {
+            let own = || leases.iter().filter(|lease| lease.container == container.as_str());
+            let pending = own().map(|lease| lease.pending_changes).sum();
+            return Ok((pending, own().map(|lease| lease.lag_ms).max().unwrap_or(0)));
+        }
+        let known = self.known();
+        let own = known.iter().filter(|lease| lease.source.container == container);
+        let counts = try_join_all(own.map(|LeaseSnapshot { item, .. }| async move {
+            let reader = self.owned.get(&item.id);
+            let feed = RangeFeed::of_projection(runner, item.range.clone());
+            let key = format!("{}~{}", item.id, types.unwrap_or_default().join("~"));
+            self.pending(&feed, key, item, reader.as_deref()).await
+        }));
+        let counts = counts.await?;
+        let oldest_ms = counts.iter().filter_map(|(_, oldest_ms)| *oldest_ms).min();
+        Ok((counts.iter().map(|(count, _)| count).sum(), self.lag_ms(oldest_ms)))
+    }
+
+    fn lag_ms(&self, oldest_ms: Option<i64>) -> u64 {
+        let lag_ms = oldest_ms.map_or(0, |oldest_ms| self.context.clock.now_ms().saturating_sub(oldest_ms));
+        u64::try_from(lag_ms).unwrap_or(0)
     }
 
     /// Whether nothing waits in the ranges whose leases others hold, behind the checkpoints of the last balancing round.
     pub(super) async fn others_are_drained(&self) -> Result<bool, Fault> {
-        for LeaseSnapshot { runner, item } in self.known().iter() {
+        for LeaseSnapshot { source, item } in self.known().iter() {
             if self.owned.get(&item.id).is_none() {
-                let feed = RangeFeed { runner: Arc::clone(runner), range: item.range.clone() };
+                let feed = RangeFeed::of_source(source, item.range.clone());
                 if feed.pending(item.continuation.as_ref(), 1, &Ledger::new()).await?.0 > 0 {
                     return Ok(false);
                 }
@@ -172,21 +191,21 @@ impl Instance {
 
     async fn pending(
         &self,
-        runner: &Arc<super::runner::Runner>,
-        item: &super::lease::LeaseItem,
+        feed: &RangeFeed,
+        key: String,
+        item: &LeaseItem,
         reader: Option<&RangeReader>,
     ) -> Result<(u64, Option<i64>), Fault> {
         let position = reader.map_or_else(|| item.continuation.clone(), RangeReader::position);
         let now_ms = self.context.clock.now_ms();
         let cached = self.context.settings.sharing != Sharing::Alone;
-        if cached && let Some(counted) = self.pending.get(&item.id, position.as_ref(), now_ms) {
+        if cached && let Some(counted) = self.pending.get(&key, position.as_ref(), now_ms) {
             return Ok(counted);
         }
-        let feed = RangeFeed { runner: Arc::clone(runner), range: item.range.clone() };
         let counted = feed.pending(position.as_ref(), PENDING_COUNT_MAX, &Ledger::new()).await?;
         if cached {
             let until_ms = now_ms.saturating_add(milliseconds(self.context.settings.pending_cache));
-            self.pending.keep(&item.id, PendingCount { position, counted, until_ms });
+            self.pending.keep(key, PendingCount { position, counted, until_ms });
         }
         Ok(counted)
     }

@@ -1,4 +1,4 @@
-//! Supervisor: the background tasks of an instance. One balances and renews leases; each owned lease has one of its own.
+//! Supervisor: the background tasks of an instance. One balances leases and writes heartbeats; each owned lease has one of its own.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,7 +17,7 @@ use super::settings::Sharing;
 use onehop_store::{Fault, FaultKind};
 
 impl Instance {
-    /// Balances and renews leases until the stop, and starts a task for each lease that the instance acquires.
+    /// Balances leases and writes heartbeats until the stop, and starts a task for each lease that the instance acquires.
     pub(super) async fn supervise(self: &Arc<Self>, spawn: impl Fn(&'static str, BoxFuture<'static, ()>)) {
         tokio::join!(self.keep_balancing(spawn), self.keep_renewing());
         // Those with a task give theirs up when they have finished their page.
@@ -25,6 +25,7 @@ impl Instance {
             reader.release().await;
             self.owned.remove(&reader);
         }
+        self.leave_if_stopped().await;
     }
 
     async fn keep_balancing(self: &Arc<Self>, spawn: impl Fn(&'static str, BoxFuture<'static, ()>)) {
@@ -33,23 +34,31 @@ impl Instance {
         let (mut failures, mut next) = (0, None);
         while !context.stop.is_cancelled() {
             if let Some(steal) = due {
-                match self.balance_leases(steal).await {
+                let balanced = match steal {
+                    Steal::One => self.balance_regularly().await,
+                    Steal::None => self.balance_leases(Steal::None).await,
+                };
+                match balanced {
                     Ok(()) => failures = 0,
                     Err(fault) => {
                         self.log_failed_balancing(&fault, failures);
                         failures += 1;
                     }
                 }
-                let after = |delay| Instant::now() + context.jitter.spread(delay);
                 next = match failures {
-                    0 if steal == Steal::One => context.settings.sharing.acquire().map(after),
+                    0 if steal == Steal::One => {
+                        context.settings.sharing.acquire().map(|acquire| Instant::now() + acquire)
+                    }
                     // A requested round does not delay the next regular one.
                     0 => next,
-                    failures => Some(after(context.settings.poll.delay(failures - 1))),
+                    failures => {
+                        let delay = context.settings.poll.delay(failures - 1);
+                        Some(Instant::now() + context.jitter.spread(delay))
+                    }
                 };
             }
             for reader in self.owned.take_unstarted() {
-                spawn(reader.runner().projection.name(), Arc::clone(self).read_range(reader).boxed());
+                spawn(reader.source.container.as_str(), Arc::clone(self).read_range(reader).boxed());
             }
             due = tokio::select! {
                 () = context.stop.cancelled() => return,
@@ -76,7 +85,7 @@ impl Instance {
     async fn read_range(self: Arc<Self>, reader: Arc<RangeReader>) {
         reader.statistics.running.store(true, Ordering::Relaxed);
         let context = &self.context;
-        let mut signal = context.store.change_signal(reader.runner().projection.source());
+        let mut signal = context.store.change_signal(reader.source.container);
         let (mut idle, mut failures) = (0, 0);
         while !context.stop.is_cancelled() {
             if let Some(signal) = &mut signal {
@@ -107,6 +116,7 @@ impl Instance {
             reader.release().await;
             self.owned.remove(&reader);
         }
+        self.leave_if_stopped().await;
     }
 
     /// Waits for the store's signal, and polls less and less often where it gives none, or where other processes
@@ -119,7 +129,7 @@ impl Instance {
     ) {
         let settings = &self.context.settings;
         let polls = signal.is_none() || settings.sharing != Sharing::Alone;
-        let poll = polls.then(|| self.context.jitter.spread(settings.poll.delay(idle)));
+        let poll = polls.then(|| settings.poll_delay(idle, &self.context.jitter));
         let open = tokio::select! {
             () = self.context.stop.cancelled() => return,
             () = reader.lease.lost() => return,
@@ -136,12 +146,11 @@ impl Instance {
 }
 
 fn log_failed_page(reader: &RangeReader, fault: &Fault, failures: u32) {
-    let projection = reader.runner().projection.name();
-    reader.runner().counters.record_error(&fault.to_string());
+    reader.source.record_error(&fault.to_string());
     // The store itself says once that it has no room.
     if failures == 0 && fault.kind != FaultKind::Full {
-        let range = &reader.feed.range.0;
-        tracing::warn!(projection, range, error = %fault, "a page failed and is tried again");
+        let (container, range) = (reader.source.container, &reader.feed.range.0);
+        tracing::warn!(%container, range, error = %fault, "a page failed and is tried again");
     }
 }
 

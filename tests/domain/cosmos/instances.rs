@@ -81,6 +81,6 @@ async fn two_then_three_then_one_process_project_everything() {
 
     let ranges = three.store.feed_ranges(onehop::blog::containers::POSTS).await.expect("ranges").len();
     let leases = three.processor.leases().await.expect("leases");
-    let of_copies = leases.iter().filter(|lease| lease.projection == "user-posts").count();
+    let of_copies = leases.iter().filter(|lease| lease.container == "posts").count();
     assert_eq!((ranges, of_copies), (5, 5), "the leases followed the splits");
 }

@@ -45,7 +45,7 @@ async fn commands_and_projections_go_on_while_partitions_split() {
     let ranges = process.store.feed_ranges(POSTS).await.expect("ranges");
     assert_eq!(ranges.len(), 6);
     let leases = process.processor.leases().await.expect("leases");
-    let of_copies = leases.iter().filter(|lease| lease.projection == "user-posts").count();
+    let of_copies = leases.iter().filter(|lease| lease.container == "posts").count();
     assert_eq!(of_copies, ranges.len(), "the leases followed the splits: {leases:#?}");
 }
 
@@ -64,6 +64,6 @@ async fn projections_go_on_where_partitions_were_merged() {
     process.assert_clean().await;
     assert_eq!(process.store.feed_ranges(POSTS).await.expect("ranges").len(), 2);
     let leases = process.processor.leases().await.expect("leases");
-    let of_copies = leases.iter().filter(|lease| lease.projection == "user-posts").count();
+    let of_copies = leases.iter().filter(|lease| lease.container == "posts").count();
     assert_eq!(of_copies, 3, "a range that was handed out is read on");
 }

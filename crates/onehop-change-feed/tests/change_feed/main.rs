@@ -1,10 +1,13 @@
 //! The change feed processor with several instances over one store, seen through a toy projection, and the tail: no blog
 //! here.
 
+mod former_leases;
 mod pages;
 mod read_cache;
+mod rest;
 mod schedules;
 mod sharing;
+mod sources;
 mod splits;
 mod splitting_store;
 mod status;

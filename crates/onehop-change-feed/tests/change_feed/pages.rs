@@ -43,6 +43,8 @@ async fn a_lease_lost_during_a_page_ends_it_without_a_checkpoint() {
     }
     let (ada, bob) = (world.instance("ada").await, world.instance("bob").await);
     ada.balance_leases().await.expect("a tick");
+    // From now on bob observes the heartbeat of ada.
+    bob.balance_leases().await.expect("a tick");
     world.store.close(COPIES);
     let meanwhile = async {
         world.store.until_one_waits().await;

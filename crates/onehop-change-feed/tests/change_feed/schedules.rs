@@ -98,8 +98,10 @@ async fn play(acts: Vec<Act>, prefetch: bool) {
     }
     world.store.mend();
     drop(instances);
-    world.clock.advance_ms(EXPIRY_MS);
     let last = world.instance_with(settings("last")).await;
+    // From now on it observes the heartbeats of those that died.
+    last.balance_leases().await.expect("a tick");
+    world.clock.advance_ms(EXPIRY_MS);
     last.drain().await.expect("drained");
     world.assert_current().await;
     assert_eq!(last.status().await.expect("a status")[0].dead_letters, 0);

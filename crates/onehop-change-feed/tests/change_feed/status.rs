@@ -56,7 +56,7 @@ async fn each_lease_says_who_holds_it_and_what_waits() {
     assert_eq!(leases.iter().map(|lease| lease.pending_changes).sum::<u64>(), 12);
     for lease in &leases {
         assert_eq!(lease.mine, lease.owner.as_deref() == Some("ada"));
-        assert_eq!((lease.projection, lease.container, lease.lag_ms), ("copier", "things", 1500));
+        assert_eq!((lease.container, lease.lag_ms), ("things", 1500));
     }
     assert_eq!(leases.iter().filter(|lease| lease.mine).count(), 1);
     while ada.run_once().await.expect("a turn") > 0 {}
@@ -105,7 +105,7 @@ async fn a_lease_that_cannot_be_taken_alone_is_a_failed_tick() {
         let bob = world.instance_with(Settings::new("bob").without_delays()).await;
         for _ in 0..2 {
             let error = bob.balance_leases().await.expect_err("no lease can be taken").to_string();
-            assert!(error.contains("the lease of copier for the feed range"), "{error}");
+            assert!(error.contains("the lease of things for the feed range"), "{error}");
             assert!(bob.health().iter().all(|following| !following.running));
         }
         world.store.mend();

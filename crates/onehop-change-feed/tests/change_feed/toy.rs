@@ -15,6 +15,7 @@ use onehop_store::{
     Change, ContainerName, ContainerSpec, FeedRequest, Ledger, NewItem, PartitionKey, Store, WriteOp,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -94,15 +95,24 @@ pub struct World {
 impl World {
     /// A store that presents its eight physical partitions as so many feed ranges.
     pub fn new(ranges: u16) -> Self {
+        Self::of(PHYSICAL_PARTITIONS, ranges)
+    }
+
+    /// A store with so many physical partitions, each of which is a feed range.
+    pub fn of_physical_partitions(partitions: u16) -> Self {
+        Self::of(partitions, partitions)
+    }
+
+    fn of(physical_partitions: u16, ranges: u16) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let clock = Arc::new(ManualClock::new(1_750_000_000_000));
         let mut config = EmbeddedConfig::new(directory.path());
         config.durability = Durability::Relaxed;
-        config.physical_partitions = Some(PHYSICAL_PARTITIONS);
+        config.physical_partitions = Some(physical_partitions);
         config.cache_bytes = 1024 * 1024;
         let specs = [&[spec(THINGS), spec(COPIES)], onehop_change_feed::SPECS].concat();
         let store = EmbeddedStore::open(&config, &specs, clock.clone()).expect("the store opens");
-        let each = PHYSICAL_PARTITIONS / ranges;
+        let each = physical_partitions / ranges;
         let spans: Vec<_> = (0..ranges).map(|range| (range * each, (range + 1) * each - 1)).collect();
         Self {
             store: Arc::new(SplittingStore::new(store, &spans)),
@@ -124,10 +134,18 @@ impl World {
     }
 
     pub async fn instance_of(&self, projection: Arc<dyn Projection>, settings: Settings) -> Processor {
+        self.instance_of_all(vec![projection], settings).await
+    }
+
+    pub async fn instance_of_all(
+        &self,
+        projections: Vec<Arc<dyn Projection>>,
+        settings: Settings,
+    ) -> Processor {
         let opened = Processor::open(
             self.store.clone(),
             self.clock.clone(),
-            vec![projection],
+            projections,
             settings,
             CancellationToken::new(),
         );
@@ -144,7 +162,19 @@ impl World {
         let home = format!("home-{home}");
         let id = format!("thing-{id}");
         let thing = Thing { id: id.clone(), home: home.clone(), item_type: "thing".into(), number, poisoned };
-        let write = WriteOp::Upsert(NewItem::encode(id, &thing));
+        self.write_thing(&thing).await;
+    }
+
+    /// Writes a thing of another type.
+    pub async fn put_of_type(&self, home: u64, id: u64, item_type: &str) {
+        let number = self.written.fetch_add(1, Ordering::SeqCst) + 1;
+        let (home, id) = (format!("home-{home}"), format!("thing-{id}"));
+        self.write_thing(&Thing { id, home, item_type: item_type.into(), number, poisoned: false }).await;
+    }
+
+    async fn write_thing(&self, thing: &Thing) {
+        let (id, home) = (thing.id.clone(), thing.home.clone());
+        let write = WriteOp::Upsert(NewItem::encode(id, thing));
         self.store.write(THINGS, &home.as_str().into(), write, &Ledger::new()).await.expect("a write");
     }
 
@@ -177,7 +207,7 @@ impl World {
     /// The leases, by range.
     pub async fn leases(&self) -> Vec<LeaseItem> {
         let mut leases: Vec<LeaseItem> =
-            self.all(LEASES).await.into_iter().map(|item| item.decode().expect("a lease")).collect();
+            self.lease_items("rangeLease").await.into_iter().map(json_to).collect();
         leases.sort_by(|left, right| left.range.cmp(&right.range));
         leases
     }
@@ -194,16 +224,21 @@ impl World {
         owners.iter().map(held).collect()
     }
 
-    /// Rewrites all leases as they were before they named their processor.
-    pub async fn make_leases_old(&self) {
-        for item in self.all(LEASES).await {
-            let mut body: serde_json::Value = item.decode().expect("JSON");
-            body.as_object_mut().expect("an object").remove("processor").expect("it has the property");
-            let id = body["id"].as_str().expect("an id").to_owned();
-            let write = WriteOp::Replace { item: NewItem::encode(id.clone(), &body), if_match: None };
-            let partition_key = PartitionKey::from(id.as_str());
-            self.store.write(LEASES, &partition_key, write, &Ledger::new()).await.expect("a write");
-        }
+    /// The items of a type in the lease container.
+    pub async fn lease_items(&self, item_type: &str) -> Vec<Value> {
+        let items = self.all(LEASES).await.into_iter().map(|item| item.decode::<Value>().expect("JSON"));
+        items.filter(|item| item["type"] == item_type).collect()
+    }
+
+    /// Writes an item of the lease container.
+    pub async fn write_lease_item(&self, write: WriteOp) {
+        let partition_key = PartitionKey::from(write.id());
+        self.store.write(LEASES, &partition_key, write, &Ledger::new()).await.expect("a write");
+    }
+
+    /// The time of the clock, as items have it.
+    pub fn clock_text(&self) -> String {
+        onehop_runtime::clock::format_timestamp(onehop_runtime::clock::Clock::now_ms(&*self.clock))
     }
 
     /// Numbers projected so far, by whoever.
@@ -228,6 +263,10 @@ impl World {
             seen.push(*number);
         }
     }
+}
+
+pub fn json_to<T: serde::de::DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).expect("another shape")
 }
 
 pub fn shared(owner: &str) -> Settings {

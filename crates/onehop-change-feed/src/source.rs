@@ -1,0 +1,150 @@
+//! Source container: the projections that follow one change feed, and the item types that they need together.
+//!
+//! A page of the feed is read once. It is given to the projections in their declared order: one completes it before the next begins.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::change_checkpoints::ChangeCheckpoints;
+use super::context::ProcessorContext;
+use super::lease_handle::LeaseHandle;
+use super::runner::{PageError, Runner};
+use onehop_store::{Change, ContainerName, Ledger};
+
+pub(super) struct Source {
+    pub(super) context: Arc<ProcessorContext>,
+    pub(super) container: ContainerName,
+    /// The projections, in their declared order.
+    pub(super) runners: Vec<Arc<Runner>>,
+    /// The union of the types that they need; `None` for all.
+    pub(super) types: Option<Arc<[&'static str]>>,
+}
+
+/// The changes of a page, and the projections that have completed it. A page that failed is given to the others only.
+pub(super) struct SourcePage {
+    pub(super) changes: Vec<Change>,
+    completed: Vec<bool>,
+}
+
+impl SourcePage {
+    pub(super) fn new(changes: Vec<Change>) -> Self {
+        Self { changes, completed: Vec::new() }
+    }
+}
+
+/// The type of an item.
+#[derive(Deserialize)]
+struct TypedItem {
+    #[serde(rename = "type")]
+    item_type: Option<String>,
+}
+
+impl Source {
+    /// The source containers of these projections, in the order of their first projections.
+    pub(super) fn all_of(context: &Arc<ProcessorContext>, runners: &[Arc<Runner>]) -> Vec<Arc<Self>> {
+        let mut groups: Vec<(ContainerName, Vec<Arc<Runner>>)> = Vec::new();
+        for runner in runners {
+            let container = runner.projection.source();
+            match groups.iter_mut().find(|(of, _)| *of == container) {
+                Some((_, group)) => group.push(Arc::clone(runner)),
+                None => groups.push((container, vec![Arc::clone(runner)])),
+            }
+        }
+        let source = |(container, runners): (ContainerName, Vec<Arc<Runner>>)| {
+            let types = union_of_types(&runners);
+            Arc::new(Self { context: Arc::clone(context), container, runners, types })
+        };
+        groups.into_iter().map(source).collect()
+    }
+
+    /// The names of the projections.
+    pub(super) fn projections(&self) -> Vec<String> {
+        self.runners.iter().map(|runner| runner.projection.name().to_owned()).collect()
+    }
+
+    /// Adds a charge to the projections in equal shares.
+    pub(super) fn add_charge(&self, ledger: &Ledger) {
+        for runner in &self.runners {
+            runner.counters.add_charge_part(ledger, self.runners.len());
+        }
+    }
+
+    /// Records an error that concerns all projections.
+    pub(super) fn record_error(&self, error: &str) {
+        for runner in &self.runners {
+            runner.counters.record_error(error);
+        }
+    }
+
+    /// Gives a page to each projection that has not completed it. A fault of one projection does not keep the page from those after
+    /// it; the first fault is returned.
+    pub(super) async fn run_page(&self, page: &mut SourcePage, lease: &LeaseHandle) -> Result<(), PageError> {
+        let item_types = self.item_types(&page.changes);
+        page.completed.resize(self.runners.len(), false);
+        let mut failed = None;
+        for (runner, completed) in self.runners.iter().zip(&mut page.completed) {
+            if *completed {
+                continue;
+            }
+            let wanted = wanted(runner, &page.changes, item_types.as_deref());
+            match run_projection(runner, wanted, lease).await {
+                Ok(()) => *completed = true,
+                Err(PageError::Fault(fault)) => {
+                    runner.counters.record_error(&fault.to_string());
+                    failed.get_or_insert(fault);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        failed.map_or(Ok(()), |fault| Err(fault.into()))
+    }
+
+    /// The type of each change; `None` where all projections need the same types, which is what the page was read by.
+    fn item_types(&self, changes: &[Change]) -> Option<Vec<Option<String>>> {
+        let [first, others @ ..] = &self.runners[..] else { return None };
+        let types = first.projection.types();
+        if others.iter().all(|other| other.projection.types() == types) {
+            return None;
+        }
+        let item_type = |change: &Change| {
+            let typed: Result<TypedItem, _> = serde_json::from_slice(&change.item.body);
+            typed.ok().and_then(|typed| typed.item_type)
+        };
+        Some(changes.iter().map(item_type).collect())
+    }
+}
+
+fn union_of_types(runners: &[Arc<Runner>]) -> Option<Arc<[&'static str]>> {
+    let mut union: Vec<&'static str> = Vec::new();
+    for runner in runners {
+        for item_type in runner.projection.types()? {
+            if !union.contains(item_type) {
+                union.push(item_type);
+            }
+        }
+    }
+    Some(union.into())
+}
+
+/// The changes that a projection needs.
+fn wanted(runner: &Runner, changes: &[Change], item_types: Option<&[Option<String>]>) -> Vec<Change> {
+    let (Some(types), Some(item_types)) = (runner.projection.types(), item_types) else {
+        return changes.to_vec();
+    };
+    let is_wanted =
+        |item_type: &Option<String>| item_type.as_deref().is_some_and(|item_type| types.contains(&item_type));
+    let wanted = changes.iter().zip(item_types).filter(|(_, item_type)| is_wanted(item_type));
+    wanted.map(|(change, _)| change.clone()).collect()
+}
+
+async fn run_projection(runner: &Runner, wanted: Vec<Change>, lease: &LeaseHandle) -> Result<(), PageError> {
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let ledger = Ledger::new();
+    let checkpoints = ChangeCheckpoints::InLease { lease, projection: runner.projection.name() };
+    let outcome = runner.run_page(wanted, checkpoints, &ledger).await;
+    runner.counters.add_charge(&ledger);
+    outcome
+}

@@ -1,0 +1,197 @@
+//! What instances do while nothing is written, and what ends their rest.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use onehop_change_feed::{
+    IntendedWrite, LEASES, Processor, Projection, ProjectionError, ReadRequest, Settings, Sharing, Step,
+    StepInput, idle_charge,
+};
+use onehop_store::{Change, ContainerName, FaultKind, NewItem, WriteOp};
+
+use crate::splitting_store::Verdict;
+use crate::toy::{COPIES, THINGS, Thing, World, shared};
+
+/// Between two polls of a reader that finds nothing.
+const POLL_S: u64 = 5;
+const HOUR_S: u64 = 3600;
+
+/// Copies things, or does nothing with copies.
+struct Follower {
+    name: &'static str,
+    source: ContainerName,
+}
+
+impl Projection for Follower {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn source(&self) -> ContainerName {
+        self.source
+    }
+
+    fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
+        if self.source == COPIES {
+            return Ok(Step::done());
+        }
+        if input.is_first() {
+            return Ok(Step::ask(vec![ReadRequest::item(COPIES, change.partition_key.clone(), &*change.id)]));
+        }
+        let thing: Thing = change.item.decode()?;
+        let write = WriteOp::Upsert(NewItem::encode(thing.id.clone(), &thing));
+        let write = IntendedWrite::one(COPIES, change.partition_key.clone(), write);
+        Ok(Step::done().after_writing(vec![write]))
+    }
+}
+
+fn idle(feed_ranges: u64, processes: u64) -> f64 {
+    let settings = Settings { sharing: Sharing::with_others(), ..Settings::new("any") };
+    idle_charge(&settings, feed_ranges, processes).0
+}
+
+/// An instance with three projections of two source containers.
+async fn open(world: &World, owner: &str) -> Processor {
+    let follower = |name, source| Arc::new(Follower { name, source }) as Arc<dyn Projection>;
+    let projections = vec![follower("a", THINGS), follower("b", COPIES), follower("c", COPIES)];
+    world.instance_of_all(projections, shared(owner)).await
+}
+
+fn new_world() -> World {
+    let world = World::of_physical_partitions(4);
+    world.store.keep_silent();
+    world
+}
+
+/// Passes time, in which each instance writes heartbeats and balances when that is due, and polls its feed ranges.
+async fn pass(world: &World, processors: &[&Processor], seconds: u64) {
+    for _ in 0..seconds / POLL_S {
+        world.clock.advance_ms(POLL_S as i64 * 1000);
+        for processor in processors {
+            processor.renew().await;
+            let _ = processor.run_once().await;
+        }
+    }
+}
+
+async fn readers(processor: &Processor) -> usize {
+    processor.leases().await.expect("leases").iter().filter(|lease| lease.mine).count()
+}
+
+async fn charge(processors: &[&Processor]) -> f64 {
+    let mut total = 0.0;
+    for processor in processors {
+        for status in processor.status().await.expect("a status") {
+            total += status.request_charge.0;
+        }
+    }
+    total
+}
+
+/// Requests to the lease container, polls, and request units for each second, over an hour.
+async fn rest(world: &World, processors: &[&Processor]) -> (usize, usize, f64) {
+    pass(world, processors, 300).await;
+    let before = charge(processors).await;
+    world.store.lease_requests.store(0, Ordering::SeqCst);
+    world.store.feed_pages.store(0, Ordering::SeqCst);
+    pass(world, processors, HOUR_S).await;
+    let lease_requests = world.store.lease_requests.load(Ordering::SeqCst);
+    let polls = world.store.feed_pages.load(Ordering::SeqCst);
+    (lease_requests, polls, (charge(processors).await - before) / HOUR_S as f64)
+}
+
+#[tokio::test]
+async fn at_rest_there_are_heartbeats_and_polls_and_no_more() {
+    let world = new_world();
+    let ada = open(&world, "ada").await;
+    world.put_many(1).await;
+    let (lease_requests, polls, charged) = rest(&world, &[&ada]).await;
+    assert_eq!(world.leases().await.len(), 2 * 4, "four feed ranges of two source containers");
+    println!("alone: {lease_requests} heartbeats and {polls} polls an hour, {charged:.2} RU/s");
+    // Every 13 s, seen at every fifth second.
+    assert_eq!(lease_requests, 3600 / 15);
+    assert_eq!(polls, 8 * 3600 / 5);
+    assert!(charged <= idle(8, 1), "{charged}");
+    world.assert_current().await;
+}
+
+#[tokio::test]
+async fn two_instances_read_each_others_heartbeats() {
+    let world = new_world();
+    let (ada, bob) = (open(&world, "ada").await, open(&world, "bob").await);
+    let (lease_requests, polls, charged) = rest(&world, &[&ada, &bob]).await;
+    assert_eq!(world.holdings(&["ada", "bob"]).await, [4, 4]);
+    println!("two: {lease_requests} lease requests and {polls} polls an hour, {charged:.2} RU/s");
+    assert_eq!(lease_requests, 2 * (3600 / 15 + 3600 / 20), "heartbeats, and reads of the other's");
+    assert_eq!(polls, 8 * 3600 / 5);
+    assert!(charged <= idle(8, 2), "{charged}");
+}
+
+#[tokio::test]
+async fn a_newcomer_ends_the_rest_and_so_does_its_death() {
+    let world = new_world();
+    let ada = open(&world, "ada").await;
+    pass(&world, &[&ada], 300).await;
+    let bob = open(&world, "bob").await;
+    bob.balance_leases().await.expect("a round");
+    assert_eq!(world.holdings(&["ada", "bob"]).await, [7, 1]);
+    pass(&world, &[&ada], 20).await;
+    assert_eq!(readers(&ada).await, 7, "it has noticed without a change");
+    assert_eq!(world.lease_items("heartbeat").await.len(), 2);
+    // Bob does nothing any more.
+    pass(&world, &[&ada], 90).await;
+    assert_eq!(world.holdings(&["ada", "bob"]).await, [8, 0]);
+    assert_eq!(world.lease_items("heartbeat").await.len(), 1, "the heartbeat of the dead is deleted");
+    world.put_many(1).await;
+    ada.drain().await.expect("drained");
+    world.assert_current().await;
+}
+
+#[tokio::test]
+async fn without_a_heartbeat_an_instance_stops_and_with_one_it_goes_on() {
+    let world = new_world();
+    let ada = open(&world, "ada").await;
+    pass(&world, &[&ada], 60).await;
+    world.store.judge(|container, _| match container {
+        LEASES => Verdict::Fail(FaultKind::Unavailable),
+        _ => Verdict::Pass,
+    });
+    pass(&world, &[&ada], 40).await;
+    assert_eq!(readers(&ada).await, 8, "its heartbeat has not expired");
+    pass(&world, &[&ada], 30).await;
+    assert_eq!(readers(&ada).await, 0);
+    world.put_many(1).await;
+    world.store.feed_pages.store(0, Ordering::SeqCst);
+    pass(&world, &[&ada], 60).await;
+    assert_eq!(world.store.feed_pages.load(Ordering::SeqCst), 0, "it does not work on its leases");
+    world.store.mend();
+    pass(&world, &[&ada], 20).await;
+    assert_eq!(readers(&ada).await, 8);
+    ada.drain().await.expect("drained");
+    world.assert_current().await;
+}
+
+#[tokio::test]
+async fn an_instance_that_stops_deletes_its_heartbeat() {
+    let world = new_world();
+    let (ada, bob) = (open(&world, "ada").await, open(&world, "bob").await);
+    pass(&world, &[&ada, &bob], 300).await;
+    assert_eq!(world.holdings(&["ada", "bob"]).await, [4, 4]);
+    bob.release().await;
+    assert_eq!(world.lease_items("heartbeat").await.len(), 1);
+    pass(&world, &[&ada], 20).await;
+    assert_eq!(world.holdings(&["ada", "bob"]).await, [8, 0], "nobody waits for an expiry");
+}
+
+#[tokio::test]
+async fn the_status_of_another_instance_is_read_again_when_it_is_old() {
+    let world = new_world();
+    let (ada, bob) = (open(&world, "ada").await, open(&world, "bob").await);
+    pass(&world, &[&ada, &bob], 300).await;
+    world.put_many(1).await;
+    for _ in 0..4 {
+        pass(&world, &[&ada, &bob], 10).await;
+    }
+    let pending: u64 = ada.leases().await.expect("leases").iter().map(|lease| lease.pending_changes).sum();
+    assert_eq!(pending, 0, "what bob has projected does not wait");
+}
