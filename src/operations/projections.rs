@@ -19,8 +19,7 @@ pub struct ProjectionStatus {
     pub lag_ms: f64,
     /// Changes that could not be projected and are parked, together with those behind them.
     pub dead_letters: u32,
-    /// How many leases there are: one for each feed range of the container that the projection follows. All projections of a container
-    /// share them.
+    /// How many leases there are: one for each feed range of the container, shared by all projections that follow it.
     pub lease_count: u32,
     /// In the order of their ranges.
     #[graphql(skip)]

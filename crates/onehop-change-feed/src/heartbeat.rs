@@ -318,7 +318,9 @@ impl Heartbeat {
         ledger: &Ledger,
     ) -> Result<Beat, Fault> {
         let began_ms = context.clock.now_ms();
-        let first = HeartbeatItem::first(context);
+        // Observers may still remember the heartbeat of an incarnation whose item was deleted.
+        let incarnation = own.as_ref().map_or(1, |stored| stored.item.incarnation + 1);
+        let first = HeartbeatItem { incarnation, ..HeartbeatItem::first(context) };
         let partition_key = PartitionKey::from(first.id.as_str());
         for _ in 0..WRITE_ATTEMPTS_MAX {
             let found = StoredHeartbeat::read(context, &first.id, ledger).await?;
@@ -328,7 +330,7 @@ impl Heartbeat {
                     (first.clone(), write(context, &partition_key, operation, ledger).await?)
                 }
                 Some(found) => {
-                    let incarnation = found.item.incarnation + 1;
+                    let incarnation = incarnation.max(found.item.incarnation + 1);
                     let item = HeartbeatItem { incarnation, ..found.item.next() };
                     let written = found.replace(context, &item, ledger).await?;
                     (item, written)

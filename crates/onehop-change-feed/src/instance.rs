@@ -15,7 +15,7 @@ use super::dead_letters::DeadLetterQueue;
 use super::former_leases::FormerLeases;
 use super::heartbeat::{Beat, Heartbeat};
 use super::lease::{LeaseItem, OwnedLease, StoredLease};
-use super::load_balancer::Membership;
+use super::membership::Membership;
 use super::observations::Observations;
 use super::owned_leases::OwnedLeases;
 use super::projection::Projection;

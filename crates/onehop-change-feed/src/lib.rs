@@ -3,9 +3,11 @@
 //! # Modules
 //!
 //! `projection` and `request` define a projection; `page` and `runner` process changes with it; `page_cache` and `read_cache`
-//! save reads. `reader` reads one feed range under a `lease`, which `lease_handle` shares with the renewal. `load_balancer`
-//! acquires leases: `coverage` decides which leases there are and `balancing_strategy` who owns them, both pure. `supervisor`
-//! runs the background tasks. `processor`, `status` (the estimator), `position`, `rebuild` and `dead_letter_list` are the
+//! save reads. `source` gives a page to all projections of a container. `reader` reads one feed range under a `lease`, which
+//! `lease_handle` shares with the changes of a page. `heartbeat` is the liveness of this instance, `observations` that of the others;
+//! `membership` brings both together.
+//! `load_balancer` acquires leases: `coverage` decides which leases there are and `balancing_strategy` who owns them, both pure;
+//! `former_leases` replaces those of earlier releases. `supervisor` runs the background tasks. `idle` computes the charge at rest. `processor`, `status` (the estimator), `position`, `rebuild` and `dead_letter_list` are the
 //! public interface. `tail` is independent of all that: a reader without leases.
 
 #![warn(missing_docs)]
@@ -25,6 +27,7 @@ mod instance;
 mod lease;
 mod lease_handle;
 mod load_balancer;
+mod membership;
 mod observations;
 mod owned_leases;
 mod page;

@@ -121,7 +121,7 @@ async fn a_projection_without_a_former_lease_begins_at_the_beginning() {
     make_former(&world, &NAMES[..1], |_, _| {}).await;
     let later = Diary::default();
     open(&world, &NAMES, &later, alone()).await.drain().await.expect("drained");
-    let later = later.lock().expect("no panic while locked");
+    let later = later.lock().expect("no panic while locked").clone();
     assert_eq!(later.iter().filter(|(name, _)| *name == "second").count(), 12);
     assert!(world.lease_items("lease").await.is_empty());
 }

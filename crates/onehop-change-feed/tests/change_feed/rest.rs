@@ -148,7 +148,7 @@ async fn a_newcomer_ends_the_rest_and_so_does_its_death() {
 }
 
 #[tokio::test]
-async fn without_a_heartbeat_an_instance_stops_and_with_one_it_goes_on() {
+async fn without_its_heartbeat_an_instance_gives_up_its_leases() {
     let world = new_world();
     let ada = open(&world, "ada").await;
     pass(&world, &[&ada], 60).await;

@@ -89,7 +89,7 @@ async fn a_page_is_read_once_for_all_projections_in_their_order() {
 }
 
 #[tokio::test]
-async fn each_projection_sees_its_own_types_and_nobody_the_others() {
+async fn each_projection_sees_its_own_types() {
     let (world, diary) = (World::new(1), Diary::default());
     let of_types = |name, types| Recorder { types: Some(types), ..Recorder::of(name, &diary) };
     let processor =
