@@ -11,8 +11,9 @@ export function Leases({ projections }: { projections: readonly Projection[] }) 
     <section className="operations-section" aria-labelledby="leases-title">
       <h2 id="leases-title">Leases</h2>
       <p className="operations-lead">
-        For each projection a process holds the lease of each feed range, which is a physical partition. Processes share
-        them, and take over those of one that dies. {holdingInWords(projections.flatMap(({ leases }) => leases))}
+        The projections of a container share its leases. There is one for each feed range, which is a physical
+        partition. Processes share them, and take over those of one that dies.{" "}
+        {holdingInWords(projections.flatMap(({ leases }) => leases))}
       </p>
       <div className="operations-list operations-leases" tabIndex={0} role="region" aria-label="Leases by feed range">
         <table>

@@ -17,7 +17,7 @@ describe("all leases together", () => {
   test.each([
     [[here, here], "Every lease is held, by this process."],
     [[elsewhere, elsewhere], "Every lease is held, by another process."],
-    [[here, elsewhere, free], "2 of 3 leases are held, by 2 processes."],
+    [[here, elsewhere, free], "Some leases are free, the others are held, by 2 processes."],
     [[free], "No process follows the change feed."],
     [[], "No process follows the change feed."],
   ])("%j: %s", (leases, expected) => {

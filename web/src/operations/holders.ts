@@ -8,15 +8,14 @@ export function holderInWords({ owner, heldHere }: Held): string {
   return heldHere ? "this process" : owner === null ? "no owner" : `process ${owner}`;
 }
 
-/** The number of leases that have an owner, and the number of owners. */
+/** Whether all leases have an owner, and the number of owners. Projections of a container list the same leases, which are not counted. */
 export function holdingInWords(leases: readonly Held[]): string {
   const held = leases.filter(({ owner, heldHere }) => heldHere || owner !== null);
   const owners = new Set(held.map(({ owner }) => owner));
   if (held.length === 0) {
     return "No process follows the change feed.";
   }
-  const all =
-    held.length === leases.length ? "Every lease is held" : `${held.length} of ${leases.length} leases are held`;
+  const all = held.length === leases.length ? "Every lease is held" : "Some leases are free, the others are held";
   return `${all}, ${owners.size === 1 ? (held[0]?.heldHere === true ? "by this process" : "by another process") : `by ${owners.size} processes`}.`;
 }
 
