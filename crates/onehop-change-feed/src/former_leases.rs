@@ -62,7 +62,7 @@ impl FormerLeases {
         let mut keys = Vec::new();
         for source in sources {
             for range in context.store.feed_ranges(source.container).await? {
-                let lease = LeaseItem::unowned(source, &range).id;
+                let lease = LeaseItem::unowned(&source.scope, &range).id;
                 if listed.iter().any(|stored| stored.item.id == lease) {
                     continue;
                 }
@@ -126,7 +126,7 @@ impl FormerLeases {
                 let Some(positions) = self.positions(source, &range) else { continue };
                 let item = LeaseItem {
                     continuation: earliest(&source.context, &positions),
-                    ..LeaseItem::unowned(source, &range)
+                    ..LeaseItem::unowned(&source.scope, &range)
                 };
                 if !listed.iter().any(|stored| stored.item.id == item.id) {
                     created.extend(StoredLease::create(&source.context, item, ledger).await?);

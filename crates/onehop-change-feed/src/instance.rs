@@ -15,7 +15,6 @@ use super::dead_letters::DeadLetterQueue;
 use super::former_leases::FormerLeases;
 use super::heartbeat::{Beat, Heartbeat};
 use super::lease::{LeaseItem, OwnedLease, StoredLease};
-use super::membership::Membership;
 use super::observations::Observations;
 use super::owned_leases::OwnedLeases;
 use super::projection::Projection;
@@ -49,6 +48,14 @@ pub(super) struct Instance {
 struct KnownLeases {
     leases: Arc<Vec<LeaseSnapshot>>,
     at_ms: i64,
+}
+
+/// Which instances there are, and who owns which lease.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Membership {
+    /// Id, owner and epoch of each lease.
+    pub(super) owners: Vec<(String, Option<String>, u64)>,
+    pub(super) incarnations: Vec<(String, Option<u64>)>,
 }
 
 /// What balancing rounds leave for the next.
@@ -311,6 +318,6 @@ async fn open_runner(
 async fn unowned_leases(source: &Arc<Source>) -> Result<Vec<LeaseSnapshot>, Fault> {
     let ranges = source.context.store.feed_ranges(source.container).await?;
     let unowned =
-        |range| LeaseSnapshot { source: Arc::clone(source), item: LeaseItem::unowned(source, range) };
+        |range| LeaseSnapshot { source: Arc::clone(source), item: LeaseItem::unowned(&source.scope, range) };
     Ok(ranges.iter().map(unowned).collect())
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::containers::{LEASES, lease_id, types};
 use super::context::ProcessorContext;
-use super::source::Source;
+use super::lease_scope::LeaseScope;
 use onehop_store::{
     Change, Continuation, Direction, ETag, Fault, FeedRange, Item, Keyset, Ledger, NewItem, PartitionKey,
     Query, Rejection, WriteError, WriteOp, limits,
@@ -45,15 +45,15 @@ pub struct LeaseItem {
 
 impl LeaseItem {
     /// A lease without an owner, at the beginning of the feed.
-    pub(super) fn unowned(source: &Source, range: &FeedRange) -> Self {
-        let processor = &source.context.settings.processor;
+    pub(super) fn unowned(scope: &LeaseScope, range: &FeedRange) -> Self {
+        let processor = &scope.context.settings.processor;
         Self {
-            id: lease_id(processor, source.container, range),
+            id: lease_id(processor, scope.container, range),
             item_type: types::LEASE.to_owned(),
             processor: processor.clone(),
-            container: source.container.to_string(),
+            container: scope.container.to_string(),
             range: range.clone(),
-            projections: source.projections(),
+            projections: scope.projections.clone(),
             continuation: None,
             owner: None,
             epoch: 0,
@@ -63,11 +63,11 @@ impl LeaseItem {
 
     /// The lease after this instance has acquired it. A projection that the checkpoint does not hold for has not seen what lies
     /// before it, so the feed is read from the beginning.
-    pub(super) fn acquired_for(self, source: &Source) -> Self {
-        let projections = source.projections();
+    pub(super) fn acquired_for(self, scope: &LeaseScope) -> Self {
+        let projections = scope.projections.clone();
         let holds = projections.iter().all(|projection| self.projections.contains(projection));
         Self {
-            owner: Some(source.context.settings.owner.clone()),
+            owner: Some(scope.context.settings.owner.clone()),
             epoch: self.epoch + 1,
             continuation: self.continuation.filter(|_| holds),
             change_checkpoints: if holds { self.change_checkpoints } else { Vec::new() },
@@ -77,8 +77,8 @@ impl LeaseItem {
     }
 
     /// The lease of a part of its range, which goes on where this one stands.
-    fn of_part(&self, source: &Source, part: &FeedRange) -> Self {
-        let item = Self::unowned(source, part).acquired_for(source);
+    fn of_part(&self, scope: &LeaseScope, part: &FeedRange) -> Self {
+        let item = Self::unowned(scope, part).acquired_for(scope);
         Self {
             continuation: self.continuation.clone(),
             change_checkpoints: self.change_checkpoints.clone(),
@@ -207,13 +207,13 @@ impl OwnedLease {
 
     /// Acquires a lease, also from another owner. `None` when it was written since it was read.
     pub(super) async fn take(
-        source: &Source,
+        scope: &LeaseScope,
         stored: StoredLease,
         ledger: &Ledger,
     ) -> Result<Option<Self>, Fault> {
-        let next = stored.item.clone().acquired_for(source);
+        let next = stored.item.clone().acquired_for(scope);
         let mut lease = Self { stored };
-        match lease.save(&source.context, next, ledger).await {
+        match lease.save(&scope.context, next, ledger).await {
             Ok(()) => Ok(Some(lease)),
             Err(LeaseError::Lost) => Ok(None),
             Err(LeaseError::Fault(fault)) => Err(fault),
@@ -278,13 +278,13 @@ impl OwnedLease {
     /// leases created.
     pub(super) async fn split(
         &mut self,
-        source: &Source,
+        scope: &LeaseScope,
         parts: &[FeedRange],
         ledger: &Ledger,
     ) -> Result<Vec<Self>, LeaseError> {
-        let (context, mut created) = (&*source.context, Vec::new());
+        let (context, mut created) = (&*scope.context, Vec::new());
         for part in parts {
-            let item = self.item().of_part(source, part);
+            let item = self.item().of_part(scope, part);
             let stored = context.with_retries(|| StoredLease::create(context, item.clone(), ledger)).await?;
             created.extend(stored.map(Self::created));
         }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::context::ProcessorContext;
 use super::lease::{LeaseError, OwnedLease};
-use super::source::Source;
+use super::lease_scope::LeaseScope;
 use onehop_store::{Change, Continuation, FeedRange, Ledger};
 
 pub(super) struct LeaseHandle {
@@ -86,12 +86,12 @@ impl LeaseHandle {
     /// Divides the lease into leases of its parts, and deletes it.
     pub(super) async fn split(
         &self,
-        source: &Source,
+        scope: &LeaseScope,
         parts: &[FeedRange],
         ledger: &Ledger,
     ) -> Result<Vec<OwnedLease>, LeaseError> {
         let mut lease = self.lock().await?;
-        let children = self.check_lost(lease.split(source, parts, ledger).await)?;
+        let children = self.check_lost(lease.split(scope, parts, ledger).await)?;
         self.mark_lost();
         Ok(children)
     }

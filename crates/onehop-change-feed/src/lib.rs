@@ -26,6 +26,7 @@ mod idle;
 mod instance;
 mod lease;
 mod lease_handle;
+mod lease_scope;
 mod load_balancer;
 mod membership;
 mod observations;

@@ -181,10 +181,10 @@ impl Instance {
     /// otherwise the first instance would own all of them.
     async fn cover(&self, source: &Arc<Source>, range: &FeedRange) -> Result<Option<LeaseCandidate>, Fault> {
         let (context, ledger) = (&*self.context, Ledger::new());
-        let mut item = LeaseItem::unowned(source, range);
+        let mut item = LeaseItem::unowned(&source.scope, range);
         let fresh = context.settings.sharing == Sharing::Alone;
         if fresh {
-            item = item.acquired_for(source);
+            item = item.acquired_for(&source.scope);
         }
         let id = item.id.clone();
         let listed = |stored, fresh| {
@@ -278,7 +278,7 @@ impl Instance {
             let at_once = waiting.len().min(self.context.settings.concurrent_operations_max.max(1));
             let take = |(source, stored): (Arc<Source>, StoredLease)| async {
                 let ledger = Ledger::new();
-                let lease = OwnedLease::take(&source, stored, &ledger).await;
+                let lease = OwnedLease::take(&source.scope, stored, &ledger).await;
                 source.add_charge(&ledger);
                 lease.map(|lease| lease.map(|lease| (source, lease)))
             };

@@ -7,18 +7,10 @@ use futures::future::join_all;
 use super::coverage::Coverage;
 use super::former_leases::FormerLeases;
 use super::heartbeat::{Beat, StoredHeartbeat};
-use super::instance::{BalancingState, Instance, LeaseSnapshot};
+use super::instance::{BalancingState, Instance, LeaseSnapshot, Membership};
 use super::lease::{LeaseItem, StoredLease};
 use super::settings::{Sharing, milliseconds};
 use onehop_store::{Fault, Ledger};
-
-/// Which instances there are, and who owns which lease.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Membership {
-    /// Id, owner and epoch of each lease.
-    owners: Vec<(String, Option<String>, u64)>,
-    incarnations: Vec<(String, Option<u64>)>,
-}
 
 impl Instance {
     /// Whether the other instances are alive, and the leases cover the feed ranges.

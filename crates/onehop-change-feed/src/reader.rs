@@ -231,7 +231,7 @@ impl RangeReader {
         ledger: &Ledger,
     ) -> Result<PageOutcome, PageError> {
         self.checkpoint_position(state, ledger).await?;
-        let children = self.lease.split(&self.source, parts, ledger).await?;
+        let children = self.lease.split(&self.source.scope, parts, ledger).await?;
         let (container, range) = (self.source.container, &self.feed.range.0);
         tracing::info!(%container, range, parts = parts.len(), "a feed range was split");
         Ok(PageOutcome::Split(children))

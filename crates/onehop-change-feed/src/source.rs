@@ -9,12 +9,14 @@ use serde::Deserialize;
 use super::change_checkpoints::ChangeCheckpoints;
 use super::context::ProcessorContext;
 use super::lease_handle::LeaseHandle;
+use super::lease_scope::LeaseScope;
 use super::runner::{PageError, Runner};
 use onehop_store::{Change, ContainerName, Ledger};
 
 pub(super) struct Source {
     pub(super) context: Arc<ProcessorContext>,
     pub(super) container: ContainerName,
+    pub(super) scope: LeaseScope,
     /// The projections, in their declared order.
     pub(super) runners: Vec<Arc<Runner>>,
     /// The union of the types that they need; `None` for all.
@@ -53,14 +55,11 @@ impl Source {
         }
         let source = |(container, runners): (ContainerName, Vec<Arc<Runner>>)| {
             let types = union_of_types(&runners);
-            Arc::new(Self { context: Arc::clone(context), container, runners, types })
+            let projections = runners.iter().map(|runner| runner.projection.name().to_owned()).collect();
+            let scope = LeaseScope { context: Arc::clone(context), container, projections };
+            Arc::new(Self { context: Arc::clone(context), container, scope, runners, types })
         };
         groups.into_iter().map(source).collect()
-    }
-
-    /// The names of the projections.
-    pub(super) fn projections(&self) -> Vec<String> {
-        self.runners.iter().map(|runner| runner.projection.name().to_owned()).collect()
     }
 
     /// Adds a charge to the projections in equal shares.

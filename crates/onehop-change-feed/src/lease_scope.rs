@@ -1,0 +1,14 @@
+//! Lease scope: what the leases of one source container are for.
+
+use std::sync::Arc;
+
+use super::context::ProcessorContext;
+use onehop_store::ContainerName;
+
+pub(super) struct LeaseScope {
+    pub(super) context: Arc<ProcessorContext>,
+    /// The source container.
+    pub(super) container: ContainerName,
+    /// The names of the projections that follow it.
+    pub(super) projections: Vec<String>,
+}
