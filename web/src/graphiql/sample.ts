@@ -22,9 +22,9 @@ export async function readSample(accessToken: string | null): Promise<Sample> {
     userId: post?.author.id ?? "the id of a user: see C1",
     postId: post?.id ?? "the id of a post: see C2",
     ownPostId: answer?.data.viewer?.posts.nodes[0]?.id ?? "the id of a post of yours",
-    categoryId: categoryId ?? "the id of a category: see W6",
-    productId: (await readProduct(categoryId)) ?? "the id of a product: see W12",
-    tagId: answer?.data.productTags?.[0]?.id ?? "the id of a tag: see W9",
+    categoryId: categoryId ?? "the id of a category: see W04",
+    productId: (await readProduct(categoryId)) ?? "the id of a product: see W10",
+    tagId: answer?.data.productTags?.[0]?.id ?? "the id of a tag: see W07",
     freeUsername: `reader${Math.random().toString(36).slice(2, 8)}`,
   };
 }

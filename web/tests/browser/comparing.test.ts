@@ -3,6 +3,9 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { launchBrowser, openPage, type Conduct } from "./browser.js";
 
+/** Those of the blog and of the web store. Each shows the leases of its source container. */
+const PROJECTIONS = 11;
+
 let browser: Browser;
 let page: Page;
 let conduct: Conduct;
@@ -82,13 +85,13 @@ describe("the comparison", () => {
 test("operations show every projection up to date", async () => {
   ({ page, conduct } = await openPage(browser, "/operations"));
   await page.getByText("Every copy is up to date.").waitFor();
-  expect(await page.locator(".operations-projections tbody tr").count()).toBe(5);
+  expect(await page.locator(".operations-projections tbody tr").count()).toBe(PROJECTIONS);
 });
 
 test("operations show who follows each feed range", async () => {
   ({ page, conduct } = await openPage(browser, "/operations"));
   await page.getByText("Every lease is held, by this process.").waitFor();
   const leases = page.getByRole("region", { name: "Leases by feed range" });
-  expect(await leases.getByRole("row", { name: /this process/ }).count()).toBe(5 * 4);
+  expect(await leases.getByRole("row", { name: /this process/ }).count()).toBe(PROJECTIONS * 4);
   await leases.getByRole("row", { name: /no owner/ }).waitFor({ state: "detached" });
 });

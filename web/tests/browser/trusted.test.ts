@@ -10,6 +10,9 @@ import { startServer, type Server } from "../server.js";
 import { launchBrowser, openPage, type Conduct } from "./browser.js";
 import { freshName, PASSWORD, request, signUp } from "./people.js";
 
+/** The playground sends these where the data has products. */
+const OF_PRODUCTS = ["PlaygroundProducts"];
+
 const NEW_PASSWORD = "another horse battery";
 
 const binary = process.env.ONEHOP_BIN ?? "";
@@ -203,7 +206,8 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
   });
 
   test("every operation of the pages was sent", () => {
-    expect([...documents.keys()].filter((name) => !sent.has(name))).toEqual([]);
+    const unsent = [...documents.keys()].filter((name) => !sent.has(name));
+    expect(unsent.filter((name) => !OF_PRODUCTS.includes(name))).toEqual([]);
   });
 });
 
