@@ -84,7 +84,7 @@ struct Place {
 }
 
 impl HashingQueue {
-    /// Places for so many.
+    /// Places for this many.
     #[must_use]
     pub fn new(limits: HashingLimits) -> Self {
         Self(Arc::new(Shared { limits, state: Mutex::default() }))

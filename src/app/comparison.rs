@@ -44,7 +44,7 @@ struct InAccount {
 }
 
 impl Databases {
-    /// In a directory that is not there yet, with so many physical partitions each.
+    /// In a directory that is not there yet, with this many physical partitions each.
     #[must_use]
     pub fn in_directory(path: &Path, physical_partitions: u16, indexing: Indexing) -> Self {
         Self {

@@ -15,7 +15,7 @@ pub struct PageRequest {
 }
 
 impl PageRequest {
-    /// The first so many items after a position; `None` when the number is not within the limits.
+    /// The first this many items after a position; `None` when the number is not within the limits.
     #[must_use]
     pub fn new(first: i64, after: Option<Keyset>) -> Option<Self> {
         let first = usize::try_from(first).ok().filter(|first| (FIRST_MIN..=FIRST_MAX).contains(first))?;

@@ -2,7 +2,7 @@
 //!
 //! Where the server allows it, a client that sends `"extensions": {"operations": true}` beside its query gets each kind of
 //! operation on the store in `extensions.operations`; `extensions.requestCharge` is in every response. A mutation's has the position that read
-//! models reach with its writes in `extensions.position`, and a query that sends one is told in `extensions.reached` whether
+//! models reach with its writes in `extensions.position`, and a query that sends one reads in `extensions.reached` whether
 //! they had, and in `extensions.notReached` why they had not.
 
 use std::sync::{Arc, OnceLock};

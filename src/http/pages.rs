@@ -151,7 +151,7 @@ fn place(path: &str) -> PageRoute<'_> {
     }
 }
 
-/// Whether nobody would take a path for that of a page: what asks for a file is not helped by one.
+/// Whether a path is that of a file and not of a page: a client that asks for a file is not helped by a page.
 fn names_a_file(path: &str) -> bool {
     path.rsplit('/').next().is_some_and(|last| last.contains('.')) || path.starts_with("/graphiql")
 }

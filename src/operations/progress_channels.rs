@@ -21,7 +21,7 @@ pub(super) struct ProgressChannels {
     waiting: Mutex<HashMap<ID, FreeEnd>>,
 }
 
-/// The end of a channel that nobody has taken yet.
+/// The end of a channel that has not been taken yet.
 #[derive(Debug)]
 enum FreeEnd {
     Sender(mpsc::Sender<Progress>),

@@ -46,7 +46,7 @@ pub struct ContainerLoad {
 #[derive(Debug, Clone, PartialEq)]
 pub struct HotPartition {
     pub key: HotKey,
-    /// So many at least.
+    /// This many at least.
     pub operations: u64,
     pub charge_min: RequestCharge,
     pub charge_max: RequestCharge,
@@ -99,7 +99,7 @@ impl HotPartitions {
         Self { containers: containers.into_iter().map(container).collect() }
     }
 
-    /// What each container has borne, in the order in which they were given, with so many logical partitions at most.
+    /// What each container has borne, in the order in which they were given, with this many logical partitions at most.
     #[must_use]
     pub fn containers(&self, hottest_max: usize) -> Vec<ContainerLoad> {
         self.containers.iter().map(|container| container.load(hottest_max)).collect()

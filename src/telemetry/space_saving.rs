@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Weights of so many keys at most. A key that is not among them takes the place of the lightest, and its weight too: no
+/// Weights of this many keys at most. A key that is not among them takes the place of the lightest, and its weight too: no
 /// weight is underestimated, none is overestimated by more than the sum of all divided by the number of counters, and every
 /// key heavier than that has one.
 #[derive(Debug)]

@@ -126,7 +126,7 @@ pub struct SeedOrder {
 }
 
 impl WebstoreDataset {
-    /// A data set with so many customers, which ends at this instant (Unix ms).
+    /// A data set with this many customers, which ends at this instant (Unix ms).
     #[must_use]
     pub fn new(customers: u32, rng_seed: u64, end_ms: i64) -> Self {
         Self { customers, rng_seed, end_ms }
@@ -227,7 +227,7 @@ impl WebstoreDataset {
         }
     }
 
-    /// The orders of a customer, oldest first. So many or more have one in the square of that number: 1.65 in the mean.
+    /// The orders of a customer, oldest first. This many or more have one in the square of that number: 1.65 in the mean.
     #[must_use]
     pub fn orders_of(&self, index: u32) -> Vec<SeedOrder> {
         let mut rng = self.rng(streams::ORDERS, index);

@@ -195,7 +195,7 @@ pub struct AbandonedCustomerItem {
     pub ttl: u32,
 }
 
-/// The `sortKey` of a customer with so many orders.
+/// The `sortKey` of a customer with this many orders.
 #[must_use]
 pub fn rank_key(sales_order_count: u32) -> String {
     format!("{sales_order_count:010}")

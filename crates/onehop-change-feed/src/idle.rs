@@ -8,7 +8,7 @@ use super::settings::{Settings, Sharing};
 /// The size of a heartbeat item with a name of 32 characters.
 const HEARTBEAT_BYTES: usize = 220;
 
-/// The estimated request charge for each second in which nothing is written: so many processes follow this number of feed ranges,
+/// The estimated request charge for each second in which nothing is written: this many processes follow this number of feed ranges,
 /// over all source containers.
 ///
 /// Each feed range is polled by one process, at the longest poll interval. Each process writes its heartbeat at the renew interval, and

@@ -83,7 +83,7 @@ pub(super) struct LeaseSnapshot {
 /// The outcome of a step of a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StepOutcome {
-    /// It worked on a page with so many changes.
+    /// It worked on a page with this many changes.
     Page { changes: usize, drained: bool },
     /// Its lease is gone: lost to another instance, or divided.
     Ended,

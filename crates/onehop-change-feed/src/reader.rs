@@ -69,7 +69,7 @@ pub(super) struct ReaderStatistics {
 
 /// The outcome of processing a page.
 pub(super) enum PageOutcome {
-    /// It read a page with so many changes.
+    /// It read a page with this many changes.
     Page { changes: usize, drained: bool },
     /// It came to the end of its range, which goes on in these leases, and in others that were there before.
     Split(Vec<OwnedLease>),

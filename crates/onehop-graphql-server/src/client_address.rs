@@ -86,7 +86,7 @@ impl Proxies {
         told.or(peer).map_or(Network::Unknown, Network::from)
     }
 
-    /// What the farthest trusted proxy said, beyond so many nearer ones. A client that leaves some of them out is known by
+    /// What the farthest trusted proxy said, beyond this many nearer ones. A client that leaves some of them out is known by
     /// what the first one said that they did not leave out.
     fn told(self, headers: &HeaderMap, nearer: u8) -> Option<IpAddr> {
         let name = match self.header {

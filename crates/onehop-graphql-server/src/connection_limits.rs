@@ -39,7 +39,7 @@ enum Place {
 }
 
 impl ConnectionLimiter {
-    /// So many connections in all, and so many of each network; 0 for any number.
+    /// This many connections in all, and this many of each network; 0 for any number.
     pub(super) fn new(max: usize, per_network_max: usize) -> Arc<Self> {
         Arc::new(Self { max, per_network_max, state: Mutex::default() })
     }

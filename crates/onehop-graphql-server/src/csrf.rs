@@ -1,6 +1,6 @@
 //! CSRF protection: requests that a page of another site makes a browser send. The only cookie is that of the session endpoint, which
-//! takes requests of our own pages alone ([`is_same_origin`]); everywhere else there is none, so such a request is nobody's, but
-//! it runs from the inside of a network, at the price of whoever serves it. A request is taken when it holds what a
+//! takes requests of our own pages alone ([`is_same_origin`]); everywhere else there is none, so such a request is anonymous, but
+//! it runs from the inside of a network, at the cost of the server. A request is taken when it holds what a
 //! page cannot send elsewhere without asking first, when the browser says that it comes from here, or when no browser
 //! sent it. What is asked first is answered by the CORS layer of the router.
 

@@ -63,7 +63,7 @@ impl DocumentSize {
 }
 
 impl DocumentLimits {
-    /// Measures a document of so many bytes.
+    /// Measures a document of this many bytes.
     ///
     /// # Errors
     /// It exceeds a limit, or a fragment of it spreads itself.
@@ -152,7 +152,7 @@ struct Part {
     directives: usize,
     /// Fields of this selection set itself, with fragments written out.
     fields_here: usize,
-    /// The same, summed over this selection set and all within: so many fields the validator looks at to find out
+    /// The same, summed over this selection set and all within: this many fields the validator looks at to find out
     /// whether they can be merged.
     merged: usize,
 }
@@ -200,7 +200,7 @@ impl<'a> Survey<'a> {
         Ok(part)
     }
 
-    /// Measures a selection set that stands within so many others.
+    /// Measures a selection set that stands within this many others.
     fn selection_set(&mut self, selections: &'a SelectionSet, within: usize) -> Result<Part, SizeError> {
         at_most(LEVELS_MAX, within, LEVELS, LEVELS_UNIT)?;
         let mut part = Part::default();

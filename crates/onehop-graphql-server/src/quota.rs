@@ -23,7 +23,7 @@ pub trait QuotaAccount: Send + Sync {
     /// It is.
     fn check(&self) -> Result<(), RequestRejection>;
 
-    /// Charges so many request units, also for an execution that was given up.
+    /// Charges this many request units, also for an execution that was given up.
     fn charge(&self, request_charge: f64);
 }
 

@@ -49,7 +49,7 @@ impl ResponseMemory {
         self.begin_within(self.limits.bytes_max)
     }
 
-    /// The budget of a response of which only so many bytes are left to it.
+    /// The budget of a response of which only this many bytes are left to it.
     ///
     /// # Errors
     /// There is no memory for even a small one.
@@ -206,7 +206,7 @@ impl ResponseBudget {
         self.used.store(used, Ordering::Relaxed);
     }
 
-    /// Has memory for so many bytes reserved.
+    /// Has memory for this many bytes reserved.
     fn reserve(&self, bytes: usize) -> Result<(), ResponseRefused> {
         let reserved = self.reserved.load(Ordering::Relaxed);
         if bytes <= reserved {
@@ -228,7 +228,7 @@ impl ResponseBudget {
         self.check()
     }
 
-    /// Moves so many bytes of what is reserved out, and gives back the rest.
+    /// Moves this many bytes of what is reserved out, and gives back the rest.
     fn hand_over(&self, bytes: usize) -> Reservation {
         let reserved = self.reserved.swap(0, Ordering::Relaxed);
         match reserved.checked_sub(bytes) {

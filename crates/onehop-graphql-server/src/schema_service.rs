@@ -37,7 +37,7 @@ impl<Q, M, S> SchemaService<Q, M, S> {
         Self { schema, complexity_max: COMPLEXITY_MAX }
     }
 
-    /// The same, for requests of at most so many fields.
+    /// The same, for requests of at most this many fields.
     #[must_use]
     pub fn with_complexity_max(self, complexity_max: usize) -> Self {
         Self { complexity_max, ..self }

@@ -37,7 +37,7 @@ pub struct SecurityHeaders {
 }
 
 impl SecurityHeaders {
-    /// For so many seconds browsers shall come back over HTTPS only; 0 where HTTPS is not served.
+    /// For this many seconds browsers shall come back over HTTPS only; 0 where HTTPS is not served.
     pub fn new(hsts_seconds: u32) -> Self {
         let value = (hsts_seconds > 0).then(|| HeaderValue::try_from(format!("max-age={hsts_seconds}")).ok());
         Self { transport: value.flatten() }

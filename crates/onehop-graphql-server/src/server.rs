@@ -66,7 +66,7 @@ impl Default for ConnectionLimits {
 }
 
 impl ConnectionLimits {
-    /// The same with room for so many connections that stay open, and so many of each network; 0 for any number.
+    /// The same with room for this many connections that stay open, and this many of each network; 0 for any number.
     #[must_use]
     pub fn beside(self, staying_open_max: usize, per_network_max: usize) -> Self {
         let connections_per_network_max = match (self.connections_per_network_max, per_network_max) {

@@ -38,7 +38,7 @@ struct Remembered {
 }
 
 impl SessionPositions {
-    /// An empty memory for so many users; for none it remembers nothing.
+    /// An empty memory for this many users; for none it remembers nothing.
     pub(super) fn new(users_max: usize, clock: Arc<dyn Clock>) -> Self {
         Self { users_max, clock, state: Mutex::default() }
     }

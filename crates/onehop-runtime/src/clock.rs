@@ -34,7 +34,7 @@ impl ManualClock {
         Self(AtomicI64::new(now_ms))
     }
 
-    /// Moves the clock forward by so many milliseconds.
+    /// Moves the clock forward by this many milliseconds.
     pub fn advance_ms(&self, by_ms: i64) {
         self.0.fetch_add(by_ms, Ordering::SeqCst);
     }

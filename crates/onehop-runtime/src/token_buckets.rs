@@ -43,7 +43,7 @@ struct BucketTable<K> {
 }
 
 impl<K: Clone + Eq + Hash + Ord> TokenBuckets<K> {
-    /// Buckets that are full, of which at most so many are kept.
+    /// Buckets that are full, of which at most this many are kept.
     #[must_use]
     pub fn new(rate: BucketRate, keys_max: usize) -> Self {
         let book =

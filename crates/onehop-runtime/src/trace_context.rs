@@ -37,7 +37,7 @@ impl RemoteParent {
     }
 }
 
-/// Reads exactly so many hexadecimal digits in lower case.
+/// Reads exactly this many hexadecimal digits in lower case.
 fn hexadecimal(digits: &str, count: usize) -> Option<u128> {
     let is_lower_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     (digits.len() == count && digits.bytes().all(is_lower_hex))

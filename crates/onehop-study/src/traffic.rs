@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::measurement::{Measurements, ModelVariant, StudyRequest};
 
-/// Throughput is provisioned in steps of so many RU/s.
+/// Throughput is provisioned in steps of this many RU/s.
 /// Source: "Provisioned throughput", learn.microsoft.com/azure/cosmos-db/set-throughput.
 const THROUGHPUT_STEP: f64 = 100.0;
 /// The least that can be provisioned for a container or a database, RU/s. Source: the same.

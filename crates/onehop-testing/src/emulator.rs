@@ -41,7 +41,7 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// An account whose containers have so many physical partitions.
+    /// An account whose containers have this many physical partitions.
     pub fn new(specs: &[ContainerSpec], physical_partitions: u32) -> Self {
         let region = VirtualRegion::new("East US", GATEWAY.parse().expect("a URL"));
         let account = VirtualAccountConfig::new(vec![region])

@@ -41,7 +41,7 @@ impl SmallDisk {
         found.f_bavail * found.f_frsize
     }
 
-    /// Takes room away with a file, until only so many bytes are free. Removing the file gives it back.
+    /// Takes room away with a file, until only this many bytes are free. Removing the file gives it back.
     pub fn leave_free(&self, bytes: u64) -> PathBuf {
         let path = self.path().join("ballast");
         let ballast = self.free_bytes().checked_sub(bytes).expect("there is as much free");

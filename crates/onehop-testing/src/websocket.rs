@@ -1,4 +1,4 @@
-//! A client of `graphql-transport-ws` that says exactly what it is told, and hears everything. Test binaries that need it
+//! A client of `graphql-transport-ws` that sends exactly what a test gives it, and receives everything. Test binaries that need it
 //! include this file.
 
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! What a topic remembers, to tell what is new from what the change feed merely repeats: the feed tells that an item is,
+//! Deduplication of a topic: separates what is new from what the change feed merely repeats. The feed says that an item is,
 //! at least once and in its latest version. Pure: changes in, events out.
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -202,7 +202,7 @@ mod tests {
         Item { body: body.to_string().into_bytes().into(), etag: ETag::from_number(1), timestamp_ms: 0 }
     }
 
-    /// A post or a copy of one, created so many milliseconds after the start.
+    /// A post or a copy of one, created this many milliseconds after the start.
     fn post(number: u128, version: u64) -> Value {
         json!({
             "id": Uuid::from_u128(number), "type": "post", "userId": Uuid::nil(), "userUsername": "ada",

@@ -36,7 +36,7 @@ struct QueuedEvents {
 }
 
 impl Inbox {
-    /// An inbox for so many events, and the stream out of it.
+    /// An inbox for this many events, and the stream out of it.
     pub(super) fn new(number: u64, events_max: usize) -> (Self, InboxStream) {
         let queue = Arc::<Mutex<QueuedEvents>>::default();
         let stream = InboxStream(Arc::clone(&queue));

@@ -2,7 +2,7 @@
 //! or was deleted, comments that were added to a post or deleted.
 //!
 //! Each container of interest is followed by one reader (`source`), which hears every change once and hands it as one
-//! event to all who asked for its topic. What was heard before is told from what is new by a `memory` for each topic.
+//! event to all who asked for its topic. A `memory` for each topic separates what was heard before from what is new.
 //! Nothing is read without a listener. It knows neither GraphQL nor connections.
 
 mod changes;

@@ -53,7 +53,7 @@ pub trait Reads: Send + Sync + 'static {
     async fn user(&self, id: UserId, session: &Session) -> Result<Option<UserView>, Fault>;
 
     /// The user who goes by a name, given in its normalised form. A name that a rename is about to take, or has just
-    /// left, finds nobody.
+    /// left, finds no user.
     async fn user_by_username(&self, normalised: &str, session: &Session) -> Result<Option<UserView>, Fault>;
 
     /// Q2: a post, with its whole text.

@@ -24,7 +24,7 @@ pub struct Subjects {
 }
 
 impl Subjects {
-    /// At most so many users and posts of a data set, nearest to the article's first.
+    /// At most this many users and posts of a data set, nearest to the article's first.
     #[must_use]
     pub fn of(dataset: &Dataset, at_most: usize) -> Self {
         let mut users: Vec<u32> = (0..dataset.users().min(USERS_CONSIDERED_MAX)).collect();

@@ -23,7 +23,7 @@ enum Act {
     Split(usize),
     Merge(usize),
     Advance(i64),
-    /// The lease write after so many fails, or its answer is lost.
+    /// The lease write after this many fails, or its answer is lost.
     Fault {
         after: usize,
         lost: bool,

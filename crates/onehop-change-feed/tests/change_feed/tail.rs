@@ -29,7 +29,7 @@ fn numbers(changes: &[Change]) -> Vec<u64> {
     changes.iter().map(|change| change.item.decode::<Thing>().expect("a thing").number).collect()
 }
 
-/// The numbers of so many changes, which come in the order of their writes in each home.
+/// The numbers of this many changes, which come in the order of their writes in each home.
 async fn hear(tail: &mut Tail, count: usize) -> Vec<u64> {
     let mut latest: BTreeMap<String, u64> = BTreeMap::new();
     let mut heard = Vec::new();

@@ -93,12 +93,12 @@ pub struct World {
 }
 
 impl World {
-    /// A store that presents its eight physical partitions as so many feed ranges.
+    /// A store that presents its eight physical partitions as this many feed ranges.
     pub fn new(ranges: u16) -> Self {
         Self::of(PHYSICAL_PARTITIONS, ranges)
     }
 
-    /// A store with so many physical partitions, each of which is a feed range.
+    /// A store with this many physical partitions, each of which is a feed range.
     pub fn of_physical_partitions(partitions: u16) -> Self {
         Self::of(partitions, partitions)
     }
@@ -178,7 +178,7 @@ impl World {
         self.store.write(THINGS, &home.as_str().into(), write, &Ledger::new()).await.expect("a write");
     }
 
-    /// Writes so many things into each of twelve homes.
+    /// Writes this many things into each of twelve homes.
     pub async fn put_many(&self, things: u64) {
         for id in 0..things {
             for home in 0..12 {
@@ -241,7 +241,7 @@ impl World {
         onehop_runtime::clock::format_timestamp(onehop_runtime::clock::Clock::now_ms(&*self.clock))
     }
 
-    /// Numbers projected so far, by whoever.
+    /// Numbers projected so far, by any instance.
     pub fn projected(&self) -> usize {
         self.diary.lock().expect("no panic while locked").len()
     }

@@ -12,7 +12,7 @@ use super::permits::MessageRoom;
 
 /// Bytes of an unfinished message for which a socket needs no room from the shared limit.
 const FREE_BYTES: usize = 8 * 1024;
-/// Room is taken in steps of so many bytes.
+/// Room is taken in steps of this many bytes.
 const ROOM_STEP_BYTES: usize = 64 * 1024;
 
 /// Why nothing more is read.
@@ -38,7 +38,7 @@ pub(super) struct BoundedReader<S> {
 }
 
 impl<S> BoundedReader<S> {
-    /// A stream on which an unfinished message may have so many bytes.
+    /// A stream on which an unfinished message may have this many bytes.
     pub(super) fn new(stream: S, room: MessageRoom, message_bytes_max: usize) -> Self {
         Self {
             stream,
@@ -61,7 +61,7 @@ impl<S> BoundedReader<S> {
         self.finish(self.unfinished_bytes);
     }
 
-    /// A frame of so many bytes was no part of a message.
+    /// A frame of this many bytes was no part of a message.
     pub(super) fn finish(&mut self, bytes: usize) {
         self.unfinished_bytes = self.unfinished_bytes.saturating_sub(bytes);
         if self.unfinished_bytes == 0 {

@@ -2,7 +2,7 @@
 //! stream of `next` events with a `complete` at the end.
 //!
 //! <https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md>. A request that is well-formed and cannot be executed is
-//! told by an event, since a client could not read it from a status; one that is not, by the status.
+//! sent as an event, since a client could not read it from a status; one that is not, by the status.
 
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -40,7 +40,7 @@ impl WaitingResults {
         Self { bytes_max, results: VecDeque::new() }
     }
 
-    /// Whether a further result of so many bytes may wait beside the others. A single one always may.
+    /// Whether a further result of this many bytes may wait beside the others. A single one always may.
     pub(super) fn has_room_for(&mut self, bytes: usize) -> bool {
         self.results.retain(|result| result.strong_count() > 0);
         let waiting: usize = self.results.iter().filter_map(Weak::upgrade).map(|result| result.bytes).sum();

@@ -136,7 +136,7 @@ impl Permits {
 }
 
 impl MessageRoom {
-    /// Takes room for so many bytes in all, and returns whether there was any.
+    /// Takes room for this many bytes in all, and returns whether there was any.
     pub(super) fn grow_to(&mut self, bytes: usize) -> bool {
         let Some(more) = bytes.checked_sub(self.bytes).filter(|more| *more > 0) else { return true };
         let max = self.permits.limits.unfinished_bytes_max;

@@ -35,14 +35,14 @@ fn kilobytes(bytes: usize) -> f64 {
     bytes as f64 / 1024.0
 }
 
-/// A point read of an item of so many bytes; an absent item costs as much as a small one.
+/// A point read of an item of this many bytes; an absent item costs as much as a small one.
 #[must_use]
 pub fn point_read(bytes: usize) -> RequestCharge {
     let further_kb = (kilobytes(bytes) - 1.0).max(0.0);
     RequestCharge(POINT_READ_BASE_RU + further_kb * POINT_READ_RU_PER_FURTHER_KB)
 }
 
-/// A write of an item of so many bytes. What is indexed anew counts: every indexed property for a create, those that
+/// A write of an item of this many bytes. What is indexed anew counts: every indexed property for a create, those that
 /// change for a replace, those that go for a delete. A transactional batch is charged as the sum of its operations.
 #[must_use]
 pub fn write(bytes: usize, indexed_properties: usize) -> RequestCharge {
@@ -53,7 +53,7 @@ pub fn write(bytes: usize, indexed_properties: usize) -> RequestCharge {
     )
 }
 
-/// A query that visits so many physical partitions, which return so many items and bytes all together. Order costs
+/// A query that visits this many physical partitions, which return this many items and bytes all together. Order costs
 /// nothing by itself, as the index has it; but see [`ordered_items_per_partition`].
 #[must_use]
 pub fn query(physical_partitions: u32, items: usize, bytes: usize) -> RequestCharge {
@@ -64,21 +64,21 @@ pub fn query(physical_partitions: u32, items: usize, bytes: usize) -> RequestCha
     )
 }
 
-/// How many items each of so many physical partitions returns, if it has them, for the client to merge an ordered
-/// page of so many out of. All are charged, the ones that the page has no room for included.
+/// How many items each of this many physical partitions returns, if it has them, for the client to merge an ordered
+/// page of this many out of. All are charged, the ones that the page has no room for included.
 #[must_use]
 pub fn ordered_items_per_partition(physical_partitions: u32, page_items: usize) -> usize {
     let partitions = (physical_partitions as usize).max(1);
     (page_items.div_ceil(partitions) * ORDERED_PAGE_FACTOR).min(page_items)
 }
 
-/// A COUNT over so many items of one logical partition.
+/// A COUNT over this many items of one logical partition.
 #[must_use]
 pub fn count(items: u64) -> RequestCharge {
     RequestCharge(QUERY_RU_PER_PHYSICAL_PARTITION + items as f64 * COUNT_RU_PER_ITEM)
 }
 
-/// A page of the change feed of one physical partition with so many items and bytes: a point read for asking, and
+/// A page of the change feed of one physical partition with this many items and bytes: a point read for asking, and
 /// what a query is charged for what it returns. Neither the article nor Microsoft has a figure to check it by.
 #[must_use]
 pub fn change_feed(items: usize, bytes: usize) -> RequestCharge {

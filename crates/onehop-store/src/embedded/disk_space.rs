@@ -29,7 +29,7 @@ impl DiskSpace {
         Self { path: path.to_owned(), reserve_bytes, was_short: AtomicBool::new(false) }
     }
 
-    /// Refuses a write of so many bytes that would leave less than the reserve. Where the system does not say how much
+    /// Refuses a write of this many bytes that would leave less than the reserve. Where the system does not say how much
     /// is free, the write has to find out.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use super::keys;
 
 /// Lists that are known; those with the fewest deletions give way to others.
 const LISTS_MAX: usize = 64;
-/// A list with so many deletions is known again when the engine is opened again: the marks may be there still.
+/// A list with this many deletions is known again when the engine is opened again: the marks may be there still.
 const KEPT_DELETIONS_MIN: u64 = 64;
 
 /// Where the engine keeps the lists that are to be known again.

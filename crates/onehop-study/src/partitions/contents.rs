@@ -28,7 +28,7 @@ pub struct PartitionSize {
 pub struct SinglePartition {
     /// What that means, as a clause: `it holds 100 posts at most, but every reader shares it`.
     pub consequence: String,
-    /// Requests by name, and what so many of them a second are called: `("Q6", "reads")`.
+    /// Requests by name, and what this many of them a second are called: `("Q6", "reads")`.
     pub rates: Vec<(String, String)>,
     /// What helps beyond what it bears, as a clause: `it takes a cache`.
     pub relief: String,

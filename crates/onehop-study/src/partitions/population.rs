@@ -66,7 +66,7 @@ pub struct Highlight {
 impl Popularity {
     pub const ALL: [Self; 2] = [Self::Even, Self::Zipf];
 
-    /// The share of each of so many, the most popular first.
+    /// The share of each of this many, the most popular first.
     #[must_use]
     pub fn shares(self, number: usize) -> Vec<f64> {
         let weight = |rank: usize| match self {

@@ -13,7 +13,7 @@ use crate::figure::figure;
 
 /// With fewer values a partition key cannot spread load over the physical partitions of a large container.
 const MANY_VALUES: u64 = 100;
-/// A largest logical partition that is so many times the mean is a hot spot, of storage, or of request charge where
+/// A largest logical partition that is this many times the mean is a hot spot, of storage, or of request charge where
 /// all entities are as popular. That a popular entity takes more than others is not the key's doing.
 const HOT_SPOT_SKEW: f64 = 10.0;
 /// From this share of 10,000 RU/s on, a popular entity is a hot spot, too.

@@ -28,9 +28,9 @@ pub const REPLY_CHARS_MIN: usize = 50;
 /// Characters of a reply.
 pub const REPLY_CHARS_MAX: usize = 600;
 
-/// A long body goes on until it has so many, which makes it 1,600 in the mean.
+/// A long body goes on until it has this many, which makes it 1,600 in the mean.
 const LONG_BODY_CHARS_MIN: usize = 1_415;
-/// A long reply goes on until it has so many, which makes it 500 in the mean.
+/// A long reply goes on until it has this many, which makes it 500 in the mean.
 const LONG_REPLY_CHARS_MIN: usize = 470;
 
 /// Enough for most replies; longer ones grow once.

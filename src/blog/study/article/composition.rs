@@ -8,7 +8,7 @@ use crate::blog::reads::DataModel;
 use onehop_store::RequestCharge;
 use onehop_store::embedded::charges;
 
-/// Q3 and Q6 of V2 speak of about so many: 201.54 RU is 70 times 2.7, and what 28 posts cost.
+/// Q3 and Q6 of V2 speak of about this many: 201.54 RU is 70 times 2.7, and what 28 posts cost.
 pub const PHYSICAL_PARTITIONS: u32 = 70;
 /// Q4 costs 20 RU more in V1 than in V2: 20 point reads of usernames.
 pub const COMMENTS: u64 = 20;
@@ -19,7 +19,7 @@ pub const POSTS_OF_USER: u64 = 28;
 /// "The 100 most recent posts".
 pub const FEED_POSTS: u64 = 100;
 
-/// Where comments of many posts are counted, half of the posts have so many and half one more: "up to 25 comments".
+/// Where comments of many posts are counted, half of the posts have this many and half one more: "up to 25 comments".
 const COMMENTS_BELOW_MEAN: u64 = 12;
 /// Likes in the mean, where those of many posts are counted: "up to 100 likes".
 const LIKES_MEAN: u64 = 50;
@@ -152,7 +152,7 @@ fn react(model: DataModel, item: ItemShape) -> Vec<RepeatedOperation> {
     vec![once(point_read(post)), once(write(ItemShape { properties: 1, ..post })), once(write(item))]
 }
 
-/// V1 reads a username for each item: its figures are so many single RU above those of V2.
+/// V1 reads a username for each item: its figures are this many single RU above those of V2.
 fn reactions(model: DataModel, items: u64, item: ItemShape) -> Vec<RepeatedOperation> {
     let mut steps = vec![once(query(1, items, item))];
     if model == DataModel::V1 {
@@ -177,7 +177,7 @@ fn feed(model: DataModel) -> Vec<RepeatedOperation> {
     steps
 }
 
-/// The comments and the likes of each of so many posts, counted. The number of posts is even.
+/// The comments and the likes of each of this many posts, counted. The number of posts is even.
 fn counts_of(posts: u64) -> [RepeatedOperation; 3] {
     [
         RepeatedOperation { times: posts / 2, operation: count(COMMENTS_BELOW_MEAN) },

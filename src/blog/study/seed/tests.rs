@@ -68,7 +68,7 @@ impl Blog {
         self.seeder.write_post(self.seed.author, self.seed.clone()).await.unwrap();
     }
 
-    /// Seeds, and has something happen before the write after so many.
+    /// Seeds, and has something happen before the write after this many.
     async fn seed_with(
         &self,
         after_writes: usize,

@@ -47,7 +47,7 @@ pub struct Capabilities {
     pub any_id: bool,
     /// A page of the change feed after which nothing follows says so at once, not only the empty one after it.
     pub tells_drained: bool,
-    /// The change feed tells a batch in the order of its operations.
+    /// The change feed has the changes of a batch in the order of its operations.
     pub orders_batches: bool,
     /// Every operation has a charge, those in vain included.
     pub charges_all: bool,
@@ -229,7 +229,7 @@ pub fn thing(home: &str, id: &str, date: &str) -> NewItem {
     item(&json!({"id": id, "home": home, "type": "thing", "date": date, "owner": "ada"}))
 }
 
-/// A thing with a number in it, to tell its versions apart.
+/// A thing with a number in it, to distinguish its versions.
 pub fn numbered(home: &str, id: &str, number: u64) -> NewItem {
     item(&json!({"id": id, "home": home, "type": "thing", "date": "2026-01-01", "number": number}))
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::contract::harness::{BOTH_DIRECTIONS, Subject, THINGS, item, numbered, refusal_of, thing};
 
-/// A thing whose body has exactly so many bytes.
+/// A thing whose body has exactly this many bytes.
 fn thing_of(id: &str, bytes: usize) -> NewItem {
     let with = |note: &str| item(&json!({"id": id, "home": "h1", "type": "thing", "note": note}));
     let item = with(&"x".repeat(bytes - with("").body.len()));

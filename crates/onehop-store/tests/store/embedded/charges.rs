@@ -1,4 +1,4 @@
-//! What the store tells the request charge model of its operations.
+//! What the store reports of its operations to the request charge model.
 
 use std::sync::Arc;
 

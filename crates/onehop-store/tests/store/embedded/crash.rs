@@ -75,7 +75,7 @@ fn a_locked_directory_is_refused_until_its_process_ends() {
     drop(open(directory.path()));
 }
 
-/// Lets another process write until it has acknowledged so many batches, kills it, and returns how many batches it
+/// Lets another process write until it has acknowledged this many batches, kills it, and returns how many batches it
 /// had acknowledged by then.
 fn write_and_kill(path: &Path, durability: &str, first_batch: u64, batches: u64) -> u64 {
     let (mut child, mut output) = start(path, durability, Some(first_batch));

@@ -19,7 +19,7 @@ const ITEM_BYTES: usize = 32 * 1024;
 /// Texts that differ.
 const TEXTS: usize = 32;
 
-/// What was written and acknowledged, and what nobody knows of.
+/// Writes that were acknowledged, and writes whose outcome is unknown.
 #[derive(Default)]
 struct Written {
     next: u64,
@@ -80,7 +80,7 @@ impl Written {
         panic!("the disk was never full");
     }
 
-    /// Every acknowledged item is there and whole, and nothing else is, but for what nobody knows of.
+    /// Every acknowledged item is there and whole, and nothing else is, except writes whose outcome is unknown.
     async fn assert_all_there(&self, store: &EmbeddedStore) {
         for number in 0..self.next {
             let id = format!("a{number}");

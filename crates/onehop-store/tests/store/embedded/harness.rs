@@ -47,7 +47,7 @@ pub async fn create(store: &EmbeddedStore, home: &str, id: &str, number: u64) ->
     etag.expect("an ETag")
 }
 
-/// Creates so many items in one batch, each naming the batch.
+/// Creates this many items in one batch, each naming the batch.
 pub async fn create_batch(
     store: &EmbeddedStore,
     home: &str,

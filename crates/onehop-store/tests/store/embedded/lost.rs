@@ -1,4 +1,4 @@
-//! Data directories that have lost a journal or a part of one: they are refused, told what is missing, and recovered.
+//! Data directories that have lost a journal or a part of one: they are refused with an error that says what is missing, and recovered.
 
 use std::collections::BTreeMap;
 use std::fs;
