@@ -124,7 +124,7 @@ impl Instance {
     }
 
     /// Reads again what other instances own, if it is older than an acquire interval: at rest no balancing round does. A failure
-    /// leaves it as old as it is.
+    /// does not make it newer.
     pub(super) async fn refresh_known(&self) {
         let Some(acquire) = self.context.settings.sharing.acquire() else { return };
         let KnownLeases { leases, at_ms } = self.known.lock().clone();

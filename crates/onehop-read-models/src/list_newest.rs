@@ -218,7 +218,8 @@ impl BoundedList {
         if missing.is_empty() {
             return Ok(self.ask_settle(entered));
         }
-        let creates = missing.into_iter().map(|entry| WriteOp::Upsert(entry.into_item()));
+        // Created and never replaced: an entry that another writer adds meanwhile may be newer, and makes this change run again.
+        let creates = missing.into_iter().map(|entry| WriteOp::Create(entry.into_item()));
         let writes = self.writes(listing.rewrite_last().into_iter().chain(creates));
         Ok(self.ask_settle(entered).after_writing(writes).invalidate_cache().checkpoint())
     }

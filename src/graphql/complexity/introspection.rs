@@ -44,7 +44,7 @@ impl Introspected {
         Self { types: types.collect(), schema }
     }
 
-    /// How many fields the answer to `__schema` or `__type` has, or one more than so many.
+    /// How many fields the answer to `__schema` or `__type` has, or one more than the limit.
     pub(super) fn fields(&self, input: &OperationInput<'_>, field: &Field, max: usize) -> usize {
         let node = match field.name.node.as_str() {
             "__schema" => Some(&self.schema),

@@ -58,9 +58,9 @@ struct Counted {
 enum By {
     /// Once, and what is selected of it.
     Itself,
-    /// As so many fields.
+    /// As this many fields.
     Text(usize),
-    /// What is selected of it for so many items.
+    /// Its selection, once for each of this many items.
     List(usize),
     /// What is selected of it for each item of a page, of this size unless `first` says otherwise.
     Page { items_default: usize },

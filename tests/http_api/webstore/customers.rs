@@ -72,7 +72,7 @@ async fn a_repeated_sign_up_gives_the_first_customer() {
 async fn a_reservation_without_a_customer_is_taken_over() {
     let shop = open().await;
     sign_up_customer(&shop, "eva@example.com").await;
-    // What a sign-up leaves behind that dies after its first step: a reservation that points to nobody.
+    // A sign-up that died after its first step leaves a reservation without a customer.
     let accounts = onehop::domain::containers::ACCOUNTS;
     let id = format!("email:{:x}", <sha2::Sha256 as sha2::Digest>::digest("bob@example.com"));
     let left = json!({ "id": id, "type": "emailAddress", "customerId": uuid::Uuid::from_u128(7) });

@@ -39,7 +39,7 @@ pub async fn open() -> Server {
     Server::start_with(Setup { options, ..Setup::default() }).await
 }
 
-/// The answer to a mutation with this input, of whose payload so much is selected.
+/// The answer to a mutation with this input and this selection of its payload.
 pub async fn run(caller: &Caller<'_>, mutation: &str, input: Value, payload: &str) -> Answer {
     let input_type = format!("{}{}Input", mutation[..1].to_uppercase(), &mutation[1..]);
     let query = format!("mutation($input: {input_type}!) {{ {mutation}(input: $input) {{ {payload} }} }}");
