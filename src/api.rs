@@ -1,6 +1,8 @@
 //! The API of an app: what `onehop serve` answers over HTTP, put together from the app's parts. It names no adapter,
 //! listens to no socket and reads no settings.
 
+mod page_heads;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
@@ -8,20 +10,20 @@ use std::time::Duration;
 use async_trait::async_trait;
 use axum::Router;
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
 
+use self::page_heads::ModelPageHeads;
 use crate::accounts::Authenticator;
 use crate::accounts::brute_force_protection::{AttemptLimits, Attempts};
 use crate::accounts::oidc::OidcVerifier;
 use crate::accounts::token::Tokens;
 use crate::app::App;
 use crate::blog::ids::{IdSource as _, RandomIds};
-use crate::blog::reads::{DataModel, ReadModels, Session};
+use crate::blog::reads::ReadModels;
 use crate::blog::sessions::{SessionSettings, Sessions};
 use crate::blog::write_limits::{UserWrites, WriteLimits};
-use crate::graphql::{Charged, Executor, GlobalId, Recency, SchemaOptions, Services, sdl};
+use crate::graphql::{Executor, Recency, SchemaOptions, Services, sdl};
 use crate::http::page_routes;
-use crate::http::pages::{PageHead, PageHeads, PageSubject, Pages, SubjectSummary};
+use crate::http::pages::Pages;
 use crate::http::session_cookie::SESSION_PATH;
 use crate::http::static_files::StaticFiles;
 use crate::operations::{self, PublicOptions, public_routes};
@@ -36,7 +38,6 @@ use onehop_graphql_server::live::{LiveLimits, LiveLoad};
 use onehop_graphql_server::observer::MetricsSource;
 use onehop_graphql_server::pipeline::admit::ConcurrencyLimit;
 use onehop_graphql_server::position::{InvalidPosition, NotReached, Reach};
-use onehop_graphql_server::quota::QuotaAccount;
 use onehop_graphql_server::router::{Exposure, HttpParts, router};
 use onehop_graphql_server::trusted_documents::{TrustError, TrustedDocuments};
 use onehop_graphql_server::variable_coercion::SdlError;
@@ -181,7 +182,7 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
     let graphql = Arc::new(graphql);
     let pages = Pages::new(
         StaticFiles::embedded().with_playground(options.playground),
-        Arc::new(ModelPageHeads(app.reads.clone())),
+        Arc::new(ModelPageHeads { blog: app.reads.clone(), webstore: app.webstore_reads.clone() }),
     );
     let pages = page_routes(pages, Some(executor), &graphql);
     let SchemaOptions { introspection, suggestions, .. } = options.schema;
@@ -289,44 +290,6 @@ impl Readiness for ProcessReadiness {
             parts.push(part(following.projection, "the projection does not run"));
         }
         condition
-    }
-}
-
-/// HTML metadata for link previews, as V3 reads it: one point read for each page.
-struct ModelPageHeads(ReadModels);
-
-#[async_trait]
-impl PageHeads for ModelPageHeads {
-    async fn head(&self, subject: PageSubject<'_>, account: &dyn QuotaAccount) -> SubjectSummary {
-        let reads = self.0.of(DataModel::V3);
-        let session = Session::new(Arc::new(Ledger::new()));
-        let charged = Charged::new(account, session.ledger());
-        let head = match subject {
-            PageSubject::Post(id) => match GlobalId::decode(id) {
-                Ok(GlobalId::Post(id)) => reads
-                    .post(id, &session)
-                    .await
-                    .map(|post| post.map(|post| PageHead { description: post.summary(), title: post.title })),
-                _ => Ok(None),
-            },
-            PageSubject::User(id) => match GlobalId::decode(id) {
-                Ok(GlobalId::User(id)) => reads.user(id, &session).await.map(|user| {
-                    let user = user?;
-                    let description = format!("What {} wrote.", user.username);
-                    Some(PageHead { title: user.username, description })
-                }),
-                _ => Ok(None),
-            },
-        };
-        charged.finish();
-        match head {
-            Ok(Some(head)) => SubjectSummary::Head(head),
-            Ok(None) => SubjectSummary::Nothing,
-            Err(fault) => {
-                warn!(kind = ?fault.kind, %fault, "the head of a page could not be read");
-                SubjectSummary::Unavailable
-            }
-        }
     }
 }
 

@@ -29,6 +29,12 @@ pub enum PageSubject<'a> {
     Post(&'a str),
     /// The user with this id, as the path has it.
     User(&'a str),
+    /// The product of the web store with this id, as the path has it.
+    Product(&'a str),
+    /// The category of products with this id, as the path has it.
+    ProductCategory(&'a str),
+    /// The tag of products with this id, as the path has it.
+    ProductTag(&'a str),
 }
 
 /// What a page is called, and what it says in short.
@@ -147,6 +153,10 @@ fn place(path: &str) -> PageRoute<'_> {
         ["" | "write" | "signin" | "compare" | "operations"] => PageRoute::Page,
         ["posts", id] | ["posts", id, "edit"] if !id.is_empty() => PageRoute::About(PageSubject::Post(id)),
         ["users", id] if !id.is_empty() => PageRoute::About(PageSubject::User(id)),
+        ["shop"] | ["shop", "cart" | "orders" | "signin" | "staff" | "ranking"] => PageRoute::Page,
+        ["shop", "product", id] if !id.is_empty() => PageRoute::About(PageSubject::Product(id)),
+        ["shop", "category", id] if !id.is_empty() => PageRoute::About(PageSubject::ProductCategory(id)),
+        ["shop", "tag", id] if !id.is_empty() => PageRoute::About(PageSubject::ProductTag(id)),
         _ => PageRoute::Elsewhere,
     }
 }
@@ -255,7 +265,9 @@ mod tests {
 
     #[tokio::test]
     async fn every_page_is_the_same_file() {
-        for path in ["/", "/write", "/signin", "/compare", "/operations"] {
+        for path in
+            ["/", "/write", "/signin", "/compare", "/operations", "/shop", "/shop/cart", "/shop/ranking"]
+        {
             let (status, _, body) = answer(path, SubjectSummary::Nothing).await;
             assert_eq!((status, body.as_str()), (StatusCode::OK, INDEX), "{path}");
         }
@@ -263,7 +275,8 @@ mod tests {
 
     #[tokio::test]
     async fn page_about_something_says_so_in_its_head() {
-        for path in ["/posts/p1", "/posts/p1/edit", "/users/u1"] {
+        let of_shop = ["/shop/product/p1", "/shop/category/c1", "/shop/tag/t1"];
+        for path in ["/posts/p1", "/posts/p1/edit", "/users/u1"].into_iter().chain(of_shop) {
             let (status, headers, body) = answer(path, about("Hello", "First words.")).await;
             assert_eq!(status, StatusCode::OK, "{path}");
             assert!(body.contains("<title>Hello · Onehop</title>"), "{body}");
@@ -302,7 +315,10 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_not_there_is_the_page_with_404() {
-        for path in ["/posts/gone", "/users/gone", "/nowhere", "/posts", "/posts/a/b", "/posts/"] {
+        let of_shop =
+            ["/shop/product/gone", "/shop/tag/gone", "/shop/nowhere", "/shop/category", "/shop/tag/"];
+        let of_blog = ["/posts/gone", "/users/gone", "/nowhere", "/posts", "/posts/a/b", "/posts/"];
+        for path in of_blog.into_iter().chain(of_shop) {
             let (status, headers, body) = answer(path, SubjectSummary::Nothing).await;
             assert_eq!((status, body.as_str()), (StatusCode::NOT_FOUND, INDEX), "{path}");
             assert_eq!(headers[CONTENT_TYPE], "text/html; charset=utf-8");
