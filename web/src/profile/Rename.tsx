@@ -1,12 +1,16 @@
 import { useState } from "react";
 import { useMutation } from "urql";
 import { messageOf } from "../api/errors.js";
+import { ask } from "../api/request.js";
 import { renameSession } from "../api/session.js";
+import { NameTravels } from "../rename/NameTravels.js";
 import { TextField } from "../ui/Field.js";
-import { NameTravels } from "./NameTravels.js";
+import { NameInCopiesDocument } from "./copies.generated.js";
 import { RenameDocument } from "./profile.generated.js";
 
 const USERNAME_CHARS_MAX = 30;
+/** How many of the user's newest posts are looked at. */
+const COPIES = 50;
 
 /** Gives oneself another name, and shows how the copies follow. */
 export function Rename({ userId }: { userId: string }) {
@@ -65,7 +69,15 @@ export function Rename({ userId }: { userId: string }) {
           </button>
         </form>
       )}
-      {renamed !== null && <NameTravels key={renamed} userId={userId} username={renamed} />}
+      {renamed !== null && (
+        <NameTravels key={renamed} name={renamed} readCopies={(signal) => namesInPosts(userId, signal)} />
+      )}
     </div>
   );
+}
+
+/** The name in the copies of a user's posts. */
+async function namesInPosts(userId: string, signal: AbortSignal): Promise<string[]> {
+  const { data } = await ask(NameInCopiesDocument, { id: userId, first: COPIES }, { signal });
+  return data.user?.posts.nodes.map(({ author }) => author.username) ?? [];
 }

@@ -1,34 +1,36 @@
-import { useEffect, useState } from "react";
-import { ask } from "../api/request.js";
+import { useEffect, useEffectEvent, useState } from "react";
 import { counted } from "../ui/count.js";
-import { NameInCopiesDocument, type NameInCopiesQuery } from "./copies.generated.js";
+import "./name-travels.css";
 
 /** Between two looks at the copies, in milliseconds. */
 const LOOK_MS = 400;
-/** How many of the user's newest posts are looked at. */
-const COPIES = 50;
 
 /**
- * Looks at the copies of a user's posts until all carry the new name. It goes past the cache, which knows a user once and
- * would not show that copies differ.
+ * Progress of a rename: reads the copies of a name until all carry the new one. The reads go past the cache, which knows each
+ * named thing once and would not show that copies differ.
  */
-export function NameTravels({ userId, username }: { userId: string; username: string }) {
-  const [copies, setCopies] = useState<NameInCopiesQuery | null>(null);
-  const names = copies?.user?.posts.nodes.map(({ author }) => author.username) ?? [];
-  const renamed = names.filter((name) => name === username).length;
-  const isDone = copies !== null && renamed === names.length;
+export function NameTravels({
+  name,
+  readCopies,
+}: {
+  name: string;
+  /** The name in each copy. */
+  readCopies: (signal: AbortSignal) => Promise<readonly string[]>;
+}) {
+  const [names, setNames] = useState<readonly string[] | null>(null);
   const [looks, setLooks] = useState(0);
+  const renamed = names?.filter((seen) => seen === name).length ?? 0;
+  const isDone = names !== null && renamed === names.length;
+  const read = useEffectEvent(readCopies);
   useEffect(() => {
     if (isDone) {
       return;
     }
     const stop = new AbortController();
     const look = async (): Promise<void> => {
-      const seen = await ask(NameInCopiesDocument, { id: userId, first: COPIES }, { signal: stop.signal }).catch(
-        () => null,
-      );
+      const seen = await read(stop.signal).catch(() => null);
       if (!stop.signal.aborted) {
-        setCopies((known) => seen?.data ?? known);
+        setNames((known) => seen ?? known);
         setLooks(looks + 1);
       }
     };
@@ -37,11 +39,11 @@ export function NameTravels({ userId, username }: { userId: string; username: st
       clearTimeout(timer);
       stop.abort();
     };
-  }, [looks, isDone, userId]);
+  }, [looks, isDone]);
   return (
     <div className="name-travels" role="status">
-      {copies === null ? (
-        <p>The new name is yours. Looking at the copies…</p>
+      {names === null ? (
+        <p>The new name is stored. Looking at the copies…</p>
       ) : (
         <>
           <p>
