@@ -57,7 +57,7 @@ async function compile(schemaFile, paths) {
       useTypeImports: true,
       dedupeFragments: true,
       enumType: "string-literal",
-      scalars: { Count: "number", DateTime: "string", ID: "string", JSON: "unknown" },
+      scalars: { Count: "number", DateTime: "string", Decimal: "string", ID: "string", JSON: "unknown" },
       optimizeDocumentNode: true,
     },
     presetConfig: { extension: EXTENSION, cwd: "", baseTypesPath: "" },

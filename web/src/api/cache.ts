@@ -2,7 +2,7 @@
  * The normalising cache. A page of a connection is kept as the server sent it; what is written here changes the lists in
  * which it would appear, so that no list has to be read again.
  */
-import { cacheExchange, type Cache, type Variables } from "@urql/exchange-graphcache";
+import { cacheExchange, type Cache, type UpdateResolver, type Variables } from "@urql/exchange-graphcache";
 import type { Exchange } from "@urql/core";
 import type { FeedRemovalsSubscription } from "../feed/feed.generated.js";
 import type {
@@ -28,13 +28,27 @@ const EMBEDDED = [
   "LogicalPartition",
   "CommentDeleted",
   "FeedPostRemoved",
+  "Money",
+  "ProductConnection",
+  "CustomerConnection",
+  "SalesOrderConnection",
+  "SalesOrderLine",
 ];
 
-export function cache(): Exchange {
+/** What a mutation changes beside the items in its payload. */
+export type MutationUpdates = Record<string, UpdateResolver>;
+
+/** The cache, with the updates of further mutations. */
+export function cache(mutationUpdates: MutationUpdates = {}): Exchange {
   return cacheExchange({
-    keys: Object.fromEntries(EMBEDDED.map((type) => [type, () => null])),
+    keys: {
+      ...Object.fromEntries(EMBEDDED.map((type) => [type, () => null])),
+      // A ranking asks for no ids: where its copies differ from another, both are shown.
+      Customer: ({ id }) => (id as string | undefined) ?? null,
+    },
     updates: {
       Mutation: {
+        ...mutationUpdates,
         createPost(result, _args, cache) {
           const post = (result as unknown as CreatePostMutation).createPost?.post;
           if (post === undefined) {
@@ -110,7 +124,7 @@ function liked(args: Variables, cache: Cache, change: 1 | -1) {
   };
 }
 
-type Key = string | null;
+export type Key = string | null;
 
 interface Page {
   connection: string;
@@ -145,7 +159,7 @@ function pages(cache: Cache, parent: Key, field: string): Page[] {
 }
 
 /** A list that is newest first begins with it. */
-function prepend(cache: Cache, parent: Key, field: string, node: Key): void {
+export function prepend(cache: Cache, parent: Key, field: string, node: Key): void {
   for (const { connection, nodes, isFirst } of pages(cache, parent, field)) {
     if (isFirst && node !== null && !nodes.includes(node)) {
       cache.link(connection, "nodes", [node, ...nodes]);
@@ -165,7 +179,7 @@ function append(cache: Cache, postId: string, commentId: string): void {
   }
 }
 
-function remove(cache: Cache, parent: Key, field: string, node: Key): void {
+export function remove(cache: Cache, parent: Key, field: string, node: Key): void {
   for (const { connection, nodes } of pages(cache, parent, field)) {
     if (node !== null && nodes.includes(node)) {
       cache.link(

@@ -13,7 +13,7 @@ import {
 } from "@urql/core";
 import { createClient as createLiveClient } from "graphql-ws";
 import { enterCharge } from "../charges/ledger.js";
-import { cache } from "./cache.js";
+import { cache, type MutationUpdates } from "./cache.js";
 import { connectionLost, connectionMade, onReconnect, subscriptionEnded } from "./connection.js";
 import { codeOf } from "./errors.js";
 import { bodyWithoutRefusedPosition, forgetPosition, lastPosition, rememberPosition } from "./position.js";
@@ -45,13 +45,32 @@ const live = createLiveClient({
   },
 });
 
+/** On whose behalf a client sends requests. */
+export interface Identity {
+  /** The token of the next request; null for an anonymous one. */
+  accessToken: () => Promise<string | null>;
+  /** Another token in place of one that the server has refused; null once the session has ended. */
+  accessTokenAfter: (refused: string) => Promise<string | null>;
+  /** A mutation was refused for want of a session. */
+  signInNeeded: () => void;
+}
+
+/** The signed-in user of the blog. */
+const user: Identity = {
+  accessToken,
+  accessTokenAfter,
+  signInNeeded: () => {
+    needSignIn(true);
+  },
+};
+
 /** A client with an empty cache. Answers depend on who asks, so each user has one of their own. */
-export function createClient(): Client {
+export function createClient(identity = user, cacheUpdates: MutationUpdates = {}): Client {
   const shown = new ShownQueries();
   const client = new Client({
     url: ENDPOINT,
     preferGetMethod: false,
-    fetch: fetchWithPosition,
+    fetch: (url, init) => fetchWithPosition(identity, url, init),
     fetchOptions: { headers: { accept: "application/graphql-response+json" } },
     exchanges: [
       mapExchange({
@@ -59,7 +78,7 @@ export function createClient(): Client {
           shown.note(operation);
         },
       }),
-      cache(),
+      cache(cacheUpdates),
       mapExchange({
         onOperation: withExtensions,
         onResult({ operation, extensions, error }) {
@@ -67,7 +86,7 @@ export function createClient(): Client {
           if (operation.kind === "mutation") {
             rememberPosition(extensions);
             if (codeOf(error) === "UNAUTHENTICATED") {
-              needSignIn(true);
+              identity.signInNeeded();
             }
           } else if (extensions?.reached === true) {
             forgetPosition(String(operation.extensions?.position));
@@ -129,27 +148,31 @@ function withExtensions(operation: Operation): Operation {
 }
 
 /** Asks again without the position when the server does not know it any more. */
-async function fetchWithPosition(url: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
-  const response = await fetchAsWhoeverIsSignedIn(url, init);
+async function fetchWithPosition(
+  identity: Identity,
+  url: RequestInfo | URL,
+  init: RequestInit = {},
+): Promise<Response> {
+  const response = await fetchAs(identity, url, init);
   const body = await bodyWithoutRefusedPosition(init.body, response);
-  return body === undefined ? response : fetchAsWhoeverIsSignedIn(url, { ...init, body });
+  return body === undefined ? response : fetchAs(identity, url, { ...init, body });
 }
 
 /**
  * Sends the access token, and another one when the server does not take it. When the session has ended, a query is asked again
  * without a token, since reading needs none; a mutation is refused, and the form keeps its input.
  */
-async function fetchAsWhoeverIsSignedIn(url: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
+async function fetchAs(identity: Identity, url: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
   const isWriting = isMutation(init.body);
   const asking = { ...(init.headers as Record<string, string>), ...(isWriting ? SESSION_COOKIE_HEADER : {}) };
   const send = (bearer: string | null): Promise<Response> =>
     fetch(url, { ...init, headers: { ...asking, ...authorization(bearer) } });
-  const token = await accessToken();
+  const token = await identity.accessToken();
   const response = await send(token);
   if (response.status !== 401 || token === null) {
     return response;
   }
-  const another = await accessTokenAfter(token);
+  const another = await identity.accessTokenAfter(token);
   return another === null && isWriting ? response : send(another);
 }
 

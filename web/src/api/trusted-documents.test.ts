@@ -10,7 +10,12 @@ import { ask } from "./request.js";
 type AnyDocument = TypedDocumentNode<unknown, Record<string, unknown>>;
 
 /** What `ask` asks; urql's client sends all else. */
-const ASKED = ["NameInCopiesDocument", "PlaygroundProductsDocument", "PlaygroundSampleDocument"];
+const ASKED = [
+  "NameInCopiesDocument",
+  "NamesInProductsDocument",
+  "PlaygroundProductsDocument",
+  "PlaygroundSampleDocument",
+];
 /** A like is in the cache before it is sent, so it needs its post. */
 const VARIABLES = { input: { postId: "p" } };
 

@@ -8,6 +8,7 @@ import { preloadRoute } from "./routes.js";
 
 const places = [
   { path: "/", name: "Feed" },
+  { path: "/shop", name: "Shop" },
   { path: "/compare", name: "Compare" },
   { path: "/operations", name: "Operations" },
 ];

@@ -29,6 +29,15 @@ export const routes: readonly PageRoute[] = [
   route("/signin", () => import("../account/SignInPage.js")),
   route("/compare", () => import("../compare/ComparePage.js")),
   route("/operations", () => import("../operations/OperationsPage.js")),
+  route("/shop", () => import("../shop/ShopPage.js")),
+  route("/shop/category/:id", () => import("../shop/CategoryPage.js")),
+  route("/shop/tag/:id", () => import("../shop/TagPage.js")),
+  route("/shop/product/:id", () => import("../shop/ProductPage.js")),
+  route("/shop/cart", () => import("../shop/CartPage.js")),
+  route("/shop/orders", () => import("../shop/OrdersPage.js")),
+  route("/shop/signin", () => import("../shop/CustomerPage.js")),
+  route("/shop/staff", () => import("../shop/StaffPage.js")),
+  route("/shop/ranking", () => import("../shop/RankingPage.js")),
 ];
 
 /** Loads the code of the page at a path, without opening it. */

@@ -5,6 +5,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { launchBrowser, openPage } from "./browser.js";
 import { author, signUp } from "./people.js";
+import { addToCart, categories, signInAsStaff, signUpCustomer, type Category } from "./shop.js";
 
 interface Violation {
   id: string;
@@ -17,9 +18,11 @@ const WIDTHS = [360, 1600];
 
 let browser: Browser;
 let postId: string;
+let category: Category | undefined;
 
 beforeAll(async () => {
   browser = await launchBrowser();
+  [category] = await categories();
   const writer = await author();
   postId = await writer.post(
     "Seen by axe",
@@ -39,6 +42,12 @@ const pages: [name: string, path: () => string, ready: string][] = [
   ["signing in", () => "/signin", ".credentials"],
   ["the comparison", () => "/compare", ".compare-operations"],
   ["operations", () => "/operations", ".operations-projections"],
+  ["the shop", () => "/shop", ".catalogue"],
+  ["a category", () => `/shop/category/${category?.id ?? ""}`, ".product-card"],
+  ["a tag", () => `/shop/tag/${category?.products[0]?.tags[0]?.id ?? ""}`, ".product-card"],
+  ["a product", () => `/shop/product/${category?.products[0]?.id ?? ""}`, ".add-to-cart"],
+  ["an empty cart", () => "/shop/cart", ".notice"],
+  ["signing in as a customer", () => "/shop/signin", ".customer-form"],
 ];
 
 const own: [name: string, link: string, ready: string][] = [
@@ -85,6 +94,42 @@ test.each(own)("%s has no fault that axe finds", async (_name, link, ready) => {
     await page.setViewportSize({ width, height: 900 });
     await look(page);
   }
+  await page.context().close();
+});
+
+/** Looks at the page that is shown, light and dark, on a phone and on a wide screen. */
+async function lookAllWays(page: Page, ready: string): Promise<void> {
+  await page.locator(ready).first().waitFor();
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 900 });
+      await look(page);
+    }
+  }
+}
+
+test("a customer's sign-up, cart and orders have no fault that axe finds", async () => {
+  const { page } = await openPage(browser, `/shop/product/${category?.products[0]?.id ?? ""}`);
+  await page.locator(".add-to-cart").waitFor();
+  await addToCart(page, 2);
+  await page.getByRole("link", { name: "Sign in to order" }).click();
+  await page.getByRole("button", { name: "Sign up" }).click();
+  await lookAllWays(page, ".customer-form");
+  await page.getByRole("button", { name: "Sign in", exact: true }).first().click();
+  await signUpCustomer(page);
+  await lookAllWays(page, ".cart-line");
+  await page.getByRole("button", { name: "Order", exact: true }).click();
+  await lookAllWays(page, ".order");
+  await page.context().close();
+});
+
+test("staff's pages of the shop have no fault that axe finds", async () => {
+  const { page } = await openPage(browser, "/shop/ranking");
+  await signInAsStaff(page, "ranking");
+  await lookAllWays(page, ".ranking ol");
+  await page.getByRole("link", { name: "Staff", exact: true }).click();
+  await lookAllWays(page, ".staff-form");
   await page.context().close();
 });
 

@@ -81,6 +81,9 @@ describe("a reader", () => {
       ["/nowhere", "There is no such page"],
       ["/posts/nothing", "There is no such post"],
       ["/users/nothing", "There is no such user"],
+      ["/shop/category/nothing", "There is no such category"],
+      ["/shop/tag/nothing", "There is no such tag"],
+      ["/shop/product/nothing", "There is no such product"],
     ] as const) {
       expect((await fetch(baseUrl + path)).status, path).toBe(404);
       ({ page, conduct } = await openPage(browser, "/"));
@@ -89,7 +92,7 @@ describe("a reader", () => {
       }, path);
       await page.getByRole("heading", { name: title }).waitFor();
       await page.waitForFunction(() => document.title.startsWith("No such"));
-      if (path !== "/users/nothing") {
+      if (path !== "/shop/product/nothing") {
         await page.context().close();
       }
     }

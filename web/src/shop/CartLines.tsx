@@ -1,0 +1,127 @@
+import { useEffect, useRef, useState } from "react";
+import { useQuery } from "urql";
+import { Link } from "wouter";
+import { Failure } from "../ui/Failure.js";
+import { TextField } from "../ui/Field.js";
+import {
+  currentCart,
+  parseQuantity,
+  QUANTITY_MAX,
+  QUANTITY_RULE,
+  storeCart,
+  withoutProduct,
+  withQuantity,
+  withSeen,
+  type Cart,
+  type CartLine,
+} from "./cart.js";
+import { ProductInCartDocument } from "./cart.generated.js";
+import { formatMoney, timesQuantity } from "./money.js";
+
+/** The lines of the cart. Each is shown as it was last seen, and looked at again by a point read. */
+export function CartLines({ cart }: { cart: Cart }) {
+  const list = useRef<HTMLUListElement>(null);
+  return (
+    <ul ref={list} className="cart-lines" aria-label="Products in the cart" tabIndex={-1}>
+      {cart.lines.map((line) => (
+        <li key={line.product.id}>
+          <Line
+            line={line}
+            onRemoved={() => {
+              // The button that had the focus is gone.
+              list.current?.focus();
+            }}
+          />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Line({ line: { product, quantity, isGone }, onRemoved }: { line: CartLine; onRemoved: () => void }) {
+  const { id, name, price } = product;
+  const [{ data, error, stale, fetching }, readAgain] = useQuery({
+    query: ProductInCartDocument,
+    variables: { id },
+    requestPolicy: "cache-and-network",
+  });
+  const isCurrent = !fetching && !stale && error === undefined;
+  const seen = data?.product;
+  useEffect(() => {
+    if (isCurrent && seen !== undefined) {
+      const product = seen && { id: seen.id, name: seen.name, price: onlyMoney(seen.price) };
+      storeCart(withSeen(currentCart(), id, product));
+    }
+  }, [isCurrent, seen, id]);
+  return (
+    <article className="cart-line">
+      <h2 dir="auto">
+        <Link href={`/shop/product/${id}`}>{name}</Link>
+      </h2>
+      <p className="price">{formatMoney(timesQuantity(price, quantity))}</p>
+      {isGone ? (
+        <p className="field-error">The shop does not sell this any more.</p>
+      ) : (
+        <Quantity key={quantity} of={name} productId={id} quantity={quantity} />
+      )}
+      <p className="cart-line-each">{formatMoney(price)} each</p>
+      <button
+        type="button"
+        className="quiet"
+        aria-label={`Remove ${name}`}
+        onClick={() => {
+          storeCart(withoutProduct(currentCart(), id));
+          onRemoved();
+        }}
+      >
+        Remove
+      </button>
+      {error !== undefined && (
+        <Failure
+          error={error}
+          onRetry={() => {
+            readAgain({ requestPolicy: "network-only" });
+          }}
+        />
+      )}
+    </article>
+  );
+}
+
+/** How much of a product is ordered. What is no quantity is shown as such, and changes nothing. */
+function Quantity({ of, productId, quantity }: { of: string; productId: string; quantity: number }) {
+  const [text, setText] = useState(String(quantity));
+  const typed = parseQuantity(text);
+  const store = (): void => {
+    if (typed !== null) {
+      storeCart(withQuantity(currentCart(), productId, typed));
+    }
+  };
+  return (
+    <form
+      className="cart-quantity"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        store();
+      }}
+      onBlur={store}
+    >
+      <TextField
+        label={`Quantity of ${of}`}
+        type="number"
+        inputMode="numeric"
+        min={1}
+        max={QUANTITY_MAX}
+        value={text}
+        error={typed === null ? QUANTITY_RULE : undefined}
+        onText={setText}
+      />
+    </form>
+  );
+}
+
+/** Without the name of its type, which the cache adds. */
+function onlyMoney({ amount, currencyCode }: { amount: string; currencyCode: string }) {
+  return { amount, currencyCode };
+}

@@ -1,0 +1,134 @@
+import { Provider, useQuery } from "urql";
+import { Link } from "wouter";
+import { usePageTitle } from "../app/page-title.js";
+import { counted } from "../ui/count.js";
+import { Failure } from "../ui/Failure.js";
+import { More } from "../ui/More.js";
+import { Notice } from "../ui/Notice.js";
+import { useShownPages } from "../ui/remembered.js";
+import { SkeletonCards } from "../ui/Skeleton.js";
+import { useCustomer, useCustomerClient } from "./customer-session.js";
+import { OrderCard } from "./OrderCard.js";
+import { OrdersDocument } from "./orders.generated.js";
+import { ShopFrame } from "./ShopFrame.js";
+
+/** Orders of one page of the list. */
+const PAGE_ORDERS = 10;
+/** The heading, which has the focus after an order was deleted. */
+const TITLE_ID = "orders-title";
+
+/** The orders of the signed-in customer, newest first. */
+export default function OrdersPage() {
+  usePageTitle("Orders");
+  const customer = useCustomer();
+  const client = useCustomerClient();
+  return (
+    <ShopFrame>
+      {customer === null ? (
+        <Notice heading="h1" title="Sign in to see your orders">
+          <Link className="button" href="/shop/signin?next=%2Fshop%2Forders">
+            Sign in as a customer
+          </Link>
+        </Notice>
+      ) : (
+        <Provider value={client}>
+          <h1 id={TITLE_ID} tabIndex={-1} className="shop-title">
+            Your orders
+          </h1>
+          <Placed />
+          <OrderList customerId={customer.id} />
+        </Provider>
+      )}
+    </ShopFrame>
+  );
+}
+
+/** Says that an order was placed, where one comes from placing it. */
+function Placed() {
+  const state = history.state as { placed?: string } | null;
+  return (
+    <div role="status">{state?.placed !== undefined && <p className="order-placed">Your order is placed.</p>}</div>
+  );
+}
+
+function OrderList({ customerId }: { customerId: string }) {
+  const [{ data, error }, readAgain] = useQuery({
+    query: OrdersDocument,
+    variables: { first: PAGE_ORDERS },
+    requestPolicy: "cache-and-network",
+  });
+  const [pages, showMore] = useShownPages(`orders of ${customerId}`);
+  const customer = data?.viewerCustomer;
+  if (customer == null) {
+    return error === undefined ? (
+      <SkeletonCards cards={3} />
+    ) : (
+      <Failure
+        error={error}
+        onRetry={() => {
+          readAgain({ requestPolicy: "network-only" });
+        }}
+      />
+    );
+  }
+  if (customer.salesOrders.nodes.length === 0) {
+    return (
+      <Notice title="You have not ordered anything yet">
+        <Link className="button" href="/shop">
+          See the catalogue
+        </Link>
+      </Notice>
+    );
+  }
+  return (
+    <>
+      <p className="order-count" aria-live="polite">
+        {counted(customer.salesOrderCount, "order")}
+      </p>
+      <div className="orders">
+        <OrderPage pages={pages} onMore={showMore} />
+      </div>
+    </>
+  );
+}
+
+function OrderPage({ after, pages, onMore }: { after?: string; pages: number; onMore: () => void }) {
+  const [{ data, error }, readAgain] = useQuery({
+    query: OrdersDocument,
+    variables: { first: PAGE_ORDERS, ...(after === undefined ? {} : { after }) },
+  });
+  const orders = data?.viewerCustomer?.salesOrders;
+  if (orders === undefined) {
+    return error === undefined ? (
+      <SkeletonCards cards={2} />
+    ) : (
+      <Failure
+        error={error}
+        onRetry={() => {
+          readAgain({ requestPolicy: "network-only" });
+        }}
+      />
+    );
+  }
+  const { nodes, pageInfo } = orders;
+  return (
+    <>
+      {nodes.map((order) => (
+        <OrderCard
+          key={order.id}
+          order={order}
+          onDeleted={() => {
+            document.getElementById(TITLE_ID)?.focus();
+          }}
+        />
+      ))}
+      {pageInfo.hasNextPage &&
+        pageInfo.endCursor !== null &&
+        (pages > 1 ? (
+          <OrderPage after={pageInfo.endCursor} pages={pages - 1} onMore={onMore} />
+        ) : (
+          <More label="Show older orders" onMore={onMore} />
+        ))}
+    </>
+  );
+}

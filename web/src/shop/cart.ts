@@ -1,0 +1,176 @@
+/**
+ * The cart: what a visitor is about to order, kept on this device across reloads and tabs until the order is answered. It belongs to the
+ * browser and not to a customer. Pure functions come first, the stored cart at the end.
+ */
+import { useSyncExternalStore } from "react";
+import { randomKey } from "../ui/random-key.js";
+import { isAmount, type Money } from "./money.js";
+
+/** The most lines of an order that the server accepts. */
+export const LINES_MAX = 100;
+/** The most of one product in one line that the server accepts. */
+export const QUANTITY_MAX = 1_000;
+/** What a quantity has to be, in words. */
+export const QUANTITY_RULE = `A whole number from 1 to ${QUANTITY_MAX.toLocaleString("en")}.`;
+
+/** A product as it was last seen: the order takes its price from the server. */
+export interface SeenProduct {
+  id: string;
+  name: string;
+  price: Money;
+}
+
+export interface CartLine {
+  product: SeenProduct;
+  quantity: number;
+  /** The shop does not sell the product any more. */
+  isGone: boolean;
+}
+
+export interface Cart {
+  lines: readonly CartLine[];
+  /** Makes a repeat of the same order harmless. Other lines or quantities are another order. */
+  idempotencyKey: string;
+}
+
+/** A change that was made, or why it was not. */
+export type CartChange = { cart: Cart; refusal?: undefined } | { cart?: undefined; refusal: string };
+
+export function emptyCart(): Cart {
+  return { lines: [], idempotencyKey: randomKey() };
+}
+
+/** Adds some of a product, to the line that has it where there is one. */
+export function withAdded(cart: Cart, product: SeenProduct, quantity: number): CartChange {
+  const line = cart.lines.find((each) => each.product.id === product.id);
+  if (line === undefined && cart.lines.length >= LINES_MAX) {
+    return { refusal: `An order has at most ${LINES_MAX} lines.` };
+  }
+  const total = (line?.quantity ?? 0) + quantity;
+  if (!isQuantity(total)) {
+    return { refusal: `An order has at most ${QUANTITY_MAX.toLocaleString("en")} of one product.` };
+  }
+  const added = { product, quantity: total, isGone: false };
+  const lines = line === undefined ? [...cart.lines, added] : cart.lines.map((each) => (each === line ? added : each));
+  return { cart: changed(lines) };
+}
+
+/** Changes how much of a product is ordered. */
+export function withQuantity(cart: Cart, productId: string, quantity: number): Cart {
+  const line = cart.lines.find(({ product }) => product.id === productId);
+  if (line === undefined || line.quantity === quantity || !isQuantity(quantity)) {
+    return cart;
+  }
+  return changed(cart.lines.map((each) => (each === line ? { ...line, quantity } : each)));
+}
+
+/** Takes a line out. */
+export function withoutProduct(cart: Cart, productId: string): Cart {
+  const lines = cart.lines.filter(({ product }) => product.id !== productId);
+  return lines.length === cart.lines.length ? cart : changed(lines);
+}
+
+/** Notes what the server has of a product now, or that it has it no more. That is no other order. */
+export function withSeen(cart: Cart, productId: string, seen: SeenProduct | null): Cart {
+  const line = cart.lines.find(({ product }) => product.id === productId);
+  if (line === undefined) {
+    return cart;
+  }
+  const noted = { ...line, product: seen ?? line.product, isGone: seen === null };
+  if (JSON.stringify(noted) === JSON.stringify(line)) {
+    return cart;
+  }
+  return { ...cart, lines: cart.lines.map((each) => (each === line ? noted : each)) };
+}
+
+/** The number of pieces, as the cart's link counts them. */
+export function piecesIn({ lines }: Cart): number {
+  return lines.reduce((sum, { quantity }) => sum + quantity, 0);
+}
+
+/** The quantity that was typed; null where it is none that the server accepts. */
+export function parseQuantity(text: string): number | null {
+  const quantity = /^\d{1,6}$/.test(text.trim()) ? Number(text) : Number.NaN;
+  return isQuantity(quantity) ? quantity : null;
+}
+
+/** A cart as it was stored; null where the text is none. */
+export function parseCart(text: string | null): Cart | null {
+  try {
+    const { lines, idempotencyKey } = JSON.parse(text ?? "null") as Cart;
+    const isCart = lines.length <= LINES_MAX && lines.every(isLine) && typeof idempotencyKey === "string";
+    return isCart && idempotencyKey !== "" ? { lines, idempotencyKey } : null;
+  } catch {
+    return null;
+  }
+}
+
+function changed(lines: readonly CartLine[]): Cart {
+  return { lines, idempotencyKey: randomKey() };
+}
+
+function isQuantity(quantity: number): boolean {
+  return Number.isInteger(quantity) && quantity >= 1 && quantity <= QUANTITY_MAX;
+}
+
+function isLine({ product, quantity, isGone }: CartLine): boolean {
+  const { id, name, price } = product;
+  const isProduct = typeof id === "string" && typeof name === "string" && isAmount(price.amount);
+  return isProduct && /^[A-Z]{3}$/.test(price.currencyCode) && isQuantity(quantity) && typeof isGone === "boolean";
+}
+
+const STORAGE_KEY = "onehop:cart";
+
+const listeners = new Set<() => void>();
+let stored: { text: string | null; cart: Cart } | null = null;
+
+/** The stored cart. It is read again where another tab has changed it. */
+export function currentCart(): Cart {
+  const text = localStorage.getItem(STORAGE_KEY);
+  if (stored?.text !== text) {
+    stored = { text, cart: parseCart(text) ?? emptyCart() };
+  }
+  return (stored as { cart: Cart }).cart;
+}
+
+export function useCart(): Cart {
+  return useSyncExternalStore(subscribe, currentCart);
+}
+
+export function storeCart(cart: Cart): void {
+  if (cart === currentCart()) {
+    return;
+  }
+  if (cart.lines.length === 0) {
+    localStorage.removeItem(STORAGE_KEY);
+  } else {
+    localStorage.setItem(STORAGE_KEY, JSON.stringify(cart));
+  }
+  listeners.forEach((listener) => {
+    listener();
+  });
+}
+
+/** Empties the cart of an order that was answered, unless it has become another order meanwhile. */
+export function removeOrdered(idempotencyKey: string): void {
+  if (currentCart().idempotencyKey === idempotencyKey) {
+    storeCart(emptyCart());
+  }
+}
+
+/** Makes the same lines another order: the first one, under the key until now, was deleted. */
+export function renewKey(idempotencyKey: string): void {
+  const cart = currentCart();
+  if (cart.idempotencyKey === idempotencyKey) {
+    storeCart(changed(cart.lines));
+  }
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  addEventListener("storage", listener);
+  return () => {
+    listeners.delete(listener);
+    removeEventListener("storage", listener);
+  };
+}

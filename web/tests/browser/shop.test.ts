@@ -1,0 +1,254 @@
+/** The shop: browsing and ordering as a customer, renaming and the ranking as staff. */
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { launchBrowser, openPage, type Conduct } from "./browser.js";
+import { freshName, signUp } from "./people.js";
+import { addToCart, categories, signInAsStaff, signUpCustomer, type Category, type Sold } from "./shop.js";
+
+let browser: Browser;
+let page: Page;
+let conduct: Conduct;
+let category: Category;
+/** With a tag. */
+let product: Sold;
+
+beforeAll(async () => {
+  browser = await launchBrowser();
+  const [first] = await categories();
+  const [sold] = first?.products ?? [];
+  if (first === undefined || sold === undefined) {
+    throw new Error("The demo has no products.");
+  }
+  [category, product] = [first, sold];
+});
+
+afterAll(async () => {
+  await browser.close();
+});
+
+afterEach(async () => {
+  expect(conduct.errors).toEqual([]);
+  expect(conduct.foreignRequests).toEqual([]);
+  await page.context().close();
+});
+
+async function open(path: string, expectedStatuses: number[] = []): Promise<void> {
+  ({ page, conduct } = await openPage(browser, path, { expectedStatuses }));
+}
+
+function heading(name: string) {
+  return page.getByRole("heading", { level: 1, name, exact: true });
+}
+
+/** What the page says it cost, in request units. */
+async function charge(): Promise<number> {
+  return Number((await page.locator(".cost summary .cost-sum").innerText()).replace(/ RU$/, "").replaceAll(",", ""));
+}
+
+/** Signs up and goes to the cart, which has some of the product. */
+async function fillCart(quantity: number): Promise<void> {
+  await open("/shop/signin");
+  await signUpCustomer(page);
+  await page.evaluate((path) => {
+    history.pushState(null, "", path);
+  }, `/shop/product/${product.id}`);
+  await heading(product.name).waitFor();
+  await addToCart(page, quantity);
+}
+
+describe("a visitor", () => {
+  test("goes from the catalogue to a category, a product and a tag, and sees what each cost", async () => {
+    await open("/");
+    await page.getByRole("link", { name: "Shop", exact: true }).click();
+    await page.getByRole("link", { name: category.name, exact: true }).click();
+    await heading(category.name).waitFor();
+    await page.getByRole("link", { name: product.name, exact: true }).click();
+    await heading(product.name).waitFor();
+    await page.waitForFunction((expected) => document.title === `${expected} · Onehop`, product.name);
+    expect(await charge()).toBeGreaterThan(0);
+    const tag = product.tags[0]?.name ?? "";
+    await page.getByRole("link", { name: tag, exact: true }).click();
+    await heading(tag).waitFor();
+    await page.locator(".product-card").first().waitFor();
+    expect(await charge()).toBeGreaterThan(0);
+    expect((await fetch(page.url())).status).toBe(200);
+  });
+
+  test("fills a cart that outlives a reload, and is refused what no order may have", async () => {
+    await open(`/shop/product/${product.id}`);
+    await page.getByLabel("Quantity").fill("1001");
+    await page.getByRole("button", { name: "Add to the cart" }).click();
+    await page.getByText("A whole number from 1 to 1,000.").waitFor();
+    await addToCart(page, 2);
+    await page.reload();
+    const quantity = page.getByLabel(`Quantity of ${product.name}`);
+    await quantity.fill("0");
+    await page.getByText("A whole number from 1 to 1,000.").waitFor();
+    await quantity.fill("3");
+    await quantity.press("Enter");
+    await page.getByRole("navigation", { name: "Shop" }).getByText("3", { exact: true }).waitFor();
+    await page.getByRole("link", { name: "Sign in to order" }).waitFor();
+    await page.getByRole("button", { name: `Remove ${product.name}` }).click();
+    await page.getByRole("heading", { name: "The cart is empty" }).waitFor();
+  });
+
+  test("keeps the cart while signing up, sees each wrong field, and orders", async () => {
+    await open(`/shop/product/${product.id}`);
+    await addToCart(page, 2);
+    await page.getByRole("link", { name: "Sign in to order" }).click();
+    await page.getByRole("button", { name: "Sign up" }).click();
+    await page.getByLabel("First name").fill("Eva");
+    await page.getByLabel("Last name").fill("x".repeat(101));
+    await page.getByLabel("E-mail address").fill(`${freshName()}@example.com`);
+    await page.getByLabel("Password").fill("short");
+    await page.getByRole("button", { name: "Sign up", exact: true }).click();
+    await page.locator(".field", { hasText: "Last name" }).getByRole("alert").waitFor();
+    await page.locator(".field", { hasText: "Password" }).getByRole("alert").waitFor();
+    await page.getByLabel("Last name").fill("Stone");
+    await page.getByLabel("Password").fill("a long password");
+    await page.getByRole("button", { name: "Sign up", exact: true }).click();
+    await heading("Cart").waitFor();
+    await page.getByRole("button", { name: "Order", exact: true }).click();
+    await page.getByText("Your order is placed.").waitFor();
+    await page.getByRole("rowheader", { name: product.name }).waitFor();
+  });
+});
+
+describe("a customer", () => {
+  test("orders, sees the order, deletes it, and signs in again", async () => {
+    await open("/shop/signin");
+    const emailAddress = await signUpCustomer(page);
+    await page.getByRole("link", { name: "Orders", exact: true }).click();
+    await page.getByRole("heading", { name: "You have not ordered anything yet" }).waitFor();
+    await page.goto(new URL(`/shop/product/${product.id}`, page.url()).href);
+    await addToCart(page, 2);
+    const total = await page.locator(".order-total .price").innerText();
+    await page.getByRole("button", { name: "Order", exact: true }).click();
+    await page.getByText("1 order", { exact: true }).waitFor();
+    const order = page.locator(".order");
+    expect(await order.locator("tfoot td").last().innerText()).toBe(total);
+    await page.getByRole("link", { name: "Cart", exact: true }).click();
+    await page.getByRole("heading", { name: "The cart is empty" }).waitFor();
+
+    await page.getByRole("button", { name: "Sign out of the shop" }).click();
+    await page.getByRole("link", { name: "Sign in as a customer" }).click();
+    await page.getByLabel("E-mail address").fill(emailAddress.toUpperCase());
+    await page.getByLabel("Password").fill("one-hop-is-enough");
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.getByRole("button", { name: "Sign out of the shop" }).waitFor();
+    await page.getByRole("link", { name: "Orders", exact: true }).click();
+    await order.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("group", { name: "Delete this order?" }).getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("heading", { name: "You have not ordered anything yet" }).waitFor();
+  });
+
+  test("who clicks twice orders once", async () => {
+    await fillCart(1);
+    await page.getByRole("button", { name: "Order", exact: true }).dblclick();
+    await page.getByText("1 order", { exact: true }).waitFor();
+    await page.reload();
+    await page.getByText("1 order", { exact: true }).waitFor();
+    expect(await page.locator(".order").count()).toBe(1);
+  });
+
+  test("who orders again after a lost answer, and a reload, orders once", async () => {
+    await fillCart(1);
+    conduct.errors.length = 0;
+    let lost = 0;
+    await page.route("**/graphql", async (route) => {
+      if (lost === 0 && route.request().postData()?.includes("mutation CreateSalesOrder") === true) {
+        lost += 1;
+        await route.fetch();
+        await route.abort();
+      } else {
+        await route.continue();
+      }
+    });
+    await page.getByRole("button", { name: "Order", exact: true }).click();
+    await page.getByText("There was no answer. Order again").waitFor();
+    // The browser notes the request that was cut off.
+    conduct.errors.length = 0;
+    await page.reload();
+    await page.getByRole("button", { name: "Order", exact: true }).click();
+    await page.getByText("1 order", { exact: true }).waitFor();
+    expect(await page.locator(".order").count()).toBe(1);
+  });
+
+  test("whose session has ended signs in again, and the cart is still there", async () => {
+    await fillCart(1);
+    await page.context().close();
+    await open(`/shop/product/${product.id}`, [401]);
+    await addToCart(page, 1);
+    await page.evaluate(() => {
+      const customer = { id: "c", firstName: "Eva", lastName: "Stone" };
+      sessionStorage.setItem("onehop:customer", JSON.stringify({ customer, accessToken: "expired", hasEnded: false }));
+    });
+    await page.reload();
+    await page.getByRole("button", { name: "Order", exact: true }).click();
+    await page.getByText("Your session as a customer has ended.").waitFor();
+    await page.getByRole("link", { name: "Sign in again" }).click();
+    await signUpCustomer(page);
+    await page.getByRole("button", { name: "Order", exact: true }).click();
+    await page.getByText("1 order", { exact: true }).waitFor();
+  });
+});
+
+describe("staff", () => {
+  test("rename a category, watch the name travel, and find it on a product", async () => {
+    await open("/shop/staff");
+    await signInAsStaff(page, "staff");
+    const name = `Renamed ${freshName()}`;
+    await page.getByLabel("Category or tag").selectOption(category.id);
+    await page.getByLabel("New name").fill(name);
+    await page.getByRole("button", { name: "Rename" }).click();
+    await page.getByText(/^All \d+ copies looked at carry the new name\.$/).waitFor();
+    await page.getByRole("link", { name, exact: true }).click();
+    await heading(name).waitFor();
+    await page.getByRole("link", { name: product.name, exact: true }).click();
+    await page.reload();
+    await page.locator(".product-category").getByRole("link", { name }).waitFor();
+  });
+
+  test("rename a tag, and find it on a product", async () => {
+    const [tag] = product.tags;
+    await open(`/shop/tag/${tag?.id ?? ""}`);
+    await page.getByRole("link", { name: "Sign in", exact: true }).click();
+    await page.getByLabel("Username").fill("ada");
+    await page.getByLabel("Password").fill("one-hop-at-a-time");
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.getByRole("link", { name: "Rename, for staff" }).click();
+    expect(await page.getByLabel("Category or tag").inputValue()).toBe(tag?.id);
+    const name = `renamed ${freshName()}`;
+    await page.getByLabel("New name").fill(name);
+    await page.getByRole("button", { name: "Rename" }).click();
+    await page.getByText(/^All \d+ cop(y|ies) looked at carry the new name\.$/).waitFor();
+    await page.goto(new URL(`/shop/product/${product.id}`, page.url()).href);
+    await page.getByRole("list", { name: "Tags" }).getByRole("link", { name }).waitFor();
+  });
+
+  test("see the ranking beside its cross-partition twin, with both charges", async () => {
+    await open("/shop/ranking");
+    await signInAsStaff(page, "ranking");
+    await page.getByText(/^One hop takes [\d.]+ times less\. The other query visits \d+ physical partitions/).waitFor();
+    const rankings = page.locator(".ranking");
+    const [oneHop = "", across = ""] = await rankings.locator("h2 .cost-sum").allInnerTexts();
+    expect(Number.parseFloat(oneHop)).toBeGreaterThan(0);
+    expect(Number.parseFloat(across)).toBeGreaterThan(Number.parseFloat(oneHop));
+    const orders = (index: number) => rankings.nth(index).locator("li > span").allInnerTexts();
+    expect(await orders(0)).toHaveLength(10);
+    expect(await orders(0)).toEqual(await orders(1));
+    expect(await charge()).toBeGreaterThanOrEqual(Number.parseFloat(oneHop) + Number.parseFloat(across));
+  });
+
+  test("are none of the users who are not named", async () => {
+    await open("/");
+    await signUp(page);
+    await page.getByRole("link", { name: "Shop", exact: true }).click();
+    await page.getByRole("link", { name: "Ranking", exact: true }).click();
+    await page.getByRole("heading", { name: "The ranking is for staff" }).waitFor();
+    await page.getByRole("link", { name: "Staff", exact: true }).click();
+    await page.getByLabel("New name").fill("Another");
+    await page.getByRole("button", { name: "Rename" }).click();
+    await page.getByText("Only staff may do this.").waitFor();
+  });
+});
