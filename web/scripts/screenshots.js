@@ -15,10 +15,11 @@ const looks = [
   { name: "phone-dark", colorScheme: "dark", viewport: { width: 375, height: 812 } },
 ];
 
-async function ask(query, variables = {}) {
+async function ask(query, variables = {}, accessToken = "") {
+  const authorization = accessToken === "" ? {} : { authorization: `Bearer ${accessToken}` };
   const response = await fetch(`${url}/graphql`, {
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", ...authorization },
     body: JSON.stringify({ query, variables }),
   });
   const { data, errors } = await response.json();
@@ -37,6 +38,37 @@ const { signIn } = await ask(
   },
 );
 
+const { productCategories } = await ask(
+  "{ productCategories { id products(first: 2) { nodes { id name price { amount currencyCode } } } } }",
+);
+const category = productCategories.find(({ products }) => products.nodes.length === 2);
+const products = category.products.nodes;
+const { createCustomer } = await ask(
+  "mutation($input: CreateCustomerInput!) { createCustomer(input: $input) { accessToken customer { id firstName lastName } } }",
+  {
+    input: {
+      firstName: "Eva",
+      lastName: "Stone",
+      emailAddress: "eva.stone@example.com",
+      password: "a hop for each page",
+      idempotencyKey: "screenshots",
+    },
+  },
+);
+await ask(
+  "mutation($input: CreateSalesOrderInput!) { createSalesOrder(input: $input) { salesOrder { id } } }",
+  { input: { lines: products.map(({ id }) => ({ productId: id, quantity: 2 })), idempotencyKey: "screenshots" } },
+  createCustomer.accessToken,
+);
+/** What the browser of a customer has stored. */
+const customerStorage = {
+  session: JSON.stringify({ ...createCustomer, hasEnded: false }),
+  cart: JSON.stringify({
+    lines: products.map((product) => ({ product, quantity: 2, isGone: false })),
+    idempotencyKey: "screenshots of the cart",
+  }),
+};
+
 const pages = [
   { name: "feed", path: "/", ready: ".post-card" },
   { name: "post", path: `/posts/${post.id}`, ready: ".comment" },
@@ -48,6 +80,14 @@ const pages = [
   { name: "compare", path: "/compare", ready: ".compare-operations" },
   { name: "compare-whole", path: "/compare", ready: ".compare-operations", isWhole: true },
   { name: "operations", path: "/operations", ready: ".operations-projections" },
+  { name: "shop", path: "/shop", ready: ".catalogue" },
+  { name: "shop-category", path: `/shop/category/${category.id}`, ready: ".product-card" },
+  { name: "shop-product", path: `/shop/product/${products[0].id}`, ready: ".add-to-cart" },
+  { name: "shop-cart", path: "/shop/cart", ready: ".place-order", isCustomer: true },
+  { name: "shop-orders", path: "/shop/orders", ready: ".order", isCustomer: true },
+  { name: "shop-signin", path: "/shop/signin", ready: ".customer-form" },
+  { name: "shop-staff", path: "/shop/staff", ready: ".staff-form", isSignedIn: true },
+  { name: "shop-ranking", path: "/shop/ranking", ready: ".ranking ol", isSignedIn: true },
   { name: "not-found", path: "/nowhere", ready: ".notice" },
   { name: "graphiql", path: "/graphiql", ready: ".graphiql-query-editor .view-line" },
 ];
@@ -58,7 +98,7 @@ const browser = await chromium.launch({
   args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"],
 });
 for (const { name: look, colorScheme, viewport } of looks) {
-  for (const { name, path, ready, click, isSignedIn = false, isWhole = false } of pages) {
+  for (const { name, path, ready, click, isSignedIn = false, isCustomer = false, isWhole = false } of pages) {
     const context = await browser.newContext({ colorScheme, viewport, reducedMotion: "reduce" });
     if (isSignedIn) {
       await context.addCookies([
@@ -70,6 +110,12 @@ for (const { name: look, colorScheme, viewport } of looks) {
         },
         JSON.stringify({ user: signIn.user }),
       );
+    }
+    if (isCustomer) {
+      await context.addInitScript(({ session, cart }) => {
+        globalThis.sessionStorage.setItem("onehop:customer", session);
+        globalThis.localStorage.setItem("onehop:cart", cart);
+      }, customerStorage);
     }
     const page = await context.newPage();
     await page.goto(url + path);
