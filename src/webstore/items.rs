@@ -197,7 +197,7 @@ pub struct AbandonedCustomerItem {
 
 /// The `sortKey` of a customer with this many orders.
 #[must_use]
-pub fn rank_key(sales_order_count: u32) -> String {
+pub fn rank_key(sales_order_count: u64) -> String {
     format!("{sales_order_count:010}")
 }
 
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn rank_keys_sort_as_their_counts() {
-        let counts = [0, 1, 9, 10, 28, 999, u32::MAX];
+        let counts = [0, 1, 9, 10, 28, 999, u64::from(u32::MAX)];
         assert!(counts.map(rank_key).is_sorted());
     }
 

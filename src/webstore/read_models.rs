@@ -9,7 +9,7 @@ use super::containers::{
     CUSTOMER as CUSTOMERS, PRODUCT as PRODUCTS, PRODUCT_BY_TAG, PRODUCT_META, RANKED_CUSTOMERS_MAX, RANKING,
     SPECS,
 };
-use super::items::types;
+use super::items::{rank_key, types};
 
 pub const CATEGORY: ItemType =
     ItemType::new(PRODUCT_META, types::CATEGORY, &["name"]).in_partition(types::CATEGORY);
@@ -78,7 +78,7 @@ const RULES: &[Rule] = &[
     copy(TAG_NAMES).of(&TAG, "name").to(TAG_NAME, "tags[].id").through(PRODUCTS_BY_TAG).follows(PRODUCT_CATCH_UP),
     list(PRODUCTS_BY_TAG).of(&PRODUCT).into(PRODUCT_BY_TAG, Element("tags[].id")).fields(SHORT_PRODUCT).element_fields("tagId", "productId").all(),
     list(RANKED_CUSTOMERS).of(&CUSTOMER).into(RANKING, Constant("customer")).fields(RANKED).optional(&["title", "phoneNumber"]).highest(RANKED_CUSTOMERS_MAX),
-    count(&SALES_ORDER).into(&CUSTOMER, "salesOrderCount", "customerId"),
+    count(&SALES_ORDER).as_text("sortKey", rank_key).into(&CUSTOMER, "salesOrderCount", "customerId"),
     copy("order-line-names").of(&PRODUCT, "name").to(LINE_NAME, "details[].sku").frozen(),
     copy("order-line-prices").of(&PRODUCT, "price").to(LINE_PRICE, "details[].sku").frozen(),
 ];

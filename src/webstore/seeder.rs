@@ -156,7 +156,7 @@ impl WebstoreSeeder {
             }],
             password: None,
             sales_order_count,
-            sort_key: rank_key(sales_order_count),
+            sort_key: rank_key(u64::from(sales_order_count)),
             version: 1,
         };
         let create = WriteOp::Create(NewItem::encode(id.to_string(), &customer));

@@ -296,9 +296,11 @@ impl Check<'_> {
         let name = format!("count of `{}`", rule.counted.name);
         self.item_type(&name, rule.counted);
         self.item_type(&name, rule.parent);
-        self.field(&name, rule.parent, rule.field);
         self.field(&name, rule.counted, rule.by);
-        self.writes(&name, rule.parent.container, rule.parent, rule.field);
+        for field in [Some(rule.field), rule.text.map(|text| text.field)].into_iter().flatten() {
+            self.field(&name, rule.parent, field);
+            self.writes(&name, rule.parent.container, rule.parent, field);
+        }
         let is_together = rule.counted.container == rule.parent.container
             && rule.counted.partition == ItemPartition::Field(rule.by);
         if !is_together {

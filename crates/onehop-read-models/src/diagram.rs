@@ -85,7 +85,9 @@ impl Flowchart {
 
     fn count(&mut self, rule: &CountRule) {
         let (counted, parent) = (self.item(rule.counted), self.item(rule.parent));
-        self.edges.push(format!("{counted} -->|\"count into {} by {}\"| {parent}", rule.field, rule.by));
+        let text = rule.text.map_or(String::new(), |text| format!(" and {}", text.field));
+        self.edges
+            .push(format!("{counted} -->|\"count into {}{text} by {}\"| {parent}", rule.field, rule.by));
     }
 
     fn owns(&mut self, rule: &OwnsRule) {

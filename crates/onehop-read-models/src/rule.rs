@@ -161,6 +161,17 @@ pub struct CountRule {
     pub field: &'static str,
     /// The field of the counted item that holds the parent's id.
     pub by: &'static str,
+    /// The field of the parent that holds the count as a text, by which queries order parents.
+    pub text: Option<CountText>,
+}
+
+/// A text field that follows from a count.
+#[derive(Debug, Clone, Copy)]
+pub struct CountText {
+    /// The field.
+    pub field: &'static str,
+    /// The text of a count. Its result depends on nothing else.
+    pub compute: fn(u64) -> String,
 }
 
 /// Items that are deleted with their owner, in whose logical partition they are.
@@ -370,20 +381,29 @@ impl ListRule {
 /// `count(&COMMENT).into(&POST, "commentCount", "postId")`.
 #[must_use]
 pub const fn count(counted: &'static ItemType) -> CountOf {
-    CountOf { counted }
+    CountOf { counted, text: None }
 }
 
-/// A count rule of which only the counted type is known.
+/// A count rule without its parent.
 #[derive(Debug, Clone, Copy)]
 pub struct CountOf {
     counted: &'static ItemType,
+    text: Option<CountText>,
 }
 
 impl CountOf {
+    /// The field of the parent that holds the count as a text, too.
+    #[must_use]
+    pub const fn as_text(mut self, field: &'static str, compute: fn(u64) -> String) -> Self {
+        self.text = Some(CountText { field, compute });
+        self
+    }
+
     /// The parent and its field; the counted items name the parent in their field `by`.
     #[must_use]
     pub const fn into(self, parent: &'static ItemType, field: &'static str, by: &'static str) -> Rule {
-        Rule::Count(CountRule { counted: self.counted, parent, field, by })
+        let Self { counted, text } = self;
+        Rule::Count(CountRule { counted, parent, field, by, text })
     }
 }
 

@@ -362,7 +362,7 @@ fn content_hash(lines: &[OrderedProduct]) -> String {
 fn counted(customer: &CustomerItem, sales_order_count: u32) -> CustomerItem {
     CustomerItem {
         sales_order_count,
-        sort_key: rank_key(sales_order_count),
+        sort_key: rank_key(u64::from(sales_order_count)),
         version: customer.version + 1,
         ..customer.clone()
     }

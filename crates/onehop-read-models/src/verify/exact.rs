@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use onehop_store::{ContainerName, Direction, Fault, Item, Ledger, PartitionKey, Query};
 use serde_json::Value;
 
-use super::findings::{Subject, is_bounded, unexpected_shape};
+use super::findings::{StoredCount, Subject, is_bounded, unexpected_shape};
 use super::report::Drift;
 use super::verifier::{Suspect, Verifier};
 use crate::body::Body;
@@ -113,16 +113,18 @@ impl Verifier {
 
     async fn compare_count(&self, rule: &CountRule, id: &str) -> Result<Found, Fault> {
         let Some((parent, counted)) = self.counted(rule, id).await? else { return Ok(None) };
-        let stored = parent.body.get(rule.field).and_then(Value::as_u64);
-        let drift = Drift::Count {
-            container: rule.parent.container.to_string(),
-            partition_key: id.to_owned(),
-            id: id.to_owned(),
-            field: rule.field.to_owned(),
-            stored,
-            counted,
-        };
-        Ok((stored != Some(counted)).then(|| (drift, vec![Some(parent.item.etag)])))
+        let drift = StoredCount::of(rule, &parent.body).drift(rule, counted);
+        Ok(drift.map(|(field, stored)| {
+            let drift = Drift::Count {
+                container: rule.parent.container.to_string(),
+                partition_key: id.to_owned(),
+                id: id.to_owned(),
+                field: field.to_owned(),
+                stored,
+                counted,
+            };
+            (drift, vec![Some(parent.item.etag)])
+        }))
     }
 
     async fn compare_copy(&self, copy: &TargetCopy, key: &PartitionKey, id: &str) -> Result<Found, Fault> {

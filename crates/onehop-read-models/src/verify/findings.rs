@@ -14,7 +14,7 @@ use crate::body::Body;
 use crate::declaration::ReadModels;
 use crate::entry::Entry;
 use crate::item_type::ItemPartition;
-use crate::rule::{CopyRule, Keep, ListPartition, ListRule};
+use crate::rule::{CopyRule, CountRule, Keep, ListPartition, ListRule};
 
 /// Changes between two reports of progress.
 const PROGRESS_CHANGES: u64 = 1000;
@@ -77,12 +77,52 @@ struct EntryHashes {
     source_key: Option<PartitionKey>,
 }
 
-/// A stored count and the number of items that were seen.
+/// What a parent stores of a count, and the number of items that were seen.
 #[derive(Default)]
 struct Tally {
-    stored: Option<Value>,
-    is_present: bool,
+    stored: Option<StoredCount>,
     counted: u64,
+}
+
+/// A count as its parent stores it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct StoredCount {
+    pub(super) count: Option<u64>,
+    /// The count as a text, where the rule has one.
+    text: Option<Value>,
+}
+
+impl StoredCount {
+    pub(super) fn of(rule: &CountRule, parent: &Body) -> Self {
+        let text = rule.text.and_then(|text| parent.get(text.field).cloned());
+        Self { count: parent.get(rule.field).and_then(Value::as_u64), text }
+    }
+
+    /// The stored count of so many items.
+    pub(super) fn expected(rule: &CountRule, counted: u64) -> Self {
+        Self { count: Some(counted), text: rule.text.map(|text| (text.compute)(counted).into()) }
+    }
+
+    /// The field in which the stored count differs from that of so many items, with the number that it says.
+    pub(super) fn drift(&self, rule: &CountRule, counted: u64) -> Option<(&'static str, Option<u64>)> {
+        let expected = Self::expected(rule, counted);
+        if self.count != expected.count {
+            return Some((rule.field, self.count));
+        }
+        let text = rule.text.filter(|_| self.text != expected.text)?;
+        let stored = self.text.as_ref().and_then(Value::as_str);
+        let is_its_text = |number: &u64| Some((text.compute)(*number).as_str()) == stored;
+        Some((text.field, stored.and_then(|stored| stored.parse().ok()).filter(is_its_text)))
+    }
+
+    /// Stores the count in the body of its parent.
+    pub(super) fn store(self, rule: &CountRule, parent: &mut Body) {
+        let fields = [Some(rule.field), rule.text.map(|text| text.field)];
+        let values = [self.count.map(Value::from), self.text];
+        for (field, value) in fields.into_iter().zip(values) {
+            parent.0.extend(field.zip(value).map(|(field, value)| (field.to_owned(), value)));
+        }
+    }
 }
 
 /// Whether an owner is there, and until it was seen what it would own.
@@ -103,7 +143,7 @@ impl<'a> Findings<'a> {
     ) -> Result<Self, Fault> {
         let mut findings = Self::new(declared, invariants);
         let mut done = 0;
-        for container in scan_order(declared) {
+        for container in scan_order(declared, invariants) {
             for_each_result(store, container, |change| {
                 done += 1;
                 if done % PROGRESS_CHANGES == 0 {
@@ -241,8 +281,7 @@ impl<'a> Findings<'a> {
             }
             if rule.parent.name == item_type {
                 let tally = self.counts.entry((place, change.id.as_str().into())).or_default();
-                tally.stored = body.get(rule.field).cloned();
-                tally.is_present = true;
+                tally.stored = Some(StoredCount::of(rule, body));
             }
             if rule.counted.name == item_type {
                 self.counts.entry((place, body.text(rule.by)?.into())).or_default().counted += 1;
@@ -270,8 +309,10 @@ impl<'a> Findings<'a> {
     pub(super) fn subjects(self) -> BTreeSet<Subject> {
         let mut subjects: BTreeSet<Subject> = self.copies.into_iter().chain(self.of_invariants).collect();
         for ((rule, id), tally) in self.counts {
-            let is_right = tally.stored.and_then(|stored| stored.as_u64()) == Some(tally.counted);
-            if tally.is_present && !is_right {
+            let declared = self.declared.counts().nth(rule);
+            let drift =
+                declared.zip(tally.stored).and_then(|(rule, stored)| stored.drift(rule, tally.counted));
+            if drift.is_some() {
                 subjects.insert(Subject::Count { rule, id: id.into() });
             }
         }
@@ -317,8 +358,9 @@ pub(super) fn unexpected_shape(error: ProjectionError) -> Fault {
     Fault::new(FaultKind::Corrupt, "an item's body has an unexpected shape").with_source(error)
 }
 
-/// The containers of all rules but those of bounded lists, which are compared as a whole: sources before copies.
-fn scan_order(declared: &ReadModels) -> Vec<ContainerName> {
+/// The containers of all rules but those of bounded lists, which are compared as a whole, and of the invariants: sources before
+/// copies.
+fn scan_order(declared: &ReadModels, invariants: &[Box<dyn Invariant>]) -> Vec<ContainerName> {
     let sources = declared.following().map(|rule| rule.source.container);
     let targets = declared.target_copies().map(|copy| copy.item_type.container);
     let lists = declared.lists().flat_map(|rule| {
@@ -327,8 +369,9 @@ fn scan_order(declared: &ReadModels) -> Vec<ContainerName> {
     });
     let parents = declared.counts().map(|rule| rule.parent.container);
     let owners = declared.owners().map(|rule| rule.owner.container);
+    let of_invariants = invariants.iter().map(|invariant| invariant.item_type().container);
     let mut order: Vec<ContainerName> = Vec::new();
-    for container in sources.chain(targets).chain(lists).chain(parents).chain(owners) {
+    for container in sources.chain(targets).chain(lists).chain(parents).chain(owners).chain(of_invariants) {
         if !order.contains(&container) {
             order.push(container);
         }

@@ -5,15 +5,8 @@
 //! read before its item, is never replaced by an older version, and is compared with the item once more after it was written:
 //! so no entry goes back in time, and none stays of an item that was deleted meanwhile.
 
-use onehop_change_feed::ProjectionError;
-use onehop_store::{
-    Batch, ContainerName, Direction, Fault, FaultKind, Item, Keyset, Ledger, NewItem, PartitionKey, Query,
-    Rejection, WriteError, WriteOp, limits,
-};
-use serde_json::Value;
-
 use super::exact::{Stored, is_listed};
-use super::findings::{Subject, unexpected_shape};
+use super::findings::{StoredCount, Subject, unexpected_shape};
 use super::invariant::VerifyProgress;
 use super::report::{Drift, VerificationReport};
 use super::verifier::{Suspect, Verifier};
@@ -25,6 +18,11 @@ use crate::listing::Listing;
 use crate::rule::{CountRule, ListPartition, ListRule, OwnsRule};
 use crate::source_value::source_key;
 use crate::target_copy::TargetCopy;
+use onehop_change_feed::ProjectionError;
+use onehop_store::{
+    Batch, ContainerName, Direction, Fault, FaultKind, Item, Keyset, Ledger, NewItem, PartitionKey, Query,
+    Rejection, WriteError, WriteOp, limits,
+};
 
 /// How often a write that met a concurrent one is tried.
 const TRIES_MAX: u32 = 8;
@@ -80,11 +78,12 @@ impl Verifier {
     async fn repair_count(&self, rule: &CountRule, id: &str) -> Result<bool, Fault> {
         for _ in 0..TRIES_MAX {
             let Some((parent, counted)) = self.counted(rule, id).await? else { return Ok(false) };
-            if parent.body.get(rule.field).and_then(Value::as_u64) == Some(counted) {
+            let expected = StoredCount::expected(rule, counted);
+            if StoredCount::of(rule, &parent.body) == expected {
                 return Ok(false);
             }
             let Stored { mut body, item } = parent;
-            body.0.insert(rule.field.to_owned(), counted.into());
+            expected.store(rule, &mut body);
             if self.replace(rule.parent.container, &PartitionKey::from(id), body, &item).await? {
                 return Ok(true);
             }

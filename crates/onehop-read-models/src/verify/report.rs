@@ -16,9 +16,9 @@ pub enum Drift {
         partition_key: String,
         /// Its id.
         id: String,
-        /// The field of the count.
+        /// The field of the count, or of its text.
         field: String,
-        /// The stored number; `None` when it is no number.
+        /// The stored number; `None` when it is no number, or not its text.
         stored: Option<u64>,
         /// The number of live items.
         counted: u64,
