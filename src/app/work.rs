@@ -20,7 +20,7 @@ use crate::webstore;
 use crate::webstore::dataset::WebstoreDataset;
 use crate::webstore::seeder::WebstoreSeeder;
 use onehop_change_feed::{RebuildProgress, ReplayReport};
-use onehop_read_models::verify::{Settle, VerificationReport, Verifier, VerifyProgress};
+use onehop_read_models::verify::{Settle, VerificationReport, VerifyProgress};
 
 /// The password of the demo users. It is published in the documentation.
 pub const DEMO_PASSWORD: &str = "one-hop-at-a-time";
@@ -112,10 +112,9 @@ impl App {
     /// A fault of the store.
     pub async fn verify(&self, repair: bool, progress: &ProgressSink) -> anyhow::Result<VerificationReport> {
         let settle: Arc<dyn Settle> = Arc::new(DrainedChangeFeed(Arc::clone(&self.processor)));
-        let webstore = webstore::read_models::read_models();
         let verifiers = [
             verifier(Arc::clone(&self.recent), Arc::clone(&settle)),
-            Verifier::new(webstore, Arc::clone(&self.recent), settle, Vec::new()),
+            webstore::verify::verifier(Arc::clone(&self.recent), settle),
         ];
         let mut report = VerificationReport::default();
         for verifier in verifiers {

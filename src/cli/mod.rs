@@ -49,7 +49,7 @@ pub enum Command {
     /// It writes the data set once for each data model, runs the article's ten requests on it, and prints what each
     /// did and what it was charged, beside the article's figures. The report goes to standard output.
     Compare(compare::Compare),
-    /// Verify every count, copy, summary and username against the write side, and report each drift
+    /// Verify every count, copy, summary and reservation against the write side, and report each drift
     ///
     /// Exit status: 0 clean, 1 drifts are left, 2 the verification failed. What cannot be read is named, and the
     /// rest is verified.

@@ -1,4 +1,4 @@
-//! `onehop verify`: verifies every count, copy, summary and username against the write side.
+//! `onehop verify`: verifies every count, copy, summary and reservation against the write side.
 
 use clap::Args;
 use clap::builder::BoolishValueParser;

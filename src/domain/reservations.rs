@@ -147,10 +147,9 @@ impl<H: Holders + ?Sized> Reservations<'_, H> {
     }
 
     /// Deletes a reservation that has not changed since it was read.
-    pub(crate) async fn delete(&self, key: &str, etag: ETag, ledger: &Ledger) -> Result<(), Fault> {
+    pub(crate) async fn delete(&self, key: &str, etag: ETag, ledger: &Ledger) -> Result<Attempt, Fault> {
         let delete = WriteOp::Delete { id: key.to_owned(), if_match: Some(etag) };
-        let _: Attempt = self.attempt(key, delete, ledger).await?;
-        Ok(())
+        self.attempt(key, delete, ledger).await
     }
 
     /// Whether a reservation that was read just now, and points to this holder, has lapsed.

@@ -25,7 +25,7 @@ pub struct OperationsMutation;
 /// Maintenance work on the data.
 #[Object(name = "Mutation")]
 impl OperationsMutation {
-    /// Recomputes every count, copy, summary and username from the write side, and reports each drift.
+    /// Recomputes every count, copy, summary and reservation from the write side, and reports each drift.
     async fn verify(
         &self,
         ctx: &Context<'_>,

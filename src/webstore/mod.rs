@@ -10,6 +10,7 @@ pub mod read_models;
 pub mod reads;
 pub mod seeder;
 pub mod staff;
+pub mod verify;
 
 use std::sync::Arc;
 

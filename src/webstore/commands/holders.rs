@@ -13,7 +13,7 @@ use crate::domain::conditional_write::{self, ATTEMPTS_MAX, Attempt};
 use crate::domain::containers::{ABANDONED, ABANDONED_TTL_S};
 use crate::domain::digest::sha256_hex;
 use crate::domain::error::contended;
-use crate::domain::reservations::{HolderLookup, Holders, Reservations};
+use crate::domain::reservations::{HolderLookup, Holders, KeyClaim, Reservations};
 use crate::webstore::containers::CUSTOMER;
 use crate::webstore::ids::CustomerId;
 use crate::webstore::items::{AbandonedCustomerItem, CustomerItem, EmailReservationItem, types};
@@ -21,12 +21,12 @@ use onehop_store::{ETag, Fault, FaultKind, Item, Ledger, NewItem, Store, WriteOp
 
 /// The customers of a store, as holders of e-mail addresses.
 #[derive(Clone)]
-pub(super) struct Customers(pub(super) Arc<dyn Store>);
+pub(in crate::webstore) struct Customers(pub(in crate::webstore) Arc<dyn Store>);
 
 /// A customer as read.
 pub(crate) struct StoredCustomer {
-    pub(super) customer: CustomerItem,
-    pub(super) etag: ETag,
+    pub(in crate::webstore) customer: CustomerItem,
+    pub(in crate::webstore) etag: ETag,
     item: Item,
 }
 
@@ -37,12 +37,12 @@ struct Kind {
 }
 
 impl Customers {
-    pub(super) fn reservations(&self) -> Reservations<'_, Self> {
+    pub(in crate::webstore) fn reservations(&self) -> Reservations<'_, Self> {
         Reservations { store: &*self.0, holders: self }
     }
 
     /// The customer with this id.
-    pub(super) async fn read(
+    pub(in crate::webstore) async fn read(
         &self,
         id: CustomerId,
         ledger: &Ledger,
@@ -74,6 +74,37 @@ impl Customers {
             }
         }
         Err(contended("a customer"))
+    }
+
+    /// Reserves the address of a customer again where its reservation is missing or has lapsed; says whether it was written.
+    pub(in crate::webstore) async fn reserve_again(
+        &self,
+        id: CustomerId,
+        ledger: &Ledger,
+    ) -> Result<bool, Fault> {
+        let HolderLookup::Found(stored) = self.read(id, ledger).await? else { return Ok(false) };
+        let Ok(address) = EmailAddress::parse(&stored.customer.email_address) else { return Ok(false) };
+        let (key, reservations) = (reservation_id(&address), self.reservations());
+        let found = reservations.find(&key, ledger).await?;
+        if found.is_some_and(|(reservation, _)| reservation.customer_id == id) {
+            return Ok(false);
+        }
+        let claim = reservations.claim(&key, &reservation(&key, id, None), ledger).await?;
+        Ok(matches!(claim, KeyClaim::Granted))
+    }
+
+    /// Deletes a reservation that has lapsed; says whether it was deleted.
+    pub(in crate::webstore) async fn release_lapsed(
+        &self,
+        key: &str,
+        ledger: &Ledger,
+    ) -> Result<bool, Fault> {
+        let reservations = self.reservations();
+        let Some((reservation, etag)) = reservations.find(key, ledger).await? else { return Ok(false) };
+        if !reservations.has_lapsed(key, reservation.customer_id, ledger).await? {
+            return Ok(false);
+        }
+        Ok(reservations.delete(key, etag, ledger).await? == Attempt::Written)
     }
 
     async fn attempt(&self, id: CustomerId, operation: WriteOp, ledger: &Ledger) -> Result<Attempt, Fault> {
@@ -120,7 +151,7 @@ impl Holders for Customers {
 }
 
 /// The id of the reservation of an address. No username has a colon.
-pub(super) fn reservation_id(address: &EmailAddress) -> String {
+pub(in crate::webstore) fn reservation_id(address: &EmailAddress) -> String {
     format!("email:{}", sha256_hex(&[&address.key()]))
 }
 

@@ -29,14 +29,12 @@ use onehop_store::{ContainerName, Fault, Item, Ledger, NewItem, PartitionKey, St
 
 pub use address::{ADDRESSES_MAX, TypedAddress};
 pub use customer::{CreateCustomer, SignInCustomer, UpdateCustomer};
-pub(in crate::webstore) use holders::email_reservation;
+pub(in crate::webstore) use holders::{Customers, email_reservation, reservation_id};
 pub use meta::{META_ITEMS_MAX, MetaKind};
 pub use product::{CreateProduct, TAGS_PER_PRODUCT_MAX, TypedMoney, UpdateProduct};
 pub use sales_order::{
     CreateSalesOrder, DeleteSalesOrder, ORDER_LINES_MAX, OrderedProduct, QUANTITY_MAX, SettledOrder,
 };
-
-use holders::Customers;
 
 /// What the commands need from outside.
 pub struct WebstoreParts {

@@ -146,7 +146,8 @@ impl UsernameReservations {
         etag: ETag,
         ledger: &Ledger,
     ) -> Result<(), Fault> {
-        self.reservations().delete(key.as_str(), etag, ledger).await
+        let _: Attempt = self.reservations().delete(key.as_str(), etag, ledger).await?;
+        Ok(())
     }
 
     async fn has_lapsed(&self, key: &NameKey, holder: UserId, ledger: &Ledger) -> Result<bool, Fault> {
