@@ -7,8 +7,11 @@ mod cosmos;
 mod crash;
 mod models_agree;
 mod operations;
+mod pages;
+mod process;
 mod projections;
 mod properties;
 mod provision;
 #[path = "../support/mod.rs"]
 mod support;
+mod webstore;

@@ -26,12 +26,14 @@ pub const PASSWORD: &str = "correct horse battery";
 /// More than there are concurrent writes in any test.
 const GATE_PERMITS: usize = 1000;
 
-/// What happens to the n-th write (from 0) after [`Meddler::next`].
+/// What happens to the n-th write or operation (from 0) after [`Meddler::next`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meddling {
     Nothing,
     /// This write and everything after it fails, as if the process had died before it.
     CrashBefore(usize),
+    /// This operation, a read or a write, and everything after it fails.
+    CrashBeforeOperation(usize),
     /// This write happens, and its answer is lost.
     LoseAnswer(usize),
     /// This write happens, its answer is lost, and the client below repeats it.
@@ -45,6 +47,7 @@ pub struct Meddler {
     inner: Arc<dyn Store>,
     meddling: Mutex<Meddling>,
     writes: AtomicUsize,
+    operations: AtomicUsize,
     spent: Ledger,
     /// Writes to `posts` take a permit each: tests hold them up by taking the permits away.
     gate: Semaphore,
@@ -60,10 +63,24 @@ enum Fate {
 }
 
 impl Meddler {
-    /// Counts writes from 0 again, and meddles.
+    /// A store that meddles with nothing yet.
+    pub fn over(inner: Arc<dyn Store>) -> Arc<Self> {
+        Arc::new(Self {
+            inner,
+            meddling: Mutex::new(Meddling::Nothing),
+            writes: AtomicUsize::new(0),
+            operations: AtomicUsize::new(0),
+            spent: Ledger::new(),
+            gate: Semaphore::new(GATE_PERMITS),
+            held: AtomicUsize::new(0),
+        })
+    }
+
+    /// Counts writes and operations from 0 again, and meddles.
     pub fn next(&self, meddling: Meddling) {
         *self.meddling.lock().unwrap() = meddling;
         self.writes.store(0, Ordering::SeqCst);
+        self.operations.store(0, Ordering::SeqCst);
     }
 
     /// Writes since the last [`Meddler::next`].
@@ -105,8 +122,10 @@ impl Meddler {
     }
 
     fn check_alive(&self) -> Result<(), Fault> {
+        let number = self.operations.fetch_add(1, Ordering::SeqCst);
         match *self.meddling.lock().unwrap() {
             Meddling::CrashBefore(at) if self.writes() > at => Err(dead()),
+            Meddling::CrashBeforeOperation(at) if number >= at => Err(dead()),
             _ => Ok(()),
         }
     }
@@ -149,8 +168,8 @@ impl StoreDecorator for Meddler {
 
     async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Output, C::Error> {
         let own = Ledger::new();
+        self.check_alive()?;
         let result = if call.writes().is_empty() {
-            self.check_alive()?;
             call.run(&*self.inner, &own).await
         } else {
             self.meddle(call, &own).await
@@ -178,14 +197,7 @@ impl Blog {
     pub async fn with(limits: CommandLimits) -> Self {
         let clock = Arc::new(ManualClock::new(START_MS));
         let (inner, keeper) = crate::support::store::open(SPECS, clock.clone()).await;
-        let store = Arc::new(Meddler {
-            inner,
-            meddling: Mutex::new(Meddling::Nothing),
-            writes: AtomicUsize::new(0),
-            spent: Ledger::new(),
-            gate: Semaphore::new(GATE_PERMITS),
-            held: AtomicUsize::new(0),
-        });
+        let store = Meddler::over(inner);
         let tasks = Tasks::new();
         let commands = commands(store.clone(), clock.clone(), &tasks, limits);
         Self { commands, store, clock, tasks, _keeper: keeper }

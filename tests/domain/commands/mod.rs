@@ -3,7 +3,7 @@
 mod batches;
 mod counts;
 mod crashes;
-mod harness;
+pub mod harness;
 mod identities;
 mod names;
 mod refusals;

@@ -11,8 +11,8 @@ use onehop::blog::ids::{PostId, UserId};
 use onehop::blog::reads::DataModel;
 use onehop_store::Ledger;
 
+use crate::process::TestProcess;
 use crate::properties::answers::{Asker, Listed};
-use crate::properties::blog::Blog;
 use crate::properties::model::Model;
 use crate::properties::play::PASSWORD;
 
@@ -20,7 +20,7 @@ use crate::properties::play::PASSWORD;
 const PAGE_SIZES: [i64; 3] = [1, 3, 100];
 
 /// Asserts all that has to hold of a blog that has come to rest.
-pub async fn assert_agreement(blog: &Blog, model: &Model) {
+pub async fn assert_agreement(blog: &TestProcess, model: &Model) {
     let usernames = assert_users(blog, model).await;
     for id in model.posts.keys() {
         assert_post(blog, model, *id, &usernames).await;
@@ -30,7 +30,7 @@ pub async fn assert_agreement(blog: &Blog, model: &Model) {
 }
 
 /// Q1 and Q3 of every user. Returns the names.
-async fn assert_users(blog: &Blog, model: &Model) -> BTreeMap<UserId, String> {
+async fn assert_users(blog: &TestProcess, model: &Model) -> BTreeMap<UserId, String> {
     let mut usernames = BTreeMap::new();
     for (id, known) in &model.users {
         let expected = Asker::new(blog, DataModel::V1, 100).user(*id).await;
@@ -46,7 +46,7 @@ async fn assert_users(blog: &Blog, model: &Model) -> BTreeMap<UserId, String> {
 }
 
 /// Q2, Q4 and Q5 of a post, deleted or not.
-async fn assert_post(blog: &Blog, model: &Model, id: PostId, usernames: &BTreeMap<UserId, String>) {
+async fn assert_post(blog: &TestProcess, model: &Model, id: PostId, usernames: &BTreeMap<UserId, String>) {
     let expected = Asker::new(blog, DataModel::V1, 100).post(id).await;
     for asker in askers(blog) {
         assert_eq!(asker.post(id).await, expected);
@@ -80,7 +80,7 @@ async fn assert_post(blog: &Blog, model: &Model, id: PostId, usernames: &BTreeMa
 }
 
 /// Q6: the newest posts, as many as the feed keeps.
-pub async fn assert_feed(blog: &Blog, model: &Model) {
+pub async fn assert_feed(blog: &TestProcess, model: &Model) {
     let mut newest = model.posts_left(None);
     newest.truncate(FEED_POSTS_MAX);
     let expected = Asker::new(blog, DataModel::V1, 100).feed(FEED_POSTS_MAX).await;
@@ -93,7 +93,7 @@ pub async fn assert_feed(blog: &Blog, model: &Model) {
 }
 
 /// Every name belongs to one user, who can be found and can sign in by it.
-async fn assert_names(blog: &Blog, usernames: &BTreeMap<UserId, String>) {
+async fn assert_names(blog: &TestProcess, usernames: &BTreeMap<UserId, String>) {
     let mut taken = BTreeSet::new();
     for (id, username) in usernames {
         let name = Username::parse(username).expect("a name that keeps the rules");
@@ -107,12 +107,12 @@ async fn assert_names(blog: &Blog, usernames: &BTreeMap<UserId, String>) {
             password: PASSWORD.to_owned(),
             caller: HashingCaller::default(),
         };
-        let signed_in = blog.commands.sign_in(sign_in, &Ledger::new()).await.expect("a sign-in");
+        let signed_in = blog.app.commands.sign_in(sign_in, &Ledger::new()).await.expect("a sign-in");
         assert_eq!(signed_in.id, *id, "{username}");
     }
 }
 
-fn askers(blog: &Blog) -> impl Iterator<Item = Asker<'_>> {
+fn askers(blog: &TestProcess) -> impl Iterator<Item = Asker<'_>> {
     let models = DataModel::ALL.into_iter();
     models.flat_map(move |model| PAGE_SIZES.map(|first| Asker::new(blog, model, first)))
 }

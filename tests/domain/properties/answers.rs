@@ -2,11 +2,12 @@
 
 use onehop::blog::ids::{PostId, UserId};
 use onehop::blog::reads::{
-    CommentView, DataModel, LikeView, Page, PageRequest, PostView, Reads, Session, UserView,
+    CommentView, DataModel, LikeView, PageRequest, PostView, Reads, Session, UserView,
 };
-use onehop_store::{Fault, Keyset, Ledger};
+use onehop_store::Ledger;
 
-use crate::properties::blog::Blog;
+use crate::pages::pages;
+use crate::process::TestProcess;
 
 /// A post as a list shows it, whether it came from the post or from a copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +64,7 @@ impl From<PostView> for Listed {
 }
 
 impl<'a> Asker<'a> {
-    pub fn new(blog: &'a Blog, model: DataModel, first: i64) -> Self {
+    pub fn new(blog: &'a TestProcess, model: DataModel, first: i64) -> Self {
         Self { reads: blog.app.reads.of(model), first }
     }
 
@@ -71,7 +72,7 @@ impl<'a> Asker<'a> {
     pub async fn user(&self, id: UserId) -> UserAnswers {
         let user = self.reads.user(id, &session()).await.expect("Q1");
         let page = |page: PageRequest| async move { self.reads.posts_of_user(id, &page, &session()).await };
-        let posts = self.pages(page, PostView::keyset, None).await;
+        let posts = pages(self.first, page, PostView::keyset, None).await;
         UserAnswers { user, posts: posts.into_iter().map(Listed::from).collect() }
     }
 
@@ -82,15 +83,15 @@ impl<'a> Asker<'a> {
         let likes = |page: PageRequest| async move { self.reads.likes(id, &page, &session()).await };
         PostAnswers {
             post,
-            comments: self.pages(comments, CommentView::keyset, None).await,
-            likes: self.pages(likes, LikeView::keyset, None).await,
+            comments: pages(self.first, comments, CommentView::keyset, None).await,
+            likes: pages(self.first, likes, LikeView::keyset, None).await,
         }
     }
 
     /// Q6, no further than `at_most` posts.
     pub async fn feed(&self, at_most: usize) -> Vec<Listed> {
         let page = |page: PageRequest| async move { self.reads.feed(&page, &session()).await };
-        let mut posts = self.pages(page, PostView::keyset, Some(at_most)).await;
+        let mut posts = pages(self.first, page, PostView::keyset, Some(at_most)).await;
         posts.truncate(at_most);
         posts.into_iter().map(Listed::from).collect()
     }
@@ -98,26 +99,6 @@ impl<'a> Asker<'a> {
     /// The user who has a name.
     pub async fn holder(&self, normalised: &str) -> Option<UserView> {
         self.reads.user_by_username(normalised, &session()).await.expect("a user by name")
-    }
-
-    /// Every page until there is none, or enough. A page is full unless it is the last.
-    async fn pages<T, F: Future<Output = Result<Page<T>, Fault>>>(
-        &self,
-        ask: impl Fn(PageRequest) -> F,
-        keyset: impl Fn(&T) -> Keyset,
-        at_most: Option<usize>,
-    ) -> Vec<T> {
-        let mut items: Vec<T> = Vec::new();
-        loop {
-            let request = PageRequest::new(self.first, items.last().map(&keyset)).expect("a page request");
-            let wanted = request.first();
-            let page = ask(request).await.expect("a page");
-            assert!(page.items.len() <= wanted && (page.items.len() == wanted || !page.has_next));
-            items.extend(page.items);
-            if !page.has_next || at_most.is_some_and(|at_most| items.len() >= at_most) {
-                return items;
-            }
-        }
     }
 }
 

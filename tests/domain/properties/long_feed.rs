@@ -8,8 +8,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
+use crate::process::TestProcess;
 use crate::properties::agreement::assert_feed;
-use crate::properties::blog::Blog;
 use crate::properties::model::Model;
 use crate::properties::play::sign_up;
 use crate::properties::{block_on, cases};
@@ -79,15 +79,15 @@ async fn check(steps: Vec<Step>, readers: bool) {
 }
 
 struct Scene {
-    blog: Blog,
+    blog: TestProcess,
     model: Model,
     author: UserId,
 }
 
 impl Scene {
     async fn new() -> Self {
-        let blog = Blog::new().await;
-        let author = sign_up(&blog.commands, "Ada").await.expect("a sign-up").id;
+        let blog = TestProcess::new().await;
+        let author = sign_up(&blog.app.commands, "Ada").await.expect("a sign-up").id;
         Self { blog, model: Model::default(), author }
     }
 
@@ -100,7 +100,7 @@ impl Scene {
                 content: "Some words about something.".to_owned(),
                 idempotency_key: None,
             };
-            async { self.blog.commands.create_post(input, &Ledger::new()).await.expect("a post") }
+            async { self.blog.app.commands.create_post(input, &Ledger::new()).await.expect("a post") }
         };
         for post in futures::future::join_all((0..count).map(create)).await {
             self.model.post(&post, &post.title, &post.content);
@@ -111,7 +111,7 @@ impl Scene {
     async fn delete_newest(&mut self, count: usize) {
         let mut newest = self.model.posts_left(None);
         newest.truncate(count);
-        let commands = &self.blog.commands;
+        let commands = &self.blog.app.commands;
         let delete = |post_id: &PostId| {
             let input = DeletePost { user_id: self.author, post_id: *post_id };
             async move { commands.delete_post(input, &Ledger::new()).await.expect("a deletion") }
@@ -127,7 +127,7 @@ impl Scene {
         if !left.is_empty() {
             let post_id = left[index.index(left.len())];
             let input = DeletePost { user_id: self.author, post_id };
-            self.blog.commands.delete_post(input, &Ledger::new()).await.expect("a deletion");
+            self.blog.app.commands.delete_post(input, &Ledger::new()).await.expect("a deletion");
             self.model.post_deleted(post_id);
         }
     }

@@ -8,7 +8,6 @@
 mod acts;
 mod agreement;
 mod answers;
-mod blog;
 mod long_feed;
 mod model;
 mod play;

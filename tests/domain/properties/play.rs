@@ -15,8 +15,8 @@ use onehop_store::{FaultKind, Ledger};
 use proptest::sample::Index;
 use tokio::task::JoinSet;
 
+use crate::process::TestProcess;
 use crate::properties::acts::{Act, Actor, Between, Edited, Phase};
-use crate::properties::blog::Blog;
 use crate::properties::model::Model;
 
 pub const PASSWORD: &str = "correct horse";
@@ -34,11 +34,11 @@ struct Player {
 }
 
 /// Plays all phases on a new blog.
-pub async fn play(plan: &[Phase]) -> (Blog, Model) {
-    let mut blog = Blog::new().await;
+pub async fn play(plan: &[Phase]) -> (TestProcess, Model) {
+    let mut blog = TestProcess::new().await;
     let (model, texts) = (Arc::new(Mutex::new(Model::default())), Arc::new(AtomicU32::new(0)));
     for number in 0..FIRST_USERS {
-        let user = sign_up(&blog.commands, &format!("first.{number}")).await.expect("a sign-up");
+        let user = sign_up(&blog.app.commands, &format!("first.{number}")).await.expect("a sign-up");
         model.lock().expect("the model").user(&user);
     }
     for phase in plan {
@@ -48,7 +48,7 @@ pub async fn play(plan: &[Phase]) -> (Blog, Model) {
         let mut tasks = JoinSet::new();
         for acts in &phase.tasks {
             let player = Player {
-                commands: blog.commands.clone(),
+                commands: blog.app.commands.clone(),
                 processor: Arc::clone(&blog.app.processor),
                 model: Arc::clone(&model),
                 texts: Arc::clone(&texts),

@@ -1,41 +1,41 @@
-//! The parts of a process over a temporary data directory, with passwords that are cheap to hash.
+//! A process of the program over a store of its own, with passwords that are cheap to hash.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use onehop::accounts::password::{HashingCost, HashingLimits, PasswordHasher};
-use onehop::app::{App, AppOptions, DrainedChangeFeed, container_specs};
-use onehop::blog::commands::{CommandLimits, CommandParts, Commands};
-use onehop::blog::containers::{ACCOUNTS, FEED, POSTS, USERS};
+use onehop::app::work::ProgressSink;
+use onehop::app::{App, AppOptions, container_specs};
 use onehop::blog::ids::RandomIds;
-use onehop::blog::verify::verifier;
-use onehop_store::{FeedRequest, Ledger};
+use onehop::webstore::commands::{WebstoreCommands, WebstoreParts};
+use onehop_store::{ContainerSpec, FeedRequest, Ledger, Store};
 
 use crate::support::store::{self, Keeper};
 
-pub struct Blog {
+pub struct TestProcess {
     pub app: App,
-    pub commands: Commands,
     keeper: Keeper,
 }
 
-impl Blog {
+impl TestProcess {
     pub async fn new() -> Self {
         Self::open(store::keep(&container_specs())).await
     }
 
     async fn open(keeper: Keeper) -> Self {
-        let app = keeper.app(AppOptions::default()).await;
+        let app = keeper.app(AppOptions { hashing: HashingCost::CHEAP, ..AppOptions::default() }).await;
+        Self { app, keeper }
+    }
+
+    /// The web store's commands of another process over this process's store, seen through another one.
+    pub fn other_webstore_commands(&self, store: Arc<dyn Store>) -> WebstoreCommands {
         let passwords = PasswordHasher::new(HashingCost::CHEAP, HashingLimits::default());
-        let commands = Commands::new(CommandParts {
-            store: Arc::clone(&app.store),
-            clock: Arc::clone(&app.clock),
+        WebstoreCommands::new(WebstoreParts {
+            store,
+            clock: Arc::clone(&self.app.clock),
             ids: Arc::new(RandomIds),
             passwords: passwords.expect("a hasher"),
-            tasks: app.tasks.clone(),
-            limits: CommandLimits::default(),
-        });
-        Self { app, commands, keeper }
+        })
     }
 
     /// Has the readers of the change feed run in the background, as a server has them.
@@ -45,13 +45,13 @@ impl Blog {
 
     /// Ends the process in an orderly way and starts another on its data.
     pub async fn restart(self) -> Self {
-        let Self { app, commands, keeper } = self;
+        let Self { app, keeper } = self;
         app.close().await;
-        drop((app, commands));
+        drop(app);
         Self::open(keeper).await
     }
 
-    /// Ends the process and the blog with it.
+    /// Ends the process and its data with it.
     pub async fn end(self) {
         self.app.close().await;
     }
@@ -61,12 +61,10 @@ impl Blog {
         self.app.processor.drain().await.expect("the change feed is drained");
     }
 
-    /// Asserts that the project's own verification, finds nothing.
+    /// Asserts that the verification of both domains finds nothing.
     pub async fn assert_clean(&self) {
-        let settle = Arc::new(DrainedChangeFeed(Arc::clone(&self.app.processor)));
-        let verifier = verifier(Arc::clone(&self.app.store), settle);
-        let report = verifier.verify(|_| {}).await.expect("a verification");
-        assert!(report.is_clean(), "{:#?}", report.drifts);
+        let report = self.app.verify(false, &ProgressSink::none()).await.expect("a verification");
+        assert!(report.is_clean(), "{report:#?}");
         let statuses = self.app.processor.status().await.expect("statuses");
         assert!(statuses.iter().all(|status| status.dead_letters == 0), "{statuses:#?}");
     }
@@ -88,10 +86,12 @@ impl Blog {
         assert!(touched.is_empty(), "written though nothing had changed: {touched:#?}");
     }
 
-    /// Every item of the blog that is not deleted, with its ETag.
+    /// Every item of a domain that is not deleted, with its ETag.
     pub async fn etags(&self) -> BTreeMap<String, String> {
         let mut etags = BTreeMap::new();
-        for container in [USERS, POSTS, FEED, ACCOUNTS] {
+        let of_domain =
+            |spec: &ContainerSpec| !onehop_change_feed::SPECS.iter().any(|own| own.name == spec.name);
+        for container in container_specs().into_iter().filter(of_domain).map(|spec| spec.name) {
             for range in self.app.store.feed_ranges(container).await.expect("feed ranges") {
                 let mut continuation = None;
                 loop {

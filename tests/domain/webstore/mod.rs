@@ -1,0 +1,6 @@
+//! The web store without HTTP: sign-ups that die, what happens at once, and what verification finds and repairs.
+
+pub mod shop;
+mod sign_ups;
+mod storms;
+mod verification;
