@@ -58,13 +58,15 @@ function Line({ line: { product, quantity, isGone }, onRemoved }: { line: CartLi
       <h2 dir="auto">
         <Link href={`/shop/product/${id}`}>{name}</Link>
       </h2>
-      <p className="price">{formatMoney(timesQuantity(price, quantity))}</p>
       {isGone ? (
-        <p className="field-error">The shop does not sell this any more.</p>
+        <p className="cart-line-gone field-error">The shop does not sell this any more.</p>
       ) : (
-        <Quantity key={quantity} of={name} productId={id} quantity={quantity} />
+        <>
+          <p className="price">{formatMoney(timesQuantity(price, quantity))}</p>
+          <Quantity of={name} productId={id} quantity={quantity} />
+          <p className="cart-line-each">{formatMoney(price)} each</p>
+        </>
       )}
-      <p className="cart-line-each">{formatMoney(price)} each</p>
       <button
         type="button"
         className="quiet"
@@ -88,13 +90,14 @@ function Line({ line: { product, quantity, isGone }, onRemoved }: { line: CartLi
   );
 }
 
-/** How much of a product is ordered. What is no quantity is shown as such, and changes nothing. */
+/** How much of a product is ordered. What is no quantity is shown as such while it is typed, and changes nothing. */
 function Quantity({ of, productId, quantity }: { of: string; productId: string; quantity: number }) {
-  const [text, setText] = useState(String(quantity));
-  const typed = parseQuantity(text);
+  const [typed, setTyped] = useState<string | null>(null);
+  const parsed = typed === null ? quantity : parseQuantity(typed);
   const store = (): void => {
-    if (typed !== null) {
-      storeCart(withQuantity(currentCart(), productId, typed));
+    if (parsed !== null) {
+      storeCart(withQuantity(currentCart(), productId, parsed));
+      setTyped(null);
     }
   };
   return (
@@ -105,7 +108,11 @@ function Quantity({ of, productId, quantity }: { of: string; productId: string; 
         event.preventDefault();
         store();
       }}
-      onBlur={store}
+      onBlur={() => {
+        store();
+        // What is shown beside the total is what is ordered.
+        setTyped(null);
+      }}
     >
       <TextField
         label={`Quantity of ${of}`}
@@ -113,9 +120,9 @@ function Quantity({ of, productId, quantity }: { of: string; productId: string; 
         inputMode="numeric"
         min={1}
         max={QUANTITY_MAX}
-        value={text}
-        error={typed === null ? QUANTITY_RULE : undefined}
-        onText={setText}
+        value={typed ?? String(quantity)}
+        error={parsed === null ? QUANTITY_RULE : undefined}
+        onText={setTyped}
       />
     </form>
   );

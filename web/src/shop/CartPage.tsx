@@ -50,7 +50,8 @@ function PlaceOrder({ cart, onRefused }: { cart: Cart; onRefused: () => void }) 
   const customer = useCustomer();
   const [{ fetching, error }, createSalesOrder] = useMutation(CreateSalesOrderDocument);
   const [, navigate] = useLocation();
-  const total = sumOf(lines.map(({ product, quantity }) => timesQuantity(product.price, quantity)));
+  const sold = lines.filter(({ isGone }) => !isGone);
+  const total = sumOf(sold.map(({ product, quantity }) => timesQuantity(product.price, quantity)));
   const obstacle = obstacleOf(cart, total !== null);
 
   const order = async (): Promise<void> => {

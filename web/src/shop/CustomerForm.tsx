@@ -8,8 +8,12 @@ import { startCustomerSession } from "./customer-session.js";
 
 /** The longest first or last name that the server accepts, in characters. */
 const NAME_CHARS_MAX = 100;
-/** The fields that show what is wrong with them. */
-const FIELDS = ["firstName", "lastName", "emailAddress", "password"];
+const LABELS = {
+  firstName: "First name",
+  lastName: "Last name",
+  emailAddress: "E-mail address",
+  password: "Password",
+};
 
 const nothing = { firstName: "", lastName: "", emailAddress: "", password: "" };
 
@@ -42,8 +46,10 @@ export function CustomerForm({ isNew, onDone }: { isNew: boolean; onDone: () => 
 
   const field = fieldOf(error);
   const of = (name: keyof typeof nothing) => ({
+    label: LABELS[name],
     value: typed[name],
-    error: messageAt(error, name),
+    // The server's message begins with the name that the API has for the field.
+    error: messageAt(error, name)?.replace(new RegExp(`^${name}\\b`, "i"), LABELS[name]),
     required: true,
     onText: (text: string) => {
       setTyped({ ...typed, [name]: text });
@@ -61,19 +67,18 @@ export function CustomerForm({ isNew, onDone }: { isNew: boolean; onDone: () => 
     >
       {isNew && (
         <>
-          <TextField label="First name" {...of("firstName")} charsMax={NAME_CHARS_MAX} autoComplete="given-name" />
-          <TextField label="Last name" {...of("lastName")} charsMax={NAME_CHARS_MAX} autoComplete="family-name" />
+          <TextField {...of("firstName")} charsMax={NAME_CHARS_MAX} autoComplete="given-name" />
+          <TextField {...of("lastName")} charsMax={NAME_CHARS_MAX} autoComplete="family-name" />
         </>
       )}
-      <TextField label="E-mail address" {...of("emailAddress")} type="email" autoComplete="email" />
+      <TextField {...of("emailAddress")} type="email" autoComplete="email" />
       <TextField
-        label="Password"
         {...of("password")}
         type="password"
         autoComplete={isNew ? "new-password" : "current-password"}
         {...(isNew ? { hint: "10 to 200 characters, and not a common password." } : {})}
       />
-      {error !== undefined && !FIELDS.includes(field ?? "") && (
+      {error !== undefined && !(field !== undefined && field in LABELS) && (
         <p role="alert" className="field-error">
           {messageOf(error)}
         </p>

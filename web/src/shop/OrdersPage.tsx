@@ -35,19 +35,10 @@ export default function OrdersPage() {
           <h1 id={TITLE_ID} tabIndex={-1} className="shop-title">
             Your orders
           </h1>
-          <Placed />
           <OrderList customerId={customer.id} />
         </Provider>
       )}
     </ShopFrame>
-  );
-}
-
-/** Says that an order was placed, where one comes from placing it. */
-function Placed() {
-  const state = history.state as { placed?: string } | null;
-  return (
-    <div role="status">{state?.placed !== undefined && <p className="order-placed">Your order is placed.</p>}</div>
   );
 }
 
@@ -57,33 +48,50 @@ function OrderList({ customerId }: { customerId: string }) {
     variables: { first: PAGE_ORDERS },
     requestPolicy: "cache-and-network",
   });
-  const [pages, showMore] = useShownPages(`orders of ${customerId}`);
   const customer = data?.viewerCustomer;
-  if (customer == null) {
-    return error === undefined ? (
-      <SkeletonCards cards={3} />
-    ) : (
-      <Failure
-        error={error}
-        onRetry={() => {
-          readAgain({ requestPolicy: "network-only" });
-        }}
-      />
-    );
-  }
-  if (customer.salesOrders.nodes.length === 0) {
-    return (
-      <Notice title="You have not ordered anything yet">
-        <Link className="button" href="/shop">
-          See the catalogue
-        </Link>
-      </Notice>
-    );
-  }
+  return (
+    <>
+      <Placed orders={customer?.salesOrders.nodes ?? []} />
+      {customer == null ? (
+        error === undefined ? (
+          <SkeletonCards cards={3} />
+        ) : (
+          <Failure
+            error={error}
+            onRetry={() => {
+              readAgain({ requestPolicy: "network-only" });
+            }}
+          />
+        )
+      ) : customer.salesOrders.nodes.length === 0 ? (
+        <Notice title="You have not ordered anything yet">
+          <Link className="button" href="/shop">
+            See the catalogue
+          </Link>
+        </Notice>
+      ) : (
+        <Orders customerId={customerId} count={customer.salesOrderCount} />
+      )}
+    </>
+  );
+}
+
+/** Says that an order was placed, where the customer comes from placing it, for as long as it is there. */
+function Placed({ orders }: { orders: readonly { id: string }[] }) {
+  const placed = (history.state as { placed?: string } | null)?.placed;
+  return (
+    <div role="status">
+      {orders.some(({ id }) => id === placed) && <p className="order-placed">Your order is placed.</p>}
+    </div>
+  );
+}
+
+function Orders({ customerId, count }: { customerId: string; count: number }) {
+  const [pages, showMore] = useShownPages(`orders of ${customerId}`);
   return (
     <>
       <p className="order-count" aria-live="polite">
-        {counted(customer.salesOrderCount, "order")}
+        {counted(count, "order")}
       </p>
       <div className="orders">
         <OrderPage pages={pages} onMore={showMore} />

@@ -61,7 +61,8 @@ export function useCustomerClient(): Client {
   return (current as { client: Client }).client;
 }
 
-function identityOf(of: CustomerSession | null): Identity {
+/** Requests on behalf of this session, which ends where the server refuses its token. */
+export function identityOf(of: CustomerSession | null): Identity {
   const token = (): Promise<string | null> => Promise.resolve(of === null || of.hasEnded ? null : of.accessToken);
   const end = (): void => {
     if (of !== null && session === of) {

@@ -25,7 +25,7 @@ export function formatMoney({ amount, currencyCode }: Money): string {
     minimumFractionDigits: decimals,
     maximumFractionDigits: decimals,
   });
-  // Intl takes a decimal string as the exact number that it is.
+  // Intl formats a decimal string exactly.
   return format.format(amount as `${number}`);
 }
 

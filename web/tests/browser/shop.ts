@@ -62,3 +62,42 @@ export async function addToCart(page: Page, quantity: number): Promise<void> {
   await page.getByRole("link", { name: "Go to the cart" }).click();
   await page.getByRole("heading", { level: 1, name: "Cart" }).waitFor();
 }
+
+/** A member of staff who sells without a browser. */
+export async function seller(): Promise<{
+  /** A new product of a category, in euros. */
+  sell: (categoryId: string, name: string, amount: string) => Promise<string>;
+  reprice: (productId: string, amount: string) => Promise<void>;
+  withdraw: (productId: string) => Promise<void>;
+}> {
+  const { signIn } = await request<{ signIn: { accessToken: string } }>(
+    "mutation($input: SignInInput!) { signIn(input: $input) { accessToken } }",
+    { input: STAFF },
+  );
+  const as = { accessToken: signIn.accessToken };
+  const price = (amount: string) => ({ amount, currencyCode: "EUR" });
+  return {
+    sell: async (categoryId, name, amount) => {
+      const { createProduct } = await request<{ createProduct: { product: { id: string } } }>(
+        "mutation($input: CreateProductInput!) { createProduct(input: $input) { product { id } } }",
+        { input: { categoryId, name, sku: name, description: `The ${name}.`, price: price(amount), tagIds: [] } },
+        as,
+      );
+      return createProduct.product.id;
+    },
+    reprice: async (productId, amount) => {
+      await request(
+        "mutation($input: UpdateProductInput!) { updateProduct(input: $input) { product { id } } }",
+        { input: { productId, price: price(amount) } },
+        as,
+      );
+    },
+    withdraw: async (productId) => {
+      await request(
+        "mutation($input: DeleteProductInput!) { deleteProduct(input: $input) { deletedProductId } }",
+        { input: { productId } },
+        as,
+      );
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import { Client, fetchExchange } from "@urql/core";
+import { expect, test } from "vitest";
+import { cache } from "../api/cache.js";
+import { CreateSalesOrderDocument } from "./order.generated.js";
+import { DeleteSalesOrderDocument, OrdersDocument } from "./orders.generated.js";
+import { shopUpdates } from "./shop-cache.js";
+
+function order(id: string) {
+  const total = { __typename: "Money", amount: "1.00", currencyCode: "EUR" };
+  return { __typename: "SalesOrder", id, orderDate: "2026-01-01T00:00:00.000Z", shipDate: null, lines: [], total };
+}
+
+function customer(salesOrderCount: number) {
+  return { __typename: "Customer", id: "c1", salesOrderCount };
+}
+
+const answers: Record<string, unknown> = {
+  Orders: {
+    viewerCustomer: {
+      ...customer(1),
+      salesOrders: {
+        __typename: "SalesOrderConnection",
+        nodes: [order("a")],
+        pageInfo: { __typename: "PageInfo", hasNextPage: false, endCursor: "end" },
+      },
+    },
+  },
+  CreateSalesOrder: {
+    createSalesOrder: { __typename: "CreateSalesOrderPayload", salesOrder: order("b"), customer: customer(2) },
+  },
+  DeleteSalesOrder: {
+    deleteSalesOrder: { __typename: "DeleteSalesOrderPayload", deletedSalesOrderId: "a", customer: customer(1) },
+  },
+};
+
+test("a placed order comes first in the list, a deleted one leaves it, and neither is asked for", async () => {
+  const asked: string[] = [];
+  const client = new Client({
+    url: "http://server.invalid/graphql",
+    preferGetMethod: false,
+    exchanges: [cache(shopUpdates), fetchExchange],
+    fetch: (_url, init) => {
+      const name = /(?:query|mutation) (\w+)/.exec(init?.body as string)?.[1] ?? "";
+      asked.push(name);
+      const body = JSON.stringify({ data: answers[name] });
+      return Promise.resolve(new Response(body, { headers: { "content-type": "application/json" } }));
+    },
+  });
+  const listed = async () => {
+    const { data } = await client.query(OrdersDocument, { first: 10 }).toPromise();
+    const { salesOrderCount, salesOrders } = data?.viewerCustomer ?? {};
+    return [salesOrderCount, salesOrders?.nodes.map(({ id }) => id)];
+  };
+  expect(await listed()).toEqual([1, ["a"]]);
+  await client.mutation(CreateSalesOrderDocument, { input: { lines: [] } }).toPromise();
+  expect(await listed()).toEqual([2, ["b", "a"]]);
+  await client.mutation(DeleteSalesOrderDocument, { input: { salesOrderId: "a" } }).toPromise();
+  expect(await listed()).toEqual([1, ["b"]]);
+  expect(asked).toEqual(["Orders", "CreateSalesOrder", "DeleteSalesOrder"]);
+});
