@@ -58,6 +58,12 @@ pub enum Indexing {
 const FILTERED: [&str; 2] = ["type", "deleted"];
 
 impl ContainerSpec {
+    /// Whether a top-level property of an item is indexed. `id` always is.
+    #[must_use]
+    pub fn indexes(&self, indexing: Indexing, property: &str) -> bool {
+        indexing == Indexing::All || property == "id" || self.needed_properties().contains(&property)
+    }
+
     /// The properties that query shapes filter or sort by, each once: those that [`Indexing::Needed`] includes. `id` is not
     /// among them, since it is always indexed.
     #[must_use]

@@ -27,12 +27,10 @@ fn indexed<'a>(
     body: Option<&'a [u8]>,
 ) -> BTreeMap<String, &'a str> {
     let read = |body| serde_json::from_slice::<BTreeMap<String, &'a RawValue>>(body).unwrap_or_default();
-    let needed = spec.needed_properties();
-    let is_indexed = |name: &str| indexing == Indexing::All || name == "id" || needed.contains(&name);
     body.map(read)
         .unwrap_or_default()
         .into_iter()
-        .filter(|(name, _)| is_indexed(name))
+        .filter(|(name, _)| spec.indexes(indexing, name))
         .map(|(name, value)| (name, value.get()))
         .collect()
 }
