@@ -4,6 +4,8 @@
 //! projections sees the other: the pass of the propagation over the targets begins after the source was written, and this one
 //! reads the source after the target was written.
 
+mod cost;
+
 use onehop_change_feed::{IntendedWrite, Projection, ProjectionError, ReadResult, Step, StepInput};
 use onehop_store::{Change, ContainerName, Item, PartitionKey, WriteOp};
 use serde_json::Value;

@@ -5,6 +5,7 @@ mod batches;
 mod body;
 mod catch_up;
 mod check;
+pub mod cost;
 mod declaration;
 mod diagram;
 mod entry;

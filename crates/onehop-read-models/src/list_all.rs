@@ -1,6 +1,8 @@
 //! Complete list: an entry of each item, in the logical partition that a field of the item names. A deleted item leaves a
 //! soft-deleted entry, so that a late change does not bring it back.
 
+mod cost;
+
 use onehop_change_feed::{IntendedWrite, Projection, ProjectionError, ReadRequest, Step, StepInput};
 use onehop_store::{Change, ContainerName, PartitionKey};
 

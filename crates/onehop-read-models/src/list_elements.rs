@@ -4,6 +4,8 @@
 //! Copies in the elements that follow through this list are compared here, and only after the entries are there. Either the propagation
 //! of a source finds the entry, or the source was changed after the entry was written, and is read changed here.
 
+mod cost;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -13,6 +13,8 @@
 //! unchanged. So what is older than the last is only ever added by continuing from it. After its write each writer settles the
 //! list: deletes what is over, fetches what is missing. The one that settles last sees the writes of all.
 
+mod cost;
+
 use std::cmp::{Ordering, Reverse};
 use std::sync::Arc;
 

@@ -1,5 +1,7 @@
 //! Owned items: deleted for good when their owner is soft-deleted. The tombstone of the owner keeps new ones from being written.
 
+mod cost;
+
 use onehop_change_feed::{Projection, ProjectionError, ReadRequest, Step, StepInput};
 use onehop_store::{Change, ContainerName, Direction, Item, PartitionKey, WriteOp, limits};
 use serde::{Deserialize, Serialize};

@@ -7,6 +7,7 @@ use onehop_change_feed::Projection;
 use onehop_store::ContainerName;
 
 use crate::catch_up::CatchUp;
+use crate::cost::RuleProjection;
 use crate::declaration::ReadModels;
 use crate::list_all::CompleteList;
 use crate::list_elements::ElementList;
@@ -20,7 +21,12 @@ impl ReadModels {
     /// One projection for each rule, and for each container with copies that follow one which compares them.
     #[must_use]
     pub fn projections(&self) -> Vec<Arc<dyn Projection>> {
-        let mut projections: Vec<Arc<dyn Projection>> = Vec::new();
+        self.rule_projections().into_iter().map(|projection| projection as _).collect()
+    }
+
+    /// The same, which predict their request charges.
+    pub(crate) fn rule_projections(&self) -> Vec<Arc<dyn RuleProjection>> {
+        let mut projections: Vec<Arc<dyn RuleProjection>> = Vec::new();
         projections.extend(self.following().map(|rule| Arc::new(self.propagation(rule)) as _));
         projections.extend(self.catch_ups().into_iter().map(|catch_up| Arc::new(catch_up) as _));
         projections.extend(self.lists().map(|rule| self.list_projection(rule)));
@@ -55,7 +61,7 @@ impl ReadModels {
         by_container.into_iter().map(|(container, copies)| catch_up(container, copies)).collect()
     }
 
-    fn list_projection(&self, rule: &'static ListRule) -> Arc<dyn Projection> {
+    fn list_projection(&self, rule: &'static ListRule) -> Arc<dyn RuleProjection> {
         let types = [rule.source.name];
         match (rule.partition, rule.keep) {
             (ListPartition::Element(_), _) => {

@@ -4,6 +4,8 @@
 //! later is compared by the catch-up. The place is saved after each page that wrote, so that a crash costs one page. A target
 //! that others write without pause is left to the catch-up, which sees each of their changes.
 
+mod cost;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

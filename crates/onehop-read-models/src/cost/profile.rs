@@ -1,0 +1,257 @@
+//! Data profile: sizes of items and fan-out of rules, measured on the data by one scan of the change feeds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use onehop_change_feed::ProjectionError;
+use onehop_store::{ContainerName, ContainerSpec, Fault, FaultKind, Indexing, Store};
+use serde_json::Value;
+
+use super::sample::ItemKey;
+use crate::body::Body;
+use crate::declaration::ReadModels;
+use crate::field_path::FieldPath;
+use crate::item_type::ItemType;
+use crate::rule::{ListPartition, ListRule};
+use crate::source_value::source_key;
+use crate::verify::for_each_change;
+
+/// A type of item in a container.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct StoredType {
+    container: ContainerName,
+    name: String,
+}
+
+/// A live item.
+#[derive(Debug, Clone)]
+pub(crate) struct ProfiledItem {
+    pub(crate) key: ItemKey,
+    pub(crate) order_value: String,
+    bytes: usize,
+}
+
+/// The live items of a type.
+#[derive(Debug, Default)]
+struct TypeProfile {
+    items: Vec<ProfiledItem>,
+    bytes: usize,
+    indexed_properties: usize,
+}
+
+/// A source with the number of items that each target, owned type or element list has for it.
+type FanOuts = BTreeMap<ItemKey, Vec<usize>>;
+
+/// The profile of a domain's data.
+pub(crate) struct DataProfile {
+    declared: ReadModels,
+    indexing: Indexing,
+    physical_partitions: u32,
+    types: BTreeMap<StoredType, TypeProfile>,
+    /// By the name of the rule.
+    fan_outs: BTreeMap<&'static str, FanOuts>,
+}
+
+impl From<&ItemType> for StoredType {
+    fn from(item_type: &ItemType) -> Self {
+        Self { container: item_type.container, name: item_type.name.to_owned() }
+    }
+}
+
+impl StoredType {
+    /// The entries of a list.
+    pub(crate) fn entry_of(rule: &ListRule) -> Self {
+        Self { container: rule.container, name: rule.source.name.to_owned() }
+    }
+}
+
+impl DataProfile {
+    /// Reads the containers of the rules.
+    ///
+    /// # Errors
+    /// A fault of the store, or an item that is no JSON object.
+    pub(crate) async fn read(
+        declared: ReadModels,
+        store: &dyn Store,
+        indexing: Indexing,
+    ) -> Result<Self, Fault> {
+        let containers: BTreeSet<_> = declared.profiled_containers().collect();
+        let physical_partitions =
+            containers.iter().map(|container| store.physical_partitions(*container)).max().unwrap_or(1);
+        let mut profile = Self {
+            declared,
+            indexing,
+            physical_partitions,
+            types: BTreeMap::new(),
+            fan_outs: BTreeMap::new(),
+        };
+        for container in containers {
+            for_each_change(store, container, |change| {
+                let key = ItemKey { partition_key: change.partition_key.clone(), id: change.id.clone() };
+                let add = |body: Body| profile.add(container, key, change.item.body.len(), &body);
+                Body::of(&change.item).and_then(add).map_err(unexpected_shape)
+            })
+            .await?;
+        }
+        Ok(profile)
+    }
+
+    fn add(
+        &mut self,
+        container: ContainerName,
+        key: ItemKey,
+        bytes: usize,
+        body: &Body,
+    ) -> Result<(), ProjectionError> {
+        if body.is_deleted() {
+            return Ok(());
+        }
+        let name = body.item_type().to_owned();
+        self.add_targets(container, &name, body);
+        self.add_owned(container, &name, &key)?;
+        self.add_elements(container, &name, &key, body);
+        let order_by = self.declared.order_by(container);
+        let order_value = order_by.and_then(|field| body.get(field)).and_then(Value::as_str);
+        let order_value = order_value.unwrap_or_default().to_owned();
+        let indexed = |spec: &&ContainerSpec| {
+            body.0.keys().filter(|property| spec.indexes(self.indexing, property)).count()
+        };
+        let indexed_properties = self.declared.container(container).as_ref().map_or(0, indexed);
+        let of_type = self.types.entry(StoredType { container, name }).or_default();
+        of_type.bytes += bytes;
+        of_type.indexed_properties += indexed_properties;
+        of_type.items.push(ProfiledItem { key, order_value, bytes });
+        Ok(())
+    }
+
+    fn add_targets(&mut self, container: ContainerName, name: &str, body: &Body) {
+        let declared = self.declared;
+        for rule in declared.following() {
+            for (place, target) in rule.targets.iter().enumerate() {
+                if target.item_type.container != container || target.item_type.name != name {
+                    continue;
+                }
+                let sources: BTreeSet<&str> = body.texts(FieldPath::parse(rule.by)).into_iter().collect();
+                for id in sources {
+                    let key = ItemKey { partition_key: source_key(rule.source, id), id: id.to_owned() };
+                    self.count(rule.name, key, place, rule.targets.len());
+                }
+            }
+        }
+    }
+
+    fn add_owned(
+        &mut self,
+        container: ContainerName,
+        name: &str,
+        key: &ItemKey,
+    ) -> Result<(), ProjectionError> {
+        let declared = self.declared;
+        for rule in declared.owners() {
+            let is_owned = |owned: &&ItemType| owned.container == container && owned.name == name;
+            if let Some(place) = rule.owned.iter().position(is_owned) {
+                let partition_key = key.partition_key.clone();
+                let owner = ItemKey { id: partition_key.as_str().to_owned(), partition_key };
+                self.count(rule.name, owner, place, rule.owned.len());
+            }
+        }
+        Ok(())
+    }
+
+    fn add_elements(&mut self, container: ContainerName, name: &str, key: &ItemKey, body: &Body) {
+        let declared = self.declared;
+        for rule in declared.lists() {
+            if rule.source.container != container
+                || rule.source.name != name
+                || !matches!(rule.partition, ListPartition::Element(_))
+            {
+                continue;
+            }
+            let elements: BTreeSet<&str> = rule.partitions(body).into_iter().collect();
+            for _ in elements {
+                self.count(rule.name, key.clone(), 0, 1);
+            }
+        }
+    }
+
+    fn count(&mut self, rule: &'static str, key: ItemKey, place: usize, places: usize) {
+        let counts = self.fan_outs.entry(rule).or_default().entry(key);
+        counts.or_insert_with(|| vec![0; places])[place] += 1;
+    }
+
+    /// The source with the median fan-out of a rule, and its fan-out by target, owned type or list.
+    pub(crate) fn typical_source(&self, rule: &str) -> Option<(ItemKey, Vec<usize>)> {
+        let mut sources: Vec<_> = self.fan_outs.get(rule)?.iter().collect();
+        sources.sort_by_key(|(_, counts)| counts.iter().sum::<usize>());
+        let (key, counts) = sources.get(sources.len() / 2)?;
+        Some(((*key).clone(), (*counts).clone()))
+    }
+
+    /// The item of median size among those of a type that are wanted.
+    pub(crate) fn typical_item(
+        &self,
+        stored: &StoredType,
+        is_wanted: impl Fn(&ProfiledItem) -> bool,
+    ) -> Option<&ProfiledItem> {
+        let mut items: Vec<_> = self.items(stored).iter().filter(|item| is_wanted(item)).collect();
+        items.sort_by(|one, other| (one.bytes, &one.key).cmp(&(other.bytes, &other.key)));
+        items.get(items.len() / 2).copied()
+    }
+
+    /// The live items of a type.
+    pub(crate) fn items(&self, stored: &StoredType) -> &[ProfiledItem] {
+        self.types.get(stored).map_or(&[], |of_type| &of_type.items)
+    }
+
+    /// The first field of a list's entries that is neither a key, nor orders anything, nor is a copy.
+    pub(crate) fn plain_field(&self, rule: &ListRule) -> Option<&'static str> {
+        let order = [rule.source.container, rule.container].map(|name| self.declared.order_by(name));
+        let key = self.declared.container(rule.source.container).map(|spec| spec.partition_key);
+        let copies = self.declared.target_copies().flat_map(|copy| [copy.path.root(), copy.by.root()]);
+        let taken: BTreeSet<_> = order.into_iter().flatten().chain(key).chain(copies).collect();
+        rule.fields.iter().copied().find(|field| !taken.contains(field))
+    }
+
+    pub(super) fn physical_partitions(&self) -> u32 {
+        self.physical_partitions
+    }
+
+    /// How many of these fields are indexed.
+    pub(super) fn indexed_fields<'a>(
+        &self,
+        stored: &StoredType,
+        fields: impl IntoIterator<Item = &'a str>,
+    ) -> usize {
+        let spec = self.declared.container(stored.container);
+        let is_indexed = |field: &&str| spec.is_some_and(|spec| spec.indexes(self.indexing, field));
+        fields.into_iter().filter(is_indexed).count()
+    }
+
+    pub(super) fn mean_bytes(&self, stored: &StoredType) -> usize {
+        self.types.get(stored).map_or(0, |of_type| mean(of_type.bytes, of_type.items.len()))
+    }
+
+    pub(super) fn mean_indexed_properties(&self, stored: &StoredType) -> usize {
+        self.types.get(stored).map_or(0, |of_type| mean(of_type.indexed_properties, of_type.items.len()))
+    }
+}
+
+impl ReadModels {
+    /// The containers that rules read or write.
+    fn profiled_containers(&self) -> impl Iterator<Item = ContainerName> {
+        let copies = self.copies().flat_map(|rule| {
+            rule.targets.iter().map(|target| target.item_type.container).chain([rule.source.container])
+        });
+        let lists = self.lists().flat_map(|rule| [rule.source.container, rule.container]);
+        let counts = self.counts().map(|rule| rule.parent.container);
+        copies.chain(lists).chain(counts).chain(self.owners().map(|rule| rule.owner.container))
+    }
+}
+
+/// The mean, rounded.
+fn mean(sum: usize, number: usize) -> usize {
+    (sum + number / 2) / number.max(1)
+}
+
+fn unexpected_shape(error: ProjectionError) -> Fault {
+    Fault::new(FaultKind::Corrupt, error.to_string())
+}

@@ -1,0 +1,89 @@
+//! Request charge of a list by elements: the present item is compared with its entries until both agree, and then the copies in its
+//! elements with their sources.
+
+use onehop_store::OperationKind::{Create, Delete, PointRead, Query, Replace};
+use onehop_store::limits;
+
+use super::ElementList;
+use crate::cost::{
+    Charged, DataProfile, FieldEdit, Operations, PredictedChange, RuleProjection, SampleChange, SampleEdit,
+    StoredType, a,
+};
+
+impl RuleProjection for ElementList {
+    fn predict(&self, data: &DataProfile) -> Vec<PredictedChange> {
+        let (Some((item, counts)), Some(field)) =
+            (data.typical_source(self.rule.name), data.plain_field(&self.rule))
+        else {
+            return Vec::new();
+        };
+        let elements = counts.iter().sum();
+        let (source, entry) = (StoredType::from(self.rule.source), StoredType::entry_of(&self.rule));
+        let (name, rule) = (self.rule.source.name, &self.rule);
+        let predicted = |change, operations, edit| PredictedChange {
+            charged: Charged::Projection(rule.name),
+            change,
+            fan_out: elements,
+            operations,
+            sample: SampleChange { item_type: rule.source, item: item.clone(), edit },
+        };
+        let replaced = |fields: &[&str]| {
+            self.comparison(elements, data)
+                .and(Replace, elements, data.replace_charge(&entry, fields))
+                .then(self.comparison(elements, data))
+                .then(self.copies_comparison(elements, data))
+        };
+        let new = self
+            .comparison(0, data)
+            .and(Create, elements, data.create_charge(&entry))
+            .then(self.comparison(elements, data))
+            .then(self.copies_comparison(elements, data));
+        let deleted = self
+            .comparison(elements, data)
+            .and(Delete, elements, data.delete_charge(&entry))
+            .then(self.comparison(0, data));
+        let mut changes = vec![
+            predicted(format!("a new {name}"), new.clone(), SampleEdit::Create(Vec::new())),
+            predicted(
+                format!("`{field}` of {} changes", a(name)),
+                replaced(&[field]),
+                SampleEdit::Change(vec![FieldEdit::Alter(field)]),
+            ),
+            predicted(format!("{} is deleted", a(name)), deleted, SampleEdit::Delete),
+        ];
+        if let Some(copy) = self.copies.first() {
+            let array = copy.path.root();
+            // The corrected item is a change by itself.
+            let corrected =
+                new.and(Replace, 1, data.replace_charge(&source, &[array])).then(replaced(&[array]));
+            let edit = SampleEdit::Create(vec![FieldEdit::AlterCopy { path: copy.path, by: copy.by }]);
+            changes
+                .insert(1, predicted(format!("a new {name} with an old `{}`", copy.path), corrected, edit));
+        }
+        changes
+    }
+}
+
+impl ElementList {
+    /// Reads the item and its entries.
+    fn comparison(&self, entries: usize, data: &DataProfile) -> Operations {
+        let (source, entry) = (StoredType::from(self.rule.source), StoredType::entry_of(&self.rule));
+        Operations::default().and(PointRead, 1, data.read_charge(&source)).and(
+            Query,
+            1,
+            data.query_charge(&entry, entries, limits::PAGE_ITEMS_MAX),
+        )
+    }
+
+    /// Reads the item and the source of each copy in its elements.
+    fn copies_comparison(&self, elements: usize, data: &DataProfile) -> Operations {
+        if self.copies.is_empty() || elements == 0 {
+            return Operations::default();
+        }
+        let item = data.read_charge(&StoredType::from(self.rule.source));
+        let operations = Operations::default().and(PointRead, 1, item);
+        self.copies.iter().fold(operations, |operations, copy| {
+            operations.and(PointRead, elements, data.read_charge(&StoredType::from(copy.rule.source)))
+        })
+    }
+}
