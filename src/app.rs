@@ -6,6 +6,7 @@ mod member;
 pub mod operations;
 mod partitions;
 pub mod provisioning;
+pub mod read_model_costs;
 pub mod work;
 
 pub use member::Member;

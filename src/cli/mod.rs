@@ -114,10 +114,11 @@ pub enum Command {
     ///
     /// It prints the schema in SDL, as the file `schema.graphql` holds it, or as `operations.graphql` does.
     Schema(schema::Schema),
-    /// Print the declared read models as Mermaid diagrams
+    /// Print the declared read models as Mermaid diagrams, or what a change costs
     ///
-    /// It prints one flowchart for each domain, as docs/read-models.md has them.
-    ReadModels,
+    /// It prints one flowchart for each domain, as docs/read-models.md has them. With --costs it prints the request charge
+    /// of each kind of change, predicted and measured, and the idle charge, as docs/read-model-costs.md has them.
+    ReadModels(read_models::PrintReadModels),
     /// Print the documents of the web pages and of the playground's examples, for --trusted-documents
     ///
     /// It prints a JSON object from hash to document.
@@ -157,10 +158,7 @@ impl Cli {
             Command::Provision(command) => command.run().await,
             Command::Copy(command) => command.run().await,
             Command::Schema(command) => command.run(),
-            Command::ReadModels => {
-                print!("{}", read_models::diagrams());
-                Ok(Exit::Success)
-            }
+            Command::ReadModels(command) => command.run().await,
             Command::Documents(command) => command.run(),
         }
     }

@@ -22,6 +22,8 @@ use onehop_study::report::StudyReport;
 use settings::{PlaceSettings, SizeSettings, TrafficSettings};
 use survey::Surveyed;
 
+pub(super) use settings::IndexingSetting;
+
 /// The directory within `--data` that this command creates.
 const DIRECTORY: &str = "compare";
 

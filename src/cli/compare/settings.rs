@@ -88,11 +88,20 @@ pub(super) struct PlaceSettings {
 
 /// The indexing policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum IndexingSetting {
+pub enum IndexingSetting {
     /// Every property: Cosmos DB's default, and what the article measured
     All,
     /// Properties that queries need: what `onehop provision` creates
     Needed,
+}
+
+impl From<IndexingSetting> for Indexing {
+    fn from(setting: IndexingSetting) -> Self {
+        match setting {
+            IndexingSetting::All => Self::All,
+            IndexingSetting::Needed => Self::Needed,
+        }
+    }
 }
 
 /// Settings of the traffic from which throughput and bill are computed.
@@ -136,10 +145,7 @@ impl PlaceSettings {
     }
 
     pub fn indexing(&self) -> Indexing {
-        match self.indexing {
-            IndexingSetting::All => Indexing::All,
-            IndexingSetting::Needed => Indexing::Needed,
-        }
+        self.indexing.into()
     }
 
     /// Refuses settings that are not for the compared store. The variables of `--data` and `--physical-partitions` may be

@@ -5,6 +5,8 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use onehop::cli::read_models;
+
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// Promises of `docs/promises.md`.
 const PROMISES: usize = 12;
@@ -39,11 +41,34 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
 #[test]
 fn the_diagrams_of_the_read_models_are_those_of_the_declarations() {
     let document = read("docs/read-models.md");
-    let diagrams = onehop::cli::read_models::diagrams();
+    let diagrams = read_models::diagrams();
     assert!(
         document.ends_with(&diagrams),
         "write the output of `onehop read-models` to its end:\n{diagrams}"
     );
+}
+
+/// The document with the request charges of the read models; its tables begin with the first domain.
+const COSTS_FILE: &str = "docs/read-model-costs.md";
+const COSTS_BEGIN: &str = "## Blog\n";
+/// How far a prediction may be from what was measured, percent.
+const COSTS_DIFFERENCE_MAX: f64 = 10.0;
+
+#[tokio::test]
+async fn predicted_charges_of_read_models_are_near_the_measured() {
+    let directory = tempfile::tempdir().unwrap();
+    let domains = read_models::documented_data().measure(directory.path()).await.unwrap();
+    let tables = read_models::cost_tables(&domains);
+    let document = read(COSTS_FILE);
+    let introduction = &document[..document.find(COSTS_BEGIN).expect("the tables begin with a domain")];
+    if std::env::var_os("ONEHOP_UPDATE_DOCS").is_some() {
+        fs::write(Path::new(ROOT).join(COSTS_FILE), format!("{introduction}{tables}")).unwrap();
+    } else {
+        assert_eq!(document, format!("{introduction}{tables}"), "ONEHOP_UPDATE_DOCS=1 writes it anew");
+    }
+    for cost in domains.iter().flat_map(|domain| &domain.costs) {
+        assert!(cost.difference_percent().abs() <= COSTS_DIFFERENCE_MAX, "{cost:?}");
+    }
 }
 
 #[test]
