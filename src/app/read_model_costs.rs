@@ -18,7 +18,7 @@ use onehop_runtime::clock::{Clock, SystemClock};
 use onehop_store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
 use onehop_store::{Indexing, Store};
 
-/// No hash of a password: nobody signs in to this store.
+/// In place of a password hash: this store serves no sign-in.
 const NO_PASSWORD_HASH: &str = "none";
 
 /// The data and the store on which request charges are predicted and measured.
