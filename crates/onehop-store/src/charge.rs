@@ -237,6 +237,24 @@ impl Ledger {
         written.into_iter().for_each(|hash| self.remember_written(hash));
     }
 
+    /// Adds operations of a part of the same request, and what was written there.
+    pub(super) fn absorb_part(&self, part: &Ledger, records: Vec<OperationRecord>) {
+        let mut operations = self.lock();
+        if operations.is_empty() {
+            *operations = records;
+        } else {
+            operations.extend(records);
+        }
+        drop(operations);
+        let written = std::mem::take(&mut *part.written.lock());
+        written.into_iter().for_each(|hash| self.remember_written(hash));
+    }
+
+    /// Takes all operations out.
+    pub(super) fn take_operations(&self) -> Vec<OperationRecord> {
+        std::mem::take(&mut *self.lock())
+    }
+
     /// The sum of all charges.
     #[must_use]
     pub fn total(&self) -> RequestCharge {

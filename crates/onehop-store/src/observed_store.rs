@@ -65,14 +65,14 @@ impl ObservedStore {
         (own, ledger): (&Ledger, &Ledger),
         failed: Option<FaultKind>,
     ) {
-        let records = own.operations();
+        let records = own.take_operations();
         let kind = records.first().map_or(kind, |record| record.kind);
         let (duration, span) = (start.elapsed(), own.span());
         let event = ObservedOperation { container, kind, duration, records: &records, scope, failed, span };
         for observer in self.observers.iter() {
             observer.on_operation(&event);
         }
-        ledger.absorb(own);
+        ledger.absorb_part(own, records);
     }
 }
 
