@@ -37,6 +37,9 @@ impl HostAllowlist {
             Self::OfThisMachineAnd(names) => (names, true),
             Self::Only(names) => (names, false),
         };
+        if is_machine && uri.host().is_none() && names_local_host(headers) {
+            return true;
+        }
         let Some(host) = host_of(uri, headers) else { return false };
         names.contains(&host) || (is_machine && is_of_this_machine(&host))
     }
@@ -45,6 +48,17 @@ impl HostAllowlist {
     /// reaches an address by a name of its own (DNS rebinding) without sending that name.
     pub fn take_name_or_address(&self, uri: &Uri, headers: &HeaderMap) -> bool {
         self.take(uri, headers) || host_of(uri, headers).is_some_and(|host| address_of(&host).is_some())
+    }
+}
+
+/// Whether the only `Host` is `localhost`, with or without a port: what most requests to this machine say.
+fn names_local_host(headers: &HeaderMap) -> bool {
+    let mut values = headers.get_all(HOST).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return false };
+    match value.as_bytes().strip_prefix(b"localhost") {
+        Some([]) => true,
+        Some([b':', port @ ..]) => (1..=5).contains(&port.len()) && port.iter().all(u8::is_ascii_digit),
+        _ => false,
     }
 }
 

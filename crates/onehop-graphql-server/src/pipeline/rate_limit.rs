@@ -53,6 +53,13 @@ impl Default for RateLimits {
 }
 
 impl RateLimits {
+    /// The quota in the words of `RateLimit-Policy`.
+    fn policy(&self) -> String {
+        let Self { ru_per_second, burst_seconds, .. } = self;
+        let quota = u64::from(*ru_per_second) * u64::from(*burst_seconds);
+        format!("\"{POLICY}\";q={quota};qu=\"request-units\";w={burst_seconds}")
+    }
+
     fn exceeded(&self) -> LimitExceeded {
         let (max, what) = (self.ru_per_second as usize, "A caller may not spend more than");
         LimitExceeded::new("caller-ru-per-second", max, what, "RU a second")
@@ -64,6 +71,8 @@ pub(crate) struct RateLimiter {
     limits: RateLimits,
     /// `None` where there are no quotas.
     buckets: Option<TokenBuckets<RateLimitKey>>,
+    /// `RateLimit-Policy`, the same for all.
+    policy: Option<HeaderValue>,
     clock: Arc<dyn Clock>,
 }
 
@@ -102,7 +111,8 @@ impl RateLimiter {
         let capacity = per_second * f64::from(limits.burst_seconds.max(1));
         let buckets = (limits.ru_per_second > 0)
             .then(|| TokenBuckets::new(BucketRate { per_second, capacity }, CALLERS_MAX));
-        Self { limits, buckets, clock }
+        let policy = buckets.as_ref().and_then(|_| HeaderValue::try_from(limits.policy()).ok());
+        Self { limits, buckets, policy, clock }
     }
 
     /// From where a request comes.
@@ -138,14 +148,6 @@ impl RateLimiter {
         };
         Some(format!("\"{POLICY}\";r={left:.0};t={window}"))
     }
-
-    /// `RateLimit-Policy`, the same for all.
-    fn policy(&self) -> Option<String> {
-        self.buckets.as_ref()?;
-        let RateLimits { ru_per_second, burst_seconds, .. } = self.limits;
-        let quota = u64::from(ru_per_second) * u64::from(burst_seconds);
-        Some(format!("\"{POLICY}\";q={quota};qu=\"request-units\";w={burst_seconds}"))
-    }
 }
 
 impl RequestQuota {
@@ -166,8 +168,9 @@ impl RequestQuota {
             None => self.is_anonymous.then_some(RateLimitKey::Network(self.client.network)),
         };
         let limit = key.and_then(|key| self.limiter.limit(&key));
-        for (name, value) in [(RATE_LIMIT, limit), (RATE_LIMIT_POLICY, self.limiter.policy())] {
-            if let Some(value) = value.and_then(|value| HeaderValue::try_from(value).ok()) {
+        let limit = limit.and_then(|limit| HeaderValue::try_from(limit).ok());
+        for (name, value) in [(RATE_LIMIT, limit), (RATE_LIMIT_POLICY, self.limiter.policy.clone())] {
+            if let Some(value) = value {
                 headers.insert(name, value);
             }
         }
