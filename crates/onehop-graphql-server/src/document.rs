@@ -7,6 +7,7 @@ use async_graphql::parser::types::{ExecutableDocument, OperationDefinition};
 use async_graphql::{Name, ServerError};
 
 use super::{
+    compiled_operations::CompiledOperations,
     document_limits::DocumentLimits,
     document_size::{DocumentSize, SizeError},
     limit_exceeded::LimitExceeded,
@@ -43,6 +44,7 @@ pub struct Document {
     pub size: DocumentSize,
     /// Whether it was found to fit the schema, whatever its variables are. What does not is looked at again each time.
     is_valid: AtomicBool,
+    compiled: CompiledOperations,
 }
 
 impl Document {
@@ -56,7 +58,20 @@ impl Document {
             parse_query(text).map_err(|error| DocumentError::Syntax(Box::new(syntax_error(error.into()))))?;
         let size = limits.measure(&definitions, text.len())?;
         typename::normalize(&mut definitions).map_err(|error| DocumentError::Invalid(Box::new(error)))?;
-        Ok(Self { definitions, size, is_valid: AtomicBool::new(false) })
+        let compiled = CompiledOperations::new(definitions.operations.iter().count());
+        Ok(Self { definitions, size, is_valid: AtomicBool::new(false), compiled })
+    }
+
+    /// What a service has compiled an operation of this document to. The first call compiles; the result is kept for as long as
+    /// the document. `None` for an operation of another document.
+    pub fn compiled<T: Send + Sync + 'static>(
+        &self,
+        operation: &OperationDefinition,
+        compile: impl FnOnce() -> T,
+    ) -> Option<&T> {
+        let mut operations = self.definitions.operations.iter();
+        let place = operations.position(|(_, found)| std::ptr::eq(&raw const found.node, operation))?;
+        self.compiled.get(place, compile)
     }
 
     /// The operation that a request with this `operationName` executes.

@@ -10,6 +10,7 @@
 pub mod caller;
 pub mod client_address;
 mod client_stream;
+mod compiled_operations;
 mod conditional_requests;
 mod connection_limits;
 pub mod content_coding;
@@ -49,3 +50,4 @@ pub mod session_positions;
 pub mod trusted_documents;
 mod typename;
 pub mod variable_coercion;
+pub mod written_response;

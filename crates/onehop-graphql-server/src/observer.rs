@@ -1,10 +1,11 @@
 //! Observability port: spans and metrics of requests and executions, and `/metrics`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_graphql::parser::types::OperationType;
-use async_graphql::{Response as Execution, ServerError, Value};
+use async_graphql::{ServerError, Value};
 use async_trait::async_trait;
 use axum::extract::Request;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -110,7 +111,8 @@ impl ObserverHandle {
         &self,
         context: &RequestContext,
         executing: &ExecutionTimer,
-        execution: &Execution,
+        errors: &[ServerError],
+        extensions: &BTreeMap<String, Value>,
     ) {
         let Some(observer) = &self.0 else { return };
         let ExecutionTimer { start, parent, span } = *executing;
@@ -122,9 +124,9 @@ impl ObserverHandle {
             },
             operation_name: context.operation_name(),
             duration: start.elapsed(),
-            request_charge: charge_of(execution),
-            has_errors: !execution.errors.is_empty(),
-            error_code: gravest_code(&execution.errors),
+            request_charge: charge_of(extensions),
+            has_errors: !errors.is_empty(),
+            error_code: gravest_code(errors),
             span,
             parent,
         });

@@ -2,9 +2,10 @@
 //! caller may spend.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::fmt;
 
-use async_graphql::{Response as Execution, ServerError, Value};
+use async_graphql::{ServerError, Value};
 use async_trait::async_trait;
 
 use super::caller::RequestRejection;
@@ -74,8 +75,8 @@ impl ChargeRecord for NoCharges {
 }
 
 /// What an execution says that it was charged, in request units.
-pub(crate) fn charge_of(execution: &Execution) -> f64 {
-    match execution.extensions.get("requestCharge") {
+pub(crate) fn charge_of(extensions: &BTreeMap<String, Value>) -> f64 {
+    match extensions.get("requestCharge") {
         Some(Value::Number(charge)) => charge.as_f64().unwrap_or(0.0),
         _ => 0.0,
     }

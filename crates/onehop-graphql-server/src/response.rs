@@ -21,9 +21,13 @@ use super::pipeline::rate_limit::whole_seconds;
 use super::position::{POSITION, POSITION_HEADER};
 use super::response_budget::{ResponseBudget, ResponseBuffer};
 use super::response_limits::ResponseRefused;
+use super::written_response::WrittenResponse;
 
 /// What a response usually takes, in bytes; the buffer grows when it takes more.
 const RESPONSE_BYTES_EXPECTED: usize = 1024;
+
+/// How many headers a response usually has.
+const RESPONSE_HEADERS_EXPECTED: usize = 14;
 
 /// When to try again, in milliseconds, in the extensions of an error.
 pub(super) const RETRY_AFTER_MS: &str = "retryAfterMs";
@@ -72,6 +76,32 @@ impl ExecutedResponse {
             headers.insert(POSITION_HEADER, position);
         }
         Self { kind, headers, retry_after, body, request_error, has_errors }
+    }
+
+    /// Completes a response whose data is written already, within its budget.
+    pub(super) fn of_written(written: WrittenResponse, budget: &ResponseBudget) -> Self {
+        let WrittenResponse { data, extensions } = written;
+        let mut body = data.into_body();
+        if !extensions.is_empty() {
+            body.extend_from_slice(b",\"extensions\":");
+            let written = serde_json::to_writer(&mut body, &extensions);
+            written.expect("extensions have string keys only, and a vector takes every write");
+        }
+        body.push(b'}');
+        let buffer = ResponseBuffer::written(budget, body);
+        if let Some(refused) = buffer.refused() {
+            let mut execution = Execution::from_errors(vec![refused.into()]);
+            execution.extensions = extensions;
+            return Self::of(execution, OperationType::Query, budget);
+        }
+        Self {
+            kind: OperationType::Query,
+            headers: HeaderMap::new(),
+            retry_after: None,
+            body: buffer.into_bytes(),
+            request_error: None,
+            has_errors: false,
+        }
     }
 
     pub(super) fn into_response(self, media_type: ResponseType) -> Response<Body> {
@@ -238,6 +268,8 @@ pub(super) fn respond(status: StatusCode, media_type: ResponseType, body: impl I
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
     let headers = response.headers_mut();
+    // One allocation for the headers of all layers.
+    headers.reserve(RESPONSE_HEADERS_EXPECTED);
     headers.insert(CONTENT_TYPE, media_type.header_value());
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response

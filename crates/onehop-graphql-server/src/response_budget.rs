@@ -185,6 +185,19 @@ impl ResponseBudget {
         self.reserve(used)
     }
 
+    /// As [`take`](Self::take), where a refusal is not remembered: whoever asks gives up what it was writing, and something
+    /// else takes from this budget.
+    pub fn try_take(&self, bytes: usize) -> bool {
+        if self.check().is_err() {
+            return false;
+        }
+        let is_taken = self.take(bytes).is_ok();
+        if !is_taken {
+            self.refused.store(NOT_REFUSED, Ordering::Relaxed);
+        }
+        is_taken
+    }
+
     /// # Errors
     /// Something was refused already.
     pub fn check(&self) -> Result<(), ResponseRefused> {
@@ -259,6 +272,12 @@ impl<'a> ResponseBuffer<'a> {
     #[must_use]
     pub fn new(budget: &'a ResponseBudget, bytes_expected: usize) -> Self {
         Self { bytes: Vec::with_capacity(budget.used().max(bytes_expected)), budget, refused: None }
+    }
+
+    /// A buffer with bytes that were written elsewhere, at once.
+    pub(crate) fn written(budget: &'a ResponseBudget, bytes: Vec<u8>) -> Self {
+        let refused = budget.reserve(bytes.len()).err();
+        Self { bytes, budget, refused }
     }
 
     /// Why a write has failed, if one has.

@@ -15,6 +15,7 @@ use super::document::Document;
 use super::pipeline::context::RequestContext;
 use super::position::{InvalidPosition, Reach};
 use super::quota::ChargeRecord;
+use super::written_response::WrittenResponse;
 use onehop_runtime::trace_context::SpanContext;
 
 /// The largest complexity of a request.
@@ -57,6 +58,12 @@ pub trait GraphqlService: Send + Sync + 'static {
     /// Waits until the session of a caller has ended, for a connection that outlives a request.
     async fn session_ended(&self, _caller: &Caller) {
         std::future::pending().await
+    }
+
+    /// Executes a query by a plan that was compiled for it, and writes its data. `None` where there is no plan, or where the
+    /// plan met what it was not made for: [`execute`](Self::execute) answers then. The same holds as there.
+    async fn execute_plan(&self, _context: &RequestContext) -> Option<WrittenResponse> {
+        None
     }
 
     /// Executes a query or a mutation that is not too complex. The context has the caller, whose quota is open and is charged

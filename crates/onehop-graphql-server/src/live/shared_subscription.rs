@@ -88,7 +88,7 @@ impl SharedSubscription {
                 self.shared.payers.end();
                 return;
             }
-            let charge = charge_of(&execution);
+            let charge = charge_of(&execution.extensions);
             let memory = self.graphql.responses();
             let response = self.graphql.write(&context, execution, &memory.begin_or_refuse()).body;
             self.shared.payers.charge(charge, memory.limits().size_charge(response.len()));

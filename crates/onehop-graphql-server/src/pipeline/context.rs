@@ -6,8 +6,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use async_graphql::Request;
 use async_graphql::parser::types::{OperationDefinition, OperationType};
+use async_graphql::{Extensions, Request, Variables};
 use axum::http::HeaderMap;
 
 use onehop_runtime::trace_context::SpanContext;
@@ -83,6 +83,16 @@ impl RequestContext {
             bearer: None,
             request,
         })
+    }
+
+    /// The values of the operation's variables, checked against their types.
+    pub fn variables(&self) -> &Variables {
+        &self.request.variables
+    }
+
+    /// The extensions that the client sent.
+    pub fn extensions(&self) -> &Extensions {
+        &self.request.extensions
     }
 
     /// The operation that runs.

@@ -9,6 +9,7 @@ use futures::stream::BoxStream;
 use super::admit::ExecutionPermit;
 use super::context::RequestContext;
 use crate::endpoint::GraphqlEndpoint;
+use crate::observer::ExecutionTimer;
 use crate::position::POSITION;
 use crate::quota::{EventAdmission, QuotaAccount};
 use crate::refusal::Refusal;
@@ -25,17 +26,39 @@ impl GraphqlEndpoint {
         let executing = self.observer().executing(context.client.span);
         context.span = executing.span;
         context.settle();
+        if context.kind() == OperationType::Query
+            && let Some(executed) = self.execute_plan(&context, &executing).await
+        {
+            return executed;
+        }
         let request = context.take_request();
         let context = Arc::new(context);
-        let mut charge = SizeCharge { quota: &*context.quota, budget: &context.budget, bytes_written: 0 };
+        let mut charge = SizeCharge::new(&context);
         let execution = self.service().execute(request, &context).await;
-        self.observer().executed(&context, &executing, &execution);
+        self.observer().executed(&context, &executing, &execution.errors, &execution.extensions);
         if let (OperationType::Mutation, Some(caller)) = (context.kind(), &context.caller)
             && let Some(Value::String(position)) = execution.extensions.get(POSITION)
         {
             self.read_your_writes().remember(&caller.id, position);
         }
         charge.written(self.write(&context, execution, &context.budget))
+    }
+
+    /// Executes a query by its plan; `None` where the service has none that fits.
+    async fn execute_plan(
+        &self,
+        context: &RequestContext,
+        executing: &ExecutionTimer,
+    ) -> Option<ExecutedResponse> {
+        let used = context.budget.used();
+        let mut charge = SizeCharge::new(context);
+        let Some(written) = self.service().execute_plan(context).await else {
+            context.budget.rewind(used);
+            charge.is_due = false;
+            return None;
+        };
+        self.observer().executed(context, executing, &[], &written.extensions);
+        Some(charge.written(ExecutedResponse::of_written(written, &context.budget)))
     }
 
     /// Starts a subscription when it is admitted. What is written after this returns is in the stream.
@@ -82,9 +105,15 @@ struct SizeCharge<'a> {
     quota: &'a dyn QuotaAccount,
     budget: &'a ResponseBudget,
     bytes_written: usize,
+    /// Whether there is a response: without one the next attempt pays.
+    is_due: bool,
 }
 
-impl SizeCharge<'_> {
+impl<'a> SizeCharge<'a> {
+    fn new(context: &'a RequestContext) -> Self {
+        Self { quota: &*context.quota, budget: &context.budget, bytes_written: 0, is_due: true }
+    }
+
     /// The response as it was written.
     fn written(&mut self, response: ExecutedResponse) -> ExecutedResponse {
         self.bytes_written = response.body.len();
@@ -94,6 +123,9 @@ impl SizeCharge<'_> {
 
 impl Drop for SizeCharge<'_> {
     fn drop(&mut self) {
+        if !self.is_due {
+            return;
+        }
         let bytes = self.bytes_written.max(self.budget.used());
         self.quota.charge(self.budget.memory().limits().size_charge(bytes));
     }
