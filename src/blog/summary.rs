@@ -1,5 +1,7 @@
 //! The summary of a post: the start of its text. Short copies store it as Markdown, cut at a word boundary; readers get it as
 //! plain text.
+//!
+//! A summary without any marks, as most have none, is also found in the JSON of the stored text, without decoding it.
 
 use super::plain_text::plain_text;
 
@@ -35,10 +37,140 @@ pub fn shown(stored: &str) -> String {
     if plain.is_empty() {
         return stored.trim().to_owned();
     }
-    if is_cut && !plain.ends_with(['.', '!', '?', '…', ':', ';', ')', '"', '”', '’']) {
+    if is_cut && !ends_in_mark(&plain) {
         return format!("{plain}{CUT_MARK}");
     }
     plain
+}
+
+/// The JSON text of what readers get of a stored summary, from its JSON text, both with their quotes. `None` where the text has
+/// something that may be a mark: [`shown`] of the decoded text is it then.
+#[must_use]
+pub fn shown_json(stored: &str) -> Option<ShownJson<'_>> {
+    shown_of(within_quotes(stored)?)
+}
+
+/// As [`shown_json`], from the JSON text of the whole content.
+#[must_use]
+pub fn summarised_json(content: &str) -> Option<ShownJson<'_>> {
+    let content = within_quotes(content)?;
+    // What ends in white space is trimmed first.
+    if !content.ends_with(|last: char| last.is_ascii_graphic()) {
+        return None;
+    }
+    let mut characters = 0;
+    let mut end = 0;
+    let mut bytes = content.char_indices().peekable();
+    while let Some((at, character)) = bytes.next() {
+        if characters == SUMMARY_CHARACTERS_MAX {
+            end = at;
+            break;
+        }
+        if character == '\\' {
+            bytes.next_if(|(_, next)| *next == '"')?;
+        }
+        characters += 1;
+    }
+    if end == 0 {
+        return shown_of(content);
+    }
+    let (start, rest) = content.split_at(end);
+    let is_at_boundary = match rest.as_bytes() {
+        [b' ', ..] => true,
+        // An escape may be white space.
+        [b'\\', next, ..] if *next != b'"' => return None,
+        [byte, ..] if !byte.is_ascii() => return None,
+        _ => false,
+    };
+    let words = start.strip_suffix(' ').unwrap_or(start);
+    if !is_plain(words) {
+        return None;
+    }
+    let is_whole = is_at_boundary || words.len() < start.len();
+    let boundary = words.rfind(' ').filter(|_| !is_whole).unwrap_or(words.len());
+    Some(ShownJson::cut(&words[..boundary]))
+}
+
+/// The JSON text of a summary for readers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShownJson<'a> {
+    start: &'a str,
+    mark: &'static str,
+}
+
+impl<'a> ShownJson<'a> {
+    fn cut(start: &'a str) -> Self {
+        Self { start, mark: if ends_in_mark(start) { "" } else { CUT_MARK } }
+    }
+
+    /// The parts of which it consists, with its quotes.
+    #[must_use]
+    pub fn parts(self) -> [&'a str; 4] {
+        ["\"", self.start, self.mark, "\""]
+    }
+}
+
+fn within_quotes(json: &str) -> Option<&str> {
+    json.strip_prefix('"')?.strip_suffix('"')
+}
+
+fn shown_of(stored: &str) -> Option<ShownJson<'_>> {
+    match uncut(stored) {
+        Some(start) => is_plain(start).then(|| ShownJson::cut(start)),
+        None => is_plain(stored).then_some(ShownJson { start: stored, mark: "" }),
+    }
+}
+
+/// Whether a part of a JSON text, which has no line breaks, is its own plain text: a letter, then words with one space between
+/// them, without any character that formats.
+fn is_plain(json: &str) -> bool {
+    let bytes = json.as_bytes();
+    if !bytes.first().is_some_and(u8::is_ascii_alphabetic) || bytes.last() == Some(&b' ') {
+        return false;
+    }
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        at += match PLAIN[*byte as usize] {
+            ByteKind::Plain => 1,
+            ByteKind::Space if bytes.get(at + 1) != Some(&b' ') => 1,
+            ByteKind::Escape if bytes.get(at + 1) == Some(&b'"') => 2,
+            // The dashes, quotation marks and dots of typography, among which is no white space.
+            ByteKind::Punctuation if matches!(&bytes[at..], [_, 0x80, 0x90..=0xa7, ..]) => 3,
+            _ => return false,
+        };
+    }
+    true
+}
+
+/// What a byte of a JSON text may be to Markdown.
+#[derive(Clone, Copy)]
+enum ByteKind {
+    Plain,
+    Space,
+    Escape,
+    /// The first byte of general punctuation, and of white space.
+    Punctuation,
+    /// A mark, or the first byte of characters of which some are white space.
+    Other,
+}
+
+const PLAIN: [ByteKind; 256] = {
+    let mut kinds = [ByteKind::Plain; 256];
+    let others = b"`~*_[]<>&\xc2\xe1\xe3";
+    let mut place = 0;
+    while place < others.len() {
+        kinds[others[place] as usize] = ByteKind::Other;
+        place += 1;
+    }
+    kinds[b' ' as usize] = ByteKind::Space;
+    kinds[b'\\' as usize] = ByteKind::Escape;
+    kinds[0xe2] = ByteKind::Punctuation;
+    kinds
+};
+
+/// Whether a summary ends where a sentence or a part of one does.
+fn ends_in_mark(plain: &str) -> bool {
+    plain.ends_with(['.', '!', '?', '…', ':', ';', ')', '"', '”', '’'])
 }
 
 /// Whether a stored summary is the one that is expected, or was written by a version that did not mark cuts.
@@ -53,7 +185,38 @@ fn uncut(stored: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    fn json(text: &str) -> String {
+        serde_json::to_string(text).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn a_summary_in_json_is_the_summary(
+            words in "[a-zé\"\\\\*_\\[`#>.!…’\u{a0}\u{2003}\n-]{0,3}([a-z,.!?\"’é-]{1,12}[ \n]{1,2}){0,40}[a-z *.\"]{0,2}",
+            mark in "( …)?",
+        ) {
+            let text = words + &mark;
+            if let Some(found) = shown_json(&json(&text)) {
+                prop_assert_eq!(found.parts().concat(), json(&shown(&text)));
+            }
+            if let Some(found) = summarised_json(&json(&text)) {
+                prop_assert_eq!(found.parts().concat(), json(&shown(&summarise(&text))));
+            }
+        }
+
+        #[test]
+        fn plain_words_are_summarised_in_json(text in "[A-Z]([a-z,\"]{1,9} ){0,40}[a-z]{1,9}\\.?") {
+            let stored = summarise(&text);
+            let found = shown_json(&json(&stored)).map(|found| found.parts().concat());
+            prop_assert_eq!(found, Some(json(&shown(&stored))));
+            let found = summarised_json(&json(&text)).map(|found| found.parts().concat());
+            prop_assert_eq!(found, Some(json(&shown(&stored))));
+        }
+    }
 
     #[test]
     fn a_short_text_is_its_own_summary() {

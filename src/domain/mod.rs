@@ -10,5 +10,6 @@ pub mod error;
 pub mod ids;
 pub mod page;
 pub(crate) mod reservations;
+pub mod stored_json;
 pub(crate) mod striped_locks;
 pub mod text;

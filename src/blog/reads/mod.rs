@@ -9,6 +9,8 @@ mod lookups;
 mod points;
 mod queries;
 mod session;
+pub mod shapes;
+mod stored;
 mod v1;
 mod v2;
 mod v3;
@@ -20,6 +22,7 @@ use async_trait::async_trait;
 
 pub use crate::domain::page::{FIRST_MAX, FIRST_MIN, Page, PageRequest};
 pub use session::Session;
+pub use stored::StoredReads;
 pub use v1::V1;
 pub use v2::V2;
 pub use v3::V3;
@@ -115,6 +118,7 @@ pub struct ReadModels {
     v1: Arc<dyn Reads>,
     v2: Arc<dyn Reads>,
     v3: Arc<dyn Reads>,
+    stored: StoredReads,
 }
 
 impl ReadModels {
@@ -125,7 +129,14 @@ impl ReadModels {
             v1: Arc::new(V1::new(Arc::clone(store))),
             v2: Arc::new(V2::new(Arc::clone(store))),
             v3: Arc::new(V3::new(Arc::clone(store))),
+            stored: StoredReads::new(Arc::clone(store)),
         }
+    }
+
+    /// The reads of V3, whose answers are the stored items.
+    #[must_use]
+    pub fn stored(&self) -> &StoredReads {
+        &self.stored
     }
 
     /// The reads of one data model.

@@ -14,9 +14,17 @@ pub(super) async fn user(
     id: UserId,
     session: &Session,
 ) -> Result<Option<UserView>, Fault> {
+    decode_found(user_item(store, id, session).await?.as_ref(), UserView::decode)
+}
+
+/// The user's item as it is stored, by point read.
+pub(super) async fn user_item(
+    store: &dyn Store,
+    id: UserId,
+    session: &Session,
+) -> Result<Option<Item>, Fault> {
     let key = id.partition_key();
-    let item = store.read(USERS, &key, key.as_str(), session.ledger()).await?;
-    decode_found(item.as_ref(), UserView::decode)
+    store.read(USERS, &key, key.as_str(), session.ledger()).await
 }
 
 /// Who holds a normalised username, by point read of its reservation.
@@ -40,9 +48,17 @@ pub(super) async fn post(
     id: PostId,
     session: &Session,
 ) -> Result<Option<PostView>, Fault> {
+    decode_found(post_item(store, id, session).await?.as_ref(), PostView::decode)
+}
+
+/// The post's item as it is stored, by point read; it may be deleted.
+pub(super) async fn post_item(
+    store: &dyn Store,
+    id: PostId,
+    session: &Session,
+) -> Result<Option<Item>, Fault> {
     let key = id.partition_key();
-    let item = store.read(POSTS, &key, key.as_str(), session.ledger()).await?;
-    decode_found(item.as_ref(), PostView::decode)
+    store.read(POSTS, &key, key.as_str(), session.ledger()).await
 }
 
 /// A comment and its post, by two point reads in one logical partition.

@@ -6,7 +6,7 @@ use super::{Page, PageRequest, Session};
 use crate::blog::containers::POSTS;
 use crate::blog::ids::{PostId, UserId};
 use crate::blog::items::types;
-use onehop_store::{ContainerName, Direction, Fault, PartitionKey, Query, Store};
+use onehop_store::{ContainerName, Direction, Fault, PartitionKey, Query, QueryPage, Store};
 
 /// A post's comments, oldest first, from its logical partition.
 pub(super) async fn comments(
@@ -15,15 +15,8 @@ pub(super) async fn comments(
     page: &PageRequest,
     session: &Session,
 ) -> Result<Page<CommentView>, Fault> {
-    let query = Query::Partition {
-        container: POSTS,
-        partition_key: &post.partition_key(),
-        item_type: types::COMMENT,
-        direction: Direction::OldestFirst,
-        after: page.after(),
-        limit: page.first(),
-    };
-    Page::decode(&store.query(&query, session.ledger()).await?, live(CommentView::decode))
+    let items = partition_page(store, COMMENTS_OF_POST, &post.partition_key(), page, session).await?;
+    Page::decode(&items, live(CommentView::decode))
 }
 
 /// A post's likes, newest first, from its logical partition.
@@ -33,15 +26,8 @@ pub(super) async fn likes(
     page: &PageRequest,
     session: &Session,
 ) -> Result<Page<LikeView>, Fault> {
-    let query = Query::Partition {
-        container: POSTS,
-        partition_key: &post.partition_key(),
-        item_type: types::LIKE,
-        direction: Direction::NewestFirst,
-        after: page.after(),
-        limit: page.first(),
-    };
-    Page::decode(&store.query(&query, session.ledger()).await?, live(LikeView::decode))
+    let items = partition_page(store, LIKES_OF_POST, &post.partition_key(), page, session).await?;
+    Page::decode(&items, live(LikeView::decode))
 }
 
 /// Short copies of posts, newest first, from one logical partition of `users` or `feed`.
@@ -52,15 +38,42 @@ pub(super) async fn post_copies(
     page: &PageRequest,
     session: &Session,
 ) -> Result<Page<PostView>, Fault> {
-    let query = Query::Partition {
-        container,
-        partition_key,
-        item_type: types::POST,
-        direction: Direction::NewestFirst,
-        after: page.after(),
-        limit: page.first(),
-    };
-    Page::decode(&store.query(&query, session.ledger()).await?, live(PostView::decode))
+    let items = partition_page(store, post_copies_in(container), partition_key, page, session).await?;
+    Page::decode(&items, live(PostView::decode))
+}
+
+/// A list that lies in one logical partition: its container, the type of its items, and their order.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PartitionList {
+    container: ContainerName,
+    item_type: &'static str,
+    direction: Direction,
+}
+
+/// The comments of a post.
+pub(super) const COMMENTS_OF_POST: PartitionList =
+    PartitionList { container: POSTS, item_type: types::COMMENT, direction: Direction::OldestFirst };
+/// The likes of a post.
+pub(super) const LIKES_OF_POST: PartitionList =
+    PartitionList { container: POSTS, item_type: types::LIKE, direction: Direction::NewestFirst };
+
+/// The short copies of posts in `users` or `feed`.
+pub(super) const fn post_copies_in(container: ContainerName) -> PartitionList {
+    PartitionList { container, item_type: types::POST, direction: Direction::NewestFirst }
+}
+
+/// A page of a list as it is stored.
+pub(super) async fn partition_page(
+    store: &dyn Store,
+    list: PartitionList,
+    partition_key: &PartitionKey,
+    page: &PageRequest,
+    session: &Session,
+) -> Result<QueryPage, Fault> {
+    let PartitionList { container, item_type, direction } = list;
+    let (after, limit) = (page.after(), page.first());
+    let query = Query::Partition { container, partition_key, item_type, direction, after, limit };
+    store.query(&query, session.ledger()).await
 }
 
 /// A user's posts, newest first, by a fan-out over `posts`.

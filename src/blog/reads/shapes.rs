@@ -1,0 +1,56 @@
+//! The shapes of stored items, as [`StoredShape`] finds their members: what the views decode, member by member.
+
+use crate::domain::stored_json::{StoredMember, StoredShape};
+
+/// A user. What an abandoned sign-up left has no `username`.
+pub const USER: StoredShape = StoredShape::of(&[
+    StoredMember::id("id"),
+    StoredMember::unread("type"),
+    StoredMember::unread("userId"),
+    StoredMember::optional_text("username"),
+    StoredMember::unread("version"),
+]);
+
+/// A post, or a short copy of one, which has `summary` in the place of `content`.
+pub const POST: StoredShape = StoredShape::of(&[
+    StoredMember::id("id"),
+    StoredMember::unread("type"),
+    StoredMember::unread("postId"),
+    StoredMember::id("userId"),
+    StoredMember::text("userUsername"),
+    StoredMember::text("title"),
+    StoredMember::optional_text("content"),
+    StoredMember::optional_text("summary"),
+    StoredMember::count("commentCount"),
+    StoredMember::count("likeCount"),
+    StoredMember::text("creationDate"),
+    StoredMember::unread("version"),
+    StoredMember::optional_count("textVersion"),
+    StoredMember::optional_text("updateDate"),
+    StoredMember::flag("deleted"),
+]);
+
+/// A comment.
+pub const COMMENT: StoredShape = StoredShape::of(&[
+    StoredMember::id("id"),
+    StoredMember::unread("type"),
+    StoredMember::id("postId"),
+    StoredMember::id("userId"),
+    StoredMember::text("userUsername"),
+    StoredMember::text("content"),
+    StoredMember::text("creationDate"),
+    StoredMember::unread("version"),
+    StoredMember::flag("deleted"),
+]);
+
+/// A like.
+pub const LIKE: StoredShape = StoredShape::of(&[
+    StoredMember::id("id"),
+    StoredMember::unread("type"),
+    StoredMember::id("postId"),
+    StoredMember::id("userId"),
+    StoredMember::text("userUsername"),
+    StoredMember::text("creationDate"),
+    StoredMember::unread("version"),
+    StoredMember::flag("deleted"),
+]);
