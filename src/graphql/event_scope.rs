@@ -40,7 +40,7 @@ impl Extension for EventScopes {
         let mut data = Data::default();
         data.insert(Arc::clone(&scope));
         let mut response = next.run_with_data(ctx, operation_name, data).await;
-        set_charges(&mut response, scope.ledger(), scope.tells_operations());
+        set_charges(&mut response.extensions, scope.ledger(), scope.tells_operations());
         response
     }
 }

@@ -5,30 +5,34 @@
 //! models reach with its writes in `extensions.position`, and a query that sends one reads in `extensions.reached` whether
 //! they had, and in `extensions.notReached` why they had not.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_graphql::parser::types::{ExecutableDocument, OperationDefinition, OperationType};
-use async_graphql::{Request, Response, ServerError, Value, Variables};
+use async_graphql::{Extensions, Request, Response, ServerError, Value, Variables};
 use async_trait::async_trait;
 use futures::stream::BoxStream;
 use tracing::warn;
 
 use super::charged::{Charged, StoreCharges, ledger_of};
+use super::compiled_operation::CompiledOperation;
 use super::complexity::Complexity;
 use super::errors::{self, Code};
+use super::plans::PlanRequest;
 use super::response_completion::{complete, conceal_schema, root_keys};
 use super::response_extensions::{OPERATIONS, set_charges, set_reach};
 use super::schema::{BlogSchema, SchemaOptions, live_schema, schema, validated_schema};
 use super::scope::{RequestScope, Services};
 use super::subscription;
 use super::validation::Validator;
-use super::viewer::{Viewer, session_of};
+use super::viewer::{Viewer, session_of, user_id};
 use crate::accounts::subject::TokenSubject;
 use crate::accounts::{AuthenticationError, Authenticator, Bearer, ExternalIdentity, Identity, Verified};
 use crate::blog::commands::{CommandError, ExternalSubject};
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::ids::UserId;
+use crate::blog::reads::Session;
 use onehop_change_feed::WriteScope;
 use onehop_graphql_server::caller::{Caller, CallerSession, RequestRejection};
 use onehop_graphql_server::document::Document;
@@ -37,6 +41,7 @@ use onehop_graphql_server::position::{InvalidPosition, POSITION, Reach};
 use onehop_graphql_server::quota::ChargeRecord;
 use onehop_graphql_server::service::GraphqlService;
 use onehop_graphql_server::variable_coercion::SdlError;
+use onehop_graphql_server::written_response::WrittenResponse;
 use onehop_runtime::trace_context::SpanContext;
 use onehop_store::{Ledger, WriteMark};
 
@@ -93,7 +98,7 @@ impl Executor {
     async fn run(&self, mut request: Request, context: &Arc<RequestContext>) -> Response {
         // Where other processes write, what they have projected shows in the latest commit and not before.
         let services = if context.waited.is_some() { &self.live_services } else { &self.services };
-        let tells_operations = self.tells_operations(&request);
+        let tells_operations = self.tells_operations(&request.extensions);
         let scope = RequestScope::new(Arc::clone(services), Arc::clone(context), ledger_for(context));
         let scope = Arc::new(scope.telling_operations(tells_operations));
         let is_mutation = context.kind() == OperationType::Mutation;
@@ -113,9 +118,9 @@ impl Executor {
         complete(&mut response, &root_keys(context));
         let before = context.prior_charges();
         let spent = sum(before.iter().map(|before| ledger_of(&**before)).chain([scope.ledger()]));
-        set_charges(&mut response, &spent, tells_operations);
+        set_charges(&mut response.extensions, &spent, tells_operations);
         if let Some(waited) = context.waited {
-            set_reach(&mut response, waited);
+            set_reach(&mut response.extensions, waited);
         }
         if let Some(begun_ms) = begun_ms {
             self.tell_position(&mut response, &spent, begun_ms).await;
@@ -126,9 +131,61 @@ impl Executor {
         response
     }
 
+    /// Runs the plan of a query, if it has one.
+    async fn run_plan(&self, context: &RequestContext) -> Option<WrittenResponse> {
+        let document = &context.document;
+        // A document is validated by its first execution.
+        if !document.is_valid() {
+            return None;
+        }
+        let compiled = CompiledOperation::of(document, context.operation(), &self.complexity)?;
+        let caller = context.caller.as_deref();
+        let is_anonymous = caller.is_none_or(|caller| user_id(&caller.id).is_none());
+        let variables = context.variables();
+        let plan =
+            compiled.plans.plan(&document.definitions, context.operation(), variables, is_anonymous)?;
+        if self.has_ended(context).await {
+            return None;
+        }
+        let services = if context.waited.is_some() { &self.live_services } else { &self.services };
+        let session = Session::new(Arc::new(ledger_for(context)));
+        let ledger = session.ledger();
+        let charged = Charged::new(&*context.quota, ledger);
+        let (reads, budget) = (services.reads.stored(), &*context.budget);
+        let data = plan.run(PlanRequest { reads, session: &session, variables, budget }).await;
+        charged.finish();
+        let mut extensions = BTreeMap::new();
+        let tells_operations = self.tells_operations(context.extensions());
+        match context.prior_charges() {
+            Some(before) => {
+                let spent = sum([ledger_of(&*before), ledger]);
+                set_charges(&mut extensions, &spent, tells_operations);
+            }
+            None => set_charges(&mut extensions, ledger, tells_operations),
+        }
+        if let Some(waited) = context.waited {
+            set_reach(&mut extensions, waited);
+        }
+        let data = data?;
+        if let (Some(trace), Some(marks)) = (&context.read_trace, ledger.touched()) {
+            trace.set(marks.into_iter().map(|mark| mark.0).collect());
+        }
+        Some(WrittenResponse { data, extensions })
+    }
+
+    /// Whether the session of the caller's access token has ended.
+    async fn has_ended(&self, context: &RequestContext) -> bool {
+        match context.caller.as_deref().and_then(session_of) {
+            Some((user, session, issued_at_ms)) => {
+                matches!(self.services.sessions.exists(user, session, issued_at_ms).await, Ok(false))
+            }
+            None => false,
+        }
+    }
+
     /// Whether a request asks for its operations, and may.
-    pub(super) fn tells_operations(&self, request: &Request) -> bool {
-        self.options.operations && request.extensions.get(OPERATIONS) == Some(&Value::Boolean(true))
+    pub(super) fn tells_operations(&self, extensions: &Extensions) -> bool {
+        self.options.operations && extensions.get(OPERATIONS) == Some(&Value::Boolean(true))
     }
 
     /// Says when the read models hold what a mutation wrote.
@@ -221,11 +278,16 @@ impl GraphqlService for Executor {
             let message = "Introspection is disabled on this server.";
             return Err(errors::document_error(Code::ValidationFailed, message));
         }
-        let complexity =
-            self.complexity.of(&document.definitions, operation, variables).map_err(|mut error| {
-                errors::complete(&mut error);
-                error
-            })?;
+        let compiled = CompiledOperation::of(document, operation, &self.complexity);
+        let complexity = match compiled.and_then(|compiled| compiled.complexity) {
+            Some(complexity) => complexity,
+            None => {
+                self.complexity.of(&document.definitions, operation, variables).map_err(|mut error| {
+                    errors::complete(&mut error);
+                    error
+                })?
+            }
+        };
         self.complexity.check(complexity)?;
         Ok(complexity)
     }
@@ -261,10 +323,12 @@ impl GraphqlService for Executor {
         }
     }
 
+    async fn execute_plan(&self, context: &RequestContext) -> Option<WrittenResponse> {
+        self.run_plan(context).await
+    }
+
     async fn execute(&self, request: Request, context: &Arc<RequestContext>) -> Response {
-        if let Some((user, session, issued_at_ms)) = context.caller.as_deref().and_then(session_of)
-            && matches!(self.services.sessions.exists(user, session, issued_at_ms).await, Ok(false))
-        {
+        if self.has_ended(context).await {
             let message = "The session has ended: sign in again.";
             return Response::from_errors(vec![errors::document_error(Code::Unauthenticated, message)]);
         }

@@ -48,16 +48,27 @@ impl GlobalId {
     /// The id as clients see it.
     #[must_use]
     pub fn encode(self) -> String {
+        self.with_bytes(|bytes| URL_SAFE_NO_PAD.encode(bytes))
+    }
+
+    /// Writes the id as clients see it behind what is in a buffer.
+    pub(super) fn encode_to(self, out: &mut Vec<u8>) {
+        let mut characters = [0; CHARACTERS_MAX];
+        let length = self.with_bytes(|bytes| URL_SAFE_NO_PAD.encode_slice(bytes, &mut characters));
+        out.extend_from_slice(&characters[..length.unwrap_or_default()]);
+    }
+
+    fn with_bytes<T>(self, encode: impl FnOnce(&[u8]) -> T) -> T {
         match self {
-            Self::User(id) => short(USER, id.0),
-            Self::Post(id) => short(POST, id.0),
-            Self::Comment(post, id) => long(COMMENT, post.0, id.0),
-            Self::Like(post, id) => long(LIKE, post.0, id.0),
-            Self::Customer(id) => short(CUSTOMER, id.0),
-            Self::SalesOrder(customer, id) => long(SALES_ORDER, customer.0, id.0),
-            Self::Product(category, id) => long(PRODUCT, category.0, id.0),
-            Self::ProductCategory(id) => short(PRODUCT_CATEGORY, id.0),
-            Self::ProductTag(id) => short(PRODUCT_TAG, id.0),
+            Self::User(id) => encode(&short(USER, id.0)),
+            Self::Post(id) => encode(&short(POST, id.0)),
+            Self::Comment(post, id) => encode(&long(COMMENT, post.0, id.0)),
+            Self::Like(post, id) => encode(&long(LIKE, post.0, id.0)),
+            Self::Customer(id) => encode(&short(CUSTOMER, id.0)),
+            Self::SalesOrder(customer, id) => encode(&long(SALES_ORDER, customer.0, id.0)),
+            Self::Product(category, id) => encode(&long(PRODUCT, category.0, id.0)),
+            Self::ProductCategory(id) => encode(&short(PRODUCT_CATEGORY, id.0)),
+            Self::ProductTag(id) => encode(&short(PRODUCT_TAG, id.0)),
         }
     }
 
@@ -87,17 +98,17 @@ impl GlobalId {
     }
 }
 
-fn short(kind: u8, id: Uuid) -> String {
+fn short(kind: u8, id: Uuid) -> [u8; SHORT_BYTES] {
     let mut bytes = [kind; SHORT_BYTES];
     bytes[1..].copy_from_slice(id.as_bytes());
-    URL_SAFE_NO_PAD.encode(bytes)
+    bytes
 }
 
-fn long(kind: u8, partition: Uuid, id: Uuid) -> String {
+fn long(kind: u8, partition: Uuid, id: Uuid) -> [u8; LONG_BYTES] {
     let mut bytes = [kind; LONG_BYTES];
     bytes[1..SHORT_BYTES].copy_from_slice(partition.as_bytes());
     bytes[SHORT_BYTES..].copy_from_slice(id.as_bytes());
-    URL_SAFE_NO_PAD.encode(bytes)
+    bytes
 }
 
 fn uuid_at(bytes: &[u8; LONG_BYTES], start: usize) -> Uuid {
@@ -128,6 +139,9 @@ mod tests {
                 GlobalId::ProductTag(TagId(first)),
             ] {
                 prop_assert_eq!(GlobalId::decode(&id.encode()), Ok(id));
+                let mut out = b"before".to_vec();
+                id.encode_to(&mut out);
+                prop_assert_eq!(out, [b"before", id.encode().as_bytes()].concat());
             }
         }
 

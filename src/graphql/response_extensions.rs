@@ -1,6 +1,8 @@
 //! Extensions of responses: the request charge, the operations on the store, and whether a position was reached.
 
-use async_graphql::{Response, Value, to_value};
+use std::collections::BTreeMap;
+
+use async_graphql::{Value, to_value};
 
 use onehop_graphql_server::position::{Reach, Waited};
 use onehop_store::Ledger;
@@ -15,9 +17,9 @@ const NOT_REACHED: &str = "notReached";
 const REQUEST_CHARGE: &str = "requestCharge";
 
 /// Sets what the request was charged, and its operations if it asks for them.
-pub(super) fn set_charges(response: &mut Response, ledger: &Ledger, tells_operations: bool) {
+pub(super) fn set_charges(extensions: &mut BTreeMap<String, Value>, ledger: &Ledger, tells_operations: bool) {
     let total = Value::from(hundredths(ledger.total().0));
-    response.extensions.insert(REQUEST_CHARGE.to_owned(), total);
+    extensions.insert(REQUEST_CHARGE.to_owned(), total);
     if tells_operations {
         let mut operations = ledger.folded();
         for operation in &mut operations {
@@ -25,7 +27,7 @@ pub(super) fn set_charges(response: &mut Response, ledger: &Ledger, tells_operat
         }
         // Plain rows with string keys are always values of GraphQL.
         let operations = to_value(&operations).unwrap_or_default();
-        response.extensions.insert(OPERATIONS.to_owned(), operations);
+        extensions.insert(OPERATIONS.to_owned(), operations);
     }
 }
 
@@ -35,13 +37,13 @@ pub(super) fn hundredths(charge: f64) -> f64 {
 }
 
 /// Sets whether the position was reached that the request waited for.
-pub(super) fn set_reach(response: &mut Response, waited: Waited) {
+pub(super) fn set_reach(extensions: &mut BTreeMap<String, Value>, waited: Waited) {
     if !waited.is_told {
         return;
     }
     let is_reached = waited.reach == Reach::Reached;
-    response.extensions.insert(REACHED.to_owned(), Value::from(is_reached));
+    extensions.insert(REACHED.to_owned(), Value::from(is_reached));
     if let Reach::NotReached(reason) = waited.reach {
-        response.extensions.insert(NOT_REACHED.to_owned(), Value::from(reason.name()));
+        extensions.insert(NOT_REACHED.to_owned(), Value::from(reason.name()));
     }
 }

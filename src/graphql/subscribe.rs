@@ -25,7 +25,7 @@ impl Executor {
         mut request: Request,
         context: &Arc<RequestContext>,
     ) -> Result<BoxStream<'static, Response>, Response> {
-        let tells_operations = self.tells_operations(&request);
+        let tells_operations = self.tells_operations(&request.extensions);
         let scope = RequestScope::new(Arc::clone(&self.live_services), Arc::clone(context), Ledger::new());
         let scope = Arc::new(scope.telling_operations(tells_operations));
         let root = root_keys(context);
@@ -49,7 +49,7 @@ impl Executor {
         if begins.try_recv().is_ok() {
             return Ok(once(async { first }).chain(responses).boxed());
         }
-        set_charges(&mut first, scope.ledger(), tells_operations);
+        set_charges(&mut first.extensions, scope.ledger(), tells_operations);
         Err(first)
     }
 }
@@ -65,6 +65,6 @@ fn write_out_root(request: &mut Request) -> Result<(), ServerError> {
 /// The response to a subscription that is not executed.
 fn refused(error: ServerError, scope: &RequestScope, tells_operations: bool) -> Response {
     let mut response = Response::from_errors(vec![error]);
-    set_charges(&mut response, scope.ledger(), tells_operations);
+    set_charges(&mut response.extensions, scope.ledger(), tells_operations);
     response
 }

@@ -37,9 +37,19 @@ const ADAPTER_USERS: &[&str] = &[
     "operations::outcomes",
 ];
 
-/// What GraphQL may know of the store: values.
-const STORE_VALUES: &[&str] =
-    &["ContainerName", "Fault", "FaultKind", "FoldedOperation", "Ledger", "WriteMark", "RequestCharge"];
+/// What GraphQL may know of the store: values, such as stored items and request charges.
+const STORE_VALUES: &[&str] = &[
+    "ContainerName",
+    "Fault",
+    "FaultKind",
+    "FoldedOperation",
+    "Item",
+    "Keyset",
+    "Ledger",
+    "QueryPage",
+    "WriteMark",
+    "RequestCharge",
+];
 
 fn is_below(module: &str, prefix: &str) -> bool {
     module == prefix || module.strip_prefix(prefix).is_some_and(|rest| rest.starts_with("::"))

@@ -36,6 +36,7 @@ mod ownership;
 mod paging;
 mod partitions;
 mod persisted;
+mod plans;
 mod positions;
 mod post_versions;
 mod posts;

@@ -7,6 +7,7 @@ mod comparison;
 mod errors;
 mod limits;
 mod nodes;
+mod plans;
 mod shapes;
 
 use serde_json::{Value, json};

@@ -1,0 +1,72 @@
+//! Compiled operations: what is known of an operation of a document before any request, kept with the parsed document.
+
+use std::ops::ControlFlow;
+
+use async_graphql::parser::types::{ExecutableDocument, Field, OperationDefinition};
+use async_graphql::{Positioned, Variables};
+use async_graphql_value::Value as InputValue;
+
+use super::complexity::Complexity;
+use super::plans::OperationPlans;
+use onehop_graphql_server::document::Document;
+use onehop_graphql_server::selections::{SelectionVisitor, visit};
+
+/// The arguments on which the complexity of an operation depends.
+const COUNTED_ARGUMENTS: [&str; 2] = ["first", "request"];
+
+/// What was found out of one operation.
+#[derive(Debug)]
+pub(super) struct CompiledOperation {
+    pub(super) plans: OperationPlans,
+    /// The complexity, where it is the same whatever the variables are.
+    pub(super) complexity: Option<usize>,
+}
+
+impl CompiledOperation {
+    /// That of an operation of a document, compiled when it is first asked for.
+    pub(super) fn of<'a>(
+        document: &'a Document,
+        operation: &OperationDefinition,
+        complexity: &Complexity,
+    ) -> Option<&'a Self> {
+        let definitions = &document.definitions;
+        document.compiled(operation, || Self {
+            plans: OperationPlans::of(definitions, operation),
+            complexity: fixed_complexity(definitions, operation, complexity),
+        })
+    }
+}
+
+fn fixed_complexity(
+    document: &ExecutableDocument,
+    operation: &OperationDefinition,
+    complexity: &Complexity,
+) -> Option<usize> {
+    let mut selections = vec![&operation.selection_set.node];
+    while let Some(set) = selections.pop() {
+        let mut fields = CountedFields(Vec::new());
+        if visit(document, set, "", &mut fields).is_break() {
+            return None;
+        }
+        selections.extend(fields.0.into_iter().map(|field| &field.selection_set.node));
+    }
+    complexity.of(document, operation, &Variables::default()).ok()
+}
+
+/// The fields of a selection set; a visit breaks at one whose complexity depends on a variable.
+struct CountedFields<'a>(Vec<&'a Field>);
+
+impl<'a> SelectionVisitor<'a> for CountedFields<'a> {
+    type Break = ();
+
+    fn field(&mut self, field: &'a Positioned<Field>, _on: &'a str) -> ControlFlow<()> {
+        let field = &field.node;
+        let is_variable =
+            |name| matches!(field.get_argument(name).map(|value| &value.node), Some(InputValue::Variable(_)));
+        if COUNTED_ARGUMENTS.into_iter().any(is_variable) {
+            return ControlFlow::Break(());
+        }
+        self.0.push(field);
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,117 @@
+//! Plans: an operation as the reads that it takes and the bytes that are written around what was read.
+
+use super::arguments::{IdArgument, PageVariables, VariableArgument};
+use super::objects::{IdFormat, ListType};
+use crate::domain::stored_json::MemberSlot;
+
+/// The plan of an operation.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) roots: Fields<RootValue>,
+    /// Whether it answers anonymous callers only.
+    pub(super) is_for_anonymous: bool,
+    /// Variables that name the data model: a plan reads V3.
+    pub(super) models: Vec<VariableArgument>,
+}
+
+/// The fields of an object, in the order of the response.
+#[derive(Debug)]
+pub(super) struct Fields<V> {
+    pub(super) fields: Vec<PlannedField<V>>,
+    /// Bytes that each such object takes from the response budget, without its texts and lists.
+    pub(super) bytes: usize,
+}
+
+impl<V> Default for Fields<V> {
+    fn default() -> Self {
+        Self { fields: Vec::new(), bytes: 0 }
+    }
+}
+
+/// A field of an object.
+#[derive(Debug)]
+pub(super) struct PlannedField<V> {
+    /// What stands before the value: a brace or a comma, the key, and a colon.
+    pub(super) before: Box<[u8]>,
+    /// How often the field is selected: the response budget counts each time.
+    pub(super) times: usize,
+    pub(super) value: V,
+}
+
+/// The value of a field at the root.
+#[derive(Debug)]
+pub(super) enum RootValue {
+    Constant(Box<[u8]>),
+    User(IdArgument, PointPlan),
+    Post(IdArgument, PointPlan),
+    /// What the id refers to decides.
+    Node(IdArgument, NodePlans),
+    List(ConnectionPlan),
+}
+
+/// The plans of a node, by its type; `None` where the general executor answers.
+#[derive(Debug)]
+pub(super) struct NodePlans {
+    pub(super) user: Option<PointPlan>,
+    pub(super) post: Option<PointPlan>,
+}
+
+/// An object that is read by itself, and the lists below it.
+#[derive(Debug)]
+pub(super) struct PointPlan {
+    pub(super) object: Fields<ObjectValue>,
+    pub(super) lists: Vec<ConnectionPlan>,
+}
+
+/// The value of a field of an object.
+#[derive(Debug)]
+pub(super) enum ObjectValue {
+    Constant(Box<[u8]>),
+    Text(MemberSlot),
+    OptionalText(MemberSlot),
+    Count(MemberSlot),
+    TextVersion(MemberSlot),
+    Summary {
+        content: MemberSlot,
+        summary: MemberSlot,
+    },
+    GlobalId(IdFormat),
+    Object(Fields<ObjectValue>),
+    /// By its place among the lists of the object that is read.
+    List(usize),
+}
+
+/// A page of a list.
+#[derive(Debug)]
+pub(super) struct ConnectionPlan {
+    pub(super) list: &'static ListType,
+    pub(super) page: PageVariables,
+    pub(super) fields: Fields<ConnectionValue>,
+}
+
+/// The value of a field of a connection.
+#[derive(Debug)]
+pub(super) enum ConnectionValue {
+    Constant(Box<[u8]>),
+    Nodes(Fields<ObjectValue>),
+    Edges(Fields<EdgeValue>),
+    PageInfo(Fields<PageInfoValue>),
+}
+
+/// The value of a field of an edge.
+#[derive(Debug)]
+pub(super) enum EdgeValue {
+    Constant(Box<[u8]>),
+    Node(Fields<ObjectValue>),
+    Cursor,
+}
+
+/// The value of a field of the page info.
+#[derive(Debug)]
+pub(super) enum PageInfoValue {
+    Constant(Box<[u8]>),
+    HasNextPage,
+    HasPreviousPage,
+    StartCursor,
+    EndCursor,
+}

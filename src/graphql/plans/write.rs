@@ -1,0 +1,326 @@
+//! Writing by a plan: the data of a response, straight from the bodies of stored items into one buffer.
+
+use super::objects::{IdFormat, ListType};
+use super::plan::{
+    ConnectionPlan, ConnectionValue, EdgeValue, Fields, ObjectValue, PageInfoValue, Plan, RootValue,
+};
+use super::read::{PageItems, PointItems, RootItems, Unplanned};
+use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
+use crate::blog::items::TEXT_VERSION_FIRST;
+use crate::blog::summary;
+use crate::domain::cursor;
+use crate::domain::stored_json::{MemberSlot, StoredMembers};
+use crate::graphql::ids::GlobalId;
+use onehop_graphql_server::response_budget::ResponseBudget;
+use onehop_graphql_server::written_response::WrittenData;
+use onehop_store::Item;
+
+/// What names, punctuation and computed values take beside the bodies, for each item and once.
+const BYTES_BESIDE_BODY: usize = 64;
+const BYTES_BESIDE_ITEMS: usize = 512;
+/// Null, in JSON and in the response budget.
+const NULL: &[u8] = b"null";
+const NULL_BYTES: usize = 5;
+
+/// Writes the data of a response within its budget.
+pub(super) fn write(
+    plan: &Plan,
+    read: &[RootItems<'_>],
+    budget: &ResponseBudget,
+) -> Result<WrittenData, Unplanned> {
+    let expected = read.iter().map(RootItems::bytes_expected).sum::<usize>();
+    let mut data = WrittenData::with_capacity(expected + BYTES_BESIDE_ITEMS);
+    let mut writer = DataWriter { out: data.buffer(), budget, bytes: 0 };
+    for (field, read) in plan.roots.fields.iter().zip(read) {
+        writer.put(&field.before);
+        match (&field.value, read) {
+            (RootValue::Constant(value), _) => writer.put(value),
+            (_, RootItems::Null) => writer.put(NULL),
+            (_, RootItems::Point(point)) => writer.point(point)?,
+            (RootValue::List(plan), RootItems::List(page)) => writer.connection(plan, page)?,
+            _ => return Err(Unplanned),
+        }
+    }
+    // The fields at the root take nothing themselves.
+    writer.put_end(&plan.roots);
+    writer.settle()?;
+    Ok(data)
+}
+
+impl RootItems<'_> {
+    fn bytes_expected(&self) -> usize {
+        match self {
+            Self::Constant | Self::Null => 0,
+            Self::Point(point) => {
+                let pages = point.pages.iter().map(PageItems::bytes_expected);
+                point.item.body.len() + pages.sum::<usize>()
+            }
+            Self::List(page) => page.bytes_expected(),
+        }
+    }
+}
+
+impl PageItems {
+    fn bytes_expected(&self) -> usize {
+        self.page.items.iter().map(|item| item.body.len() + BYTES_BESIDE_BODY).sum()
+    }
+}
+
+/// Where an object's values are.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    members: &'a StoredMembers,
+    body: &'a [u8],
+    pages: &'a [PageItems],
+    lists: &'a [ConnectionPlan],
+}
+
+struct DataWriter<'a> {
+    out: &'a mut Vec<u8>,
+    budget: &'a ResponseBudget,
+    /// Bytes that are not yet taken from the response budget.
+    bytes: usize,
+}
+
+impl DataWriter<'_> {
+    fn put(&mut self, bytes: &[u8]) {
+        self.out.extend_from_slice(bytes);
+    }
+
+    /// A text that counts with its length, as often as it is selected.
+    fn put_text(&mut self, json: &[u8], times: usize) {
+        self.bytes += json.len() * times;
+        self.put(json);
+    }
+
+    /// Ends an object, which begins with its first field, and counts its bytes.
+    fn close<V>(&mut self, fields: &Fields<V>) {
+        self.put_end(fields);
+        self.bytes += fields.bytes;
+    }
+
+    fn put_end<V>(&mut self, fields: &Fields<V>) {
+        self.put(if fields.fields.is_empty() { b"{}" } else { b"}" });
+    }
+
+    /// Takes what was written from the response budget.
+    fn settle(&mut self) -> Result<(), Unplanned> {
+        let bytes = std::mem::take(&mut self.bytes);
+        self.budget.try_take(bytes).then_some(()).ok_or(Unplanned)
+    }
+
+    fn point(&mut self, point: &PointItems<'_>) -> Result<(), Unplanned> {
+        let PointItems { plan, item, members, pages } = point;
+        let source = Source { members, body: &item.body, pages, lists: &plan.lists };
+        self.object(&plan.object, source)
+    }
+
+    fn object(&mut self, plan: &Fields<ObjectValue>, source: Source<'_>) -> Result<(), Unplanned> {
+        for field in &plan.fields {
+            self.put(&field.before);
+            self.value(&field.value, field.times, source)?;
+        }
+        self.close(plan);
+        Ok(())
+    }
+
+    fn value(&mut self, value: &ObjectValue, times: usize, source: Source<'_>) -> Result<(), Unplanned> {
+        let Source { members, body, pages, lists } = source;
+        let json = |slot: MemberSlot| members.json(slot, body).ok_or(Unplanned);
+        match value {
+            ObjectValue::Constant(value) => self.put(value),
+            ObjectValue::Text(slot) => self.put_text(json(*slot)?, times),
+            ObjectValue::OptionalText(slot) => match members.json(*slot, body) {
+                Some(text) => self.put_text(text, times),
+                None => {
+                    self.put(NULL);
+                    self.bytes += NULL_BYTES * times;
+                }
+            },
+            ObjectValue::Count(slot) => self.put(json(*slot)?),
+            ObjectValue::TextVersion(slot) => match members.json(*slot, body) {
+                Some(version) => self.put(version),
+                None => self.put(TEXT_VERSION_FIRST.to_string().as_bytes()),
+            },
+            ObjectValue::Summary { content, summary } => {
+                let (content, summary) = (members.json(*content, body), members.json(*summary, body));
+                self.summary(content, summary, times)?;
+            }
+            ObjectValue::GlobalId(format) => {
+                let id = global_id(*format, members).ok_or(Unplanned)?;
+                self.out.push(b'"');
+                id.encode_to(self.out);
+                self.out.push(b'"');
+            }
+            ObjectValue::Object(plan) => self.object(plan, source)?,
+            ObjectValue::List(place) => match (lists.get(*place), pages.get(*place)) {
+                (Some(plan), Some(page)) => self.connection(plan, page)?,
+                _ => return Err(Unplanned),
+            },
+        }
+        Ok(())
+    }
+
+    fn summary(
+        &mut self,
+        content: Option<&[u8]>,
+        stored: Option<&[u8]>,
+        times: usize,
+    ) -> Result<(), Unplanned> {
+        let text = |json| std::str::from_utf8(json).map_err(|_| Unplanned);
+        let decode = |json: &str| serde_json::from_str::<String>(json).map_err(|_| Unplanned);
+        let (found, json) = match (content, stored) {
+            (Some(content), _) => (summary::summarised_json(text(content)?), content),
+            (None, Some(stored)) => (summary::shown_json(text(stored)?), stored),
+            (None, None) => (None, &b"\"\""[..]),
+        };
+        let start = self.out.len();
+        match found {
+            Some(found) => found.parts().into_iter().for_each(|part| self.put(part.as_bytes())),
+            None => {
+                let stored = decode(text(json)?)?;
+                let stored = if content.is_some() { summary::summarise(&stored) } else { stored };
+                let shown = summary::shown(&stored);
+                serde_json::to_writer(&mut *self.out, &shown).map_err(|_| Unplanned)?;
+            }
+        }
+        self.bytes += (self.out.len() - start) * times;
+        Ok(())
+    }
+
+    fn connection(&mut self, plan: &ConnectionPlan, items: &PageItems) -> Result<(), Unplanned> {
+        let list = plan.list;
+        // A list whose items are not selected has none that is deleted or cannot be read, either.
+        let selects_items =
+            |value: &ConnectionValue| matches!(value, ConnectionValue::Nodes(_) | ConnectionValue::Edges(_));
+        if !plan.fields.fields.iter().any(|field| selects_items(&field.value)) {
+            items.page.items.iter().try_for_each(|item| read_item(list, item).map(drop))?;
+        }
+        for field in &plan.fields.fields {
+            self.put(&field.before);
+            match &field.value {
+                ConnectionValue::Constant(value) => self.put(value),
+                ConnectionValue::Nodes(plan) => {
+                    self.list(list, items, |writer, source| writer.object(plan, source))?;
+                }
+                ConnectionValue::Edges(plan) => {
+                    self.list(list, items, |writer, source| writer.edge(list, plan, source))?;
+                }
+                ConnectionValue::PageInfo(plan) => self.page_info(list, plan, items)?,
+            }
+        }
+        self.close(&plan.fields);
+        Ok(())
+    }
+
+    fn list(
+        &mut self,
+        list: &ListType,
+        items: &PageItems,
+        mut write: impl FnMut(&mut Self, Source<'_>) -> Result<(), Unplanned>,
+    ) -> Result<(), Unplanned> {
+        self.put(b"[");
+        for (place, item) in items.page.items.iter().enumerate() {
+            if place > 0 {
+                self.put(b",");
+            }
+            let members = read_item(list, item)?;
+            write(self, Source { members: &members, body: &item.body, pages: &[], lists: &[] })?;
+            self.settle()?;
+        }
+        self.put(b"]");
+        Ok(())
+    }
+
+    fn edge(
+        &mut self,
+        list: &ListType,
+        plan: &Fields<EdgeValue>,
+        source: Source<'_>,
+    ) -> Result<(), Unplanned> {
+        for field in &plan.fields {
+            self.put(&field.before);
+            match &field.value {
+                EdgeValue::Constant(value) => self.put(value),
+                EdgeValue::Node(plan) => self.object(plan, source)?,
+                EdgeValue::Cursor => self.cursor(list, source.members, source.body, field.times)?,
+            }
+        }
+        self.close(plan);
+        Ok(())
+    }
+
+    fn page_info(
+        &mut self,
+        list: &ListType,
+        plan: &Fields<PageInfoValue>,
+        items: &PageItems,
+    ) -> Result<(), Unplanned> {
+        let word = |is_set: bool| if is_set { &b"true"[..] } else { b"false" };
+        for field in &plan.fields {
+            self.put(&field.before);
+            match &field.value {
+                PageInfoValue::Constant(value) => self.put(value),
+                PageInfoValue::HasNextPage => self.put(word(items.page.has_more)),
+                PageInfoValue::HasPreviousPage => self.put(word(items.has_previous)),
+                PageInfoValue::StartCursor => {
+                    self.cursor_of(list, items.page.items.first(), field.times)?;
+                }
+                PageInfoValue::EndCursor => self.cursor_of(list, items.page.items.last(), field.times)?,
+            }
+        }
+        self.close(plan);
+        Ok(())
+    }
+
+    fn cursor_of(&mut self, list: &ListType, item: Option<&Item>, times: usize) -> Result<(), Unplanned> {
+        match item {
+            Some(item) => self.cursor(list, &read_item(list, item)?, &item.body, times),
+            None => {
+                self.put(NULL);
+                self.bytes += NULL_BYTES * times;
+                Ok(())
+            }
+        }
+    }
+
+    fn cursor(
+        &mut self,
+        list: &ListType,
+        members: &StoredMembers,
+        body: &[u8],
+        times: usize,
+    ) -> Result<(), Unplanned> {
+        let id = members.id(list.id).ok_or(Unplanned)?;
+        let order = members.json(list.order, body).and_then(unescaped).ok_or(Unplanned)?;
+        let cursor = cursor::encode(list.cursor, order, id);
+        self.put(b"\"");
+        self.put(cursor.as_bytes());
+        self.put(b"\"");
+        self.bytes += (cursor.len() + 2) * times;
+        Ok(())
+    }
+}
+
+/// A JSON text without its quotes, if it has no escapes.
+fn unescaped(json: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(json).ok()?.strip_prefix('"')?.strip_suffix('"')?;
+    (!text.contains('\\')).then_some(text)
+}
+
+/// The members of an item of a list, in which nothing is deleted.
+fn read_item(list: &ListType, item: &Item) -> Result<StoredMembers, Unplanned> {
+    let members = list.shape.read(&item.body).ok_or(Unplanned)?;
+    if members.flag(list.deleted) { Err(Unplanned) } else { Ok(members) }
+}
+
+fn global_id(format: IdFormat, members: &StoredMembers) -> Option<GlobalId> {
+    Some(match format {
+        IdFormat::User(id) => GlobalId::User(UserId(members.id(id)?)),
+        IdFormat::Post(id) => GlobalId::Post(PostId(members.id(id)?)),
+        IdFormat::Comment(post, id) => {
+            GlobalId::Comment(PostId(members.id(post)?), CommentId(members.id(id)?))
+        }
+        IdFormat::Like(post, id) => GlobalId::Like(PostId(members.id(post)?), LikeId(members.id(id)?)),
+    })
+}

@@ -1,0 +1,113 @@
+//! Compiled plans: the same bytes, charges and response budget as the general executor.
+
+mod documents;
+mod items;
+mod named;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_graphql::{Request, Response, Variables};
+use axum::http::HeaderMap;
+use onehop::blog::ids::UserId;
+use onehop_graphql_server::caller::Caller;
+use onehop_graphql_server::client_address::ClientAddress;
+use onehop_graphql_server::document::Document;
+use onehop_graphql_server::document_limits::DocumentLimits;
+use onehop_graphql_server::pipeline::context::RequestContext;
+use onehop_graphql_server::quota::Unmetered;
+use onehop_graphql_server::service::GraphqlService as _;
+use onehop_graphql_server::written_response::WrittenResponse;
+use serde_json::Value;
+
+use self::documents::RandomDocument;
+use crate::support::blog::{Blog, small};
+
+/// How many random documents are compared.
+const DOCUMENTS: u64 = 400;
+
+/// A request that is answered in both ways.
+struct Asked {
+    document: Arc<Document>,
+    operation: Option<&'static str>,
+    variables: Value,
+    viewer: Option<UserId>,
+}
+
+impl Asked {
+    fn new(text: &str, variables: Value) -> Self {
+        let document = Document::parse(text, &DocumentLimits::default()).expect(text);
+        Self { document: Arc::new(document), operation: None, variables, viewer: None }
+    }
+
+    fn context(&self) -> RequestContext {
+        let mut request = Request::new("").variables(Variables::from_json(self.variables.clone()));
+        request.operation_name = self.operation.map(str::to_owned);
+        request.extensions.insert("operations".to_owned(), async_graphql::Value::from(true));
+        let (headers, quota) = (HeaderMap::new(), Arc::new(Unmetered));
+        let document = Arc::clone(&self.document);
+        let mut context = RequestContext::new(ClientAddress::UNKNOWN, headers, document, request, quota)
+            .expect("an operation");
+        let valid_for = Duration::from_secs(3600);
+        context.caller =
+            self.viewer.map(|user| Arc::new(Caller { id: user.to_string(), valid_for, session: None }));
+        context
+    }
+
+    async fn general(&self, blog: &Blog) -> (Response, usize) {
+        let mut context = self.context();
+        let request = context.take_request();
+        let context = Arc::new(context);
+        let response = blog.executor.execute(request, &context).await;
+        (response, context.budget.used())
+    }
+
+    async fn planned(&self, blog: &Blog) -> Option<(WrittenResponse, usize)> {
+        let context = self.context();
+        let written = blog.executor.execute_plan(&context).await?;
+        Some((written, context.budget.used()))
+    }
+
+    /// The data of the general executor, and whether a plan gave it, too.
+    async fn compare(&self, blog: &Blog) -> (String, bool) {
+        let (response, used) = self.general(blog).await;
+        let data = serde_json::to_string(&response.data).unwrap();
+        let Some((written, planned_used)) = self.planned(blog).await else { return (data, false) };
+        let case = || format!("{:?} {}", self.document.definitions, self.variables);
+        assert!(response.errors.is_empty(), "{:?} {}", response.errors, case());
+        assert_eq!(std::str::from_utf8(written.data.json()).unwrap(), data, "{}", case());
+        assert_eq!(written.extensions, response.extensions, "{}", case());
+        assert_eq!(planned_used, used, "{}", case());
+        (data, true)
+    }
+}
+
+/// The data that both ways give; a plan has to.
+async fn planned(blog: &Blog, text: &str, variables: Value) -> Value {
+    let (data, is_planned) = Asked::new(text, variables).compare(blog).await;
+    assert!(is_planned, "no plan: {text}");
+    serde_json::from_str(&data).unwrap()
+}
+
+/// The data that the general executor gives where there is no plan.
+async fn unplanned(blog: &Blog, text: &str, variables: Value) -> Value {
+    let (data, is_planned) = Asked::new(text, variables).compare(blog).await;
+    assert!(!is_planned, "a plan: {text}");
+    serde_json::from_str(&data).unwrap()
+}
+
+#[tokio::test]
+async fn random_documents_have_the_same_answer_from_a_plan() {
+    let blog = small().await;
+    blog.add_random_posts(17).await;
+    let (mut valid, mut by_plan) = (0_u32, 0_u32);
+    for seed in 0..DOCUMENTS {
+        let RandomDocument { text, variables } = RandomDocument::of(seed);
+        let Ok(document) = Document::parse(&text, &DocumentLimits::default()) else { continue };
+        let asked = Asked { document: Arc::new(document), operation: None, variables, viewer: None };
+        let (_, is_planned) = asked.compare(&blog).await;
+        valid += u32::from(asked.document.is_valid());
+        by_plan += u32::from(is_planned);
+    }
+    assert!(valid > 250 && by_plan * 2 > valid, "{by_plan} of {valid} valid documents by plans");
+}
