@@ -2,8 +2,9 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 
 use crate::operations::Operation;
 
@@ -13,6 +14,10 @@ pub struct Arguments {
     /// Connections that each send one request at a time
     #[arg(long, default_value = "32")]
     pub connections: NonZeroUsize,
+
+    /// A quick look before and after a change: three short rounds of each operation
+    #[arg(long, conflicts_with_all = ["rounds", "round_ms"])]
+    pub short: bool,
 
     /// Requests in a round; without it as many as fit into the time of a round
     #[arg(long)]
@@ -27,8 +32,16 @@ pub struct Arguments {
     pub round_ms: u64,
 
     /// Users of the data set
-    #[arg(long, default_value_t = 200)]
+    #[arg(long, default_value_t = 50)]
     pub users: u32,
+
+    /// The lengths of the texts of the data set
+    #[arg(long, value_enum, default_value = "short")]
+    pub texts: Texts,
+
+    /// Measure this release binary, too, on a copy of the data: the program before a change
+    #[arg(long, value_name = "PROGRAM")]
+    pub before: Option<PathBuf>,
 
     /// Measure on this data directory, which is written to, instead of a new one
     #[arg(long)]
@@ -51,7 +64,38 @@ pub struct Arguments {
     pub serve_bare: Option<PathBuf>,
 }
 
+/// The lengths of texts, as `onehop seed` has them.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Texts {
+    Short,
+    Long,
+}
+
+impl Texts {
+    /// The value of the seeder's flag.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Short => "short",
+            Self::Long => "long",
+        }
+    }
+}
+
+/// Rounds and their length in a short run.
+const SHORT_ROUNDS: usize = 3;
+const SHORT_ROUND_MS: u64 = 500;
+
 impl Arguments {
+    /// How many rounds there are of each operation.
+    pub fn rounds(&self) -> usize {
+        if self.short { SHORT_ROUNDS } else { self.rounds.get() }
+    }
+
+    /// How long a round takes.
+    pub fn round(&self) -> Duration {
+        Duration::from_millis(if self.short { SHORT_ROUND_MS } else { self.round_ms })
+    }
+
     /// Whether an operation is to be measured.
     pub fn includes(&self, operation: Operation) -> bool {
         self.only.is_empty() || self.only.contains(&operation)

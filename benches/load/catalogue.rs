@@ -19,8 +19,10 @@ use crate::operations::Operation;
 const POSTS_MAX: usize = 1_500;
 /// Different posts and comments that are written.
 const TEXTS: usize = 64;
-/// A comment as long as those of the data set.
-const SENTENCE: &str = "The quick brown fox jumps over the lazy dog while the others look on. ";
+/// A comment, with a number before it.
+const SENTENCE: &str = "The quick brown fox jumps over the lazy dog while the others look on, and on. ";
+/// Sentences of a post: 1 to 2 kB.
+const POST_SENTENCES: std::ops::Range<usize> = 13..25;
 
 /// What both servers know.
 #[derive(Serialize, Deserialize)]
@@ -161,18 +163,19 @@ impl Catalogue {
         let of_ids = |ids: &mut dyn Iterator<Item = &String>| {
             ids.map(|id| json!({ "id": id }).to_string()).collect::<Vec<_>>()
         };
-        let text = |number: usize| format!("{number}: {}", SENTENCE.repeat(6));
+        let text = |number: usize, sentences| format!("{number}: {}", SENTENCE.repeat(sentences));
+        let of_post = |number: usize| text(number, POST_SENTENCES.start + number % POST_SENTENCES.len());
         match operation {
             Operation::Q1 | Operation::Q3 => of_ids(&mut self.users.keys()),
             Operation::Q2 | Operation::Q4 | Operation::Q5 | Operation::C4 => of_ids(&mut self.posts.keys()),
             Operation::Q6 => vec!["{}".to_owned()],
             Operation::C2 => (0..TEXTS)
                 .map(|number| {
-                    json!({ "title": format!("Load {number}"), "content": text(number) }).to_string()
+                    json!({ "title": format!("Load {number}"), "content": of_post(number) }).to_string()
                 })
                 .collect(),
             Operation::C3 => (self.posts.keys().enumerate())
-                .map(|(number, id)| json!({ "id": id, "content": text(number) }).to_string())
+                .map(|(number, id)| json!({ "id": id, "content": text(number, 1) }).to_string())
                 .collect(),
         }
     }

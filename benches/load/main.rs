@@ -2,7 +2,7 @@
 //!
 //! The release server runs on a seeded data directory, and beside it a bare async-graphql schema that holds the same
 //! data in memory. Both answer the same requests, in turns, from the same client. What is compared is the servers'
-//! CPU time a request, since the client shares their cores. C2 to C4 run on the real server only.
+//! CPU time a request, since the client shares their cores. C2 to C4 have no bare schema; they are compared with its Q1.
 
 mod arguments;
 mod bare;
@@ -53,22 +53,12 @@ async fn run(arguments: &Arguments) -> Result<()> {
     let scratch = TempDir::new().context("no directory for the data")?;
     let data = match &arguments.data {
         Some(data) => data.clone(),
-        None => seed(scratch.path(), arguments.users).await?,
+        None => seed(scratch.path(), arguments).await?,
     };
-    let real = ServerProcess::start_real(&data, scratch.path()).await?;
-    let catalogue = Catalogue::read(real.address(), arguments.connections).await?;
-    let file = scratch.path().join("catalogue.json");
-    catalogue.write(&file)?;
-    let bare = ServerProcess::start_bare(&file, scratch.path()).await?;
-    eprintln!(
-        "server {}, bare schema {}; {} users, {} posts",
-        real.id(),
-        bare.id(),
-        catalogue.users.len(),
-        catalogue.posts.len()
-    );
-    let rows = measure_all(arguments, &catalogue, &real, &bare).await?;
-    let report = Report { connections: arguments.connections, rows, peak_rss_kib: real.peak_rss_kib()? };
+    let servers = Servers::start(arguments, &data, scratch.path()).await?;
+    let rows = measure_all(arguments, &servers).await?;
+    let peak_rss_kib = servers.real.peak_rss_kib()?;
+    let report = Report { connections: arguments.connections, rows, peak_rss_kib };
     if arguments.json {
         println!("{}", serde_json::to_string_pretty(&report)?);
     } else {
@@ -78,41 +68,87 @@ async fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// Fills a new data directory.
-async fn seed(scratch: &Path, users: u32) -> Result<PathBuf> {
+async fn seed(scratch: &Path, arguments: &Arguments) -> Result<PathBuf> {
     let data = scratch.join("data");
-    eprintln!("seeding {users} users");
-    process::run_to_end(&["seed", "--users", &users.to_string(), "--data"], &data, scratch).await?;
+    let (users, texts) = (arguments.users.to_string(), arguments.texts.name());
+    eprintln!("seeding {users} users with {texts} texts");
+    let command = ["seed", "--users", &users, "--texts", texts, "--data"];
+    process::run_to_end(&command, &data, scratch).await?;
     Ok(data)
 }
 
+/// What is measured, on the same data.
+struct Servers {
+    catalogue: Catalogue,
+    real: ServerProcess,
+    /// The program before a change.
+    before: Option<ServerProcess>,
+    bare: ServerProcess,
+}
+
+impl Servers {
+    async fn start(arguments: &Arguments, data: &Path, scratch: &Path) -> Result<Self> {
+        let copy = scratch.join("before");
+        if arguments.before.is_some() {
+            process::copy_directory(data, &copy)?;
+        }
+        let real = ServerProcess::start_real(process::this_program(), data, scratch).await?;
+        let before = match &arguments.before {
+            Some(program) => Some(ServerProcess::start_real(program, &copy, scratch).await?),
+            None => None,
+        };
+        let catalogue = Catalogue::read(real.address(), arguments.connections).await?;
+        let file = scratch.join("catalogue.json");
+        catalogue.write(&file)?;
+        let bare = ServerProcess::start_bare(&file, scratch).await?;
+        let (users, posts) = (catalogue.users.len(), catalogue.posts.len());
+        eprintln!("server {}, bare schema {}; {users} users, {posts} posts", real.id(), bare.id());
+        Ok(Self { catalogue, real, before, bare })
+    }
+}
+
 /// Measures what was asked for. Reads come first, since they expect the data to stand still.
-async fn measure_all(
-    arguments: &Arguments,
-    catalogue: &Catalogue,
-    real: &ServerProcess,
-    bare: &ServerProcess,
-) -> Result<Vec<Row>> {
+async fn measure_all(arguments: &Arguments, servers: &Servers) -> Result<Vec<Row>> {
     let plan = Plan::new(arguments);
     let mut rows = Vec::new();
     for operation in Operation::READS.into_iter().filter(|operation| arguments.includes(*operation)) {
-        let workload = Workload::anonymous(operation.document(), catalogue.variables(operation));
-        measure::compare_answers(&workload, real.address(), bare.address()).await?;
-        let (real, bare) = measure::in_turns(&plan, &workload, real, bare).await?;
-        rows.push(Row { operation, server: real, bare: Some(bare) });
+        rows.push(measure_read(&plan, operation, servers).await?);
     }
     let writes: Vec<_> =
         Operation::WRITES.into_iter().filter(|operation| arguments.includes(*operation)).collect();
     if writes.is_empty() {
         return Ok(rows);
     }
-    let tokens = operations::sign_up(real.address()).await?;
+    let bare_q1 = rows.iter().find(|row| row.operation == Operation::Q1).and_then(|row| row.bare);
+    let tokens = operations::sign_up(servers.real.address()).await?;
+    let tokens_before = match &servers.before {
+        Some(before) => operations::sign_up(before.address()).await?,
+        None => Vec::new(),
+    };
     for operation in writes {
-        let workload =
-            Workload::of_users(operation.document(), catalogue.variables(operation), tokens.clone());
-        // A second like of the same user is refused.
-        let workload = if operation == Operation::C4 { workload.once() } else { workload };
-        let server = measure::alone(&plan, &workload, real).await?;
-        rows.push(Row { operation, server, bare: None });
+        let workload = |tokens: &[String]| {
+            let variables = servers.catalogue.variables(operation);
+            let workload = Workload::of_users(operation.document(), variables, tokens.to_vec());
+            // A second like of the same user is refused.
+            if operation == Operation::C4 { workload.once() } else { workload }
+        };
+        let (own, before) = (workload(&tokens), workload(&tokens_before));
+        let mut measured = vec![(&servers.real, &own)];
+        measured.extend(servers.before.as_ref().map(|server| (server, &before)));
+        let mut figures = measure::in_turns(&plan, &measured).await?.into_iter();
+        let server = figures.next().context("no figures")?;
+        rows.push(Row { operation, server, before: figures.next(), bare: None, bare_q1 });
     }
     Ok(rows)
+}
+
+async fn measure_read(plan: &Plan, operation: Operation, servers: &Servers) -> Result<Row> {
+    let Servers { catalogue, real, before, bare } = servers;
+    let workload = Workload::anonymous(operation.document(), catalogue.variables(operation));
+    measure::compare_answers(&workload, real.address(), bare.address()).await?;
+    let mut measured = vec![(real, &workload), (bare, &workload)];
+    measured.extend(before.as_ref().map(|server| (server, &workload)));
+    let mut figures = measure::in_turns(plan, &measured).await?.into_iter();
+    let (server, bare) = (figures.next().context("no figures")?, figures.next());
+    Ok(Row { operation, server, before: figures.next(), bare, bare_q1: None })
 }

@@ -37,8 +37,8 @@ impl Plan {
         Self {
             connections: arguments.connections.get(),
             requests: arguments.requests.map(Into::into),
-            rounds: arguments.rounds.get(),
-            round: Duration::from_millis(arguments.round_ms),
+            rounds: arguments.rounds(),
+            round: arguments.round(),
         }
     }
 
@@ -135,29 +135,18 @@ pub async fn compare_answers(workload: &Workload, real: &str, bare: &str) -> Res
     Ok(())
 }
 
-/// Measures two servers in turns, so that what disturbs one round disturbs both.
-pub async fn in_turns(
-    plan: &Plan,
-    workload: &Workload,
-    real: &ServerProcess,
-    bare: &ServerProcess,
-) -> Result<(Figures, Figures)> {
-    let mut real = Measurement::warm_up(plan, workload, real).await?;
-    let mut bare = Measurement::warm_up(plan, workload, bare).await?;
-    for _ in 0..plan.rounds {
-        real.round().await?;
-        bare.round().await?;
+/// Measures servers in turns, each with its own workload, so that what disturbs one round disturbs all.
+pub async fn in_turns(plan: &Plan, servers: &[(&ServerProcess, &Workload)]) -> Result<Vec<Figures>> {
+    let mut measurements = Vec::with_capacity(servers.len());
+    for (server, workload) in servers {
+        measurements.push(Measurement::warm_up(plan, workload, server).await?);
     }
-    Ok((real.figures(), bare.figures()))
-}
-
-/// Measures one server by itself.
-pub async fn alone(plan: &Plan, workload: &Workload, server: &ServerProcess) -> Result<Figures> {
-    let mut server = Measurement::warm_up(plan, workload, server).await?;
     for _ in 0..plan.rounds {
-        server.round().await?;
+        for measurement in &mut measurements {
+            measurement.round().await?;
+        }
     }
-    Ok(server.figures())
+    Ok(measurements.into_iter().map(Measurement::figures).collect())
 }
 
 struct Measurement<'a> {

@@ -35,9 +35,9 @@ impl Operation {
         match self {
             Self::Q1 => "a user",
             Self::Q2 => "a post",
-            Self::Q3 => "20 posts of a user",
-            Self::Q4 => "20 comments of a post",
-            Self::Q5 => "50 likes of a post",
+            Self::Q3 => "50 posts of a user",
+            Self::Q4 => "50 comments of a post",
+            Self::Q5 => "100 likes of a post",
             Self::Q6 => "the 100 posts of the feed",
             Self::C2 => "create a post",
             Self::C3 => "create a comment",

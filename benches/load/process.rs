@@ -41,14 +41,15 @@ impl Drop for KilledOnDrop {
 }
 
 impl ServerProcess {
-    /// The release server on a data directory.
-    pub async fn start_real(data: &Path, scratch: &Path) -> Result<Self> {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_onehop"));
+    /// A release server on a data directory.
+    pub async fn start_real(program: &Path, data: &Path, scratch: &Path) -> Result<Self> {
+        let mut command = Command::new(program);
         command.arg("serve");
         // One address sends everything.
         command.args(["--write-limits-percent=0", "--caller-ru-per-second=0", "--connections-per-network=0"]);
         command.args(["--listen", "127.0.0.1:0", "--data"]).arg(data);
-        Self::start(command, &scratch.join("server.log")).await
+        let name = data.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Self::start(command, &scratch.join(format!("server-{name}.log"))).await
     }
 
     /// This program again, as the bare schema.
@@ -108,6 +109,26 @@ impl ServerProcess {
         let path = PathBuf::from(format!("/proc/{}/{name}", self.id()));
         std::fs::read_to_string(&path).with_context(|| format!("a server is gone: {}", path.display()))
     }
+}
+
+/// The release binary of this build.
+pub fn this_program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_onehop"))
+}
+
+/// Copies a directory with all that is in it.
+pub fn copy_directory(from: &Path, to: &Path) -> Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_directory(&entry.path(), &target)?;
+        } else if entry.file_type()?.is_file() {
+            std::fs::copy(entry.path(), &target)?;
+        }
+    }
+    Ok(())
 }
 
 /// Runs the release binary until it ends by itself.
