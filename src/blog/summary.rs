@@ -67,7 +67,7 @@ pub fn summarised_json(content: &str) -> Option<ShownJson<'_>> {
             break;
         }
         if character == '\\' {
-            bytes.next_if(|(_, next)| *next == '"')?;
+            bytes.next_if(|(_, next)| matches!(next, '"' | 'n'))?;
         }
         characters += 1;
     }
@@ -76,19 +76,30 @@ pub fn summarised_json(content: &str) -> Option<ShownJson<'_>> {
     }
     let (start, rest) = content.split_at(end);
     let is_at_boundary = match rest.as_bytes() {
-        [b' ', ..] => true,
-        // An escape may be white space.
+        [b' ', ..] | [b'\\', b'n', ..] => true,
+        // Another escape, and what is not ASCII, may be white space.
         [b'\\', next, ..] if *next != b'"' => return None,
         [byte, ..] if !byte.is_ascii() => return None,
         _ => false,
     };
-    let words = start.strip_suffix(' ').unwrap_or(start);
+    let words = trimmed(start);
     if !is_plain(words) {
         return None;
     }
     let is_whole = is_at_boundary || words.len() < start.len();
-    let boundary = words.rfind(' ').filter(|_| !is_whole).unwrap_or(words.len());
-    Some(ShownJson::cut(&words[..boundary]))
+    let boundary = words.rfind(' ').max(words.rfind(LINE_END)).filter(|_| !is_whole);
+    Some(ShownJson::cut(trimmed(&words[..boundary.unwrap_or(words.len())])))
+}
+
+/// The end of a line in a JSON text in which no backslash is escaped.
+const LINE_END: &str = "\\n";
+
+/// A part of a JSON text without white space at its end.
+fn trimmed(mut json: &str) -> &str {
+    while let Some(before) = json.strip_suffix(' ').or_else(|| json.strip_suffix(LINE_END)) {
+        json = before;
+    }
+    json
 }
 
 /// The JSON text of a summary for readers.
@@ -103,10 +114,16 @@ impl<'a> ShownJson<'a> {
         Self { start, mark: if ends_in_mark(start) { "" } else { CUT_MARK } }
     }
 
-    /// The parts of which it consists, with its quotes.
-    #[must_use]
-    pub fn parts(self) -> [&'a str; 4] {
-        ["\"", self.start, self.mark, "\""]
+    /// Writes it with its quotes behind what is in a buffer: its lines, with a space between them.
+    pub fn write_to(self, out: &mut Vec<u8>) {
+        let mut before = "\"";
+        for line in self.start.split(LINE_END).filter(|line| !line.is_empty()) {
+            out.extend_from_slice(before.as_bytes());
+            out.extend_from_slice(line.as_bytes());
+            before = " ";
+        }
+        out.extend_from_slice(self.mark.as_bytes());
+        out.push(b'"');
     }
 }
 
@@ -121,25 +138,31 @@ fn shown_of(stored: &str) -> Option<ShownJson<'_>> {
     }
 }
 
-/// Whether a part of a JSON text, which has no line breaks, is its own plain text: a letter, then words with one space between
-/// them, without any character that formats.
+/// Whether a part of a JSON text is its own plain text, but for the ends of its lines: each line begins with a letter, has one
+/// space between its words, and no character that formats.
 fn is_plain(json: &str) -> bool {
     let bytes = json.as_bytes();
-    if !bytes.first().is_some_and(u8::is_ascii_alphabetic) || bytes.last() == Some(&b' ') {
-        return false;
-    }
-    let mut at = 0;
+    let (mut at, mut begins_line) = (0, true);
     while let Some(byte) = bytes.get(at) {
+        if begins_line && !byte.is_ascii_alphabetic() && !bytes[at..].starts_with(LINE_END.as_bytes()) {
+            return false;
+        }
+        begins_line = false;
         at += match PLAIN[*byte as usize] {
             ByteKind::Plain => 1,
-            ByteKind::Space if bytes.get(at + 1) != Some(&b' ') => 1,
+            // A quotation mark may follow, and is an escape, too.
+            ByteKind::Space if !matches!(&bytes[at + 1..], [] | [b' ', ..] | [b'\\', b'n', ..]) => 1,
             ByteKind::Escape if bytes.get(at + 1) == Some(&b'"') => 2,
+            ByteKind::Escape if bytes.get(at + 1) == Some(&b'n') => {
+                begins_line = true;
+                2
+            }
             // The dashes, quotation marks and dots of typography, among which is no white space.
             ByteKind::Punctuation if matches!(&bytes[at..], [_, 0x80, 0x90..=0xa7, ..]) => 3,
             _ => return false,
         };
     }
-    true
+    !begins_line
 }
 
 /// What a byte of a JSON text may be to Markdown.
@@ -193,6 +216,12 @@ mod tests {
         serde_json::to_string(text).unwrap()
     }
 
+    fn written(found: ShownJson<'_>) -> String {
+        let mut out = Vec::new();
+        found.write_to(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
     proptest! {
         #[test]
         fn a_summary_in_json_is_the_summary(
@@ -201,19 +230,19 @@ mod tests {
         ) {
             let text = words + &mark;
             if let Some(found) = shown_json(&json(&text)) {
-                prop_assert_eq!(found.parts().concat(), json(&shown(&text)));
+                prop_assert_eq!(written(found), json(&shown(&text)));
             }
             if let Some(found) = summarised_json(&json(&text)) {
-                prop_assert_eq!(found.parts().concat(), json(&shown(&summarise(&text))));
+                prop_assert_eq!(written(found), json(&shown(&summarise(&text))));
             }
         }
 
         #[test]
-        fn plain_words_are_summarised_in_json(text in "[A-Z]([a-z,\"]{1,9} ){0,40}[a-z]{1,9}\\.?") {
+        fn plain_words_are_summarised_in_json(text in "[A-Z]([a-z,\"]{0,9}(?:, |\\.\n\n|\n| )[a-z]){0,40}[a-z]{1,9}\\.?") {
             let stored = summarise(&text);
-            let found = shown_json(&json(&stored)).map(|found| found.parts().concat());
+            let found = shown_json(&json(&stored)).map(written);
             prop_assert_eq!(found, Some(json(&shown(&stored))));
-            let found = summarised_json(&json(&text)).map(|found| found.parts().concat());
+            let found = summarised_json(&json(&text)).map(written);
             prop_assert_eq!(found, Some(json(&shown(&stored))));
         }
     }

@@ -113,10 +113,16 @@ impl StoredShape {
         let mut expected = 0;
         scanner.skip(b'{')?;
         loop {
-            let name = scanner.text()?;
-            scanner.skip(b':')?;
+            let place = match self.0.get(expected).filter(|member| scanner.skip_name(member.name)) {
+                Some(_) => Some(expected),
+                None => {
+                    let name = scanner.text()?;
+                    scanner.skip(b':')?;
+                    self.place(name.inner(body))
+                }
+            };
             let value = scanner.value()?;
-            if let Some(place) = self.place(name.inner(body), expected) {
+            if let Some(place) = place {
                 let found = &mut members.0[place];
                 if !matches!(found, MemberValue::Missing) {
                     return None;
@@ -139,12 +145,8 @@ impl StoredShape {
         (is_whole && has_all).then_some(members)
     }
 
-    fn place(&self, name: &[u8], expected: usize) -> Option<usize> {
-        let is_named = |member: &StoredMember| member.name.as_bytes() == name;
-        if self.0.get(expected).is_some_and(is_named) {
-            return Some(expected);
-        }
-        self.0.iter().position(is_named)
+    fn place(&self, name: &[u8]) -> Option<usize> {
+        self.0.iter().position(|member| member.name.as_bytes() == name)
     }
 }
 
@@ -259,6 +261,18 @@ impl Scanner<'_> {
 
     fn skip(&mut self, byte: u8) -> Option<()> {
         (self.next()? == byte).then_some(())
+    }
+
+    /// Skips a name and its colon, if they are next. Most members stand in the order of their shape.
+    fn skip_name(&mut self, name: &str) -> bool {
+        let rest = self.text.as_bytes().get(self.at..).and_then(|rest| rest.strip_prefix(b"\""));
+        let is_next = rest
+            .and_then(|rest| rest.strip_prefix(name.as_bytes()))
+            .is_some_and(|rest| rest.starts_with(b"\":"));
+        if is_next {
+            self.at += name.len() + 3;
+        }
+        is_next
     }
 
     fn span(&self, start: usize) -> Option<Span> {

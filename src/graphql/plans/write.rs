@@ -176,7 +176,7 @@ impl DataWriter<'_> {
         };
         let start = self.out.len();
         match found {
-            Some(found) => found.parts().into_iter().for_each(|part| self.put(part.as_bytes())),
+            Some(found) => found.write_to(self.out),
             None => {
                 let stored = decode(text(json)?)?;
                 let stored = if content.is_some() { summary::summarise(&stored) } else { stored };
