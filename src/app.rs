@@ -417,6 +417,8 @@ pub struct DrainedChangeFeed(pub Arc<Processor>);
 #[async_trait]
 impl Settle for DrainedChangeFeed {
     async fn settle(&self) -> Result<(), Fault> {
+        // A repair may have written what projections have cached.
+        self.0.invalidate_cached_reads();
         match self.0.drain().await {
             Ok(()) => Ok(()),
             // A blog that never rests is looked at in its present state.

@@ -34,6 +34,11 @@ fn is_zero(value: &u64) -> bool {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
+fn is_zero_count(value: &u32) -> bool {
+    *value == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
 fn is_false(value: &bool) -> bool {
     !*value
 }
@@ -149,17 +154,19 @@ pub struct PostCopyItem {
     pub id: PostId,
     #[serde(rename = "type")]
     pub item_type: String,
-    pub post_id: PostId,
     pub user_id: UserId,
     pub user_username: String,
     pub title: String,
-    pub summary: String,
+    /// The start of the content as plain text.
+    pub excerpt: String,
+    #[serde(default, skip_serializing_if = "is_zero_count")]
     pub comment_count: u32,
+    #[serde(default, skip_serializing_if = "is_zero_count")]
     pub like_count: u32,
     /// RFC 3339 in UTC with milliseconds.
     pub creation_date: String,
     pub version: u64,
-    /// That of the title and of the content which the summary is of.
+    /// That of the title and of the content which the excerpt is of.
     #[serde(default = "text_version_first", skip_serializing_if = "is_text_version_first")]
     pub text_version: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -171,18 +178,17 @@ pub struct PostCopyItem {
 }
 
 impl PostCopyItem {
-    /// The short copy of a post: what a list shows, with the summary instead of the content. A soft-deleted post
+    /// The short copy of a post: what a list shows, with an excerpt instead of the content. A soft-deleted post
     /// gives a soft-deleted copy, which keeps late changes from bringing the copy back.
     #[must_use]
     pub fn of(post: &PostItem) -> Self {
         Self {
             id: post.id,
             item_type: types::POST.to_owned(),
-            post_id: post.post_id,
             user_id: post.user_id,
             user_username: post.user_username.clone(),
             title: post.title.clone(),
-            summary: super::summary::summarise(&post.content),
+            excerpt: super::summary::summarise(&post.content),
             comment_count: post.comment_count,
             like_count: post.like_count,
             creation_date: post.creation_date.clone(),

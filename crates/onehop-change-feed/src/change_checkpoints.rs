@@ -15,6 +15,11 @@ pub(super) enum ChangeCheckpoints<'a> {
 }
 
 impl ChangeCheckpoints<'_> {
+    /// Whether the change is read by a rebuild, which keeps no checkpoints.
+    pub(super) fn is_rebuild(self) -> bool {
+        matches!(self, Self::Nowhere)
+    }
+
     /// The state that the projection saved for this version of the item, null if it saved none.
     pub(super) async fn get(self, change: &Change) -> Value {
         match self {

@@ -20,6 +20,7 @@ use super::owned_leases::OwnedLeases;
 use super::projection::Projection;
 use super::read_cache::ReadCache;
 use super::reader::{PageOutcome, RangeReader};
+use super::recent_changes::RecentChanges;
 use super::runner::{PageError, Runner};
 use super::settings::milliseconds;
 use super::source::Source;
@@ -309,6 +310,7 @@ async fn open_runner(
         context: Arc::clone(context),
         projection,
         read_cache: ReadCache::default(),
+        recent_changes: RecentChanges::default(),
         dead_letters,
         counters,
     }))

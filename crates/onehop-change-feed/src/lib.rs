@@ -3,7 +3,7 @@
 //! # Modules
 //!
 //! `projection` and `request` define a projection; `page` and `runner` process changes with it; `page_cache` and `read_cache`
-//! save reads. `source` gives a page to all projections of a container. `reader` reads one feed range under a `lease`, which
+//! save reads, `recent_changes` leaves out changes that touch nothing of what a projection reacts to. `source` gives a page to all projections of a container. `reader` reads one feed range under a `lease`, which
 //! `lease_handle` shares with the changes of a page. `heartbeat` is the liveness of this instance, `observations` that of the others;
 //! `membership` brings both together.
 //! `load_balancer` acquires leases: `coverage` decides which leases there are and `balancing_strategy` who owns them, both pure;
@@ -40,6 +40,7 @@ mod range_feed;
 mod read_cache;
 mod reader;
 mod rebuild;
+mod recent_changes;
 mod request;
 mod runner;
 mod settings;
@@ -55,7 +56,9 @@ pub use idle::idle_charge;
 pub use lease::{ChangeCheckpoint, LeaseItem};
 pub use position::{InvalidPosition, Position, PositionError, PositionOutcome, WriteScope};
 pub use processor::{Processor, ProcessorError};
-pub use projection::{IntendedWrite, Projection, ProjectionError, Step, StepInput};
+pub use projection::{
+    CacheUpdate, IntendedWrite, Projection, ProjectionError, Step, StepInput, WakingFields,
+};
 pub use rebuild::{RebuildProgress, RebuildReport, ReplayReport};
 pub use request::{ReadRequest, ReadResult};
 pub use runner::PageError;

@@ -10,7 +10,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use super::change_checkpoints::ChangeCheckpoints;
 use super::dead_letters::FailedChange;
 use super::page_cache::PageCache;
-use super::projection::{NextAction, ProjectionError, Step, StepInput};
+use super::projection::{NextAction, ProjectionError, Step, StepInput, WakingFields};
 use super::runner::{ChangeError, PageError, Runner, STEPS_MAX};
 use super::settings::Sharing;
 use onehop_store::{Change, Ledger, PartitionKey};
@@ -18,6 +18,7 @@ use onehop_store::{Change, Ledger, PartitionKey};
 /// A change after the first pass.
 struct PreparedChange {
     change: Change,
+    waking: Option<WakingFields>,
     first: FirstStep,
 }
 
@@ -68,12 +69,18 @@ impl Runner {
         let mut shared = PageCache::default();
         let mut prepared = Vec::with_capacity(changes.len());
         for change in changes {
+            // A rebuild looks at every item, whatever was projected before.
+            let waking = if checkpoints.is_rebuild() { None } else { self.projection.waking_fields(&change) };
             let first = if self.dead_letters.contains(&change.partition_key)
                 || !checkpoints.get(&change).await.is_null()
             {
                 FirstStep::Later
+            } else if waking.as_ref().is_some_and(|fields| self.recent_changes.is_projected(&change, fields))
+            {
+                FirstStep::Nothing
             } else {
-                match self.projection.step(&change, StepInput::first()) {
+                let input = StepInput { may_be_projected: checkpoints.is_rebuild(), ..StepInput::first() };
+                match self.projection.step(&change, input) {
                     Ok(step) => {
                         step.reads().iter().for_each(|read| shared.request(read));
                         FirstStep::Step(step)
@@ -81,20 +88,29 @@ impl Runner {
                     Err(error) => FirstStep::Failed(error),
                 }
             };
-            prepared.push(PreparedChange { change, first });
+            prepared.push(PreparedChange { change, waking, first });
         }
         shared.fill(&*self.context.store, ledger).await?;
-        for PreparedChange { change, first } in &mut prepared {
+        for PreparedChange { change, waking, first } in &mut prepared {
             if let FirstStep::Step(step) = first {
                 let step = std::mem::take(step);
-                *first = self.advance(change, step, &shared);
+                *first = self.advance(change, step, &shared, checkpoints);
+            }
+            if matches!(first, FirstStep::Nothing) {
+                self.remember(change, waking.take());
             }
         }
         Ok((prepared, shared))
     }
 
     /// Takes steps while they write nothing and their reads are cached.
-    fn advance(&self, change: &Change, mut step: Step, shared: &PageCache) -> FirstStep {
+    fn advance(
+        &self,
+        change: &Change,
+        mut step: Step,
+        shared: &PageCache,
+        checkpoints: ChangeCheckpoints<'_>,
+    ) -> FirstStep {
         for _ in 0..STEPS_MAX {
             if !step.writes.is_empty() {
                 return FirstStep::Step(step);
@@ -104,7 +120,11 @@ impl Runner {
             };
             let results: Option<Vec<_>> = reads.iter().map(|read| self.cached(read, Some(shared))).collect();
             let Some(results) = results else { return FirstStep::Step(step) };
-            step = match self.projection.step(change, StepInput { state, results: &results }) {
+            let may_be_projected = checkpoints.is_rebuild();
+            step = match self
+                .projection
+                .step(change, StepInput { state, results: &results, may_be_projected })
+            {
                 Ok(step) => step,
                 Err(error) => return FirstStep::Failed(error),
             };
@@ -133,12 +153,12 @@ impl Runner {
             }
         }
         let mut group = group.into_iter();
-        while let Some(PreparedChange { change, first }) = group.next() {
+        while let Some(PreparedChange { change, waking, first }) = group.next() {
             if checkpoints.are_lost() {
                 return Err(PageError::LeaseLost);
             }
             let outcome = match first {
-                FirstStep::Nothing => Ok(()),
+                FirstStep::Nothing => Ok(false),
                 FirstStep::Failed(error) => {
                     Err(ChangeError::Change { attempts: 1, error: error.to_string() })
                 }
@@ -148,7 +168,8 @@ impl Runner {
                 FirstStep::Later => self.run_change(&change, None, shared, checkpoints, ledger).await,
             };
             match outcome {
-                Ok(()) => {}
+                Ok(true) => self.remember(&change, waking),
+                Ok(false) => {}
                 Err(ChangeError::Page(error)) => return Err(error),
                 Err(ChangeError::Change { attempts, error }) => {
                     self.log_dead_letter(&change, &error);
@@ -159,6 +180,12 @@ impl Runner {
             }
         }
         Ok(())
+    }
+
+    fn remember(&self, change: &Change, waking: Option<WakingFields>) {
+        if let Some(fields) = waking {
+            self.recent_changes.remember(change, fields);
+        }
     }
 
     fn log_dead_letter(&self, change: &Change, error: &str) {

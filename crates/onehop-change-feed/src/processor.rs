@@ -197,6 +197,12 @@ impl Processor {
         self.instance.release().await;
     }
 
+    /// Drops what projections keep of earlier reads. To be called where something other than a projection of this process wrote read
+    /// models, such as a repair.
+    pub fn invalidate_cached_reads(&self) {
+        self.instance.runners.iter().for_each(|runner| runner.read_cache.invalidate());
+    }
+
     pub(super) fn runner(&self, projection: &str) -> Result<&Arc<Runner>, ProcessorError> {
         let found = self.instance.runners.iter().find(|runner| runner.projection.name() == projection);
         found.ok_or_else(|| ProcessorError::UnknownProjection(projection.to_owned()))

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::request::{ReadRequest, ReadResult};
-use onehop_store::{Change, ContainerName, Fault, Item, PartitionKey, QueryPage, ShapeError, WriteOp};
+use onehop_store::{Change, ContainerName, ETag, Fault, Item, PartitionKey, QueryPage, ShapeError, WriteOp};
 
 /// A projection: keeps one read model current.
 ///
@@ -42,6 +42,15 @@ pub trait Projection: Send + Sync + 'static {
         usize::MAX
     }
 
+    /// The fields of a changed item to which this projection reacts. A change that directly follows one which was projected, and in
+    /// which they are the same, is not projected: it costs no operation. `None` where every change is projected.
+    ///
+    /// Only a projection may have them whose writes are all compared again by another one, and whose source increases its version by
+    /// one with each change of an item.
+    fn waking_fields(&self, _change: &Change) -> Option<WakingFields> {
+        None
+    }
+
     /// Puts a page into the order in which it is best worked on. Changes of one logical partition have to keep
     /// their order among themselves.
     fn arrange(&self, _changes: &mut Vec<Change>) {}
@@ -53,6 +62,15 @@ pub trait Projection: Send + Sync + 'static {
     fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError>;
 }
 
+/// The fields of an item to which a projection reacts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WakingFields {
+    /// The version of the item.
+    pub version: u64,
+    /// The values of the fields, encoded in any way.
+    pub values: Vec<u8>,
+}
+
 /// The input of a step, beside the change: the state and the read results.
 #[derive(Debug, Clone, Copy)]
 pub struct StepInput<'a> {
@@ -60,13 +78,16 @@ pub struct StepInput<'a> {
     pub state: &'a Value,
     /// The results to the reads of the step before, in their order.
     pub results: &'a [ReadResult],
+    /// Whether the change may have been projected before, as far as this process knows: it is run again, or by a rebuild. The feed
+    /// may repeat any other change, too, but seldom does.
+    pub may_be_projected: bool,
 }
 
 impl<'a> StepInput<'a> {
     /// The input of the first step.
     #[must_use]
     pub fn first() -> Self {
-        Self { state: &Value::Null, results: &[] }
+        Self { state: &Value::Null, results: &[], may_be_projected: false }
     }
 
     /// Whether this is the first step.
@@ -103,7 +124,7 @@ impl<'a> StepInput<'a> {
     ///
     /// # Errors
     /// Another read was requested there.
-    pub fn page(&self, position: usize) -> Result<&'a QueryPage, ProjectionError> {
+    pub fn page(&self, position: usize) -> Result<&'a Arc<QueryPage>, ProjectionError> {
         match self.results.get(position) {
             Some(ReadResult::Page(page)) => Ok(page),
             _ => Err(ProjectionError::text(format!("no query was requested at position {position}"))),
@@ -117,6 +138,7 @@ impl<'a> StepInput<'a> {
 pub struct Step {
     pub(super) writes: Vec<IntendedWrite>,
     pub(super) invalidates_cache: bool,
+    pub(super) cache_update: Option<CacheUpdate>,
     pub(super) yields: bool,
     pub(super) then: NextAction,
 }
@@ -176,6 +198,13 @@ impl Step {
         self
     }
 
+    /// Caches the result that a read has after the writes of this step, in place of all cached reads of this projection. Only a step
+    /// with one batch or one write does so, and only if it is not refused.
+    pub fn update_cache(mut self, update: CacheUpdate) -> Self {
+        self.cache_update = Some(update);
+        self.invalidate_cache()
+    }
+
     /// Lets the writes of this step lose for good. Each of them is conditional, and the winner has made a change that a
     /// projection follows which compares the same again, so a write that keeps losing is left to that change. Batches of
     /// several operations do not yield.
@@ -212,6 +241,36 @@ impl Step {
     #[must_use]
     pub fn is_done(&self) -> bool {
         matches!(self.then, NextAction::Done)
+    }
+}
+
+/// The result of a cached query after a batch, computed from the `ETag`s of what the batch wrote (`None` for a delete). `None` leaves
+/// the query uncached.
+pub struct CacheUpdate {
+    pub(super) name: &'static str,
+    pub(super) of: ReadRequest,
+    pub(super) page: Box<dyn FnOnce(&[Option<ETag>]) -> Option<QueryPage> + Send + Sync>,
+}
+
+impl CacheUpdate {
+    /// The page of the query that is cached under this name.
+    #[must_use]
+    pub fn new(
+        name: &'static str,
+        of: ReadRequest,
+        page: impl FnOnce(&[Option<ETag>]) -> Option<QueryPage> + Send + Sync + 'static,
+    ) -> Self {
+        Self { name, of, page: Box::new(page) }
+    }
+}
+
+impl fmt::Debug for CacheUpdate {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("CacheUpdate")
+            .field("name", &self.name)
+            .field("of", &self.of)
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,8 +1,9 @@
 //! Read cache of a projection: results that are reused without a read, until the projection writes what changes them.
 //!
 //! A read during which a write happened is not cached: a cached result was read completely after the last write that
-//! invalidated the cache. Writes by other processes are not seen. Where there are any, the cache is invalidated before each
-//! page, so that no result is older than the page.
+//! invalidated the cache. A write may also say what the cached result is after it (see [`crate::CacheUpdate`]): that is cached if no
+//! other write of the projection happened meanwhile. Writes by other processes are not seen. Where there are any, the cache is
+//! invalidated before each page, so that no result is older than the page.
 
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -45,15 +46,14 @@ impl ReadCache {
 
     /// Invalidates the cache.
     pub(super) fn invalidate(&self) {
-        let mut cached = self.lock();
-        cached.generation += 1;
-        cached.results.clear();
+        self.lock().invalidate();
     }
 
-    /// Invalidates the cache now and when the guard is dropped, whatever the outcome of the writes in between.
-    pub(super) fn invalidate_around(&self) -> InvalidateOnDrop<'_> {
-        self.invalidate();
-        InvalidateOnDrop(self)
+    /// Begins a write: invalidates the cache now and when the guard is dropped, whatever the outcome of the write.
+    pub(super) fn begin_write(&self) -> CacheWrite<'_> {
+        let mut cached = self.lock();
+        cached.invalidate();
+        CacheWrite { cache: self, begun: cached.generation }
     }
 
     fn lock(&self) -> parking_lot::MutexGuard<'_, CachedReads> {
@@ -61,11 +61,36 @@ impl ReadCache {
     }
 }
 
-pub(super) struct InvalidateOnDrop<'a>(&'a ReadCache);
+impl CachedReads {
+    fn invalidate(&mut self) {
+        self.generation += 1;
+        self.results.clear();
+    }
+}
 
-impl Drop for InvalidateOnDrop<'_> {
+/// A write that changes cached results.
+pub(super) struct CacheWrite<'a> {
+    cache: &'a ReadCache,
+    begun: u64,
+}
+
+impl CacheWrite<'_> {
+    /// Ends a write that succeeded. Caches the result that it leaves, unless another write of the projection happened meanwhile.
+    pub(super) fn end(self, name: &'static str, read: ReadRequest, result: ReadResult) {
+        let mut cached = self.cache.lock();
+        let is_only_write = cached.generation == self.begun;
+        cached.invalidate();
+        if is_only_write {
+            cached.results.insert(name, (read, result));
+        }
+        drop(cached);
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for CacheWrite<'_> {
     fn drop(&mut self) {
-        self.0.invalidate();
+        self.cache.invalidate();
     }
 }
 
@@ -84,7 +109,7 @@ mod tests {
             limit: 1,
         };
         let begun = cache.begin();
-        drop(cache.invalidate_around());
+        drop(cache.begin_write());
         cache.keep(begun, "floor", &read, ReadResult::Count(1));
         assert!(cache.get("floor", &read).is_none());
         cache.keep(cache.begin(), "floor", &read, ReadResult::Count(2));
@@ -102,5 +127,32 @@ mod tests {
         };
         cache.keep(cache.begin(), "floor", &newest(1), ReadResult::Count(1));
         assert!(cache.get("floor", &newest(2)).is_none());
+    }
+
+    #[test]
+    fn a_write_leaves_its_result_unless_another_write_happened_meanwhile() {
+        let cache = ReadCache::default();
+        let read = ReadRequest::Newest {
+            container: ContainerName("posts"),
+            item_type: "post",
+            after: None,
+            limit: 1,
+        };
+        let begun = cache.begin();
+        cache.begin_write().end("floor", read.clone(), ReadResult::Count(1));
+        assert!(matches!(cache.get("floor", &read), Some(ReadResult::Count(1))));
+        cache.keep(begun, "floor", &read, ReadResult::Count(2));
+        assert!(
+            matches!(cache.get("floor", &read), Some(ReadResult::Count(1))),
+            "a read from before is not kept"
+        );
+
+        for first_ends_first in [true, false] {
+            let (first, second) = (cache.begin_write(), cache.begin_write());
+            let (early, late) = if first_ends_first { (first, second) } else { (second, first) };
+            early.end("floor", read.clone(), ReadResult::Count(3));
+            late.end("floor", read.clone(), ReadResult::Count(4));
+            assert!(cache.get("floor", &read).is_none(), "neither knows the other's write");
+        }
     }
 }

@@ -235,10 +235,11 @@ impl Runner {
         let shared = PageCache::default();
         if let Some(item) = item {
             let change = Change { partition_key: partition_key.clone(), id: entry.id.clone(), item };
-            return self.run_change(&change, None, &shared, ChangeCheckpoints::Nowhere, ledger).await;
+            self.run_change(&change, None, &shared, ChangeCheckpoints::Nowhere, ledger).await?;
+            return Ok(());
         }
         match entry.expired_change(partition_key, self.context.clock.now_ms()) {
-            Some(change) => self.run_expired(&change, &shared, ledger).await,
+            Some(change) => self.run_expired(&change, &shared, ledger).await.map(drop),
             None => Ok(()),
         }
     }

@@ -14,9 +14,10 @@ use super::lease::LeaseError;
 use super::page_cache::PageCache;
 use super::projection::{IntendedWrite, NextAction, Projection, ProjectionError, Step, StepInput};
 use super::read_cache::ReadCache;
+use super::recent_changes::RecentChanges;
 use super::request::{ReadRequest, ReadResult};
 
-use onehop_store::{Batch, Change, Fault, FaultKind, Ledger, Rejection, WriteError};
+use onehop_store::{Batch, Change, ETag, Fault, FaultKind, Ledger, Rejection, WriteError};
 
 /// Steps of one change between two change checkpoints; a projection that takes more does not end.
 pub(super) const STEPS_MAX: usize = 10_000;
@@ -26,6 +27,7 @@ pub(super) struct Runner {
     pub(super) context: Arc<ProcessorContext>,
     pub(super) projection: Arc<dyn Projection>,
     pub(super) read_cache: ReadCache,
+    pub(super) recent_changes: RecentChanges,
     pub(super) dead_letters: DeadLetterQueue,
     pub(super) counters: ProjectionCounters,
     /// One permit for each logical partition that may be worked on at the same time, by all readers together. Readers
@@ -116,7 +118,8 @@ struct RetryState {
 }
 
 impl Runner {
-    /// Projects a change, from `first` if its first step is known already. Runs it again where that can help.
+    /// Projects a change, from `first` if its first step is known already. Runs it again where that can help. Returns whether this
+    /// version of the item was projected, and not a newer one in its place.
     pub(super) async fn run_change(
         &self,
         change: &Change,
@@ -124,7 +127,7 @@ impl Runner {
         shared: &PageCache,
         checkpoints: ChangeCheckpoints<'_>,
         ledger: &Ledger,
-    ) -> Result<(), ChangeError> {
+    ) -> Result<bool, ChangeError> {
         self.run(change, first, shared, checkpoints, MissingItem::Skip, ledger).await
     }
 
@@ -134,7 +137,7 @@ impl Runner {
         change: &Change,
         shared: &PageCache,
         ledger: &Ledger,
-    ) -> Result<(), ChangeError> {
+    ) -> Result<bool, ChangeError> {
         self.run(change, None, shared, ChangeCheckpoints::Nowhere, MissingItem::Project, ledger).await
     }
 
@@ -146,13 +149,13 @@ impl Runner {
         checkpoints: ChangeCheckpoints<'_>,
         if_gone: MissingItem,
         ledger: &Ledger,
-    ) -> Result<(), ChangeError> {
+    ) -> Result<bool, ChangeError> {
         let mut run = RetryState { state: checkpoints.get(change).await, faults: 0, stale: 0 };
         let mut outcome = self.attempt(change, first, &mut run, Some(shared), checkpoints, ledger).await;
         let mut etag = change.item.etag.clone();
         while let Err(halt) = outcome {
             if self.is_superseded(&run, &halt) && etag != change.item.etag {
-                return Ok(());
+                return Ok(false);
             }
             self.pause_before_retry(&mut run, halt).await?;
             outcome = match self.read_again(change, ledger).await {
@@ -171,7 +174,7 @@ impl Runner {
                 Err(fault) => Err(fault.into()),
             };
         }
-        Ok(())
+        Ok(etag == change.item.etag)
     }
 
     /// Whether a change that lost all its races need not be projected if its item has changed since: losing races is
@@ -236,9 +239,12 @@ impl Runner {
         checkpoints: ChangeCheckpoints<'_>,
         ledger: &Ledger,
     ) -> Result<(), AttemptError> {
+        let may_be_projected = first.is_none() || checkpoints.is_rebuild();
         let mut step = match first {
             Some(step) => step,
-            None => self.projection.step(change, StepInput { state: &run.state, results: &[] })?,
+            None => self
+                .projection
+                .step(change, StepInput { state: &run.state, results: &[], may_be_projected })?,
         };
         let mut steps = 0;
         loop {
@@ -246,7 +252,13 @@ impl Runner {
                 return Err(AttemptError::Page(PageError::LeaseLost));
             }
             let yields = step.yields && run.stale >= self.context.settings.yielding_attempts_max;
-            self.write_all(step.writes, step.invalidates_cache, yields, ledger).await?;
+            let cache_write = step.invalidates_cache.then(|| self.read_cache.begin_write());
+            let etags = self.write_all(step.writes, yields, ledger).await?;
+            if let (Some(cache_write), Some(update), Some(etags)) = (cache_write, step.cache_update, etags)
+                && let Some(page) = (update.page)(&etags)
+            {
+                cache_write.end(update.name, update.of, ReadResult::Page(Arc::new(page)));
+            }
             let NextAction::Ask { reads, state, checkpointed } = step.then else { return Ok(()) };
             if checkpointed {
                 checkpoints
@@ -264,21 +276,19 @@ impl Runner {
                 return Err(AttemptError::Refused(format!("no end after {STEPS_MAX} steps")));
             }
             let results = self.read_all(&reads, shared, ledger).await?;
-            step = self.projection.step(change, StepInput { state: &state, results: &results })?;
+            step = self
+                .projection
+                .step(change, StepInput { state: &state, results: &results, may_be_projected })?;
         }
     }
 
+    /// Writes, and returns the ETags if all was written in one batch.
     async fn write_all(
         &self,
         writes: Vec<IntendedWrite>,
-        invalidates_cache: bool,
         yields: bool,
         ledger: &Ledger,
-    ) -> Result<(), AttemptError> {
-        if writes.is_empty() {
-            return Ok(());
-        }
-        let _guard = invalidates_cache.then(|| self.read_cache.invalidate_around());
+    ) -> Result<Option<Vec<Option<ETag>>>, AttemptError> {
         // A batch that is rejected for one item leaves the others unwritten, although no other process changed them.
         let may_lose: Vec<bool> = writes.iter().map(|write| yields && write.operations.len() == 1).collect();
         let mut outcomes = Vec::with_capacity(writes.len());
@@ -293,33 +303,32 @@ impl Runner {
             outcomes.extend(join_all(together).await);
         }
         // A refusal is looked at last: a fault among the others has to be retried first.
-        let mut stale = None;
+        let (mut stale, mut etags) = (None, Vec::new());
         for (outcome, may_lose) in outcomes.into_iter().zip(may_lose) {
             match outcome.map_err(AttemptError::from) {
-                Ok(()) => {}
+                Ok(written) => etags.push(written),
                 Err(AttemptError::Stale(_)) if may_lose => {}
                 Err(AttemptError::Stale(reason)) => stale = Some(reason),
                 Err(halt) => return Err(halt),
             }
         }
-        stale.map_or(Ok(()), |reason| Err(AttemptError::Stale(reason)))
+        match stale {
+            Some(reason) => Err(AttemptError::Stale(reason)),
+            None => Ok(if etags.len() == 1 { etags.pop() } else { None }),
+        }
     }
 
-    async fn write(&self, write: IntendedWrite, ledger: &Ledger) -> Result<(), WriteError> {
+    async fn write(&self, write: IntendedWrite, ledger: &Ledger) -> Result<Vec<Option<ETag>>, WriteError> {
         let IntendedWrite { container, partition_key, mut operations } = write;
         if operations.len() > 1 {
-            return self
-                .context
-                .store
-                .batch(Batch { container, partition_key, operations }, ledger)
-                .await
-                .map(drop);
+            return self.context.store.batch(Batch { container, partition_key, operations }, ledger).await;
         }
         match operations.pop() {
             Some(operation) => {
-                self.context.store.write(container, &partition_key, operation, ledger).await.map(drop)
+                let etag = self.context.store.write(container, &partition_key, operation, ledger).await?;
+                Ok(vec![etag])
             }
-            None => Ok(()),
+            None => Ok(Vec::new()),
         }
     }
 

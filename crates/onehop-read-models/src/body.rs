@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use onehop_change_feed::ProjectionError;
+use onehop_change_feed::{ProjectionError, WakingFields};
 use onehop_store::{Item, Keyset, NewItem, PartitionKey};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
 use crate::field_path::FieldPath;
-use crate::item_type::{DELETED, ID, ItemPartition, ItemType, TYPE, VERSION};
+use crate::item_type::{DELETED, ID, ItemPartition, ItemType, TYPE, VERSION, VERSION_FIRST};
 
 /// The JSON object of an item.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +56,11 @@ impl Body {
 
     pub(crate) fn is_deleted(&self) -> bool {
         self.get(DELETED).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    /// Whether the item is as it was created.
+    pub(crate) fn is_new(&self) -> bool {
+        self.version() == VERSION_FIRST && !self.is_deleted()
     }
 
     pub(crate) fn partition_key(&self, item_type: &ItemType) -> Result<PartitionKey, ProjectionError> {
@@ -121,6 +126,12 @@ impl Body {
     /// The texts at a path.
     pub(crate) fn texts(&self, path: FieldPath) -> Vec<&str> {
         self.keyed(path, path).into_iter().map(|(key, _)| key).collect()
+    }
+
+    /// The fields at these roots, as those that wake a rule.
+    pub(crate) fn waking_fields(&self, roots: &[&str]) -> WakingFields {
+        let values: Vec<_> = roots.iter().map(|root| self.0.get(*root)).collect();
+        WakingFields { version: self.version(), values: serde_json::to_vec(&values).unwrap_or_default() }
     }
 
     /// The item with the next version.

@@ -8,7 +8,6 @@ mod cost;
 
 use onehop_change_feed::{IntendedWrite, Projection, ProjectionError, ReadResult, Step, StepInput};
 use onehop_store::{Change, ContainerName, Item, PartitionKey, WriteOp};
-use serde_json::Value;
 
 use crate::body::Body;
 use crate::source_value::source_value;
@@ -76,7 +75,7 @@ pub(crate) fn corrected(
     body: &Body,
     sources: &[ReadResult],
 ) -> Result<Option<IntendedWrite>, ProjectionError> {
-    let sources = StepInput { state: &Value::Null, results: sources };
+    let sources = StepInput { results: sources, ..StepInput::first() };
     let mut values = Vec::new();
     for copy in copies {
         for (id, stored) in body.keyed(copy.path, copy.by) {

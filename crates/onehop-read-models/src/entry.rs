@@ -22,7 +22,10 @@ impl Entry {
     pub(crate) fn of(rule: &ListRule, source: &Body) -> Result<Self, ProjectionError> {
         let mut fields = Vec::with_capacity(rule.fields.len() + rule.computed.len() + 4);
         for field in [ID, TYPE].into_iter().chain(rule.fields.iter().copied()) {
-            fields.push((field, source.required(field)?.clone()));
+            let value = source.required(field)?;
+            if !(rule.unless_zero.contains(&field) && is_zero(value)) {
+                fields.push((field, value.clone()));
+            }
         }
         for computed in rule.computed {
             let value = (computed.compute)(source.text(computed.from)?);
@@ -76,21 +79,28 @@ impl Entry {
             && self.fields.iter().all(|(field, value)| stored.get(*field) == Some(value))
     }
 
-    /// The fields in which a stored entry differs, those apart that hold the value of an earlier version of their computation.
+    /// The fields in which a stored entry differs, those apart that hold the value of an earlier version of the declaration.
     pub(crate) fn differing_fields(&self, rule: &ListRule, stored: &Body) -> Vec<String> {
-        let accepts = |field: &str, stored: &Value| {
-            let computed = rule.computed.iter().find(|computed| computed.field == field);
-            match (computed, stored.as_str(), self.get(field).and_then(Value::as_str)) {
-                (Some(computed), Some(stored), Some(expected)) => (computed.accepts)(stored, expected),
-                _ => false,
-            }
+        let is_former = |field: &str, expected: &Value| {
+            let former = rule
+                .computed
+                .iter()
+                .find(|computed| computed.field == field)
+                .and_then(|computed| computed.former);
+            former.is_some_and(|former| {
+                let texts = (stored.0.get(former.field).and_then(Value::as_str), expected.as_str());
+                matches!(texts, (Some(stored), Some(expected)) if (former.accepts)(stored, expected))
+            })
         };
         let differs = |field: &&str| match (stored.0.get(*field), self.get(field)) {
-            (Some(stored), Some(expected)) => stored != expected && !accepts(field, stored),
-            (stored, expected) => stored.is_some() || expected.is_some(),
+            (Some(stored), Some(expected)) => stored != expected,
+            (None, Some(expected)) => !is_former(field, expected),
+            (Some(stored), None) => !(rule.unless_zero.contains(field) && is_zero(stored)),
+            (None, None) => false,
         };
         let expected = self.fields.iter().map(|(field, _)| *field);
-        let further = stored.0.keys().map(String::as_str).filter(|field| self.get(field).is_none());
+        let is_further = |field: &&str| self.get(field).is_none() && !rule.former.contains(field);
+        let further = stored.0.keys().map(String::as_str).filter(is_further);
         expected.chain(further).filter(differs).map(str::to_owned).collect()
     }
 
@@ -104,6 +114,10 @@ impl Entry {
         }
         Ok(Some(WriteOp::Replace { item: self.into_item(), if_match: Some(existing.etag.clone()) }))
     }
+}
+
+fn is_zero(value: &Value) -> bool {
+    value.as_u64() == Some(0)
 }
 
 impl Serialize for Entry {

@@ -11,6 +11,8 @@ pub(crate) const ID: &str = "id";
 pub(crate) const TYPE: &str = "type";
 /// Grows with each change of an item.
 pub(crate) const VERSION: &str = "version";
+/// The version of an item that was not changed since it was created.
+pub(crate) const VERSION_FIRST: u64 = 1;
 pub(crate) const DELETED: &str = "deleted";
 pub(crate) const TTL: &str = "ttl";
 

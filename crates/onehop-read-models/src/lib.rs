@@ -27,6 +27,6 @@ pub use check::DeclarationError;
 pub use declaration::ReadModels;
 pub use item_type::{ItemPartition, ItemType};
 pub use rule::{
-    ComputedField, CopyMode, CopyRule, CopyTarget, CountRule, CountText, ElementFields, Keep, ListPartition,
-    ListRule, OwnsRule, Rule, copy, count, list, owns,
+    ComputedField, CopyMode, CopyRule, CopyTarget, CountRule, CountText, ElementFields, FormerField, Keep,
+    ListPartition, ListRule, OwnsRule, Rule, copy, count, list, owns,
 };

@@ -4,7 +4,7 @@
 mod cost;
 
 use onehop_change_feed::{IntendedWrite, Projection, ProjectionError, ReadRequest, Step, StepInput};
-use onehop_store::{Change, ContainerName, PartitionKey};
+use onehop_store::{Change, ContainerName, PartitionKey, WriteOp};
 
 use crate::body::Body;
 use crate::entry::Entry;
@@ -35,6 +35,15 @@ impl Projection for CompleteList {
         let source = Body::of(&change.item)?;
         let entry = Entry::of(&self.rule, &source)?;
         let key = PartitionKey::from(source.text(self.partition_field)?);
+        if input.is_first() && !input.may_be_projected && source.is_new() {
+            // Without looking for an entry: where there is one after all, the write is refused, and the change run again.
+            let create = WriteOp::Create(entry.into_item());
+            return Ok(Step::done().after_writing(vec![IntendedWrite::one(
+                self.rule.container,
+                key,
+                create,
+            )]));
+        }
         if input.is_first() {
             return Ok(Step::ask(vec![ReadRequest::item(self.rule.container, key, entry.id())]));
         }

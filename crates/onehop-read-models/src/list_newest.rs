@@ -8,6 +8,9 @@
 //! entry, the entry was written after the page was read, and the comparison, later still, reads what the page holds. That takes
 //! a store whose reads see what was written before them.
 //!
+//! A new item of a full list costs no listing either: what the listing is after the batch follows from the batch and its ETags. A list
+//! that is not full is listed again, because two writers may both begin an empty one.
+//!
 //! Readers of several feed ranges, and a rebuild beside them, write at the same time. The list has no gaps because a writer
 //! that adds an entry also writes the last one that it saw, with If-Match: deletes it to make room, or rewrites it
 //! unchanged. So what is older than the last is only ever added by continuing from it. After its write each writer settles the
@@ -18,18 +21,21 @@ mod cost;
 use std::cmp::{Ordering, Reverse};
 use std::sync::Arc;
 
-use onehop_change_feed::{Projection, ProjectionError, ReadRequest, Step, StepInput};
-use onehop_store::{Change, ContainerName, Direction, Item, Keyset, PartitionKey, QueryPage, WriteOp};
+use onehop_change_feed::{CacheUpdate, Projection, ProjectionError, ReadRequest, Step, StepInput};
+use onehop_store::{Change, ContainerName, Direction, ETag, Item, Keyset, PartitionKey, QueryPage, WriteOp};
 use serde::{Deserialize, Serialize};
 
 use crate::batches::in_batches;
 use crate::body::Body;
 use crate::entry::Entry;
-use crate::listing::Listing;
+use crate::listing::{Listing, page_after};
 use crate::rule::{Keep, ListRule};
 
 /// How many times the size of a list is read: the entries that it keeps, and far more than concurrent inserts can be over.
 pub(crate) const LISTING_FACTOR: usize = 3;
+
+/// The name of the cached listing.
+const LISTING: &str = "listing";
 
 /// Keeps entries of the newest items.
 #[derive(Debug)]
@@ -95,8 +101,8 @@ impl Projection for BoundedList {
         }
         let page = input.page(0)?;
         match state {
-            None => self.look(change, page),
-            Some(ListState::Place) => self.place(change, page, input),
+            None => self.look(change, page, input.may_be_projected),
+            Some(ListState::Place) => self.place(change, page, input.item(1)?, input.may_be_projected),
             Some(ListState::Rank) => self.rank(&self.listing(page)?, input.page(1)?),
             Some(ListState::Settle { entered }) => self.settle(&self.listing(page)?, &entered, input),
             Some(ListState::Refill { after }) => {
@@ -108,7 +114,12 @@ impl Projection for BoundedList {
 
 impl BoundedList {
     /// Ends at once for an item that is too old for a full list.
-    fn look(&self, change: &Change, page: &QueryPage) -> Result<Step, ProjectionError> {
+    fn look(
+        &self,
+        change: &Change,
+        page: &Arc<QueryPage>,
+        may_be_projected: bool,
+    ) -> Result<Step, ProjectionError> {
         if self.is_older_than_all(change, page)? && !self.is_ranked(change, page)? {
             return Ok(match page.items.len().cmp(&self.items_max) {
                 Ordering::Less => self.ask_refill(&self.listing(page)?, |older| older),
@@ -116,8 +127,21 @@ impl BoundedList {
                 Ordering::Greater => self.ask_settle(Vec::new()),
             });
         }
+        if !may_be_projected && self.is_first_entry(change, page)? {
+            // Without looking for an entry: where there is one after all, the write is refused, and the change run again.
+            return self.place(change, page, None, may_be_projected);
+        }
         let entry = ReadRequest::item(self.rule.container, self.partition(), change.id.clone());
         Ok(Step::ask(vec![self.read_listing(), entry]).with_state(&ListState::Place))
+    }
+
+    /// Whether a new item enters a full list in which it is not listed yet. While a list is filled, entries of new items are often there,
+    /// as older ones that were missing.
+    fn is_first_entry(&self, change: &Change, page: &QueryPage) -> Result<bool, ProjectionError> {
+        if page.items.len() < self.items_max || !Body::selected(&change.item, &[])?.is_new() {
+            return Ok(false);
+        }
+        Ok(self.listing(page)?.0.iter().all(|listed| listed.id != change.id))
     }
 
     /// Whether the value that orders an item may change.
@@ -146,19 +170,19 @@ impl BoundedList {
     fn place(
         &self,
         change: &Change,
-        page: &QueryPage,
-        input: StepInput<'_>,
+        page: &Arc<QueryPage>,
+        existing: Option<&Arc<Item>>,
+        may_be_projected: bool,
     ) -> Result<Step, ProjectionError> {
         let source = Body::of(&change.item)?;
         let entry = Entry::of(&self.rule, &source)?;
-        let existing = input.item(1)?;
         let was_live = match existing {
             Some(existing) => !Body::selected(existing, &[])?.is_deleted(),
             None => false,
         };
         let enters = !was_live && !entry.is_deleted();
         if enters && self.is_older_than_all(change, page)? && !self.is_ranked(change, page)? {
-            return self.look(change, page);
+            return self.look(change, page, may_be_projected);
         }
         let listing = self.listing(page)?;
         if enters && listing.is_full_before(&self.place_of(&source)?, self.items_max) {
@@ -179,9 +203,23 @@ impl BoundedList {
         let mut entered = Vec::new();
         if enters {
             operations.extend(listing.room_for_one(self.items_max));
-            entered.push(id);
+            if self.is_ranking() || !listing.begins_after(&self.place_of(&source)?) {
+                entered.push(id);
+            }
         }
-        Ok(self.ask_settle(entered).after_writing(self.writes(operations)).invalidate_cache())
+        let step = self.ask_settle(entered).after_writing(self.writes(operations.iter().cloned()));
+        if enters && !self.is_ranking() && listing.0.len() == self.items_max {
+            return Ok(step.update_cache(self.listing_after(page, operations)));
+        }
+        Ok(step.invalidate_cache())
+    }
+
+    /// What the listing is after an entry was added to a full list: nobody else can have added one, because the batch also wrote the
+    /// last entry, and whoever deletes one fetches what is missing then.
+    fn listing_after(&self, page: &Arc<QueryPage>, operations: Vec<WriteOp>) -> CacheUpdate {
+        let (page, order_by) = (Arc::clone(page), self.order_by);
+        let after = move |etags: &[Option<ETag>]| page_after(&page, &operations, etags, order_by);
+        CacheUpdate::new(LISTING, self.query_listing(), after)
     }
 
     /// Writes the entry of a ranked item whose place may have changed. One that goes down or is deleted may leave its place to an item
@@ -306,15 +344,18 @@ impl BoundedList {
     }
 
     fn read_listing(&self) -> ReadRequest {
-        let query = ReadRequest::Partition {
+        ReadRequest::cached(LISTING, self.query_listing())
+    }
+
+    fn query_listing(&self) -> ReadRequest {
+        ReadRequest::Partition {
             container: self.rule.container,
             partition_key: self.partition(),
             item_type: self.rule.source.name,
             direction: Direction::NewestFirst,
             after: None,
             limit: LISTING_FACTOR * self.items_max,
-        };
-        ReadRequest::cached("listing", query)
+        }
     }
 
     fn listing(&self, page: &QueryPage) -> Result<Listing, ProjectionError> {

@@ -9,7 +9,7 @@ mod cost;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use onehop_change_feed::{Projection, ProjectionError, ReadRequest, Step, StepInput};
+use onehop_change_feed::{Projection, ProjectionError, ReadRequest, Step, StepInput, WakingFields};
 use onehop_store::{Change, ContainerName, Direction, Item, Keyset, PartitionKey, QueryPage, WriteOp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::batches::in_batches;
 use crate::body::Body;
 use crate::field_path::FieldPath;
-use crate::item_type::{ItemPartition, ItemType};
+use crate::item_type::{ItemPartition, ItemType, VERSION_FIRST};
 use crate::rule::{CopyRule, CopyTarget, ListRule};
 use crate::source_value::source_value;
 
@@ -25,8 +25,6 @@ use crate::source_value::source_value;
 const PAGE_ITEMS: usize = 500;
 /// Targets between two saved places where each is read by itself.
 const ENTRY_PAGE_ITEMS: usize = 100;
-/// A source of this version is as it was created: nothing can carry an older value of its field.
-const VERSION_FIRST: u64 = 1;
 
 /// Writes a source's field into its copies.
 #[derive(Debug)]
@@ -76,6 +74,14 @@ impl Projection for Propagation {
         &self.feeds
     }
 
+    /// The copied field. The catch-up compares what a pass writes, so a pass need not be repeated.
+    fn waking_fields(&self, change: &Change) -> Option<WakingFields> {
+        let pending = self.rule.pending.unwrap_or(self.rule.field);
+        let source = Body::selected(&change.item, &[self.rule.field, pending]).ok()?;
+        let is_pending = self.rule.pending.is_some_and(|pending| source.get(pending).is_some());
+        (!is_pending && !source.is_deleted()).then(|| source.waking_fields(&[self.rule.field]))
+    }
+
     fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
         // A state of an earlier version of the program is dropped: the pass begins anew.
         let position = input.state::<PassPosition>().unwrap_or_default();
@@ -111,6 +117,7 @@ impl Propagation {
         let fields: Vec<_> = self.rule.pending.into_iter().collect();
         let source = Body::selected(&change.item, &fields)?;
         let is_pending = self.rule.pending.is_some_and(|pending| source.get(pending).is_some());
+        // Of a source as it was created nothing can carry an older value.
         if source.version() == VERSION_FIRST || is_pending {
             return Ok(Step::done());
         }

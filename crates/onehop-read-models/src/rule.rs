@@ -74,10 +74,15 @@ pub struct ListRule {
     pub partition: ListPartition,
     /// The fields that every entry has.
     pub fields: &'static [&'static str],
+    /// Those of them that an entry has only where they are not 0.
+    pub unless_zero: &'static [&'static str],
     /// The fields that an entry has where its source has them.
     pub optional: &'static [&'static str],
     /// The fields that are computed from a field of the source.
     pub computed: &'static [ComputedField],
+    /// The fields that entries of earlier versions of the declaration have. Verification accepts them, the next write of an entry
+    /// drops them.
+    pub former: &'static [&'static str],
     /// The fields that name the element and the item, in a list by elements.
     pub element: Option<ElementFields>,
     /// Which items are listed.
@@ -145,8 +150,16 @@ pub struct ComputedField {
     pub from: &'static str,
     /// The computation. Its result depends on nothing else.
     pub compute: fn(&str) -> String,
-    /// Whether verification accepts a stored value (first) where another (second) is computed today: values of earlier
-    /// versions of the computation.
+    /// The field that earlier versions of the declaration stored in its place.
+    pub former: Option<FormerField>,
+}
+
+/// A field that entries of earlier versions of the declaration have in place of a computed one.
+#[derive(Debug, Clone, Copy)]
+pub struct FormerField {
+    /// The field. It is among the former fields of the list, too.
+    pub field: &'static str,
+    /// Whether verification accepts its stored value (first) where another (second) is computed today.
     pub accepts: fn(&str, &str) -> bool,
 }
 
@@ -320,8 +333,10 @@ impl ListOf {
             container,
             partition,
             fields: &[],
+            unless_zero: &[],
             optional: &[],
             computed: &[],
+            former: &[],
             element: None,
             keep: Keep::All,
         }
@@ -336,6 +351,13 @@ impl ListRule {
         self
     }
 
+    /// Those of the fields, numbers, that an entry has only where they are not 0: a new item's entry is then smaller.
+    #[must_use]
+    pub const fn unless_zero(mut self, fields: &'static [&'static str]) -> Self {
+        self.unless_zero = fields;
+        self
+    }
+
     /// The fields that an entry has where its source has them.
     #[must_use]
     pub const fn optional(mut self, fields: &'static [&'static str]) -> Self {
@@ -347,6 +369,13 @@ impl ListRule {
     #[must_use]
     pub const fn computed(mut self, fields: &'static [ComputedField]) -> Self {
         self.computed = fields;
+        self
+    }
+
+    /// The fields that entries of earlier versions of the declaration have.
+    #[must_use]
+    pub const fn former(mut self, fields: &'static [&'static str]) -> Self {
+        self.former = fields;
         self
     }
 

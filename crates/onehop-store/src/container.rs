@@ -47,7 +47,7 @@ pub struct ContainerSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Indexing {
-    /// Every one, as is Azure Cosmos DB's default.
+    /// Every one, as is Azure Cosmos DB's default, of the containers that queries look into.
     All,
     /// Those that query shapes filter or sort by.
     #[default]
@@ -61,13 +61,26 @@ impl ContainerSpec {
     /// Whether a top-level property of an item is indexed. `id` always is.
     #[must_use]
     pub fn indexes(&self, indexing: Indexing, property: &str) -> bool {
-        indexing == Indexing::All || property == "id" || self.needed_properties().contains(&property)
+        let everything = indexing == Indexing::All && !self.is_found_by_id_alone();
+        everything || property == "id" || self.needed_properties().contains(&property)
+    }
+
+    /// Whether items are found by their id alone: each is in a logical partition of its own, and no query looks for it.
+    #[must_use]
+    pub fn is_found_by_id_alone(&self) -> bool {
+        self.partition_key == "id"
+            && self.order_by.is_none()
+            && self.equality.is_empty()
+            && self.newest_types.is_empty()
     }
 
     /// The properties that query shapes filter or sort by, each once: those that [`Indexing::Needed`] includes. `id` is not
     /// among them, since it is always indexed.
     #[must_use]
     pub fn needed_properties(&self) -> Vec<&'static str> {
+        if self.is_found_by_id_alone() {
+            return Vec::new();
+        }
         let mut properties = FILTERED.to_vec();
         let more = self.order_by.iter().chain(self.equality).chain([&self.partition_key]);
         for property in more.filter(|property| **property != "id") {

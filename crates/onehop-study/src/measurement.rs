@@ -52,6 +52,36 @@ pub struct Sample {
     pub projection_charge: f64,
 }
 
+/// What each of several writes costs that arrive at the same time in one logical partition, the means, RU.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConcurrentCharge {
+    /// The request's name.
+    pub request: String,
+    #[serde(flatten)]
+    pub plan: ModelVariant,
+    /// How many arrive at the same time.
+    pub at_once: usize,
+    pub request_charge: f64,
+    /// What the projections were charged because of it, RU.
+    pub projection_charge: f64,
+}
+
+impl ConcurrentCharge {
+    /// Out of what all of them were charged together.
+    #[must_use]
+    pub fn of(request: impl Into<String>, plan: ModelVariant, samples: &[Sample]) -> Self {
+        let mean = |sum: f64| hundredths(sum / samples.len().max(1) as f64);
+        Self {
+            request: request.into(),
+            plan,
+            at_once: samples.len(),
+            request_charge: mean(samples.iter().map(|sample| sample.ledger.total().0).sum()),
+            projection_charge: mean(samples.iter().map(|sample| sample.projection_charge).sum()),
+        }
+    }
+}
+
 /// The rows of all requests under all plans, in the order in which they are shown.
 #[derive(Debug, Clone, Default)]
 pub struct Measurements {

@@ -4,7 +4,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::measurement::{EstimateErrors, MeasurementRow, Measurements};
+use super::measurement::{ConcurrentCharge, EstimateErrors, MeasurementRow, Measurements};
 use super::partitions::PartitionReport;
 use super::traffic::Traffic;
 use onehop_store::{ChargeSource, Indexing};
@@ -30,6 +30,9 @@ pub struct StudyReport {
     /// Errors of the estimates, where there are any beside the charges.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimate_errors: Option<EstimateErrors>,
+    /// Of writes that arrive at the same time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub concurrent: Vec<ConcurrentCharge>,
     pub partitions: PartitionReport,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traffic: Option<Traffic>,

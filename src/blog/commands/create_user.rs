@@ -69,6 +69,7 @@ impl Commands {
                 ClaimOutcome::Granted => {}
             }
             if let Some(user) = self.names.create_user(id, &username, ledger).await? {
+                self.names.keep_author_name(id, &user.username, self.clock.now_ms());
                 return Ok(user);
             }
         }

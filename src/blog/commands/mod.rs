@@ -58,7 +58,6 @@ pub use unlike_post::UnlikePost;
 pub use update_post::UpdatePost;
 pub use update_user::UpdateUser;
 
-use names::UserLookup;
 use post_queue::PostQueues;
 
 /// What commands need from outside.
@@ -115,10 +114,8 @@ impl Commands {
 
     /// The username to be written beside what this user writes.
     async fn username(&self, user: UserId, ledger: &Ledger) -> Result<String, CommandError> {
-        match self.names.find(user, ledger).await? {
-            UserLookup::User(stored) => Ok(stored.user.username),
-            UserLookup::Missing | UserLookup::Abandoned => Err(no_such_user().into()),
-        }
+        let username = self.names.author_name(user, self.clock.now_ms(), ledger).await?;
+        Ok(username.ok_or_else(no_such_user)?)
     }
 
     /// An item of a post's logical partition.

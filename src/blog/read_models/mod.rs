@@ -12,13 +12,14 @@ use std::sync::Arc;
 
 use onehop_change_feed::Projection;
 use onehop_read_models::{
-    ComputedField, CopyTarget, ItemType, ListPartition::*, ReadModels, Rule, copy, count, list, owns,
+    ComputedField, CopyTarget, FormerField, ItemType, ListPartition::*, ReadModels, Rule, copy, count, list,
+    owns,
 };
 
 use super::containers::{FEED, FEED_POSTS_MAX, POSTS, SPECS, USERS};
 use super::items::types;
 use super::renames::Renames;
-use super::summary::{is_summary, summarise};
+use super::summary::{is_former_copy_of, summarise};
 
 pub const USER: ItemType = ItemType::new(USERS, types::USER, &["userId", "username", "pendingUsername"]);
 pub const POST: ItemType = ItemType::new(
@@ -50,12 +51,18 @@ const AUTHOR: &[CopyTarget] = &[
     CopyTarget::new(&COMMENT, "userUsername"),
     CopyTarget::new(&LIKE, "userUsername"),
 ];
-/// What a short copy of a post has, with the summary in place of the content.
-const SHORT: &[&str] =
-    &["postId", "userId", "userUsername", "title", "commentCount", "likeCount", "creationDate"];
+/// What a short copy of a post has, with an excerpt in place of the content.
+const SHORT: &[&str] = &["userId", "userUsername", "title", "commentCount", "likeCount", "creationDate"];
+/// What short copies of earlier versions have: `postId` is their `id`, the summary was Markdown.
+const FORMER: &[&str] = &["postId", "summary"];
+const COUNTS: &[&str] = &["commentCount", "likeCount"];
 const EDITED: &[&str] = &["textVersion", "updateDate"];
-const SUMMARY: &[ComputedField] =
-    &[ComputedField { field: "summary", from: "content", compute: summarise, accepts: is_summary }];
+const EXCERPT: &[ComputedField] = &[ComputedField {
+    field: "excerpt",
+    from: "content",
+    compute: summarise,
+    former: Some(FormerField { field: "summary", accepts: is_former_copy_of }),
+}];
 
 pub const USERNAMES: &str = "usernames";
 pub const USERNAMES_CATCH_UP: &str = "usernames-catch-up";
@@ -66,8 +73,8 @@ pub const DELETIONS: &str = "deletions";
 #[rustfmt::skip]
 const RULES: &[Rule] = &[
     copy(USERNAMES).of(&USER, "username").to(AUTHOR, "userId").unless_pending("pendingUsername").follows(USERNAMES_CATCH_UP),
-    list(USER_POSTS).of(&POST).into(USERS, Field("userId")).fields(SHORT).computed(SUMMARY).optional(EDITED).all(),
-    list(FEED_POSTS).of(&POST).into(FEED, Constant("post")).fields(SHORT).computed(SUMMARY).optional(EDITED).newest(FEED_POSTS_MAX),
+    list(USER_POSTS).of(&POST).into(USERS, Field("userId")).fields(SHORT).unless_zero(COUNTS).computed(EXCERPT).optional(EDITED).former(FORMER).all(),
+    list(FEED_POSTS).of(&POST).into(FEED, Constant("post")).fields(SHORT).unless_zero(COUNTS).computed(EXCERPT).optional(EDITED).former(FORMER).newest(FEED_POSTS_MAX),
     count(&COMMENT).into(&POST, "commentCount", "postId"),
     count(&LIKE).into(&POST, "likeCount", "postId"),
     owns(DELETIONS, &POST, &[&COMMENT, &LIKE]),

@@ -38,16 +38,25 @@ pub(in crate::blog) fn answer(
     answers: &[ReadResult],
 ) -> Step {
     assert_eq!(step.reads().len(), answers.len(), "one answer for each read: {:?}", step.reads());
-    projection.step(change, StepInput { state: step.state(), results: answers }).expect("a step")
+    projection
+        .step(change, StepInput { state: step.state(), results: answers, may_be_projected: true })
+        .expect("a step")
 }
 
+/// The first step of a change that may have been projected before.
 pub(in crate::blog) fn first(projection: &dyn Projection, change: &Change) -> Step {
+    let input = StepInput { may_be_projected: true, ..StepInput::first() };
+    projection.step(change, input).expect("a step")
+}
+
+/// The first step of a change that comes for the first time.
+pub(in crate::blog) fn first_time(projection: &dyn Projection, change: &Change) -> Step {
     projection.step(change, StepInput::first()).expect("a step")
 }
 
 /// The step after a crash, from a saved note.
 pub(in crate::blog) fn resume(projection: &dyn Projection, change: &Change, note: &Value) -> Step {
-    projection.step(change, StepInput { state: note, results: &[] }).expect("a step")
+    projection.step(change, StepInput { state: note, results: &[], may_be_projected: true }).expect("a step")
 }
 
 /// What was asked, in short: the container, and the id or the type.

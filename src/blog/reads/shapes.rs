@@ -11,7 +11,7 @@ pub const USER: StoredShape = StoredShape::of(&[
     StoredMember::unread("version"),
 ]);
 
-/// A post, or a short copy of one, which has `summary` in the place of `content`.
+/// A post, or a short copy of one, which has `excerpt` in the place of `content`, and no counts of 0.
 pub const POST: StoredShape = StoredShape::of(&[
     StoredMember::id("id"),
     StoredMember::unread("type"),
@@ -20,10 +20,10 @@ pub const POST: StoredShape = StoredShape::of(&[
     StoredMember::text("userUsername"),
     StoredMember::text("title"),
     StoredMember::optional_text("content"),
-    StoredMember::optional_text("summary"),
-    StoredMember::count("commentCount"),
-    StoredMember::count("likeCount"),
+    StoredMember::optional_count("commentCount"),
+    StoredMember::optional_count("likeCount"),
     StoredMember::text("creationDate"),
+    StoredMember::optional_text("excerpt"),
     StoredMember::unread("version"),
     StoredMember::optional_count("textVersion"),
     StoredMember::optional_text("updateDate"),

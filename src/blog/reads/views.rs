@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
 use crate::blog::items::{CommentItem, LikeItem, PostItem, TEXT_VERSION_FIRST, UserItem};
-use crate::blog::summary::{shown, summarise};
+use crate::blog::summary::{of_former_copy, summarise};
 use crate::domain::cursor;
 use onehop_store::{Fault, Item, Keyset};
 
@@ -67,8 +67,8 @@ impl PostView {
     #[must_use]
     pub fn summary(&self) -> String {
         match &self.text {
-            PostText::Whole(content) => shown(&summarise(content)),
-            PostText::Summary(summary) => shown(summary),
+            PostText::Whole(content) => summarise(content),
+            PostText::Summary(summary) => summary.clone(),
         }
     }
 
@@ -93,17 +93,20 @@ impl PostView {
         if stored.deleted {
             return Ok(None);
         }
-        let text = match (stored.content, stored.summary) {
-            (Some(content), _) => PostText::Whole(content),
-            (None, summary) => PostText::Summary(summary.unwrap_or_default()),
+        let text = match (stored.content, stored.excerpt, stored.summary) {
+            (Some(content), _, _) => PostText::Whole(content),
+            (None, Some(excerpt), _) => PostText::Summary(excerpt),
+            (None, None, former) => {
+                PostText::Summary(former.as_deref().map(of_former_copy).unwrap_or_default())
+            }
         };
         Ok(Some(Self {
             id: stored.id,
             author: UserView { id: stored.user_id, username: stored.user_username },
             title: stored.title,
             text,
-            comment_count: stored.comment_count,
-            like_count: stored.like_count,
+            comment_count: stored.comment_count.unwrap_or(0),
+            like_count: stored.like_count.unwrap_or(0),
             creation_date: stored.creation_date,
             update_date: stored.update_date,
             text_version: stored.text_version.unwrap_or(TEXT_VERSION_FIRST),
@@ -249,9 +252,12 @@ struct StoredPost {
     user_username: String,
     title: String,
     content: Option<String>,
+    excerpt: Option<String>,
+    /// What short copies of earlier versions have, in Markdown.
     summary: Option<String>,
-    comment_count: u32,
-    like_count: u32,
+    /// Short copies have no counts of 0.
+    comment_count: Option<u32>,
+    like_count: Option<u32>,
     creation_date: String,
     update_date: Option<String>,
     text_version: Option<u32>,

@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use futures::future::try_join_all;
+
 use super::article::{ArticleRequest, cell};
 use super::dataset::{Dataset, SeedPost};
 use super::read_path::{ArticleRead, ReadPath};
@@ -13,10 +15,20 @@ use crate::blog::ids::PostId;
 use crate::blog::reads::{DataModel, PageRequest, ReadModels};
 use onehop_store::Ledger;
 use onehop_study::follower::Follower;
-use onehop_study::measurement::{MeasurementRow, Sample};
+use onehop_study::measurement::{ConcurrentCharge, MeasurementRow, Sample};
 
 /// Text of a comment where the data set has none for its post.
 const COMMENT: &str = "I had not thought of it that way. Thank you for writing this down.";
+
+/// How many commands arrive at the same time where that is measured.
+const AT_ONCE: usize = 10;
+
+/// What the requests were charged.
+pub struct WorkloadFigures {
+    pub rows: Vec<MeasurementRow>,
+    /// Of the API's commands alone: the others write one by one.
+    pub concurrent: Vec<ConcurrentCharge>,
+}
 
 /// One data model with its data.
 pub struct ModelDatabase {
@@ -58,7 +70,7 @@ impl Workload {
         &self,
         database: &ModelDatabase,
         mut done: impl FnMut(),
-    ) -> Result<Vec<MeasurementRow>, CompareError> {
+    ) -> Result<WorkloadFigures, CompareError> {
         let mut rows = Vec::new();
         for plan in plans_of(database.model) {
             for request in ArticleRequest::ALL.into_iter().filter(|request| !request.is_command()) {
@@ -73,15 +85,19 @@ impl Workload {
                 rows.push(row(request, plan, &samples));
             }
         }
-        rows.extend(self.run_commands(database, done).await?);
-        Ok(rows)
+        let authors = self.create_authors(database, &mut rows, &mut done).await?;
+        rows.extend(self.run_commands(database, &authors, done).await?);
+        let concurrent = self.run_at_once(database).await?;
+        Ok(WorkloadFigures { rows, concurrent })
     }
 
-    async fn run_commands(
+    /// C1. The users then write.
+    async fn create_authors(
         &self,
         database: &ModelDatabase,
-        mut done: impl FnMut(),
-    ) -> Result<Vec<MeasurementRow>, CompareError> {
+        rows: &mut Vec<MeasurementRow>,
+        done: &mut impl FnMut(),
+    ) -> Result<Vec<SampleAuthor>, CompareError> {
         let plan = ReadPath { model: database.model, batched: false };
         // What was written before is not caused by these.
         database.follow().await?;
@@ -95,7 +111,18 @@ impl Workload {
             samples.push(Sample { ledger, duration, projection_charge: database.follow().await? });
             done();
         }
-        let mut rows = vec![row(ArticleRequest::C1, plan, &samples)];
+        rows.push(row(ArticleRequest::C1, plan, &samples));
+        Ok(authors)
+    }
+
+    async fn run_commands(
+        &self,
+        database: &ModelDatabase,
+        authors: &[SampleAuthor],
+        mut done: impl FnMut(),
+    ) -> Result<Vec<MeasurementRow>, CompareError> {
+        let plan = ReadPath { model: database.model, batched: false };
+        let (mut rows, mut samples) = (Vec::new(), Vec::new());
         for request in [ArticleRequest::C2, ArticleRequest::C3, ArticleRequest::C4] {
             samples.clear();
             for (number, author) in authors.iter().enumerate() {
@@ -110,6 +137,39 @@ impl Workload {
             rows.push(row(request, plan, &samples));
         }
         Ok(rows)
+    }
+
+    /// Comments and likes that arrive at the same time on one post, by users who did not write before.
+    async fn run_at_once(&self, database: &ModelDatabase) -> Result<Vec<ConcurrentCharge>, CompareError> {
+        if database.model != DataModel::V3 {
+            return Ok(Vec::new());
+        }
+        let mut visitors = Vec::with_capacity(AT_ONCE);
+        for number in 0..AT_ONCE {
+            let username = numbered_name("together", number);
+            visitors.push(database.writes.create_user(username, &Ledger::new()).await?);
+        }
+        database.follow().await?;
+        let plan = ReadPath { model: database.model, batched: false };
+        let mut charges = Vec::new();
+        for request in [ArticleRequest::C3, ArticleRequest::C4] {
+            let commands: Vec<_> = visitors
+                .iter()
+                .filter_map(|visitor| self.command(request, 0, visitor.clone()))
+                .map(|command| (command, Arc::new(Ledger::new())))
+                .collect();
+            let start = Instant::now();
+            try_join_all(
+                commands.iter().map(|(command, ledger)| database.writes.run(command.clone(), ledger)),
+            )
+            .await?;
+            let duration = start.elapsed();
+            let projection_charge = database.follow().await? / AT_ONCE as f64;
+            let sample = |(_, ledger)| Sample { ledger, duration, projection_charge };
+            let samples: Vec<_> = commands.into_iter().map(sample).collect();
+            charges.push(ConcurrentCharge::of(request.name(), plan.plan(), &samples));
+        }
+        Ok(charges)
     }
 
     /// `None` for commands.

@@ -8,7 +8,7 @@ use super::read_path::ReadPath;
 use super::survey::Survey;
 use crate::blog::reads::DataModel;
 use onehop_store::{ChargeSource, Indexing};
-use onehop_study::measurement::{EstimateErrors, MeasurementRow, Measurements};
+use onehop_study::measurement::{ConcurrentCharge, EstimateErrors, MeasurementRow, Measurements};
 use onehop_study::partitions::{Footprint, PartitionReport, PartitionStudy};
 use onehop_study::report::{AccountSummary, Captions, StudyReport};
 use onehop_study::traffic::{RequestRate, Traffic};
@@ -17,6 +17,8 @@ use onehop_study::traffic::{RequestRate, Traffic};
 pub struct StudyFindings {
     /// Of all data models, in any order.
     pub rows: Vec<MeasurementRow>,
+    /// Of commands that arrive at the same time on one post.
+    pub concurrent: Vec<ConcurrentCharge>,
     /// Of V3's database, which has every container.
     pub survey: Survey,
     pub footprints: Vec<Footprint>,
@@ -57,6 +59,7 @@ impl StudyFindings {
         });
         let parameters = [("users", json!(self.users)), ("rngSeed", json!(self.rng_seed))];
         StudyReport {
+            concurrent: self.concurrent,
             partitions,
             traffic: self.rates.map(|rates| Traffic::of(&measurements, rates, self.price_per_100_ru)),
             estimate_errors: EstimateErrors::of(&measurements.rows),

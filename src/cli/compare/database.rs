@@ -10,12 +10,12 @@ use crate::app::work::{DEMO_PASSWORD, Progress};
 use crate::app::{App, Member};
 use crate::blog::containers::POSTS;
 use crate::blog::reads::DataModel;
-use crate::blog::study::measure::{ModelDatabase, Workload};
+use crate::blog::study::measure::{ModelDatabase, Workload, WorkloadFigures};
 use crate::blog::study::seed::{SeedProgress, Seeder};
 use crate::blog::study::writes::{Plain, WritePath};
 use crate::cli::progress::Bar;
 use onehop_study::follower;
-use onehop_study::measurement::MeasurementRow;
+use onehop_study::measurement::{ConcurrentCharge, MeasurementRow};
 use onehop_study::metered::MeteredStore;
 
 /// What is done with a database.
@@ -29,6 +29,7 @@ pub(super) struct Measuring<'a> {
 /// What was found in one database.
 pub(super) struct Measured {
     pub rows: Vec<MeasurementRow>,
+    pub concurrent: Vec<ConcurrentCharge>,
     /// Of V3's database, which has every container; `None` for the others.
     pub surveyed: Option<Surveyed>,
     /// Of `posts`, the only container that is queried across them.
@@ -55,7 +56,7 @@ impl Measuring<'_> {
             follower: follower(app, member, model, MeteredStore::new(Arc::clone(&app.recent))).await?,
         };
         let (total, mut done) = (workload.requests(model), 0);
-        let rows = workload
+        let WorkloadFigures { rows, concurrent } = workload
             .run(&database, || {
                 done += 1;
                 self.show(bar, "measuring", done, Some(total));
@@ -71,7 +72,7 @@ impl Measuring<'_> {
         } else {
             None
         };
-        Ok(Measured { rows, surveyed, physical_partitions })
+        Ok(Measured { rows, concurrent, surveyed, physical_partitions })
     }
 
     /// Writes the data set, and in V3 the copies.

@@ -120,17 +120,20 @@ impl Compare {
         let users = self.size.users();
         let dataset = Dataset::new(users, rng_seed, DEFAULT_END_MS).with_texts(Texts::Long);
         let workload = Workload::new(dataset, samples as usize);
-        let (mut rows, mut surveyed, mut physical_partitions) = (Vec::new(), Surveyed::default(), 0);
+        let (mut rows, mut concurrent) = (Vec::new(), Vec::new());
+        let (mut surveyed, mut physical_partitions) = (Surveyed::default(), 0);
         let mut bar = Bar::new();
         for model in DataModel::ALL {
             let measured = self.measure(model, databases, &workload, &mut bar).await?;
             rows.extend(measured.rows);
+            concurrent.extend(measured.concurrent);
             surveyed = measured.surveyed.unwrap_or(surveyed);
             physical_partitions = physical_partitions.max(measured.physical_partitions);
         }
         bar.clear();
         let findings = StudyFindings {
             rows,
+            concurrent,
             survey: surveyed.survey,
             footprints: surveyed.footprints,
             users,

@@ -236,7 +236,7 @@ impl<'d> Compiler<'d> {
             FieldSource::OptionalText(slot) => (0, ObjectValue::OptionalText(slot)),
             FieldSource::Count(slot) => (NUMBER_BYTES, ObjectValue::Count(slot)),
             FieldSource::TextVersion(slot) => (NUMBER_BYTES, ObjectValue::TextVersion(slot)),
-            FieldSource::Summary { content, summary } => (0, ObjectValue::Summary { content, summary }),
+            FieldSource::Summary { content, excerpt } => (0, ObjectValue::Summary { content, excerpt }),
             FieldSource::GlobalId(format) => {
                 let bytes = match format {
                     IdFormat::User(_) | IdFormat::Post(_) => SHORT_ID_BYTES,

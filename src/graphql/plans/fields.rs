@@ -60,7 +60,7 @@ pub(super) const POST: ObjectType = ObjectType {
         ("author", FieldSource::Object(&AUTHOR_OF_POST)),
         ("title", FieldSource::Text(post("title"))),
         ("content", FieldSource::WholeText(post("content"))),
-        ("summary", FieldSource::Summary { content: post("content"), summary: post("summary") }),
+        ("summary", FieldSource::Summary { content: post("content"), excerpt: post("excerpt") }),
         ("creationDate", FieldSource::Text(post("creationDate"))),
         ("updateDate", FieldSource::OptionalText(post("updateDate"))),
         ("version", FieldSource::TextVersion(post("textVersion"))),

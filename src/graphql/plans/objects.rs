@@ -26,12 +26,12 @@ pub(super) enum FieldSource {
     WholeText(MemberSlot),
     /// A text, or null where it is missing.
     OptionalText(MemberSlot),
-    /// An integer, as it is stored.
+    /// An integer, as it is stored; 0 where it is missing.
     Count(MemberSlot),
     /// The version of a text, which is not stored before the first change.
     TextVersion(MemberSlot),
-    /// The summary, of the content or of the stored start of it.
-    Summary { content: MemberSlot, summary: MemberSlot },
+    /// The summary: stored in short copies, otherwise computed from the content.
+    Summary { content: MemberSlot, excerpt: MemberSlot },
     /// Computed from ids.
     GlobalId(IdFormat),
     /// False for an anonymous caller. Others need a read.

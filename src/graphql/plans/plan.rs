@@ -73,7 +73,7 @@ pub(super) enum ObjectValue {
     TextVersion(MemberSlot),
     Summary {
         content: MemberSlot,
-        summary: MemberSlot,
+        excerpt: MemberSlot,
     },
     GlobalId(IdFormat),
     Object(Fields<ObjectValue>),

@@ -7,7 +7,7 @@ use super::plan::{
 use super::read::{PageItems, PointItems, RootItems, Unplanned};
 use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
 use crate::blog::items::TEXT_VERSION_FIRST;
-use crate::blog::summary;
+use crate::blog::summary::summarise;
 use crate::domain::cursor;
 use crate::domain::stored_json::{MemberSlot, StoredMembers};
 use crate::graphql::ids::GlobalId;
@@ -137,15 +137,16 @@ impl DataWriter<'_> {
                     self.bytes += NULL_BYTES * times;
                 }
             },
-            ObjectValue::Count(slot) => self.put(json(*slot)?),
+            ObjectValue::Count(slot) => self.put(members.json(*slot, body).unwrap_or(b"0")),
             ObjectValue::TextVersion(slot) => match members.json(*slot, body) {
                 Some(version) => self.put(version),
                 None => self.put(TEXT_VERSION_FIRST.to_string().as_bytes()),
             },
-            ObjectValue::Summary { content, summary } => {
-                let (content, summary) = (members.json(*content, body), members.json(*summary, body));
-                self.summary(content, summary, times)?;
-            }
+            ObjectValue::Summary { content, excerpt } => match members.json(*content, body) {
+                Some(content) => self.summary(content, times)?,
+                // A short copy of an earlier version has none.
+                None => self.put_text(json(*excerpt)?, times),
+            },
             ObjectValue::GlobalId(format) => {
                 let id = global_id(*format, members).ok_or(Unplanned)?;
                 self.out.push(b'"');
@@ -161,29 +162,10 @@ impl DataWriter<'_> {
         Ok(())
     }
 
-    fn summary(
-        &mut self,
-        content: Option<&[u8]>,
-        stored: Option<&[u8]>,
-        times: usize,
-    ) -> Result<(), Unplanned> {
-        let text = |json| std::str::from_utf8(json).map_err(|_| Unplanned);
-        let decode = |json: &str| serde_json::from_str::<String>(json).map_err(|_| Unplanned);
-        let (found, json) = match (content, stored) {
-            (Some(content), _) => (summary::summarised_json(text(content)?), content),
-            (None, Some(stored)) => (summary::shown_json(text(stored)?), stored),
-            (None, None) => (None, &b"\"\""[..]),
-        };
+    fn summary(&mut self, content: &[u8], times: usize) -> Result<(), Unplanned> {
+        let content: String = serde_json::from_slice(content).map_err(|_| Unplanned)?;
         let start = self.out.len();
-        match found {
-            Some(found) => found.write_to(self.out),
-            None => {
-                let stored = decode(text(json)?)?;
-                let stored = if content.is_some() { summary::summarise(&stored) } else { stored };
-                let shown = summary::shown(&stored);
-                serde_json::to_writer(&mut *self.out, &shown).map_err(|_| Unplanned)?;
-            }
-        }
+        serde_json::to_writer(&mut *self.out, &summarise(&content)).map_err(|_| Unplanned)?;
         self.bytes += (self.out.len() - start) * times;
         Ok(())
     }

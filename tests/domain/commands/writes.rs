@@ -72,14 +72,19 @@ async fn a_deleted_comment_is_a_tombstone_and_not_counted() {
 }
 
 #[tokio::test]
-async fn a_like_is_two_point_reads_and_a_batch() {
+async fn a_like_reads_the_post_and_the_name_of_an_author_who_has_not_written_for_a_minute() {
     let blog = Blog::new().await;
     let ada = blog.user("ada").await;
-    let post_id = blog.post(&ada).await.id;
-    let ledger = Ledger::new();
-    blog.commands.like_post(LikePost { user_id: ada.id, post_id }, &ledger).await.unwrap();
-    let kinds: Vec<_> = ledger.operations().iter().map(|operation| operation.kind).collect();
-    assert_eq!(kinds, [OperationKind::PointRead, OperationKind::PointRead, OperationKind::Batch]);
+    let posts = [blog.post(&ada).await.id, blog.post(&ada).await.id];
+    let kinds_of_like = async |post_id| {
+        let ledger = Ledger::new();
+        blog.commands.like_post(LikePost { user_id: ada.id, post_id }, &ledger).await.unwrap();
+        ledger.operations().iter().map(|operation| operation.kind).collect::<Vec<_>>()
+    };
+    let read = OperationKind::PointRead;
+    assert_eq!(kinds_of_like(posts[0]).await, [read, OperationKind::Batch]);
+    blog.clock.advance_ms(60_000);
+    assert_eq!(kinds_of_like(posts[1]).await, [read, read, OperationKind::Batch]);
 }
 
 #[tokio::test]

@@ -108,7 +108,7 @@ async fn a_late_change_does_not_overwrite_a_newer_copy() {
     let item = Item { body, etag: ETag::from_number(1), timestamp_ms: 0 };
     let late = Change { partition_key: old.id.partition_key(), id: old.id.to_string(), item };
     let answers = [onehop_change_feed::ReadResult::Item(existing.map(std::sync::Arc::new))];
-    let input = onehop_change_feed::StepInput { state: &serde_json::Value::Null, results: &answers };
+    let input = onehop_change_feed::StepInput { results: &answers, ..onehop_change_feed::StepInput::first() };
     let step = read_models().projection(USER_POSTS).unwrap().step(&late, input).expect("a step");
     assert!(step.is_done() && step.writes().is_empty());
 }

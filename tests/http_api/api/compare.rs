@@ -58,7 +58,7 @@ async fn a_comparison_runs_every_request_under_every_data_model() {
     assert_eq!(row(&report, "Q6", "V1", false)["operations"][0]["physicalPartitions"], 4);
     let partitions = report["partitions"]["containers"].as_array().unwrap();
     let [users, posts, feed, accounts] = partitions.as_slice() else { panic!("{partitions:?}") };
-    assert_eq!(json!([users["logicalPartitions"], accounts["logicalPartitions"]]), json!([15, 15]));
+    assert_eq!(json!([users["logicalPartitions"], accounts["logicalPartitions"]]), json!([25, 25]));
     assert!(posts["logicalPartitions"].as_u64().unwrap() > 60, "{posts}");
     assert_eq!(
         json!([feed["logicalPartitions"], feed["items"]["largest"], feed["verdict"]["noHotSpot"]]),
@@ -67,6 +67,44 @@ async fn a_comparison_runs_every_request_under_every_data_model() {
     let models = report["traffic"]["models"].as_array().unwrap();
     assert!(models.iter().all(|model| model["monthlyBill"].as_f64().unwrap() >= 4.0 * 0.008 * 730.0));
     assert!(report["traffic"]["breakEvenReadsPerWrite"].as_f64().unwrap() > 0.0);
+}
+
+/// The entry of a post that is in the feed, read and written. In a small data set most posts are.
+const FEED_ENTRY: f64 = 7.0;
+
+/// Of V3 with its projections, RU.
+#[tokio::test]
+async fn no_request_costs_more_than_it_has_to() {
+    let output = run(&[
+        "compare",
+        "--users",
+        "12",
+        "--samples",
+        "5",
+        "--physical-partitions",
+        "70",
+        "--format",
+        "json",
+    ])
+    .await;
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    for (request, charge_max) in
+        [("C1", 14.0), ("C2", 42.0), ("C3", 31.0 + FEED_ENTRY), ("C4", 31.0 + FEED_ENTRY)]
+    {
+        let row = row(&report, request, "V3", false);
+        let charge = row["requestCharge"].as_f64().unwrap() + row["projectionCharge"].as_f64().unwrap();
+        assert!(charge <= charge_max, "{request}: {charge} RU");
+    }
+    assert!(row(&report, "C1", "V3", false)["requestCharge"].as_f64().unwrap() <= 13.0);
+    for concurrent in report["concurrent"].as_array().unwrap() {
+        let charge =
+            concurrent["requestCharge"].as_f64().unwrap() + concurrent["projectionCharge"].as_f64().unwrap();
+        assert!(concurrent["atOnce"] == 10 && charge <= 20.0, "{concurrent}");
+    }
+    for request in ["Q1", "Q4", "Q5", "Q6"] {
+        let deviation = row(&report, request, "V3", false)["deviation"].as_f64().unwrap();
+        assert!(deviation <= 0.05, "{request}: {deviation} more than the article");
+    }
 }
 
 /// What the container's logical partitions serve under the popularity with this number.

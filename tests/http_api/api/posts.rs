@@ -125,7 +125,7 @@ async fn a_summary_is_cut_at_a_word_boundary() {
     let post = ada.mutate("createPost", json!({ "title": "t", "content": content })).await["post"].take();
     let summary = post["summary"].as_str().unwrap();
     let start = summary.strip_suffix(" …").unwrap();
-    assert!(content.starts_with(start) && start.ends_with("seven77") && start.len() <= 160, "{summary}");
+    assert!(content.starts_with(start) && start.ends_with("seven77") && start.len() <= 88, "{summary}");
     server.settle().await;
     for model in MODELS {
         for listed in listed_in(&server, model, &ada.id, post["id"].as_str().unwrap()).await {

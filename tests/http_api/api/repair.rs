@@ -64,7 +64,11 @@ impl Blog<'_> {
     ) {
         let item = self.server.app.store.read(container, key, id, &Ledger::new()).await.unwrap().unwrap();
         let mut body: Value = item.decode().unwrap();
-        body[property] = value;
+        if value.is_null() {
+            body.as_object_mut().unwrap().remove(property);
+        } else {
+            body[property] = value;
+        }
         self.write(container, key, WriteOp::Upsert(NewItem::encode(id, &body))).await;
     }
 
@@ -130,11 +134,13 @@ async fn a_summary_of_an_earlier_version_is_no_drift() {
     blog.ada.mutate("updatePost", json!({ "postId": blog.post, "content": content })).await;
     server.settle().await;
     let id = blog.post_id.to_string();
-    let before = "word ".repeat(32).trim_end().to_owned();
-    blog.change(FEED, &PartitionKey::from(FEED_PARTITION), &id, "summary", json!(before)).await;
+    let (key, before) = (PartitionKey::from(FEED_PARTITION), "word ".repeat(32).trim_end().to_owned());
+    blog.change(FEED, &key, &id, "postId", json!(id)).await;
+    blog.change(FEED, &key, &id, "summary", json!(before)).await;
+    blog.change(FEED, &key, &id, "excerpt", Value::Null).await;
     assert_eq!(server.verify().await.drifts, []);
-    blog.change(FEED, &PartitionKey::from(FEED_PARTITION), &id, "summary", json!("word")).await;
-    blog.assert_mended("entry", "the entry differs in summary").await;
+    blog.change(FEED, &key, &id, "summary", json!("other words")).await;
+    blog.assert_mended("entry", "the entry differs in excerpt").await;
 }
 
 #[tokio::test]
@@ -166,8 +172,8 @@ async fn a_copy_that_differs_or_is_missing_is_found_and_mended() {
     let (key, id) = (blog.user_id.partition_key(), blog.post_id.to_string());
     blog.change(USERS, &key, &id, "title", json!("another title")).await;
     blog.assert_mended("entry", "differs in title").await;
-    blog.change(USERS, &key, &id, "summary", json!("another summary")).await;
-    blog.assert_mended("entry", "differs in summary").await;
+    blog.change(USERS, &key, &id, "excerpt", json!("another text")).await;
+    blog.assert_mended("entry", "differs in excerpt").await;
     blog.delete(USERS, &key, &id).await;
     blog.assert_mended("entry", "missing").await;
 }
@@ -326,7 +332,7 @@ async fn a_repair_never_replaces_a_newer_copy() {
     };
     let (report, ()) = tokio::join!(checked.repair(|_| {}), like);
     assert_eq!(report.unwrap().drifts, []);
-    assert_eq!(blog.body(USERS, &key, &id).await["likeCount"], 0);
+    assert_eq!(blog.body(USERS, &key, &id).await["likeCount"], Value::Null, "a count of 0 is not stored");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Request charge of a complete list: the item's entry is read, and created or replaced.
+//! Request charge of a complete list: a new item's entry is created, that of another one is read and replaced.
 
 use onehop_store::OperationKind::{Create, PointRead, Replace};
 
@@ -23,11 +23,7 @@ impl RuleProjection for CompleteList {
             operations,
             sample: SampleChange { item_type: self.rule.source, item: item.key.clone(), edit },
         };
-        let new = Operations::default().and(PointRead, 1, data.absent_charge()).and(
-            Create,
-            1,
-            data.create_charge(&entry),
-        );
+        let new = Operations::default().and(Create, 1, data.create_charge(&entry));
         let read = Operations::default().and(PointRead, 1, data.read_charge(&entry));
         let changed = read.clone().and(Replace, 1, data.replace_charge(&entry, &[field]));
         let deleted = read.and(Replace, 1, data.soft_delete_charge(&entry));

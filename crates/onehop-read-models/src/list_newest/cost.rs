@@ -1,5 +1,5 @@
 //! Request charge of a bounded list that is full. The listing is cached from the change before, as it is in a process that is alone
-//! with its store; a write that changes the listing makes it be read once more.
+//! with its store. What the listing is after a new item follows from the write; another write that changes it makes it be read once more.
 
 use std::collections::BTreeSet;
 
@@ -47,7 +47,7 @@ impl BoundedList {
         vec![
             self.predicted(
                 format!("a new {name}"),
-                self.enter(data),
+                self.add_first(data),
                 listed,
                 SampleEdit::Create(vec![self.place_at(newest)]),
             ),
@@ -133,6 +133,15 @@ impl BoundedList {
 
     fn listing_charge(&self, data: &DataProfile, entries: usize) -> onehop_store::RequestCharge {
         data.partition_query_charge(&self.entry(), entries)
+    }
+
+    /// A new item comes before all others: its entry is created without a look, and the last one deleted.
+    fn add_first(&self, data: &DataProfile) -> Operations {
+        Operations::default().and(Create, 1, data.create_charge(&self.entry())).and(
+            Delete,
+            1,
+            data.delete_charge(&self.entry()),
+        )
     }
 
     /// An item enters: its entry is created and the last one deleted. Then the listing is read, and the item is compared with its entry.

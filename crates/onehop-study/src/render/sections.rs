@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::blocks::{Block, Table, TableColumn};
 use super::partitions;
-use crate::measurement::{EstimateErrors, MeasurementRow};
+use crate::measurement::{ConcurrentCharge, EstimateErrors, MeasurementRow};
 use crate::report::{AccountSummary, StudyReport};
 use crate::traffic::Traffic;
 use onehop_store::{FoldedOperation, Indexing};
@@ -86,7 +86,7 @@ fn operation(operation: &FoldedOperation) -> String {
 
 /// Where the charges come from, and what was measured.
 pub(super) fn about(report: &StudyReport) -> String {
-    format!("{} {}", charge_source(report), measured(report))
+    format!("{} {}{}", charge_source(report), measured(report), concurrent(report))
 }
 
 fn charge_source(report: &StudyReport) -> String {
@@ -118,6 +118,21 @@ fn measured(report: &StudyReport) -> String {
         "{}, {physical_partitions} physical partitions, {indexed} indexed; medians of {samples} samples {} Projections: \
          reading the change and writing what follows, without idle polling and checkpoints.",
         captions.data_set, captions.subjects
+    )
+}
+
+/// What writes cost that arrive at the same time.
+fn concurrent(report: &StudyReport) -> String {
+    let Some(first) = report.concurrent.first() else { return String::new() };
+    let each = |charge: &ConcurrentCharge| {
+        format!("{} {:.2} + {:.2} RU", charge.request, charge.request_charge, charge.projection_charge)
+    };
+    let charges: Vec<_> = report.concurrent.iter().map(each).collect();
+    format!(
+        " Where {} arrive at the same time in one logical partition ({}), each costs with its projections: {}.",
+        first.at_once,
+        first.plan,
+        charges.join(", ")
     )
 }
 

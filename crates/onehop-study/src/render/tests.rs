@@ -30,6 +30,7 @@ fn report(estimate: Option<f64>) -> StudyReport {
         measurements: &measurements,
     });
     StudyReport {
+        concurrent: Vec::new(),
         measurements,
         parameters: [("users".to_owned(), 3.into())].into_iter().collect(),
         samples: 1,

@@ -24,6 +24,7 @@
 //! to no user who has or announces the name is one that the next claim takes over, so what a crash leaves behind
 //! costs a later claim a few operations and nothing else.
 
+mod author_names;
 mod rename;
 mod reservation;
 
@@ -38,6 +39,8 @@ use onehop_store::{
     ContainerName, ETag, Fault, FaultKind, Item, Ledger, NewItem, PartitionKey, Store, WriteOp,
 };
 
+use author_names::AuthorNames;
+
 pub(super) use crate::domain::conditional_write::Attempt;
 pub use rename::RollForward;
 pub(in crate::blog) use rename::left_keys;
@@ -50,6 +53,7 @@ const ATTEMPTS_MAX: u32 = 16;
 #[derive(Clone)]
 pub struct UsernameReservations {
     store: Arc<dyn Store>,
+    author_names: AuthorNames,
 }
 
 /// What lies under a user id.
@@ -71,7 +75,31 @@ impl UsernameReservations {
     /// The protocols over this store.
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store }
+        Self { store, author_names: AuthorNames::default() }
+    }
+
+    /// Keeps the name of a user who is likely to write something next.
+    pub(super) fn keep_author_name(&self, id: UserId, username: &str, now_ms: i64) {
+        self.author_names.insert(id, username, now_ms);
+    }
+
+    /// The username of a user who writes something; `None` when there is no such user.
+    pub(super) async fn author_name(
+        &self,
+        id: UserId,
+        now_ms: i64,
+        ledger: &Ledger,
+    ) -> Result<Option<String>, Fault> {
+        if let Some(username) = self.author_names.get(id, now_ms) {
+            return Ok(Some(username.as_ref().to_owned()));
+        }
+        let UserLookup::User(stored) = self.find(id, ledger).await? else { return Ok(None) };
+        let username = stored.user.username;
+        // A name that is about to change is not kept.
+        if stored.user.pending_username.is_none() {
+            self.author_names.insert(id, &username, now_ms);
+        }
+        Ok(Some(username))
     }
 
     /// The user with this id.
@@ -137,7 +165,11 @@ impl UsernameReservations {
     ) -> Result<Attempt, Fault> {
         let item = NewItem::encode(user.id.to_string(), user);
         let replace = WriteOp::Replace { item, if_match: Some(etag.clone()) };
-        self.attempt(USERS, &user.id.partition_key(), replace, ledger).await
+        self.author_names.remove(user.id);
+        let replaced = self.attempt(USERS, &user.id.partition_key(), replace, ledger).await;
+        // Again, for those who read the former name meanwhile.
+        self.author_names.remove(user.id);
+        replaced
     }
 
     /// One conditional write. A refusal by precondition, by a conflict or by absence is an answer.

@@ -3,7 +3,9 @@
 use super::projection;
 use crate::blog::items::{PostCopyItem, PostItem};
 use crate::blog::read_models::USER_POSTS;
-use crate::blog::read_models::testing::{ABSENT, answer, change_of, first, found, post, user};
+use crate::blog::read_models::testing::{
+    ABSENT, answer, asked, change_of, first, first_time, found, post, user,
+};
 use onehop_store::WriteOp;
 
 fn write(post: &PostItem, existing: Option<&PostCopyItem>) -> Option<WriteOp> {
@@ -27,6 +29,15 @@ fn a_copy_is_created_replaced_by_a_newer_one_and_never_by_an_older_one() {
     ));
     assert!(write(&written, Some(&with_version(5))).is_none());
     assert!(write(&written, Some(&with_version(6))).is_none());
+}
+
+#[test]
+fn a_copy_of_a_new_post_is_created_without_a_look() {
+    let new = post(2, &user(1, "ada", 1));
+    let step = first_time(&*projection(USER_POSTS), &change_of(&new));
+    assert!(step.is_done() && matches!(step.writes()[0].operations[0], WriteOp::Create(_)));
+    let edited = PostItem { version: 2, ..new };
+    assert_eq!(asked(&first_time(&*projection(USER_POSTS), &change_of(&edited))).len(), 1);
 }
 
 #[test]

@@ -32,8 +32,8 @@ fn indexing_policy(spec: &ContainerSpec, indexing: Indexing) -> IndexingPolicy {
     let mut policy = IndexingPolicy::default().with_indexing_mode(IndexingMode::Consistent);
     policy.automatic = true;
     policy = match indexing {
-        Indexing::All => policy.with_included_path("/*"),
-        Indexing::Needed => {
+        Indexing::All if !spec.is_found_by_id_alone() => policy.with_included_path("/*"),
+        Indexing::All | Indexing::Needed => {
             let paths = spec.needed_properties().into_iter().map(|property| path_of(property) + "/?");
             paths.fold(policy, IndexingPolicy::with_included_path).with_excluded_path("/*")
         }
