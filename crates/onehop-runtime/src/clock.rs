@@ -1,7 +1,10 @@
 //! Time as an argument: the system's clock, one that tests move by hand, and the text form of an instant.
 
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -9,6 +12,11 @@ use time::format_description::well_known::Rfc3339;
 pub trait Clock: Send + Sync + 'static {
     /// Milliseconds since the Unix epoch, UTC.
     fn now_ms(&self) -> i64;
+
+    /// Completes after this long. A clock of a test may let that time pass at once.
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        tokio::time::sleep(duration).boxed()
+    }
 }
 
 /// The clock of the operating system.

@@ -3,6 +3,8 @@
 pub mod emulator;
 pub mod event_stream;
 pub mod failing_store;
+pub mod request_counts;
 pub mod small_disk;
 pub mod stepped_store;
+pub mod virtual_clock;
 pub mod websocket;
