@@ -191,12 +191,11 @@ impl Executor {
     /// Says when the read models hold what a mutation wrote.
     async fn tell_position(&self, response: &mut Response, ledger: &Ledger, since_ms: i64) {
         let recency = &self.services.recency;
-        let (containers, partitions) = (ledger.written(), ledger.written_partitions());
-        let position = match recency.position_after(&WriteScope { containers, partitions, since_ms }).await {
+        let position = match recency.position_after(&WriteScope::of(ledger, since_ms)).await {
             // A repeated command may have written nothing that matters, and its first run everything.
             None => {
                 let containers = vec![POSTS, USERS];
-                recency.position_after(&WriteScope { containers, partitions: None, since_ms }).await
+                recency.position_after(&WriteScope { containers, since_ms, ..WriteScope::default() }).await
             }
             some => some,
         };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::audience::Audience;
 use super::progress_channels::ProgressChannels;
 use crate::app::App;
+use onehop_store::Ledger;
 
 /// What the resolvers work with.
 pub(super) struct Context {
@@ -18,4 +19,9 @@ pub(super) struct Context {
 /// The context of a resolver.
 pub(super) fn context<'a>(context: &async_graphql::Context<'a>) -> &'a Context {
     context.data_unchecked::<Context>()
+}
+
+/// The ledger of the request: what its resolvers read is on the caller's account. Requests of an operator have no account.
+pub(super) fn ledger(context: &async_graphql::Context<'_>) -> Arc<Ledger> {
+    context.data_opt::<Arc<Ledger>>().cloned().unwrap_or_default()
 }

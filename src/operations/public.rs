@@ -19,6 +19,7 @@ use onehop_graphql_server::pipeline::rate_limit::RequestQuota;
 use onehop_graphql_server::pipeline::resolve::Documents;
 use onehop_graphql_server::quota::QuotaAccount;
 use onehop_graphql_server::refusal::Refusal;
+use onehop_store::Ledger;
 use tower_http::limit::RequestBodyLimitLayer;
 
 use super::audience::Audience;
@@ -46,7 +47,7 @@ const DOCUMENT_LIMITS: DocumentLimits = DocumentLimits {
 };
 /// Complexity of one query: about the number of values in its answer, and 500 for each field that reads the store.
 const COMPLEXITY_MAX: usize = 15_000;
-/// Request units that one query is charged to its caller: pending changes are counted without a measured charge.
+/// Request units that one query is charged to its caller, beside what it read: an embedded store counts pending changes.
 const QUERY_REQUEST_CHARGE: f64 = 10.0;
 
 /// What the public endpoint shows.
@@ -121,7 +122,10 @@ impl Endpoint {
         request.set_parsed_query(document.definitions.clone());
         let _admitted = self.graphql.concurrency_limit().admit(1).await?;
         quota.charge(QUERY_REQUEST_CHARGE);
-        Ok(GraphQLResponse::from(self.schema.execute(request).await).into_response())
+        let ledger = Arc::new(Ledger::new());
+        let response = self.schema.execute(request.data(Arc::clone(&ledger))).await;
+        quota.charge(ledger.total().0);
+        Ok(GraphQLResponse::from(response).into_response())
     }
 }
 

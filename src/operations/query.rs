@@ -2,7 +2,7 @@
 
 use async_graphql::{Context, ID, Object, Result};
 
-use super::context::context;
+use super::context::{context, ledger};
 use super::dead_letters::{DeadLetter, DeadLetterList};
 use super::errors::{FIRST_MAX, failure};
 use super::partitions::ContainerPartitions;
@@ -21,7 +21,7 @@ impl OperationsQuery {
     #[graphql(complexity = "STORE_READ_COMPLEXITY + 10 * child_complexity")]
     async fn projections(&self, ctx: &Context<'_>) -> Result<Vec<ProjectionStatus>> {
         let operations = context(ctx);
-        let status = operations.app.processor.processor_status().await;
+        let status = operations.app.processor.processor_status_for(&ledger(ctx)).await;
         Ok(ProjectionStatus::all_of(status.map_err(|fault| failure(operations.audience, fault))?))
     }
 

@@ -57,7 +57,7 @@ impl ProcessorContext {
             tokio::task::yield_now().await;
             return true;
         }
-        let sleep = tokio::time::sleep(self.jitter.spread(delay));
+        let sleep = self.clock.sleep(self.jitter.spread(delay));
         self.stop.run_until_cancelled(sleep).await.is_some()
     }
 

@@ -125,8 +125,8 @@ impl Instance {
     }
 
     /// Reads again what other instances own, if it is older than an acquire interval: at rest no balancing round does. A failure
-    /// does not make it newer.
-    pub(super) async fn refresh_known(&self) {
+    /// does not make it newer. The ledger has the reads.
+    pub(super) async fn refresh_known(&self, ledger: &Ledger) {
         let Some(acquire) = self.context.settings.sharing.acquire() else { return };
         let KnownLeases { leases, at_ms } = self.known.lock().clone();
         let elsewhere: Vec<_> =
@@ -135,10 +135,8 @@ impl Instance {
         if elsewhere.is_empty() || !is_old {
             return;
         }
-        let ledger = Ledger::new();
         let ids: Vec<_> = elsewhere.iter().map(|lease| lease.item.id.as_str()).collect();
-        let found = StoredLease::read_many(&self.context, &ids, &ledger).await;
-        self.add_charge(&ledger);
+        let found = StoredLease::read_many(&self.context, &ids, ledger).await;
         let Ok(found) = found else { return };
         let mut refreshed = leases.as_ref().clone();
         for stored in found {

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::containers::{LEASES, lease_id, types};
 use super::context::ProcessorContext;
 use super::lease_scope::LeaseScope;
+use super::read_progress::ReadProgress;
 use onehop_store::{
     Change, Continuation, Direction, ETag, Fault, FeedRange, Item, Keyset, Ledger, NewItem, PartitionKey,
     Query, Rejection, WriteError, WriteOp, limits,
@@ -34,6 +35,9 @@ pub struct LeaseItem {
     pub projections: Vec<String>,
     /// The checkpoint; `None` is the beginning.
     pub continuation: Option<Continuation>,
+    /// The progress of the reader at the checkpoint.
+    #[serde(default)]
+    pub progress: ReadProgress,
     /// `None` when it was released.
     pub owner: Option<String>,
     /// Grows each time that the lease is acquired.
@@ -55,6 +59,7 @@ impl LeaseItem {
             range: range.clone(),
             projections: scope.projections.clone(),
             continuation: None,
+            progress: ReadProgress::default(),
             owner: None,
             epoch: 0,
             change_checkpoints: Vec::new(),
@@ -70,6 +75,7 @@ impl LeaseItem {
             owner: Some(scope.context.settings.owner.clone()),
             epoch: self.epoch + 1,
             continuation: self.continuation.filter(|_| holds),
+            progress: if holds { self.progress } else { ReadProgress::default() },
             change_checkpoints: if holds { self.change_checkpoints } else { Vec::new() },
             projections,
             ..self
@@ -81,6 +87,7 @@ impl LeaseItem {
         let item = Self::unowned(scope, part).acquired_for(scope);
         Self {
             continuation: self.continuation.clone(),
+            progress: self.progress.clone(),
             change_checkpoints: self.change_checkpoints.clone(),
             ..item
         }
@@ -235,10 +242,11 @@ impl OwnedLease {
     pub(super) async fn checkpoint(
         &mut self,
         context: &ProcessorContext,
-        continuation: Option<Continuation>,
+        (continuation, progress): (Option<Continuation>, ReadProgress),
         ledger: &Ledger,
     ) -> Result<(), LeaseError> {
-        let next = LeaseItem { continuation, change_checkpoints: Vec::new(), ..self.item().clone() };
+        let change_checkpoints = Vec::new();
+        let next = LeaseItem { continuation, progress, change_checkpoints, ..self.item().clone() };
         self.save(context, next, ledger).await
     }
 

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::context::ProcessorContext;
 use super::lease::{LeaseError, OwnedLease};
 use super::lease_scope::LeaseScope;
+use super::read_progress::ReadProgress;
 use onehop_store::{Change, Continuation, FeedRange, Ledger};
 
 pub(super) struct LeaseHandle {
@@ -65,11 +66,11 @@ impl LeaseHandle {
     pub(super) async fn checkpoint(
         &self,
         context: &ProcessorContext,
-        continuation: Option<Continuation>,
+        place: (Option<Continuation>, ReadProgress),
         ledger: &Ledger,
     ) -> Result<(), LeaseError> {
         let mut lease = self.lock().await?;
-        self.check_lost(lease.checkpoint(context, continuation, ledger).await)
+        self.check_lost(lease.checkpoint(context, place, ledger).await)
     }
 
     /// Releases the lease.

@@ -7,7 +7,7 @@
 //! `lease_handle` shares with the changes of a page. `heartbeat` is the liveness of this instance, `observations` that of the others;
 //! `membership` brings both together.
 //! `load_balancer` acquires leases: `coverage` decides which leases there are and `balancing_strategy` who owns them, both pure;
-//! `former_leases` replaces those of earlier releases. `supervisor` runs the background tasks. `idle` computes the charge at rest. `processor`, `status` (the estimator), `position`, `rebuild` and `dead_letter_list` are the
+//! `former_leases` replaces those of earlier releases. `supervisor` runs the background tasks, and `poll_schedule` decides when a reader looks again. `idle` computes the charge at rest. `processor`, `status` (the estimator), `position`, `rebuild` and `dead_letter_list` are the
 //! public interface. `tail` is independent of all that: a reader without leases.
 
 #![warn(missing_docs)]
@@ -28,16 +28,19 @@ mod lease;
 mod lease_handle;
 mod lease_scope;
 mod load_balancer;
+mod looks;
 mod membership;
 mod observations;
 mod owned_leases;
 mod page;
 mod page_cache;
+mod poll_schedule;
 mod position;
 mod processor;
 mod projection;
 mod range_feed;
 mod read_cache;
+mod read_progress;
 mod reader;
 mod rebuild;
 mod recent_changes;
@@ -59,6 +62,7 @@ pub use processor::{Processor, ProcessorError};
 pub use projection::{
     CacheUpdate, IntendedWrite, Projection, ProjectionError, Step, StepInput, WakingFields,
 };
+pub use read_progress::ReadProgress;
 pub use rebuild::{RebuildProgress, RebuildReport, ReplayReport};
 pub use request::{ReadRequest, ReadResult};
 pub use runner::PageError;

@@ -14,7 +14,7 @@ use super::runner::{PageError, Runner};
 use super::settings::{Settings, Sharing};
 use super::status::{LeaseStatus, ProcessorStatus, ProjectionHealth, ProjectionStatus};
 use onehop_runtime::clock::Clock;
-use onehop_store::{Fault, FaultKind, Store};
+use onehop_store::{Fault, FaultKind, Ledger, Store};
 
 /// Rounds over all readers in one [`Processor::drain`]; more are needed only where projections feed each other in
 /// a circle, or where others write without end.
@@ -175,7 +175,10 @@ impl Processor {
     /// # Errors
     /// The store could not count.
     pub async fn leases(&self) -> Result<Vec<LeaseStatus>, Fault> {
-        self.instance.leases().await
+        let ledger = Ledger::new();
+        let leases = self.instance.leases(&ledger).await;
+        self.instance.add_charge(&ledger);
+        leases
     }
 
     /// The status of projections and leases: pending changes are counted once for both.
@@ -183,7 +186,18 @@ impl Processor {
     /// # Errors
     /// The store could not count.
     pub async fn processor_status(&self) -> Result<ProcessorStatus, Fault> {
-        self.instance.processor_status().await
+        let ledger = Ledger::new();
+        let status = self.processor_status_for(&ledger).await;
+        self.instance.add_charge(&ledger);
+        status
+    }
+
+    /// The same for a caller, whose ledger has what was read.
+    ///
+    /// # Errors
+    /// The store could not count.
+    pub async fn processor_status_for(&self, ledger: &Ledger) -> Result<ProcessorStatus, Fault> {
+        self.instance.processor_status(ledger).await
     }
 
     /// Whether each projection runs, from memory alone.

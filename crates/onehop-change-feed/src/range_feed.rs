@@ -5,7 +5,10 @@ use std::sync::Arc;
 use super::context::ProcessorContext;
 use super::runner::Runner;
 use super::source::Source;
-use onehop_store::{ContainerName, Continuation, Fault, FeedPage, FeedRange, FeedRequest, Ledger};
+use onehop_store::{
+    ContainerName, Continuation, Fault, FeedPage, FeedRange, FeedRequest, Ledger, SignalScope,
+};
+use tokio::sync::watch;
 
 pub(super) struct RangeFeed {
     context: Arc<ProcessorContext>,
@@ -44,6 +47,13 @@ impl RangeFeed {
         ledger: &Ledger,
     ) -> Result<(u64, Option<i64>), Fault> {
         self.context.store.pending_changes(&self.request(position), at_most, ledger).await
+    }
+
+    /// Changes with each write of this process that the feed has; `None` where the store has no such signal.
+    pub(super) fn change_signal(&self) -> Option<watch::Receiver<u64>> {
+        let types = self.types.as_deref();
+        let scope = SignalScope { container: self.container, range: Some(&self.range), types };
+        self.context.store.change_signal(&scope)
     }
 
     /// What the range was split into by now, if it was.

@@ -5,15 +5,17 @@ use parking_lot::Mutex as SyncMutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::{Mutex, Notify, watch};
 
-use super::lease::OwnedLease;
+use super::lease::{LeaseItem, OwnedLease};
 use super::lease_handle::LeaseHandle;
+use super::looks::Looks;
 use super::range_feed::RangeFeed;
+use super::read_progress::ReadProgress;
 use super::runner::PageError;
 use super::settings::milliseconds;
 use super::source::{Source, SourcePage};
-use onehop_store::{Continuation, Fault, FaultKind, FeedPage, FeedRange, Ledger};
+use onehop_store::{Continuation, Fault, FaultKind, FeedPage, FeedRange, Ledger, OperationRecord};
 
 pub(super) struct RangeReader {
     pub(super) source: Arc<Source>,
@@ -25,15 +27,42 @@ pub(super) struct RangeReader {
     /// Locked for a page, so that a task and an explicit step do not overlap.
     state: Mutex<ReaderState>,
     /// A copy of the position, for the estimator.
-    position: SyncMutex<Option<Continuation>>,
+    position: SyncMutex<ReaderPosition>,
+    /// Changes with each write of this process to the range.
+    signal: Option<watch::Receiver<u64>>,
+    looks: Looks,
+    checkpoint_due_ms: SyncMutex<Option<i64>>,
     /// The parts of the range, once a balancing round has seen its split.
     parts: SyncMutex<Option<Vec<FeedRange>>>,
 }
 
+/// Where a reader stands.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ReaderPosition {
+    /// After the last page.
+    pub(super) continuation: Option<Continuation>,
+    pub(super) progress: ReadProgress,
+    /// When it last read a page (Unix ms).
+    pub(super) looked_at_ms: Option<i64>,
+}
+
+impl ReaderPosition {
+    /// Where the reader of another instance stood at its last checkpoint.
+    pub(super) fn of_lease(item: &LeaseItem) -> Self {
+        let (continuation, progress) = (item.continuation.clone(), item.progress.clone());
+        Self { continuation, progress, looked_at_ms: None }
+    }
+}
+
 struct ReaderState {
-    /// Where the next page begins. It may be ahead of the checkpoint by pages that held nothing.
+    /// Where the next page begins. It may be ahead of the checkpoint.
     position: Option<Continuation>,
+    progress: ReadProgress,
     checkpoint_at_ms: i64,
+    /// When the first page with changes after the checkpoint was completed (Unix ms).
+    unsaved_since_ms: Option<i64>,
+    /// Whether a page after the checkpoint held anything, be it of other types.
+    has_moved: bool,
     /// The page after the position, if it was read while the one before was worked on.
     ahead: Option<FeedPage>,
     /// The page after the position, if some projections have completed it and others failed.
@@ -45,12 +74,15 @@ struct Page {
     content: SourcePage,
     continuation: Continuation,
     drained: bool,
+    /// The progress once the page is completed.
+    progress: ReadProgress,
 }
 
-impl From<FeedPage> for Page {
-    fn from(page: FeedPage) -> Self {
+impl Page {
+    fn of(page: FeedPage, before: ReadProgress) -> Self {
+        let progress = before.after(&page);
         let content = SourcePage::new(page.changes);
-        Self { content, continuation: page.continuation, drained: page.drained }
+        Self { content, continuation: page.continuation, drained: page.drained, progress }
     }
 }
 
@@ -77,28 +109,61 @@ pub(super) enum PageOutcome {
 
 impl RangeReader {
     pub(super) fn new(source: Arc<Source>, lease: OwnedLease) -> Arc<Self> {
-        let position = lease.item().continuation.clone();
+        let position = ReaderPosition::of_lease(lease.item());
         let state = ReaderState {
-            position: position.clone(),
+            position: position.continuation.clone(),
+            progress: position.progress.clone(),
             checkpoint_at_ms: source.context.clock.now_ms(),
+            unsaved_since_ms: None,
+            has_moved: false,
             ahead: None,
             unfinished: None,
         };
+        let feed = RangeFeed::of_source(&source, lease.item().range.clone());
         Arc::new(Self {
-            feed: RangeFeed::of_source(&source, lease.item().range.clone()),
+            signal: feed.change_signal(),
+            looks: Looks::default(),
+            feed,
             lease: LeaseHandle::new(Arc::clone(&source.context), lease),
             source,
             statistics: ReaderStatistics::default(),
             wake: Notify::new(),
             state: Mutex::new(state),
             position: SyncMutex::new(position),
+            checkpoint_due_ms: SyncMutex::default(),
             parts: SyncMutex::default(),
         })
     }
 
-    /// The continuation after the last page.
-    pub(super) fn position(&self) -> Option<Continuation> {
+    /// Where it stands after the last page.
+    pub(super) fn position(&self) -> ReaderPosition {
         self.position.lock().clone()
+    }
+
+    /// Changes with each write of this process to the range; `None` where the store gives no such signal.
+    pub(super) fn signal(&self) -> Option<watch::Receiver<u64>> {
+        self.signal.clone()
+    }
+
+    /// How often the reader has looked for changes, and which of its looks found the range drained last.
+    pub(super) fn looks(&self) -> (u64, u64) {
+        self.looks.counts()
+    }
+
+    /// Whether it has completed everything that this process has written to the range.
+    pub(super) fn has_completed_own_writes(&self) -> bool {
+        self.signal.as_ref().is_some_and(|signal| self.looks.has_seen(*signal.borrow()))
+    }
+
+    /// Has the reader look for changes soon, on a caller's account.
+    pub(super) fn look_for_caller(&self) {
+        self.looks.bill_next();
+        self.wake.notify_one();
+    }
+
+    /// What looks for callers did to the store, not yet charged to any.
+    pub(super) fn take_bill(&self) -> Vec<OperationRecord> {
+        self.looks.take_bill()
     }
 
     /// Sets the parts of a range that was split: the reader ends with its current page.
@@ -114,7 +179,11 @@ impl RangeReader {
     pub(super) async fn run_once(&self) -> Result<PageOutcome, PageError> {
         let mut state = self.state.lock().await;
         let ledger = Ledger::new();
+        let look = self.looks.begin(self.signal.as_ref().map(|signal| *signal.borrow()));
         let turned = self.turn(&mut state, &ledger).await;
+        if let Ok(PageOutcome::Page { drained: true, .. }) = &turned {
+            self.looks.found_drained(&look);
+        }
         match &turned {
             Ok(PageOutcome::Page { changes, .. }) => {
                 self.statistics.changes.fetch_add(*changes as u64, Ordering::Relaxed);
@@ -122,10 +191,22 @@ impl RangeReader {
             Err(PageError::Fault(fault)) => self.statistics.record_error(&fault.to_string()),
             _ => {}
         }
-        *self.position.lock() = state.position.clone();
+        self.publish(&state, turned.is_ok());
         self.statistics.pages.fetch_add(1, Ordering::Release);
-        self.source.add_charge(&ledger);
+        if look.is_for_caller {
+            self.looks.bill(ledger.operations());
+        } else {
+            self.source.add_charge(&ledger);
+        }
         turned
+    }
+
+    fn publish(&self, state: &ReaderState, has_looked: bool) {
+        let now_ms = self.source.context.clock.now_ms();
+        let mut position = self.position.lock();
+        let looked_at_ms = if has_looked { Some(now_ms) } else { position.looked_at_ms };
+        let (continuation, progress) = (state.position.clone(), state.progress.clone());
+        *position = ReaderPosition { continuation, progress, looked_at_ms };
     }
 
     async fn turn(&self, state: &mut ReaderState, ledger: &Ledger) -> Result<PageOutcome, PageError> {
@@ -144,16 +225,19 @@ impl RangeReader {
             },
         };
         let (changes, drained) = (page.content.changes.len(), page.drained);
+        state.has_moved |= !drained || self.source.context.store.counts_locally();
         if changes == 0 {
             state.position = Some(page.continuation);
-            self.checkpoint_if_old(state, ledger).await?;
+            state.progress = page.progress;
         } else {
-            self.work_and_checkpoint(state, page, ledger).await?;
+            self.complete(state, page, ledger).await?;
         }
+        self.checkpoint_if_due(state, drained, ledger).await?;
         Ok(PageOutcome::Page { changes, drained })
     }
 
-    async fn work_and_checkpoint(
+    /// Projects a page and moves the position.
+    async fn complete(
         &self,
         state: &mut ReaderState,
         mut page: Page,
@@ -165,16 +249,16 @@ impl RangeReader {
             return Err(error);
         }
         state.ahead = ahead;
-        let context = &self.source.context;
-        self.lease.checkpoint(context, Some(page.continuation.clone()), ledger).await?;
         state.position = Some(page.continuation);
-        state.checkpoint_at_ms = context.clock.now_ms();
+        state.progress = page.progress;
+        let now_ms = self.source.context.clock.now_ms();
+        state.unsaved_since_ms.get_or_insert(now_ms);
         Ok(())
     }
 
     /// Projects a page, and reads the next meanwhile where that is wanted and there is more.
     async fn work(&self, page: &mut Page, ledger: &Ledger) -> (Result<(), PageError>, Option<FeedPage>) {
-        let Page { content, continuation, drained } = page;
+        let Page { content, continuation, drained, .. } = page;
         let worked = self.source.run_page(content, &self.lease);
         if *drained || !self.source.context.settings.prefetches() {
             return (worked.await, None);
@@ -193,7 +277,7 @@ impl RangeReader {
             Some(page) => FeedPage { drained: false, ..page },
             None => self.feed.page(state.position.as_ref(), ledger).await?,
         };
-        Ok(page.into())
+        Ok(Page::of(page, state.progress.clone()))
     }
 
     /// The parts of the range, where a fault may mean that it was split.
@@ -219,7 +303,8 @@ impl RangeReader {
         self.source.record_error(&fault.to_string());
         self.statistics.record_error(&fault.to_string());
         state.position = None;
-        Ok(self.feed.page(None, ledger).await?.into())
+        state.progress = ReadProgress::default();
+        Ok(Page::of(self.feed.page(None, ledger).await?, ReadProgress::default()))
     }
 
     /// Writes a checkpoint, and divides the lease. A crash in between leaves this lease beside some of those of
@@ -237,21 +322,48 @@ impl RangeReader {
         Ok(PageOutcome::Split(children))
     }
 
-    async fn checkpoint_if_old(&self, state: &mut ReaderState, ledger: &Ledger) -> Result<(), PageError> {
-        let context = &self.source.context;
-        let after_ms = milliseconds(context.settings.empty_checkpoint_after);
-        if context.clock.now_ms() < state.checkpoint_at_ms.saturating_add(after_ms) {
-            return Ok(());
+    /// Writes the checkpoint when the interval since the last one has passed: after the last page, or within a long series of pages.
+    async fn checkpoint_if_due(
+        &self,
+        state: &mut ReaderState,
+        drained: bool,
+        ledger: &Ledger,
+    ) -> Result<(), PageError> {
+        let (settings, now_ms) = (&self.source.context.settings, self.source.context.clock.now_ms());
+        let interval_ms = milliseconds(settings.checkpoint_interval());
+        let has_passed = |since_ms: i64, interval_ms| now_ms >= since_ms.saturating_add(interval_ms);
+        let is_due = match state.unsaved_since_ms {
+            Some(since_ms) => {
+                has_passed(since_ms, interval_ms)
+                    || drained && has_passed(state.checkpoint_at_ms, interval_ms)
+            }
+            None => {
+                let after_ms = milliseconds(settings.empty_checkpoint_after);
+                state.has_moved && has_passed(state.checkpoint_at_ms, after_ms)
+            }
+        };
+        if is_due {
+            self.checkpoint_position(state, ledger).await?;
         }
-        self.checkpoint_position(state, ledger).await
+        let due_ms = state.unsaved_since_ms.map(|since_ms| since_ms.saturating_add(interval_ms));
+        *self.checkpoint_due_ms.lock() = due_ms;
+        Ok(())
+    }
+
+    /// When a checkpoint that was put off has to be written (Unix ms).
+    pub(super) fn checkpoint_due_ms(&self) -> Option<i64> {
+        *self.checkpoint_due_ms.lock()
     }
 
     async fn checkpoint_position(&self, state: &mut ReaderState, ledger: &Ledger) -> Result<(), PageError> {
         let context = &self.source.context;
         if self.lease.continuation().await != state.position {
-            self.lease.checkpoint(context, state.position.clone(), ledger).await?;
+            let place = (state.position.clone(), state.progress.clone());
+            self.lease.checkpoint(context, place, ledger).await?;
         }
         state.checkpoint_at_ms = context.clock.now_ms();
+        state.unsaved_since_ms = None;
+        state.has_moved = false;
         Ok(())
     }
 

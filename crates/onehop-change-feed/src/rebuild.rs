@@ -118,7 +118,7 @@ async fn pass(
     loop {
         let ledger = Ledger::new();
         let page = runner.with_retries(|| feed.page(position.as_ref(), &ledger)).await;
-        let FeedPage { changes, continuation, drained } = match page {
+        let FeedPage { changes, continuation, drained, .. } = match page {
             Ok(page) => page,
             Err(PageError::Fault(fault)) if fault.kind == FaultKind::Corrupt => {
                 unreadable.push(fault.to_string());

@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use onehop_store::limits::PAGE_ITEMS_MAX;
 
+/// The checkpoint interval where leases are shared.
+const CHECKPOINT_INTERVAL_SHARED: Duration = Duration::from_secs(5);
+
 /// Settings of a processor instance.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -34,10 +37,17 @@ pub struct Settings {
     pub yielding_attempts_max: u32,
     /// Delays between retries after lost races.
     pub stale_backoff: Backoff,
-    /// The delays between polls of a store without a signal on write, and after a page that failed.
+    /// Poll interval: the longest delay is that between two polls of a feed range with nothing left to read. The first is the delay after
+    /// a signal that led to nothing. Retries of failed pages double from the first to the longest.
     pub poll: Backoff,
+    /// The delay after a poll that found changes, which another process wrote; it doubles up to the longest of `poll`.
+    pub poll_after_changes: Duration,
     /// How long a reader waits after a signal for further writes, so that a burst makes one page and not many.
     pub gather: Duration,
+    /// Checkpoint interval: the checkpoints of a feed range that fall into this time are merged into one write of its lease. After a
+    /// crash the changes since the last checkpoint are projected again. `None` says 5 s where leases are shared, and otherwise a
+    /// checkpoint after each page.
+    pub checkpoint_interval: Option<Duration>,
     /// An empty page moves the checkpoint only when the last one is this old: reading a stretch of other types
     /// again is cheaper than a write for each of them.
     pub empty_checkpoint_after: Duration,
@@ -149,8 +159,10 @@ impl Settings {
             yielding_attempts_max: 8,
             stale_backoff: Backoff::new(Duration::from_millis(1), Duration::from_millis(250)),
             poll: Backoff::new(Duration::from_millis(100), Duration::from_secs(5)),
+            poll_after_changes: Duration::from_secs(1),
             gather: Duration::from_millis(2),
-            empty_checkpoint_after: Duration::from_secs(5),
+            checkpoint_interval: None,
+            empty_checkpoint_after: Duration::from_secs(300),
             prefetch: None,
             pending_cache: Duration::from_secs(1),
             drain_waits_max: 120,
@@ -164,15 +176,16 @@ impl Settings {
         self.fault_backoff = Backoff::NONE;
         self.stale_backoff = Backoff::NONE;
         self.poll = Backoff::NONE;
+        self.poll_after_changes = Duration::ZERO;
+        self.checkpoint_interval = Some(Duration::ZERO);
         self.gather = Duration::ZERO;
         self.pending_cache = Duration::ZERO;
         self
     }
 
-    /// The delay before the next poll. At rest it is the longest one: the shorter ones before have spread the readers.
-    pub(super) fn poll_delay(&self, idle: u32, jitter: &Jitter) -> Duration {
-        let delay = self.poll.delay(idle);
-        if delay < self.poll.longest { jitter.spread(delay) } else { delay }
+    pub(super) fn checkpoint_interval(&self) -> Duration {
+        let shared = if self.sharing == Sharing::Alone { Duration::ZERO } else { CHECKPOINT_INTERVAL_SHARED };
+        self.checkpoint_interval.unwrap_or(shared)
     }
 
     pub(super) fn prefetches(&self) -> bool {
@@ -209,14 +222,6 @@ mod tests {
         let delays: Vec<_> = (0..5).map(|retry| backoff.delay(retry).as_millis()).collect();
         assert_eq!(delays, [10, 20, 40, 50, 50]);
         assert_eq!(backoff.delay(200), Duration::from_millis(50));
-    }
-
-    #[test]
-    fn at_rest_a_reader_polls_at_the_longest_delay() {
-        let (settings, jitter) = (Settings::new("ada"), Jitter::new(7));
-        let longest = Duration::from_secs(5);
-        assert!((0..6).all(|idle| settings.poll_delay(idle, &jitter) < longest));
-        assert!((6..100).all(|idle| settings.poll_delay(idle, &jitter) == longest));
     }
 
     #[test]

@@ -1,5 +1,8 @@
-//! Status and change feed estimator: pending changes, lag and owner of each lease. Only the number of pending changes is read
-//! from the store, and the leases of other instances where they are older than an acquire interval.
+//! Status and change feed estimator: pending changes, lag and owner of each lease.
+//!
+//! Where the store counts pending changes by itself they are counted. Elsewhere nothing of the change feed is read: the figures are
+//! those of the last pages of the readers, and for other instances those of their last checkpoints. Leases of other instances are read
+//! again where they are older than an acquire interval, on the caller's account.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,10 +13,10 @@ use super::counters::PendingCount;
 use super::instance::{Instance, LeaseSnapshot};
 use super::lease::LeaseItem;
 use super::range_feed::RangeFeed;
-use super::reader::RangeReader;
+use super::reader::{RangeReader, ReaderPosition};
 use super::runner::Runner;
 use super::settings::{Sharing, milliseconds};
-use onehop_store::{ContainerName, Fault, Ledger, RequestCharge};
+use onehop_store::{ContainerName, Continuation, Fault, Ledger, RequestCharge};
 
 /// The status of a projection.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -25,9 +28,10 @@ pub struct ProjectionStatus {
     pub source: &'static str,
     /// Whether every feed range has a reader, here or in another instance that is alive.
     pub running: bool,
-    /// Changes that wait, counted up to [`PENDING_COUNT_MAX`] in each feed range.
+    /// Changes that wait, counted up to [`PENDING_COUNT_MAX`] in each feed range; of a service, estimated when they were last read.
     pub pending_changes: u64,
-    /// The age of the oldest change that waits, in milliseconds; 0 when none does.
+    /// The age of the oldest change that waits, in milliseconds; 0 when none does. Of a service, the age of the last completed change
+    /// where others wait, and the time since the last look where there was none for twice the poll interval.
     pub lag_ms: u64,
     /// Logical partitions with dead letters.
     pub dead_letters: u64,
@@ -101,8 +105,8 @@ impl Instance {
         projections.map(|projection| following(projection.name(), projection.source())).collect()
     }
 
-    pub(super) async fn leases(&self) -> Result<Vec<LeaseStatus>, Fault> {
-        self.refresh_known().await;
+    pub(super) async fn leases(&self, ledger: &Ledger) -> Result<Vec<LeaseStatus>, Fault> {
+        self.refresh_known(ledger).await;
         let known = self.known();
         try_join_all(known.iter().map(|lease| self.lease(lease))).await
     }
@@ -110,7 +114,7 @@ impl Instance {
     async fn lease(&self, LeaseSnapshot { source, item }: &LeaseSnapshot) -> Result<LeaseStatus, Fault> {
         let reader = self.owned.get(&item.id);
         let feed = RangeFeed::of_source(source, item.range.clone());
-        let (count, oldest_ms) = self.pending(&feed, item.id.clone(), item, reader.as_deref()).await?;
+        let (count, lag_ms) = self.pending(&feed, item.id.clone(), item, reader.as_deref()).await?;
         let statistics = reader.as_ref().map(|reader| &reader.statistics);
         let counted = |counter: fn(&super::reader::ReaderStatistics) -> &AtomicU64| {
             statistics.map_or(0, |statistics| counter(statistics).load(Ordering::Relaxed))
@@ -124,13 +128,13 @@ impl Instance {
             changes: counted(|statistics| &statistics.changes),
             errors: counted(|statistics| &statistics.errors),
             pending_changes: count,
-            lag_ms: self.lag_ms(oldest_ms),
+            lag_ms,
             last_error: statistics.and_then(|statistics| statistics.last_error.lock().clone()),
         })
     }
 
-    pub(super) async fn processor_status(&self) -> Result<ProcessorStatus, Fault> {
-        let leases = self.leases().await?;
+    pub(super) async fn processor_status(&self, ledger: &Ledger) -> Result<ProcessorStatus, Fault> {
+        let leases = self.leases(ledger).await?;
         let mut projections = Vec::with_capacity(self.runners.len());
         for (runner, ProjectionHealth { running, .. }) in self.runners.iter().zip(self.health()) {
             let (pending_changes, lag_ms) = self.pending_of(runner, &leases).await?;
@@ -153,7 +157,9 @@ impl Instance {
     async fn pending_of(&self, runner: &Runner, leases: &[LeaseStatus]) -> Result<(u64, u64), Fault> {
         let (container, types) = (runner.projection.source(), runner.projection.types());
         let of_source = self.sources.iter().find(|source| source.container == container);
-        if of_source.is_none_or(|source| source.types.as_deref() == types) {
+        let same_types = of_source.is_none_or(|source| source.types.as_deref() == types);
+        // What a service estimates is of all types.
+        if same_types || !self.context.store.counts_locally() {
             let own = || leases.iter().filter(|lease| lease.container == container.as_str());
             let pending = own().map(|lease| lease.pending_changes).sum();
             return Ok((pending, own().map(|lease| lease.lag_ms).max().unwrap_or(0)));
@@ -167,8 +173,8 @@ impl Instance {
             self.pending(&feed, key, item, reader.as_deref()).await
         }));
         let counts = counts.await?;
-        let oldest_ms = counts.iter().filter_map(|(_, oldest_ms)| *oldest_ms).min();
-        Ok((counts.iter().map(|(count, _)| count).sum(), self.lag_ms(oldest_ms)))
+        let lag_ms = counts.iter().map(|(_, lag_ms)| *lag_ms).max();
+        Ok((counts.iter().map(|(count, _)| count).sum(), lag_ms.unwrap_or(0)))
     }
 
     fn lag_ms(&self, oldest_ms: Option<i64>) -> u64 {
@@ -189,14 +195,37 @@ impl Instance {
         Ok(true)
     }
 
+    /// The number of changes that wait, and their lag.
     async fn pending(
         &self,
         feed: &RangeFeed,
         key: String,
         item: &LeaseItem,
         reader: Option<&RangeReader>,
+    ) -> Result<(u64, u64), Fault> {
+        let position = reader.map_or_else(|| ReaderPosition::of_lease(item), RangeReader::position);
+        if !self.context.store.counts_locally() {
+            return Ok((position.progress.pending(), self.estimated_lag_ms(&position)));
+        }
+        let (count, oldest_ms) = self.counted(feed, key, position.continuation).await?;
+        Ok((count, self.lag_ms(oldest_ms)))
+    }
+
+    /// A reader that finds nothing looks again after the poll interval. One that does not may miss changes since then.
+    fn estimated_lag_ms(&self, position: &ReaderPosition) -> u64 {
+        let now_ms = self.context.clock.now_ms();
+        let unseen_ms = position.looked_at_ms.map_or(0, |looked_at_ms| now_ms.saturating_sub(looked_at_ms));
+        let overdue_ms = milliseconds(self.context.settings.poll.longest).saturating_mul(2);
+        let unseen_ms = if unseen_ms > overdue_ms { u64::try_from(unseen_ms).unwrap_or(0) } else { 0 };
+        position.progress.lag_ms(now_ms).max(unseen_ms)
+    }
+
+    async fn counted(
+        &self,
+        feed: &RangeFeed,
+        key: String,
+        position: Option<Continuation>,
     ) -> Result<(u64, Option<i64>), Fault> {
-        let position = reader.map_or_else(|| item.continuation.clone(), RangeReader::position);
         let now_ms = self.context.clock.now_ms();
         let cached = self.context.settings.sharing != Sharing::Alone;
         if cached && let Some(counted) = self.pending.get(&key, position.as_ref(), now_ms) {

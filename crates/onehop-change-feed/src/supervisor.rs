@@ -7,13 +7,14 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::watch;
-use tokio::time::Instant;
 
 use super::instance::{Instance, StepOutcome};
 use super::load_balancer::Steal;
+use super::poll_schedule::{Occasion, PollSchedule};
 use super::reader::RangeReader;
 use super::runner::PageError;
-use super::settings::Sharing;
+use super::settings::{Sharing, milliseconds};
+use onehop_runtime::clock::Clock;
 use onehop_store::{Fault, FaultKind};
 
 impl Instance {
@@ -32,6 +33,7 @@ impl Instance {
         let context = &self.context;
         let mut due = Some(Steal::One);
         let (mut failures, mut next) = (0, None);
+        let now_ms = || context.clock.now_ms();
         while !context.stop.is_cancelled() {
             if let Some(steal) = due {
                 let balanced = match steal {
@@ -47,13 +49,13 @@ impl Instance {
                 }
                 next = match failures {
                     0 if steal == Steal::One => {
-                        context.settings.sharing.acquire().map(|acquire| Instant::now() + acquire)
+                        context.settings.sharing.acquire().map(|acquire| now_ms() + milliseconds(acquire))
                     }
                     // A requested round does not delay the next regular one.
                     0 => next,
                     failures => {
                         let delay = context.settings.poll.delay(failures - 1);
-                        Some(Instant::now() + context.jitter.spread(delay))
+                        Some(now_ms() + milliseconds(context.jitter.spread(delay)))
                     }
                 };
             }
@@ -63,7 +65,7 @@ impl Instance {
             due = tokio::select! {
                 () = context.stop.cancelled() => return,
                 () = self.owned.changed.notified() => self.owned.take_balancing_request().then_some(Steal::None),
-                () = until_or_forever(next) => Some(Steal::One),
+                () = sleep_or_forever(&*context.clock, next.map(|next| until(next, now_ms()))) => Some(Steal::One),
             };
         }
     }
@@ -85,8 +87,8 @@ impl Instance {
     async fn read_range(self: Arc<Self>, reader: Arc<RangeReader>) {
         reader.statistics.running.store(true, Ordering::Relaxed);
         let context = &self.context;
-        let mut signal = context.store.change_signal(reader.source.container);
-        let (mut idle, mut failures) = (0, 0);
+        let mut signal = reader.signal();
+        let (mut schedule, mut failures) = (PollSchedule::new(), 0);
         while !context.stop.is_cancelled() {
             if let Some(signal) = &mut signal {
                 // Before the page is read: what is written after that signals again.
@@ -95,12 +97,13 @@ impl Instance {
             match self.step(&reader).await {
                 Ok(StepOutcome::Page { changes, drained }) => {
                     failures = 0;
-                    if changes > 0 || !drained {
-                        idle = 0;
-                        continue;
+                    if changes > 0 {
+                        schedule.record_changes();
                     }
-                    self.wait_for_changes(&reader, &mut signal, idle).await;
-                    idle += 1;
+                    if changes == 0 && drained {
+                        let occasion = self.wait_for_changes(&reader, &mut signal, &mut schedule).await;
+                        schedule.begin(occasion);
+                    }
                 }
                 Ok(StepOutcome::Ended) => break,
                 Err(PageError::LeaseLost | PageError::Stopping) => {}
@@ -119,29 +122,35 @@ impl Instance {
         self.leave_if_stopped().await;
     }
 
-    /// Waits for the store's signal, and polls less and less often where it gives none, or where other processes
-    /// write as well.
+    /// Waits for the signal of a write to the range. Polls beside it where the store gives no signal, or where other processes write
+    /// as well.
     async fn wait_for_changes(
         &self,
         reader: &RangeReader,
         signal: &mut Option<watch::Receiver<u64>>,
-        idle: u32,
-    ) {
-        let settings = &self.context.settings;
+        schedule: &mut PollSchedule,
+    ) -> Occasion {
+        let (context, clock) = (&self.context, &*self.context.clock);
+        let settings = &context.settings;
         let polls = signal.is_none() || settings.sharing != Sharing::Alone;
-        let poll = polls.then(|| settings.poll_delay(idle, &self.context.jitter));
-        let open = tokio::select! {
-            () = self.context.stop.cancelled() => return,
-            () = reader.lease.lost() => return,
-            () = reader.wake.notified() => return,
-            () = sleep_or_forever(poll) => return,
-            open = changed(signal) => open,
+        let delay = if polls {
+            Some(schedule.next_delay(settings, &context.jitter))
+        } else {
+            reader.checkpoint_due_ms().map(|due_ms| until(due_ms, clock.now_ms()))
         };
-        if !open {
+        let is_open = tokio::select! {
+            () = context.stop.cancelled() => return Occasion::Poll,
+            () = reader.lease.lost() => return Occasion::Poll,
+            () = reader.wake.notified() => return Occasion::Signal,
+            () = sleep_or_forever(clock, delay) => return Occasion::Poll,
+            is_open = changed(signal) => is_open,
+        };
+        if !is_open {
             *signal = None;
         } else if !settings.gather.is_zero() {
-            self.context.stop.run_until_cancelled(tokio::time::sleep(settings.gather)).await;
+            context.stop.run_until_cancelled(clock.sleep(settings.gather)).await;
         }
+        Occasion::Signal
     }
 }
 
@@ -162,17 +171,15 @@ async fn changed(signal: &mut Option<watch::Receiver<u64>>) -> bool {
     }
 }
 
-async fn until_or_forever(instant: Option<Instant>) {
-    match instant {
-        Some(instant) => tokio::time::sleep_until(instant).await,
-        None => std::future::pending().await,
-    }
+/// The time that is left until a moment (Unix ms).
+fn until(moment_ms: i64, now_ms: i64) -> Duration {
+    Duration::from_millis(u64::try_from(moment_ms.saturating_sub(now_ms)).unwrap_or(0))
 }
 
-async fn sleep_or_forever(duration: Option<Duration>) {
+async fn sleep_or_forever(clock: &dyn Clock, duration: Option<Duration>) {
     match duration {
         Some(duration) if duration.is_zero() => tokio::task::yield_now().await,
-        Some(duration) => tokio::time::sleep(duration).await,
+        Some(duration) => clock.sleep(duration).await,
         None => std::future::pending().await,
     }
 }

@@ -12,7 +12,8 @@ use super::coverage::RangeSplits;
 use super::settings::Backoff;
 use onehop_store::limits::PAGE_ITEMS_MAX;
 use onehop_store::{
-    Change, ContainerName, Continuation, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, Ledger, Store,
+    Change, ContainerName, Continuation, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, Ledger,
+    SignalScope, Store,
 };
 
 /// Between two looks at a store that neither signals nor says how often to look.
@@ -105,7 +106,8 @@ impl Tail {
     ) -> Result<Self, Fault> {
         let ranges = store.feed_ranges(source.container).await?;
         let mut tail = Self {
-            signal: store.change_signal(source.container),
+            signal: store
+                .change_signal(&SignalScope { types: source.types, ..SignalScope::of(source.container) }),
             store,
             source,
             settings,
@@ -160,7 +162,8 @@ impl Tail {
         let TailSource { container, types } = self.source;
         if continuation.is_none() {
             let continuation = self.store.change_feed_end(container, range, ledger).await?;
-            return Ok(FeedPage { changes: Vec::new(), continuation, drained: true });
+            let changes = Vec::new();
+            return Ok(FeedPage { changes, continuation, drained: true, passed: None, behind: None });
         }
         let limit = self.settings.page_items_max;
         let request = FeedRequest { container, range, continuation: continuation.as_ref(), types, limit };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{ContainerName, PartitionKey, WriteMark};
+use super::{ContainerName, Continuation, PartitionKey, WriteMark};
 use onehop_runtime::trace_context::SpanContext;
 
 /// Logical partitions and containers that a ledger remembers as read.
@@ -123,12 +123,21 @@ pub struct FoldedOperation {
     pub request_charge: RequestCharge,
 }
 
+/// A logical partition that a request wrote to.
+#[derive(Debug, Clone)]
+struct WrittenPartition {
+    container: ContainerName,
+    hash: PartitionHash,
+    /// Where its last write ends in the change feed, if the store said it.
+    end: Option<Continuation>,
+}
+
 /// What one request did to the store, in order. Shared by everything that works for the request.
 #[derive(Debug, Default)]
 pub struct Ledger {
     operations: Mutex<Vec<OperationRecord>>,
     /// Logical partitions that were written to, one more than [`WRITTEN_MAX`] at most.
-    written: Mutex<Vec<PartitionHash>>,
+    written: Mutex<Vec<WrittenPartition>>,
     /// The write marks of what was read, if they are recorded; `None` inside when that cannot be said. The parts of a ledger share it.
     touched: Option<Arc<Mutex<Option<Vec<WriteMark>>>>>,
     /// Under which the operations are traced, if they are.
@@ -205,15 +214,18 @@ impl Ledger {
         written
     }
 
-    /// Remembers that a logical partition was written to.
-    pub fn wrote(&self, container: ContainerName, partition_key: &PartitionKey) {
-        self.remember_written(PartitionHash::of(container, partition_key));
+    /// Remembers that a logical partition was written to, and where the write ends in the change feed, if the store said it.
+    pub fn wrote(&self, container: ContainerName, partition_key: &PartitionKey, end: Option<Continuation>) {
+        let hash = PartitionHash::of(container, partition_key);
+        self.remember_written(WrittenPartition { container, hash, end });
     }
 
-    fn remember_written(&self, hash: PartitionHash) {
+    fn remember_written(&self, partition: WrittenPartition) {
         let mut written = self.written.lock();
-        if written.len() <= WRITTEN_MAX && !written.contains(&hash) {
-            written.push(hash);
+        if let Some(known) = written.iter_mut().find(|known| known.hash == partition.hash) {
+            *known = partition;
+        } else if written.len() <= WRITTEN_MAX {
+            written.push(partition);
         }
     }
 
@@ -221,7 +233,25 @@ impl Ledger {
     #[must_use]
     pub fn written_partitions(&self) -> Option<Vec<PartitionHash>> {
         let written = self.written.lock();
-        (written.len() <= WRITTEN_MAX).then(|| written.clone())
+        (written.len() <= WRITTEN_MAX).then(|| written.iter().map(|partition| partition.hash).collect())
+    }
+
+    /// Where the writes to a container end in the change feed; `None` where that is not known of all of them.
+    #[must_use]
+    pub fn write_ends(&self, container: ContainerName) -> Option<Vec<Continuation>> {
+        let written = self.written.lock();
+        if written.len() > WRITTEN_MAX {
+            return None;
+        }
+        let own = written.iter().filter(|partition| partition.container == container);
+        own.map(|partition| partition.end.clone()).collect()
+    }
+
+    /// Where the last write to a logical partition ends in the change feed, if it is known.
+    #[must_use]
+    pub fn write_end(&self, container: ContainerName, partition_key: &PartitionKey) -> Option<Continuation> {
+        let hash = PartitionHash::of(container, partition_key);
+        self.written.lock().iter().find(|partition| partition.hash == hash)?.end.clone()
     }
 
     /// Adds an operation.
@@ -234,7 +264,7 @@ impl Ledger {
         let records = other.operations();
         self.lock().extend(records);
         let written = other.written.lock().clone();
-        written.into_iter().for_each(|hash| self.remember_written(hash));
+        written.into_iter().for_each(|partition| self.remember_written(partition));
     }
 
     /// Adds operations of a part of the same request, and what was written there.

@@ -13,7 +13,7 @@ use super::store_call::{
 };
 use super::{
     Batch, ContainerName, Continuation, ETag, Fault, FeedPage, FeedRange, FeedRequest, Item, Ledger,
-    PartitionKey, Query, QueryPage, Store, WriteError, WriteMarks, WriteOp,
+    PartitionKey, Query, QueryPage, SignalScope, Store, WriteError, WriteMarks, WriteOp,
 };
 
 /// A decorator of a store. It is a [`Store`] by itself.
@@ -108,6 +108,14 @@ impl<D: StoreDecorator> Store for D {
         self.inner().is_past(at, end)
     }
 
+    fn holds(&self, range: &FeedRange, end: &Continuation) -> bool {
+        self.inner().holds(range, end)
+    }
+
+    fn counts_locally(&self) -> bool {
+        self.inner().counts_locally()
+    }
+
     async fn pending_changes(
         &self,
         request: &FeedRequest<'_>,
@@ -121,8 +129,8 @@ impl<D: StoreDecorator> Store for D {
         self.inner().write_marks()
     }
 
-    fn change_signal(&self, container: ContainerName) -> Option<watch::Receiver<u64>> {
-        self.inner().change_signal(container)
+    fn change_signal(&self, scope: &SignalScope<'_>) -> Option<watch::Receiver<u64>> {
+        self.inner().change_signal(scope)
     }
 
     fn physical_partitions(&self, container: ContainerName) -> u32 {

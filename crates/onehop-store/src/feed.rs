@@ -25,6 +25,24 @@ pub struct FeedRequest<'a> {
     pub limit: usize,
 }
 
+/// The writes that a change signal is about.
+#[derive(Debug, Clone, Copy)]
+pub struct SignalScope<'a> {
+    pub container: ContainerName,
+    /// `None` for all feed ranges.
+    pub range: Option<&'a FeedRange>,
+    /// Only items of these types; `None` for all.
+    pub types: Option<&'a [&'a str]>,
+}
+
+impl SignalScope<'_> {
+    /// All writes to a container.
+    #[must_use]
+    pub fn of(container: ContainerName) -> Self {
+        Self { container, range: None, types: None }
+    }
+}
+
 /// An item's latest version. Hard deletes are not in the feed.
 #[derive(Debug, Clone)]
 pub struct Change {
@@ -41,4 +59,9 @@ pub struct FeedPage {
     /// Where to read on after this page.
     pub continuation: Continuation,
     pub drained: bool,
+    /// What a reader has passed after this page, for [`Store::is_past`](crate::Store::is_past); `None` where the continuation says it, or
+    /// nothing does.
+    pub passed: Option<Continuation>,
+    /// How many changes lie after this page, of all types, as far as the store can estimate that without reading them.
+    pub behind: Option<u64>,
 }

@@ -23,7 +23,7 @@ pub use charge::{
 pub use container::{ContainerName, ContainerSpec, Indexing};
 pub use decorator::StoreDecorator;
 pub use error::{Damage, Fault, FaultKind, Rejection, WriteError};
-pub use feed::{Change, Continuation, FeedPage, FeedRange, FeedRequest};
+pub use feed::{Change, Continuation, FeedPage, FeedRange, FeedRequest, SignalScope};
 pub use item::{ETag, Item, NewItem, PartitionKey};
 pub use observed_store::{ObservedOperation, ObservedStore, OperationScope, StoreObserver};
 pub use query::{Direction, Keyset, Query, QueryPage};
@@ -110,8 +110,16 @@ pub trait Store: Send + Sync + 'static {
     /// A fault of the store.
     fn local_feed_end(&self, container: ContainerName) -> Result<Option<Continuation>, Fault>;
 
-    /// Whether a reader at a continuation has read all that lies before an end; `false` where the store does not know.
+    /// Whether a reader at a continuation has read all that lies before an end; `false` where the store does not know. The end is
+    /// that of a container or of a write ([`Ledger::write_ends`]); the reader stands at a page's continuation or at what it has
+    /// [passed](FeedPage::passed).
     fn is_past(&self, at: &Continuation, end: &Continuation) -> bool;
+
+    /// Whether a feed range holds the write that ended here; `true` where the store does not know.
+    fn holds(&self, range: &FeedRange, end: &Continuation) -> bool;
+
+    /// Whether pending changes are counted without a request to a service.
+    fn counts_locally(&self) -> bool;
 
     /// How many changes of a range lie after a continuation, counted up to `at_most`, and when the oldest of
     /// them was written (Unix ms). Charged as a read of the change feed.
@@ -125,9 +133,9 @@ pub trait Store: Send + Sync + 'static {
     /// Whether what was read may have been written since; `None` where other processes write as well.
     fn write_marks(&self) -> Option<&WriteMarks>;
 
-    /// A signal that changes whenever something was written to the container by this process; `None` where
-    /// the adapter has no such signal and its reader has to poll.
-    fn change_signal(&self, container: ContainerName) -> Option<watch::Receiver<u64>>;
+    /// A signal that changes whenever this process wrote an item in this scope; `None` where the adapter has no such signal and its
+    /// reader has to poll. It may change with other writes to the container, too.
+    fn change_signal(&self, scope: &SignalScope<'_>) -> Option<watch::Receiver<u64>>;
 
     /// The physical partitions that a query without a partition key visits.
     fn physical_partitions(&self, container: ContainerName) -> u32;

@@ -20,6 +20,8 @@ use azure_data_cosmos_driver::models::PartitionKeyDefinition;
 use onehop_store::cosmos::{Consistency, CosmosStore, RetryPolicy, default_options, encoding};
 use onehop_store::{ContainerName, ContainerSpec};
 
+use crate::request_counts::RequestCounts;
+
 const GATEWAY: &str = "https://eastus.emulator.local";
 pub const DATABASE: &str = "onehop";
 /// The emulator checks no key.
@@ -30,6 +32,7 @@ const PATIENCE: RetryPolicy = RetryPolicy {
     throttled_retries_max: 3,
     operation_max: Duration::from_secs(10),
     moved_retries_max: 12,
+    contended_retries_max: 1,
     wait_first: Duration::from_millis(1),
 };
 
@@ -70,6 +73,15 @@ impl Emulator {
         faults: Vec<Arc<FaultInjectionRule>>,
         retry_policy: RetryPolicy,
     ) -> CosmosClient {
+        self.client_observed_by(Arc::default(), faults, retry_policy).await
+    }
+
+    async fn client_observed_by(
+        &self,
+        requests: Arc<RequestCounts>,
+        faults: Vec<Arc<FaultInjectionRule>>,
+        retry_policy: RetryPolicy,
+    ) -> CosmosClient {
         let builder = if faults.is_empty() {
             self.http.runtime_builder()
         } else {
@@ -80,6 +92,7 @@ impl Emulator {
         let account = AccountReference::with_authentication_key(endpoint, Secret::new(KEY));
         CosmosClient::builder()
             .with_runtime(runtime)
+            .with_diagnostics_handler(requests)
             .with_default_operation_options(default_options(retry_policy))
             .with_binary_encoding_options(encoding(true))
             .build(account, RoutingStrategy::ProximityTo(Region::EAST_US))
@@ -90,6 +103,14 @@ impl Emulator {
     /// A store as one process has it.
     pub async fn open(&self) -> CosmosStore {
         self.open_behind(Vec::new()).await
+    }
+
+    /// A store whose requests are counted.
+    pub async fn open_counted(&self, requests: &Arc<RequestCounts>) -> CosmosStore {
+        let client = self.client_observed_by(Arc::clone(requests), Vec::new(), PATIENCE).await;
+        CosmosStore::with_client(client, DATABASE, &self.specs, Consistency::Account, PATIENCE)
+            .await
+            .expect("the containers are there")
     }
 
     /// A store whose requests meet these faults.

@@ -142,7 +142,7 @@ impl Scene {
     }
 }
 
-fn sign_up(name: &str) -> CreateUser {
+pub fn sign_up(name: &str) -> CreateUser {
     let idempotency_key = Some(format!("sign up {name}"));
     CreateUser {
         username: name.to_owned(),
@@ -156,7 +156,7 @@ fn another_sign_up(name: &str) -> CreateUser {
     CreateUser { idempotency_key: None, ..sign_up(name) }
 }
 
-fn new_post(user_id: UserId, key: &str) -> CreatePost {
+pub fn new_post(user_id: UserId, key: &str) -> CreatePost {
     let (title, content) = ("A title".to_owned(), "Some content.".to_owned());
     CreatePost { user_id, title, content, idempotency_key: Some(key.to_owned()) }
 }

@@ -4,6 +4,7 @@
 mod acts;
 mod faults;
 mod instances;
+mod requests;
 mod soak;
 mod splits;
 mod world;

@@ -28,6 +28,7 @@ pub const SHORT_PATIENCE: RetryPolicy = RetryPolicy {
     throttled_retries_max: 4,
     operation_max: Duration::from_secs(1),
     moved_retries_max: 4,
+    contended_retries_max: 1,
     wait_first: Duration::from_millis(1),
 };
 

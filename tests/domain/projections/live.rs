@@ -15,7 +15,7 @@ use onehop::blog::items::UserItem;
 use onehop::blog::read_models::{FEED_POSTS, USER_POSTS};
 use onehop_change_feed::{Processor, Settings};
 use onehop_runtime::tasks::Tasks;
-use onehop_store::{Ledger, Store as _};
+use onehop_store::{Ledger, SignalScope, Store as _};
 
 use crate::projections::world::{World, post};
 
@@ -61,7 +61,8 @@ async fn a_write_wakes_the_readers_without_a_poll() {
     let processor = world.processor_with(Settings::new("test")).await;
     let _tasks = run(&processor);
     processor.drain().await.expect("drained");
-    let mut signal = world.store.change_signal(USERS).expect("the embedded store has a signal");
+    let mut signal =
+        world.store.change_signal(&SignalScope::of(USERS)).expect("the embedded store has a signal");
     let written = post(1, &ada);
     world.put_post(&written).await;
     while world.user_copy(&written).await.is_none() {

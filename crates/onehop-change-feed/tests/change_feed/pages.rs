@@ -8,7 +8,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use onehop_change_feed::{Backoff, LEASES, Processor, Settings, Sharing};
 use onehop_runtime::tasks::Tasks;
-use onehop_store::Store as _;
+use onehop_store::{SignalScope, Store as _};
 
 use crate::toy::{COPIES, EXPIRY_MS, SHORT_MS, World, shared};
 
@@ -123,8 +123,8 @@ fn run(processor: &Processor) -> Tasks {
 #[tokio::test]
 async fn readers_follow_leases_and_see_writes_of_other_processes() {
     let world = World::new(4);
-    let mut lease_written = world.store.change_signal(LEASES).expect("a signal");
-    let mut copy_written = world.store.change_signal(COPIES).expect("a signal");
+    let mut lease_written = world.store.change_signal(&SignalScope::of(LEASES)).expect("a signal");
+    let mut copy_written = world.store.change_signal(&SignalScope::of(COPIES)).expect("a signal");
     world.store.keep_silent();
     let short = Duration::from_millis(2);
     let sharing = Sharing::WithOthers { acquire: short, expire: Duration::from_secs(60), renew: short };

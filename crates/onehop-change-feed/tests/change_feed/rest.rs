@@ -90,7 +90,7 @@ async fn charge(processors: &[&Processor]) -> f64 {
 
 /// Requests to the lease container, polls, and request units for each second, over an hour.
 async fn rest(world: &World, processors: &[&Processor]) -> (usize, usize, f64) {
-    pass(world, processors, 300).await;
+    pass(world, processors, 600).await;
     let before = charge(processors).await;
     world.store.lease_requests.store(0, Ordering::SeqCst);
     world.store.feed_pages.store(0, Ordering::SeqCst);

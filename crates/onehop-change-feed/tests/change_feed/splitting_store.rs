@@ -11,7 +11,7 @@ use onehop_change_feed::LEASES;
 use onehop_store::embedded::EmbeddedStore;
 use onehop_store::{
     Batch, ContainerName, Continuation, ETag, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, Item,
-    Ledger, PartitionKey, Query, QueryPage, Rejection, Store, WriteError, WriteMarks, WriteOp,
+    Ledger, PartitionKey, Query, QueryPage, Rejection, SignalScope, Store, WriteError, WriteMarks, WriteOp,
 };
 use tokio::sync::watch;
 
@@ -270,7 +270,7 @@ impl Store for SplittingStore {
             positions.insert(partition, page.continuation);
         }
         let continuation = Continuation(serde_json::to_string(&positions).expect("plain positions"));
-        Ok(FeedPage { changes, continuation, drained })
+        Ok(FeedPage { changes, continuation, drained, passed: None, behind: None })
     }
 
     async fn change_feed_end(
@@ -296,6 +296,14 @@ impl Store for SplittingStore {
     fn is_past(&self, at: &Continuation, end: &Continuation) -> bool {
         let (Ok(at), Ok(end)) = (positions(Some(at)), positions(Some(end))) else { return false };
         end.iter().all(|(partition, end)| at.get(partition).is_some_and(|at| self.inner.is_past(at, end)))
+    }
+
+    fn holds(&self, _range: &FeedRange, _end: &Continuation) -> bool {
+        true
+    }
+
+    fn counts_locally(&self) -> bool {
+        true
     }
 
     fn write_marks(&self) -> Option<&WriteMarks> {
@@ -325,11 +333,11 @@ impl Store for SplittingStore {
         Ok((count.min(at_most), oldest_ms))
     }
 
-    fn change_signal(&self, container: ContainerName) -> Option<watch::Receiver<u64>> {
+    fn change_signal(&self, scope: &SignalScope<'_>) -> Option<watch::Receiver<u64>> {
         if let Some(silence) = &*self.silence.lock().expect("no panic while locked") {
             return Some(silence.subscribe());
         }
-        self.inner.change_signal(container)
+        self.inner.change_signal(scope)
     }
 
     fn physical_partitions(&self, container: ContainerName) -> u32 {

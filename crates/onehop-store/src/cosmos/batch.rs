@@ -7,7 +7,7 @@ use azure_data_cosmos::{CosmosError, TransactionalBatch};
 
 use super::CosmosStore;
 use super::container::{CosmosContainer, key};
-use super::error_mapping::{ambiguous, fault_in_batch, rejection_of, write_error_of};
+use super::error_mapping::{CONCURRENT_WRITE, ambiguous, fault_in_batch, rejection_of, write_error_of};
 use super::items::tree;
 use super::retries::{Cause, Retries};
 use super::service_response::{charge_of, charge_of_error};
@@ -23,11 +23,13 @@ impl CosmosStore {
         batch: &Batch,
         ledger: &Ledger,
     ) -> Result<Vec<Option<ETag>>, WriteError> {
-        check(container, batch).map_err(|(operation, reason)| WriteError::Rejected { operation, reason })?;
+        let types = check(container, batch)
+            .map_err(|(operation, reason)| WriteError::Rejected { operation, reason })?;
         if batch.operations.is_empty() {
             return Ok(Vec::new());
         }
         let mut retries = Retries::new(self.retry_policy);
+        let mut end = None;
         let (charge, outcome) = loop {
             let sent = transactional(batch).map_err(unwritable)?;
             match container.client.execute_transactional_batch(sent, None).await {
@@ -38,6 +40,7 @@ impl CosmosStore {
                 }
                 Ok(response) => {
                     let charge = charge_of(&response.diagnostics());
+                    end = container.write_end(&batch.partition_key, response.headers().lsn());
                     let answer = match response.into_model() {
                         Ok(answer) => answer,
                         Err(error) => break (charge, Err(ambiguous(error).into())),
@@ -56,20 +59,23 @@ impl CosmosStore {
         };
         let items = if outcome.is_ok() { batch.operations.len() } else { 0 };
         ledger.record(container.record(OperationKind::Batch, items, retries.charge + charge, 1));
-        ledger.wrote(batch.container, &batch.partition_key);
+        ledger.wrote(batch.container, &batch.partition_key, end);
         if outcome.is_ok() {
-            container.announce();
+            container.announce(&batch.partition_key, &types);
         }
         outcome
     }
 }
 
-fn check(container: &CosmosContainer, batch: &Batch) -> Result<(), (usize, Rejection)> {
+/// Checks the operations, and returns the types of the items that are written.
+fn check(container: &CosmosContainer, batch: &Batch) -> Result<Vec<String>, (usize, Rejection)> {
     batch.check_limits()?;
+    let mut types = Vec::new();
     for (index, operation) in batch.operations.iter().enumerate() {
-        container.check(&batch.partition_key, operation).map_err(|reason| (index, reason))?;
+        let item_type = container.check(&batch.partition_key, operation).map_err(|reason| (index, reason))?;
+        types.extend(item_type.filter(|item_type| !types.contains(item_type)));
     }
-    Ok(())
+    Ok(types)
 }
 
 fn transactional(batch: &Batch) -> Result<TransactionalBatch, CosmosError> {
@@ -126,7 +132,8 @@ fn is_cause(result: &TransactionalBatchOperationResult) -> bool {
 /// Why the batch is to be sent again: one operation that could not be tried, and so none was.
 fn cause_of(result: &TransactionalBatchOperationResult) -> Option<Cause> {
     match result.status_code() {
-        410 | 449 => Some(Cause::Moved),
+        410 => Some(Cause::Moved),
+        CONCURRENT_WRITE => Some(Cause::Contended),
         429 => Some(Cause::Throttled { retry_after: result.retry_after() }),
         _ => None,
     }

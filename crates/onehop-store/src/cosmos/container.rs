@@ -3,16 +3,18 @@
 use std::sync::atomic::AtomicU32;
 
 use azure_data_cosmos::ContainerClient;
+use azure_data_cosmos::models::PartitionKeyDefinition;
 use azure_data_cosmos::options::ReadContainerOptions;
-use tokio::sync::watch;
 
 use super::client::default_options;
 use super::error_mapping::{OperationContext, fault_of};
+use super::log_sequence::write_end;
 use super::settings::RetryPolicy;
+use super::signals::ChangeSignals;
 use crate::document::{can_exist, check_text, check_write};
 use crate::{
-    ChargeSource, ContainerSpec, Fault, FaultKind, OperationKind, OperationRecord, PartitionKey, Rejection,
-    RequestCharge, WriteOp, limits,
+    ChargeSource, ContainerSpec, Continuation, Fault, FaultKind, OperationKind, OperationRecord,
+    PartitionKey, Rejection, RequestCharge, WriteOp, limits,
 };
 
 /// A container of the database.
@@ -21,29 +23,22 @@ pub(super) struct CosmosContainer {
     pub(super) client: ContainerClient,
     /// As of the last look at the feed ranges.
     pub(super) physical_partitions: AtomicU32,
-    /// Counts the writes of this process.
-    pub(super) signal: watch::Sender<u64>,
+    /// Writes of this process.
+    pub(super) signals: ChangeSignals,
 }
 
 impl CosmosContainer {
-    pub(super) async fn check_partition_key(&self, retry_policy: &RetryPolicy) -> Result<(), Fault> {
-        let options = ReadContainerOptions::default().with_operation_options(default_options(*retry_policy));
-        let response = self
-            .client
-            .read(Some(options))
-            .await
-            .map_err(|error| fault_of(error, OperationContext::Reading))?;
-        let properties = response.into_model().map_err(|error| fault_of(error, OperationContext::Reading))?;
-        let wanted = format!("/{}", self.spec.partition_key);
-        let paths = properties.partition_key.paths();
-        if paths.iter().any(|path| *path == wanted) && paths.len() == 1 {
-            return Ok(());
-        }
-        let message = format!(
-            "the container {} has another partition key than {wanted}: a partition key cannot be changed",
-            self.spec.name
-        );
-        Err(Fault::new(FaultKind::Internal, message))
+    /// Checks the container's partition key, and looks up its feed ranges.
+    pub(super) async fn open(
+        spec: ContainerSpec,
+        client: ContainerClient,
+        retry_policy: &RetryPolicy,
+    ) -> Result<Self, Fault> {
+        let partition_key = partition_key_of(&spec, &client, retry_policy).await?;
+        let signals = ChangeSignals::new(partition_key);
+        let container = Self { spec, client, physical_partitions: AtomicU32::new(1), signals };
+        container.look_up_ranges(false).await?;
+        Ok(container)
     }
 
     pub(super) fn record(
@@ -63,16 +58,51 @@ impl CosmosContainer {
         }
     }
 
-    pub(super) fn check(&self, partition_key: &PartitionKey, operation: &WriteOp) -> Result<(), Rejection> {
+    /// Checks a write, and returns the type of the item; `None` for a delete, which is in no change feed.
+    pub(super) fn check(
+        &self,
+        partition_key: &PartitionKey,
+        operation: &WriteOp,
+    ) -> Result<Option<String>, Rejection> {
         check_text(partition_key.as_str(), limits::PARTITION_KEY_BYTES_MAX)?;
-        check_write(&self.spec, partition_key.as_str(), operation)?;
-        if is_addressable(partition_key, operation.id()) { Ok(()) } else { Err(Rejection::InvalidId) }
+        let properties = check_write(&self.spec, partition_key.as_str(), operation)?;
+        if !is_addressable(partition_key, operation.id()) {
+            return Err(Rejection::InvalidId);
+        }
+        Ok(properties.map(|properties| properties.item_type))
     }
 
-    /// Wakes the readers that wait for a write of this process.
-    pub(super) fn announce(&self) {
-        self.signal.send_modify(|writes| *writes += 1);
+    /// The end of a write to a logical partition in the change feed, if its answer says it.
+    pub(super) fn write_end(&self, partition_key: &PartitionKey, lsn: Option<u64>) -> Option<Continuation> {
+        Some(write_end(&self.signals.point_of(key(partition_key)), lsn?))
     }
+
+    /// Wakes the readers that wait for a write of this process to this logical partition.
+    pub(super) fn announce(&self, partition_key: &PartitionKey, types: &[String]) {
+        self.signals.announce(key(partition_key), types);
+    }
+}
+
+/// The definition of the partition key, if it is the one that the specification has.
+async fn partition_key_of(
+    spec: &ContainerSpec,
+    client: &ContainerClient,
+    retry_policy: &RetryPolicy,
+) -> Result<PartitionKeyDefinition, Fault> {
+    let options = ReadContainerOptions::default().with_operation_options(default_options(*retry_policy));
+    let reading = |error| fault_of(error, OperationContext::Reading);
+    let response = client.read(Some(options)).await.map_err(reading)?;
+    let properties = response.into_model().map_err(reading)?;
+    let wanted = format!("/{}", spec.partition_key);
+    let paths = properties.partition_key.paths();
+    if paths.iter().any(|path| *path == wanted) && paths.len() == 1 {
+        return Ok(properties.partition_key);
+    }
+    let message = format!(
+        "the container {} has another partition key than {wanted}: a partition key cannot be changed",
+        spec.name
+    );
+    Err(Fault::new(FaultKind::Internal, message))
 }
 
 /// A partition key as the client wants it.

@@ -9,6 +9,8 @@ use crate::{Fault, FaultKind, Rejection, WriteError, limits};
 
 /// The container or the database itself was not found (404).
 const OWNER_NOT_FOUND: SubStatusCode = SubStatusCode::new(1003);
+/// Another write to the same item was under way, and nothing was carried out (449, "retry with").
+pub(super) const CONCURRENT_WRITE: u16 = 449;
 /// The service or the client could not be reached, and nothing was sent: the name is not known, the connection refused.
 const NOTHING_SENT: [SubStatusCode; 3] =
     [SubStatusCode::new(20010), SubStatusCode::new(20012), SubStatusCode::new(20015)];
@@ -31,7 +33,8 @@ pub(super) fn fault_of(error: CosmosError, doing: OperationContext) -> Fault {
     let retry_after = retry_after(&error);
     let (kind, message) = match u16::from(status.status_code()) {
         429 => (FaultKind::Throttled, "the account has no request units left for now"),
-        410 | 449 => (FaultKind::Unavailable, "the physical partition is moving"),
+        410 => (FaultKind::Unavailable, "the physical partition is moving"),
+        CONCURRENT_WRITE => (FaultKind::Unavailable, "another write to the same item is under way (449)"),
         401 | 403 if !status.is_write_forbidden() && !status.is_database_account_not_found() => {
             (FaultKind::Internal, "the account does not let this credential in")
         }
@@ -87,7 +90,8 @@ pub(super) fn rejection_of(code: u16) -> Option<Rejection> {
 pub(super) fn fault_in_batch(code: u16, retry_after: Option<Duration>) -> Fault {
     let (kind, message) = match code {
         429 => (FaultKind::Throttled, "the account has no request units left for now"),
-        410 | 449 => (FaultKind::Unavailable, "the physical partition is moving"),
+        410 => (FaultKind::Unavailable, "the physical partition is moving"),
+        CONCURRENT_WRITE => (FaultKind::Unavailable, "another write to the same item is under way (449)"),
         408 | 500..=599 => (FaultKind::Ambiguous, "it is not known whether the batch happened"),
         _ => (FaultKind::Internal, "the service does not understand an operation of the batch"),
     };

@@ -9,7 +9,10 @@ use std::num::NonZeroU32;
 use std::sync::atomic::Ordering;
 
 use azure_data_cosmos::CosmosError;
-use azure_data_cosmos::feed::{ContinuationToken, FeedRange as CosmosRange, FeedScope};
+use azure_data_cosmos::feed::{
+    ContinuationToken, FeedPage as CosmosPage, FeedRange as CosmosRange, FeedScope,
+};
+use azure_data_cosmos::models::{ChangeFeedItem, ChangeFeedMetadata};
 use azure_data_cosmos::options::{
     ChangeFeedOptions, ChangeFeedStartFrom, MaxItemCountHint, ReadFeedRangesOptions,
 };
@@ -20,6 +23,7 @@ use super::CosmosStore;
 use super::container::CosmosContainer;
 use super::document::change_of;
 use super::error_mapping::{OperationContext, fault_of};
+use super::log_sequence::read_end;
 use super::queries::{PageFailure, failed};
 use super::retries::Retries;
 use super::service_response::charge_of;
@@ -31,12 +35,16 @@ use crate::{
 /// Items in the pages that are read to count what is pending.
 const PENDING_PAGE_ITEMS: usize = 100;
 
+type ServiceItem = ChangeFeedItem<Map<String, Value>>;
+
 /// What one look at a feed range brought.
 struct RangeLookup {
     changes: Vec<Change>,
     continuation: Continuation,
     /// Nothing came from any of the physical partitions.
     drained: bool,
+    passed: Option<Continuation>,
+    behind: Option<u64>,
 }
 
 impl CosmosStore {
@@ -50,8 +58,8 @@ impl CosmosStore {
         let looked = self.look(container, request, ChangeFeedStartFrom::Beginning, &mut charge).await;
         let items = looked.as_ref().map_or(0, |looked| looked.changes.len());
         ledger.record(container.record(OperationKind::ChangeFeed, items, charge, 1));
-        let RangeLookup { changes, continuation, drained } = looked?;
-        Ok(FeedPage { changes, continuation, drained })
+        let RangeLookup { changes, continuation, drained, passed, behind } = looked?;
+        Ok(FeedPage { changes, continuation, drained, passed, behind })
     }
 
     /// Each physical partition of the range answers a first look from now on with nothing but its end.
@@ -114,7 +122,7 @@ impl CosmosStore {
                 let token = ContinuationToken::from_string(continuation.0.clone());
                 options = options.with_continuation_token(token);
             }
-            let scope = FeedScope::range(range);
+            let scope = FeedScope::range(range.clone());
             let opened =
                 container.client.query_change_feed::<Map<String, Value>>(scope, start, Some(options));
             opened.await.map_err(|error| match request.continuation {
@@ -134,13 +142,18 @@ impl CosmosStore {
             charge.0 += charge_of(&page.diagnostics()).0;
             let is_empty = page.items().is_empty();
             empty += usize::from(is_empty);
+            let standing = Standing::after(&page);
             let changes = changes_of(container, request, page.into_items())?;
             if is_empty && empty < leaves {
                 continue;
             }
             let token = pages.to_continuation_token().map_err(|error| failed(error, charge))?;
             let continuation = Continuation(token.as_str().to_owned());
-            return Ok(RangeLookup { changes, continuation, drained: is_empty });
+            // Of several physical partitions a page stands for one.
+            let standing = if leaves == 1 { standing } else { Standing::default() };
+            let passed = standing.passed.map(|lsn| read_end(&range, lsn));
+            let behind = if is_empty { Some(0) } else { standing.behind };
+            return Ok(RangeLookup { changes, continuation, drained: is_empty, passed, behind });
         }
     }
 
@@ -172,7 +185,7 @@ impl CosmosStore {
         let limit = usize::try_from(at_most).unwrap_or(usize::MAX).clamp(1, PENDING_PAGE_ITEMS);
         while pending < at_most {
             let request = FeedRequest { continuation: position.as_ref(), limit, ..*request };
-            let RangeLookup { changes, continuation, drained } =
+            let RangeLookup { changes, continuation, drained, .. } =
                 self.look(container, &request, ChangeFeedStartFrom::Beginning, charge).await?;
             pending += changes.len() as u64;
             let oldest_here_ms = changes.iter().map(|change| change.item.timestamp_ms).min();
@@ -197,10 +210,39 @@ impl CosmosContainer {
     }
 }
 
+/// How far a page goes, by log sequence numbers.
+#[derive(Debug, Default, Clone, Copy)]
+struct Standing {
+    /// All writes up to this number have been read.
+    passed: Option<u64>,
+    /// Commits after the page.
+    behind: Option<u64>,
+}
+
+impl Standing {
+    fn after(page: &CosmosPage<ServiceItem>) -> Self {
+        let reached = page.headers().lsn();
+        if page.items().is_empty() {
+            return Self { passed: reached, behind: Some(0) };
+        }
+        let Some(last) = page.items().iter().filter_map(lsn_of).max() else { return Self::default() };
+        // More items of the last commit may follow.
+        let passed = Some(last.saturating_sub(1));
+        Self { passed, behind: reached.map(|reached| reached.saturating_sub(last)) }
+    }
+}
+
+/// The number of the commit that wrote an item, where the service says it.
+fn lsn_of(item: &ServiceItem) -> Option<u64> {
+    let of_envelope = item.metadata().and_then(ChangeFeedMetadata::lsn);
+    let of_envelope = of_envelope.and_then(|lsn| u64::try_from(i64::from(lsn)).ok());
+    of_envelope.or_else(|| item.current()?.get("_lsn")?.as_u64())
+}
+
 fn changes_of(
     container: &CosmosContainer,
     request: &FeedRequest<'_>,
-    items: Vec<azure_data_cosmos::models::ChangeFeedItem<Map<String, Value>>>,
+    items: Vec<ServiceItem>,
 ) -> Result<Vec<Change>, Fault> {
     let wanted = |properties: &&Map<String, Value>| {
         request.types.is_none_or(|types| {

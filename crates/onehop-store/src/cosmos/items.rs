@@ -50,7 +50,7 @@ impl CosmosStore {
         operation: &WriteOp,
         ledger: &Ledger,
     ) -> Result<Option<ETag>, WriteError> {
-        container
+        let item_type = container
             .check(partition_key, operation)
             .map_err(|reason| WriteError::Rejected { operation: 0, reason })?;
         let mut retries = Retries::new(self.retry_policy);
@@ -66,9 +66,14 @@ impl CosmosStore {
         };
         let written = usize::from(outcome.is_ok());
         ledger.record(container.record(kind_of(operation), written, charge, 1));
-        ledger.wrote(container.spec.name, partition_key);
+        // A refusal names the commit that it was judged by.
+        let lsn = match &outcome {
+            Ok(response) => response.headers().lsn(),
+            Err(error) => error.response().and_then(|response| response.headers().lsn),
+        };
+        ledger.wrote(container.spec.name, partition_key, container.write_end(partition_key, lsn));
         let response = outcome.map_err(|error| write_error_of(error, retries.may_have_happened))?;
-        container.announce();
+        container.announce(partition_key, item_type.as_slice());
         if matches!(operation, WriteOp::Delete { .. }) {
             return Ok(None);
         }

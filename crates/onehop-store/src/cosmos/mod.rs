@@ -17,15 +17,17 @@ mod document;
 mod error_mapping;
 mod feed;
 mod items;
+mod log_sequence;
 pub mod provision;
 mod queries;
 mod retries;
 mod service_response;
 mod settings;
+mod signals;
 mod sql;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use azure_data_cosmos::CosmosClient;
@@ -47,7 +49,7 @@ use super::document::{can_exist, check_keyset, is_indexable};
 use super::{
     Batch, ContainerName, ContainerSpec, Continuation, Direction, ETag, Fault, FaultKind, FeedPage,
     FeedRange, FeedRequest, Item, Ledger, OperationKind, PartitionKey, Query, QueryPage, RequestCharge,
-    Store, WriteError, WriteMarks, WriteOp,
+    SignalScope, Store, WriteError, WriteMarks, WriteOp,
 };
 
 /// Point reads of one `read_many` that are under way at the same time.
@@ -94,15 +96,7 @@ impl CosmosStore {
                 .container_client(spec.name.as_str().to_owned(), None)
                 .await
                 .map_err(|error| not_found(spec, fault_of(error, OperationContext::Reading)))?;
-            let container = CosmosContainer {
-                spec: *spec,
-                client,
-                physical_partitions: AtomicU32::new(1),
-                signal: watch::Sender::new(0),
-            };
-            container.check_partition_key(&retry_policy).await?;
-            container.look_up_ranges(false).await?;
-            containers.push(container);
+            containers.push(CosmosContainer::open(*spec, client, &retry_policy).await?);
         }
         Ok(Self { containers: containers.into(), retry_policy, reads: read_options(consistency) })
     }
@@ -256,8 +250,16 @@ impl Store for CosmosStore {
         Ok(None)
     }
 
-    /// Continuations are the service's own: they cannot be compared.
-    fn is_past(&self, _at: &Continuation, _end: &Continuation) -> bool {
+    /// Continuations are the service's own and cannot be compared; the log sequence numbers of pages and writes can.
+    fn is_past(&self, at: &Continuation, end: &Continuation) -> bool {
+        log_sequence::is_past(at, end)
+    }
+
+    fn holds(&self, range: &FeedRange, end: &Continuation) -> bool {
+        log_sequence::holds(range, end)
+    }
+
+    fn counts_locally(&self) -> bool {
         false
     }
 
@@ -277,8 +279,8 @@ impl Store for CosmosStore {
     }
 
     /// Writes of this process. Others write, too: a reader has to poll beside it.
-    fn change_signal(&self, container: ContainerName) -> Option<watch::Receiver<u64>> {
-        self.container(container).ok().map(|container| container.signal.subscribe())
+    fn change_signal(&self, scope: &SignalScope<'_>) -> Option<watch::Receiver<u64>> {
+        self.container(scope.container).ok()?.signals.subscribe(scope)
     }
 
     fn physical_partitions(&self, container: ContainerName) -> u32 {

@@ -1,12 +1,13 @@
-//! Retries by the adapter itself: while a physical partition moves (410), and while the account has no request units left (429),
-//! within [`RetryPolicy`]. Requests without a response were retried by the client already.
+//! Retries by the adapter itself: while a physical partition moves (410), while the account has no request units left (429), and while
+//! another write to the same item is under way (449), within [`RetryPolicy`]. Requests without a response were retried by the client
+//! already, and so was 449 for a while.
 
 use std::time::Duration;
 
 use azure_data_cosmos::CosmosError;
 use azure_data_cosmos::error::SubStatusCode;
 
-use super::error_mapping::{may_have_happened, retry_after};
+use super::error_mapping::{CONCURRENT_WRITE, may_have_happened, retry_after};
 use super::service_response::charge_of_error;
 use super::settings::RetryPolicy;
 use crate::RequestCharge;
@@ -18,13 +19,18 @@ const SPLIT_RETRIES_EXHAUSTED: SubStatusCode = SubStatusCode::new(20206);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
     Moved,
-    Throttled { retry_after: Option<Duration> },
+    /// A concurrent write: the service carried out nothing, and says to try again.
+    Contended,
+    Throttled {
+        retry_after: Option<Duration>,
+    },
 }
 
 /// The retries of one operation.
 pub(super) struct Retries {
     retry_policy: RetryPolicy,
     moved: u32,
+    contended: u32,
     throttled: u32,
     throttled_waited: Duration,
     /// What the attempts that were given up were charged.
@@ -39,6 +45,8 @@ impl Cause {
         let gave_up = status.sub_status() == Some(SPLIT_RETRIES_EXHAUSTED);
         if status.is_gone() || gave_up {
             Some(Self::Moved)
+        } else if u16::from(status.status_code()) == CONCURRENT_WRITE {
+            Some(Self::Contended)
         } else if status.is_throttled() {
             Some(Self::Throttled { retry_after: retry_after(error) })
         } else {
@@ -52,6 +60,7 @@ impl Retries {
         Self {
             retry_policy,
             moved: 0,
+            contended: 0,
             throttled: 0,
             throttled_waited: Duration::ZERO,
             charge: RequestCharge::default(),
@@ -80,14 +89,20 @@ impl Retries {
     }
 
     fn next_delay(&mut self, cause: Cause) -> Option<Duration> {
-        let RetryPolicy { throttled_wait_max, throttled_retries_max, moved_retries_max, wait_first, .. } =
+        let RetryPolicy { throttled_wait_max, throttled_retries_max, moved_retries_max, .. } =
             self.retry_policy;
+        let RetryPolicy { contended_retries_max, wait_first, .. } = self.retry_policy;
         let doubled = |retry: u32| wait_first.saturating_mul(1 << retry.min(16));
         match cause {
             Cause::Moved => {
                 let delay = doubled(self.moved);
                 self.moved += 1;
                 (self.moved <= moved_retries_max).then_some(delay)
+            }
+            Cause::Contended => {
+                let delay = doubled(self.contended);
+                self.contended += 1;
+                (self.contended <= contended_retries_max).then_some(delay)
             }
             Cause::Throttled { retry_after } => {
                 let delay = retry_after.unwrap_or_else(|| doubled(self.throttled));
@@ -110,6 +125,7 @@ mod tests {
             throttled_wait_max: Duration::from_millis(throttled_wait_ms),
             throttled_retries_max: 3,
             moved_retries_max: 2,
+            contended_retries_max: 1,
             wait_first: Duration::from_millis(10),
             ..RetryPolicy::default()
         }
@@ -123,6 +139,11 @@ mod tests {
     #[test]
     fn a_moving_partition_is_asked_again_with_doubled_delays() {
         assert_eq!(delays(retry_policy(0), Cause::Moved), [10, 20]);
+    }
+
+    #[test]
+    fn a_concurrent_write_is_tried_again_on_its_own_count() {
+        assert_eq!(delays(retry_policy(0), Cause::Contended), [10]);
     }
 
     #[test]

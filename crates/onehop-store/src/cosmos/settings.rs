@@ -69,6 +69,8 @@ pub struct RetryPolicy {
     pub operation_max: Duration,
     /// How often an operation is sent again while its physical partition moves (410).
     pub moved_retries_max: u32,
+    /// How often a write is sent again while another one to the same item is under way (449).
+    pub contended_retries_max: u32,
     /// Before the first retry, where the service names no delay; it doubles with each.
     pub wait_first: Duration,
 }
@@ -80,6 +82,7 @@ impl Default for RetryPolicy {
             throttled_retries_max: 9,
             operation_max: Duration::from_secs(10),
             moved_retries_max: 8,
+            contended_retries_max: 1,
             wait_first: Duration::from_millis(25),
         }
     }

@@ -73,7 +73,13 @@ pub(super) fn page(
     let mut sequence = parse_continuation(&view, request.continuation)?;
     let from = keys::log_key(container, physical, sequence.saturating_add(1));
     let to = keys::log_key(container, physical, u64::MAX);
-    let mut page = FeedPage { changes: Vec::new(), continuation: Continuation(String::new()), drained: true };
+    let mut page = FeedPage {
+        changes: Vec::new(),
+        continuation: Continuation(String::new()),
+        drained: true,
+        passed: None,
+        behind: None,
+    };
     let limit = request.limit.clamp(1, limits::PAGE_ITEMS_MAX);
     let mut passed_over = 0;
     for entry in view.range(KeySpace::Log, &from, &to) {

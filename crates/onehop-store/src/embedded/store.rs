@@ -19,7 +19,8 @@ use crate::document::{can_exist, check_keyset, check_text, is_indexable};
 use crate::{
     Batch, ChargeSource, ContainerName, ContainerSpec, Continuation, Direction, ETag, Fault, FaultKind,
     FeedPage, FeedRange, FeedRequest, Indexing, Item, Keyset, Ledger, OperationKind, OperationRecord,
-    PartitionKey, Query, QueryPage, RequestCharge, Store, WriteError, WriteMarks, WriteOp, limits,
+    PartitionKey, Query, QueryPage, RequestCharge, SignalScope, Store, WriteError, WriteMarks, WriteOp,
+    limits,
 };
 use onehop_runtime::clock::Clock;
 
@@ -109,7 +110,7 @@ impl EmbeddedStore {
         let outcome = self.submit(container.id, partition_key.to_owned(), physical, operations).await;
         let refused = outcome.is_err();
         record(ledger, batch.container, kind, if refused { 0 } else { items }, 1, RequestCharge(charge));
-        ledger.wrote(batch.container, &batch.partition_key);
+        ledger.wrote(batch.container, &batch.partition_key, None);
         outcome
     }
 }
@@ -318,6 +319,15 @@ impl Store for EmbeddedStore {
         feed::is_past(at, end)
     }
 
+    /// Every range ends where the store does.
+    fn holds(&self, _range: &FeedRange, _end: &Continuation) -> bool {
+        true
+    }
+
+    fn counts_locally(&self) -> bool {
+        true
+    }
+
     fn write_marks(&self) -> Option<&WriteMarks> {
         Some(&self.marks)
     }
@@ -338,8 +348,8 @@ impl Store for EmbeddedStore {
         Ok(pending)
     }
 
-    fn change_signal(&self, container: ContainerName) -> Option<watch::Receiver<u64>> {
-        self.container(container).ok().map(|container| container.signal.clone())
+    fn change_signal(&self, scope: &SignalScope<'_>) -> Option<watch::Receiver<u64>> {
+        self.container(scope.container).ok().map(|container| container.signal.clone())
     }
 
     fn physical_partitions(&self, _container: ContainerName) -> u32 {

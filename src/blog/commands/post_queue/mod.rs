@@ -25,7 +25,7 @@ use crate::blog::containers::POSTS;
 use crate::blog::ids::PostId;
 use onehop_runtime::tasks::Tasks;
 use onehop_runtime::trace_context::SpanContext;
-use onehop_store::{Fault, FaultKind, Ledger, OperationRecord, Store};
+use onehop_store::{Continuation, Fault, FaultKind, Ledger, OperationRecord, Store};
 
 use crate::domain::error::{CommandError, Refusal};
 
@@ -79,6 +79,8 @@ struct CommandOutcome {
     result: Result<CommandResult, CommandError>,
     /// This command's share of what its batch did.
     operations: Vec<OperationRecord>,
+    /// Where the batch ends in the change feed, if the store said it.
+    end: Option<Continuation>,
 }
 
 impl PostQueues {
@@ -110,7 +112,7 @@ impl PostQueues {
         for operation in answer.operations {
             ledger.record(operation);
         }
-        ledger.wrote(POSTS, &post.partition_key());
+        ledger.wrote(POSTS, &post.partition_key(), answer.end);
         answer.result
     }
 
@@ -195,11 +197,13 @@ impl PostQueues {
         taken: Vec<WaitingCommand>,
         ledger: &Ledger,
     ) -> Vec<WaitingCommand> {
+        let post = taken.first().map(|waiting| waiting.intent.post);
         let (intents, callers): (Vec<_>, Vec<_>) =
             taken.into_iter().map(|WaitingCommand { intent, span, answer }| (intent, (span, answer))).unzip();
         let outcomes = self.settler.settle(state, intents, ledger).await;
         let settled = outcomes.iter().filter(|outcome| matches!(outcome, SettledCommand::Settled(_))).count();
         let mut shares = charge_split::share(&ledger.operations(), settled).into_iter();
+        let end = post.and_then(|post| ledger.write_end(POSTS, &post.partition_key()));
         let mut put_off = Vec::new();
         for (outcome, (span, answer)) in outcomes.into_iter().zip(callers) {
             match outcome {
@@ -207,7 +211,7 @@ impl PostQueues {
                 SettledCommand::Settled(result) => {
                     let operations = shares.next().unwrap_or_default();
                     // Who does not wait for the answer any more has hung up.
-                    let _ = answer.send(CommandOutcome { result, operations });
+                    let _ = answer.send(CommandOutcome { result, operations, end: end.clone() });
                 }
             }
         }

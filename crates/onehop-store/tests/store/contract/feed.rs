@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use onehop_store::{Change, Continuation, FeedRange, FeedRequest, WriteOp};
+use onehop_store::{Change, Continuation, FeedRange, FeedRequest, SignalScope, WriteOp};
 use serde_json::json;
 
 use crate::contract::harness::{Subject, THINGS, item, numbered, seen};
@@ -278,8 +278,9 @@ pub async fn a_write_wakes_waiters_of_its_container(subject: Subject) {
     if !subject.can().signal {
         return;
     }
-    let mut things = subject.store.change_signal(THINGS).expect("a signal");
-    let mut plain = subject.store.change_signal(crate::contract::harness::PLAIN).expect("a signal");
+    let mut things = subject.store.change_signal(&SignalScope::of(THINGS)).expect("a signal");
+    let mut plain =
+        subject.store.change_signal(&SignalScope::of(crate::contract::harness::PLAIN)).expect("a signal");
     things.borrow_and_update();
     plain.borrow_and_update();
     subject.create(numbered("h1", "a", 1)).await;
