@@ -53,6 +53,8 @@ resource account 'Microsoft.DocumentDB/databaseAccounts@2024-05-15' = {
         isZoneRedundant: zoneRedundant
       }
     ]
+    // Conditional writes are judged by each write region for itself.
+    enableMultipleWriteLocations: false
     consistencyPolicy: {
       defaultConsistencyLevel: 'Session'
     }

@@ -41,7 +41,9 @@ use onehop_runtime::clock::{Clock, SystemClock};
 use onehop_runtime::tasks::Tasks;
 use onehop_store::cosmos::{Consistency, CosmosStore};
 use onehop_store::embedded::EmbeddedStore;
-use onehop_store::{ContainerSpec, Fault, Ledger, ObservedStore, Store, StoreObserver};
+use onehop_store::{
+    BackgroundBudget, BackgroundStore, ContainerSpec, Fault, Ledger, ObservedStore, Store, StoreObserver,
+};
 
 /// Graceful shutdown timeout of commands in progress.
 const COMMANDS_STOP_MAX: Duration = Duration::from_secs(5);
@@ -140,6 +142,20 @@ impl OpenStore {
         }
     }
 
+    /// The budget of background work; `None` without a limit.
+    fn background_budget(&self) -> Option<Arc<BackgroundBudget>> {
+        match self {
+            Self::Embedded(_) => None,
+            Self::Cosmos(store) => store.background_budget(),
+        }
+    }
+
+    /// The store for background work, which sees what other processes have committed and yields to requests.
+    #[must_use]
+    pub fn background(&self) -> Arc<dyn Store> {
+        Arc::new(BackgroundStore::for_background(self.recent(), self.background_budget()))
+    }
+
     /// The store for work that must see what other processes have committed: the change feed processor and the
     /// verification. Where processes share an account, that is a quorum read.
     #[must_use]
@@ -158,6 +174,8 @@ pub struct App {
     pub store: Arc<dyn Store>,
     /// The same store for work that must see what other processes have committed.
     pub recent: Arc<dyn Store>,
+    /// The same for background work, which yields to requests.
+    pub background: Arc<dyn Store>,
     pub clock: Arc<dyn Clock>,
     pub passwords: PasswordHasher,
     pub commands: Commands,
@@ -209,6 +227,9 @@ impl App {
             Arc::new(ObservedStore::new(store, Arc::clone(&observers)))
         };
         let (store, recent) = (observed(open.store()), observed(open.recent()));
+        let budget = open.background_budget();
+        let background = Arc::new(BackgroundStore::for_background(Arc::clone(&recent), budget.clone()));
+        let recent: Arc<dyn Store> = Arc::new(BackgroundStore::new(recent, budget));
         let passwords = PasswordHasher::new(hashing, HashingLimits::default())
             .context("password hashing cannot be set up")?;
         let tasks = Tasks::new();
@@ -257,6 +278,7 @@ impl App {
             live,
             store,
             recent,
+            background,
             clock,
             passwords,
             commands,

@@ -113,8 +113,8 @@ impl App {
     pub async fn verify(&self, repair: bool, progress: &ProgressSink) -> anyhow::Result<VerificationReport> {
         let settle: Arc<dyn Settle> = Arc::new(DrainedChangeFeed(Arc::clone(&self.processor)));
         let verifiers = [
-            verifier(Arc::clone(&self.recent), Arc::clone(&settle)),
-            webstore::verify::verifier(Arc::clone(&self.recent), settle),
+            verifier(Arc::clone(&self.background), Arc::clone(&settle)),
+            webstore::verify::verifier(Arc::clone(&self.background), settle),
         ];
         let mut report = VerificationReport::default();
         for verifier in verifiers {
@@ -143,7 +143,7 @@ impl App {
         let (mut changes, mut unreadable) = (0, BTreeSet::new());
         for name in self.projections_named(read_model).await? {
             let step = format!("rebuilding {name}");
-            let report = |RebuildProgress { done, total }| progress.report(&step, done, Some(total));
+            let report = |RebuildProgress { done, total }| progress.report(&step, done, total);
             let rebuilt = self.processor.rebuild(&name, &report).await?;
             changes += rebuilt.done;
             unreadable.extend(rebuilt.unreadable);

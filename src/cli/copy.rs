@@ -65,8 +65,11 @@ impl Copy {
             anyhow::ensure!(!is_same(from, to), "--from and --to are the same");
         }
         let target = OpenStore::open(&target_choice, &options.clock).await.context("--to")?;
-        let copier =
-            Copier { source: source.recent(), target: target.recent(), source_name: name_of(&source_choice) };
+        let copier = Copier {
+            source: source.background(),
+            target: target.background(),
+            source_name: name_of(&source_choice),
+        };
         let copied = copy_with_bar(&copier).await?;
         println!("{} items copied, {} before", copied.items, copied.items_before);
         drop((copier, source));

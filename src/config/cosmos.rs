@@ -97,6 +97,16 @@ pub struct CosmosSettings {
         value_parser = clap::value_parser!(u64).range(1_000..=600_000)
     )]
     pub cosmos_timeout_ms: u64,
+
+    /// Budget of background work (rebuilds, verification, copies), in request units for each second. It runs at low priority, and
+    /// waits once it has spent its budget [default: no limit]
+    #[arg(
+        long,
+        value_name = "RU",
+        env = "ONEHOP_BACKGROUND_RU_PER_SECOND",
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    pub background_ru_per_second: Option<u32>,
 }
 
 impl CosmosSettings {
@@ -129,6 +139,7 @@ impl CosmosSettings {
             // Microsoft's Linux emulator reads text only.
             binary_encoding: endpoint.starts_with("https:"),
             endpoint,
+            background_ru_per_second: self.background_ru_per_second.map(f64::from),
             retry_policy: cosmos::RetryPolicy {
                 throttled_wait_max: operation_max / 2,
                 operation_max,

@@ -16,6 +16,8 @@ pub(super) mod types {
     /// A lease of earlier releases: one for each projection and feed range.
     pub(crate) const FORMER_LEASE: &str = "lease";
     pub(crate) const HEARTBEAT: &str = "heartbeat";
+    /// How far a rebuild has come in a feed range.
+    pub(crate) const REBUILD: &str = "rebuild";
     pub(crate) const DEAD_LETTER: &str = "deadLetter";
 }
 
@@ -46,6 +48,11 @@ pub(super) fn lease_id(processor: &str, container: ContainerName, range: &FeedRa
 /// The id of the heartbeat of the instance with this name.
 pub(super) fn heartbeat_id(processor: &str, owner: &str) -> String {
     format!("heartbeat~{}", digest(&[processor, owner]))
+}
+
+/// The id of the position of a rebuild of this projection in a feed range.
+pub(super) fn rebuild_id(processor: &str, projection: &str, range: &FeedRange) -> String {
+    format!("rebuild~{}", digest(&[processor, projection, &range.0]))
 }
 
 /// The id of the lease of a feed range and a projection in earlier releases.

@@ -7,7 +7,7 @@
 //! `lease_handle` shares with the changes of a page. `heartbeat` is the liveness of this instance, `observations` that of the others;
 //! `membership` brings both together.
 //! `load_balancer` acquires leases: `coverage` decides which leases there are and `balancing_strategy` who owns them, both pure;
-//! `former_leases` replaces those of earlier releases. `supervisor` runs the background tasks, and `poll_schedule` decides when a reader looks again. `idle` computes the charge at rest. `processor`, `status` (the estimator), `position`, `rebuild` and `dead_letter_list` are the
+//! `former_leases` replaces those of earlier releases. `supervisor` runs the background tasks, and `poll_schedule` decides when a reader looks again. `idle` computes the charge at rest. `processor`, `status` (the estimator), `position` with `position_wait`, `rebuild` and `dead_letter_list` are the
 //! public interface. `tail` is independent of all that: a reader without leases.
 
 #![warn(missing_docs)]
@@ -20,6 +20,7 @@ mod counters;
 mod coverage;
 mod dead_letter_list;
 mod dead_letters;
+mod estimator;
 mod former_leases;
 mod heartbeat;
 mod idle;
@@ -30,12 +31,14 @@ mod lease_scope;
 mod load_balancer;
 mod looks;
 mod membership;
+mod notifications;
 mod observations;
 mod owned_leases;
 mod page;
 mod page_cache;
 mod poll_schedule;
 mod position;
+mod position_wait;
 mod processor;
 mod projection;
 mod range_feed;
@@ -43,6 +46,7 @@ mod read_cache;
 mod read_progress;
 mod reader;
 mod rebuild;
+mod rebuild_position;
 mod recent_changes;
 mod request;
 mod runner;
@@ -55,8 +59,10 @@ mod tail;
 pub use containers::{DEAD_LETTERS, LEASES, SPECS};
 pub use dead_letter_list::{DEAD_LETTERS_LISTED_MAX, DeadLetterList, DeadLetterSummary};
 pub use dead_letters::{DEAD_LETTER_ENTRIES_MAX, DeadLetterEntry, DeadLetterItem};
+pub use estimator::{Estimator, LeaseEstimate};
 pub use idle::idle_charge;
 pub use lease::{ChangeCheckpoint, LeaseItem};
+pub use notifications::{LeaseEvent, Notification, Notifications};
 pub use position::{InvalidPosition, Position, PositionError, PositionOutcome, WriteScope};
 pub use processor::{Processor, ProcessorError};
 pub use projection::{
@@ -66,6 +72,6 @@ pub use read_progress::ReadProgress;
 pub use rebuild::{RebuildProgress, RebuildReport, ReplayReport};
 pub use request::{ReadRequest, ReadResult};
 pub use runner::PageError;
-pub use settings::{Backoff, Settings, Sharing};
+pub use settings::{Backoff, Settings, Sharing, StartFrom};
 pub use status::{LeaseStatus, PENDING_COUNT_MAX, ProcessorStatus, ProjectionHealth, ProjectionStatus};
 pub use tail::{Tail, TailSettings, TailSource};

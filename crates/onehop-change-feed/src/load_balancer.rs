@@ -16,7 +16,7 @@ use super::former_leases::FormerLeases;
 use super::instance::{BalancingState, Instance, LeaseSnapshot};
 use super::lease::{LeaseItem, OwnedLease, StoredLease};
 use super::reader::RangeReader;
-use super::settings::{Sharing, milliseconds};
+use super::settings::{Sharing, StartFrom, milliseconds};
 use super::source::Source;
 use onehop_store::{Fault, FaultKind, FeedRange, Ledger};
 
@@ -171,7 +171,9 @@ impl Instance {
                 reader.set_parts(lease.parts.clone());
             }
         }
-        for covered in join_all(uncovered.iter().map(|range| self.cover(source, range))).await {
+        // A range that lost its lease later on is read from the beginning: what it has missed is not known.
+        let start = if leased.is_empty() { self.context.settings.start } else { StartFrom::Beginning };
+        for covered in join_all(uncovered.iter().map(|range| self.cover(source, range, start))).await {
             leases.extend(covered?);
         }
         Ok(leases)
@@ -179,9 +181,17 @@ impl Instance {
 
     /// Gives a range a lease, or finds the one that the listing did not have. Shared leases are created without an owner:
     /// otherwise the first instance would own all of them.
-    async fn cover(&self, source: &Arc<Source>, range: &FeedRange) -> Result<Option<LeaseCandidate>, Fault> {
+    async fn cover(
+        &self,
+        source: &Arc<Source>,
+        range: &FeedRange,
+        start: StartFrom,
+    ) -> Result<Option<LeaseCandidate>, Fault> {
         let (context, ledger) = (&*self.context, Ledger::new());
         let mut item = LeaseItem::unowned(&source.scope, range);
+        if start == StartFrom::Now {
+            item.continuation = Some(context.store.change_feed_end(source.container, range, &ledger).await?);
+        }
         let fresh = context.settings.sharing == Sharing::Alone;
         if fresh {
             item = item.acquired_for(&source.scope);

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tokio::sync::Notify;
 
+use super::notifications::LeaseEvent;
 use super::reader::RangeReader;
 
 #[derive(Default)]
@@ -29,6 +30,7 @@ impl OwnedLeases {
     }
 
     pub(super) fn insert(&self, reader: Arc<RangeReader>) {
+        reader.notify(LeaseEvent::Acquired);
         let former = self.lock().insert(reader.lease.id.clone(), reader);
         if let Some(former) = former {
             former.lease.mark_lost();
@@ -43,7 +45,9 @@ impl OwnedLeases {
         let mut readers = self.lock();
         if readers.get(&reader.lease.id).is_some_and(|held| Arc::ptr_eq(held, reader)) {
             readers.remove(&reader.lease.id);
+            drop(readers);
             self.generation.fetch_add(1, Ordering::Relaxed);
+            reader.notify(LeaseEvent::Released);
         }
     }
 

@@ -10,6 +10,7 @@ use tokio::sync::{Mutex, Notify, watch};
 use super::lease::{LeaseItem, OwnedLease};
 use super::lease_handle::LeaseHandle;
 use super::looks::Looks;
+use super::notifications::LeaseEvent;
 use super::range_feed::RangeFeed;
 use super::read_progress::ReadProgress;
 use super::runner::PageError;
@@ -135,6 +136,12 @@ impl RangeReader {
         })
     }
 
+    /// Reports what happened to its lease.
+    pub(super) fn notify(&self, event: LeaseEvent<'_>) {
+        let notifications = &self.source.context.settings.notifications;
+        notifications.send(self.source.container, &self.feed.range, event);
+    }
+
     /// Where it stands after the last page.
     pub(super) fn position(&self) -> ReaderPosition {
         self.position.lock().clone()
@@ -188,7 +195,11 @@ impl RangeReader {
             Ok(PageOutcome::Page { changes, .. }) => {
                 self.statistics.changes.fetch_add(*changes as u64, Ordering::Relaxed);
             }
-            Err(PageError::Fault(fault)) => self.statistics.record_error(&fault.to_string()),
+            Err(PageError::Fault(fault)) => {
+                let error = fault.to_string();
+                self.statistics.record_error(&error);
+                self.notify(LeaseEvent::Failed(&error));
+            }
             _ => {}
         }
         self.publish(&state, turned.is_ok());

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use futures::future::try_join_all;
+use futures::{StreamExt, TryStreamExt, stream};
 use serde::Serialize;
 
 use super::change_checkpoints::ChangeCheckpoints;
@@ -10,8 +10,9 @@ use super::dead_letters::{DeadLetterEntry, FailedChange, LetterRange};
 use super::page_cache::PageCache;
 use super::processor::{Processor, ProcessorError};
 use super::range_feed::RangeFeed;
+use super::rebuild_position::RebuildPosition;
 use super::runner::{ChangeError, PageError, Runner};
-use super::settings::Sharing;
+use super::settings::{Sharing, milliseconds};
 use onehop_store::{Change, Fault, FaultKind, FeedPage, Ledger, PartitionKey};
 
 /// Changes of a feed range that are counted before a rebuild; where there are more, `done` passes `total`.
@@ -24,8 +25,8 @@ pub struct RebuildProgress {
     /// Changes projected so far.
     pub done: u64,
     /// Changes there were at the beginning, a million of each feed range at most; writes meanwhile add to `done` and not
-    /// to this.
-    pub total: u64,
+    /// to this. `None` where only another pass over the change feed could count them.
+    pub total: Option<u64>,
 }
 
 /// The result of a rebuild.
@@ -35,7 +36,7 @@ pub struct RebuildReport {
     /// Changes projected.
     pub done: u64,
     /// Changes there were at the beginning, as [`RebuildProgress::total`].
-    pub total: u64,
+    pub total: Option<u64>,
     /// Changes that could not be read and are left out.
     pub unreadable: Vec<String>,
 }
@@ -53,7 +54,8 @@ pub struct ReplayReport {
 impl Processor {
     /// Fills a read model again from the beginning of the change feed, beside the live readers: what is there stays
     /// readable, and the versions of items keep an old change from overwriting a new copy. At the end the dead
-    /// letters of the projection are replayed. An interrupted rebuild is begun again.
+    /// letters of the projection are replayed. An interrupted rebuild goes on where it stopped, within a day. It is background work:
+    /// a few feed ranges at a time, at low priority.
     ///
     /// # Errors
     /// An unknown projection, a fault of the store, the stop.
@@ -74,10 +76,7 @@ impl Processor {
         runner.read_cache.invalidate();
         let ranges = runner.context.store.feed_ranges(runner.projection.source()).await?;
         let feeds: Vec<_> = ranges.into_iter().map(|range| RangeFeed::of_projection(runner, range)).collect();
-        let mut total = 0;
-        for feed in &feeds {
-            total += feed.pending(None, TOTAL_COUNT_MAX, &Ledger::new()).await?.0;
-        }
+        let total = runner.count_locally(&feeds).await?;
         let done = AtomicU64::new(0);
         let report = |changes: usize| {
             let before = done.fetch_add(changes as u64, Ordering::Relaxed);
@@ -85,8 +84,17 @@ impl Processor {
         };
         let report = &report;
         report(0);
-        let unreadable = try_join_all(feeds.iter().map(|feed| pass(runner, feed, report))).await?.concat();
+        let ranges_max = runner.context.settings.rebuild_ranges_max.max(1);
+        let passes: Vec<_> = feeds.iter().map(|feed| pass(runner, feed, report)).collect();
+        let passed: Vec<_> = stream::iter(passes).buffered(ranges_max).try_collect().await?;
         runner.replay().await?;
+        let ledger = Ledger::new();
+        let mut unreadable = Vec::new();
+        for PassedRange { position, unreadable: of_range } in passed {
+            position.delete(&runner.context, &ledger).await?;
+            unreadable.extend(of_range);
+        }
+        runner.counters.add_charge(&ledger);
         Ok(RebuildReport { done: done.into_inner(), total, unreadable })
     }
 
@@ -108,24 +116,41 @@ impl Processor {
     }
 }
 
-/// One pass over a feed range, from the beginning to where it was drained. Returns what could not be read.
+/// A feed range that a rebuild has passed.
+struct PassedRange {
+    position: RebuildPosition,
+    /// What could not be read.
+    unreadable: Vec<String>,
+}
+
+/// One pass over a feed range, from the beginning or where an earlier rebuild stopped, to where it was drained.
 async fn pass(
     runner: &Runner,
     feed: &RangeFeed,
     report: &(dyn Fn(usize) + Send + Sync),
-) -> Result<Vec<String>, PageError> {
-    let (mut position, mut unreadable) = (None, Vec::new());
+) -> Result<PassedRange, PageError> {
+    let context = &*runner.context;
+    let mut position = runner.rebuild_position(feed).await?;
+    report(usize::try_from(position.done).unwrap_or(usize::MAX));
+    let (mut unreadable, mut saved_at_ms) = (Vec::new(), context.clock.now_ms());
     loop {
-        let ledger = Ledger::new();
-        let page = runner.with_retries(|| feed.page(position.as_ref(), &ledger)).await;
+        let ledger = Ledger::new().for_background();
+        let page = runner.with_retries(|| feed.page(position.continuation.as_ref(), &ledger)).await;
         let FeedPage { changes, continuation, drained, .. } = match page {
             Ok(page) => page,
             Err(PageError::Fault(fault)) if fault.kind == FaultKind::Corrupt => {
                 unreadable.push(fault.to_string());
                 let Some(beyond) = fault.damage().and_then(|damage| damage.beyond.clone()) else {
-                    return Ok(unreadable);
+                    return Ok(PassedRange { position, unreadable });
                 };
-                position = Some(beyond);
+                position.continuation = Some(beyond);
+                continue;
+            }
+            Err(PageError::Fault(fault))
+                if fault.kind == FaultKind::InvalidContinuation && position.continuation.is_some() =>
+            {
+                // The store does not know the place any more.
+                position.continuation = None;
                 continue;
             }
             Err(error) => return Err(error),
@@ -134,14 +159,46 @@ async fn pass(
         let outcome = runner.run_page(changes, ChangeCheckpoints::Nowhere, &ledger).await;
         runner.counters.add_charge(&ledger);
         outcome?;
+        position.continuation = Some(continuation);
+        position.done += count as u64;
         report(count);
         if drained {
-            return Ok(unreadable);
+            return Ok(PassedRange { position, unreadable });
         }
-        if runner.context.stop.is_cancelled() {
+        let is_stopping = context.stop.is_cancelled();
+        let interval_ms = milliseconds(context.settings.checkpoint_interval());
+        if is_stopping || context.clock.now_ms() >= saved_at_ms.saturating_add(interval_ms) {
+            let ledger = Ledger::new();
+            position.save(context, &ledger).await?;
+            runner.counters.add_charge(&ledger);
+            saved_at_ms = context.clock.now_ms();
+        }
+        if is_stopping {
             return Err(PageError::Stopping);
         }
-        position = Some(continuation);
+    }
+}
+
+impl Runner {
+    /// The changes in these feed ranges, where the store counts them by itself.
+    async fn count_locally(&self, feeds: &[RangeFeed]) -> Result<Option<u64>, Fault> {
+        if !self.context.store.counts_locally() {
+            return Ok(None);
+        }
+        let mut total = 0;
+        for feed in feeds {
+            total += feed.pending(None, TOTAL_COUNT_MAX, &Ledger::new()).await?.0;
+        }
+        Ok(Some(total))
+    }
+
+    async fn rebuild_position(&self, feed: &RangeFeed) -> Result<RebuildPosition, PageError> {
+        let ledger = Ledger::new();
+        let (context, projection) = (&self.context, self.projection.name());
+        let found =
+            self.with_retries(|| RebuildPosition::find(context, projection, &feed.range, &ledger)).await;
+        self.counters.add_charge(&ledger);
+        found
     }
 }
 

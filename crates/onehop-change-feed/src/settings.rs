@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::notifications::Notifications;
 use onehop_store::limits::PAGE_ITEMS_MAX;
 
 /// The checkpoint interval where leases are shared.
@@ -18,6 +19,10 @@ pub struct Settings {
     pub processor: String,
     /// Whether other instances own leases, too.
     pub sharing: Sharing,
+    /// Where the change feed of a source container is read from while it has no lease yet.
+    pub start: StartFrom,
+    /// The receiver of notifications.
+    pub notifications: Notifications,
     /// Changes in a page, at most [`PAGE_ITEMS_MAX`].
     pub page_items_max: usize,
     /// Logical partitions that a projection works on at the same time. Concurrent writes share a commit, so a small
@@ -56,6 +61,8 @@ pub struct Settings {
     pub prefetch: Option<bool>,
     /// How long a count of pending changes is given out again where leases are shared. Alone, each is counted anew.
     pub pending_cache: Duration,
+    /// Feed ranges that a rebuild reads at the same time.
+    pub rebuild_ranges_max: usize,
     /// How often a drain waits for changes that other processes work on.
     pub drain_waits_max: u32,
     /// The seed of jitter.
@@ -111,6 +118,16 @@ impl Sharing {
     }
 }
 
+/// Where a processor starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StartFrom {
+    /// At the beginning of the change feed.
+    #[default]
+    Beginning,
+    /// With what is written from now on. A projection that is added later is served from the beginning all the same.
+    Now,
+}
+
 /// A duration in milliseconds, as the clock counts them.
 pub(super) fn milliseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
@@ -150,6 +167,8 @@ impl Settings {
             owner: owner.into(),
             processor: "change-feed".to_owned(),
             sharing: Sharing::Alone,
+            start: StartFrom::Beginning,
+            notifications: Notifications::default(),
             page_items_max: PAGE_ITEMS_MAX,
             concurrent_partitions_max: 64,
             concurrent_operations_max: 64,
@@ -165,6 +184,7 @@ impl Settings {
             empty_checkpoint_after: Duration::from_secs(300),
             prefetch: None,
             pending_cache: Duration::from_secs(1),
+            rebuild_ranges_max: 4,
             drain_waits_max: 120,
             jitter_seed: 0,
         }

@@ -142,6 +142,7 @@ pub struct Ledger {
     touched: Option<Arc<Mutex<Option<Vec<WriteMark>>>>>,
     /// Under which the operations are traced, if they are.
     span: Option<SpanContext>,
+    is_background: bool,
 }
 
 impl Ledger {
@@ -163,6 +164,18 @@ impl Ledger {
         Self { span, ..self }
     }
 
+    /// The same for background work, which yields to requests.
+    #[must_use]
+    pub fn for_background(self) -> Self {
+        Self { is_background: true, ..self }
+    }
+
+    /// Whether the operations are background work.
+    #[must_use]
+    pub fn is_background(&self) -> bool {
+        self.is_background
+    }
+
     /// The span under which its operations are traced, if they are.
     #[must_use]
     pub fn span(&self) -> Option<SpanContext> {
@@ -172,7 +185,8 @@ impl Ledger {
     /// An empty ledger for a part of the same request, to be absorbed: what is read there is remembered here.
     #[must_use]
     pub fn part(&self) -> Self {
-        Self { touched: self.touched.clone(), span: self.span, ..Self::default() }
+        let (touched, span, is_background) = (self.touched.clone(), self.span, self.is_background);
+        Self { touched, span, is_background, ..Self::default() }
     }
 
     /// Remembers that this was read, if that is wanted.

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod background;
 mod batch;
 mod charge;
 mod container;
@@ -16,6 +17,7 @@ mod shape_error;
 mod store_call;
 mod write_marks;
 
+pub use background::{BackgroundBudget, BackgroundStore};
 pub use batch::{Batch, WriteOp, limits};
 pub use charge::{
     ChargeSource, FoldedOperation, Ledger, OperationKind, OperationRecord, PartitionHash, RequestCharge,

@@ -59,6 +59,7 @@ impl Account {
             preferred_regions: Vec::new(),
             consistency: Consistency::Account,
             binary_encoding: true,
+            background_ru_per_second: None,
             retry_policy: RetryPolicy::default(),
         };
         client_of(&settings).await.unwrap()

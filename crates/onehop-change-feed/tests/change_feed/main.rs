@@ -2,6 +2,7 @@
 //! here.
 
 mod checkpoints;
+mod features;
 mod former_leases;
 mod pages;
 mod read_cache;

@@ -2,7 +2,7 @@
 
 use azure_core::http::Etag;
 use azure_data_cosmos::models::TransactionalBatchOperationResult;
-use azure_data_cosmos::options::{BatchDeleteOptions, BatchReplaceOptions, Precondition};
+use azure_data_cosmos::options::{BatchDeleteOptions, BatchOptions, BatchReplaceOptions, Precondition};
 use azure_data_cosmos::{CosmosError, TransactionalBatch};
 
 use super::CosmosStore;
@@ -32,7 +32,8 @@ impl CosmosStore {
         let mut end = None;
         let (charge, outcome) = loop {
             let sent = transactional(batch).map_err(unwritable)?;
-            match container.client.execute_transactional_batch(sent, None).await {
+            let options = BatchOptions::default().with_operation_options(self.write_options(ledger));
+            match container.client.execute_transactional_batch(sent, Some(options)).await {
                 Err(error) if retries.go_on_after(&error).await => {}
                 Err(error) => {
                     let charge = charge_of_error(&error);

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use azure_core::credentials::{Secret, TokenCredential};
 use azure_data_cosmos::options::{
     BinaryEncodingOptions, EndToEndOperationLatencyPolicy, OperationOptions, OperationOptionsBuilder,
-    ReadConsistencyStrategy, Region, ThrottlingRetryOptionsBuilder,
+    PriorityLevel, ReadConsistencyStrategy, Region, ThrottlingRetryOptionsBuilder,
+    ThroughputControlOptionsBuilder,
 };
 use azure_data_cosmos::{AccountEndpoint, AccountReference, CosmosClient, RoutingStrategy};
 use azure_identity::{
@@ -64,6 +65,14 @@ pub(super) fn read_options(consistency: Consistency) -> OperationOptions {
         Consistency::LatestCommitted => ReadConsistencyStrategy::LatestCommitted,
     };
     OperationOptionsBuilder::new().with_read_consistency_strategy(strategy).build()
+}
+
+/// The options of an operation that yields to requests.
+pub(super) fn background_options(consistency: Option<Consistency>) -> OperationOptions {
+    let low = ThroughputControlOptionsBuilder::new().with_priority_level(PriorityLevel::Low).build();
+    let mut options = consistency.map(read_options).unwrap_or_default();
+    options.throughput_control = Some(low);
+    options
 }
 
 fn token_credential(credential: &Credential) -> Result<Arc<dyn TokenCredential>, Fault> {

@@ -55,7 +55,8 @@ impl CosmosStore {
         ledger: &Ledger,
     ) -> Result<FeedPage, Fault> {
         let mut charge = RequestCharge::default();
-        let looked = self.look(container, request, ChangeFeedStartFrom::Beginning, &mut charge).await;
+        let looked =
+            self.look(container, request, ChangeFeedStartFrom::Beginning, (&mut charge, ledger)).await;
         let items = looked.as_ref().map_or(0, |looked| looked.changes.len());
         ledger.record(container.record(OperationKind::ChangeFeed, items, charge, 1));
         let RangeLookup { changes, continuation, drained, passed, behind } = looked?;
@@ -72,7 +73,7 @@ impl CosmosStore {
         let name = container.spec.name;
         let request = FeedRequest { container: name, range, continuation: None, types: None, limit: 1 };
         let mut charge = RequestCharge::default();
-        let looked = self.look(container, &request, ChangeFeedStartFrom::Now, &mut charge).await;
+        let looked = self.look(container, &request, ChangeFeedStartFrom::Now, (&mut charge, ledger)).await;
         ledger.record(container.record(OperationKind::ChangeFeed, 0, charge, 1));
         Ok(looked?.continuation)
     }
@@ -83,11 +84,11 @@ impl CosmosStore {
         container: &CosmosContainer,
         request: &FeedRequest<'_>,
         start: ChangeFeedStartFrom,
-        charge: &mut RequestCharge,
+        (charge, ledger): (&mut RequestCharge, &Ledger),
     ) -> Result<RangeLookup, Fault> {
         let mut retries = Retries::new(self.retry_policy);
         loop {
-            match self.look_once(container, request, start.clone(), charge).await {
+            match self.look_once(container, request, start.clone(), (&mut *charge, ledger)).await {
                 Ok(looked) => return Ok(looked),
                 Err(PageFailure::Fault(fault)) => return Err(fault),
                 Err(PageFailure::Service(error)) => {
@@ -107,7 +108,7 @@ impl CosmosStore {
         container: &CosmosContainer,
         request: &FeedRequest<'_>,
         start: ChangeFeedStartFrom,
-        charge: &mut RequestCharge,
+        (charge, ledger): (&mut RequestCharge, &Ledger),
     ) -> Result<RangeLookup, PageFailure> {
         let range: CosmosRange = request.range.0.parse().map_err(not_ours)?;
         let leaves =
@@ -116,7 +117,7 @@ impl CosmosStore {
             let limit = request.limit.clamp(1, limits::PAGE_ITEMS_MAX);
             let limit = u32::try_from(limit).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
             let mut options = ChangeFeedOptions::default()
-                .with_operation_options(self.reads.clone())
+                .with_operation_options(self.read_options(ledger))
                 .with_max_item_count(MaxItemCountHint::Limit(limit));
             if let Some(continuation) = request.continuation {
                 let token = ContinuationToken::from_string(continuation.0.clone());
@@ -166,7 +167,7 @@ impl CosmosStore {
         ledger: &Ledger,
     ) -> Result<(u64, Option<i64>), Fault> {
         let mut charge = RequestCharge::default();
-        let counted = self.count_by_reading(container, request, at_most, &mut charge).await;
+        let counted = self.count_by_reading(container, request, at_most, (&mut charge, ledger)).await;
         let items =
             counted.as_ref().map_or(0, |(pending, _)| usize::try_from(*pending).unwrap_or(usize::MAX));
         ledger.record(container.record(OperationKind::ChangeFeed, items, charge, 1));
@@ -178,15 +179,16 @@ impl CosmosStore {
         container: &CosmosContainer,
         request: &FeedRequest<'_>,
         at_most: u64,
-        charge: &mut RequestCharge,
+        (charge, ledger): (&mut RequestCharge, &Ledger),
     ) -> Result<(u64, Option<i64>), Fault> {
         let (mut pending, mut oldest_ms) = (0, None);
         let mut position = request.continuation.cloned();
         let limit = usize::try_from(at_most).unwrap_or(usize::MAX).clamp(1, PENDING_PAGE_ITEMS);
         while pending < at_most {
             let request = FeedRequest { continuation: position.as_ref(), limit, ..*request };
-            let RangeLookup { changes, continuation, drained, .. } =
-                self.look(container, &request, ChangeFeedStartFrom::Beginning, charge).await?;
+            let RangeLookup { changes, continuation, drained, .. } = self
+                .look(container, &request, ChangeFeedStartFrom::Beginning, (&mut *charge, ledger))
+                .await?;
             pending += changes.len() as u64;
             let oldest_here_ms = changes.iter().map(|change| change.item.timestamp_ms).min();
             oldest_ms = [oldest_ms, oldest_here_ms].into_iter().flatten().min();

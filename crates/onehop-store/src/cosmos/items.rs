@@ -19,10 +19,11 @@ impl CosmosStore {
         container: &CosmosContainer,
         partition_key: &PartitionKey,
         id: &str,
+        ledger: &Ledger,
     ) -> ServiceResponse<Option<Item>> {
         let mut retries = Retries::new(self.retry_policy);
         let outcome = loop {
-            let options = ItemReadOptions::default().with_operation_options(self.reads.clone());
+            let options = ItemReadOptions::default().with_operation_options(self.read_options(ledger));
             let outcome = container.client.read_item(key(partition_key), id, Some(options)).await;
             match outcome {
                 Err(error) if retries.go_on_after(&error).await => {}
@@ -55,7 +56,7 @@ impl CosmosStore {
             .map_err(|reason| WriteError::Rejected { operation: 0, reason })?;
         let mut retries = Retries::new(self.retry_policy);
         let outcome = loop {
-            match self.write_item(container, partition_key, operation).await {
+            match self.write_item(container, partition_key, operation, ledger).await {
                 Err(error) if retries.go_on_after(&error).await => {}
                 outcome => break outcome,
             }
@@ -88,9 +89,16 @@ impl CosmosStore {
         container: &CosmosContainer,
         partition_key: &PartitionKey,
         operation: &WriteOp,
+        ledger: &Ledger,
     ) -> Result<ItemResponse, CosmosError> {
         let (client, key) = (&container.client, key(partition_key));
-        let unconditional = ItemWriteOptions::default;
+        let unconditional = || ItemWriteOptions::default().with_operation_options(self.write_options(ledger));
+        let conditional = |if_match: Option<&ETag>| match if_match {
+            Some(etag) => {
+                unconditional().with_precondition(Precondition::IfMatch(Etag::from(etag.to_string())))
+            }
+            None => unconditional(),
+        };
         match operation {
             WriteOp::Create(item) => {
                 client.create_item(key, &item.id, tree(&item.body)?, Some(unconditional())).await
@@ -106,15 +114,6 @@ impl CosmosStore {
                 client.delete_item(key, id, Some(conditional(if_match.as_ref()))).await
             }
         }
-    }
-}
-
-fn conditional(if_match: Option<&ETag>) -> ItemWriteOptions {
-    match if_match {
-        Some(etag) => {
-            ItemWriteOptions::default().with_precondition(Precondition::IfMatch(Etag::from(etag.to_string())))
-        }
-        None => ItemWriteOptions::default(),
     }
 }
 

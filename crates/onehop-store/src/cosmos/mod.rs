@@ -34,12 +34,13 @@ use azure_data_cosmos::CosmosClient;
 use azure_data_cosmos::feed::FeedScope;
 use azure_data_cosmos::options::OperationOptions;
 use futures::{StreamExt, TryStreamExt};
+use onehop_runtime::clock::SystemClock;
 use tokio::sync::watch;
 
 pub use client::{client_of, default_options, encoding};
 pub use settings::{Consistency, CosmosSettings, Credential, RetryPolicy};
 
-use client::read_options;
+use client::{background_options, read_options};
 use container::{CosmosContainer, is_addressable, key};
 use error_mapping::{OperationContext, fault_of};
 use service_response::ServiceResponse;
@@ -47,9 +48,9 @@ use sql::{QueryShape, Sql, top};
 
 use super::document::{can_exist, check_keyset, is_indexable};
 use super::{
-    Batch, ContainerName, ContainerSpec, Continuation, Direction, ETag, Fault, FaultKind, FeedPage,
-    FeedRange, FeedRequest, Item, Ledger, OperationKind, PartitionKey, Query, QueryPage, RequestCharge,
-    SignalScope, Store, WriteError, WriteMarks, WriteOp,
+    BackgroundBudget, Batch, ContainerName, ContainerSpec, Continuation, Direction, ETag, Fault, FaultKind,
+    FeedPage, FeedRange, FeedRequest, Item, Ledger, OperationKind, PartitionKey, Query, QueryPage,
+    RequestCharge, SignalScope, Store, WriteError, WriteMarks, WriteOp,
 };
 
 /// Point reads of one `read_many` that are under way at the same time.
@@ -63,6 +64,9 @@ pub struct CosmosStore {
     containers: Arc<[CosmosContainer]>,
     retry_policy: RetryPolicy,
     reads: OperationOptions,
+    background_reads: OperationOptions,
+    background_writes: OperationOptions,
+    background_budget: Option<Arc<BackgroundBudget>>,
 }
 
 impl CosmosStore {
@@ -73,8 +77,11 @@ impl CosmosStore {
     /// key.
     pub async fn connect(settings: &CosmosSettings, specs: &[ContainerSpec]) -> Result<Self, Fault> {
         let client = client_of(settings).await?;
-        Self::with_client(client, &settings.database, specs, settings.consistency, settings.retry_policy)
-            .await
+        let store =
+            Self::with_client(client, &settings.database, specs, settings.consistency, settings.retry_policy)
+                .await?;
+        let budget = |rate| Arc::new(BackgroundBudget::new(Arc::new(SystemClock), rate));
+        Ok(Self { background_budget: settings.background_ru_per_second.map(budget), ..store })
     }
 
     /// The same over a client that is there already. Its default options should be [`default_options`], its encoding
@@ -98,13 +105,37 @@ impl CosmosStore {
                 .map_err(|error| not_found(spec, fault_of(error, OperationContext::Reading)))?;
             containers.push(CosmosContainer::open(*spec, client, &retry_policy).await?);
         }
-        Ok(Self { containers: containers.into(), retry_policy, reads: read_options(consistency) })
+        Ok(Self {
+            containers: containers.into(),
+            retry_policy,
+            reads: read_options(consistency),
+            background_reads: background_options(Some(consistency)),
+            background_writes: background_options(None),
+            background_budget: None,
+        })
     }
 
     /// The same store, whose reads are as recent as this.
     #[must_use]
     pub fn with_consistency(&self, consistency: Consistency) -> Self {
-        Self { reads: read_options(consistency), ..self.clone() }
+        let background_reads = background_options(Some(consistency));
+        Self { reads: read_options(consistency), background_reads, ..self.clone() }
+    }
+
+    /// The budget of background work, for a [`BackgroundStore`](crate::BackgroundStore); `None` without a limit.
+    #[must_use]
+    pub fn background_budget(&self) -> Option<Arc<BackgroundBudget>> {
+        self.background_budget.clone()
+    }
+
+    /// The options of a read for this ledger.
+    fn read_options(&self, ledger: &Ledger) -> OperationOptions {
+        if ledger.is_background() { self.background_reads.clone() } else { self.reads.clone() }
+    }
+
+    /// The options of a write for this ledger.
+    fn write_options(&self, ledger: &Ledger) -> OperationOptions {
+        if ledger.is_background() { self.background_writes.clone() } else { OperationOptions::default() }
     }
 
     fn container(&self, name: ContainerName) -> Result<&CosmosContainer, Fault> {
@@ -124,7 +155,7 @@ impl Store for CosmosStore {
     ) -> Result<Option<Item>, Fault> {
         let container = self.container(container)?;
         let answered = if is_addressable(partition_key, id) {
-            self.read_item(container, partition_key, id).await
+            self.read_item(container, partition_key, id, ledger).await
         } else {
             ServiceResponse { charge: RequestCharge::default(), outcome: Ok(None) }
         };
@@ -170,7 +201,8 @@ impl Store for CosmosStore {
                     return Ok(QueryPage::default());
                 }
                 let shape = QueryShape { item_type, equality: None, direction, after, top };
-                let answered = self.page(container, FeedScope::partition(key(partition_key)), shape).await;
+                let answered =
+                    self.page(container, FeedScope::partition(key(partition_key)), shape, ledger).await;
                 container.finish_query(answered, 1, ledger)
             }
             Query::Equality { container, path, value, item_type, direction, after, limit } => {
@@ -184,7 +216,7 @@ impl Store for CosmosStore {
                     return Ok(QueryPage::default());
                 }
                 let shape = QueryShape { item_type, equality: Some((path, value)), direction, after, top };
-                let answered = self.page(container, FeedScope::full_container(), shape).await;
+                let answered = self.page(container, FeedScope::full_container(), shape, ledger).await;
                 let partitions = container.physical_partitions.load(Ordering::Relaxed);
                 container.finish_query(answered, partitions, ledger)
             }
@@ -197,7 +229,7 @@ impl Store for CosmosStore {
                 }
                 let direction = Direction::NewestFirst;
                 let shape = QueryShape { item_type, equality: None, direction, after, top };
-                let answered = self.page(container, FeedScope::full_container(), shape).await;
+                let answered = self.page(container, FeedScope::full_container(), shape, ledger).await;
                 let partitions = container.physical_partitions.load(Ordering::Relaxed);
                 container.finish_query(answered, partitions, ledger)
             }
@@ -217,7 +249,7 @@ impl Store for CosmosStore {
         }
         let scope = FeedScope::partition(key(partition_key));
         let ServiceResponse { charge, outcome } =
-            self.run_sql::<u64>(container, &scope, &Sql::count(item_type), usize::MAX).await;
+            self.run_sql::<u64>(container, &scope, &Sql::count(item_type), usize::MAX, ledger).await;
         ledger.record(container.record(OperationKind::Count, 1, charge, 1));
         Ok(outcome?.into_iter().sum())
     }
@@ -289,7 +321,8 @@ impl Store for CosmosStore {
 
     async fn ready(&self) -> Result<(), Fault> {
         let Some(container) = self.containers.first() else { return Ok(()) };
-        self.read_item(container, &PartitionKey::from(READY_ID), READY_ID).await.outcome.map(drop)
+        let (key, ledger) = (PartitionKey::from(READY_ID), Ledger::new());
+        self.read_item(container, &key, READY_ID, &ledger).await.outcome.map(drop)
     }
 }
 

@@ -30,11 +30,12 @@ impl CosmosStore {
         scope: &FeedScope,
         sql: &Sql,
         at_most: usize,
+        ledger: &Ledger,
     ) -> ServiceResponse<Vec<T>> {
         let mut charge = RequestCharge::default();
         let mut retries = Retries::new(self.retry_policy);
         let outcome = loop {
-            match self.run_sql_once(container, scope, sql, at_most, &mut charge).await {
+            match self.run_sql_once(container, scope, sql, at_most, (&mut charge, ledger)).await {
                 Ok(values) => break Ok(values),
                 Err(PageFailure::Fault(fault)) => break Err(fault),
                 Err(PageFailure::Service(error)) => {
@@ -54,9 +55,9 @@ impl CosmosStore {
         scope: &FeedScope,
         sql: &Sql,
         at_most: usize,
-        charge: &mut RequestCharge,
+        (charge, ledger): (&mut RequestCharge, &Ledger),
     ) -> Result<Vec<T>, PageFailure> {
-        let mut options = QueryOptions::default().with_operation_options(self.reads.clone());
+        let mut options = QueryOptions::default().with_operation_options(self.read_options(ledger));
         if let Some(limit) = u32::try_from(at_most).ok().and_then(NonZeroU32::new) {
             options = options.with_max_item_count(MaxItemCountHint::Limit(limit));
         }
@@ -83,11 +84,12 @@ impl CosmosStore {
         container: &CosmosContainer,
         scope: FeedScope,
         shape: QueryShape<'_>,
+        ledger: &Ledger,
     ) -> ServiceResponse<QueryPage> {
         let limit = shape.top - 1;
         let sql = Sql::page(&container.spec, shape);
         let ServiceResponse { charge, outcome } =
-            self.run_sql::<Box<RawValue>>(container, &scope, &sql, shape.top).await;
+            self.run_sql::<Box<RawValue>>(container, &scope, &sql, shape.top, ledger).await;
         let outcome = outcome.and_then(|values| {
             let has_more = values.len() > limit;
             let items: Result<Vec<Item>, Fault> =

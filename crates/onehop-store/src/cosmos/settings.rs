@@ -17,6 +17,8 @@ pub struct CosmosSettings {
     /// Whether items travel in the service's binary form of JSON. Some emulators know text only.
     pub binary_encoding: bool,
     pub retry_policy: RetryPolicy,
+    /// The budget of background work, in request units for each second; `None` for no limit.
+    pub background_ru_per_second: Option<f64>,
 }
 
 /// The credential for the account.

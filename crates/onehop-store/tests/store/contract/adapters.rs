@@ -96,6 +96,7 @@ pub async fn account() -> (Subject, Database) {
         preferred_regions: Vec::new(),
         consistency: Consistency::Account,
         binary_encoding: variable("ONEHOP_TEST_COSMOS_BINARY").is_none_or(|binary| binary != "false"),
+        background_ru_per_second: None,
         retry_policy: RetryPolicy::default(),
     };
     let client = client_of(&settings).await.expect("a client");

@@ -1,0 +1,88 @@
+//! Background work: a store decorator that keeps maintenance (rebuilds, verification, copies) out of the way of requests.
+//!
+//! An operation is background work where its ledger says so, or where the decorator was made for such work alone. The adapter sends it at
+//! low priority, if its service knows priorities. A budget in request units for each second paces it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::{Ledger, RequestCharge, Store, StoreCall, StoreDecorator};
+use onehop_runtime::clock::Clock;
+
+/// The budget of background work: request units for each second. It may be overdrawn by the operations that are under way, and is then
+/// waited for.
+pub struct BackgroundBudget {
+    clock: Arc<dyn Clock>,
+    ru_per_second: f64,
+    /// When what was spent is earned (Unix ms).
+    free_at_ms: Mutex<f64>,
+}
+
+impl BackgroundBudget {
+    /// A budget of so many request units for each second, more than 0.
+    #[must_use]
+    pub fn new(clock: Arc<dyn Clock>, ru_per_second: f64) -> Self {
+        Self { clock, ru_per_second, free_at_ms: Mutex::new(f64::MIN) }
+    }
+
+    /// Waits until what was spent is earned.
+    async fn wait(&self) {
+        loop {
+            let left_ms = *self.free_at_ms.lock() - self.clock.now_ms() as f64;
+            if left_ms <= 0.0 {
+                return;
+            }
+            self.clock.sleep(Duration::from_secs_f64(left_ms.ceil() / 1000.0)).await;
+        }
+    }
+
+    fn spend(&self, charge: RequestCharge) {
+        let mut free_at_ms = self.free_at_ms.lock();
+        *free_at_ms = free_at_ms.max(self.clock.now_ms() as f64) + charge.0 / self.ru_per_second * 1000.0;
+    }
+}
+
+/// A store that paces background work, and leaves other operations alone.
+pub struct BackgroundStore {
+    store: Arc<dyn Store>,
+    budget: Option<Arc<BackgroundBudget>>,
+    is_all_background: bool,
+}
+
+impl BackgroundStore {
+    /// The same store. Operations whose ledger is one of background work are paced by the budget, if there is one.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, budget: Option<Arc<BackgroundBudget>>) -> Self {
+        Self { store, budget, is_all_background: false }
+    }
+
+    /// The same store for background work alone: all operations are.
+    #[must_use]
+    pub fn for_background(store: Arc<dyn Store>, budget: Option<Arc<BackgroundBudget>>) -> Self {
+        Self { store, budget, is_all_background: true }
+    }
+}
+
+impl StoreDecorator for BackgroundStore {
+    fn inner(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Output, C::Error> {
+        if !self.is_all_background && !ledger.is_background() {
+            return call.run(&*self.store, ledger).await;
+        }
+        if let Some(budget) = &self.budget {
+            budget.wait().await;
+        }
+        let own = ledger.part().for_background();
+        let outcome = call.run(&*self.store, &own).await;
+        if let Some(budget) = &self.budget {
+            budget.spend(own.total());
+        }
+        ledger.absorb(&own);
+        outcome
+    }
+}
