@@ -62,7 +62,6 @@ struct Server {
     requests: Arc<RequestCounts>,
     commands: Commands,
     processor: Processor,
-    stop: CancellationToken,
 }
 
 impl Server {
@@ -90,12 +89,16 @@ impl Server {
             limits: CommandLimits::default(),
         });
         let settings = Settings { sharing: Sharing::with_others(), ..Settings::new(name) };
-        let stop = CancellationToken::new();
         let clock = Arc::clone(clock);
-        let processor =
-            Processor::open(recent, Arc::clone(&clock) as _, projections(), settings, stop.clone());
+        let processor = Processor::open(
+            recent,
+            Arc::clone(&clock) as _,
+            projections(),
+            settings,
+            CancellationToken::new(),
+        );
         let processor = processor.await.expect("a processor");
-        Self { clock, requests, commands, processor, stop }
+        Self { clock, requests, commands, processor }
     }
 
     async fn pass(&self, seconds: u64) {

@@ -9,6 +9,7 @@ use super::CosmosStore;
 use super::container::{CosmosContainer, key};
 use super::error_mapping::{CONCURRENT_WRITE, ambiguous, fault_in_batch, rejection_of, write_error_of};
 use super::items::tree;
+use super::log_sequence::Commit;
 use super::retries::{Cause, Retries};
 use super::service_response::{charge_of, charge_of_error};
 use crate::{Batch, ETag, Fault, FaultKind, Ledger, OperationKind, Rejection, WriteError, WriteOp};
@@ -41,7 +42,9 @@ impl CosmosStore {
                 }
                 Ok(response) => {
                     let charge = charge_of(&response.diagnostics());
-                    end = container.write_end(&batch.partition_key, response.headers().lsn());
+                    let headers = response.headers();
+                    let commit = Commit::of(headers.lsn(), headers.session_token());
+                    end = container.write_end(&batch.partition_key, commit);
                     let answer = match response.into_model() {
                         Ok(answer) => answer,
                         Err(error) => break (charge, Err(ambiguous(error).into())),

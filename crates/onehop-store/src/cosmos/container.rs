@@ -8,7 +8,7 @@ use azure_data_cosmos::options::ReadContainerOptions;
 
 use super::client::default_options;
 use super::error_mapping::{OperationContext, fault_of};
-use super::log_sequence::write_end;
+use super::log_sequence::{Commit, write_end};
 use super::settings::RetryPolicy;
 use super::signals::ChangeSignals;
 use crate::document::{can_exist, check_text, check_write};
@@ -73,8 +73,12 @@ impl CosmosContainer {
     }
 
     /// The end of a write to a logical partition in the change feed, if its answer says it.
-    pub(super) fn write_end(&self, partition_key: &PartitionKey, lsn: Option<u64>) -> Option<Continuation> {
-        Some(write_end(&self.signals.point_of(key(partition_key)), lsn?))
+    pub(super) fn write_end(
+        &self,
+        partition_key: &PartitionKey,
+        commit: Option<Commit>,
+    ) -> Option<Continuation> {
+        Some(write_end(&self.signals.point_of(key(partition_key)), &commit?))
     }
 
     /// Wakes the readers that wait for a write of this process to this logical partition.

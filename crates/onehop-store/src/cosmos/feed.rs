@@ -23,7 +23,7 @@ use super::CosmosStore;
 use super::container::CosmosContainer;
 use super::document::change_of;
 use super::error_mapping::{OperationContext, fault_of};
-use super::log_sequence::read_end;
+use super::log_sequence::{Commit, read_end};
 use super::queries::{PageFailure, failed};
 use super::retries::Retries;
 use super::service_response::charge_of;
@@ -152,7 +152,7 @@ impl CosmosStore {
             let continuation = Continuation(token.as_str().to_owned());
             // Of several physical partitions a page stands for one.
             let standing = if leaves == 1 { standing } else { Standing::default() };
-            let passed = standing.passed.map(|lsn| read_end(&range, lsn));
+            let passed = standing.passed.map(|commit| read_end(&range, &commit));
             let behind = if is_empty { Some(0) } else { standing.behind };
             return Ok(RangeLookup { changes, continuation, drained: is_empty, passed, behind });
         }
@@ -213,24 +213,26 @@ impl CosmosContainer {
 }
 
 /// How far a page goes, by log sequence numbers.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Default, Clone)]
 struct Standing {
-    /// All writes up to this number have been read.
-    passed: Option<u64>,
+    /// All writes up to this commit have been read.
+    passed: Option<Commit>,
     /// Commits after the page.
     behind: Option<u64>,
 }
 
 impl Standing {
     fn after(page: &CosmosPage<ServiceItem>) -> Self {
-        let reached = page.headers().lsn();
+        let Some(reached) = Commit::of(page.headers().lsn(), page.headers().session_token()) else {
+            return Self::default();
+        };
         if page.items().is_empty() {
-            return Self { passed: reached, behind: Some(0) };
+            return Self { passed: Some(reached), behind: Some(0) };
         }
         let Some(last) = page.items().iter().filter_map(lsn_of).max() else { return Self::default() };
+        let behind = reached.lsn.saturating_sub(last);
         // More items of the last commit may follow.
-        let passed = Some(last.saturating_sub(1));
-        Self { passed, behind: reached.map(|reached| reached.saturating_sub(last)) }
+        Self { passed: Some(Commit { lsn: last.saturating_sub(1), ..reached }), behind: Some(behind) }
     }
 }
 

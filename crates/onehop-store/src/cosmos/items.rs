@@ -9,6 +9,7 @@ use super::CosmosStore;
 use super::container::{CosmosContainer, key};
 use super::document::item_of;
 use super::error_mapping::{OperationContext, fault_of, write_error_of};
+use super::log_sequence::Commit;
 use super::retries::Retries;
 use super::service_response::{ServiceResponse, charge_of, charge_of_error};
 use crate::{ETag, Fault, FaultKind, Item, Ledger, OperationKind, PartitionKey, WriteError, WriteOp};
@@ -68,11 +69,13 @@ impl CosmosStore {
         let written = usize::from(outcome.is_ok());
         ledger.record(container.record(kind_of(operation), written, charge, 1));
         // A refusal names the commit that it was judged by.
-        let lsn = match &outcome {
-            Ok(response) => response.headers().lsn(),
-            Err(error) => error.response().and_then(|response| response.headers().lsn),
+        let commit = match &outcome {
+            Ok(response) => Commit::of(response.headers().lsn(), response.headers().session_token()),
+            Err(error) => error.response().and_then(|response| {
+                Commit::of(response.headers().lsn, response.headers().session_token.as_ref())
+            }),
         };
-        ledger.wrote(container.spec.name, partition_key, container.write_end(partition_key, lsn));
+        ledger.wrote(container.spec.name, partition_key, container.write_end(partition_key, commit));
         let response = outcome.map_err(|error| write_error_of(error, retries.may_have_happened))?;
         container.announce(partition_key, item_type.as_slice());
         if matches!(operation, WriteOp::Delete { .. }) {
