@@ -7,7 +7,7 @@ CARGO ?= cargo
 NPM ?= npm
 CHROMIUM ?= /usr/bin/chromium
 PROMTOOL ?= /usr/bin/promtool
-BENCH_USERS ?= 200
+BENCH_USERS ?= 50
 FUZZ_SECONDS ?= 60
 FUZZ_SEED ?= 1
 FUZZ_TARGETS ?= request document variables identifiers websocket
@@ -25,7 +25,7 @@ SOAK_SEED ?= 1
 # directory and its operations socket, or chooses its store itself.
 BOTH_STORES := test(/^(api|graphql|webstore|commands|models_agree|operations|projections)::/) & (binary(http_api) | binary(domain)) - test(/^api::(backup|compare|compare_account|cli|full_disk|operations|readme)::/)
 
-.PHONY: help check program alert-test promtool audit scale soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench fmt web web-test rust-test browser-test chromium nextest deny screenshots lighthouse clean
+.PHONY: help check program alert-test promtool audit scale soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short fmt web web-test rust-test browser-test chromium nextest deny screenshots lighthouse clean
 
 ## Serve a demo blog at http://127.0.0.1:8080 from ./data, which the first start fills
 run:
@@ -52,6 +52,11 @@ bench: web
 	$(CARGO) bench --bench hostile
 	ulimit -n $(LIVE_FILES) && $(CARGO) bench --bench live -- --subscribers $(LIVE_SUBSCRIBERS)
 	$(CARGO) bench --bench load -- --users $(BENCH_USERS)
+
+# For before and after a change: BEFORE is a release binary, which is measured in turns with this one.
+## Measure requests over HTTP quickly: BENCH_USERS, BEFORE
+bench-short: web
+	$(CARGO) bench --bench load -- --short --users $(BENCH_USERS) $(if $(BEFORE),--before $(abspath $(BEFORE)))
 
 # Fills a data directory for each number of users, unless that is done, and reads both.
 ## Measure what ten times the data changes: SCALE_USERS, SCALE_DIR
