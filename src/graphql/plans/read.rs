@@ -22,7 +22,7 @@ pub(super) enum RootItems<'p> {
     Constant,
     /// There is no such object, or none any more.
     Null,
-    Point(PointItems<'p>),
+    Point(Box<PointItems<'p>>),
     List(PageItems),
 }
 
@@ -101,7 +101,7 @@ impl<'a> PlanReader<'a> {
             return Ok(RootItems::Null);
         }
         let pages = self.pages(plan, ListParent::User(id)).await?;
-        Ok(RootItems::Point(PointItems { plan, item, members, pages }))
+        Ok(RootItems::Point(Box::new(PointItems { plan, item, members, pages })))
     }
 
     async fn post<'p>(self, id: PostId, plan: &'p PointPlan) -> Result<RootItems<'p>, Unplanned> {
@@ -112,7 +112,7 @@ impl<'a> PlanReader<'a> {
             return Ok(RootItems::Null);
         }
         let pages = self.pages(plan, ListParent::Post(id)).await?;
-        Ok(RootItems::Point(PointItems { plan, item, members, pages }))
+        Ok(RootItems::Point(Box::new(PointItems { plan, item, members, pages })))
     }
 
     async fn pages(self, plan: &PointPlan, parent: ListParent) -> Result<Vec<PageItems>, Unplanned> {
