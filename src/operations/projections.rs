@@ -13,6 +13,8 @@ use super::errors::{FIRST_MAX, items_of};
 pub struct ProjectionStatus {
     /// The projection's name.
     pub name: String,
+    /// The container whose change feed it follows.
+    pub source: String,
     /// Changes written and not yet projected.
     pub pending_changes: u32,
     /// How old the oldest of these changes is, in milliseconds; 0 without any.
@@ -82,6 +84,7 @@ impl ProjectionStatus {
             let own = of(status.source);
             Self {
                 name: status.projection.to_owned(),
+                source: status.source.to_owned(),
                 pending_changes: count(status.pending_changes),
                 lag_ms: status.lag_ms as f64,
                 dead_letters: count(status.dead_letters),

@@ -5,15 +5,15 @@ import type { OperationsQuery } from "./operations.generated.js";
 type Projection = OperationsQuery["projections"][number];
 type Lease = Projection["leases"][number];
 
-/** Who follows which part of the change feed. */
+/** Who follows which part of the change feed. The projections of a container share its leases, which are shown once. */
 export function Leases({ projections }: { projections: readonly Projection[] }) {
+  const bySource = [...new Map(projections.map((projection) => [projection.source, projection])).values()];
   return (
     <section className="operations-section" aria-labelledby="leases-title">
       <h2 id="leases-title">Leases</h2>
       <p className="operations-lead">
-        The projections of a container share its leases. There is one for each feed range, which is a physical
-        partition. Processes share them, and take over those of one that dies.{" "}
-        {holdingInWords(projections.flatMap(({ leases }) => leases))}
+        A container has one lease for each feed range, which is a physical partition. Its projections share them.
+        Processes take over the leases of one that dies. {holdingInWords(bySource.flatMap(({ leases }) => leases))}
       </p>
       <div className="operations-list operations-leases" tabIndex={0} role="region" aria-label="Leases by feed range">
         <table>
@@ -27,8 +27,8 @@ export function Leases({ projections }: { projections: readonly Projection[] }) 
               <th scope="col">Epoch</th>
             </tr>
           </thead>
-          {projections.map((projection) => (
-            <OfProjection key={projection.name} {...projection} />
+          {bySource.map((projection) => (
+            <OfContainer key={projection.source} {...projection} />
           ))}
         </table>
       </div>
@@ -36,13 +36,13 @@ export function Leases({ projections }: { projections: readonly Projection[] }) 
   );
 }
 
-function OfProjection({ name, leases, leaseCount }: Projection) {
+function OfContainer({ source, leases, leaseCount }: Projection) {
   const more = leaseCount - leases.length;
   return (
     <tbody>
       <tr>
         <th scope="rowgroup" colSpan={6}>
-          {name}
+          {source}
           {leaseCount === 0 && <span>no feed range yet</span>}
         </th>
       </tr>

@@ -8,7 +8,7 @@ export function holderInWords({ owner, heldHere }: Held): string {
   return heldHere ? "this process" : owner === null ? "no owner" : `process ${owner}`;
 }
 
-/** Whether all leases have an owner, and the number of owners. Projections of a container list the same leases, which are not counted. */
+/** Whether all leases have an owner, and the number of owners. */
 export function holdingInWords(leases: readonly Held[]): string {
   const held = leases.filter(({ owner, heldHere }) => heldHere || owner !== null);
   const owners = new Set(held.map(({ owner }) => owner));
