@@ -29,7 +29,9 @@ pub enum LeaseEvent<'a> {
 
 /// The receiver of notifications. It is called where they happen, and must not wait.
 #[derive(Clone, Default)]
-pub struct Notifications(Option<Arc<dyn Fn(Notification<'_>) + Send + Sync>>);
+pub struct Notifications(Option<Arc<Receiver>>);
+
+type Receiver = dyn Fn(Notification<'_>) + Send + Sync;
 
 impl Notifications {
     /// Notifications go to this function.

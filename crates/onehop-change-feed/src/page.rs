@@ -25,7 +25,7 @@ struct PreparedChange {
 enum FirstStep {
     /// Nothing is to be done.
     Nothing,
-    Step(Step),
+    Step(Box<Step>),
     Failed(ProjectionError),
     /// A saved state or a dead letter decides: the first step is taken when the change runs.
     Later,
@@ -83,7 +83,7 @@ impl Runner {
                 match self.projection.step(&change, input) {
                     Ok(step) => {
                         step.reads().iter().for_each(|read| shared.request(read));
-                        FirstStep::Step(step)
+                        FirstStep::Step(Box::new(step))
                     }
                     Err(error) => FirstStep::Failed(error),
                 }
@@ -93,7 +93,7 @@ impl Runner {
         shared.fill(&*self.context.store, ledger).await?;
         for PreparedChange { change, waking, first } in &mut prepared {
             if let FirstStep::Step(step) = first {
-                let step = std::mem::take(step);
+                let step = std::mem::take(&mut **step);
                 *first = self.advance(change, step, &shared, checkpoints);
             }
             if matches!(first, FirstStep::Nothing) {
@@ -113,13 +113,13 @@ impl Runner {
     ) -> FirstStep {
         for _ in 0..STEPS_MAX {
             if !step.writes.is_empty() {
-                return FirstStep::Step(step);
+                return FirstStep::Step(Box::new(step));
             }
             let NextAction::Ask { reads, state, checkpointed: false } = &step.then else {
-                return if step.is_done() { FirstStep::Nothing } else { FirstStep::Step(step) };
+                return if step.is_done() { FirstStep::Nothing } else { FirstStep::Step(Box::new(step)) };
             };
             let results: Option<Vec<_>> = reads.iter().map(|read| self.cached(read, Some(shared))).collect();
-            let Some(results) = results else { return FirstStep::Step(step) };
+            let Some(results) = results else { return FirstStep::Step(Box::new(step)) };
             let may_be_projected = checkpoints.is_rebuild();
             step = match self
                 .projection
@@ -163,7 +163,7 @@ impl Runner {
                     Err(ChangeError::Change { attempts: 1, error: error.to_string() })
                 }
                 FirstStep::Step(step) => {
-                    self.run_change(&change, Some(step), shared, checkpoints, ledger).await
+                    self.run_change(&change, Some(*step), shared, checkpoints, ledger).await
                 }
                 FirstStep::Later => self.run_change(&change, None, shared, checkpoints, ledger).await,
             };

@@ -249,8 +249,11 @@ impl Step {
 pub struct CacheUpdate {
     pub(super) name: &'static str,
     pub(super) of: ReadRequest,
-    pub(super) page: Box<dyn FnOnce(&[Option<ETag>]) -> Option<QueryPage> + Send + Sync>,
+    pub(super) page: Box<PageAfter>,
 }
+
+/// The page after a batch, from the `ETag`s of what was written.
+type PageAfter = dyn FnOnce(&[Option<ETag>]) -> Option<QueryPage> + Send + Sync;
 
 impl CacheUpdate {
     /// The page of the query that is cached under this name.
