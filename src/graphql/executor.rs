@@ -190,17 +190,15 @@ impl Executor {
 
     /// Says when the read models hold what a mutation wrote.
     async fn tell_position(&self, response: &mut Response, ledger: &Ledger, since_ms: i64) {
-        let recency = &self.services.recency;
-        let position = match recency.position_after(&WriteScope::of(ledger, since_ms)).await {
-            // A repeated command may have written nothing that matters, and its first run everything.
-            None => {
-                let containers = vec![POSTS, USERS];
-                recency.position_after(&WriteScope { containers, since_ms, ..WriteScope::default() }).await
+        // A repeated command may have written nothing that matters, and its first run everything: what that wrote, the repeat has
+        // read. Where it read nothing that a read model follows, it is a command of the blog's accounts.
+        let whole = |containers| WriteScope { containers, since_ms, ..WriteScope::default() };
+        let scopes = [WriteScope::of(ledger, since_ms), whole(ledger.containers()), whole(vec![POSTS, USERS])];
+        for scope in &scopes {
+            if let Some(position) = self.services.recency.position_after(scope).await {
+                response.extensions.insert(POSITION.to_owned(), Value::from(position));
+                return;
             }
-            some => some,
-        };
-        if let Some(position) = position {
-            response.extensions.insert(POSITION.to_owned(), Value::from(position));
         }
     }
 

@@ -221,11 +221,21 @@ impl Ledger {
     /// The containers that were written to.
     #[must_use]
     pub fn written(&self) -> Vec<ContainerName> {
-        let mut written: Vec<_> =
-            self.lock().iter().filter(|record| record.kind.writes()).map(|record| record.container).collect();
-        written.sort_unstable();
-        written.dedup();
-        written
+        self.containers_of(|record| record.kind.writes())
+    }
+
+    /// The containers that were read or written.
+    #[must_use]
+    pub fn containers(&self) -> Vec<ContainerName> {
+        self.containers_of(|_| true)
+    }
+
+    fn containers_of(&self, is_wanted: impl Fn(&OperationRecord) -> bool) -> Vec<ContainerName> {
+        let mut containers: Vec<_> =
+            self.lock().iter().filter(|record| is_wanted(record)).map(|record| record.container).collect();
+        containers.sort_unstable();
+        containers.dedup();
+        containers
     }
 
     /// Remembers that a logical partition was written to, and where the write ends in the change feed, if the store said it.

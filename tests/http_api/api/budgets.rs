@@ -11,7 +11,8 @@ use crate::api::server::{Server, Setup};
 
 const FEED: &str = "{ feed(first: 1) { nodes { id } } }";
 
-fn left(answer: &Answer) -> f64 {
+/// The request units that a caller has left, as an answer says.
+pub fn left(answer: &Answer) -> f64 {
     let header = answer.headers["ratelimit"].to_str().unwrap();
     let left = header.strip_prefix("\"request-charge\";r=").and_then(|rest| rest.split(';').next());
     left.unwrap_or_else(|| panic!("{header}")).parse().unwrap()

@@ -12,7 +12,7 @@ pub mod server;
 
 mod attempts;
 mod backup;
-mod budgets;
+pub mod budgets;
 mod charges;
 mod cli;
 mod comments;
@@ -37,7 +37,7 @@ mod paging;
 mod partitions;
 mod persisted;
 mod plans;
-mod positions;
+pub mod positions;
 mod post_versions;
 mod posts;
 mod production;

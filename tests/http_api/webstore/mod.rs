@@ -3,5 +3,7 @@
 mod catalogue;
 mod customers;
 mod orders;
+mod positions;
+mod quotas;
 mod read_models;
 mod shop;

@@ -34,8 +34,13 @@ pub async fn sign_up_customer<'a>(shop: &'a Server, email_address: &str) -> Call
 
 /// A server with staff.
 pub async fn open() -> Server {
+    open_with(ApiOptions::default()).await
+}
+
+/// A server with staff and these options.
+pub async fn open_with(options: ApiOptions) -> Server {
     let staff = Staff::new([&Username::parse("ada").unwrap()]);
-    let options = ApiOptions { staff, ..ApiOptions::default() };
+    let options = ApiOptions { staff, ..options };
     Server::start_with(Setup { options, ..Setup::default() }).await
 }
 
