@@ -1,18 +1,20 @@
-//! A blog in an account, as several processes see it.
+//! Both domains in an account, as several processes see them.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use onehop::accounts::password::{HashingCost, HashingLimits, PasswordHasher};
-use onehop::app::container_specs;
+use onehop::app::{container_specs, projections};
 use onehop::blog::commands::{CommandLimits, CommandParts, Commands};
 use onehop::blog::containers::POSTS;
 use onehop::blog::ids::{IdSource, PostId, RandomIds};
 use onehop::blog::items::PostItem;
 use onehop::blog::read_models;
 use onehop::blog::verify::verifier;
-use onehop_change_feed::{Processor, Settings, Sharing};
+use onehop::webstore;
+use onehop::webstore::commands::{WebstoreCommands, WebstoreParts};
+use onehop_change_feed::{Processor, Projection, Settings, Sharing};
 use onehop_read_models::verify::Settle;
 use onehop_runtime::clock::{Clock, ManualClock, SystemClock};
 use onehop_runtime::tasks::Tasks;
@@ -20,6 +22,7 @@ use onehop_store::cosmos::{Consistency, CosmosStore, RetryPolicy};
 use onehop_store::{Fault, FaultKind, Ledger, Store};
 use tokio_util::sync::CancellationToken;
 
+use crate::webstore::shop::Shop;
 use onehop_testing::emulator::Emulator;
 
 /// So short that a test can wait for the end of it.
@@ -35,6 +38,7 @@ pub const SHORT_PATIENCE: RetryPolicy = RetryPolicy {
 /// One process: commands and a processor over the same store.
 pub struct Process {
     pub commands: Commands,
+    pub shop: Shop,
     pub store: Arc<dyn Store>,
     pub processor: Processor,
 }
@@ -42,23 +46,25 @@ pub struct Process {
 impl Process {
     /// The only process.
     pub async fn over(store: CosmosStore) -> Self {
-        Self::with(store, Settings::new("test"), Arc::new(SystemClock), Arc::new(RandomIds)).await
+        let ids = Arc::new(RandomIds);
+        Self::with(store, Settings::new("test"), Arc::new(SystemClock), ids, read_models::projections()).await
     }
 
     /// One of several processes. Leases run out by this clock.
     pub async fn sharing(store: CosmosStore, name: &str, clock: Arc<ManualClock>) -> Self {
-        Self::of_several(store, name, clock, Arc::new(RandomIds)).await
+        let settings = Settings { sharing: Sharing::with_others(), ..Settings::new(name) };
+        Self::with(store, settings, clock, Arc::new(RandomIds), read_models::projections()).await
     }
 
-    /// The same, with ids from elsewhere.
-    pub async fn of_several(
+    /// The same, with the read models of both domains and ids from elsewhere.
+    pub async fn of_both_domains(
         store: CosmosStore,
         name: &str,
         clock: Arc<ManualClock>,
         ids: Arc<dyn IdSource>,
     ) -> Self {
         let settings = Settings { sharing: Sharing::with_others(), ..Settings::new(name) };
-        Self::with(store, settings, clock, ids).await
+        Self::with(store, settings, clock, ids, projections()).await
     }
 
     async fn with(
@@ -66,25 +72,29 @@ impl Process {
         settings: Settings,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdSource>,
+        projections: Vec<Arc<dyn Projection>>,
     ) -> Self {
         let recent: Arc<dyn Store> = Arc::new(store.with_consistency(Consistency::LatestCommitted));
         let store: Arc<dyn Store> = Arc::new(store);
+        let passwords = PasswordHasher::new(HashingCost::CHEAP, HashingLimits::default()).unwrap();
+        let webstore_commands = WebstoreCommands::new(WebstoreParts {
+            store: Arc::clone(&store),
+            clock: Arc::new(SystemClock),
+            ids: Arc::clone(&ids),
+            passwords: passwords.clone(),
+        });
         let commands = Commands::new(CommandParts {
             store: Arc::clone(&store),
             clock: Arc::new(SystemClock),
             ids,
-            passwords: PasswordHasher::new(HashingCost::CHEAP, HashingLimits::default()).unwrap(),
+            passwords,
             tasks: Tasks::new(),
             limits: CommandLimits::default(),
         });
-        let processor = Processor::open(
-            recent,
-            clock,
-            read_models::projections(),
-            settings.without_delays(),
-            CancellationToken::new(),
-        );
-        Self { commands, processor: processor.await.expect("a processor"), store }
+        let processor =
+            Processor::open(recent, clock, projections, settings.without_delays(), CancellationToken::new());
+        let processor = processor.await.expect("a processor");
+        Self { commands, shop: Shop::new(&webstore_commands), processor, store }
     }
 
     pub async fn post(&self, id: PostId) -> PostItem {
@@ -94,9 +104,11 @@ impl Process {
 
     /// Brings the read models up to date and verifies everything.
     pub async fn assert_clean(&self) {
-        let settle = Arc::new(Drains(self.processor.clone()));
-        let report = verifier(Arc::clone(&self.store), settle).verify(|_| {}).await.expect("a report");
-        assert!(report.is_clean(), "{:#?}", report.drifts);
+        for verifier in [verifier, webstore::verify::verifier] {
+            let settle = Arc::new(Drains(self.processor.clone()));
+            let report = verifier(Arc::clone(&self.store), settle).verify(|_| {}).await.expect("a report");
+            assert!(report.is_clean(), "{:#?}", report.drifts);
+        }
         let parked: u64 =
             self.processor.status().await.expect("a status").iter().map(|status| status.dead_letters).sum();
         assert_eq!(parked, 0, "a change was parked");

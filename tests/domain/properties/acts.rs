@@ -1,6 +1,5 @@
-//! Plans: what several tasks do at the same time, and what happens to the process in between.
+//! Commands of the blog, by chance.
 
-use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -32,83 +31,19 @@ pub enum Edited {
 /// One command. An [`Index`] chooses among what is there when its turn comes.
 #[derive(Debug, Clone)]
 pub enum Act {
-    SignUp {
-        name: String,
-    },
-    Rename {
-        user: Index,
-        name: String,
-    },
-    CreatePost {
-        user: Index,
-        key: Option<u8>,
-    },
-    EditPost {
-        actor: Actor,
-        post: Index,
-        edited: Edited,
-    },
-    DeletePost {
-        actor: Actor,
-        post: Index,
-    },
-    CreateComment {
-        user: Index,
-        post: Index,
-        key: Option<u8>,
-    },
-    DeleteComment {
-        actor: Actor,
-        comment: Index,
-    },
-    Like {
-        user: Index,
-        post: Index,
-    },
-    Unlike {
-        user: Index,
-        post: Index,
-    },
-    /// Every reader of the change feed works on one page.
-    RunOnce,
-    Drain,
+    SignUp { name: String },
+    Rename { user: Index, name: String },
+    CreatePost { user: Index, key: Option<u8> },
+    EditPost { actor: Actor, post: Index, edited: Edited },
+    DeletePost { actor: Actor, post: Index },
+    CreateComment { user: Index, post: Index, key: Option<u8> },
+    DeleteComment { actor: Actor, comment: Index },
+    Like { user: Index, post: Index },
+    Unlike { user: Index, post: Index },
 }
 
-/// What happens after the tasks of a phase have ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Between {
-    Nothing,
-    RunOnce,
-    Drain,
-    Restart,
-}
-
-/// What several tasks do at the same time.
-#[derive(Debug, Clone)]
-pub struct Phase {
-    pub tasks: Vec<Vec<Act>>,
-    /// Whether the readers of the change feed run beside the tasks.
-    pub readers: bool,
-    pub then: Between,
-}
-
-/// A sequence of phases, 30 to 80 commands together, most often.
-pub fn plans() -> impl Strategy<Value = Vec<Phase>> {
-    vec(phases(), 1..=3)
-}
-
-fn phases() -> impl Strategy<Value = Phase> {
-    let then = prop_oneof![
-        Just(Between::Nothing),
-        Just(Between::RunOnce),
-        Just(Between::Drain),
-        Just(Between::Restart),
-    ];
-    let tasks = vec(vec(acts(), 3..=7), 4..=8);
-    (tasks, any::<bool>(), then).prop_map(|(tasks, readers, then)| Phase { tasks, readers, then })
-}
-
-fn acts() -> impl Strategy<Value = Act> {
+/// Commands, each as often as its weight says.
+pub fn acts() -> impl Strategy<Value = Act> + Clone {
     let index = any::<Index>;
     prop_oneof![
         1 => names().prop_map(|name| Act::SignUp { name }),
@@ -122,27 +57,25 @@ fn acts() -> impl Strategy<Value = Act> {
         2 => (actors(), index()).prop_map(|(actor, comment)| Act::DeleteComment { actor, comment }),
         6 => (index(), index()).prop_map(|(user, post)| Act::Like { user, post }),
         3 => (index(), index()).prop_map(|(user, post)| Act::Unlike { user, post }),
-        1 => Just(Act::RunOnce),
-        1 => Just(Act::Drain),
     ]
 }
 
 /// A name in one of its spellings.
-fn names() -> impl Strategy<Value = String> {
+fn names() -> impl Strategy<Value = String> + Clone {
     let spelling =
         |(name, spelling): (Index, Index)| spelling.get(name.get(NAMES.as_slice()).as_slice()).to_string();
     any::<(Index, Index)>().prop_map(spelling)
 }
 
 /// Few keys, so that some are used again.
-fn keys() -> impl Strategy<Value = Option<u8>> {
+pub fn keys() -> impl Strategy<Value = Option<u8>> + Clone {
     prop_oneof![2 => Just(None), 1 => (0..3_u8).prop_map(Some)]
 }
 
-fn edits() -> impl Strategy<Value = Edited> {
+fn edits() -> impl Strategy<Value = Edited> + Clone {
     prop_oneof![Just(Edited::Title), Just(Edited::Content), Just(Edited::Both)]
 }
 
-fn actors() -> impl Strategy<Value = Actor> {
+fn actors() -> impl Strategy<Value = Actor> + Clone {
     prop_oneof![3 => Just(Actor::Author), 1 => any::<Index>().prop_map(Actor::User)]
 }

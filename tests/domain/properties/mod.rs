@@ -10,8 +10,10 @@ mod agreement;
 mod answers;
 mod long_feed;
 mod model;
+mod plan;
 mod play;
 mod random_commands;
+mod webstore;
 
 use proptest::prelude::ProptestConfig;
 

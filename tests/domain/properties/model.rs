@@ -32,8 +32,8 @@ pub struct ModelPost {
     pub author: UserId,
     pub creation_date: String,
     pub deleted: bool,
-    titles: Latest,
-    contents: Latest,
+    titles: Latest<String>,
+    contents: Latest<String>,
 }
 
 #[derive(Debug)]
@@ -44,25 +44,35 @@ pub struct ModelComment {
     pub deleted: bool,
 }
 
-/// The texts of the highest version: one, or those of several edits that went into one batch.
+/// The values of the highest version: one, or those of several edits that went into one batch.
 #[derive(Debug)]
-struct Latest {
+pub struct Latest<T> {
     version: u64,
-    texts: BTreeSet<String>,
+    values: BTreeSet<T>,
 }
 
-impl Latest {
-    fn first(text: &str) -> Self {
-        Self { version: 1, texts: BTreeSet::from([text.to_owned()]) }
+impl<T: Ord + Clone> Latest<T> {
+    pub fn first(value: &T) -> Self {
+        Self { version: 1, values: BTreeSet::from([value.clone()]) }
     }
 
-    fn note(&mut self, version: u64, text: &str) {
+    pub fn note(&mut self, version: u64, value: &T) {
         if version > self.version {
-            *self = Self { version, texts: BTreeSet::new() };
+            *self = Self { version, values: BTreeSet::new() };
         }
         if version == self.version {
-            self.texts.insert(text.to_owned());
+            self.values.insert(value.clone());
         }
+    }
+
+    pub fn may_be(&self, value: &T) -> bool {
+        self.values.contains(value)
+    }
+
+    /// The value, where no two edits share a version.
+    pub fn only(&self) -> &T {
+        assert_eq!(self.values.len(), 1, "two edits have the version {}", self.version);
+        self.values.first().expect("one value")
     }
 }
 
@@ -76,12 +86,12 @@ impl ModelUser {
 impl ModelPost {
     /// Whether the post may have this title now.
     pub fn may_be_titled(&self, title: &str) -> bool {
-        self.titles.texts.contains(title)
+        self.titles.may_be(&title.to_owned())
     }
 
     /// Whether the post may have this content now.
     pub fn may_contain(&self, content: &str) -> bool {
-        self.contents.texts.contains(content)
+        self.contents.may_be(&content.to_owned())
     }
 }
 
@@ -106,8 +116,8 @@ impl Model {
             author: post.user_id,
             creation_date: post.creation_date.clone(),
             deleted: false,
-            titles: Latest::first(title),
-            contents: Latest::first(content),
+            titles: Latest::first(&title.to_owned()),
+            contents: Latest::first(&content.to_owned()),
         });
     }
 
@@ -115,10 +125,10 @@ impl Model {
     pub fn edit(&mut self, post: &PostItem, title: Option<&str>, content: Option<&str>) {
         let known = self.posts.get_mut(&post.id).expect("a known post");
         if let Some(title) = title {
-            known.titles.note(post.version, title);
+            known.titles.note(post.version, &title.to_owned());
         }
         if let Some(content) = content {
-            known.contents.note(post.version, content);
+            known.contents.note(post.version, &content.to_owned());
         }
     }
 

@@ -10,70 +10,44 @@ use onehop::blog::commands::{
 };
 use onehop::blog::ids::{CommentId, PostId, UserId};
 use onehop::blog::items::UserItem;
-use onehop_change_feed::Processor;
 use onehop_store::{FaultKind, Ledger};
 use proptest::sample::Index;
-use tokio::task::JoinSet;
 
 use crate::process::TestProcess;
-use crate::properties::acts::{Act, Actor, Between, Edited, Phase};
+use crate::properties::acts::{Act, Actor, Edited};
 use crate::properties::model::Model;
+use crate::properties::plan::{Phase, Player, chosen, play_phases};
 
 pub const PASSWORD: &str = "correct horse";
 /// Users that are there before the plan begins.
 const FIRST_USERS: usize = 4;
 
-/// A task of a plan.
+/// A user of the blog.
 #[derive(Clone)]
-struct Player {
+struct BlogPlayer {
     commands: Commands,
-    processor: Arc<Processor>,
-    model: Arc<Mutex<Model>>,
+    notes: Arc<BlogNotes>,
+}
+
+/// What is known of a blog.
+#[derive(Default)]
+struct BlogNotes {
+    model: Mutex<Model>,
     /// For texts that are never the same twice.
-    texts: Arc<AtomicU32>,
+    texts: AtomicU32,
 }
 
 /// Plays all phases on a new blog.
-pub async fn play(plan: &[Phase]) -> (TestProcess, Model) {
-    let mut blog = TestProcess::new().await;
-    let (model, texts) = (Arc::new(Mutex::new(Model::default())), Arc::new(AtomicU32::new(0)));
+pub async fn play(plan: &[Phase<Act>]) -> (TestProcess, Model) {
+    let process = TestProcess::new().await;
+    let notes = Arc::new(BlogNotes::default());
     for number in 0..FIRST_USERS {
-        let user = sign_up(&blog.app.commands, &format!("first.{number}")).await.expect("a sign-up");
-        model.lock().expect("the model").user(&user);
+        let user = sign_up(&process.app.commands, &format!("first.{number}")).await.expect("a sign-up");
+        notes.model.lock().expect("the model").user(&user);
     }
-    for phase in plan {
-        if phase.readers {
-            blog.start_readers();
-        }
-        let mut tasks = JoinSet::new();
-        for acts in &phase.tasks {
-            let player = Player {
-                commands: blog.app.commands.clone(),
-                processor: Arc::clone(&blog.app.processor),
-                model: Arc::clone(&model),
-                texts: Arc::clone(&texts),
-            };
-            let acts = acts.clone();
-            tasks.spawn(async move {
-                for act in &acts {
-                    player.act(act).await;
-                }
-            });
-        }
-        while let Some(ended) = tasks.join_next().await {
-            ended.expect("a task of the plan");
-        }
-        match phase.then {
-            Between::Nothing => {}
-            Between::RunOnce => {
-                blog.app.processor.run_once().await.expect("a page");
-            }
-            Between::Drain => blog.drain().await,
-            Between::Restart => blog = blog.restart().await,
-        }
-    }
-    let model = Arc::try_unwrap(model).expect("no task is left").into_inner().expect("the model");
-    (blog, model)
+    let process = play_phases::<BlogPlayer>(process, &notes, plan).await;
+    let notes = Arc::into_inner(notes).expect("no task is left");
+    (process, notes.model.into_inner().expect("the model"))
 }
 
 /// Signs up a user with the password of all.
@@ -83,7 +57,14 @@ pub async fn sign_up(commands: &Commands, name: &str) -> Result<UserItem, Comman
     commands.create_user(input, &Ledger::new()).await
 }
 
-impl Player {
+impl Player for BlogPlayer {
+    type Act = Act;
+    type Notes = Arc<BlogNotes>;
+
+    fn entering(process: &TestProcess, notes: &Arc<BlogNotes>) -> Self {
+        Self { commands: process.app.commands.clone(), notes: Arc::clone(notes) }
+    }
+
     async fn act(&self, act: &Act) {
         match act {
             Act::SignUp { name } => self.sign_up(name).await,
@@ -123,13 +104,11 @@ impl Player {
                     }
                 }
             }
-            Act::RunOnce => {
-                self.processor.run_once().await.expect("a page");
-            }
-            Act::Drain => self.processor.drain().await.expect("the change feed is drained"),
         }
     }
+}
 
+impl BlogPlayer {
     async fn sign_up(&self, name: &str) {
         let signed_up = sign_up(&self.commands, name).await;
         if let Some(user) =
@@ -200,7 +179,7 @@ impl Player {
     }
 
     fn model(&self) -> MutexGuard<'_, Model> {
-        self.model.lock().expect("the model")
+        self.notes.model.lock().expect("the model")
     }
 
     fn user(&self, index: &Index) -> UserId {
@@ -229,19 +208,13 @@ impl Player {
     fn text(&self, user: UserId, key: Option<u8>) -> String {
         match key {
             Some(key) => format!("of {user} with key {key}"),
-            None => self.texts.fetch_add(1, Ordering::Relaxed).to_string(),
+            None => self.notes.texts.fetch_add(1, Ordering::Relaxed).to_string(),
         }
     }
 }
 
-fn chosen<T>(items: impl ExactSizeIterator<Item = T>, index: &Index) -> Option<T> {
-    let mut items = items;
-    let count = items.len();
-    (count > 0).then(|| index.index(count)).and_then(|place| items.nth(place))
-}
-
 /// What was acknowledged; `None` for a refusal that random commands may meet.
-fn done<T>(result: Result<T, CommandError>) -> Option<T> {
+pub fn done<T>(result: Result<T, CommandError>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
         Err(CommandError::Rejected(refusal)) => {
@@ -255,9 +228,9 @@ fn done<T>(result: Result<T, CommandError>) -> Option<T> {
 
 /// A command gave up because others changed the same items again and again.
 #[derive(Debug)]
-struct Contended;
+pub struct Contended;
 
-fn done_or_contended<T>(result: Result<T, CommandError>) -> Result<Option<T>, Contended> {
+pub fn done_or_contended<T>(result: Result<T, CommandError>) -> Result<Option<T>, Contended> {
     match result {
         Err(CommandError::Fault(fault)) if fault.kind == FaultKind::Unavailable => Err(Contended),
         other => Ok(done(other)),

@@ -7,7 +7,7 @@ use onehop::accounts::hashing_queue::HashingCaller;
 use onehop::domain::error::CommandError;
 use onehop::webstore::commands::{
     CreateCustomer, CreateProduct, CreateSalesOrder, DeleteSalesOrder, OrderedProduct, SettledOrder,
-    SignInCustomer, TypedAddress, TypedMoney, UpdateProduct, WebstoreCommands,
+    SignInCustomer, TypedAddress, TypedMoney, UpdateCustomer, UpdateProduct, WebstoreCommands,
 };
 use onehop::webstore::ids::{CategoryId, CustomerId, ProductId, SalesOrderId, TagId};
 use onehop::webstore::items::{CustomerItem, ProductItem};
@@ -19,6 +19,15 @@ pub const PASSWORD: &str = "correct horse battery";
 
 /// A product, with the category in whose logical partition it is.
 pub type ProductKey = (CategoryId, ProductId);
+
+/// What changes of a product; what is `None` stays.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ProductEdit<'a> {
+    pub name: Option<&'a str>,
+    pub tags: Option<&'a [TagId]>,
+    /// In euros.
+    pub price: Option<&'a str>,
+}
 
 /// Customers and staff of a web store.
 #[derive(Clone)]
@@ -53,6 +62,24 @@ impl Shop {
         let (email_address, password) = (address.to_owned(), PASSWORD.to_owned());
         let input = SignInCustomer { email_address, password, caller: HashingCaller::default() };
         self.commands.sign_in_customer(input, &Ledger::new()).await
+    }
+
+    /// Gives a customer another last name, and so many addresses.
+    pub async fn update_customer(
+        &self,
+        customer_id: CustomerId,
+        last_name: &str,
+        addresses: usize,
+    ) -> Result<CustomerItem, CommandError> {
+        let input = UpdateCustomer {
+            customer_id,
+            title: None,
+            first_name: None,
+            last_name: Some(last_name.to_owned()),
+            phone_number: None,
+            addresses: Some(vec![postal_address(); addresses]),
+        };
+        self.commands.update_customer(input, &Ledger::new()).await
     }
 
     pub async fn create_category(&self, name: &str) -> Result<CategoryId, CommandError> {
@@ -98,22 +125,26 @@ impl Shop {
         self.commands.create_product(&self.staff, input, &Ledger::new()).await
     }
 
-    /// Gives a product another name, other tags, or both.
+    /// Changes what is given of a product.
     pub async fn update_product(
         &self,
         (category_id, product_id): ProductKey,
-        name: Option<&str>,
-        tag_ids: Option<&[TagId]>,
+        edit: ProductEdit<'_>,
     ) -> Result<ProductItem, CommandError> {
+        let price = |amount: &str| TypedMoney { amount: amount.to_owned(), currency_code: "EUR".to_owned() };
         let input = UpdateProduct {
             category_id,
             product_id,
-            name: name.map(str::to_owned),
+            name: edit.name.map(str::to_owned),
             description: None,
-            price: None,
-            tag_ids: tag_ids.map(<[TagId]>::to_vec),
+            price: edit.price.map(price),
+            tag_ids: edit.tags.map(<[TagId]>::to_vec),
         };
         self.commands.update_product(&self.staff, input, &Ledger::new()).await
+    }
+
+    pub async fn delete_product(&self, (category, id): ProductKey) -> Result<ProductItem, CommandError> {
+        self.commands.delete_product(&self.staff, category, id, &Ledger::new()).await
     }
 
     /// Places an order of one of each product.

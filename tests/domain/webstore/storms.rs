@@ -10,7 +10,7 @@ use onehop_store::{Keyset, Ledger};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::shop::{ProductKey, Shop, key_of};
+use super::shop::{ProductEdit, ProductKey, Shop, key_of};
 use crate::pages::pages;
 use crate::process::TestProcess;
 use crate::support::store::is_cosmos;
@@ -122,7 +122,8 @@ async fn a_category_renamed_while_its_products_are_edited() {
         tasks.spawn(async move {
             for edit in 0..5 {
                 let name = format!("P{number:02}, edition {edit}");
-                shop.update_product(product, Some(&name), None).await.expect("an edit");
+                let edit = ProductEdit { name: Some(&name), ..ProductEdit::default() };
+                shop.update_product(product, edit).await.expect("an edit");
                 tokio::task::yield_now().await;
             }
         });
@@ -173,7 +174,8 @@ async fn a_tag_renamed_on_1000_products_while_tags_come_and_go() {
                     1 => &[of_fast],
                     _ => continue,
                 };
-                shop.update_product(product, None, Some(tags)).await.expect("an edit");
+                let edit = ProductEdit { tags: Some(tags), ..ProductEdit::default() };
+                shop.update_product(product, edit).await.expect("an edit");
             }
         });
     }

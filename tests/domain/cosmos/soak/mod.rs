@@ -1,30 +1,30 @@
-//! Random commands, faults, splits and deaths of processes, as a seed decides; then everything is verified. A seed
+//! Random commands of both domains, faults, splits and deaths of processes, as a seed decides; then everything is verified. A seed
 //! plays the same episode again, save for what the scheduler decides within one step.
 //!
 //! `make soak` plays episode after episode: `SOAK_MINUTES` says how long, `SOAK_SEED` which is the first.
 
-use std::collections::BTreeSet;
+mod blog;
+mod shop;
+
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use azure_data_cosmos::fault_injection::{
     FaultInjectionErrorType, FaultInjectionResultBuilder, FaultInjectionRule, FaultInjectionRuleBuilder,
 };
-use onehop::accounts::hashing_queue::HashingCaller;
-use onehop::blog::commands::{
-    CommandError, CreateComment, CreatePost, CreateUser, DeleteComment, DeletePost, LikePost, RefusalCode,
-    UnlikePost, UpdatePost, UpdateUser,
-};
 use onehop::blog::containers::{ACCOUNTS, FEED, POSTS, USERS};
-use onehop::blog::ids::{CommentId, IdSource, PostId, UserId};
+use onehop::blog::ids::IdSource;
+use onehop::domain::error::{CommandError, RefusalCode};
+use onehop::webstore::containers::{CUSTOMER, PRODUCT, PRODUCT_BY_TAG, PRODUCT_META, RANKING};
 use onehop_runtime::clock::ManualClock;
-use onehop_store::Ledger;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use uuid::Uuid;
 
 use crate::cosmos::world::{Process, SHORT_PATIENCE, account};
+use blog::BlogAnswers;
 use onehop_testing::emulator::Emulator;
+use shop::ShopAnswers;
 
 const START_MS: i64 = 1_750_000_000_000;
 /// More than a lease lives, ms.
@@ -74,15 +74,6 @@ impl IdSource for Dice {
     }
 }
 
-/// What clients were told of a post.
-struct Post {
-    id: PostId,
-    author: UserId,
-    comments: BTreeSet<(CommentId, UserId)>,
-    likes: BTreeSet<UserId>,
-    deleted: bool,
-}
-
 /// A process whose requests may fail.
 struct Member {
     process: Process,
@@ -95,8 +86,8 @@ struct Episode {
     clock: Arc<ManualClock>,
     members: Vec<Member>,
     started: usize,
-    users: Vec<UserId>,
-    posts: Vec<Post>,
+    blog: BlogAnswers,
+    shop: ShopAnswers,
     keys: usize,
 }
 
@@ -125,28 +116,21 @@ impl Episode {
             clock: Arc::new(ManualClock::new(START_MS)),
             members: Vec::new(),
             started: 0,
-            users: Vec::new(),
-            posts: Vec::new(),
+            blog: BlogAnswers::default(),
+            shop: ShopAnswers::default(),
             keys: 0,
         };
         episode.start().await;
-        episode.sign_up().await;
-        episode.create_post().await;
+        episode.begin_blog().await;
+        episode.begin_shop().await;
         episode
     }
 
     async fn play(&mut self) {
         for _ in 0..STEPS {
             match self.dice.roll(100) {
-                0..3 => self.sign_up().await,
-                3..13 => self.create_post().await,
-                13..30 => self.comment().await,
-                30..45 => self.like().await,
-                45..50 => self.unlike().await,
-                50..55 => self.delete_comment().await,
-                55..58 => self.delete_post().await,
-                58..62 => self.rename().await,
-                62..66 => self.update_post().await,
+                0..33 => self.act_in_blog().await,
+                33..66 => self.act_in_shop().await,
                 66..72 => self.fail(),
                 72..78 => self.mend(),
                 78..93 => self.work().await,
@@ -158,7 +142,7 @@ impl Episode {
         }
     }
 
-    /// All that was told to clients is there, once, and every copy of it.
+    /// All that was answered to clients is there, once, and every copy of it.
     async fn end(mut self) {
         self.members.clear();
         self.start().await;
@@ -170,14 +154,8 @@ impl Episode {
         last.processor.drain().await.expect("drained");
         last.processor.replay(None).await.expect("replayed");
         last.assert_clean().await;
-        for told in &self.posts {
-            let post = last.post(told.id).await;
-            assert_eq!(post.deleted, told.deleted, "{}", told.id);
-            if !told.deleted {
-                let counts = (post.comment_count as usize, post.like_count as usize);
-                assert_eq!(counts, (told.comments.len(), told.likes.len()), "{}", told.id);
-            }
-        }
+        self.assert_blog(last).await;
+        self.assert_shop(last).await;
     }
 
     async fn start(&mut self) {
@@ -189,7 +167,7 @@ impl Episode {
         let store = self.account.open_with(faults.clone(), SHORT_PATIENCE).await;
         let ids = Arc::new(self.dice.clone());
         let name = format!("process {}", self.started);
-        let process = Process::of_several(store, &name, Arc::clone(&self.clock), ids).await;
+        let process = Process::of_both_domains(store, &name, Arc::clone(&self.clock), ids).await;
         self.members.push(Member { process, faults });
     }
 
@@ -217,7 +195,9 @@ impl Episode {
     }
 
     async fn split(&self) {
-        let container = self.dice.pick(&[USERS, POSTS, FEED, ACCOUNTS]);
+        let containers =
+            [USERS, POSTS, FEED, ACCOUNTS, CUSTOMER, PRODUCT, PRODUCT_META, PRODUCT_BY_TAG, RANKING];
+        let container = self.dice.pick(&containers);
         let partitions = self.account.physical_partitions(container);
         if partitions.len() < PARTITIONS_MAX {
             self.account.split(container, self.dice.pick(&partitions)).await;
@@ -254,116 +234,6 @@ impl Episode {
             }
         }
         panic!("no answer after {TRIES_MAX} tries");
-    }
-
-    async fn sign_up(&mut self) {
-        let key = self.key();
-        let input = CreateUser {
-            username: format!("user{}", self.keys),
-            password: "correct horse battery".to_owned(),
-            idempotency_key: Some(key),
-            caller: HashingCaller::default(),
-        };
-        let send =
-            async |process: &Process| process.commands.create_user(input.clone(), &Ledger::new()).await;
-        let user = self.send(send, None).await.expect("an answer");
-        self.users.push(user.id);
-    }
-
-    async fn create_post(&mut self) {
-        let input = CreatePost {
-            user_id: self.dice.pick(&self.users),
-            title: "A title".to_owned(),
-            content: "Some content.".to_owned(),
-            idempotency_key: Some(self.key()),
-        };
-        let send =
-            async |process: &Process| process.commands.create_post(input.clone(), &Ledger::new()).await;
-        let post = self.send(send, None).await.expect("an answer");
-        let (comments, likes) = (BTreeSet::new(), BTreeSet::new());
-        self.posts.push(Post { id: post.id, author: post.user_id, comments, likes, deleted: false });
-    }
-
-    /// Any post that is there.
-    fn post(&self) -> Option<usize> {
-        let there: Vec<usize> = (0..self.posts.len()).filter(|&index| !self.posts[index].deleted).collect();
-        (!there.is_empty()).then(|| self.dice.pick(&there))
-    }
-
-    async fn comment(&mut self) {
-        let Some(index) = self.post() else { return };
-        let (user_id, post_id) = (self.dice.pick(&self.users), self.posts[index].id);
-        let (content, idempotency_key) = ("A comment".to_owned(), Some(self.key()));
-        let input = CreateComment { user_id, post_id, content, idempotency_key };
-        let send =
-            async |process: &Process| process.commands.create_comment(input.clone(), &Ledger::new()).await;
-        let created = self.send(send, None).await.expect("an answer");
-        self.posts[index].comments.insert((created.comment.id, user_id));
-    }
-
-    async fn like(&mut self) {
-        let Some(index) = self.post() else { return };
-        let (user_id, post_id) = (self.dice.pick(&self.users), self.posts[index].id);
-        if !self.posts[index].likes.insert(user_id) {
-            return;
-        }
-        let send = async |process: &Process| {
-            process.commands.like_post(LikePost { user_id, post_id }, &Ledger::new()).await
-        };
-        self.send(send, Some(RefusalCode::Conflict)).await;
-    }
-
-    async fn unlike(&mut self) {
-        let Some(index) = self.post() else { return };
-        let Some(user_id) = self.posts[index].likes.pop_first() else { return };
-        let post_id = self.posts[index].id;
-        let send = async |process: &Process| {
-            process.commands.unlike_post(UnlikePost { user_id, post_id }, &Ledger::new()).await
-        };
-        self.send(send, Some(RefusalCode::NotFound)).await;
-    }
-
-    async fn delete_comment(&mut self) {
-        let Some(index) = self.post() else { return };
-        let Some((comment_id, user_id)) = self.posts[index].comments.pop_first() else { return };
-        let post_id = self.posts[index].id;
-        let send = async |process: &Process| {
-            let input = DeleteComment { user_id, post_id, comment_id };
-            process.commands.delete_comment(input, &Ledger::new()).await
-        };
-        self.send(send, Some(RefusalCode::NotFound)).await;
-    }
-
-    async fn delete_post(&mut self) {
-        let Some(index) = self.post() else { return };
-        let (user_id, post_id) = (self.posts[index].author, self.posts[index].id);
-        let send = async |process: &Process| {
-            process.commands.delete_post(DeletePost { user_id, post_id }, &Ledger::new()).await
-        };
-        self.send(send, Some(RefusalCode::NotFound)).await;
-        self.posts[index].deleted = true;
-    }
-
-    async fn rename(&mut self) {
-        let (user_id, number) = (self.dice.pick(&self.users), self.keys);
-        self.keys += 1;
-        let send = async |process: &Process| {
-            let input = UpdateUser { user_id, username: format!("renamed{number}") };
-            process.commands.update_user(input, &Ledger::new()).await
-        };
-        self.send(send, None).await;
-    }
-
-    async fn update_post(&mut self) {
-        let Some(index) = self.post() else { return };
-        let (user_id, post_id) = (self.posts[index].author, self.posts[index].id);
-        let title = Some(format!("Title {}", self.keys));
-        let send = async |process: &Process| {
-            let input =
-                UpdatePost { user_id, post_id, title: title.clone(), content: None, if_version: None };
-            process.commands.update_post(input, &Ledger::new()).await
-        };
-        self.send(send, None).await;
     }
 }
 
