@@ -16,7 +16,7 @@ use onehop_change_feed::Sharing;
 use onehop_store::Indexing;
 use onehop_store::cosmos::provision::{self, DesiredState, Throughput, ThroughputScope};
 use onehop_store::cosmos::{CosmosSettings, CosmosStore, Credential, client_of};
-use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore};
+use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore, ReplaceCost};
 use onehop_study::report::AccountSummary;
 
 /// Retry budget of one throttled operation. A data set takes more than the throughput of most accounts, and a comparison
@@ -31,7 +31,7 @@ pub struct Databases {
 }
 
 enum DatabaseLocation {
-    Directory { path: PathBuf, physical_partitions: u16 },
+    Directory { path: PathBuf, physical_partitions: u16, replace_cost: ReplaceCost },
     Account(Box<InAccount>),
 }
 
@@ -46,9 +46,18 @@ struct InAccount {
 impl Databases {
     /// In a directory that is not there yet, with this many physical partitions each.
     #[must_use]
-    pub fn in_directory(path: &Path, physical_partitions: u16, indexing: Indexing) -> Self {
+    pub fn in_directory(
+        path: &Path,
+        physical_partitions: u16,
+        indexing: Indexing,
+        replace_cost: ReplaceCost,
+    ) -> Self {
         Self {
-            location: DatabaseLocation::Directory { path: path.to_owned(), physical_partitions },
+            location: DatabaseLocation::Directory {
+                path: path.to_owned(),
+                physical_partitions,
+                replace_cost,
+            },
             indexing,
         }
     }
@@ -87,10 +96,11 @@ impl Databases {
         let options = AppOptions { hashing: HashingCost::CHEAP, ..AppOptions::default() };
         let (indexing, member) = (self.indexing, self.member());
         let store = match &mut self.location {
-            DatabaseLocation::Directory { path, physical_partitions } => {
+            DatabaseLocation::Directory { path, physical_partitions, replace_cost } => {
                 let config = EmbeddedConfig {
                     physical_partitions: Some(*physical_partitions),
                     indexing,
+                    replace_cost: *replace_cost,
                     ..EmbeddedConfig::new(path.join(name_of(model)))
                 };
                 let store = EmbeddedStore::open(&config, &container_specs(), Arc::clone(&options.clock))?;

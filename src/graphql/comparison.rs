@@ -180,7 +180,7 @@ pub(super) async fn compare(
 
 impl From<FoldedOperation> for StoreOperation {
     fn from(operation: FoldedOperation) -> Self {
-        let FoldedOperation { container, kind, times, items, physical_partitions, request_charge } =
+        let FoldedOperation { container, kind, times, items, physical_partitions, request_charge, .. } =
             operation;
         Self {
             container: container.0.to_owned(),

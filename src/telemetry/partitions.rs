@@ -233,6 +233,7 @@ mod tests {
             physical_partitions: 1,
             charge: RequestCharge(*charge),
             source: ChargeSource::Estimated,
+            basis: onehop_store::ChargeBasis::default(),
         };
         let records: Vec<OperationRecord> = charges.iter().map(record).collect();
         let duration = Duration::ZERO;

@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 
 use onehop::blog::reads::DataModel;
 use onehop::blog::study::article::{ArticleCell, ArticleRequest, cell, cells, estimate};
-use onehop_store::embedded::charges;
+use onehop_store::ChargeBasis;
+use onehop_store::embedded::{ReplaceCost, charges};
 
 /// The calibration half.
 const CALIBRATED: [ArticleRequest; 5] =
@@ -118,6 +119,50 @@ fn the_articles_own_differences_are_met() {
     // So many usernames, each 1 RU; what is over is that items of V2 carry the name.
     assert!((difference(ArticleRequest::Q4) - 20.0).abs() < 0.5);
     assert!((difference(ArticleRequest::Q5) - 50.0).abs() < 0.5);
+}
+
+/// `docs/worked-example.md` has each term; these are the sums at the end of its rows.
+#[test]
+fn the_worked_example_is_what_the_model_computes() {
+    let (post, short_post, like) = (1_924, 374, 227);
+    let replaced = ChargeBasis {
+        changes: charges::write(post, 1).0,
+        insertions: charges::write(post, 10).0,
+        ..ChargeBasis::default()
+    };
+    let [article, emulator, documentation] = ReplaceCost::ALL.map(|cost| cost.charge(&replaced).0);
+    let others = charges::point_read(post).0 + charges::write(like, 6).0;
+    let from_each = charges::ordered_items_per_partition(70, 100);
+    let feeds =
+        [charges::query(70, 70 * from_each, 70 * from_each * post), charges::query(1, 100, 100 * short_post)];
+    let lists = [charges::query(70, 28, 28 * post), charges::query(1, 28, 28 * short_post)];
+    let throughput =
+        |model: usize, replace: f64| 10.0 * feeds[model].0 + 5.0 * lists[model].0 + 2.0 * (others + replace);
+    let rows = [
+        ("point read of a post", charges::point_read(post).0),
+        ("insertion of a like", charges::write(like, 6).0),
+        ("insertion of a post", charges::write(post, 10).0),
+        ("replace of a post, article", article),
+        ("replace of a post, emulator", emulator),
+        ("replace of a post, documentation", documentation),
+        ("Q6 of V2", feeds[0].0),
+        ("Q6 of V3", feeds[1].0),
+        ("Q3 of V2", lists[0].0),
+        ("Q3 of V3", lists[1].0),
+        ("C4 of V2 and V3", others + article),
+        ("V2", throughput(0, article)),
+        ("V3", throughput(1, article)),
+        ("V2, documentation", throughput(0, documentation)),
+        ("V3, documentation", throughput(1, documentation)),
+    ];
+    let document = include_str!("../../docs/worked-example.md");
+    for (name, sum) in rows {
+        let (begin, end) = (format!("| {name} |"), format!("| {sum:.2} |"));
+        let is_row = |line: &str| line.starts_with(&begin) && line.ends_with(&end);
+        assert!(document.lines().any(is_row), "no row {begin} with {end}");
+    }
+    let estimated = estimate(ArticleRequest::Q6, DataModel::V2).0;
+    assert!((feeds[0].0 - estimated).abs() < 1e-9, "the sizes are the article's");
 }
 
 fn assert_near(actual: f64, published: f64, tolerance: f64) {

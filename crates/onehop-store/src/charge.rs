@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{ContainerName, Continuation, PartitionKey, WriteMark};
+use super::{ChargeBasis, ContainerName, Continuation, PartitionKey, WriteMark};
 use onehop_runtime::trace_context::SpanContext;
 
 /// Logical partitions and containers that a ledger remembers as read.
@@ -108,6 +108,7 @@ pub struct OperationRecord {
     pub physical_partitions: u32,
     pub charge: RequestCharge,
     pub source: ChargeSource,
+    pub basis: ChargeBasis,
 }
 
 /// Identical operations of one request, folded into one line.
@@ -121,6 +122,8 @@ pub struct FoldedOperation {
     /// Physical partitions that one such operation touched, at most.
     pub physical_partitions: u32,
     pub request_charge: RequestCharge,
+    #[serde(skip)]
+    pub basis: ChargeBasis,
 }
 
 /// A logical partition that a request wrote to.
@@ -336,6 +339,7 @@ impl Ledger {
                 line.times += 1;
                 line.items += record.items;
                 line.request_charge.0 += record.charge.0;
+                line.basis += record.basis;
             } else {
                 folded.push(FoldedOperation {
                     container: record.container,
@@ -344,6 +348,7 @@ impl Ledger {
                     items: record.items,
                     physical_partitions: record.physical_partitions,
                     request_charge: record.charge,
+                    basis: record.basis,
                 });
             }
         }
@@ -369,6 +374,7 @@ mod tests {
             physical_partitions: 1,
             charge: RequestCharge(1.0),
             source: ChargeSource::Estimated,
+            basis: ChargeBasis::default(),
         };
         ledger.record(read);
         ledger.record(OperationRecord { kind: OperationKind::Query, ..read });

@@ -3,6 +3,7 @@
 mod background;
 mod batch;
 mod charge;
+mod charge_basis;
 mod container;
 pub mod cosmos;
 mod decorator;
@@ -22,6 +23,7 @@ pub use batch::{Batch, WriteOp, limits};
 pub use charge::{
     ChargeSource, FoldedOperation, Ledger, OperationKind, OperationRecord, PartitionHash, RequestCharge,
 };
+pub use charge_basis::ChargeBasis;
 pub use container::{ContainerName, ContainerSpec, Indexing};
 pub use decorator::StoreDecorator;
 pub use error::{Damage, Fault, FaultKind, Rejection, WriteError};

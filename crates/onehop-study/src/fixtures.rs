@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::measurement::{MeasurementRow, ModelVariant, Quantiles, Sample, StudyRequest};
-use onehop_store::{ChargeSource, ContainerName, Ledger, OperationKind, OperationRecord, RequestCharge};
+use onehop_store::{
+    ChargeBasis, ChargeSource, ContainerName, Ledger, OperationKind, OperationRecord, RequestCharge,
+};
 
 pub(crate) fn request(name: &str, is_write: bool) -> StudyRequest {
     StudyRequest { name: name.to_owned(), title: format!("Title of {name}"), is_write }
@@ -28,6 +30,7 @@ pub(crate) fn row(
         deviation: None,
         latency_ms: Quantiles { median: 1.0, p99: 1.0 },
         operations: Vec::new(),
+        replaces: ChargeBasis::default(),
     }
 }
 
@@ -41,6 +44,12 @@ pub(crate) fn sample(charge: f64) -> Sample {
         physical_partitions: 1,
         charge: RequestCharge(charge),
         source: ChargeSource::Measured,
+        basis: ChargeBasis::default(),
     });
-    Sample { ledger, duration: Duration::from_millis(2), projection_charge: 0.0 }
+    Sample {
+        ledger,
+        duration: Duration::from_millis(2),
+        projection_charge: 0.0,
+        projection_basis: ChargeBasis::default(),
+    }
 }

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::metered::MeteredStore;
 use onehop_change_feed::{PageError, Processor, ProcessorError};
-use onehop_store::{Fault, RequestCharge};
+use onehop_store::{ChargeBasis, Fault, RequestCharge};
 
 /// How often a drain is continued after a transient fault.
 const DRAIN_ATTEMPTS_MAX: u32 = 600;
@@ -33,6 +33,12 @@ pub struct Follower {
 }
 
 impl Follower {
+    /// What the charges of following so far were made from, where they are estimates.
+    #[must_use]
+    pub fn basis(&self) -> ChargeBasis {
+        self.store.basis()
+    }
+
     /// Drains the change feed. Returns what the processor was charged for that.
     ///
     /// # Errors

@@ -11,4 +11,5 @@ pub mod prose;
 pub mod render;
 pub mod report;
 pub mod rng;
+pub mod sensitivity;
 pub mod traffic;

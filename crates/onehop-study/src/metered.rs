@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use onehop_change_feed::LEASES;
 use onehop_store::{
-    Change, ContainerName, Ledger, OperationKind, OperationScope, PartitionKey, RequestCharge, Store,
-    StoreCall, StoreDecorator,
+    Change, ChargeBasis, ContainerName, Ledger, OperationKind, OperationScope, PartitionKey, RequestCharge,
+    Store, StoreCall, StoreDecorator,
 };
 use parking_lot::Mutex;
 
@@ -14,6 +14,8 @@ use parking_lot::Mutex;
 pub struct MeteredStore {
     store: Arc<dyn Store>,
     charge: Mutex<RequestCharge>,
+    /// What the charge was made from, where it is an estimate.
+    basis: Mutex<ChargeBasis>,
     /// `None` where they are not recorded.
     touches: Option<Mutex<Vec<PartitionAccess>>>,
 }
@@ -31,7 +33,7 @@ impl MeteredStore {
     /// With a meter at zero.
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, charge: Mutex::default(), touches: None }
+        Self { store, charge: Mutex::default(), basis: Mutex::default(), touches: None }
     }
 
     /// With a meter that also records each touch until [`take_touches`](Self::take_touches).
@@ -45,6 +47,12 @@ impl MeteredStore {
     #[must_use]
     pub fn charge(&self) -> RequestCharge {
         *self.charge.lock()
+    }
+
+    /// What the charge so far was made from, where it is an estimate.
+    #[must_use]
+    pub fn basis(&self) -> ChargeBasis {
+        *self.basis.lock()
     }
 
     /// Takes the touches since the last time; their charges add up to [`charge`](Self::charge).
@@ -65,6 +73,7 @@ impl MeteredStore {
                 continue;
             }
             *charge = *charge + record.charge;
+            *self.basis.lock() += record.basis;
             let Some(touches) = &self.touches else { continue };
             let shared_by = if records.len() == partition_keys.len() {
                 &partition_keys[number..=number]

@@ -6,7 +6,9 @@ use serde_json::{Map, Value};
 
 use super::measurement::{ConcurrentCharge, EstimateErrors, MeasurementRow, Measurements};
 use super::partitions::PartitionReport;
+use super::sensitivity::Sensitivity;
 use super::traffic::Traffic;
+use onehop_store::embedded::ReplaceCost;
 use onehop_store::{ChargeSource, Indexing};
 
 /// Everything that a study found.
@@ -36,6 +38,11 @@ pub struct StudyReport {
     pub partitions: PartitionReport,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traffic: Option<Traffic>,
+    /// Of the traffic, to the assumptions of the charge model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sensitivity: Option<Sensitivity>,
+    /// What the estimated charges take for the charge of a replace.
+    pub replace_cost: ReplaceCost,
     #[serde(skip)]
     pub captions: Captions,
 }

@@ -69,6 +69,31 @@ pub struct Traffic {
     /// With this many reads for each write, in this mix, or more, the last plan takes fewer request units than the first;
     /// `None` if it never does, or if one side of the ratio is missing.
     pub break_even_reads_per_write: Option<f64>,
+    /// Of each pair of data models.
+    pub break_evens: Vec<BreakEven>,
+    /// Where each data model takes the least of all, by reads for each write.
+    pub least: Vec<LeastRange>,
+}
+
+/// The break-even ratio of two data models.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BreakEven {
+    pub first: String,
+    pub last: String,
+    /// With this many reads for each write, or more, `last` takes less than `first`; `None` if it never does.
+    pub reads_per_write: Option<f64>,
+}
+
+/// The ratios of reads to writes at which a data model takes the fewest request units.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeastRange {
+    pub model: String,
+    /// Reads for each write; `None` where the model never takes the least.
+    pub from: Option<f64>,
+    /// `None`: without an end.
+    pub to: Option<f64>,
 }
 
 /// The throughput that a traffic takes under one plan.
@@ -111,8 +136,22 @@ impl Traffic {
         let ends = models.first().zip(models.last());
         let break_even_reads_per_write =
             ends.and_then(|(first, last)| break_even(first, last, reads, writes));
+        let plain: Vec<&VariantThroughput> = measurements
+            .plans
+            .iter()
+            .zip(&models)
+            .filter(|(plan, _)| !plan.batched)
+            .map(|(_, throughput)| throughput)
+            .collect();
         let reads_per_write = (writes > 0.0).then(|| reads / writes);
-        Self { rates, reads_per_write, models, break_even_reads_per_write }
+        Self {
+            reads_per_write,
+            break_even_reads_per_write,
+            break_evens: break_evens(&plain, reads, writes),
+            least: least(&plain, reads, writes),
+            rates,
+            models,
+        }
     }
 }
 
@@ -149,6 +188,44 @@ fn break_even(first: &VariantThroughput, last: &VariantThroughput, reads: f64, w
     let saved_by_a_read = (first.reads - last.reads) / reads;
     let added_by_a_write = (last.writes - first.writes) / writes;
     (saved_by_a_read > 0.0).then(|| (added_by_a_write / saved_by_a_read).max(0.0))
+}
+
+fn break_evens(models: &[&VariantThroughput], reads: f64, writes: f64) -> Vec<BreakEven> {
+    let pair = |first: &VariantThroughput, last: &VariantThroughput| BreakEven {
+        first: first.model.clone(),
+        last: last.model.clone(),
+        reads_per_write: break_even(first, last, reads, writes),
+    };
+    let pairs = models.iter().enumerate();
+    pairs.flat_map(|(number, first)| models[number + 1..].iter().map(|last| pair(first, last))).collect()
+}
+
+/// The lower envelope of the lines that the throughput of each model is over the ratio of reads to writes.
+fn least(models: &[&VariantThroughput], reads: f64, writes: f64) -> Vec<LeastRange> {
+    if reads <= 0.0 || writes <= 0.0 {
+        return Vec::new();
+    }
+    let line = |model: &VariantThroughput| (model.reads / reads, model.writes / writes);
+    let range = |model: &VariantThroughput| {
+        let (slope, start) = line(model);
+        let (mut from, mut to) = (0.0_f64, f64::INFINITY);
+        for (other_slope, other_start) in models.iter().map(|other| line(other)) {
+            let ahead = other_start - start;
+            match slope.total_cmp(&other_slope) {
+                std::cmp::Ordering::Less => from = from.max(-ahead / (other_slope - slope)),
+                std::cmp::Ordering::Greater => to = to.min(ahead / (slope - other_slope)),
+                std::cmp::Ordering::Equal if ahead < 0.0 => to = f64::NEG_INFINITY,
+                std::cmp::Ordering::Equal => {}
+            }
+        }
+        let exists = from < to;
+        LeastRange {
+            model: model.model.clone(),
+            from: exists.then_some(from),
+            to: (exists && to.is_finite()).then_some(to),
+        }
+    };
+    models.iter().map(|model| range(model)).collect()
 }
 
 #[cfg(test)]
@@ -214,6 +291,26 @@ mod tests {
         let there = traffic(ratio, 1.0, None);
         let total = |model: &VariantThroughput| model.reads + model.writes;
         assert!((total(&there.models[0]) - total(&there.models[3])).abs() < 1e-9);
+    }
+
+    #[test]
+    fn each_pair_of_models_has_its_break_even() {
+        let traffic = traffic(10.0, 4.0, None);
+        let pairs: Vec<(String, f64)> = traffic
+            .break_evens
+            .iter()
+            .map(|pair| (format!("{}/{}", pair.first, pair.last), pair.reads_per_write.unwrap()))
+            .collect();
+        let near = |value: f64| (value * 1000.0).round() / 1000.0;
+        let pairs: Vec<(&str, f64)> = pairs.iter().map(|(name, ratio)| (&**name, near(*ratio))).collect();
+        assert_eq!(pairs, [("V1/V2", 0.2), ("V1/V3", 0.333), ("V2/V3", 0.5)]);
+    }
+
+    #[test]
+    fn v2_takes_the_least_between_its_two_break_evens() {
+        let ranges = traffic(10.0, 4.0, None).least;
+        let ranges: Vec<_> = ranges.iter().map(|range| (range.from, range.to)).collect();
+        assert_eq!(ranges, [(Some(0.0), Some(0.2)), (Some(0.2), Some(0.5)), (Some(0.5), None)]);
     }
 
     #[test]

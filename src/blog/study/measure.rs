@@ -2,7 +2,7 @@
 //! caller opens the database, in whichever store.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures::future::try_join_all;
 
@@ -79,7 +79,7 @@ impl Workload {
                     let Some(read) = self.read(request, number) else { continue };
                     let ledger = Arc::new(Ledger::new());
                     let duration = plan.run(&database.reads, &read, &ledger).await?;
-                    samples.push(Sample { ledger, duration, projection_charge: 0.0 });
+                    samples.push(Sample::alone(ledger, duration));
                     done();
                 }
                 rows.push(row(request, plan, &samples));
@@ -108,7 +108,7 @@ impl Workload {
             let start = Instant::now();
             authors.push(database.writes.create_user(numbered_name("newcomer", number), &ledger).await?);
             let duration = start.elapsed();
-            samples.push(Sample { ledger, duration, projection_charge: database.follow().await? });
+            samples.push(database.sample(ledger, duration).await?);
             done();
         }
         rows.push(row(ArticleRequest::C1, plan, &samples));
@@ -131,7 +131,7 @@ impl Workload {
                 let start = Instant::now();
                 database.writes.run(command, &ledger).await?;
                 let duration = start.elapsed();
-                samples.push(Sample { ledger, duration, projection_charge: database.follow().await? });
+                samples.push(database.sample(ledger, duration).await?);
                 done();
             }
             rows.push(row(request, plan, &samples));
@@ -165,7 +165,7 @@ impl Workload {
             .await?;
             let duration = start.elapsed();
             let projection_charge = database.follow().await? / AT_ONCE as f64;
-            let sample = |(_, ledger)| Sample { ledger, duration, projection_charge };
+            let sample = |(_, ledger)| Sample { projection_charge, ..Sample::alone(ledger, duration) };
             let samples: Vec<_> = commands.into_iter().map(sample).collect();
             charges.push(ConcurrentCharge::of(request.name(), plan.plan(), &samples));
         }
@@ -218,6 +218,16 @@ impl ModelDatabase {
             Some(follower) => Ok(follower.follow().await?.0),
             None => Ok(0.0),
         }
+    }
+}
+
+impl ModelDatabase {
+    /// The sample of a write, after its projections have followed.
+    async fn sample(&self, ledger: Arc<Ledger>, duration: Duration) -> Result<Sample, CompareError> {
+        let basis = || self.follower.as_ref().map(Follower::basis).unwrap_or_default();
+        let before = basis();
+        let projection_charge = self.follow().await?;
+        Ok(Sample { ledger, duration, projection_charge, projection_basis: basis().since(&before) })
     }
 }
 

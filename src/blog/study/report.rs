@@ -7,10 +7,12 @@ use super::article::{self, ArticleRequest};
 use super::read_path::ReadPath;
 use super::survey::Survey;
 use crate::blog::reads::DataModel;
+use onehop_store::embedded::ReplaceCost;
 use onehop_store::{ChargeSource, Indexing};
 use onehop_study::measurement::{ConcurrentCharge, EstimateErrors, MeasurementRow, Measurements};
 use onehop_study::partitions::{Footprint, PartitionReport, PartitionStudy};
 use onehop_study::report::{AccountSummary, Captions, StudyReport};
+use onehop_study::sensitivity::{MeasuredWith, Sensitivity};
 use onehop_study::traffic::{RequestRate, Traffic};
 
 /// What a report is made from.
@@ -27,6 +29,8 @@ pub struct StudyFindings {
     pub samples: usize,
     pub physical_partitions: u32,
     pub indexing: Indexing,
+    /// What estimated charges take for the charge of a replace.
+    pub replace_cost: ReplaceCost,
     /// `None` on the embedded store.
     pub account: Option<AccountSummary>,
     /// The traffic that was given.
@@ -57,10 +61,15 @@ impl StudyFindings {
             rates: self.rates.clone(),
             measurements: &measurements,
         });
+        let with =
+            MeasuredWith { replace_cost: self.replace_cost, physical_partitions: self.physical_partitions };
+        let sensitivity = self.rates.as_ref().map(|rates| Sensitivity::of(&measurements, rates, with));
         let parameters = [("users", json!(self.users)), ("rngSeed", json!(self.rng_seed))];
         StudyReport {
             concurrent: self.concurrent,
             partitions,
+            sensitivity,
+            replace_cost: self.replace_cost,
             traffic: self.rates.map(|rates| Traffic::of(&measurements, rates, self.price_per_100_ru)),
             estimate_errors: EstimateErrors::of(&measurements.rows),
             measurements,

@@ -19,7 +19,7 @@ use crate::config::{Environment, StoreKind};
 use database::{Measured, Measuring};
 use onehop_study::render;
 use onehop_study::report::StudyReport;
-use settings::{PlaceSettings, SizeSettings, TrafficSettings};
+use settings::{PlaceRules, PlaceSettings, SizeSettings, TrafficSettings};
 use survey::Surveyed;
 
 pub(super) use settings::IndexingSetting;
@@ -99,7 +99,8 @@ impl Compare {
             directory.display()
         );
         let physical_partitions = self.place.physical_partitions();
-        let mut databases = Databases::in_directory(&directory, physical_partitions, self.place.indexing());
+        let PlaceRules { indexing, replace_cost } = self.place.rules();
+        let mut databases = Databases::in_directory(&directory, physical_partitions, indexing, replace_cost);
         self.compare(&mut databases).await
     }
 
@@ -141,6 +142,7 @@ impl Compare {
             samples: workload.samples,
             physical_partitions,
             indexing: self.place.indexing(),
+            replace_cost: self.place.rules().replace_cost,
             account: databases.account(),
             rates: self.traffic.rates(),
             price_per_100_ru: self.traffic.price_per_100_ru,
@@ -164,8 +166,9 @@ impl Compare {
             let temporary = temporary_directory()?;
             // The same, with as many physical partitions; more than the embedded store models are refused there.
             let physical_partitions = u16::try_from(measured.physical_partitions).unwrap_or(u16::MAX);
+            let PlaceRules { indexing, replace_cost } = self.place.rules();
             let mut databases =
-                Databases::in_directory(temporary.path(), physical_partitions, self.place.indexing());
+                Databases::in_directory(temporary.path(), physical_partitions, indexing, replace_cost);
             let estimated = Measuring { model, workload, with_survey: false }.run(&mut databases, bar).await;
             let estimated = estimated.context("--estimate-error")?;
             measured.rows.iter_mut().for_each(|row| row.put_beside(&estimated.rows));

@@ -10,7 +10,7 @@ use crate::blog::study::article;
 use crate::blog::study::dataset::DEFAULT_RNG_SEED;
 use crate::config::{CosmosSettings, Environment, StoreKind, ThroughputSettings};
 use onehop_store::Indexing;
-use onehop_store::embedded::PHYSICAL_PARTITIONS_MAX;
+use onehop_store::embedded::{PHYSICAL_PARTITIONS_MAX, ReplaceCost};
 use onehop_study::traffic::{InvalidRequestRate, RequestRate};
 
 const USERS_DEFAULT: u32 = 200;
@@ -71,6 +71,10 @@ pub(super) struct PlaceSettings {
     #[arg(long, value_enum, env = "ONEHOP_INDEXING", default_value = "all")]
     indexing: IndexingSetting,
 
+    /// Replace cost: what the estimates take for the charge of a replace, on which the sources contradict each other
+    #[arg(long, value_enum, env = "ONEHOP_REPLACE_COST", default_value = "article")]
+    replace_cost: ReplaceCostSetting,
+
     /// Estimation error, with --store cosmos: print the embedded store's estimate of each charge beside it
     #[arg(long, env = "ONEHOP_ESTIMATE_ERROR", value_parser = BoolishValueParser::new())]
     pub estimate_error: bool,
@@ -102,6 +106,34 @@ impl From<IndexingSetting> for Indexing {
             IndexingSetting::Needed => Self::Needed,
         }
     }
+}
+
+/// Source of the charge of a replace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReplaceCostSetting {
+    /// The article's figures: only the indexed properties that change are charged
+    Article,
+    /// Microsoft's in-memory emulator: 1.5 times the insertion of the item
+    Emulator,
+    /// Microsoft's documentation: twice the insertion of the item
+    Documentation,
+}
+
+impl From<ReplaceCostSetting> for ReplaceCost {
+    fn from(setting: ReplaceCostSetting) -> Self {
+        match setting {
+            ReplaceCostSetting::Article => Self::Article,
+            ReplaceCostSetting::Emulator => Self::Emulator,
+            ReplaceCostSetting::Documentation => Self::Documentation,
+        }
+    }
+}
+
+/// The rules by which the embedded store estimates charges.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PlaceRules {
+    pub indexing: Indexing,
+    pub replace_cost: ReplaceCost,
 }
 
 /// Settings of the traffic from which throughput and bill are computed.
@@ -146,6 +178,10 @@ impl PlaceSettings {
 
     pub fn indexing(&self) -> Indexing {
         self.indexing.into()
+    }
+
+    pub fn rules(&self) -> PlaceRules {
+        PlaceRules { indexing: self.indexing(), replace_cost: self.replace_cost.into() }
     }
 
     /// Refuses settings that are not for the compared store. The variables of `--data` and `--physical-partitions` may be

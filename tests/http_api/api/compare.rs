@@ -234,6 +234,47 @@ async fn indexing_changes_the_charges_of_commands_alone() {
     }
 }
 
+/// The throughput of a data model under an assumption.
+fn assumed(report: &Value, kind: &str, assumption: &str, model: usize) -> f64 {
+    let mut lines = report["sensitivity"][kind].as_array().unwrap().iter();
+    let line = lines.find(|line| line["assumption"] == assumption).unwrap_or_else(|| panic!("{assumption}"));
+    line["models"][model][1].as_f64().unwrap()
+}
+
+#[tokio::test]
+async fn a_derived_replace_cost_is_what_its_setting_measures() {
+    let rates = ["--rates", "C2=1,C3=1,C4=1,Q6=1"];
+    let derived = report(&rates).await;
+    for setting in ["emulator", "documentation"] {
+        let measured = report(&[&rates[..], &["--replace-cost", setting]].concat()).await;
+        assert_eq!(measured["replaceCost"], setting);
+        for model in 0..3 {
+            let [derived, measured] =
+                [&derived, &measured].map(|report| assumed(report, "replaceCosts", setting, model));
+            // The derived one is of the mean of the samples, the measured one of the median.
+            assert!((derived / measured - 1.0).abs() < 0.03, "{setting} {model}: {derived} {measured}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn derived_physical_partitions_are_what_is_measured() {
+    let rates = ["--rates", "Q3=1,Q6=1"];
+    let derived = report(&rates).await;
+    let ten =
+        ["compare", "--users", "12", "--samples", "3", "--physical-partitions", "10", "--format", "json"];
+    let measured = run(&[&ten[..], &rates].concat()).await;
+    let measured: Value = serde_json::from_slice(&measured.stdout).expect("JSON");
+    for model in 0..3 {
+        let [derived, measured] =
+            [&derived, &measured].map(|report| assumed(report, "physicalPartitions", "10", model));
+        assert!((derived / measured - 1.0).abs() < 0.1, "{model}: {derived} {measured}");
+    }
+    let [clients_of_2019, adapter] =
+        ["clients of 2019", "this adapter"].map(|client| assumed(&derived, "clients", client, 1));
+    assert!(adapter >= clients_of_2019);
+}
+
 #[tokio::test]
 async fn a_comparison_is_shown_in_every_format() {
     for (format, heading) in [("table", "request"), ("markdown", "| request |"), ("html", "<!doctype html>")]
@@ -276,6 +317,17 @@ async fn a_comparison_keeps_its_databases_and_overwrites_none() {
 }
 
 #[tokio::test]
+async fn a_summary_honours_the_traffic_and_its_price() {
+    let rates = ["--format", "summary", "--rates", "Q6=1,C4=1", "--price-per-100-ru", "0.008"];
+    let output = run(&[&SMALL[..], &rates].concat()).await;
+    let shown = String::from_utf8(output.stdout).unwrap();
+    for part in ["Your traffic: Q6 1.00/s", "a month", "Sensitivity: replace cost", "takes the least of all"]
+    {
+        assert!(shown.contains(part), "without {part}: {shown}");
+    }
+}
+
+#[tokio::test]
 async fn a_bad_setting_is_refused_by_the_name_of_its_flag() {
     for (flag, value) in [
         ("--users", "0"),
@@ -285,6 +337,7 @@ async fn a_bad_setting_is_refused_by_the_name_of_its_flag() {
         ("--reads-per-write", "-1"),
         ("--price-per-100-ru", "free"),
         ("--physical-partitions", "0"),
+        ("--replace-cost", "guess"),
     ] {
         let output = run(&["compare", &format!("{flag}={value}")]).await;
         let printed = String::from_utf8(output.stderr).unwrap();

@@ -13,7 +13,7 @@ use super::settings::RetryPolicy;
 use super::signals::ChangeSignals;
 use crate::document::{can_exist, check_text, check_write};
 use crate::{
-    ChargeSource, ContainerSpec, Continuation, Fault, FaultKind, OperationKind, OperationRecord,
+    ChargeBasis, ChargeSource, ContainerSpec, Continuation, Fault, FaultKind, OperationKind, OperationRecord,
     PartitionKey, Rejection, RequestCharge, WriteOp, limits,
 };
 
@@ -55,6 +55,7 @@ impl CosmosContainer {
             physical_partitions,
             charge,
             source: ChargeSource::Measured,
+            basis: ChargeBasis::default(),
         }
     }
 

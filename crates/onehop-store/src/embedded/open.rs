@@ -12,10 +12,12 @@ use super::disk_space::DiskSpace;
 use super::engine::{Durability, Engine};
 use super::header::VALUE_PREFIX_BYTES;
 use super::high_water::{self, CommitNumbers, HighWaterMark, HighWaterTracker};
+use super::item_changes::WriteChargeRules;
 use super::item_entries::{META_COMMIT, META_SEQUENCE};
 use super::key_space::{KeyChange, KeySpace};
 use super::keys::{BEHIND_ALL, prefix_end};
 use super::open_error::{LostWrites, OpenError};
+use super::replace_cost::ReplaceCost;
 use super::store::{EmbeddedContainer, EmbeddedStore};
 use super::stored_container::StoredContainer;
 use super::writer::{GroupCommitWriter, QUEUE_REQUESTS_MAX, WriterContainer};
@@ -50,6 +52,8 @@ pub struct EmbeddedConfig {
     pub memtable_bytes: u64,
     /// Which properties the estimated charges of writes take for indexed. The store's own indexes do not depend on it.
     pub indexing: Indexing,
+    /// What the estimated charges of writes take for the charge of a replace.
+    pub replace_cost: ReplaceCost,
     /// Bytes that are to stay free on the disk: writes are refused that would leave less.
     pub disk_reserve_bytes: u64,
 }
@@ -65,6 +69,7 @@ impl EmbeddedConfig {
             cache_bytes: 128 * 1024 * 1024,
             memtable_bytes: 16 * 1024 * 1024,
             indexing: Indexing::Needed,
+            replace_cost: ReplaceCost::Article,
             disk_reserve_bytes: DISK_RESERVE_BYTES_DEFAULT,
         }
     }
@@ -139,7 +144,7 @@ impl EmbeddedStore {
             engine,
             containers,
             partitions,
-            indexing: config.indexing,
+            charge_rules: WriteChargeRules { indexing: config.indexing, replace_cost: config.replace_cost },
             memtable_bytes: config.memtable_bytes,
             disk_reserve_bytes: config.disk_reserve_bytes,
             clock,

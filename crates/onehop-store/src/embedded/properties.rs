@@ -13,11 +13,20 @@ pub(super) fn touched(
     indexing: Indexing,
     before: Option<&[u8]>,
     after: Option<&[u8]>,
-) -> usize {
+) -> TouchedProperties {
     let [before, after] = [before, after].map(|body| indexed(spec, indexing, body));
     let put = after.iter().filter(|(name, value)| before.get(*name) != Some(*value)).count();
     let gone = before.keys().filter(|name| !after.contains_key(*name)).count();
-    put + gone
+    TouchedProperties { changed: put + gone, indexed: after.len() }
+}
+
+/// Numbers of indexed properties.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TouchedProperties {
+    /// In which the item differs before and after.
+    pub changed: usize,
+    /// That the item has afterwards.
+    pub indexed: usize,
 }
 
 /// The indexed properties as they are written; nothing of what is not a JSON object.
@@ -52,18 +61,19 @@ mod tests {
     #[test]
     fn a_new_item_touches_every_indexed_property_and_a_deletion_too() {
         for (indexing, properties) in [(Indexing::Needed, 3), (Indexing::All, 4)] {
-            assert_eq!(touched(&SPEC, indexing, None, Some(OLD)), properties);
-            assert_eq!(touched(&SPEC, indexing, Some(OLD), None), properties);
+            assert_eq!(touched(&SPEC, indexing, None, Some(OLD)).changed, properties);
+            assert_eq!(touched(&SPEC, indexing, Some(OLD), None).changed, properties);
         }
     }
 
     #[test]
     fn a_replace_touches_what_it_changes() {
         let counted = br#"{"id":"a","home":"h","date":"1","count":2}"#;
-        assert_eq!(touched(&SPEC, Indexing::Needed, Some(OLD), Some(counted)), 0);
-        assert_eq!(touched(&SPEC, Indexing::All, Some(OLD), Some(counted)), 1);
+        assert_eq!(touched(&SPEC, Indexing::Needed, Some(OLD), Some(counted)).changed, 0);
+        let all = touched(&SPEC, Indexing::All, Some(OLD), Some(counted));
+        assert_eq!(all, TouchedProperties { changed: 1, indexed: 4 });
         let other = br#"{"id":"a","home":"h","owner":"ada","count":1}"#;
-        assert_eq!(touched(&SPEC, Indexing::Needed, Some(OLD), Some(other)), 2);
+        assert_eq!(touched(&SPEC, Indexing::Needed, Some(OLD), Some(other)).changed, 2);
     }
 
     #[test]

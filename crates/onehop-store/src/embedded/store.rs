@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::directory::Directory;
 use super::engine::Engine;
 use super::high_water::HighWaterTracker;
-use super::item_changes::{kind_of, prepare, written_before};
+use super::item_changes::{WriteChargeRules, kind_of, prepare, written_before};
 use super::item_entries::META_SEQUENCE;
 use super::key_space::KeySpace;
 use super::reader::{self, PartitionMerge};
@@ -17,8 +17,8 @@ use super::writer_counters::WriterCounters;
 use super::{charges, feed, keys};
 use crate::document::{can_exist, check_keyset, check_text, is_indexable};
 use crate::{
-    Batch, ChargeSource, ContainerName, ContainerSpec, Continuation, Direction, ETag, Fault, FaultKind,
-    FeedPage, FeedRange, FeedRequest, Indexing, Item, Keyset, Ledger, OperationKind, OperationRecord,
+    Batch, ChargeBasis, ChargeSource, ContainerName, ContainerSpec, Continuation, Direction, ETag, Fault,
+    FaultKind, FeedPage, FeedRange, FeedRequest, Item, Keyset, Ledger, OperationKind, OperationRecord,
     PartitionKey, Query, QueryPage, RequestCharge, SignalScope, Store, WriteError, WriteMarks, WriteOp,
     limits,
 };
@@ -37,7 +37,7 @@ pub struct EmbeddedStore {
     pub(super) containers: Vec<EmbeddedContainer>,
     pub(super) partitions: u16,
     /// What writes are charged for.
-    pub(super) indexing: Indexing,
+    pub(super) charge_rules: WriteChargeRules,
     pub(super) memtable_bytes: u64,
     pub(super) disk_reserve_bytes: u64,
     pub(super) clock: Arc<dyn Clock>,
@@ -85,7 +85,7 @@ impl EmbeddedStore {
         let rejected = |operation, reason| WriteError::Rejected { operation, reason };
         let partition_key = batch.partition_key.as_str();
         check_text(partition_key, limits::PARTITION_KEY_BYTES_MAX).map_err(|reason| rejected(0, reason))?;
-        let mut charge = 0.0;
+        let (mut charge, mut basis) = (0.0, ChargeBasis::default());
         let mut kind = OperationKind::Batch;
         let mut operations = Vec::with_capacity(batch.operations.len());
         let items = u32::try_from(batch.operations.len()).unwrap_or(u32::MAX);
@@ -100,16 +100,19 @@ impl EmbeddedStore {
                 reader::read(&view, container.id, partition_key, id, now_ms).ok().flatten()
             });
             let before = before.as_ref().map(|item| &*item.body);
-            let (operation, operation_charge) =
-                prepare(&container.spec, self.indexing, partition_key, operation, before)
-                    .map_err(|reason| rejected(position, reason))?;
-            charge += operation_charge.0;
-            operations.push(operation);
+            let prepared = prepare(&container.spec, self.charge_rules, partition_key, operation, before)
+                .map_err(|reason| rejected(position, reason))?;
+            charge += prepared.charge.0;
+            basis += prepared.basis;
+            operations.push(prepared.operation);
         }
         let physical = keys::physical_partition(partition_key, self.partitions);
         let outcome = self.submit(container.id, partition_key.to_owned(), physical, operations).await;
         let refused = outcome.is_err();
-        record(ledger, batch.container, kind, if refused { 0 } else { items }, 1, RequestCharge(charge));
+        ledger.record(OperationRecord {
+            basis,
+            ..estimate(batch.container, kind, if refused { 0 } else { items }, 1, RequestCharge(charge))
+        });
         ledger.wrote(batch.container, &batch.partition_key, None);
         outcome
     }
@@ -131,8 +134,19 @@ fn record(
     physical_partitions: u32,
     charge: RequestCharge,
 ) {
+    ledger.record(estimate(container, kind, items, physical_partitions, charge));
+}
+
+fn estimate(
+    container: ContainerName,
+    kind: OperationKind,
+    items: u32,
+    physical_partitions: u32,
+    charge: RequestCharge,
+) -> OperationRecord {
     let source = ChargeSource::Estimated;
-    ledger.record(OperationRecord { container, kind, items, physical_partitions, charge, source });
+    let basis = ChargeBasis::default();
+    OperationRecord { container, kind, items, physical_partitions, charge, source, basis }
 }
 
 fn record_point_read(ledger: &Ledger, container: ContainerName, item: Option<&Item>) {
@@ -253,7 +267,13 @@ impl Store for EmbeddedStore {
         // What was returned beyond the page was not read: it is taken to be as large as the page's own items.
         let bytes = page_bytes * returned / items.len().max(1);
         let charge = charges::query(physical_partitions, returned, bytes);
-        record(ledger, name, OperationKind::Query, items_count(&items), physical_partitions, charge);
+        let mut record =
+            estimate(name, OperationKind::Query, items_count(&items), physical_partitions, charge);
+        if !matches!(query, Query::Partition { .. }) {
+            record.basis.returned = u32::try_from(returned).unwrap_or(u32::MAX);
+            record.basis.has_more = has_more;
+        }
+        ledger.record(record);
         Ok(QueryPage { items, has_more })
     }
 

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use crate::fixtures;
     use crate::measurement::MeasurementRow;
-    use onehop_store::{ContainerName, FoldedOperation, OperationKind, RequestCharge};
+    use onehop_store::{ChargeBasis, ContainerName, FoldedOperation, OperationKind, RequestCharge};
 
     fn row(request: &str, plan: &ModelVariant, operations: &[(u32, f64)]) -> MeasurementRow {
         let operation = |(physical_partitions, charge): &(u32, f64)| FoldedOperation {
@@ -70,6 +70,7 @@ mod tests {
             items: 1,
             physical_partitions: *physical_partitions,
             request_charge: RequestCharge(*charge),
+            basis: ChargeBasis::default(),
         };
         let operations = operations.iter().map(operation).collect();
         MeasurementRow { operations, ..fixtures::row(request, plan, 1.0, 0.0) }

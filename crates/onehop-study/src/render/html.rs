@@ -33,7 +33,7 @@ pub fn page(report: &StudyReport) -> String {
         figures: [Block::Table(sections::figures(report))],
         loads: charts::loads(&report.partitions, plans),
         partitions: partitions::blocks(&report.partitions),
-        traffic: report.traffic.as_ref().map(sections::traffic).unwrap_or_default(),
+        traffic: sections::traffic_blocks(report),
     };
     // A template fails only where a value's `Display` does, and none of these does.
     page.render().unwrap_or_default()

@@ -6,6 +6,7 @@ mod charts;
 mod html;
 mod partitions;
 mod sections;
+mod sensitivity;
 mod summary;
 #[cfg(test)]
 mod tests;

@@ -3,17 +3,17 @@
 use std::fmt::Write as _;
 
 use super::blocks::{Block, Table, TableColumn};
-use super::partitions;
+use super::{partitions, sensitivity};
 use crate::measurement::{ConcurrentCharge, EstimateErrors, MeasurementRow};
 use crate::report::{AccountSummary, StudyReport};
-use crate::traffic::Traffic;
+use crate::traffic::{BreakEven, LeastRange, Traffic};
 use onehop_store::{FoldedOperation, Indexing};
 
 /// The whole report.
 pub(super) fn all(report: &StudyReport) -> Vec<Block> {
     let mut blocks = vec![Block::Table(figures(report)), Block::Text(about(report))];
     blocks.extend(partitions::blocks(&report.partitions));
-    blocks.extend(report.traffic.iter().flat_map(traffic));
+    blocks.extend(traffic_blocks(report));
     blocks
 }
 
@@ -136,8 +136,15 @@ fn concurrent(report: &StudyReport) -> String {
     )
 }
 
+/// What a traffic takes, and how that depends on the assumptions of the charge model; nothing without a traffic.
+pub(super) fn traffic_blocks(report: &StudyReport) -> Vec<Block> {
+    let mut blocks: Vec<Block> = report.traffic.iter().flat_map(traffic).collect();
+    blocks.extend(report.sensitivity.iter().flat_map(sensitivity::blocks));
+    blocks
+}
+
 /// What a traffic takes.
-pub(super) fn traffic(traffic: &Traffic) -> Vec<Block> {
+fn traffic(traffic: &Traffic) -> Vec<Block> {
     let mut rates = String::from("Your traffic:");
     for rate in &traffic.rates {
         let _ = write!(rates, " {} {:.2}/s", rate.request, rate.per_second);
@@ -155,14 +162,32 @@ pub(super) fn traffic(traffic: &Traffic) -> Vec<Block> {
     });
     let throughputs = Block::List(throughputs.collect());
     let mut blocks = vec![Block::Text(rates), throughputs];
-    if let (Some(first), Some(last)) = (traffic.models.first(), traffic.models.last()) {
-        let (first, last) = (&first.model, &last.model);
-        blocks.push(Block::Text(match traffic.break_even_reads_per_write {
-            Some(ratio) => format!("{last} takes less than {first} from {ratio:.3} reads for each write on."),
-            None => {
-                format!("There is no ratio of reads to writes from which {last} takes less than {first}.")
-            }
-        }));
-    }
+    blocks.push(Block::List(
+        traffic.break_evens.iter().map(break_even).chain(traffic.least.iter().map(least)).collect(),
+    ));
     blocks
+}
+
+fn break_even(pair: &BreakEven) -> String {
+    let BreakEven { first, last, reads_per_write } = pair;
+    match reads_per_write {
+        Some(ratio) => format!("{last} takes less than {first} from {ratio:.3} reads for each write on."),
+        None => {
+            format!("{last} never takes less than {first} in this mix, by whatever ratio of reads to writes.")
+        }
+    }
+}
+
+/// Where a data model takes the least of all.
+fn least(range: &LeastRange) -> String {
+    let LeastRange { model, from, to } = range;
+    match (from, to) {
+        (None, _) => format!("{model} takes the least of all at no ratio of reads to writes."),
+        (Some(from), Some(to)) => {
+            format!("{model} takes the least of all between {from:.3} and {to:.3} reads for each write.")
+        }
+        (Some(from), None) => {
+            format!("{model} takes the least of all from {from:.3} reads for each write on.")
+        }
+    }
 }

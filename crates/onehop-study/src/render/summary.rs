@@ -20,7 +20,9 @@ pub fn summary(report: &StudyReport) -> String {
         reference => format!("RU, and beside it how far from the {reference}'s."),
     };
     let about = format!("{unit} {}", sections::about(report));
-    blocks::markdown(&[Block::Table(Table { columns, lines }), Block::Text(about)])
+    let mut blocks = vec![Block::Table(Table { columns, lines }), Block::Text(about)];
+    blocks.extend(sections::traffic_blocks(report));
+    blocks::markdown(&blocks)
 }
 
 fn line(report: &StudyReport, request: &StudyRequest, last: Option<&ModelVariant>) -> Vec<String> {

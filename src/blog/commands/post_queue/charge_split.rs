@@ -13,12 +13,13 @@ pub(super) fn share(operations: &[OperationRecord], count: usize) -> Vec<Vec<Ope
 
 fn part_of(operation: &OperationRecord, part: u32, parts: u32) -> OperationRecord {
     let items = operation.items / parts + u32::from(part < operation.items % parts);
-    OperationRecord { items, charge: RequestCharge(operation.charge.0 / f64::from(parts)), ..*operation }
+    let charge = RequestCharge(operation.charge.0 / f64::from(parts));
+    OperationRecord { items, charge, basis: operation.basis.part(parts), ..*operation }
 }
 
 #[cfg(test)]
 mod tests {
-    use onehop_store::{ChargeSource, ContainerName, OperationKind};
+    use onehop_store::{ChargeBasis, ChargeSource, ContainerName, OperationKind};
 
     use super::*;
 
@@ -31,6 +32,7 @@ mod tests {
             physical_partitions: 1,
             charge: RequestCharge(31.5),
             source: ChargeSource::Estimated,
+            basis: ChargeBasis::default(),
         };
         let shares = share(&[batch, OperationRecord { items: 1, ..batch }], 3);
         let all: Vec<_> = shares.iter().flatten().collect();

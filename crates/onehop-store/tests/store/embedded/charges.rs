@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use onehop_runtime::clock::ManualClock;
-use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore, charges};
+use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore, ReplaceCost, charges};
 use onehop_store::{
     ChargeSource, Direction, Ledger, NewItem, OperationRecord, Query, RequestCharge, Store, WriteOp,
 };
@@ -78,4 +78,28 @@ async fn a_fan_out_is_charged_for_the_items_of_each_partition() {
     };
     store.query(&query, &ledger).await.expect("a page");
     assert_eq!(ledger.total(), charges::query(1, 1, bytes));
+}
+
+#[tokio::test]
+async fn a_replace_is_charged_by_the_configured_source() {
+    for replace_cost in ReplaceCost::ALL {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let config = EmbeddedConfig { replace_cost, ..config(directory.path()) };
+        let clock = Arc::new(ManualClock::new(1_750_000_000_000));
+        let store = EmbeddedStore::open(&config, &[SPEC], clock).expect("the store opens");
+        let bytes = with_number(1).body.len();
+        let insertion = charges::write(bytes, 5).0;
+        assert_eq!(write(&store, WriteOp::Create(with_number(1))).await, insertion);
+        let ledger = Ledger::new();
+        let replace = WriteOp::Replace { item: with_number(2), if_match: None };
+        store.write(THINGS, &"h".into(), replace, &ledger).await.expect("written");
+        let basis = ledger.operations()[0].basis;
+        assert_eq!((basis.changes, basis.insertions), (charges::write(bytes, 0).0, insertion));
+        let expected = match replace_cost {
+            ReplaceCost::Article => basis.changes,
+            ReplaceCost::Emulator => 1.5 * insertion,
+            ReplaceCost::Documentation => 2.0 * insertion,
+        };
+        assert_eq!(ledger.total().0, expected, "{replace_cost:?}");
+    }
 }
