@@ -14,9 +14,10 @@ use crate::app::Member;
 use crate::blog::reads::DataModel;
 use onehop_change_feed::Sharing;
 use onehop_store::Indexing;
+use onehop_store::ReplaceCost;
 use onehop_store::cosmos::provision::{self, DesiredState, Throughput, ThroughputScope};
 use onehop_store::cosmos::{CosmosSettings, CosmosStore, Credential, client_of};
-use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore, ReplaceCost};
+use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore};
 use onehop_study::report::AccountSummary;
 
 /// Retry budget of one throttled operation. A data set takes more than the throughput of most accounts, and a comparison

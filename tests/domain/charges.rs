@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 use onehop::blog::reads::DataModel;
 use onehop::blog::study::article::{ArticleCell, ArticleRequest, cell, cells, estimate};
 use onehop_store::ChargeBasis;
-use onehop_store::embedded::{ReplaceCost, charges};
+use onehop_store::ReplaceCost;
+use onehop_store::embedded::charges;
 
 /// The calibration half.
 const CALIBRATED: [ArticleRequest; 5] =

@@ -14,6 +14,7 @@ mod feed;
 mod item;
 mod observed_store;
 mod query;
+mod replace_cost;
 mod shape_error;
 mod store_call;
 mod write_marks;
@@ -31,6 +32,7 @@ pub use feed::{Change, Continuation, FeedPage, FeedRange, FeedRequest, SignalSco
 pub use item::{ETag, Item, NewItem, PartitionKey};
 pub use observed_store::{ObservedOperation, ObservedStore, OperationScope, StoreObserver};
 pub use query::{Direction, Keyset, Query, QueryPage};
+pub use replace_cost::ReplaceCost;
 pub use shape_error::ShapeError;
 pub use store_call::StoreCall;
 pub use write_marks::{WriteMark, WriteMarks};

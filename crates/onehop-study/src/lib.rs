@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod background;
 mod figure;
 #[cfg(test)]
 mod fixtures;
@@ -8,6 +9,7 @@ pub mod measurement;
 pub mod metered;
 pub mod partitions;
 pub mod prose;
+pub mod provisioning;
 pub mod render;
 pub mod report;
 pub mod rng;

@@ -4,11 +4,13 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::background::BackgroundThroughput;
 use super::measurement::{ConcurrentCharge, EstimateErrors, MeasurementRow, Measurements};
 use super::partitions::PartitionReport;
+use super::provisioning::Provisioning;
 use super::sensitivity::Sensitivity;
 use super::traffic::Traffic;
-use onehop_store::embedded::ReplaceCost;
+use onehop_store::ReplaceCost;
 use onehop_store::{ChargeSource, Indexing};
 
 /// Everything that a study found.
@@ -41,6 +43,11 @@ pub struct StudyReport {
     /// Of the traffic, to the assumptions of the charge model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sensitivity: Option<Sensitivity>,
+    /// What has to be provisioned for the traffic.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provisioning: Option<Provisioning>,
+    /// Of the last data model.
+    pub background: Vec<BackgroundThroughput>,
     /// What the estimated charges take for the charge of a replace.
     pub replace_cost: ReplaceCost,
     #[serde(skip)]

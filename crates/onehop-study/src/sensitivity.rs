@@ -10,7 +10,8 @@ use serde::Serialize;
 use super::measurement::{MeasurementRow, Measurements, ModelVariant};
 use super::traffic::RequestRate;
 use onehop_store::FoldedOperation;
-use onehop_store::embedded::{ReplaceCost, charges};
+use onehop_store::ReplaceCost;
+use onehop_store::embedded::charges;
 
 /// Physical partitions at which a traffic is worked out, beside the number that was measured with.
 const PHYSICAL_PARTITIONS: [u32; 4] = [1, 4, 10, 70];
@@ -180,9 +181,21 @@ fn fan_out_charge(operation: &FoldedOperation, physical_partitions: u32, client:
     let of_an_item = (charge - visits(measured_with)).max(0.0) / returned;
     let page_items = (operation.items / operation.times.max(1)) as usize;
     let from_each = client.items_per_partition(physical_partitions, page_items) as f64;
-    let items =
-        if operation.basis.has_more { times * f64::from(physical_partitions) * from_each } else { returned };
+    let items = if operation.basis.has_more {
+        (times * f64::from(physical_partitions) * from_each).min(held(operation, page_items))
+    } else {
+        returned
+    };
     visits(physical_partitions) + items * of_an_item
+}
+
+/// How many items the physical partitions hold for queries: those that they returned where that is fewer than were asked for.
+fn held(operation: &FoldedOperation, page_items: usize) -> f64 {
+    let FoldedOperation { times, physical_partitions, basis, .. } = operation;
+    let from_each = OrderedPageClient::Sdk2019.items_per_partition(*physical_partitions, page_items) as f64;
+    let asked = f64::from(*times) * f64::from(*physical_partitions) * from_each;
+    let returned = f64::from(basis.returned);
+    if returned < asked { returned } else { f64::INFINITY }
 }
 
 #[cfg(test)]

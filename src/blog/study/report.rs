@@ -7,13 +7,18 @@ use super::article::{self, ArticleRequest};
 use super::read_path::ReadPath;
 use super::survey::Survey;
 use crate::blog::reads::DataModel;
-use onehop_store::embedded::ReplaceCost;
+use onehop_store::ReplaceCost;
 use onehop_store::{ChargeSource, Indexing};
+use onehop_study::background::BackgroundThroughput;
 use onehop_study::measurement::{ConcurrentCharge, EstimateErrors, MeasurementRow, Measurements};
 use onehop_study::partitions::{Footprint, PartitionReport, PartitionStudy};
+use onehop_study::provisioning::{Provisioning, ProvisioningInput};
 use onehop_study::report::{AccountSummary, Captions, StudyReport};
 use onehop_study::sensitivity::{MeasuredWith, Sensitivity};
 use onehop_study::traffic::{RequestRate, Traffic};
+
+/// Containers whose changes the projections of V3 follow: users and posts.
+const SOURCES: u64 = 2;
 
 /// What a report is made from.
 pub struct StudyFindings {
@@ -35,8 +40,7 @@ pub struct StudyFindings {
     pub account: Option<AccountSummary>,
     /// The traffic that was given.
     pub rates: Option<Vec<RequestRate>>,
-    /// Of 100 RU/s for an hour.
-    pub price_per_100_ru: Option<f64>,
+    pub provisioning: ProvisioningInput,
 }
 
 impl StudyFindings {
@@ -64,13 +68,18 @@ impl StudyFindings {
         let with =
             MeasuredWith { replace_cost: self.replace_cost, physical_partitions: self.physical_partitions };
         let sensitivity = self.rates.as_ref().map(|rates| Sensitivity::of(&measurements, rates, with));
+        let background = BackgroundThroughput::of(SOURCES, self.physical_partitions);
+        let price_per_100_ru = self.provisioning.prices.manual;
+        let provisioning = self.rates.as_ref().map(|_| Provisioning::of(&partitions, &self.provisioning));
         let parameters = [("users", json!(self.users)), ("rngSeed", json!(self.rng_seed))];
         StudyReport {
             concurrent: self.concurrent,
             partitions,
             sensitivity,
+            provisioning,
+            background,
             replace_cost: self.replace_cost,
-            traffic: self.rates.map(|rates| Traffic::of(&measurements, rates, self.price_per_100_ru)),
+            traffic: self.rates.map(|rates| Traffic::of(&measurements, rates, price_per_100_ru)),
             estimate_errors: EstimateErrors::of(&measurements.rows),
             measurements,
             parameters: parameters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),

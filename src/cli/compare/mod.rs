@@ -145,7 +145,7 @@ impl Compare {
             replace_cost: self.place.rules().replace_cost,
             account: databases.account(),
             rates: self.traffic.rates(),
-            price_per_100_ru: self.traffic.price_per_100_ru,
+            provisioning: self.traffic.provisioning(physical_partitions),
         };
         Ok(findings.report())
     }

@@ -10,7 +10,9 @@ use crate::blog::study::article;
 use crate::blog::study::dataset::DEFAULT_RNG_SEED;
 use crate::config::{CosmosSettings, Environment, StoreKind, ThroughputSettings};
 use onehop_store::Indexing;
-use onehop_store::embedded::{PHYSICAL_PARTITIONS_MAX, ReplaceCost};
+use onehop_store::ReplaceCost;
+use onehop_store::embedded::PHYSICAL_PARTITIONS_MAX;
+use onehop_study::provisioning::{Prices, ProvisioningInput};
 use onehop_study::traffic::{InvalidRequestRate, RequestRate};
 
 const USERS_DEFAULT: u32 = 200;
@@ -156,7 +158,46 @@ pub(super) struct TrafficSettings {
 
     /// Price of 100 RU/s for an hour, for the monthly bill [default: none]
     #[arg(long, value_name = "PRICE", env = "ONEHOP_PRICE_PER_100_RU", value_parser = non_negative)]
-    pub price_per_100_ru: Option<f64>,
+    price_per_100_ru: Option<f64>,
+
+    /// Prices of the ways of paying, such as autoscale=0.012,serverless=0.25: manual, autoscale and reserved for 100 RU/s
+    /// and hour, serverless for a million RU, storage for a GB and month [default: none]
+    #[arg(long, value_name = "PRICES", env = "ONEHOP_PRICES", value_delimiter = ',', value_parser = price)]
+    prices: Vec<(PriceName, f64)>,
+
+    /// Peak-to-mean ratio: how many times its mean the traffic is at its peak, for which throughput is provisioned
+    #[arg(long, value_name = "RATIO", env = "ONEHOP_PEAK_TO_MEAN", default_value_t = 1.0, value_parser = at_least_one)]
+    peak_to_mean: f64,
+
+    /// Regions of the account, each of which is provisioned and billed in full
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "ONEHOP_REGIONS",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=100)
+    )]
+    regions: u32,
+
+    /// Highest throughput that a container ever had, RU/s: it cannot be lowered below a hundredth of that
+    #[arg(
+        long,
+        value_name = "RU/S",
+        env = "ONEHOP_HIGHEST_THROUGHPUT",
+        default_value_t = 0.0,
+        value_parser = non_negative
+    )]
+    highest_throughput: f64,
+}
+
+/// A way of paying that has a price.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PriceName {
+    Manual,
+    Autoscale,
+    Serverless,
+    Reserved,
+    Storage,
 }
 
 impl SizeSettings {
@@ -217,11 +258,53 @@ impl PlaceSettings {
 }
 
 impl TrafficSettings {
+    /// What provisioning depends on beside the traffic.
+    pub fn provisioning(&self, physical_partitions: u32) -> ProvisioningInput {
+        let mut prices = Prices { manual: self.price_per_100_ru, ..Prices::default() };
+        for (name, price) in &self.prices {
+            let slot = match name {
+                PriceName::Manual => &mut prices.manual,
+                PriceName::Autoscale => &mut prices.autoscale,
+                PriceName::Serverless => &mut prices.serverless,
+                PriceName::Reserved => &mut prices.reserved,
+                PriceName::Storage => &mut prices.storage,
+            };
+            *slot = Some(*price);
+        }
+        ProvisioningInput {
+            physical_partitions,
+            peak_to_mean: self.peak_to_mean,
+            regions: self.regions,
+            highest_throughput: self.highest_throughput,
+            prices,
+        }
+    }
+
     /// `None` where no traffic is given.
     pub fn rates(&self) -> Option<Vec<RequestRate>> {
         let given = (!self.rates.is_empty()).then(|| self.rates.clone());
         self.reads_per_write.map(|ratio| RequestRate::even(&article::requests(), ratio)).or(given)
     }
+}
+
+/// A finite number of at least 1.
+fn at_least_one(text: &str) -> Result<f64, String> {
+    let number = non_negative(text)?;
+    if number >= 1.0 { Ok(number) } else { Err(format!("{text:?} is not a number of at least 1")) }
+}
+
+/// A price by its name.
+fn price(text: &str) -> Result<(PriceName, f64), String> {
+    let (name, price) = text.split_once('=').unwrap_or((text, ""));
+    let name = match name {
+        "manual" => PriceName::Manual,
+        "autoscale" => PriceName::Autoscale,
+        "serverless" => PriceName::Serverless,
+        "reserved" => PriceName::Reserved,
+        "storage" => PriceName::Storage,
+        _ => return Err(format!("{name:?} is none of manual, autoscale, serverless, reserved, storage")),
+    };
+    Ok((name, non_negative(price)?))
 }
 
 /// A rate of one of the article's requests.

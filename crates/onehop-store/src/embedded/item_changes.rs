@@ -1,10 +1,11 @@
 //! Item changes: converts a write of the port into an operation of the writer.
 
-use super::replace_cost::ReplaceCost;
 use super::write_requests::{ItemChange, Precondition, WriteOperation};
 use super::{charges, properties};
 use crate::document::check_write;
-use crate::{ChargeBasis, ContainerSpec, ETag, Indexing, OperationKind, Rejection, RequestCharge, WriteOp};
+use crate::{
+    ChargeBasis, ContainerSpec, ETag, Indexing, OperationKind, Rejection, ReplaceCost, RequestCharge, WriteOp,
+};
 
 /// The rules by which the charge of a write is estimated.
 #[derive(Debug, Clone, Copy)]

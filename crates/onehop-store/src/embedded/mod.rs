@@ -28,7 +28,6 @@ mod open_error;
 mod properties;
 mod reader;
 mod recover;
-mod replace_cost;
 mod store;
 mod stored_container;
 mod tombstone_hints;
@@ -46,6 +45,5 @@ pub use open::{
 };
 pub use open_error::{LostWrites, OpenError};
 pub use recover::{Recovery, recover};
-pub use replace_cost::ReplaceCost;
 pub use store::EmbeddedStore;
 pub use writer_counters::Statistics;

@@ -17,13 +17,12 @@ use super::item_entries::{META_COMMIT, META_SEQUENCE};
 use super::key_space::{KeyChange, KeySpace};
 use super::keys::{BEHIND_ALL, prefix_end};
 use super::open_error::{LostWrites, OpenError};
-use super::replace_cost::ReplaceCost;
 use super::store::{EmbeddedContainer, EmbeddedStore};
 use super::stored_container::StoredContainer;
 use super::writer::{GroupCommitWriter, QUEUE_REQUESTS_MAX, WriterContainer};
 use super::writer_counters::WriterCounters;
 use crate::document::read_document;
-use crate::{ContainerSpec, Fault, FaultKind, Indexing, WriteMarks};
+use crate::{ContainerSpec, Fault, FaultKind, Indexing, ReplaceCost, WriteMarks};
 use onehop_runtime::clock::Clock;
 
 /// Physical partitions of a new data directory unless the configuration says otherwise.

@@ -78,6 +78,8 @@ pub struct ContainerPartitions {
     pub items: Spread,
     /// Of JSON, without indexes.
     pub bytes: Spread,
+    /// Of all logical partitions.
+    pub total_bytes: u64,
     /// How many times the mean the largest logical partition is, in bytes.
     pub storage_skew: f64,
     /// The largest logical partition's share of 20 GB.
@@ -179,6 +181,7 @@ impl ContainerPartitions {
             logical_partitions,
             items,
             bytes,
+            total_bytes: total,
             storage_skew,
             share_of_storage_limit: bytes.largest as f64 / LOGICAL_PARTITION_BYTES_MAX,
             verdict: KeyVerdict::on(&figures, contents.single.as_ref()),

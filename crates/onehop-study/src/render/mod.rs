@@ -5,6 +5,7 @@ mod blocks;
 mod charts;
 mod html;
 mod partitions;
+mod provisioning;
 mod sections;
 mod sensitivity;
 mod summary;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::blocks::{Block, Table, TableColumn};
-use super::{partitions, sensitivity};
+use super::{partitions, provisioning, sensitivity};
 use crate::measurement::{ConcurrentCharge, EstimateErrors, MeasurementRow};
 use crate::report::{AccountSummary, StudyReport};
 use crate::traffic::{BreakEven, LeastRange, Traffic};
@@ -139,6 +139,10 @@ fn concurrent(report: &StudyReport) -> String {
 /// What a traffic takes, and how that depends on the assumptions of the charge model; nothing without a traffic.
 pub(super) fn traffic_blocks(report: &StudyReport) -> Vec<Block> {
     let mut blocks: Vec<Block> = report.traffic.iter().flat_map(traffic).collect();
+    blocks.extend(report.provisioning.iter().flat_map(provisioning::blocks));
+    if report.traffic.is_some() {
+        blocks.extend(provisioning::background(&report.background));
+    }
     blocks.extend(report.sensitivity.iter().flat_map(sensitivity::blocks));
     blocks
 }

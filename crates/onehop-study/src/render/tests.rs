@@ -6,7 +6,7 @@ use crate::measurement::{EstimateErrors, MeasurementRow, Measurements, ModelVari
 use crate::partitions::{PartitionReport, PartitionStudy, Population};
 use crate::report::{AccountSummary, Captions};
 use crate::traffic::{RequestRate, Traffic};
-use onehop_store::embedded::ReplaceCost;
+use onehop_store::ReplaceCost;
 use onehop_store::{ChargeSource, Indexing};
 
 fn row(charge: f64) -> MeasurementRow {
@@ -46,6 +46,8 @@ fn report(estimate: Option<f64>) -> StudyReport {
         partitions,
         traffic: None,
         sensitivity: None,
+        provisioning: None,
+        background: Vec::new(),
         replace_cost: ReplaceCost::Article,
         captions: Captions {
             title: "What <it> costs".to_owned(),

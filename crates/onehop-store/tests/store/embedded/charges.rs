@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use onehop_runtime::clock::ManualClock;
-use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore, ReplaceCost, charges};
+use onehop_store::ReplaceCost;
+use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore, charges};
 use onehop_store::{
     ChargeSource, Direction, Ledger, NewItem, OperationRecord, Query, RequestCharge, Store, WriteOp,
 };
