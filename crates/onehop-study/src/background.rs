@@ -1,5 +1,7 @@
 //! Background work: the throughput of following the change feed while nothing is written, and of its checkpoints. Pure.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use onehop_change_feed::{Settings, Sharing, idle_charge};
@@ -7,6 +9,8 @@ use onehop_store::embedded::charges;
 
 /// Processes that share the leases, for which it is worked out.
 const PROCESSES: [u64; 3] = [1, 3, 10];
+/// The checkpoint interval of shared leases.
+const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(5);
 /// The size of a lease item: an assumption.
 const LEASE_BYTES: usize = 600;
 
@@ -29,7 +33,7 @@ impl BackgroundThroughput {
     pub fn of(sources: u64, physical_partitions: u32) -> Vec<Self> {
         let settings = Settings { sharing: Sharing::with_others(), ..Settings::new("idle") };
         let feed_ranges = sources * u64::from(physical_partitions);
-        let interval = settings.empty_checkpoint_after.as_secs_f64();
+        let interval = settings.checkpoint_interval.unwrap_or(CHECKPOINT_INTERVAL).as_secs_f64();
         let checkpoints = feed_ranges as f64 * charges::write(LEASE_BYTES, 0).0 / interval;
         let line = |processes| Self {
             feed_ranges,

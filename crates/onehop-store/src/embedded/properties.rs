@@ -80,7 +80,7 @@ mod tests {
     fn items_that_are_found_by_their_id_alone_index_nothing_else() {
         let by_id = ContainerSpec { partition_key: "id", order_by: None, equality: &[], ..SPEC };
         for indexing in [Indexing::Needed, Indexing::All] {
-            assert_eq!(touched(&by_id, indexing, None, Some(OLD)), 1);
+            assert_eq!(touched(&by_id, indexing, None, Some(OLD)).changed, 1);
         }
     }
 }
