@@ -61,7 +61,9 @@ fn main() -> Result<()> {
 
 async fn run(arguments: &Arguments) -> Result<()> {
     let scratch = tempfile::tempdir()?;
-    let server = ServerProcess::start_real(&scratch.path().join("data"), scratch.path()).await?;
+    let server =
+        ServerProcess::start_real(process::this_program(), &scratch.path().join("data"), scratch.path())
+            .await?;
     let address: SocketAddr = server.address().parse()?;
     let author = Author::sign_up(address).await?;
     let idle_kib = rss_kib(&server)?;

@@ -193,7 +193,8 @@ impl Executor {
         // A repeated command may have written nothing that matters, and its first run everything: what that wrote, the repeat has
         // read. Where it read nothing that a read model follows, it is a command of the blog's accounts.
         let whole = |containers| WriteScope { containers, since_ms, ..WriteScope::default() };
-        let scopes = [WriteScope::of(ledger, since_ms), whole(ledger.containers()), whole(vec![POSTS, USERS])];
+        let scopes =
+            [WriteScope::of(ledger, since_ms), whole(ledger.containers()), whole(vec![POSTS, USERS])];
         for scope in &scopes {
             if let Some(position) = self.services.recency.position_after(scope).await {
                 response.extensions.insert(POSITION.to_owned(), Value::from(position));

@@ -67,9 +67,9 @@ struct Server {
 impl Server {
     async fn start(account: &Emulator, clock: &Arc<VirtualClock>, name: &str) -> Self {
         let server = Self::open(account, clock, name).await;
-        let running = server.processor.clone();
-        tokio::spawn(async move {
-            running.run(|_, reader| drop(tokio::spawn(reader))).await;
+        let (running, tasks) = (server.processor.clone(), Tasks::new());
+        tasks.clone().spawn_contained("change feed", async move {
+            running.run(|name, reader| tasks.spawn_contained(name, reader)).await;
         });
         server
     }

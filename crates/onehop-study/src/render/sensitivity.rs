@@ -55,5 +55,5 @@ fn conclusion(column: &str, lines: &[AssumedThroughput]) -> String {
     }
     let cases: Vec<String> =
         lines.iter().map(|line| format!("{} takes the least with {}", line.least, line.assumption)).collect();
-    format!("The {column} decides which data model takes the least: {}.", cases.join(", "))
+    format!("It depends on the {column} which data model takes the least: {}.", cases.join(", "))
 }

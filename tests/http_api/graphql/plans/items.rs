@@ -51,7 +51,7 @@ fn random(mut post: PostItem, number: u128, rng: &mut StreamRng) -> PostItem {
     post.title = text(4);
     post.content = text(60);
     post.version += 1;
-    if number % 3 == 0 {
+    if number.is_multiple_of(3) {
         post.text_version = 2;
         post.update_date = Some("2026-11-21T09:20:00.125Z".to_owned());
     }
