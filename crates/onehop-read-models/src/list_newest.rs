@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use crate::batches::in_batches;
 use crate::body::Body;
 use crate::entry::Entry;
-use crate::listing::{Listing, page_after};
+use crate::listing::{ListedEntry, Listing};
 use crate::rule::{Keep, ListRule};
 
 /// How many times the size of a list is read: the entries that it keeps, and far more than concurrent inserts can be over.
@@ -127,21 +127,51 @@ impl BoundedList {
                 Ordering::Greater => self.ask_settle(Vec::new()),
             });
         }
-        if !may_be_projected && self.is_first_entry(change, page)? {
-            // Without looking for an entry: where there is one after all, the write is refused, and the change run again.
-            return self.place(change, page, None, may_be_projected);
+        if !may_be_projected && let Some(step) = self.add_new(change, page)? {
+            return Ok(step);
         }
         let entry = ReadRequest::item(self.rule.container, self.partition(), change.id.clone());
         Ok(Step::ask(vec![self.read_listing(), entry]).with_state(&ListState::Place))
     }
 
-    /// Whether a new item enters a full list in which it is not listed yet. While a list is filled, entries of new items are often there,
-    /// as older ones that were missing.
-    fn is_first_entry(&self, change: &Change, page: &QueryPage) -> Result<bool, ProjectionError> {
-        if page.items.len() < self.items_max || !Body::selected(&change.item, &[])?.is_new() {
-            return Ok(false);
+    /// Adds the entry of a new item to a full list, without looking for one and without listing again; `None` where that is not so. Where
+    /// there is an entry after all, the write is refused, and the change run again. While a list is filled, entries of new items are often
+    /// there, as older ones that were missing.
+    ///
+    /// The entry is not compared with its item afterwards: no change of it can have been left out as too old. Then the list was full of
+    /// newer items, and got the older one that it has now only by fetching what is newer first.
+    fn add_new(&self, change: &Change, page: &Arc<QueryPage>) -> Result<Option<Step>, ProjectionError> {
+        let (true, Some(last)) = (page.items.len() == self.items_max && !page.has_more, page.items.last())
+        else {
+            return Ok(None);
+        };
+        let may_be_listed = page.items.iter().any(|listed| holds_text(&listed.body, &change.id));
+        if self.is_ranking() || may_be_listed || !Body::selected(&change.item, &[])?.is_new() {
+            return Ok(None);
         }
-        Ok(self.listing(page)?.0.iter().all(|listed| listed.id != change.id))
+        let source = Body::of(&change.item)?;
+        let place = self.place_of(&source)?;
+        let mut position = 0;
+        for listed in &page.items {
+            let listed = self.place_of(&Body::selected(listed, &[self.order_by])?)?;
+            if (&listed.order_value, &listed.id) < (&place.order_value, &place.id) {
+                break;
+            }
+            position += 1;
+        }
+        let created = Entry::of(&self.rule, &source)?.into_item();
+        let body = created.body.clone();
+        let writes = [WriteOp::Create(created), ListedEntry::of(last, self.order_by)?.delete()];
+        let page = Arc::clone(page);
+        let after = move |etags: &[Option<ETag>]| {
+            let added = Item { body, etag: etags.first()?.clone()?, timestamp_ms: 0 };
+            let mut items = page.items.clone();
+            items.pop();
+            items.insert(position.min(items.len()), added);
+            Some(QueryPage { items, has_more: false })
+        };
+        let update = CacheUpdate::new(LISTING, self.query_listing(), after);
+        Ok(Some(Step::done().after_writing(self.writes(writes)).update_cache(update)))
     }
 
     /// Whether the value that orders an item may change.
@@ -203,23 +233,9 @@ impl BoundedList {
         let mut entered = Vec::new();
         if enters {
             operations.extend(listing.room_for_one(self.items_max));
-            if self.is_ranking() || !listing.begins_after(&self.place_of(&source)?) {
-                entered.push(id);
-            }
+            entered.push(id);
         }
-        let step = self.ask_settle(entered).after_writing(self.writes(operations.iter().cloned()));
-        if enters && !self.is_ranking() && listing.0.len() == self.items_max {
-            return Ok(step.update_cache(self.listing_after(page, operations)));
-        }
-        Ok(step.invalidate_cache())
-    }
-
-    /// What the listing is after an entry was added to a full list: nobody else can have added one, because the batch also wrote the
-    /// last entry, and whoever deletes one fetches what is missing then.
-    fn listing_after(&self, page: &Arc<QueryPage>, operations: Vec<WriteOp>) -> CacheUpdate {
-        let (page, order_by) = (Arc::clone(page), self.order_by);
-        let after = move |etags: &[Option<ETag>]| page_after(&page, &operations, etags, order_by);
-        CacheUpdate::new(LISTING, self.query_listing(), after)
+        Ok(self.ask_settle(entered).after_writing(self.writes(operations)).invalidate_cache())
     }
 
     /// Writes the entry of a ranked item whose place may have changed. One that goes down or is deleted may leave its place to an item
@@ -370,4 +386,9 @@ impl BoundedList {
         body.text(self.order_by)?;
         body.keyset(Some(self.order_by))
     }
+}
+
+/// Whether a body may hold a text.
+fn holds_text(body: &[u8], text: &str) -> bool {
+    std::str::from_utf8(body).map_or(true, |body| body.contains(text))
 }

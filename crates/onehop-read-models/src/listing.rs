@@ -1,49 +1,13 @@
 //! Listing: the live entries of a bounded list as they are stored, and the writes that keep the list without gaps.
 
-use std::cmp::Reverse;
 use std::sync::Arc;
 
 use onehop_change_feed::ProjectionError;
-use onehop_store::{ETag, Item, Keyset, NewItem, QueryPage, WriteOp};
+use onehop_store::{Item, Keyset, NewItem, QueryPage, WriteOp};
 
 use crate::body::Body;
 use crate::entry::Entry;
 use crate::rule::ListRule;
-
-/// The page of a full listing after a batch was written, from the ETags that the batch was given. It holds no live entry that was
-/// deleted, and each that was written where its order puts it. `None` where the page was not the whole listing.
-pub(crate) fn page_after(
-    page: &QueryPage,
-    operations: &[WriteOp],
-    etags: &[Option<ETag>],
-    order_by: &'static str,
-) -> Option<QueryPage> {
-    if page.has_more || operations.len() != etags.len() {
-        return None;
-    }
-    let is_untouched = |item: &&Item| {
-        let id = Body::selected(item, &[]).ok().and_then(|body| body.id().map(str::to_owned).ok());
-        id.is_some_and(|id| operations.iter().all(|operation| operation.id() != id))
-    };
-    let mut items: Vec<_> = page.items.iter().filter(is_untouched).cloned().collect();
-    for (operation, etag) in operations.iter().zip(etags) {
-        let (WriteOp::Create(written) | WriteOp::Upsert(written) | WriteOp::Replace { item: written, .. }) =
-            operation
-        else {
-            continue;
-        };
-        let item = Item { body: written.body.clone(), etag: etag.clone()?, timestamp_ms: 0 };
-        if !Body::selected(&item, &[]).ok()?.is_deleted() {
-            items.push(item);
-        }
-    }
-    let order = |item: &Item| {
-        let place = Body::selected(item, &[order_by]).and_then(|body| body.keyset(Some(order_by)));
-        Reverse(place.map(|place| (place.order_value, place.id)).unwrap_or_default())
-    };
-    items.sort_by_cached_key(order);
-    Some(QueryPage { items, has_more: false })
-}
 
 /// The live entries of a bounded list, the first of its order first.
 #[derive(Debug)]
@@ -91,12 +55,6 @@ impl Listing {
         Some(WriteOp::Replace { item: unchanged, if_match: Some(last.item.etag.clone()) })
     }
 
-    /// Whether this place is before all entries. Of an item there no change can have been left out as too old: a list that was full of
-    /// newer items would have become this one only by fetching the item.
-    pub(crate) fn begins_after(&self, place: &Keyset) -> bool {
-        self.0.first().is_some_and(|first| (&first.order_value, &first.id) < (&place.order_value, &place.id))
-    }
-
     /// Whether the list is full with items before this place of its order.
     pub(crate) fn is_full_before(&self, place: &Keyset, items_max: usize) -> bool {
         let is_before =
@@ -106,13 +64,13 @@ impl Listing {
 }
 
 impl ListedEntry {
-    fn of(item: &Item, order_by: &'static str) -> Result<Self, ProjectionError> {
+    pub(crate) fn of(item: &Item, order_by: &'static str) -> Result<Self, ProjectionError> {
         let body = Body::selected(item, &[order_by])?;
         let Keyset { order_value, id } = body.keyset(Some(order_by))?;
         Ok(Self { id, order_value, version: body.version(), item: item.clone() })
     }
 
-    fn delete(&self) -> WriteOp {
+    pub(crate) fn delete(&self) -> WriteOp {
         WriteOp::Delete { id: self.id.clone(), if_match: Some(self.item.etag.clone()) }
     }
 
