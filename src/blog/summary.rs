@@ -8,7 +8,7 @@ use super::plain_text::plain_text;
 pub const SUMMARY_CHARACTERS_MAX: usize = 88;
 
 /// The length of the Markdown that is read for a summary, in characters: its marks and the addresses of its links are left out.
-const MARKDOWN_CHARACTERS_MAX: usize = 8 * SUMMARY_CHARACTERS_MAX;
+const MARKDOWN_CHARACTERS_MAX: usize = 3 * SUMMARY_CHARACTERS_MAX;
 
 /// Ends a summary whose text goes on.
 const CUT_MARK: &str = " …";
