@@ -140,6 +140,7 @@ pub struct Step {
     pub(super) invalidates_cache: bool,
     pub(super) cache_update: Option<CacheUpdate>,
     pub(super) yields: bool,
+    pub(super) is_in_turn: bool,
     pub(super) then: NextAction,
 }
 
@@ -195,6 +196,13 @@ impl Step {
     /// Invalidates the cached reads of this projection, because the writes change their results.
     pub fn invalidate_cache(mut self) -> Self {
         self.invalidates_cache = true;
+        self
+    }
+
+    /// Takes the next step only in the turn of this change, after those before it in the page have written: it writes by cached reads
+    /// which their writes may change.
+    pub fn in_turn(mut self) -> Self {
+        self.is_in_turn = true;
         self
     }
 

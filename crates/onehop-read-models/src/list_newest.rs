@@ -51,6 +51,8 @@ pub(crate) struct BoundedList {
 /// What was requested; without a state, the listing alone.
 #[derive(Debug, Serialize, Deserialize)]
 enum ListState {
+    /// The listing, to which the entry of a new item may be added.
+    Add,
     /// The listing and the item's own entry.
     Place,
     /// The listing, and the sources of the entries that were just added.
@@ -102,7 +104,8 @@ impl Projection for BoundedList {
         let page = input.page(0)?;
         match state {
             None => self.look(change, page, input.may_be_projected),
-            Some(ListState::Place) => self.place(change, page, input.item(1)?, input.may_be_projected),
+            Some(ListState::Add) => self.add(change, page),
+            Some(ListState::Place) => self.place(change, page, input.item(1)?),
             Some(ListState::Rank) => self.rank(&self.listing(page)?, input.page(1)?),
             Some(ListState::Settle { entered }) => self.settle(&self.listing(page)?, &entered, input),
             Some(ListState::Refill { after }) => {
@@ -127,11 +130,23 @@ impl BoundedList {
                 Ordering::Greater => self.ask_settle(Vec::new()),
             });
         }
-        if !may_be_projected && let Some(step) = self.add_new(change, page)? {
-            return Ok(step);
+        if !may_be_projected && !self.is_ranking() && Body::selected(&change.item, &[])?.is_new() {
+            return Ok(Step::ask(vec![self.read_listing()]).with_state(&ListState::Add).in_turn());
         }
+        Ok(self.ask_place(change))
+    }
+
+    fn ask_place(&self, change: &Change) -> Step {
         let entry = ReadRequest::item(self.rule.container, self.partition(), change.id.clone());
-        Ok(Step::ask(vec![self.read_listing(), entry]).with_state(&ListState::Place))
+        Step::ask(vec![self.read_listing(), entry]).with_state(&ListState::Place)
+    }
+
+    /// Adds the entry of a new item, or asks for the entry. What comes before it in the page may have made it too old.
+    fn add(&self, change: &Change, page: &Arc<QueryPage>) -> Result<Step, ProjectionError> {
+        if self.is_older_than_all(change, page)? {
+            return self.look(change, page, true);
+        }
+        Ok(self.add_new(change, page)?.unwrap_or_else(|| self.ask_place(change)))
     }
 
     /// Adds the entry of a new item to a full list, without looking for one and without listing again; `None` where that is not so. Where
@@ -146,7 +161,7 @@ impl BoundedList {
             return Ok(None);
         };
         let may_be_listed = page.items.iter().any(|listed| holds_text(&listed.body, &change.id));
-        if self.is_ranking() || may_be_listed || !Body::selected(&change.item, &[])?.is_new() {
+        if may_be_listed {
             return Ok(None);
         }
         let source = Body::of(&change.item)?;
@@ -202,7 +217,6 @@ impl BoundedList {
         change: &Change,
         page: &Arc<QueryPage>,
         existing: Option<&Arc<Item>>,
-        may_be_projected: bool,
     ) -> Result<Step, ProjectionError> {
         let source = Body::of(&change.item)?;
         let entry = Entry::of(&self.rule, &source)?;
@@ -212,7 +226,7 @@ impl BoundedList {
         };
         let enters = !was_live && !entry.is_deleted();
         if enters && self.is_older_than_all(change, page)? && !self.is_ranked(change, page)? {
-            return self.look(change, page, may_be_projected);
+            return self.look(change, page, true);
         }
         let listing = self.listing(page)?;
         if enters && listing.is_full_before(&self.place_of(&source)?, self.items_max) {

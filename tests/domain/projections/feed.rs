@@ -4,7 +4,8 @@ use onehop::blog::containers::{FEED, FEED_POSTS_MAX};
 use onehop::blog::ids::PostId;
 use onehop::blog::items::{PostCopyItem, PostItem, UserItem};
 use onehop::blog::read_models::FEED_POSTS;
-use onehop_store::FaultKind;
+use onehop_change_feed::{Settings, Sharing};
+use onehop_store::{FaultKind, OperationKind};
 
 use crate::projections::world::{World, deleted, post};
 use onehop_testing::failing_store::WriteFault;
@@ -124,6 +125,34 @@ async fn a_change_of_an_old_post_costs_the_feed_not_one_operation() {
     let status = processor.status().await.expect("a status");
     let feed = status.iter().find(|status| status.projection == FEED_POSTS).expect("the feed");
     assert!(feed.changes >= 200, "the changes were looked at: {}", feed.changes);
+}
+
+#[tokio::test]
+async fn new_posts_of_one_page_enter_a_full_feed_by_one_batch_each_and_nothing_else() {
+    let world = World::new().await;
+    let ada = world.sign_up(1, "ada").await;
+    write_posts(&world, &ada, 0..120).await;
+    // A change whose batch is refused would be parked.
+    let settings =
+        Settings { stale_attempts_max: 0, sharing: Sharing::Alone, ..Settings::new("test").without_delays() };
+    let processor = world.processor_with(settings).await;
+    processor.drain().await.expect("drained");
+    // The first addition lists the feed.
+    write_posts(&world, &ada, 120..121).await;
+    processor.drain().await.expect("drained");
+    let before = world.store.operations().len();
+    let posts = write_posts(&world, &ada, 121..141).await;
+    processor.drain().await.expect("drained");
+    let operations = world.store.operations();
+    let on_feed: Vec<_> = operations[before..]
+        .iter()
+        .filter(|operation| operation.container == FEED)
+        .map(|operation| operation.kind)
+        .collect();
+    assert_eq!(on_feed, [OperationKind::Batch; 20]);
+    let newest: Vec<_> = posts.iter().rev().map(|post| post.id).collect();
+    assert_eq!(world.feed().await[..20], newest);
+    world.assert_clean(&processor).await;
 }
 
 #[tokio::test]
