@@ -39,7 +39,7 @@ impl OperationsQuery {
     #[graphql(complexity = "STORE_READ_COMPLEXITY + 1_000 * child_complexity")]
     async fn dead_letters(&self, ctx: &Context<'_>) -> Result<DeadLetterList> {
         let operations = context(ctx);
-        let list = operations.app.processor.dead_letters().await;
+        let list = operations.app.processor.dead_letters_for(&ledger(ctx)).await;
         let list = list.map_err(|error| failure(operations.audience, error))?;
         Ok(DeadLetterList::of(list, operations.audience))
     }
@@ -52,7 +52,7 @@ impl OperationsQuery {
         #[graphql(desc = "The id, as `deadLetters` has it.")] id: ID,
     ) -> Result<DeadLetter> {
         let operations = context(ctx);
-        let letter = operations.app.processor.dead_letter(&id).await;
+        let letter = operations.app.processor.dead_letter_for(&id, &ledger(ctx)).await;
         let letter = letter.map_err(|error| failure(operations.audience, error))?;
         Ok(DeadLetter::of(letter, operations.audience))
     }

@@ -6,8 +6,9 @@ use super::containers::DEAD_LETTERS;
 use super::dead_letters::DeadLetterItem;
 use super::processor::{Processor, ProcessorError};
 use super::rebuild::ReplayReport;
+use super::runner::Runner;
 use super::settings::Sharing;
-use onehop_store::{Ledger, PartitionKey};
+use onehop_store::{Fault, Ledger, PartitionKey};
 
 /// Dead letters that a list names; further ones are counted.
 pub const DEAD_LETTERS_LISTED_MAX: usize = 1_000;
@@ -60,8 +61,22 @@ impl From<DeadLetterItem> for DeadLetterSummary {
     }
 }
 
+impl DeadLetterList {
+    /// Adds the dead letters of a projection.
+    async fn extend(&mut self, runner: &Runner, ledger: &Ledger) -> Result<(), Fault> {
+        let add = |letter: DeadLetterItem| {
+            if self.dead_letters.len() < DEAD_LETTERS_LISTED_MAX {
+                self.dead_letters.push(letter.into());
+            } else {
+                self.unlisted += 1;
+            }
+        };
+        runner.dead_letters.for_each(ledger, add).await
+    }
+}
+
 impl Processor {
-    /// The dead letters of all projections, as they are stored.
+    /// The dead letters of all projections, as they are stored. The projections are charged.
     ///
     /// # Errors
     /// A fault of the store.
@@ -69,18 +84,20 @@ impl Processor {
         let mut list = DeadLetterList::default();
         for runner in &self.instance.runners {
             let ledger = Ledger::new();
-            let named = &mut list;
-            runner
-                .dead_letters
-                .for_each(&ledger, |letter| {
-                    if named.dead_letters.len() < DEAD_LETTERS_LISTED_MAX {
-                        named.dead_letters.push(letter.into());
-                    } else {
-                        named.unlisted += 1;
-                    }
-                })
-                .await?;
+            list.extend(runner, &ledger).await?;
             runner.counters.add_charge(&ledger);
+        }
+        Ok(list)
+    }
+
+    /// The same for a caller, whose ledger has what was read.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    pub async fn dead_letters_for(&self, ledger: &Ledger) -> Result<DeadLetterList, ProcessorError> {
+        let mut list = DeadLetterList::default();
+        for runner in &self.instance.runners {
+            list.extend(runner, ledger).await?;
         }
         Ok(list)
     }
@@ -90,8 +107,16 @@ impl Processor {
     /// # Errors
     /// There is none with this id, or a fault of the store.
     pub async fn dead_letter(&self, id: &str) -> Result<DeadLetterItem, ProcessorError> {
+        self.dead_letter_for(id, &Ledger::new()).await
+    }
+
+    /// The same for a caller, whose ledger has what was read.
+    ///
+    /// # Errors
+    /// There is none with this id, or a fault of the store.
+    pub async fn dead_letter_for(&self, id: &str, ledger: &Ledger) -> Result<DeadLetterItem, ProcessorError> {
         let store = &self.instance.context.store;
-        let found = store.read(DEAD_LETTERS, &PartitionKey::from(id), id, &Ledger::new()).await?;
+        let found = store.read(DEAD_LETTERS, &PartitionKey::from(id), id, ledger).await?;
         let found = found.ok_or_else(|| ProcessorError::UnknownDeadLetter(id.to_owned()))?;
         Ok(found.decode()?)
     }

@@ -93,3 +93,28 @@ async fn budgets_are_what_the_settings_say() {
     let (status, _) = tokio::task::spawn_blocking(move || serving.stop()).await.unwrap();
     assert_eq!(status, 0);
 }
+
+/// The request units that are left after a query of the public operations API.
+async fn left_after_operations(server: &Server, query: &str) -> f64 {
+    let request = server.http.post(server.url("/operations/graphql")).json(&json!({ "query": query }));
+    let response = request.send().await.unwrap();
+    let header = response.headers()["ratelimit"].to_str().unwrap().to_owned();
+    let body: Value = response.json().await.unwrap();
+    let left = header.strip_prefix("\"request-charge\";r=").and_then(|rest| rest.split(';').next());
+    left.unwrap_or_else(|| panic!("{header}: {body}")).parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_list_of_dead_letters_is_charged_to_its_reader() {
+    let callers = RateLimits { ru_per_second: 1, burst_seconds: 1_000, ..RateLimits::default() };
+    let limits = RequestLimits { callers, ..RequestLimits::default() };
+    let options = ApiOptions { limits, ..ApiOptions::default() };
+    let server = Server::start_with(Setup { options, ..Setup::default() }).await;
+    let from_memory = left_after_operations(&server, "{ partitions { container } }").await;
+    let listed = left_after_operations(&server, "{ deadLetters { deadLetters { id } unlisted } }").await;
+    let one = left_after_operations(&server, "{ deadLetter(id: \"none\") { id } }").await;
+    // Each query is charged 10 RU beside what it reads: here a query for each projection, and a point read. What is left is stated in
+    // whole units.
+    assert!(from_memory - listed >= 20.0, "{from_memory} {listed}");
+    assert!(listed - one >= 10.0, "{listed} {one}");
+}
