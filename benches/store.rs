@@ -28,6 +28,7 @@ const SPECS: &[ContainerSpec] = &[ContainerSpec {
     order_by: Some("creationDate"),
     equality: &["userId"],
     newest_types: &["post"],
+    soft_deletes: true,
 }];
 
 const POSTS_COUNT: usize = 2_000;

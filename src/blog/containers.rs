@@ -32,6 +32,7 @@ pub const SPECS: &[ContainerSpec] = &[
         order_by: Some("creationDate"),
         equality: &[],
         newest_types: &[],
+        soft_deletes: true,
     },
     ContainerSpec {
         name: POSTS,
@@ -39,6 +40,7 @@ pub const SPECS: &[ContainerSpec] = &[
         order_by: Some("creationDate"),
         equality: &["userId"],
         newest_types: &["post"],
+        soft_deletes: true,
     },
     ContainerSpec {
         name: FEED,
@@ -46,6 +48,7 @@ pub const SPECS: &[ContainerSpec] = &[
         order_by: Some("creationDate"),
         equality: &[],
         newest_types: &[],
+        soft_deletes: true,
     },
     ACCOUNTS_SPEC,
 ];

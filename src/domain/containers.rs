@@ -7,8 +7,14 @@ use onehop_store::{ContainerName, ContainerSpec};
 pub const ACCOUNTS: ContainerName = ContainerName("accounts");
 
 /// The accounts container: each item in a logical partition of its own.
-pub const ACCOUNTS_SPEC: ContainerSpec =
-    ContainerSpec { name: ACCOUNTS, partition_key: "id", order_by: None, equality: &[], newest_types: &[] };
+pub const ACCOUNTS_SPEC: ContainerSpec = ContainerSpec {
+    name: ACCOUNTS,
+    partition_key: "id",
+    order_by: None,
+    equality: &[],
+    newest_types: &[],
+    soft_deletes: true,
+};
 
 /// How long the id of an abandoned sign-up stays blocked, in seconds: far longer than a command can run.
 pub const ABANDONED_TTL_S: u32 = 24 * 60 * 60;

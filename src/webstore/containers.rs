@@ -35,6 +35,7 @@ pub const SPECS: &[ContainerSpec] = &[
         order_by: Some("sortKey"),
         equality: &[],
         newest_types: &[types::CUSTOMER],
+        soft_deletes: true,
     },
     ContainerSpec {
         name: PRODUCT,
@@ -42,6 +43,7 @@ pub const SPECS: &[ContainerSpec] = &[
         order_by: Some("name"),
         equality: &[],
         newest_types: &[],
+        soft_deletes: true,
     },
     ContainerSpec {
         name: PRODUCT_META,
@@ -49,6 +51,7 @@ pub const SPECS: &[ContainerSpec] = &[
         order_by: Some("name"),
         equality: &[],
         newest_types: &[],
+        soft_deletes: false,
     },
     ContainerSpec {
         name: PRODUCT_BY_TAG,
@@ -56,6 +59,7 @@ pub const SPECS: &[ContainerSpec] = &[
         order_by: Some("name"),
         equality: &["productId"],
         newest_types: &[],
+        soft_deletes: false,
     },
     ContainerSpec {
         name: RANKING,
@@ -63,5 +67,6 @@ pub const SPECS: &[ContainerSpec] = &[
         order_by: Some("sortKey"),
         equality: &[],
         newest_types: &[],
+        soft_deletes: true,
     },
 ];

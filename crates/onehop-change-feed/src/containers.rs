@@ -30,6 +30,7 @@ pub const SPECS: &[ContainerSpec] = &[
         // Only leases of earlier releases have a `projection`. A store keeps its paths in the order in which they were declared.
         equality: &["projection", "processor"],
         newest_types: &[],
+        soft_deletes: false,
     },
     ContainerSpec {
         name: DEAD_LETTERS,
@@ -37,6 +38,7 @@ pub const SPECS: &[ContainerSpec] = &[
         order_by: Some("firstParkedAt"),
         equality: &["projection"],
         newest_types: &[],
+        soft_deletes: false,
     },
 ];
 

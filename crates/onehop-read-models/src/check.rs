@@ -239,6 +239,13 @@ impl Check<'_> {
             self.field(name, rule.source, computed.from);
             self.writes(name, rule.container, rule.source, computed.field);
         }
+        // Entries by elements are deleted for good.
+        if rule.element.is_none() && spec.is_some_and(|spec| !spec.soft_deletes) {
+            self.unsupported(
+                name,
+                "its entries are soft-deleted with their items, and its container refuses that",
+            );
+        }
         let key_field = spec.map(|spec| spec.partition_key);
         match (rule.partition, rule.keep) {
             (ListPartition::Field(field), Keep::All) => {
@@ -363,7 +370,14 @@ mod tests {
         order_by: Option<&'static str>,
         newest_types: &'static [&'static str],
     ) -> ContainerSpec {
-        ContainerSpec { name, partition_key, order_by, equality: &["authorId"], newest_types }
+        ContainerSpec {
+            name,
+            partition_key,
+            order_by,
+            equality: &["authorId"],
+            newest_types,
+            soft_deletes: true,
+        }
     }
 
     const SPECS: &[ContainerSpec] = &[
@@ -427,6 +441,22 @@ mod tests {
             .fields(&["title"])
             .newest(3)];
         assert!(matches!(errors(RULES)[..], [DeclarationError::NoOrder { .. }]));
+    }
+
+    #[test]
+    fn a_list_needs_a_container_with_soft_deleted_entries() {
+        const NONE: &[ContainerSpec] = &[
+            SPECS[0],
+            SPECS[1],
+            ContainerSpec { soft_deletes: false, ..container(NEWEST, "type", Some("date"), &[]) },
+        ];
+        const RULES: &[Rule] = &[list("newest")
+            .of(&BOOK)
+            .into(NEWEST, ListPartition::Constant("book"))
+            .fields(&["date"])
+            .newest(3)];
+        let errors = ReadModels::new(NONE, RULES).map(|_| ()).unwrap_err();
+        assert!(matches!(errors[..], [DeclarationError::Unsupported { .. }]), "{errors:?}");
     }
 
     #[test]

@@ -40,6 +40,9 @@ pub struct ContainerSpec {
     pub equality: &'static [&'static str],
     /// Types of which a query across partitions may ask for the newest.
     pub newest_types: &'static [&'static str],
+    /// Whether items may be soft-deleted (`"deleted": true`). Where they may not, queries need no filter for them and no index, and
+    /// a soft-deleted item is refused.
+    pub soft_deletes: bool,
 }
 
 /// Which properties of an item a container indexes. Queries find the same either way; each indexed property makes a write
@@ -54,8 +57,10 @@ pub enum Indexing {
     Needed,
 }
 
-/// Properties by which every query filters.
-const FILTERED: [&str; 2] = ["type", "deleted"];
+/// The property by which every query filters.
+const TYPE: &str = "type";
+/// The property by which queries of a container with soft-deleted items filter.
+const DELETED: &str = "deleted";
 
 impl ContainerSpec {
     /// Whether a top-level property of an item is indexed. `id` always is.
@@ -81,7 +86,8 @@ impl ContainerSpec {
         if self.is_found_by_id_alone() {
             return Vec::new();
         }
-        let mut properties = FILTERED.to_vec();
+        let mut properties = vec![TYPE];
+        properties.extend(self.soft_deletes.then_some(DELETED));
         let more = self.order_by.iter().chain(self.equality).chain([&self.partition_key]);
         for property in more.filter(|property| **property != "id") {
             if !properties.contains(property) {

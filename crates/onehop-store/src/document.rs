@@ -32,7 +32,8 @@ pub(super) struct ParsedBody {
 /// Checks a write as every adapter has to, and returns what the body holds; `None` for a delete.
 ///
 /// # Errors
-/// A limit that is passed, or a body without the id and the partition key that it is written under.
+/// A limit that is passed, a body without the id and the partition key that it is written under, or a soft-deleted item where the
+/// container has none.
 pub(super) fn check_write(
     spec: &ContainerSpec,
     partition_key: &str,
@@ -49,6 +50,9 @@ pub(super) fn check_write(
         return Err(Rejection::KeyMismatch);
     }
     let properties = document.properties;
+    if properties.deleted && !spec.soft_deletes {
+        return Err(Rejection::SoftDelete);
+    }
     for text in [&properties.item_type, &properties.order_value].into_iter().chain(&properties.equality) {
         check_text(text, limits::INDEXED_TEXT_BYTES_MAX)?;
     }
@@ -200,6 +204,7 @@ mod tests {
         order_by: Some("creationDate"),
         equality: &["userId"],
         newest_types: &["post"],
+        soft_deletes: true,
     };
 
     #[test]

@@ -27,6 +27,8 @@ pub enum Rejection {
     InvalidId,
     #[error("the item's body does not hold the id and the partition key it is written under")]
     KeyMismatch,
+    #[error("the container has no soft-deleted items")]
+    SoftDelete,
 }
 
 /// What kind of failure it was.

@@ -1,5 +1,5 @@
 //! The closed set of query shapes. An adapter renders them as it can: the embedded one on its indexes, the
-//! Cosmos DB one as parametrised SQL. Items with `"deleted": true` are in no query's answer.
+//! Cosmos DB one as parametrised SQL. Soft-deleted items (`"deleted": true`) are in no query's answer.
 
 use serde::{Deserialize, Serialize};
 

@@ -133,6 +133,7 @@ mod tests {
             order_by: None,
             equality: &[],
             newest_types: &[],
+            soft_deletes: true,
         };
         let specs = [&[spec(ORDERS), spec(COPIES)], SPECS].concat();
         let config = EmbeddedConfig { physical_partitions: Some(1), ..EmbeddedConfig::new(directory) };

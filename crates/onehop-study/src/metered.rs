@@ -155,6 +155,7 @@ mod tests {
             order_by: None,
             equality: &[],
             newest_types: &[],
+            soft_deletes: true,
         };
         [spec(THINGS), spec(LEASES)]
     }

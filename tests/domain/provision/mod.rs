@@ -4,7 +4,10 @@ mod deploy;
 use onehop_testing::emulator;
 
 use azure_data_cosmos::CosmosClient;
-use azure_data_cosmos::models::{ContainerProperties, IndexingPolicy, TimeToLive};
+use azure_data_cosmos::models::{
+    CompositeIndex, CompositeIndexOrder, CompositeIndexProperty, ContainerProperties, IndexingPolicy,
+    TimeToLive,
+};
 use onehop::app::provisioning::{Provisioner, container_definitions, in_words};
 use onehop_store::cosmos::RetryPolicy;
 use onehop_store::cosmos::provision::{ProvisionError, ProvisionStep, Throughput, ThroughputScope};
@@ -103,6 +106,30 @@ async fn the_order_of_indexed_paths_does_not_matter() {
     policy.excluded_paths.reverse();
     policy.composite_indexes.reverse();
     posts.replace(turned, None).await.unwrap();
+    assert!(provisioner.plan().await.unwrap().steps.is_empty());
+}
+
+#[tokio::test]
+async fn former_composite_indexes_are_removed_by_a_second_run() {
+    let client = account().await;
+    let provisioner = provisioner(&client, None);
+    bring_up_to_date(&provisioner).await;
+    let database = client.database_client(DATABASE.to_owned());
+    let posts = database.container_client("posts", None).await.unwrap();
+    let mut former = container(&client, "posts").await;
+    let property = |path: &'static str| CompositeIndexProperty::new(path, CompositeIndexOrder::Descending);
+    let index = ["/creationDate", "/id"].map(property).into_iter();
+    let index = index.fold(CompositeIndex::default(), CompositeIndex::with_property);
+    former.indexing_policy.as_mut().unwrap().composite_indexes = vec![index];
+    posts.replace(former, None).await.unwrap();
+
+    let words = in_words(&provisioner.plan().await.unwrap());
+    assert!(words.contains("keep the former composite indexes of the container posts until"), "{words}");
+    let indexes = async || container(&client, "posts").await.indexing_policy.unwrap().composite_indexes.len();
+    assert_eq!(bring_up_to_date(&provisioner).await.len(), 2);
+    assert_eq!(indexes().await, 2);
+    assert_eq!(bring_up_to_date(&provisioner).await.len(), 1);
+    assert_eq!(indexes().await, 1);
     assert!(provisioner.plan().await.unwrap().steps.is_empty());
 }
 

@@ -129,7 +129,8 @@ async fn an_account_is_measured_with_the_estimates_beside() {
         json!([policy["automatic"], policy["includedPaths"], policy["excludedPaths"]]),
         json!([true, [{ "path": "/*" }], [{ "path": "/\"_etag\"/?" }]])
     );
-    assert_eq!(policy["compositeIndexes"].as_array().unwrap().len(), 2, "{policy}");
+    let ascending = |path| json!({ "path": path, "order": "ascending" });
+    assert_eq!(policy["compositeIndexes"], json!([["/type", "/creationDate", "/id"].map(ascending)]));
 }
 
 #[tokio::test]

@@ -25,7 +25,14 @@ pub const THINGS: ContainerName = ContainerName("things");
 pub const COPIES: ContainerName = ContainerName("copies");
 
 const fn spec(name: ContainerName) -> ContainerSpec {
-    ContainerSpec { name, partition_key: "home", order_by: None, equality: &[], newest_types: &[] }
+    ContainerSpec {
+        name,
+        partition_key: "home",
+        order_by: None,
+        equality: &[],
+        newest_types: &[],
+        soft_deletes: true,
+    }
 }
 
 /// Fewer than a lease lives.

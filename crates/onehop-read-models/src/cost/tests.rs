@@ -16,7 +16,14 @@ const BOOKS: ContainerName = ContainerName("books");
 const NEWEST: ContainerName = ContainerName("newest");
 
 const fn spec(name: ContainerName, partition_key: &'static str) -> ContainerSpec {
-    ContainerSpec { name, partition_key, order_by: Some("date"), equality: &[], newest_types: &[] }
+    ContainerSpec {
+        name,
+        partition_key,
+        order_by: Some("date"),
+        equality: &[],
+        newest_types: &[],
+        soft_deletes: true,
+    }
 }
 
 const SPECS: &[ContainerSpec] = &[

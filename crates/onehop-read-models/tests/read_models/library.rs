@@ -46,7 +46,7 @@ const fn spec(
     equality: &'static [&'static str],
     newest_types: &'static [&'static str],
 ) -> ContainerSpec {
-    ContainerSpec { name, partition_key, order_by, equality, newest_types }
+    ContainerSpec { name, partition_key, order_by, equality, newest_types, soft_deletes: true }
 }
 
 pub const AUTHOR: ItemType = ItemType::new(AUTHORS, "author", &["authorId", "name", "birthplace"]);

@@ -108,6 +108,7 @@ mod tests {
         order_by: None,
         equality: &[],
         newest_types: &[],
+        soft_deletes: true,
     };
 
     #[test]

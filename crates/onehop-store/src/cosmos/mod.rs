@@ -248,8 +248,9 @@ impl Store for CosmosStore {
             return Ok(0);
         }
         let scope = FeedScope::partition(key(partition_key));
-        let ServiceResponse { charge, outcome } =
-            self.run_sql::<u64>(container, &scope, &Sql::count(item_type), usize::MAX, ledger).await;
+        let ServiceResponse { charge, outcome } = self
+            .run_sql::<u64>(container, &scope, &Sql::count(&container.spec, item_type), usize::MAX, ledger)
+            .await;
         ledger.record(container.record(OperationKind::Count, 1, charge, 1));
         Ok(outcome?.into_iter().sum())
     }

@@ -147,6 +147,7 @@ mod tests {
         order_by: Some("date"),
         equality: &["owner"],
         newest_types: &["thing"],
+        soft_deletes: true,
     };
 
     /// What is found in a store with two items after these changes behind its back.

@@ -55,6 +55,7 @@ mod tests {
         order_by: Some("date"),
         equality: &["owner"],
         newest_types: &[],
+        soft_deletes: true,
     };
     const OLD: &[u8] = br#"{"id":"a","home":"h","date":"1","count":1}"#;
 

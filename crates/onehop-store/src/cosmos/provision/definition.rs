@@ -40,14 +40,14 @@ fn indexing_policy(spec: &ContainerSpec, indexing: Indexing) -> IndexingPolicy {
     };
     policy = policy.with_excluded_path(ETAG_PATH);
     if let Some(order_by) = spec.order_by {
-        // `ORDER BY order, id`, in either direction. It serves the reverse order, too, but the service's documentation
-        // names both. One by type before them would only serve an ORDER BY that begins with the type.
-        for order in [CompositeIndexOrder::Ascending, CompositeIndexOrder::Descending] {
-            let index = CompositeIndex::default()
-                .with_property(CompositeIndexProperty::new(path_of(order_by), order.clone()))
-                .with_property(CompositeIndexProperty::new(path_of("id"), order));
-            policy = policy.with_composite_index(index);
-        }
+        // `ORDER BY type, order, id` ascending, which serves the exact reverse as well. A second index for that would be one more entry to
+        // write for each item.
+        let ascending =
+            |property| CompositeIndexProperty::new(path_of(property), CompositeIndexOrder::Ascending);
+        let properties = ["type", order_by, "id"].map(ascending);
+        policy = policy.with_composite_index(
+            properties.into_iter().fold(CompositeIndex::default(), CompositeIndex::with_property),
+        );
     }
     policy
 }

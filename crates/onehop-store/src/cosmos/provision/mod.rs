@@ -139,6 +139,7 @@ pub async fn apply(
             let client = container_of(&database_client, &container.id).await?;
             client.replace(ContainerProperties::clone(container), None).await.map_err(failed)?;
         }
+        ProvisionStep::AwaitIndex { .. } => {}
         ProvisionStep::ReplaceThroughput { container: Some(container), to, .. } => {
             let client = container_of(&database_client, container).await?;
             let replacing = client.begin_replace_throughput(to.properties(), None).await;

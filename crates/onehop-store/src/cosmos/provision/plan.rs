@@ -2,7 +2,11 @@
 
 use std::fmt;
 
-use azure_data_cosmos::models::{ContainerProperties, IndexingPolicy, ThroughputProperties, TimeToLive};
+use azure_core::http::headers::{HeaderName, HeaderValue};
+use azure_data_cosmos::models::{
+    CompositeIndex, ContainerProperties, IndexingPolicy, ThroughputProperties, TimeToLive,
+};
+use azure_data_cosmos::options::{OperationOptions, ReadContainerOptions};
 use azure_data_cosmos::{CosmosClient, DatabaseClient};
 use serde_json::Value;
 
@@ -29,6 +33,10 @@ pub enum ProvisionStep {
     ReplaceContainer {
         container: Box<ContainerProperties>,
         differences: Vec<Difference>,
+    },
+    /// Nothing is changed: former composite indexes stay until the service has built those that take their place.
+    AwaitIndex {
+        container: String,
     },
     /// That of a container, or that which a database shares.
     ReplaceThroughput {
@@ -84,11 +92,10 @@ async fn container_steps(
         Err(error) => return Err(error),
     };
     let failed = |error| ProvisionError::service(format!("read the container {name}"))(error);
-    let found = client.read(None).await.and_then(|response| response.into_model()).map_err(failed)?;
-    let mut steps = Vec::new();
-    if let Some((container, differences)) = brought_up_to_date(found, container)? {
-        steps.push(ProvisionStep::ReplaceContainer { container: Box::new(container), differences });
-    }
+    let found = client.read(Some(with_index_progress())).await.map_err(failed)?;
+    let index_progress = found.headers().collection_index_transformation_progress();
+    let found = found.into_model().map_err(failed)?;
+    let mut steps = replace_steps(found, container, index_progress)?;
     if let Some(to) = wanted.throughput_of(ThroughputScope::Container) {
         let of = format!("the container {name}");
         let failed = ProvisionError::service(format!("read the throughput of {of}"));
@@ -98,12 +105,20 @@ async fn container_steps(
     Ok(steps)
 }
 
-/// The container that was found with what differs replaced, and what that is; `None` when nothing does. Whatever else
-/// was set on it otherwise stays.
-fn brought_up_to_date(
+/// The service says how much of an index it has built only where it is asked for the container's quota.
+fn with_index_progress() -> ReadContainerOptions {
+    let name = HeaderName::from_static("x-ms-documentdb-populatequotainfo");
+    let mut options = OperationOptions::default();
+    options.custom_headers = Some([(name, HeaderValue::from_static("true"))].into());
+    ReadContainerOptions::default().with_operation_options(options)
+}
+
+/// Replaces what differs in the container that was found. Whatever else was set on it stays.
+fn replace_steps(
     mut found: ContainerProperties,
     wanted: &ContainerProperties,
-) -> Result<Option<(ContainerProperties, Vec<Difference>)>, ProvisionError> {
+    index_progress: Option<i64>,
+) -> Result<Vec<ProvisionStep>, ProvisionError> {
     if found.partition_key != wanted.partition_key {
         return Err(ProvisionError::PartitionKey {
             container: wanted.id.to_string(),
@@ -112,7 +127,15 @@ fn brought_up_to_date(
         });
     }
     let mut differences = Vec::new();
-    let (found_policy, wanted_policy) = [&found, wanted].map(|of| shape(of.indexing_policy.as_ref())).into();
+    let kept = kept_indexes(&found, wanted, index_progress);
+    let await_index =
+        (!kept.is_empty()).then(|| ProvisionStep::AwaitIndex { container: wanted.id.to_string() });
+    let mut policy = wanted.indexing_policy.clone();
+    if let Some(policy) = &mut policy {
+        policy.composite_indexes.extend(kept);
+    }
+    let (found_policy, wanted_policy) =
+        [&found.indexing_policy, &policy].map(|policy| shape(policy.as_ref())).into();
     if found_policy != wanted_policy {
         let (found, wanted) = (found_policy.to_string(), wanted_policy.to_string());
         differences.push(Difference { part: "indexing policy", found, wanted });
@@ -121,12 +144,35 @@ fn brought_up_to_date(
         let (found, wanted) = (words(&found.default_ttl), words(&wanted.default_ttl));
         differences.push(Difference { part: "time to live", found, wanted });
     }
-    if differences.is_empty() {
-        return Ok(None);
+    let mut steps = Vec::new();
+    if !differences.is_empty() {
+        found.indexing_policy = policy;
+        found.default_ttl.clone_from(&wanted.default_ttl);
+        steps.push(ProvisionStep::ReplaceContainer { container: Box::new(found), differences });
     }
-    found.indexing_policy.clone_from(&wanted.indexing_policy);
-    found.default_ttl.clone_from(&wanted.default_ttl);
-    Ok(Some((found, differences)))
+    steps.extend(await_index);
+    Ok(steps)
+}
+
+/// Composite indexes that are not wanted and stay for now. A removal takes effect at once, and the service refuses an order by several
+/// properties without a composite index. So those of an earlier release stay until those that take their place are built, in percent.
+fn kept_indexes(
+    found: &ContainerProperties,
+    wanted: &ContainerProperties,
+    index_progress: Option<i64>,
+) -> Vec<CompositeIndex> {
+    let indexes = |of: &ContainerProperties| {
+        of.indexing_policy.as_ref().map_or_else(Vec::new, |policy| policy.composite_indexes.clone())
+    };
+    let (found, wanted) = (indexes(found), indexes(wanted));
+    let is_in =
+        |all: &[CompositeIndex], index: &CompositeIndex| all.iter().any(|other| json(other) == json(index));
+    let are_all_found = wanted.iter().all(|index| is_in(&found, index));
+    let are_built = index_progress.is_none_or(|percent| !(0..100).contains(&percent));
+    if are_all_found && are_built {
+        return Vec::new();
+    }
+    found.into_iter().filter(|index| !is_in(&wanted, index)).collect()
 }
 
 /// A policy without what does not matter: the order of its paths, and properties that this program does not set.
@@ -184,6 +230,9 @@ impl ProvisionStep {
             Self::CreateDatabase { database, .. } => format!("create the database {database}"),
             Self::CreateContainer { container, .. } => format!("create the container {}", container.id),
             Self::ReplaceContainer { container, .. } => format!("replace the container {}", container.id),
+            Self::AwaitIndex { container } => {
+                format!("keep the former composite indexes of the container {container}")
+            }
             Self::ReplaceThroughput { container: Some(container), .. } => {
                 format!("change the throughput of the container {container}")
             }
@@ -208,6 +257,9 @@ impl fmt::Display for ProvisionStep {
                     write!(formatter, "\n  {part}: is {found}\n  {:1$} should be {wanted}", "", part.len())?;
                 }
             }
+            Self::AwaitIndex { .. } => formatter.write_str(
+                " until the service has built those that take their place; another `onehop provision` removes them",
+            )?,
             Self::ReplaceThroughput { from, to, .. } => write!(formatter, " from {from} to {to}")?,
         }
         Ok(())
@@ -220,5 +272,53 @@ impl fmt::Display for Throughput {
             Self::Autoscale { max_ru } => write!(formatter, "autoscale up to {max_ru} RU/s"),
             Self::Manual { ru } => write!(formatter, "{ru} RU/s"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cosmos::provision::definition;
+    use crate::{ContainerName, ContainerSpec, Indexing};
+
+    const POSTS: ContainerSpec = ContainerSpec {
+        name: ContainerName("posts"),
+        partition_key: "postId",
+        order_by: Some("date"),
+        equality: &[],
+        newest_types: &[],
+        soft_deletes: true,
+    };
+
+    /// The container as an earlier release left it, and as it should be.
+    fn former_and_wanted() -> [ContainerProperties; 2] {
+        let wanted = definition(&POSTS, Indexing::Needed);
+        let former = definition(&ContainerSpec { order_by: Some("time"), ..POSTS }, Indexing::Needed);
+        [former, wanted]
+    }
+
+    /// How many composite indexes the container has after each step; `None` for one that changes nothing.
+    fn indexes(steps: &[ProvisionStep]) -> Vec<Option<usize>> {
+        let of = |step: &ProvisionStep| match step {
+            ProvisionStep::ReplaceContainer { container, .. } => {
+                Some(container.indexing_policy.as_ref()?.composite_indexes.len())
+            }
+            _ => None,
+        };
+        steps.iter().map(of).collect()
+    }
+
+    #[test]
+    fn a_former_composite_index_stays_until_the_new_one_is_built() {
+        let [former, wanted] = former_and_wanted();
+        let steps = replace_steps(former, &wanted, Some(100)).expect("steps");
+        assert_eq!(indexes(&steps), [Some(2), None]);
+        let ProvisionStep::ReplaceContainer { container: both, .. } = &steps[0] else { panic!("{steps:?}") };
+        for (percent, expected) in [(Some(40), vec![None]), (Some(100), vec![Some(1)]), (None, vec![Some(1)])]
+        {
+            let steps = replace_steps(ContainerProperties::clone(both), &wanted, percent).expect("steps");
+            assert_eq!(indexes(&steps), expected, "{percent:?}");
+        }
+        assert!(replace_steps(wanted.clone(), &wanted, Some(40)).expect("steps").is_empty());
     }
 }

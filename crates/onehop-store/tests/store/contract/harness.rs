@@ -14,6 +14,9 @@ pub const THINGS: ContainerName = ContainerName("things");
 /// A second container, without an order.
 pub const PLAIN: ContainerName = ContainerName("plain");
 
+/// A third one, without soft-deleted items.
+pub const RECORDS: ContainerName = ContainerName("records");
+
 pub const SPECS: &[ContainerSpec] = &[
     ContainerSpec {
         name: THINGS,
@@ -21,8 +24,24 @@ pub const SPECS: &[ContainerSpec] = &[
         order_by: Some("date"),
         equality: &["owner", "colour"],
         newest_types: &["thing"],
+        soft_deletes: true,
     },
-    ContainerSpec { name: PLAIN, partition_key: "id", order_by: None, equality: &[], newest_types: &[] },
+    ContainerSpec {
+        name: PLAIN,
+        partition_key: "id",
+        order_by: None,
+        equality: &[],
+        newest_types: &[],
+        soft_deletes: true,
+    },
+    ContainerSpec {
+        name: RECORDS,
+        partition_key: "home",
+        order_by: Some("date"),
+        equality: &["owner"],
+        newest_types: &["thing"],
+        soft_deletes: false,
+    },
 ];
 
 /// The instant at which every test starts, Unix ms.

@@ -1,9 +1,9 @@
 //! The query shapes: what they find, and in which order.
 
-use onehop_store::{Direction, Query, QueryPage, WriteOp};
+use onehop_store::{Batch, Direction, PartitionKey, Query, QueryPage, Rejection, WriteOp};
 use serde_json::json;
 
-use crate::contract::harness::{BOTH_DIRECTIONS, Subject, THINGS, ids, item, thing};
+use crate::contract::harness::{BOTH_DIRECTIONS, RECORDS, Subject, THINGS, ids, item, refusal_of, thing};
 
 async fn by_owner(subject: &Subject, owner: &str, direction: Direction) -> QueryPage {
     let query = Query::Equality {
@@ -162,6 +162,36 @@ pub async fn a_soft_deleted_item_that_is_restored_is_found_again(subject: Subjec
         assert_eq!(newest(&subject, 10).await.items.len() as u64, expected);
         assert_eq!(by_owner(&subject, "ada", Direction::OldestFirst).await.items.len() as u64, expected);
     }
+}
+
+pub async fn a_container_without_soft_deletes_refuses_them(subject: Subject) {
+    let record = |id: &str, deleted: bool| {
+        item(&json!({
+            "id": id, "home": "h", "type": "thing", "date": "2026-01-01", "owner": "ada", "deleted": deleted
+        }))
+    };
+    let home = PartitionKey::from("h");
+    let (store, ledger) = (&subject.store, &subject.ledger);
+    for id in ["a", "b"] {
+        store.write(RECORDS, &home, WriteOp::Create(record(id, false)), ledger).await.expect("created");
+    }
+    let refused = store.write(RECORDS, &home, WriteOp::Upsert(record("b", true)), ledger).await;
+    assert_eq!(refused.expect_err("refused").rejection(), Some(&Rejection::SoftDelete));
+    let operations = vec![WriteOp::Upsert(record("a", false)), WriteOp::Upsert(record("b", true))];
+    let refused = store.batch(Batch { operations, ..Batch::new(RECORDS, home.clone()) }, ledger).await;
+    assert_eq!(refusal_of(refused), (1, Rejection::SoftDelete));
+
+    for direction in BOTH_DIRECTIONS {
+        let expected = if direction == Direction::OldestFirst { ["a", "b"] } else { ["b", "a"] };
+        let (container, item_type, after, limit) = (RECORDS, "thing", None, 10);
+        let in_partition =
+            Query::Partition { container, partition_key: &home, item_type, direction, after, limit };
+        let (path, value) = ("owner", "ada");
+        let by_owner = Query::Equality { container, path, value, item_type, direction, after, limit };
+        assert_eq!(ids(&subject.query(&in_partition).await), expected);
+        assert_eq!(ids(&subject.query(&by_owner).await), expected);
+    }
+    assert_eq!(store.count(RECORDS, &home, "thing", ledger).await.expect("a count"), 2);
 }
 
 pub async fn a_hard_deleted_item_is_in_no_answer(subject: Subject) {

@@ -88,6 +88,7 @@ macro_rules! contract_over {
                 items_without_an_order_value_come_before_all_others
                 a_soft_deleted_item_is_read_and_in_the_feed_but_in_no_query
                 a_soft_deleted_item_that_is_restored_is_found_again
+                a_container_without_soft_deletes_refuses_them
                 a_hard_deleted_item_is_in_no_answer
                 a_query_without_an_index_is_a_fault
                 counts_follow_every_write

@@ -16,6 +16,7 @@ pub const SPEC: ContainerSpec = ContainerSpec {
     order_by: Some("date"),
     equality: &["owner"],
     newest_types: &["thing"],
+    soft_deletes: true,
 };
 
 pub fn config(path: &Path) -> EmbeddedConfig {
