@@ -67,10 +67,10 @@ impl LeaseItem {
     }
 
     /// The lease after this instance has acquired it. A projection that the checkpoint does not hold for has not seen what lies
-    /// before it, so the feed is read from the beginning.
+    /// before it. If it needs that, the feed is read from the beginning.
     pub(super) fn acquired_for(self, scope: &LeaseScope) -> Self {
         let projections = scope.projections.clone();
-        let holds = projections.iter().all(|projection| self.projections.contains(projection));
+        let holds = scope.is_held_by(&self.projections);
         Self {
             owner: Some(scope.context.settings.owner.clone()),
             epoch: self.epoch + 1,

@@ -189,9 +189,14 @@ impl Instance {
     ) -> Result<Option<LeaseCandidate>, Fault> {
         let (context, ledger) = (&*self.context, Ledger::new());
         let mut item = LeaseItem::unowned(&source.scope, range);
-        if start == StartFrom::Now {
-            item.continuation = Some(context.store.change_feed_end(source.container, range, &ledger).await?);
-        }
+        let (store, container) = (&context.store, source.container);
+        item.continuation = match start {
+            StartFrom::Beginning => None,
+            StartFrom::Now => Some(store.change_feed_end(container, range, &ledger).await?),
+            StartFrom::Time(unix_ms) => {
+                Some(store.change_feed_since(container, range, unix_ms, &ledger).await?)
+            }
+        };
         let fresh = context.settings.sharing == Sharing::Alone;
         if fresh {
             item = item.acquired_for(&source.scope);

@@ -30,6 +30,13 @@ pub trait Projection: Send + Sync + 'static {
         None
     }
 
+    /// Whether it has to see what was written before it was added to the projections of its source container. If it has, all
+    /// projections of the container read the change feed again from the beginning. Otherwise it begins at the checkpoint, unless another one
+    /// that has to is added with it. While the container has no lease, [`Settings::start`](crate::Settings::start) decides.
+    fn needs_history(&self) -> bool {
+        true
+    }
+
     /// The containers to which it writes what other projections follow: a wait for the read models includes
     /// those, too. None of them may lead back to its source.
     fn feeds(&self) -> &[ContainerName] {

@@ -118,14 +118,17 @@ impl Sharing {
     }
 }
 
-/// Where a processor starts.
+/// Where a processor starts to follow a source container. A projection that is added later is served from the beginning all the same,
+/// unless it [needs no history](crate::Projection::needs_history).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StartFrom {
     /// At the beginning of the change feed.
     #[default]
     Beginning,
-    /// With what is written from now on. A projection that is added later is served from the beginning all the same.
+    /// With what is written from now on.
     Now,
+    /// With what was written at this time (Unix ms) or later, by the clock of the store. Earlier changes may come, too.
+    Time(i64),
 }
 
 /// A duration in milliseconds, as the clock counts them.

@@ -56,7 +56,12 @@ impl Source {
         let source = |(container, runners): (ContainerName, Vec<Arc<Runner>>)| {
             let types = union_of_types(&runners);
             let projections = runners.iter().map(|runner| runner.projection.name().to_owned()).collect();
-            let scope = LeaseScope { context: Arc::clone(context), container, projections };
+            let without_history = runners
+                .iter()
+                .filter(|runner| !runner.projection.needs_history())
+                .map(|runner| runner.projection.name().to_owned())
+                .collect();
+            let scope = LeaseScope { context: Arc::clone(context), container, projections, without_history };
             Arc::new(Self { context: Arc::clone(context), container, scope, runners, types })
         };
         groups.into_iter().map(source).collect()

@@ -1,12 +1,15 @@
 //! Tail of a change feed: reads everything that is written to a container from now on, without leases and checkpoints. Each
 //! process reads all of it, and what is written while no tail is open is not seen. It knows no domain.
+//!
+//! A write of this process wakes it for the feed range that holds the write, where the store can tell; the others are read by the next poll.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::{StreamExt, stream};
+use futures::future::select_all;
+use futures::{FutureExt, StreamExt, stream};
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::coverage::RangeSplits;
 use super::settings::Backoff;
@@ -64,7 +67,7 @@ pub struct Tail {
     source: TailSource,
     settings: TailSettings,
     ranges: Vec<RangePosition>,
-    signal: Option<watch::Receiver<u64>>,
+    polled_at: Instant,
     splits_looked_at: Instant,
     failures: u32,
     next_read: NextRead,
@@ -75,6 +78,32 @@ struct RangePosition {
     range: FeedRange,
     /// `None` begins with what is written from then on.
     continuation: Option<Continuation>,
+    /// Changes with each write of this process to the range.
+    signal: Option<watch::Receiver<u64>>,
+    /// Whether it has to be read: it was written to, or its last page was not the end.
+    is_due: bool,
+}
+
+impl RangePosition {
+    fn new(
+        store: &dyn Store,
+        source: TailSource,
+        range: FeedRange,
+        continuation: Option<Continuation>,
+    ) -> Self {
+        let TailSource { container, types } = source;
+        let signal = store.change_signal(&SignalScope { container, range: Some(&range), types });
+        Self { range, continuation, signal, is_due: true }
+    }
+
+    /// Takes note of writes. Before the page is read: what is written after that signals again.
+    fn heed_signal(&mut self) {
+        let Some(signal) = &mut self.signal else { return };
+        if signal.has_changed().unwrap_or(false) {
+            signal.mark_unchanged();
+            self.is_due = true;
+        }
+    }
 }
 
 /// The wait before the next page.
@@ -105,13 +134,13 @@ impl Tail {
         ledger: &Ledger,
     ) -> Result<Self, Fault> {
         let ranges = store.feed_ranges(source.container).await?;
+        let position = |range| RangePosition::new(&*store, source, range, None);
         let mut tail = Self {
-            signal: store
-                .change_signal(&SignalScope { types: source.types, ..SignalScope::of(source.container) }),
+            ranges: ranges.into_iter().map(position).collect(),
             store,
             source,
             settings,
-            ranges: ranges.into_iter().map(|range| RangePosition { range, continuation: None }).collect(),
+            polled_at: Instant::now(),
             splits_looked_at: Instant::now(),
             failures: 0,
             next_read: NextRead::Now,
@@ -131,16 +160,13 @@ impl Tail {
         loop {
             self.wait_for_next_read().await;
             self.follow_splits().await;
-            if let Some(signal) = &mut self.signal {
-                // Before the pages are read: what is written after that signals again.
-                signal.mark_unchanged();
-            }
+            self.poll_if_due();
+            self.ranges.iter_mut().for_each(RangePosition::heed_signal);
             let pages = self.pages(&Ledger::new()).await;
-            let drained = pages.iter().all(|page| page.as_ref().is_ok_and(|page| page.drained));
             let (changes, fault) = self.take(pages);
             self.next_read = match fault {
                 Some(fault) => self.after_fault(&fault),
-                None if drained => NextRead::OnChange,
+                None if self.due().next().is_none() => NextRead::OnChange,
                 None => NextRead::Now,
             };
             if !changes.is_empty() {
@@ -149,14 +175,19 @@ impl Tail {
         }
     }
 
+    fn due(&self) -> impl Iterator<Item = &RangePosition> {
+        self.ranges.iter().filter(|position| position.is_due)
+    }
+
+    /// The pages of the ranges that are due, in their order.
     async fn pages(&self, ledger: &Ledger) -> Vec<Result<FeedPage, Fault>> {
-        let reads: Vec<_> = self.ranges.iter().map(|position| self.page(position, ledger)).collect();
+        let reads: Vec<_> = self.due().map(|position| self.page(position, ledger)).collect();
         stream::iter(reads).buffered(self.settings.concurrent_reads_max.max(1)).collect().await
     }
 
     async fn page(
         &self,
-        RangePosition { range, continuation }: &RangePosition,
+        RangePosition { range, continuation, .. }: &RangePosition,
         ledger: &Ledger,
     ) -> Result<FeedPage, Fault> {
         let TailSource { container, types } = self.source;
@@ -173,9 +204,11 @@ impl Tail {
     /// Moves on by what was read; returns the changes, and the last fault if there was one.
     fn take(&mut self, pages: Vec<Result<FeedPage, Fault>>) -> (Vec<Change>, Option<Fault>) {
         let (mut changes, mut fault) = (Vec::new(), None);
-        for (position, page) in self.ranges.iter_mut().zip(pages) {
+        let due = self.ranges.iter_mut().filter(|position| position.is_due);
+        for (position, page) in due.zip(pages) {
             match page {
                 Ok(page) => {
+                    position.is_due = !page.drained;
                     position.continuation = Some(page.continuation);
                     changes.extend(page.changes);
                 }
@@ -214,19 +247,31 @@ impl Tail {
         }
     }
 
+    /// Waits for a signal of a range, or until all are polled. Constant writes to one range do not put off the poll of the others.
     async fn wait_for_changes(&mut self) {
-        let poll = match self.signal {
-            Some(_) => self.settings.poll,
-            None => Some(self.settings.poll.unwrap_or(POLL_DEFAULT)),
-        };
-        let is_signalled = tokio::select! {
-            () = signalled(self.signal.as_mut()) => true,
-            () = sleep_or_forever(poll) => false,
+        let next_poll = self.poll_interval().map(|poll| self.polled_at + poll);
+        let signalled = tokio::select! {
+            place = signalled(&mut self.ranges) => Some(place),
+            () = sleep_until_or_forever(next_poll) => None,
         };
         // The signal is consumed: if this call is dropped now, the next one has to read, not to wait.
         self.next_read = NextRead::Now;
-        if is_signalled {
+        if let Some(position) = signalled.and_then(|place| self.ranges.get_mut(place)) {
+            position.is_due = true;
             sleep(self.settings.gather).await;
+        }
+    }
+
+    /// Between two polls of all ranges; `None` where the store signals every write.
+    fn poll_interval(&self) -> Option<Duration> {
+        let is_signalled = self.ranges.iter().all(|position| position.signal.is_some());
+        self.settings.poll.or((!is_signalled).then_some(POLL_DEFAULT))
+    }
+
+    fn poll_if_due(&mut self) {
+        if self.poll_interval().is_some_and(|poll| self.polled_at.elapsed() >= poll) {
+            self.polled_at = Instant::now();
+            self.ranges.iter_mut().for_each(|position| position.is_due = true);
         }
     }
 
@@ -238,23 +283,30 @@ impl Tail {
         // A fault is met again by the pages, or at the next look.
         let present = self.store.feed_ranges(self.source.container).await.unwrap_or_default();
         self.splits_looked_at = Instant::now();
-        let parts_in = StoreRangeSplits(&*self.store);
-        let divided =
-            self.ranges.iter().flat_map(|position| match parts_in.parts_of(&position.range, &present) {
-                Some(parts) => {
-                    let continuation = &position.continuation;
-                    parts
-                        .into_iter()
-                        .map(|range| RangePosition { range, continuation: continuation.clone() })
-                        .collect()
-                }
-                None => vec![position.clone()],
-            });
+        let store = &*self.store;
+        let divided = self.ranges.iter().flat_map(|position| {
+            let Some(parts) = StoreRangeSplits(store).parts_of(&position.range, &present) else {
+                return vec![position.clone()];
+            };
+            let part = |range| RangePosition::new(store, self.source, range, position.continuation.clone());
+            parts.into_iter().map(part).collect()
+        });
         self.ranges = divided.collect();
     }
 }
 
-async fn signalled(signal: Option<&mut watch::Receiver<u64>>) {
+/// Waits for a write to any range; returns its place.
+async fn signalled(ranges: &mut [RangePosition]) -> usize {
+    let signals: Vec<_> =
+        ranges.iter_mut().map(|position| changed(position.signal.as_mut()).boxed()).collect();
+    if signals.is_empty() {
+        return std::future::pending().await;
+    }
+    let ((), place, _) = select_all(signals).await;
+    place
+}
+
+async fn changed(signal: Option<&mut watch::Receiver<u64>>) {
     let closed = match signal {
         Some(signal) => signal.changed().await.is_err(),
         None => true,
@@ -264,9 +316,9 @@ async fn signalled(signal: Option<&mut watch::Receiver<u64>>) {
     }
 }
 
-async fn sleep_or_forever(delay: Option<Duration>) {
-    match delay {
-        Some(delay) => sleep(delay).await,
+async fn sleep_until_or_forever(at: Option<Instant>) {
+    match at {
+        Some(at) => sleep_until(at).await,
         None => std::future::pending().await,
     }
 }

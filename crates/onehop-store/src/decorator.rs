@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 
 use super::store_call::{
-    ChangeFeedEndRead, ChangeFeedRead, CountQuery, ItemWrite, PageQuery, PointRead, PointReads, StoreCall,
-    TransactionalBatch,
+    ChangeFeedEndRead, ChangeFeedRead, ChangeFeedTimeRead, CountQuery, ItemWrite, PageQuery, PointRead,
+    PointReads, StoreCall, TransactionalBatch,
 };
 use super::{
     Batch, ContainerName, Continuation, ETag, Fault, FeedPage, FeedRange, FeedRequest, Item, Ledger,
@@ -98,6 +98,16 @@ impl<D: StoreDecorator> Store for D {
         ledger: &Ledger,
     ) -> Result<Continuation, Fault> {
         self.around(ChangeFeedEndRead { container, range }, ledger).await
+    }
+
+    async fn change_feed_since(
+        &self,
+        container: ContainerName,
+        range: &FeedRange,
+        since_ms: i64,
+        ledger: &Ledger,
+    ) -> Result<Continuation, Fault> {
+        self.around(ChangeFeedTimeRead { container, range, since_ms }, ledger).await
     }
 
     fn local_feed_end(&self, container: ContainerName) -> Result<Option<Continuation>, Fault> {

@@ -109,6 +109,16 @@ pub trait Store: Send + Sync + 'static {
         ledger: &Ledger,
     ) -> Result<Continuation, Fault>;
 
+    /// Where the change feed of a range stood at a time (Unix ms): a reader that begins there sees every change written at that time or
+    /// later, and may see earlier ones.
+    async fn change_feed_since(
+        &self,
+        container: ContainerName,
+        range: &FeedRange,
+        since_ms: i64,
+        ledger: &Ledger,
+    ) -> Result<Continuation, Fault>;
+
     /// Where the change feeds of a container end at this moment, for all of its ranges, if the store knows that without
     /// a request; `None` otherwise.
     ///

@@ -339,3 +339,38 @@ impl<'a> StoreCall<'a> for ChangeFeedEndRead<'a> {
         store.change_feed_end(self.container, self.range, ledger)
     }
 }
+
+#[derive(Clone)]
+pub(super) struct ChangeFeedTimeRead<'a> {
+    pub(super) container: ContainerName,
+    pub(super) range: &'a FeedRange,
+    pub(super) since_ms: i64,
+}
+
+impl<'a> StoreCall<'a> for ChangeFeedTimeRead<'a> {
+    type Output = Continuation;
+    type Error = Fault;
+
+    fn container(&self) -> ContainerName {
+        self.container
+    }
+
+    fn kind(&self) -> OperationKind {
+        OperationKind::ChangeFeed
+    }
+
+    fn scope(&self) -> OperationScope<'a> {
+        OperationScope::Across
+    }
+
+    fn fault(error: &Fault) -> Option<&Fault> {
+        Some(error)
+    }
+
+    fn run<'r>(self, store: &'r dyn Store, ledger: &'r Ledger) -> BoxFuture<'r, Result<Self::Output, Fault>>
+    where
+        Self: 'r,
+    {
+        store.change_feed_since(self.container, self.range, self.since_ms, ledger)
+    }
+}

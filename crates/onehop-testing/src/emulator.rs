@@ -13,13 +13,14 @@ use azure_data_cosmos::{
     AccountEndpoint, AccountReference, CosmosClient, CosmosRuntimeBuilder, RoutingStrategy, options::Region,
 };
 use azure_data_cosmos_driver::in_memory_emulator::{
-    ConsistencyLevel, ContainerConfig, EmulatorStore, InMemoryEmulatorHttpClient, VirtualAccountConfig,
-    VirtualRegion,
+    ConsistencyLevel, ContainerConfig, EmulatorStore, InMemoryEmulatorHttpClient, RequestObserver,
+    VirtualAccountConfig, VirtualRegion,
 };
 use azure_data_cosmos_driver::models::PartitionKeyDefinition;
 use onehop_store::cosmos::{Consistency, CosmosStore, RetryPolicy, default_options, encoding};
 use onehop_store::{ContainerName, ContainerSpec};
 
+use crate::feed_requests::FeedRequests;
 use crate::request_counts::RequestCounts;
 
 const GATEWAY: &str = "https://eastus.emulator.local";
@@ -46,12 +47,33 @@ pub struct Emulator {
 impl Emulator {
     /// An account whose containers have this many physical partitions.
     pub fn new(specs: &[ContainerSpec], physical_partitions: u32) -> Self {
+        Self::observed_by(None, specs, physical_partitions)
+    }
+
+    /// The same, whose requests for pages of a change feed are recorded.
+    pub fn recording(
+        requests: &Arc<FeedRequests>,
+        specs: &[ContainerSpec],
+        physical_partitions: u32,
+    ) -> Self {
+        Self::observed_by(Some(Arc::clone(requests) as _), specs, physical_partitions)
+    }
+
+    fn observed_by(
+        observer: Option<Arc<dyn RequestObserver>>,
+        specs: &[ContainerSpec],
+        physical_partitions: u32,
+    ) -> Self {
         let region = VirtualRegion::new("East US", GATEWAY.parse().expect("a URL"));
         let account = VirtualAccountConfig::new(vec![region])
             .expect("an account")
             .with_consistency(ConsistencyLevel::Session)
             .with_throttling_enabled(false);
-        let http = Arc::new(InMemoryEmulatorHttpClient::new(account));
+        let http = InMemoryEmulatorHttpClient::new(account);
+        let http = Arc::new(match observer {
+            Some(observer) => http.with_request_observer(observer),
+            None => http,
+        });
         let store = http.store();
         store.create_database(DATABASE);
         let config = ContainerConfig::new().with_partition_count(physical_partitions);

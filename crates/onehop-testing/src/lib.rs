@@ -3,6 +3,7 @@
 pub mod emulator;
 pub mod event_stream;
 pub mod failing_store;
+pub mod feed_requests;
 pub mod request_counts;
 pub mod small_disk;
 pub mod stepped_store;

@@ -7,4 +7,5 @@ mod instances;
 mod requests;
 mod soak;
 mod splits;
+mod tail;
 mod world;

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use onehop_change_feed::{Estimator, LEASES, LeaseEvent, Notifications, Settings, StartFrom};
+use onehop_runtime::clock::Clock;
 use onehop_store::{FaultKind, Ledger};
 
 use crate::splitting_store::Verdict;
@@ -25,6 +26,23 @@ async fn a_processor_that_starts_from_now_leaves_out_what_was_before() {
     let bob = world.instance_with(Settings { start: StartFrom::Now, ..shared("bob") }).await;
     bob.drain().await.expect("drained");
     assert_eq!(world.projected(), 2);
+}
+
+#[tokio::test]
+async fn a_processor_that_starts_at_a_time_leaves_out_what_was_before() {
+    let world = World::new(4);
+    world.put_many(1).await;
+    world.clock.advance_ms(60_000);
+    let since_ms = world.clock.now_ms();
+    world.put(1, 100).await;
+    world.clock.advance_ms(60_000);
+    world.put(2, 101).await;
+    let ada = world.instance_with(Settings { start: StartFrom::Time(since_ms), ..shared("ada") }).await;
+    ada.drain().await.expect("drained");
+    assert_eq!(world.projected(), 2);
+    world.put(3, 102).await;
+    ada.drain().await.expect("drained");
+    assert_eq!(world.projected(), 3);
 }
 
 #[tokio::test]

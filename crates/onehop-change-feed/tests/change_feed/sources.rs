@@ -20,12 +20,14 @@ pub struct Recorder {
     types: Option<&'static [&'static str]>,
     refuses_poison: bool,
     saves_state: bool,
+    needs_history: bool,
     diary: Diary,
 }
 
 impl Recorder {
     pub fn of(name: &'static str, diary: &Diary) -> Self {
-        Self { name, types: None, refuses_poison: false, saves_state: false, diary: Arc::clone(diary) }
+        let diary = Arc::clone(diary);
+        Self { name, types: None, refuses_poison: false, saves_state: false, needs_history: true, diary }
     }
 }
 
@@ -40,6 +42,10 @@ impl Projection for Recorder {
 
     fn types(&self) -> Option<&'static [&'static str]> {
         self.types
+    }
+
+    fn needs_history(&self) -> bool {
+        self.needs_history
     }
 
     fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
@@ -164,6 +170,26 @@ async fn a_projection_that_is_added_sees_everything() {
     assert_eq!(take(&diary).iter().filter(|(name, _)| *name == "second").count(), 12);
     open(&world, both()).await.drain().await.expect("drained");
     assert_eq!(take(&diary), [], "from now on the checkpoint holds for both");
+}
+
+#[tokio::test]
+async fn a_projection_without_history_begins_at_the_checkpoint() {
+    let (world, diary) = (World::new(2), Diary::default());
+    let new = |name| Recorder { needs_history: false, ..Recorder::of(name, &diary) };
+    world.put_many(1).await;
+    open(&world, vec![Recorder::of("first", &diary)]).await.drain().await.expect("drained");
+    world.put(1, 100).await;
+    take(&diary);
+    let both = open(&world, vec![Recorder::of("first", &diary), new("second")]).await;
+    both.drain().await.expect("drained");
+    assert_eq!(take(&diary), [("first", 13), ("second", 13)], "what the checkpoint does not hold for");
+    let all =
+        vec![Recorder::of("first", &diary), new("second"), new("third"), Recorder::of("fourth", &diary)];
+    open(&world, all).await.drain().await.expect("drained");
+    let seen = take(&diary);
+    for name in ["first", "second", "third", "fourth"] {
+        assert_eq!(seen.iter().filter(|(seen, _)| *seen == name).count(), 13, "{name}: another one needs it");
+    }
 }
 
 #[tokio::test]

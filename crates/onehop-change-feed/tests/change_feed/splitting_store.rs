@@ -288,6 +288,23 @@ impl Store for SplittingStore {
         Ok(Continuation(serde_json::to_string(&positions).expect("plain positions")))
     }
 
+    async fn change_feed_since(
+        &self,
+        container: ContainerName,
+        range: &FeedRange,
+        since_ms: i64,
+        ledger: &Ledger,
+    ) -> Result<Continuation, Fault> {
+        let mut positions = Positions::new();
+        let (from, to) = span_of(range);
+        for partition in from..=to {
+            let range = physical(partition);
+            let since = self.inner.change_feed_since(container, &range, since_ms, ledger).await?;
+            positions.insert(partition, since);
+        }
+        Ok(Continuation(serde_json::to_string(&positions).expect("plain positions")))
+    }
+
     /// Its ends have a place for each physical partition, and the store's one place for all.
     fn local_feed_end(&self, _container: ContainerName) -> Result<Option<Continuation>, Fault> {
         Ok(None)

@@ -8,6 +8,7 @@
 use std::num::NonZeroU32;
 use std::sync::atomic::Ordering;
 
+use azure_core::time::OffsetDateTime;
 use azure_data_cosmos::CosmosError;
 use azure_data_cosmos::feed::{
     ContinuationToken, FeedPage as CosmosPage, FeedRange as CosmosRange, FeedScope,
@@ -76,6 +77,28 @@ impl CosmosStore {
         let looked = self.look(container, &request, ChangeFeedStartFrom::Now, (&mut charge, ledger)).await;
         ledger.record(container.record(OperationKind::ChangeFeed, 0, charge, 1));
         Ok(looked?.continuation)
+    }
+
+    /// A continuation that carries a time and was never read from. Nothing is sent for it: the first page is asked for with the time.
+    ///
+    /// The service leaves out the time itself, and counts in seconds, so it is asked from the second before on.
+    pub(super) async fn feed_since(
+        &self,
+        container: &CosmosContainer,
+        range: &FeedRange,
+        since_ms: i64,
+    ) -> Result<Continuation, Fault> {
+        let range: CosmosRange = range.0.parse().map_err(not_ours)?;
+        let before = since_ms.div_euclid(1000).saturating_sub(1).max(0);
+        let Ok(before) = OffsetDateTime::from_unix_timestamp(before) else {
+            return Err(Fault::new(FaultKind::Internal, "the time to start at is out of range"));
+        };
+        let start = ChangeFeedStartFrom::PointInTime(before);
+        let failed = |error| fault_of(error, OperationContext::ReadingFeed);
+        let opened =
+            container.client.query_change_feed::<Map<String, Value>>(FeedScope::range(range), start, None);
+        let token = opened.await.and_then(|pages| pages.to_continuation_token()).map_err(failed)?;
+        Ok(Continuation(token.as_str().to_owned()))
     }
 
     /// Looks again, from the same continuation, while physical partitions move.

@@ -278,6 +278,16 @@ impl Store for CosmosStore {
         self.feed_end(self.container(container)?, range, ledger).await
     }
 
+    async fn change_feed_since(
+        &self,
+        container: ContainerName,
+        range: &FeedRange,
+        since_ms: i64,
+        _ledger: &Ledger,
+    ) -> Result<Continuation, Fault> {
+        self.feed_since(self.container(container)?, range, since_ms).await
+    }
+
     /// Only the service knows where its feeds end.
     fn local_feed_end(&self, _container: ContainerName) -> Result<Option<Continuation>, Fault> {
         Ok(None)

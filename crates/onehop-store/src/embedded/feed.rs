@@ -61,6 +61,37 @@ pub(super) fn end(engine: &Engine) -> Result<Continuation, Fault> {
     Ok(Continuation(format!("{CONTINUATION_PREFIX}{sequence}")))
 }
 
+/// Where the feed stood at a time: before the first change written at that time or later. It looks at all changes before that one, because
+/// the clock may have been set back between them.
+pub(super) fn since(
+    engine: &Engine,
+    container: ContainerId,
+    physical: u16,
+    since_ms: i64,
+) -> Result<Continuation, Fault> {
+    let view = engine.view()?;
+    let from = keys::log_key(container, physical, 0);
+    let to = keys::log_key(container, physical, u64::MAX);
+    for entry in view.range(KeySpace::Log, &from, &to) {
+        let (key, item_key) = entry.pair()?;
+        let written_ms = written_ms(&view, container, &item_key)?;
+        // One that cannot be read is for its reader to report.
+        if written_ms.is_none_or(|written_ms| written_ms >= since_ms) {
+            let sequence = keys::log_sequence(&key).ok_or_else(unreadable_entry)?;
+            return Ok(continuation_of(sequence.saturating_sub(1)));
+        }
+    }
+    Ok(continuation_of(last_sequence(&view)?))
+}
+
+/// When the item that an entry of the change log names was written (Unix ms); `None` where it cannot be read.
+fn written_ms(view: &View, container: ContainerId, item_key: &[u8]) -> Result<Option<i64>, Fault> {
+    let mut full_key = vec![container];
+    full_key.extend_from_slice(item_key);
+    let value = view.get(KeySpace::Items, &full_key)?;
+    Ok(value.and_then(|value| super::header::decode_value_prefix(&value)).map(|prefix| prefix.1))
+}
+
 /// A page of changes after the continuation.
 pub(super) fn page(
     engine: &Engine,
@@ -160,12 +191,8 @@ pub(super) fn pending(
             continue;
         }
         if changes == 0 {
-            let mut full_key = vec![container];
-            full_key.extend_from_slice(&item_key);
             // One that cannot be read is counted, and the reader of the feed says so.
-            let value = view.get(KeySpace::Items, &full_key).ok().flatten();
-            oldest =
-                value.and_then(|value| super::header::decode_value_prefix(&value)).map(|prefix| prefix.1);
+            oldest = written_ms(&view, container, &item_key).unwrap_or_default();
         }
         changes += 1;
     }

@@ -330,6 +330,20 @@ impl Store for EmbeddedStore {
         Ok(end)
     }
 
+    async fn change_feed_since(
+        &self,
+        container: ContainerName,
+        range: &FeedRange,
+        since_ms: i64,
+        ledger: &Ledger,
+    ) -> Result<Continuation, Fault> {
+        let id = self.container(container)?.id;
+        let physical = feed::parse_range(range, self.partitions)?;
+        let since = feed::since(&self.engine, id, physical, since_ms)?;
+        record(ledger, container, OperationKind::ChangeFeed, 0, 1, charges::change_feed(0, 0));
+        Ok(since)
+    }
+
     fn local_feed_end(&self, container: ContainerName) -> Result<Option<Continuation>, Fault> {
         self.container(container)?;
         feed::end(&self.engine).map(Some)

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use onehop_store::{Change, Continuation, FeedRange, FeedRequest, SignalScope, WriteOp};
 use serde_json::json;
 
-use crate::contract::harness::{Subject, THINGS, item, numbered, seen};
+use crate::contract::harness::{START_MS, Subject, THINGS, item, numbered, seen};
 
 fn pairs(expected: &[(&str, u64)]) -> Vec<(String, u64)> {
     expected.iter().map(|(id, number)| ((*id).to_owned(), *number)).collect()
@@ -99,6 +99,37 @@ pub async fn a_reader_that_starts_at_the_end_sees_later_writes(subject: Subject)
     subject.upsert(numbered("h3", "a3", 33)).await;
     subject.create(numbered("h5", "b", 5)).await;
     assert_eq!(after(&full).await, pairs(&[("a3", 33), ("b", 5)]));
+}
+
+pub async fn a_reader_that_starts_at_a_time_misses_nothing_later(subject: Subject) {
+    let ranges = subject.ranges().await;
+    let since = async |since_ms: i64| {
+        let mut changes = Vec::new();
+        for range in &ranges {
+            let store = &subject.store;
+            let start = store.change_feed_since(THINGS, range, since_ms, &subject.ledger).await;
+            let start = start.expect("a start");
+            changes.extend(subject.drain(range, Some(start), None, 3).await.0);
+        }
+        let mut changes = seen(&changes);
+        changes.sort();
+        changes
+    };
+    assert_eq!(since(START_MS).await, pairs(&[]), "an empty feed has a start, too");
+    for home in 0..8 {
+        subject.create(numbered(&format!("h{home}"), &format!("a{home}"), home)).await;
+    }
+    assert_eq!(since(START_MS).await.len(), 8, "what was written at the time is included");
+    if !subject.can().move_time {
+        return;
+    }
+    assert_eq!(since(START_MS + 1).await, pairs(&[]));
+    subject.advance_ms(10_000).await;
+    subject.upsert(numbered("h3", "a3", 33)).await;
+    subject.advance_ms(10_000).await;
+    subject.create(numbered("h5", "b", 5)).await;
+    assert_eq!(since(START_MS + 10_000).await, pairs(&[("a3", 33), ("b", 5)]));
+    assert_eq!(since(START_MS + 10_001).await, pairs(&[("b", 5)]));
 }
 
 pub async fn drained_says_whether_there_was_more(subject: Subject) {

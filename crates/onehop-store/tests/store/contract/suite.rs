@@ -124,6 +124,7 @@ macro_rules! contract_over {
                 the_change_feed_has_the_latest_version_of_each_item
                 a_reader_goes_on_where_it_stood
                 a_reader_that_starts_at_the_end_sees_later_writes
+                a_reader_that_starts_at_a_time_misses_nothing_later
                 drained_says_whether_there_was_more
                 a_change_behind_the_reader_comes_again_with_its_new_version
                 the_feed_is_filtered_by_types_and_still_moves_on

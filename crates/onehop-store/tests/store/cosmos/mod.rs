@@ -1,0 +1,3 @@
+//! What is the Cosmos DB adapter's own, over Microsoft's in-memory emulator.
+
+mod feed_start;
