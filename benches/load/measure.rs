@@ -21,7 +21,7 @@ const ROUND_REQUESTS: std::ops::RangeInclusive<usize> = 200..=100_000;
 const COMPARED_ANSWERS: usize = 64;
 /// How long the projections may take to catch up with a round of writes.
 const DRAIN_MAX: Duration = Duration::from_secs(60);
-const DRAIN_POLL: Duration = Duration::from_millis(5);
+const DRAIN_POLL: Duration = Duration::from_millis(100);
 
 /// How often and how much.
 pub struct Plan {

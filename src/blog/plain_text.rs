@@ -31,7 +31,19 @@ pub fn plain_text(markdown: &str, is_cut: bool) -> String {
         }
     }
     plain.push_str(&inline_text(&paragraph, is_cut));
-    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+    joined_words(&plain)
+}
+
+/// The words of a text with one space between them.
+fn joined_words(text: &str) -> String {
+    let mut joined = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !joined.is_empty() {
+            joined.push(' ');
+        }
+        joined.push_str(word);
+    }
+    joined
 }
 
 /// The character of a code fence.
@@ -104,10 +116,19 @@ struct Run {
 
 /// The text of a paragraph without emphasis, code marks, links' addresses and escapes.
 fn inline_text(paragraph: &str, is_cut: bool) -> String {
+    if !paragraph.contains(is_special) {
+        return paragraph.to_owned();
+    }
     let characters: Vec<char> = paragraph.chars().collect();
     let mut pieces = Vec::new();
     let mut at = 0;
     while at < characters.len() {
+        if !is_special(characters[at]) {
+            let end = at + characters[at..].iter().take_while(|&&found| !is_special(found)).count();
+            pieces.push(Piece::Text(characters[at..end].iter().collect()));
+            at = end;
+            continue;
+        }
         let (piece, next) = piece_at(&characters, at, is_cut);
         pieces.push(piece);
         at = next;
@@ -121,6 +142,11 @@ fn inline_text(paragraph: &str, is_cut: bool) -> String {
             Piece::Run(run) => run.marks,
         })
         .collect()
+}
+
+/// Whether a piece that is not plain text may begin with this character.
+fn is_special(character: char) -> bool {
+    matches!(character, '\\' | '`' | '[' | '!' | '<' | '&' | '*' | '_' | '~')
 }
 
 /// The piece that begins here, and where the next one does.

@@ -5,6 +5,7 @@ use std::fmt;
 
 use onehop_change_feed::{ProjectionError, WakingFields};
 use onehop_store::{Item, Keyset, NewItem, PartitionKey};
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
@@ -146,6 +147,10 @@ impl Body {
     }
 }
 
+/// The name of a field, which is copied only where it has escapes.
+#[derive(Deserialize)]
+struct FieldName<'a>(#[serde(borrow)] Cow<'a, str>);
+
 /// The fields of a body that are kept.
 struct Selection<'a>(&'a [&'a str]);
 
@@ -172,7 +177,7 @@ impl<'de> Visitor<'de> for Selection<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
         let mut fields = Map::new();
-        while let Some(field) = access.next_key::<Cow<'de, str>>()? {
+        while let Some(FieldName(field)) = access.next_key()? {
             if self.has(&field) {
                 fields.insert(field.into_owned(), access.next_value()?);
             } else {

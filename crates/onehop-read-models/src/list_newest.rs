@@ -103,6 +103,9 @@ impl Projection for BoundedList {
         }
         let page = input.page(0)?;
         match state {
+            Some(ListState::Settle { entered }) if entered.is_empty() && self.is_settled(page) => {
+                Ok(Step::done())
+            }
             None => self.look(change, page, input.may_be_projected),
             Some(ListState::Add) => self.add(change, page),
             Some(ListState::Place) => self.place(change, page, input.item(1)?),
@@ -156,8 +159,7 @@ impl BoundedList {
     /// The entry is not compared with its item afterwards: no change of it can have been left out as too old. Then the list was full of
     /// newer items, and got the older one that it has now only by fetching what is newer first.
     fn add_new(&self, change: &Change, page: &Arc<QueryPage>) -> Result<Option<Step>, ProjectionError> {
-        let (true, Some(last)) = (page.items.len() == self.items_max && !page.has_more, page.items.last())
-        else {
+        let (true, Some(last)) = (self.is_settled(page), page.items.last()) else {
             return Ok(None);
         };
         let may_be_listed = page.items.iter().any(|listed| holds_text(&listed.body, &change.id));
@@ -228,8 +230,7 @@ impl BoundedList {
         if enters && self.is_older_than_all(change, page)? && !self.is_ranked(change, page)? {
             return self.look(change, page, true);
         }
-        let listing = self.listing(page)?;
-        if enters && listing.is_full_before(&self.place_of(&source)?, self.items_max) {
+        if enters && self.listing(page)?.is_full_before(&self.place_of(&source)?, self.items_max) {
             return Ok(self.ask_settle(Vec::new()));
         }
         let (id, is_deleted) = (entry.id().to_owned(), entry.is_deleted());
@@ -246,7 +247,7 @@ impl BoundedList {
         let mut operations = vec![operation];
         let mut entered = Vec::new();
         if enters {
-            operations.extend(listing.room_for_one(self.items_max));
+            operations.extend(self.listing(page)?.room_for_one(self.items_max));
             entered.push(id);
         }
         Ok(self.ask_settle(entered).after_writing(self.writes(operations)).invalidate_cache())
@@ -318,6 +319,11 @@ impl BoundedList {
             return Ok(Step::done());
         }
         Ok(self.ask_refill(listing, |older| ReadRequest::cached("older", older)))
+    }
+
+    /// Whether a list in which nothing was added is neither too long nor too short.
+    fn is_settled(&self, page: &QueryPage) -> bool {
+        page.items.len() == self.items_max && !page.has_more
     }
 
     /// Adds the next older items, where the last entry is still the one from which they were requested. Of those that cannot be

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::Deserializer as _;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer as _};
 
 use super::batch::check_operation;
 use super::{ContainerSpec, Fault, FaultKind, Keyset, Rejection, WriteOp, limits};
@@ -95,6 +95,10 @@ pub(super) fn read_document(spec: &ContainerSpec, body: &[u8]) -> Result<ParsedB
     Ok(document)
 }
 
+/// The name of a property, which is copied only where it has escapes.
+#[derive(Deserialize)]
+pub(super) struct PropertyName<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+
 struct DocumentVisitor<'a> {
     spec: &'a ContainerSpec,
 }
@@ -110,7 +114,7 @@ impl<'de> Visitor<'de> for DocumentVisitor<'_> {
         let spec = self.spec;
         let mut document = ParsedBody::default();
         document.properties.equality = vec![String::new(); spec.equality.len()];
-        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+        while let Some(PropertyName(key)) = map.next_key()? {
             let key = key.as_ref();
             let equality = spec.equality.iter().position(|path| *path == key);
             let wanted = equality.is_some()

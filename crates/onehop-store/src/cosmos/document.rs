@@ -1,6 +1,5 @@
 //! Items on the wire: the properties that the service adds, and the body without them.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use bytes::Bytes;
@@ -8,6 +7,7 @@ use serde::de::{Deserializer as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::document::PropertyName;
 use crate::{Change, ContainerSpec, ETag, Fault, FaultKind, Item, PartitionKey};
 
 /// Properties that the service adds to an item.
@@ -65,7 +65,7 @@ impl<'de> Visitor<'de> for ItemVisitor {
         let mut body = Vec::with_capacity(self.bytes);
         let mut etag: Option<String> = None;
         let mut seconds: i64 = 0;
-        while let Some(name) = map.next_key::<Cow<'de, str>>()? {
+        while let Some(PropertyName(name)) = map.next_key()? {
             match name.as_ref() {
                 "_etag" => etag = Some(map.next_value()?),
                 "_ts" => seconds = map.next_value()?,

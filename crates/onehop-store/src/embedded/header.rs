@@ -19,6 +19,14 @@ impl Header {
         self.expires_at_ms == 0 || self.expires_at_ms > now_ms
     }
 
+    /// Whether an item has the same keys under this header as under an earlier one, its place in the change log apart.
+    pub(super) fn has_keys_of(&self, earlier: &Self) -> bool {
+        let (own, other) = (&self.properties, &earlier.properties);
+        self.expires_at_ms == earlier.expires_at_ms
+            && (own.deleted, &own.item_type, &own.order_value, &own.equality)
+                == (other.deleted, &other.item_type, &other.order_value, &other.equality)
+    }
+
     /// The bytes stored in `ids`.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(96);

@@ -17,6 +17,23 @@ pub(super) fn commit_entries(numbers: CommitNumbers) -> [KeyChange; 2] {
     [number(META_SEQUENCE, numbers.last_write), number(META_COMMIT, numbers.last_commit)]
 }
 
+/// The entries of an item that every write of it changes: in the change log, and the body.
+pub(super) fn body_entries(
+    container: ContainerId,
+    physical: u16,
+    partition_key: &str,
+    id: &str,
+    header: &Header,
+    value: Option<&Vec<u8>>,
+) -> [KeyChange; 2] {
+    let item_key = keys::item_key(container, partition_key, ItemLocation::of(&header.properties), id);
+    let log_value = value.map(|_| item_key[1..].to_vec());
+    [
+        (KeySpace::Log, keys::log_key(container, physical, header.sequence), log_value),
+        (KeySpace::Items, item_key, value.cloned()),
+    ]
+}
+
 /// Every entry that an item has outside `ids`.
 pub(super) fn entries(
     newest_types: &[&str],
@@ -29,11 +46,8 @@ pub(super) fn entries(
 ) -> Vec<KeyChange> {
     let properties = &header.properties;
     let some_empty = value.map(|_| Vec::new());
-    let item_key = keys::item_key(container, partition_key, ItemLocation::of(properties), id);
-    let log_value = value.map(|_| item_key[1..].to_vec());
     let mut entries = Vec::with_capacity(4 + properties.equality.len());
-    entries.push((KeySpace::Log, keys::log_key(container, physical, header.sequence), log_value));
-    entries.push((KeySpace::Items, item_key, value.cloned()));
+    entries.extend(body_entries(container, physical, partition_key, id, header, value));
     if !properties.deleted {
         for (path, equal_to) in properties.equality.iter().enumerate().filter(|(_, value)| !value.is_empty())
         {

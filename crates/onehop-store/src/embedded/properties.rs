@@ -1,9 +1,13 @@
 //! Indexed properties: how many of them a write touches, for the request charge model.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::fmt;
 
+use serde::Deserializer as _;
+use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::document::PropertyName;
 use crate::{ContainerSpec, Indexing};
 
 /// Counts the indexed properties in which an item differs before and after a write; an absent item has none. A property
@@ -14,10 +18,15 @@ pub(super) fn touched(
     before: Option<&[u8]>,
     after: Option<&[u8]>,
 ) -> TouchedProperties {
-    let [before, after] = [before, after].map(|body| indexed(spec, indexing, body));
-    let put = after.iter().filter(|(name, value)| before.get(*name) != Some(*value)).count();
-    let gone = before.keys().filter(|name| !after.contains_key(*name)).count();
+    let index = PropertyIndex::of(spec, indexing);
+    let (before, after) = (index.properties_of(before), index.properties_of(after));
+    let put = after.iter().filter(|(name, value)| value_of(&before, name) != Some(value.get())).count();
+    let gone = before.iter().filter(|(name, _)| value_of(&after, name).is_none()).count();
     TouchedProperties { changed: put + gone, indexed: after.len() }
+}
+
+fn value_of<'a>(properties: &[Property<'a>], name: &str) -> Option<&'a str> {
+    properties.iter().find(|(found, _)| found == name).map(|(_, value)| value.get())
 }
 
 /// Numbers of indexed properties.
@@ -29,19 +38,58 @@ pub(super) struct TouchedProperties {
     pub indexed: usize,
 }
 
-/// The indexed properties as they are written; nothing of what is not a JSON object.
-fn indexed<'a>(
-    spec: &ContainerSpec,
-    indexing: Indexing,
-    body: Option<&'a [u8]>,
-) -> BTreeMap<String, &'a str> {
-    let read = |body| serde_json::from_slice::<BTreeMap<String, &'a RawValue>>(body).unwrap_or_default();
-    body.map(read)
-        .unwrap_or_default()
-        .into_iter()
-        .filter(|(name, _)| spec.indexes(indexing, name))
-        .map(|(name, value)| (name, value.get()))
-        .collect()
+/// A property as it is written.
+type Property<'a> = (Cow<'a, str>, &'a RawValue);
+
+/// The properties that a container indexes.
+enum PropertyIndex {
+    All,
+    /// These, and `id`.
+    Needed(Vec<&'static str>),
+}
+
+impl PropertyIndex {
+    fn of(spec: &ContainerSpec, indexing: Indexing) -> Self {
+        if indexing == Indexing::All && !spec.is_found_by_id_alone() {
+            return Self::All;
+        }
+        Self::Needed(spec.needed_properties())
+    }
+
+    fn has(&self, property: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Needed(needed) => property == "id" || needed.contains(&property),
+        }
+    }
+
+    /// The indexed properties of an item, each once; nothing of what is not a JSON object.
+    fn properties_of<'a>(&self, body: Option<&'a [u8]>) -> Vec<Property<'a>> {
+        let Some(body) = body else { return Vec::new() };
+        serde_json::Deserializer::from_slice(body).deserialize_map(self).unwrap_or_default()
+    }
+}
+
+impl<'de> Visitor<'de> for &PropertyIndex {
+    type Value = Vec<Property<'de>>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut properties: Vec<Property<'de>> = Vec::with_capacity(16);
+        while let Some((PropertyName(name), value)) = map.next_entry::<PropertyName<'de>, &'de RawValue>()? {
+            if !self.has(&name) {
+                continue;
+            }
+            match properties.iter_mut().find(|(found, _)| *found == name) {
+                Some(property) => property.1 = value,
+                None => properties.push((name, value)),
+            }
+        }
+        Ok(properties)
+    }
 }
 
 #[cfg(test)]

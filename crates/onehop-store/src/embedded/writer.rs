@@ -11,7 +11,7 @@ use super::disk_space::DiskSpace;
 use super::engine::Engine;
 use super::header::{Header, encode_value};
 use super::high_water::{COMMITS_BETWEEN_MARKS, CommitNumbers, HighWaterTracker};
-use super::item_entries::{commit_entries, entries};
+use super::item_entries::{body_entries, commit_entries, entries};
 use super::key_space::{KeyChange, KeySpace};
 use super::keys::{self, ContainerId};
 use super::write_requests::{ItemChange, WriteRequest};
@@ -225,21 +225,11 @@ impl GroupCommitWriter {
                 continue;
             }
             self.marks.write(item.container, &item.partition_key, self.commits);
-            let first = changes.len();
-            let mut id_value = None;
-            if let Some(PendingItem { header, value: Some(value) }) = &item.after {
-                changes.extend(self.entries(&item, header, Some(value)));
-                id_value = Some(header.encode());
-            }
-            let last = changes.len();
-            if let Some(header) = &item.before {
-                for entry in self.entries(&item, header, None) {
-                    let written = changes[first..last].iter().any(|put| put.0 == entry.0 && put.1 == entry.1);
-                    if !written {
-                        changes.push(entry);
-                    }
-                }
-            }
+            let id_value = match &item.after {
+                Some(PendingItem { header, value: Some(_) }) => Some(header.encode()),
+                _ => None,
+            };
+            self.push_entries(&item, &mut changes);
             changes.push((KeySpace::Ids, id_key, id_value));
         }
         if changes.is_empty() {
@@ -260,6 +250,29 @@ impl GroupCommitWriter {
             tracing::debug!(error = %fault, "the high-water mark stays behind");
         }
         Ok(())
+    }
+
+    /// The changes of every entry that an item has outside `ids`. Index entries that stay as they were are not written again.
+    fn push_entries(&self, item: &TouchedItem, changes: &mut Vec<KeyChange>) {
+        let first = changes.len();
+        let TouchedItem { container, partition_key, physical, id, .. } = item;
+        if let Some(PendingItem { header, value: Some(value) }) = &item.after {
+            if let Some(before) = item.before.as_ref().filter(|before| header.has_keys_of(before)) {
+                let log = keys::log_key(*container, *physical, before.sequence);
+                changes.push((KeySpace::Log, log, None));
+                changes.extend(body_entries(*container, *physical, partition_key, id, header, Some(value)));
+                return;
+            }
+            changes.extend(self.entries(item, header, Some(value)));
+        }
+        let last = changes.len();
+        let Some(header) = &item.before else { return };
+        for entry in self.entries(item, header, None) {
+            let written = changes[first..last].iter().any(|put| put.0 == entry.0 && put.1 == entry.1);
+            if !written {
+                changes.push(entry);
+            }
+        }
     }
 
     fn entries(&self, item: &TouchedItem, header: &Header, value: Option<&Vec<u8>>) -> Vec<KeyChange> {
