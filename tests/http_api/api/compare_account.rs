@@ -130,7 +130,8 @@ async fn an_account_is_measured_with_the_estimates_beside() {
         json!([true, [{ "path": "/*" }], [{ "path": "/\"_etag\"/?" }]])
     );
     let ascending = |path| json!({ "path": path, "order": "ascending" });
-    assert_eq!(policy["compositeIndexes"], json!([["/type", "/creationDate", "/id"].map(ascending)]));
+    let index = ["/type", "/creationDate", "/id"].map(ascending);
+    assert_eq!(policy["compositeIndexes"], json!([index]));
 }
 
 #[tokio::test]
