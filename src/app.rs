@@ -2,6 +2,7 @@
 
 pub mod comparison;
 pub mod demo_users;
+mod lease_throughput;
 mod member;
 pub mod operations;
 mod partitions;
@@ -9,6 +10,7 @@ pub mod provisioning;
 pub mod read_model_costs;
 pub mod work;
 
+pub use lease_throughput::warn_of_shared_leases;
 pub use member::Member;
 
 use std::convert::Infallible;
@@ -169,8 +171,8 @@ impl OpenStore {
 
 /// The parts of a process that works on the data.
 pub struct App {
-    /// `None` where the store deletes expired items itself.
-    purged: Option<Arc<EmbeddedStore>>,
+    /// The adapter. An embedded store does not delete expired items itself.
+    adapter: OpenStore,
     pub store: Arc<dyn Store>,
     /// The same store for work that must see what other processes have committed.
     pub recent: Arc<dyn Store>,
@@ -268,10 +270,7 @@ impl App {
         .await
         .context("the change feed processor cannot be opened")?;
         Ok(Self {
-            purged: match open {
-                OpenStore::Embedded(store) => Some(Arc::clone(store)),
-                OpenStore::Cosmos(_) => None,
-            },
+            adapter: open.clone(),
             reads: ReadModels::new(&store),
             webstore_reads: WebstoreReads::new(Arc::clone(&store)),
             webstore_commands,
@@ -293,13 +292,20 @@ impl App {
     /// The directory that holds the data; `None` where no directory of this machine does.
     #[must_use]
     pub fn data_directory(&self) -> Option<&Path> {
-        self.purged.as_ref().map(|store| store.path())
+        self.adapter.directory()
+    }
+
+    fn embedded(&self) -> Option<&Arc<EmbeddedStore>> {
+        match &self.adapter {
+            OpenStore::Embedded(store) => Some(store),
+            OpenStore::Cosmos(_) => None,
+        }
     }
 
     /// Gauges of the embedded store; `None` on an account.
     #[must_use]
     pub fn embedded_gauges(&self) -> Option<EmbeddedGauges> {
-        self.purged.as_ref().map(|store| EmbeddedGauges {
+        self.embedded().map(|store| EmbeddedGauges {
             statistics: store.statistics(),
             blocks: store.blocks(),
             disk_bytes: store.disk_bytes().unwrap_or(0),
@@ -319,9 +325,15 @@ impl App {
     /// items, and the refresh of the OpenID Connect provider's keys.
     pub fn start(self: &Arc<Self>, provider: Option<Arc<OidcVerifier>>) {
         self.start_readers();
-        if let Some(store) = &self.purged {
-            let (store, stop) = (Arc::clone(store), self.tasks.soft_stop());
-            self.tasks.spawn("purge", async move { purge_until(stop, &store).await });
+        let stop = self.tasks.soft_stop();
+        match self.adapter.clone() {
+            OpenStore::Embedded(store) => {
+                self.tasks.spawn("purge", async move { purge_until(stop, &store).await });
+            }
+            OpenStore::Cosmos(store) => self.tasks.spawn("lease throughput", async move {
+                stop.run_until_cancelled(warn_of_shared_leases(&store)).await;
+                Ok::<(), Infallible>(())
+            }),
         }
         if let Some(provider) = provider {
             let (clock, stop) = (Arc::clone(&self.clock), self.tasks.soft_stop());

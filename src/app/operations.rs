@@ -17,7 +17,7 @@ impl App {
     /// # Errors
     /// There is no data directory, the target is not empty, or the copy cannot be written.
     pub async fn backup(&self, target: &Path, mut keep_going: KeepGoing) -> anyhow::Result<BackupManifest> {
-        let store = self.purged.as_ref().context("there is no data directory to back up")?;
+        let store = self.embedded().context("there is no data directory to back up")?;
         let (store, target) = (Arc::clone(store), target.to_owned());
         Ok(tokio::task::spawn_blocking(move || store.backup(&target, &mut keep_going)).await??)
     }
@@ -27,7 +27,7 @@ impl App {
     /// # Errors
     /// There is no data directory, or the check was cancelled.
     pub async fn check(&self, mut keep_going: KeepGoing) -> anyhow::Result<IntegrityReport> {
-        let store = self.purged.as_ref().context("there is no data directory to check")?;
+        let store = self.embedded().context("there is no data directory to check")?;
         let store = Arc::clone(store);
         let found = tokio::task::spawn_blocking(move || store.check(&mut keep_going)).await??;
         found.context("the check was cancelled")

@@ -4,6 +4,7 @@ use anyhow::Context;
 use azure_data_cosmos::CosmosClient;
 
 use super::container_specs;
+use onehop_change_feed::LEASES;
 use onehop_store::Indexing;
 use onehop_store::cosmos::provision::{self, DesiredState, ProvisionPlan, Throughput, ThroughputScope};
 use onehop_store::cosmos::{CosmosSettings, Credential, client_of};
@@ -13,7 +14,20 @@ use onehop_store::cosmos::{CosmosSettings, Credential, client_of};
 /// # Errors
 /// Never: they are plain values.
 pub fn container_definitions() -> anyhow::Result<String> {
-    Ok(serde_json::to_string_pretty(&wanted("", None).containers)? + "\n")
+    Ok(serde_json::to_string_pretty(&desired_state("", &ThroughputPlan::default()).containers)? + "\n")
+}
+
+/// The dedicated throughput of the container of leases: the least that the service sells, and a tenth of it at rest. Checkpoints and
+/// heartbeats write to it while a burst of requests spends what the other containers share.
+pub const LEASES_THROUGHPUT: Throughput = Throughput::Autoscale { max_ru: 1000 };
+
+/// The throughput that is wanted of an account.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ThroughputPlan {
+    /// `None` leaves it to the account.
+    pub provisioned: Option<(Throughput, ThroughputScope)>,
+    /// Whether the container of leases shares the throughput of a database, too, in place of [`LEASES_THROUGHPUT`].
+    pub leases_share: bool,
 }
 
 /// Creates and updates the containers of an account.
@@ -27,10 +41,7 @@ impl Provisioner {
     ///
     /// # Errors
     /// It cannot be reached, or refuses the credentials.
-    pub async fn connect(
-        account: &CosmosSettings,
-        throughput: Option<(Throughput, ThroughputScope)>,
-    ) -> anyhow::Result<Self> {
+    pub async fn connect(account: &CosmosSettings, throughput: &ThroughputPlan) -> anyhow::Result<Self> {
         // A fault's text holds its causes.
         let client = client_of(account).await.map_err(|fault| anyhow::anyhow!("{fault}"))?;
         Ok(Self::over(client, &account.database, throughput))
@@ -38,12 +49,8 @@ impl Provisioner {
 
     /// Over a client that is connected already.
     #[must_use]
-    pub fn over(
-        client: CosmosClient,
-        database: &str,
-        throughput: Option<(Throughput, ThroughputScope)>,
-    ) -> Self {
-        Self { client, wanted: wanted(database, throughput) }
+    pub fn over(client: CosmosClient, database: &str, throughput: &ThroughputPlan) -> Self {
+        Self { client, wanted: desired_state(database, throughput) }
     }
 
     /// The steps that the account needs. Nothing is changed.
@@ -69,15 +76,13 @@ impl Provisioner {
 
 /// The steps that an empty account needs.
 #[must_use]
-pub fn plan_of_everything(
-    database: &str,
-    throughput: Option<(Throughput, ThroughputScope)>,
-) -> ProvisionPlan {
-    wanted(database, throughput).everything()
+pub fn plan_of_everything(database: &str, throughput: &ThroughputPlan) -> ProvisionPlan {
+    desired_state(database, throughput).everything()
 }
 
-fn wanted(database: &str, throughput: Option<(Throughput, ThroughputScope)>) -> DesiredState {
-    DesiredState::new(database, &container_specs(), Indexing::Needed, throughput)
+fn desired_state(database: &str, throughput: &ThroughputPlan) -> DesiredState {
+    let wanted = DesiredState::new(database, &container_specs(), Indexing::Needed, throughput.provisioned);
+    if throughput.leases_share { wanted } else { wanted.with_dedicated(LEASES, LEASES_THROUGHPUT) }
 }
 
 /// Refuses a credential that may not create containers.
@@ -104,13 +109,27 @@ pub fn in_words(plan: &ProvisionPlan) -> String {
     plan.steps.iter().map(|step| format!("{step}\n")).collect()
 }
 
+/// What the plan cannot change and should be otherwise, a line for each.
+#[must_use]
+pub fn warnings(plan: &ProvisionPlan) -> String {
+    let warning = |container: &String| {
+        format!(
+            "warning: the container {container} shares the throughput of the database, so a burst of requests delays what it \
+             stores. The service cannot change that: with all processes stopped, delete the container and run this command \
+             again, which creates it with {LEASES_THROUGHPUT}; the projections then read the change feed from the beginning. \
+             Or accept it with --throughput-leases shared\n"
+        )
+    };
+    plan.sharing.iter().map(warning).collect()
+}
+
 /// The plan of an account, or that of an empty one where it cannot be reached.
 ///
 /// # Errors
 /// The account answers, and its containers cannot be updated.
 pub async fn plan_without_changes(
     account: &CosmosSettings,
-    throughput: Option<(Throughput, ThroughputScope)>,
+    throughput: &ThroughputPlan,
 ) -> anyhow::Result<(ProvisionPlan, bool)> {
     match Provisioner::connect(account, throughput).await {
         Ok(provisioner) => {

@@ -4,10 +4,11 @@ use clap::Args;
 use clap::builder::BoolishValueParser;
 
 use super::Exit;
+use crate::app::container_specs;
 use crate::app::provisioning::{
-    Provisioner, container_definitions, in_words, plan_without_changes, require_key,
+    Provisioner, ThroughputPlan, container_definitions, in_words, plan_without_changes, require_key, warnings,
 };
-use crate::config::{Environment, StoreSettings, ThroughputSettings};
+use crate::config::{Environment, LeasesThroughput, StoreSettings, ThroughputSettings};
 
 /// Arguments of `onehop provision`.
 #[derive(Debug, Args)]
@@ -24,6 +25,8 @@ pub struct Provision {
     store: StoreSettings,
     #[command(flatten)]
     throughput: ThroughputSettings,
+    #[command(flatten)]
+    leases: LeasesThroughput,
 }
 
 impl Provision {
@@ -34,24 +37,27 @@ impl Provision {
         }
         // There is nothing to provision in a directory.
         let account = self.store.cosmos.adapter(&Environment::of_process())?;
-        let throughput = self.throughput.wanted();
+        let leases_share = self.leases.is_shared();
+        let sharing = container_specs().len() - usize::from(!leases_share);
+        let throughput = ThroughputPlan { provisioned: self.throughput.wanted(sharing)?, leases_share };
         if self.dry_run {
-            let (plan, compared) = plan_without_changes(&account, throughput).await?;
+            let (plan, compared) = plan_without_changes(&account, &throughput).await?;
             if !compared {
                 println!("the account was not reached; an empty one would need:");
             } else if plan.steps.is_empty() {
                 println!("nothing to do");
             }
-            print!("{}", in_words(&plan));
+            print!("{}{}", in_words(&plan), warnings(&plan));
             return Ok(Exit::Success);
         }
         require_key(&account)?;
-        let provisioner = Provisioner::connect(&account, throughput).await?;
+        let provisioner = Provisioner::connect(&account, &throughput).await?;
         let plan = provisioner.plan().await?;
         if plan.steps.is_empty() {
             println!("nothing to do");
         }
         provisioner.apply(&plan, |step| println!("done: {step}")).await?;
+        print!("{}", warnings(&plan));
         Ok(Exit::Success)
     }
 }

@@ -107,6 +107,16 @@ pub struct CosmosSettings {
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     pub background_ru_per_second: Option<u32>,
+
+    /// Throughput bucket of background work (rebuilds, verification, copies): 1 to 5. The bucket's limit is configured for each
+    /// container in Azure. Requests beyond it are throttled (429) and retried [default: none]
+    #[arg(
+        long,
+        value_name = "BUCKET",
+        env = "ONEHOP_BACKGROUND_THROUGHPUT_BUCKET",
+        value_parser = clap::value_parser!(u32).range(1..=5)
+    )]
+    pub background_throughput_bucket: Option<u32>,
 }
 
 impl CosmosSettings {
@@ -139,7 +149,10 @@ impl CosmosSettings {
             // Microsoft's Linux emulator reads text only.
             binary_encoding: endpoint.starts_with("https:"),
             endpoint,
-            background_ru_per_second: self.background_ru_per_second.map(f64::from),
+            background: cosmos::BackgroundSettings {
+                ru_per_second: self.background_ru_per_second.map(f64::from),
+                throughput_bucket: self.background_throughput_bucket,
+            },
             retry_policy: cosmos::RetryPolicy {
                 throttled_wait_max: operation_max / 2,
                 operation_max,

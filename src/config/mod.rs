@@ -35,7 +35,7 @@ pub use limits::{LimitSettings, SubscriptionSettings};
 pub use log::{LogFormat, LogSettings};
 pub use serve::ServeSettings;
 pub use store::{StoreChoice, StoreKind, StoreSettings};
-pub use throughput::{ThroughputScopeSetting, ThroughputSettings};
+pub use throughput::{LeasesThroughput, LeasesThroughputSetting, ThroughputScopeSetting, ThroughputSettings};
 pub use traces::TraceExportSettings;
 pub use webstore::WebstoreSettings;
 

@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
+use super::SettingError;
 use onehop_store::cosmos::provision::{Throughput, ThroughputScope};
 
 /// Scope of the throughput.
@@ -13,11 +14,20 @@ pub enum ThroughputScopeSetting {
     Container,
 }
 
+/// Throughput of the container of leases in a database whose containers share theirs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LeasesThroughputSetting {
+    /// Throughput of its own: autoscale up to 1,000 RU/s
+    Dedicated,
+    /// It shares that of the database
+    Shared,
+}
+
 /// Settings of the throughput. Neither kind is for serverless accounts.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Throughput of Azure Cosmos DB containers")]
 pub struct ThroughputSettings {
-    /// Autoscale throughput: maximum in RU/s. Neither this nor --throughput-manual is for serverless accounts
+    /// Autoscale throughput: maximum in RU/s, a multiple of 1,000. Neither this nor --throughput-manual is for serverless accounts
     /// [default: none]
     #[arg(
         long,
@@ -27,7 +37,7 @@ pub struct ThroughputSettings {
     )]
     pub throughput_autoscale_max: Option<u64>,
 
-    /// Manual throughput, in RU/s [default: none]
+    /// Manual throughput, in RU/s, a multiple of 100 [default: none]
     #[arg(
         long,
         value_name = "RU",
@@ -42,16 +52,47 @@ pub struct ThroughputSettings {
     pub throughput_scope: ThroughputScopeSetting,
 }
 
-impl ThroughputSettings {
-    /// The throughput with its scope; `None` without either setting.
+/// Setting of the container of leases.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Throughput of Azure Cosmos DB containers")]
+pub struct LeasesThroughput {
+    /// Throughput of the container of leases, where the containers of the database share theirs. If it shares, too, a burst of
+    /// requests delays checkpoints and heartbeats
+    #[arg(long, value_enum, env = "ONEHOP_THROUGHPUT_LEASES", default_value = "dedicated")]
+    pub throughput_leases: LeasesThroughputSetting,
+}
+
+impl LeasesThroughput {
+    /// Whether the container of leases shares the throughput of the database.
     #[must_use]
-    pub fn wanted(&self) -> Option<(Throughput, ThroughputScope)> {
-        let autoscale = self.throughput_autoscale_max.map(|max_ru| Throughput::Autoscale { max_ru });
-        let throughput = autoscale.or(self.throughput_manual.map(|ru| Throughput::Manual { ru }))?;
-        let scope = match self.throughput_scope {
-            ThroughputScopeSetting::Database => ThroughputScope::Database,
-            ThroughputScopeSetting::Container => ThroughputScope::Container,
+    pub fn is_shared(&self) -> bool {
+        self.throughput_leases == LeasesThroughputSetting::Shared
+    }
+}
+
+impl ThroughputSettings {
+    /// The throughput with its scope; `None` without either setting. This many containers share the throughput of a database.
+    ///
+    /// # Errors
+    /// The service refuses a value; the text names the setting and the limit.
+    pub fn wanted(
+        &self,
+        sharing_containers: usize,
+    ) -> Result<Option<(Throughput, ThroughputScope)>, SettingError> {
+        let (setting, throughput) = match (self.throughput_autoscale_max, self.throughput_manual) {
+            (Some(max_ru), _) => ("--throughput-autoscale-max", Throughput::Autoscale { max_ru }),
+            (None, Some(ru)) => ("--throughput-manual", Throughput::Manual { ru }),
+            (None, None) => return Ok(None),
         };
-        Some((throughput, scope))
+        let (scope, checked) = match self.throughput_scope {
+            ThroughputScopeSetting::Database => {
+                (ThroughputScope::Database, throughput.check_shared(sharing_containers))
+            }
+            ThroughputScopeSetting::Container => (ThroughputScope::Container, throughput.check()),
+        };
+        match checked {
+            Ok(throughput) => Ok(Some((throughput, scope))),
+            Err(refusal) => Err(SettingError::new(format!("{setting}: {refusal}; Azure would refuse it"))),
+        }
     }
 }

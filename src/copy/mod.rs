@@ -139,7 +139,8 @@ impl Copier {
             for range in self.target.feed_ranges(container).await.map_err(CopyError::Target)? {
                 let request =
                     FeedRequest { container, range: &range, continuation: None, types: None, limit: 1 };
-                let pending = self.target.pending_changes(&request, 1, &Ledger::new()).await;
+                let ledger = Ledger::new().for_background();
+                let pending = self.target.pending_changes(&request, 1, &ledger).await;
                 if pending.map_err(CopyError::Target)?.0 > 0 {
                     let source_name = self.source_name.clone();
                     return Err(CopyError::NotEmpty { container, source_name });

@@ -7,23 +7,27 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use azure_core::credentials::Secret;
+use azure_core::http::{AsyncRawResponse, HttpClient, Request};
 use azure_data_cosmos::fault_injection::FaultInjectionRule;
 use azure_data_cosmos::{
     AccountEndpoint, AccountReference, CosmosClient, CosmosRuntimeBuilder, RoutingStrategy, options::Region,
 };
 use azure_data_cosmos_driver::in_memory_emulator::{
     ConsistencyLevel, ContainerConfig, EmulatorStore, InMemoryEmulatorHttpClient, RequestObserver,
-    VirtualAccountConfig, VirtualRegion,
+    VirtualAccountConfig, VirtualRegion, WriteMode,
 };
 use azure_data_cosmos_driver::models::PartitionKeyDefinition;
-use onehop_store::cosmos::{Consistency, CosmosStore, RetryPolicy, default_options, encoding};
+use onehop_store::cosmos::{AccountReader, Consistency, CosmosStore, RetryPolicy, default_options, encoding};
 use onehop_store::{ContainerName, ContainerSpec};
 
 use crate::feed_requests::FeedRequests;
 use crate::request_counts::RequestCounts;
+use crate::request_log::RequestLog;
 
 const GATEWAY: &str = "https://eastus.emulator.local";
+const SECOND_GATEWAY: &str = "https://westus.emulator.local";
 pub const DATABASE: &str = "onehop";
 /// The emulator checks no key.
 const KEY: &str = "dGVzdGtleQ==";
@@ -37,6 +41,27 @@ const PATIENCE: RetryPolicy = RetryPolicy {
     wait_first: Duration::from_millis(1),
 };
 
+/// An account in these regions, the first of which is written to.
+fn account(regions: &[(&str, &str)]) -> VirtualAccountConfig {
+    let region = |(name, gateway): &(&str, &str)| VirtualRegion::new(name, gateway.parse().expect("a URL"));
+    VirtualAccountConfig::new(regions.iter().map(region).collect())
+        .expect("an account")
+        .with_consistency(ConsistencyLevel::Session)
+        .with_throttling_enabled(false)
+}
+
+/// The emulator behind the HTTP client of `azure_core`.
+#[derive(Debug)]
+struct EmulatedAccount(Arc<InMemoryEmulatorHttpClient>);
+
+#[async_trait]
+impl HttpClient for EmulatedAccount {
+    async fn execute_request(&self, request: &Request) -> azure_core::Result<AsyncRawResponse> {
+        let failed = |error| azure_core::Error::new(azure_core::error::ErrorKind::Io, error);
+        self.0.execute_request(request).await.map_err(failed)
+    }
+}
+
 /// An account with one database. A clone is the same account.
 #[derive(Clone)]
 pub struct Emulator {
@@ -47,7 +72,8 @@ pub struct Emulator {
 impl Emulator {
     /// An account whose containers have this many physical partitions.
     pub fn new(specs: &[ContainerSpec], physical_partitions: u32) -> Self {
-        Self::observed_by(None, specs, physical_partitions)
+        let http = InMemoryEmulatorHttpClient::new(account(&[("East US", GATEWAY)]));
+        Self::over(http, specs, physical_partitions)
     }
 
     /// The same, whose requests for pages of a change feed are recorded.
@@ -56,24 +82,31 @@ impl Emulator {
         specs: &[ContainerSpec],
         physical_partitions: u32,
     ) -> Self {
-        Self::observed_by(Some(Arc::clone(requests) as _), specs, physical_partitions)
+        Self::observed_by(Arc::clone(requests) as _, specs, physical_partitions)
+    }
+
+    /// The same, whose requests are logged.
+    pub fn logged(specs: &[ContainerSpec], physical_partitions: u32, log: &Arc<RequestLog>) -> Self {
+        Self::observed_by(Arc::clone(log) as _, specs, physical_partitions)
     }
 
     fn observed_by(
-        observer: Option<Arc<dyn RequestObserver>>,
+        observer: Arc<dyn RequestObserver>,
         specs: &[ContainerSpec],
         physical_partitions: u32,
     ) -> Self {
-        let region = VirtualRegion::new("East US", GATEWAY.parse().expect("a URL"));
-        let account = VirtualAccountConfig::new(vec![region])
-            .expect("an account")
-            .with_consistency(ConsistencyLevel::Session)
-            .with_throttling_enabled(false);
-        let http = InMemoryEmulatorHttpClient::new(account);
-        let http = Arc::new(match observer {
-            Some(observer) => http.with_request_observer(observer),
-            None => http,
-        });
+        let http = InMemoryEmulatorHttpClient::new(account(&[("East US", GATEWAY)]));
+        Self::over(http.with_request_observer(observer), specs, physical_partitions)
+    }
+
+    /// An account without containers, in two regions.
+    pub fn in_two_regions(write_mode: WriteMode) -> Self {
+        let account = account(&[("East US", GATEWAY), ("West US", SECOND_GATEWAY)]);
+        Self::over(InMemoryEmulatorHttpClient::new(account.with_write_mode(write_mode)), &[], 1)
+    }
+
+    fn over(http: InMemoryEmulatorHttpClient, specs: &[ContainerSpec], physical_partitions: u32) -> Self {
+        let http = Arc::new(http);
         let store = http.store();
         store.create_database(DATABASE);
         let config = ContainerConfig::new().with_partition_count(physical_partitions);
@@ -82,6 +115,12 @@ impl Emulator {
             store.create_container_with_config(DATABASE, spec.name.as_str(), key, config.clone());
         }
         Self { http, specs: specs.to_vec() }
+    }
+
+    /// A reader of the account's resource.
+    pub fn account_reader(&self) -> AccountReader {
+        let http = Arc::new(EmulatedAccount(Arc::clone(&self.http)));
+        AccountReader::with_key(http, GATEWAY.parse().expect("a URL"), KEY)
     }
 
     /// What is behind the protocol: physical partitions that can be split and merged.
@@ -172,4 +211,11 @@ impl Emulator {
             .await
             .expect("merged");
     }
+}
+
+/// Another database of an account.
+pub async fn open_database(client: CosmosClient, database: &str, specs: &[ContainerSpec]) -> CosmosStore {
+    CosmosStore::with_client(client, database, specs, Consistency::Account, PATIENCE)
+        .await
+        .expect("the containers are there")
 }

@@ -5,6 +5,7 @@ pub mod event_stream;
 pub mod failing_store;
 pub mod feed_requests;
 pub mod request_counts;
+pub mod request_log;
 pub mod small_disk;
 pub mod stepped_store;
 pub mod virtual_clock;

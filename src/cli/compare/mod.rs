@@ -11,6 +11,7 @@ use clap::{Args, ValueEnum};
 use super::Exit;
 use super::progress::Bar;
 use crate::app::comparison::Databases;
+use crate::app::container_specs;
 use crate::blog::reads::DataModel;
 use crate::blog::study::dataset::{DEFAULT_END_MS, Dataset, Texts};
 use crate::blog::study::measure::Workload;
@@ -107,7 +108,8 @@ impl Compare {
     async fn compare_account(&self, environment: &Environment) -> anyhow::Result<StudyReport> {
         let PlaceSettings { cosmos, throughput, .. } = &self.place;
         let (account, indexing) = (cosmos.adapter(environment)?, self.place.indexing());
-        let mut databases = Databases::in_account(account, throughput.wanted(), indexing).await?;
+        let throughput = throughput.wanted(container_specs().len())?;
+        let mut databases = Databases::in_account(account, throughput, indexing).await?;
         let report = self.compare(&mut databases).await;
         let left = databases.left_in_account();
         if !left.is_empty() {

@@ -2,6 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use onehop::app::provisioning::LEASES_THROUGHPUT;
+use onehop_change_feed::LEASES;
+use onehop_store::cosmos::provision::Throughput;
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
@@ -19,6 +23,89 @@ fn the_template_takes_its_containers_from_that_file_alone() {
     }
     assert!(template.contains("disableLocalAuth: true"));
     assert!(template.contains("00000000-0000-0000-0000-000000000002"));
+}
+
+/// The template without its comments, and with one space between words.
+fn template() -> String {
+    let template = file("deploy/main.bicep");
+    let lines = template.lines().filter(|line| !line.trim_start().starts_with("//"));
+    lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_template_sets_what_the_program_depends_on() {
+    let template = template();
+    for setting in [
+        "enableMultipleWriteLocations: false",
+        "for (region, index) in regions: { locationName: region.name failoverPriority: index isZoneRedundant: region.zoneRedundant }",
+        "defaultConsistencyLevel: 'Session'",
+        "enableBurstCapacity: isProvisioned",
+        "enablePriorityBasedExecution: isProvisioned",
+        "backupPolicy: { type: 'Continuous' continuousModeProperties: { tier: backupTier } }",
+        "param backupTier string = 'Continuous7Days'",
+        "logs: [ { category: 'DataPlaneRequests' enabled: true } { category: 'PartitionKeyRUConsumption' enabled: true } ]",
+        "workspaceId: logAnalyticsWorkspaceId",
+    ] {
+        assert!(template.contains(setting), "{setting}");
+    }
+}
+
+#[test]
+fn the_identity_may_use_the_items_of_one_database() {
+    let template = template();
+    let role = "roleDefinitionId: '${account.id}/sqlRoleDefinitions/${dataContributor}' \
+                scope: '${account.id}/dbs/${database.name}'";
+    assert!(template.contains(role));
+    assert_eq!(template.matches("sqlRoleDefinitions/${dataContributor}").count(), 1);
+    // What reaches the whole account reads no items.
+    assert_eq!(template.matches("scope: account.id").count(), 1);
+    assert!(template.contains("roleDefinitionId: metadataReader.id scope: account.id"));
+    assert!(template.contains("dataActions: [ 'Microsoft.DocumentDB/databaseAccounts/readMetadata' ]"));
+}
+
+#[test]
+fn the_template_names_one_stable_version_of_the_service() {
+    let template = template();
+    let (_, first) = template.split_once("'Microsoft.DocumentDB/databaseAccounts@").unwrap();
+    let version = first.split('\'').next().unwrap();
+    assert!(version.len() == "2025-10-15".len() && version >= "2025-10-15", "{version}");
+    let resources = template.matches("'Microsoft.DocumentDB/").count() - 1;
+    assert_eq!(template.matches(&format!("@{version}' =")).count(), resources, "but the data action");
+}
+
+/// `onehop provision` gives the leases the same throughput of their own.
+#[test]
+fn the_template_gives_the_leases_throughput_of_their_own() {
+    let template = template();
+    assert!(template.contains("param leasesAutoscaleMaxThroughput int = 1000"));
+    assert_eq!(LEASES_THROUGHPUT, Throughput::Autoscale { max_ru: 1000 });
+    assert!(template.contains(&format!(
+        "isProvisioned && container.id == '{LEASES}' ? {{ autoscaleSettings: {{ maxThroughput: \
+         leasesAutoscaleMaxThroughput }} }}"
+    )));
+}
+
+/// No compiler of Bicep is at hand: brackets are paired, and whatever is named is declared.
+#[test]
+fn the_template_is_well_formed() {
+    let template = template();
+    let mut open = Vec::new();
+    for bracket in template.chars() {
+        match bracket {
+            '{' | '[' | '(' => open.push(bracket),
+            '}' => assert_eq!(open.pop(), Some('{')),
+            ']' => assert_eq!(open.pop(), Some('[')),
+            ')' => assert_eq!(open.pop(), Some('(')),
+            _ => {}
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+    let declared = template.split("param ").skip(1).filter_map(|rest| rest.split(' ').next());
+    let declared: Vec<&str> = declared.collect();
+    assert!(declared.len() >= 10, "{declared:?}");
+    for parameter in declared {
+        assert!(template.matches(parameter).count() > 1, "{parameter} is not used");
+    }
 }
 
 /// What the Dockerfile copies out of the repository.

@@ -1,6 +1,8 @@
 //! `onehop provision` on Microsoft's in-memory emulator, and the files for Azure Resource Manager that must say the same.
 
 mod deploy;
+mod throughput;
+
 use onehop_testing::emulator;
 
 use azure_data_cosmos::CosmosClient;
@@ -8,7 +10,7 @@ use azure_data_cosmos::models::{
     CompositeIndex, CompositeIndexOrder, CompositeIndexProperty, ContainerProperties, IndexingPolicy,
     TimeToLive,
 };
-use onehop::app::provisioning::{Provisioner, container_definitions, in_words};
+use onehop::app::provisioning::{Provisioner, ThroughputPlan, container_definitions, in_words};
 use onehop_store::cosmos::RetryPolicy;
 use onehop_store::cosmos::provision::{ProvisionError, ProvisionStep, Throughput, ThroughputScope};
 
@@ -22,7 +24,8 @@ async fn account() -> CosmosClient {
 }
 
 fn provisioner(client: &CosmosClient, throughput: Option<(Throughput, ThroughputScope)>) -> Provisioner {
-    Provisioner::over(client.clone(), DATABASE, throughput)
+    let throughput = ThroughputPlan { provisioned: throughput, leases_share: false };
+    Provisioner::over(client.clone(), DATABASE, &throughput)
 }
 
 /// Brings the account up to date and returns the steps that were taken.
@@ -145,39 +148,6 @@ async fn another_partition_key_is_refused_with_what_to_do() {
     let words = refused.to_string();
     for part in ["posts", "/somethingElse", "/postId", "--cosmos-database", "onehop copy"] {
         assert!(words.contains(part), "{words}");
-    }
-}
-
-#[tokio::test]
-async fn throughput_is_per_container_and_changed_on_request() {
-    let client = account().await;
-    let manual = |ru| Some((Throughput::Manual { ru }, ThroughputScope::Container));
-    bring_up_to_date(&provisioner(&client, manual(400))).await;
-    let throughput = async |name: &str| {
-        let database = client.database_client(DATABASE.to_owned());
-        let container = database.container_client(name.to_owned(), None).await.unwrap();
-        container.read_throughput(None).await.unwrap().and_then(|found| found.throughput())
-    };
-    assert_eq!(throughput("posts").await, Some(400));
-    assert!(bring_up_to_date(&provisioner(&client, None)).await.is_empty());
-    let steps = bring_up_to_date(&provisioner(&client, manual(900))).await;
-    assert_eq!(steps.len(), onehop::app::container_specs().len());
-    assert!(steps[0].to_string().contains("from 400 RU/s to 900 RU/s"), "{}", steps[0]);
-    assert_eq!(throughput("posts").await, Some(900));
-    assert!(bring_up_to_date(&provisioner(&client, manual(900))).await.is_empty());
-    let autoscale = Some((Throughput::Autoscale { max_ru: 1000 }, ThroughputScope::Container));
-    let refused = provisioner(&client, autoscale).plan().await.unwrap_err();
-    assert!(matches!(refused, ProvisionError::OtherThroughput { found: "manual", .. }), "{refused}");
-}
-
-#[tokio::test]
-async fn throughput_of_what_has_none_cannot_be_changed() {
-    let client = account().await;
-    bring_up_to_date(&provisioner(&client, None)).await;
-    for scope in [ThroughputScope::Database, ThroughputScope::Container] {
-        let wanted = Some((Throughput::Manual { ru: 400 }, scope));
-        let refused = provisioner(&client, wanted).plan().await.unwrap_err();
-        assert!(matches!(refused, ProvisionError::NoThroughput { .. }), "{scope:?}: {refused}");
     }
 }
 

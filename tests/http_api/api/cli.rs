@@ -111,6 +111,19 @@ async fn settings_of_an_account_are_checked_before_it_is_asked() {
         (&[&["seed", "--users=1", "--cosmos-credential=key"], &account[..]].concat(), "ONEHOP_COSMOS_KEY"),
         (&["provision"], "--cosmos-endpoint is needed"),
         (&["provision", "--throughput-manual=100"], "--throughput-manual"),
+        (
+            &[
+                &["provision", "--throughput-manual=450"],
+                &account[..],
+                &["--cosmos-credential=developer-tools"],
+            ]
+            .concat(),
+            "--throughput-manual: 450 RU/s is not a multiple of 100 RU/s",
+        ),
+        (
+            &[&["provision", "--throughput-autoscale-max=1500"], &account[..]].concat(),
+            "--throughput-autoscale-max: autoscale up to 1500 RU/s is not a multiple of 1000 RU/s",
+        ),
         (&["provision", "--throughput-manual=400", "--throughput-autoscale-max=1000"], "--throughput-manual"),
         (
             &[&["provision", "--cosmos-credential=developer-tools"], &account[..]].concat(),
@@ -136,7 +149,8 @@ async fn a_dry_run_without_an_account_lists_all_changes() {
     assert!(output.status.success(), "{printed}");
     assert!(printed.contains("create the database onehop with autoscale up to 2000 RU/s"), "{printed}");
     for spec in onehop::app::container_specs() {
-        assert!(printed.contains(&format!("create the container {}\n", spec.name)), "{printed}");
+        let dedicated = if spec.name.as_str() == "leases" { " with autoscale up to 1000 RU/s" } else { "" };
+        assert!(printed.contains(&format!("create the container {}{dedicated}\n", spec.name)), "{printed}");
     }
 }
 

@@ -9,7 +9,9 @@ use axum::extract::Request;
 use axum::http::{Method, StatusCode};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
-use onehop_store::cosmos::{Consistency, CosmosSettings, Credential, RetryPolicy, client_of};
+use onehop_store::cosmos::{
+    BackgroundSettings, Consistency, CosmosSettings, Credential, RetryPolicy, client_of,
+};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -19,7 +21,7 @@ use crate::api::forward;
 const KEY: &str = "dGhlIGtleSB0aGF0IG5vYm9keSBzZWVz";
 
 /// An account without databases, which this process serves until it is dropped.
-struct Account {
+pub struct Account {
     endpoint: String,
     _server: JoinSet<std::io::Result<()>>,
 }
@@ -30,7 +32,7 @@ impl Account {
     }
 
     /// One whose answers a layer may spoil.
-    async fn behind(layer: impl FnOnce(Router) -> Router) -> Self {
+    pub async fn behind(layer: impl FnOnce(Router) -> Router) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());
         let router = layer(forward::router(endpoint.parse().unwrap()).unwrap());
@@ -39,7 +41,7 @@ impl Account {
         Self { endpoint, _server: server }
     }
 
-    async fn run(&self, command: &[&str], variables: &[(&str, &str)]) -> Output {
+    pub async fn run(&self, command: &[&str], variables: &[(&str, &str)]) -> Output {
         let mut command = onehop(command);
         command.env("ONEHOP_COSMOS_ENDPOINT", &self.endpoint).env("ONEHOP_COSMOS_KEY", KEY);
         command.envs(variables.iter().copied());
@@ -51,7 +53,7 @@ impl Account {
         self.run(&[&small[..], more].concat(), &[]).await
     }
 
-    async fn client(&self) -> azure_data_cosmos::CosmosClient {
+    pub async fn client(&self) -> azure_data_cosmos::CosmosClient {
         let settings = CosmosSettings {
             endpoint: self.endpoint.clone(),
             database: String::new(),
@@ -59,7 +61,7 @@ impl Account {
             preferred_regions: Vec::new(),
             consistency: Consistency::Account,
             binary_encoding: true,
-            background_ru_per_second: None,
+            background: BackgroundSettings::default(),
             retry_policy: RetryPolicy::default(),
         };
         client_of(&settings).await.unwrap()

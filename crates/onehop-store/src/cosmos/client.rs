@@ -1,8 +1,10 @@
 //! Client of an account, built from settings.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use azure_core::credentials::{Secret, TokenCredential};
+use azure_core::http::new_http_client;
 use azure_data_cosmos::options::{
     BinaryEncodingOptions, EndToEndOperationLatencyPolicy, OperationOptions, OperationOptionsBuilder,
     PriorityLevel, ReadConsistencyStrategy, Region, ThrottlingRetryOptionsBuilder,
@@ -14,29 +16,51 @@ use azure_identity::{
     WorkloadIdentityCredential,
 };
 
-use super::settings::{Consistency, CosmosSettings, Credential, RetryPolicy};
+use onehop_runtime::clock::{Clock as _, SystemClock};
+
+use super::account::{AccountReader, RequestCredential};
+use super::settings::{BackgroundSettings, Consistency, CosmosSettings, Credential, RetryPolicy};
 use crate::{Fault, FaultKind};
 
 /// Connects to an account. The account is asked for its regions.
 ///
 /// # Errors
-/// An endpoint that is no URL, a credential that is not to be had, an account that does not answer.
+/// An endpoint that is no URL, a credential that is not to be had, an account that does not answer or has several write regions.
 pub async fn client_of(settings: &CosmosSettings) -> Result<CosmosClient, Fault> {
     let endpoint: AccountEndpoint = settings
         .endpoint
         .parse()
         .map_err(|error| setting_fault("the endpoint of the account is not a URL", error))?;
-    let account = match &settings.credential {
-        Credential::Key(key) => AccountReference::with_authentication_key(endpoint, Secret::new(key.clone())),
-        credential => AccountReference::with_credential(endpoint, token_credential(credential)?),
+    let credential = match &settings.credential {
+        Credential::Key(key) => RequestCredential::Key(Secret::new(key.clone())),
+        credential => RequestCredential::Token(token_credential(credential)?),
+    };
+    let account = match credential.clone() {
+        RequestCredential::Key(key) => AccountReference::with_authentication_key(endpoint, key),
+        RequestCredential::Token(credential) => AccountReference::with_credential(endpoint, credential),
     };
     let regions = settings.preferred_regions.iter().map(|region| Region::new(region.clone())).collect();
-    CosmosClient::builder()
+    let client = CosmosClient::builder()
         .with_default_operation_options(default_options(settings.retry_policy))
         .with_binary_encoding_options(encoding(settings.binary_encoding))
         .build(account, RoutingStrategy::PreferredRegions(regions))
         .await
-        .map_err(|error| setting_fault("the account cannot be reached", error))
+        .map_err(|error| setting_fault("the account cannot be reached", error))?;
+    let reader = AccountReader::new(new_http_client(None), client.endpoint().clone(), credential);
+    refuse_several_write_regions(&reader, settings.retry_policy.operation_max).await?;
+    Ok(client)
+}
+
+/// An account whose resource cannot be read is used: the client reached it, and an emulator's certificate is accepted by the client
+/// alone.
+async fn refuse_several_write_regions(account: &AccountReader, timeout: Duration) -> Result<(), Fault> {
+    match account.write_regions(SystemClock.now_ms(), timeout).await {
+        Ok(regions) => regions.require_one(),
+        Err(error) => {
+            tracing::warn!(%error, "unknown whether the account has several write regions, which would lose writes");
+            Ok(())
+        }
+    }
 }
 
 /// The default options of every operation.
@@ -68,10 +92,16 @@ pub(super) fn read_options(consistency: Consistency) -> OperationOptions {
 }
 
 /// The options of an operation that yields to requests.
-pub(super) fn background_options(consistency: Option<Consistency>) -> OperationOptions {
-    let low = ThroughputControlOptionsBuilder::new().with_priority_level(PriorityLevel::Low).build();
+pub(super) fn background_options(
+    consistency: Option<Consistency>,
+    background: BackgroundSettings,
+) -> OperationOptions {
+    let mut control = ThroughputControlOptionsBuilder::new().with_priority_level(PriorityLevel::Low);
+    if let Some(bucket) = background.throughput_bucket {
+        control = control.with_throughput_bucket(bucket);
+    }
     let mut options = consistency.map(read_options).unwrap_or_default();
-    options.throughput_control = Some(low);
+    options.throughput_control = Some(control.build());
     options
 }
 

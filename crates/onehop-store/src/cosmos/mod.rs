@@ -10,6 +10,7 @@
 //!
 //! Items carry `_ts` in whole seconds. Their bodies come back with the same properties and values, not byte for byte.
 
+mod account;
 mod batch;
 mod client;
 mod container;
@@ -30,19 +31,21 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
-use azure_data_cosmos::CosmosClient;
 use azure_data_cosmos::feed::FeedScope;
 use azure_data_cosmos::options::OperationOptions;
+use azure_data_cosmos::{CosmosClient, DatabaseClient};
 use futures::{StreamExt, TryStreamExt};
-use onehop_runtime::clock::SystemClock;
+use onehop_runtime::clock::{Clock, SystemClock};
 use tokio::sync::watch;
 
+pub use account::{AccountReader, WriteRegions};
 pub use client::{client_of, default_options, encoding};
-pub use settings::{Consistency, CosmosSettings, Credential, RetryPolicy};
+pub use settings::{BackgroundSettings, Consistency, CosmosSettings, Credential, RetryPolicy};
 
 use client::{background_options, read_options};
 use container::{CosmosContainer, is_addressable, key};
 use error_mapping::{OperationContext, fault_of};
+use provision::ThroughputSharing;
 use service_response::ServiceResponse;
 use sql::{QueryShape, Sql, top};
 
@@ -61,9 +64,12 @@ const READY_ID: &str = "ready";
 /// The containers of a database in an account. A clone shares them.
 #[derive(Clone)]
 pub struct CosmosStore {
+    database: Arc<DatabaseClient>,
     containers: Arc<[CosmosContainer]>,
     retry_policy: RetryPolicy,
+    consistency: Consistency,
     reads: OperationOptions,
+    background: BackgroundSettings,
     background_reads: OperationOptions,
     background_writes: OperationOptions,
     background_budget: Option<Arc<BackgroundBudget>>,
@@ -80,8 +86,7 @@ impl CosmosStore {
         let store =
             Self::with_client(client, &settings.database, specs, settings.consistency, settings.retry_policy)
                 .await?;
-        let budget = |rate| Arc::new(BackgroundBudget::new(Arc::new(SystemClock), rate));
-        Ok(Self { background_budget: settings.background_ru_per_second.map(budget), ..store })
+        Ok(store.with_background(settings.background, Arc::new(SystemClock)))
     }
 
     /// The same over a client that is there already. Its default options should be [`default_options`], its encoding
@@ -105,12 +110,16 @@ impl CosmosStore {
                 .map_err(|error| not_found(spec, fault_of(error, OperationContext::Reading)))?;
             containers.push(CosmosContainer::open(*spec, client, &retry_policy).await?);
         }
+        let background = BackgroundSettings::default();
         Ok(Self {
+            database: Arc::new(database),
             containers: containers.into(),
             retry_policy,
+            consistency,
             reads: read_options(consistency),
-            background_reads: background_options(Some(consistency)),
-            background_writes: background_options(None),
+            background,
+            background_reads: background_options(Some(consistency), background),
+            background_writes: background_options(None, background),
             background_budget: None,
         })
     }
@@ -118,8 +127,31 @@ impl CosmosStore {
     /// The same store, whose reads are as recent as this.
     #[must_use]
     pub fn with_consistency(&self, consistency: Consistency) -> Self {
-        let background_reads = background_options(Some(consistency));
-        Self { reads: read_options(consistency), background_reads, ..self.clone() }
+        let background_reads = background_options(Some(consistency), self.background);
+        Self { consistency, reads: read_options(consistency), background_reads, ..self.clone() }
+    }
+
+    /// The same store with limits of background work.
+    #[must_use]
+    pub fn with_background(self, background: BackgroundSettings, clock: Arc<dyn Clock>) -> Self {
+        let budget = |rate| Arc::new(BackgroundBudget::new(clock, rate));
+        Self {
+            background,
+            background_reads: background_options(Some(self.consistency), background),
+            background_writes: background_options(None, background),
+            background_budget: background.ru_per_second.map(budget),
+            ..self
+        }
+    }
+
+    /// Where the request units of a container come from.
+    ///
+    /// # Errors
+    /// The service did not answer, or the credential may not read throughput: roles of the data plane do not permit it.
+    pub async fn throughput_sharing(&self, container: ContainerName) -> Result<ThroughputSharing, Fault> {
+        let container = self.container(container)?;
+        let sharing = ThroughputSharing::of(&self.database, &container.client).await;
+        sharing.map_err(|error| fault_of(error, OperationContext::Reading))
     }
 
     /// The budget of background work, for a [`BackgroundStore`](crate::BackgroundStore); `None` without a limit.

@@ -17,8 +17,16 @@ pub struct CosmosSettings {
     /// Whether items travel in the service's binary form of JSON. Some emulators know text only.
     pub binary_encoding: bool,
     pub retry_policy: RetryPolicy,
-    /// The budget of background work, in request units for each second; `None` for no limit.
-    pub background_ru_per_second: Option<f64>,
+    pub background: BackgroundSettings,
+}
+
+/// Limits of background work: rebuilds, verification, copies.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct BackgroundSettings {
+    /// The budget in request units for each second; `None` for no limit.
+    pub ru_per_second: Option<f64>,
+    /// The throughput bucket of each container that its requests name, 1 to 5; `None` for none.
+    pub throughput_bucket: Option<u32>,
 }
 
 /// The credential for the account.

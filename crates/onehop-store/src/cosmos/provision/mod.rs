@@ -6,37 +6,20 @@
 
 mod definition;
 mod plan;
+mod sharing;
+mod throughput;
 
 use azure_core::http::headers::{HeaderName, HeaderValue};
-use azure_data_cosmos::models::{ContainerProperties, ThroughputProperties};
+use azure_data_cosmos::models::ContainerProperties;
 use azure_data_cosmos::options::{CreateContainerOptions, CreateDatabaseOptions, OperationOptions};
 use azure_data_cosmos::{CosmosClient, CosmosError, DatabaseClient};
 
 pub use definition::definition;
 pub use plan::{Difference, ProvisionPlan, ProvisionStep};
+pub use sharing::ThroughputSharing;
+pub use throughput::{Throughput, ThroughputError, ThroughputScope};
 
-use crate::{ContainerSpec, Indexing};
-
-/// Request units a second that are bought in advance.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Throughput {
-    /// As many as are used, between a tenth of this and this.
-    Autoscale {
-        max_ru: u64,
-    },
-    Manual {
-        ru: u64,
-    },
-}
-
-/// Throughput scope: what shares the request units.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ThroughputScope {
-    /// All containers of the database.
-    Database,
-    /// Each container has its own.
-    Container,
-}
+use crate::{ContainerName, ContainerSpec, Indexing};
 
 /// What is wanted of an account.
 #[derive(Debug, Clone)]
@@ -45,6 +28,8 @@ pub struct DesiredState {
     pub containers: Vec<ContainerProperties>,
     /// `None` leaves it to the account: serverless accounts have none, others give each new container the least.
     pub throughput: Option<(Throughput, ThroughputScope)>,
+    /// Containers with throughput of their own in a database whose other containers share one.
+    pub dedicated: Vec<(String, Throughput)>,
 }
 
 /// Why an account could not be brought up to date.
@@ -64,6 +49,14 @@ pub enum ProvisionError {
          client cannot"
     )]
     OtherThroughput { of: String, found: &'static str },
+    #[error("{of} cannot have this throughput: {source}")]
+    Throughput { of: String, source: ThroughputError },
+    #[error(
+        "Azure refused to {doing}. The lowest throughput that it permits grows with the storage (manual 1 RU/s for each GB, \
+         autoscale maximum 10 for each GB) and with the highest that was ever provisioned (manual a hundredth of it, autoscale \
+         a tenth)"
+    )]
+    ThroughputRefused { doing: String, source: Box<CosmosError> },
     #[error("the service could not {doing}")]
     Service { doing: String, source: Box<CosmosError> },
 }
@@ -84,15 +77,23 @@ impl DesiredState {
         throughput: Option<(Throughput, ThroughputScope)>,
     ) -> Self {
         let containers = specs.iter().map(|spec| definition(spec, indexing)).collect();
-        Self { database: database.to_owned(), containers, throughput }
+        Self { database: database.to_owned(), containers, throughput, dedicated: Vec::new() }
+    }
+
+    /// The same, with throughput of its own for a container where the others share one.
+    #[must_use]
+    pub fn with_dedicated(mut self, container: ContainerName, throughput: Throughput) -> Self {
+        self.dedicated.push((container.as_str().to_owned(), throughput));
+        self
     }
 
     /// What an account without the database lacks.
     #[must_use]
     pub fn everything(&self) -> ProvisionPlan {
+        let is_shared = self.throughput_of(ThroughputScope::Database).is_some();
         let mut steps = vec![self.create_database()];
-        steps.extend(self.containers.iter().map(|container| self.create_container(container)));
-        ProvisionPlan { steps }
+        steps.extend(self.containers.iter().map(|container| self.create_container(container, is_shared)));
+        ProvisionPlan { steps, sharing: Vec::new() }
     }
 
     fn create_database(&self) -> ProvisionStep {
@@ -100,9 +101,15 @@ impl DesiredState {
         ProvisionStep::CreateDatabase { database: self.database.clone(), throughput }
     }
 
-    fn create_container(&self, container: &ContainerProperties) -> ProvisionStep {
-        let throughput = self.throughput_of(ThroughputScope::Container);
+    /// Creates a container in a database whose containers share their throughput, or do not.
+    fn create_container(&self, container: &ContainerProperties, is_shared: bool) -> ProvisionStep {
+        let dedicated = self.dedicated_to(container.id.as_ref()).filter(|_| is_shared);
+        let throughput = self.throughput_of(ThroughputScope::Container).or(dedicated);
         ProvisionStep::CreateContainer { container: Box::new(container.clone()), throughput }
+    }
+
+    fn dedicated_to(&self, container: &str) -> Option<Throughput> {
+        self.dedicated.iter().find(|(name, _)| name == container).map(|(_, throughput)| *throughput)
     }
 
     fn throughput_of(&self, scope: ThroughputScope) -> Option<Throughput> {
@@ -120,7 +127,7 @@ pub async fn apply(
     step: &ProvisionStep,
 ) -> Result<(), ProvisionError> {
     let database_client = client.database_client(database.to_owned());
-    let failed = ProvisionError::service(step.doing());
+    let failed = |error| step.failure(error);
     match step {
         ProvisionStep::CreateDatabase { database, throughput } => {
             let options = CreateDatabaseOptions::default()
@@ -186,15 +193,6 @@ async fn container_of(
 ) -> Result<azure_data_cosmos::ContainerClient, ProvisionError> {
     let failed = ProvisionError::service(format!("open the container {container}"));
     database.container_client(container.to_owned(), None).await.map_err(failed)
-}
-
-impl Throughput {
-    fn properties(self) -> ThroughputProperties {
-        match self {
-            Self::Autoscale { max_ru } => ThroughputProperties::autoscale(max_ru, None),
-            Self::Manual { ru } => ThroughputProperties::manual(ru),
-        }
-    }
 }
 
 /// The client has no option for the throughput of a new database, only headers of one's own. They are those of the

@@ -3,19 +3,20 @@
 use std::fmt;
 
 use azure_core::http::headers::{HeaderName, HeaderValue};
-use azure_data_cosmos::models::{
-    CompositeIndex, ContainerProperties, IndexingPolicy, ThroughputProperties, TimeToLive,
-};
+use azure_data_cosmos::models::{CompositeIndex, ContainerProperties, IndexingPolicy, TimeToLive};
 use azure_data_cosmos::options::{OperationOptions, ReadContainerOptions};
-use azure_data_cosmos::{CosmosClient, DatabaseClient};
+use azure_data_cosmos::{ContainerClient, CosmosClient, CosmosError, DatabaseClient};
 use serde_json::Value;
 
+use super::sharing::throughput_in;
 use super::{DesiredState, ProvisionError, Throughput, ThroughputScope, container_of, has_database};
 
 /// Steps in the order in which they are taken.
 #[derive(Debug, Clone, Default)]
 pub struct ProvisionPlan {
     pub steps: Vec<ProvisionStep>,
+    /// Containers that share the throughput of the database and should have their own. No step can change it.
+    pub sharing: Vec<String>,
 }
 
 /// One change of an account.
@@ -64,45 +65,68 @@ impl ProvisionPlan {
             return Ok(wanted.everything());
         }
         let database = client.database_client(wanted.database.clone());
-        let mut steps = Vec::new();
+        let mut plan = Self::default();
+        let shared = shared_throughput(&database, wanted).await?;
         if let Some(to) = wanted.throughput_of(ThroughputScope::Database) {
             let of = format!("the database {}", wanted.database);
-            let failed = ProvisionError::service(format!("read the throughput of {of}"));
-            let found = database.read_throughput(None).await.map_err(failed)?;
-            steps.extend(throughput_step(None, &of, found, to)?);
+            plan.steps.extend(throughput_step(None, &of, shared, to)?);
         }
         for container in &wanted.containers {
-            steps.extend(container_steps(&database, wanted, container).await?);
+            plan.add_container(&database, wanted, container, shared.is_some()).await?;
         }
-        Ok(Self { steps })
+        Ok(plan)
+    }
+
+    async fn add_container(
+        &mut self,
+        database: &DatabaseClient,
+        wanted: &DesiredState,
+        container: &ContainerProperties,
+        is_shared: bool,
+    ) -> Result<(), ProvisionError> {
+        let name = container.id.as_ref();
+        let client = match container_of(database, name).await {
+            Ok(client) => client,
+            Err(ProvisionError::Service { source, .. }) if source.status().is_not_found() => {
+                self.steps.push(wanted.create_container(container, is_shared));
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        let failed = |error| ProvisionError::service(format!("read the container {name}"))(error);
+        let found = client.read(Some(with_index_progress())).await.map_err(failed)?;
+        let index_progress = found.headers().collection_index_transformation_progress();
+        let found = found.into_model().map_err(failed)?;
+        self.steps.extend(replace_steps(found, container, index_progress)?);
+        let of = format!("the container {name}");
+        if let Some(to) = wanted.throughput_of(ThroughputScope::Container) {
+            let found = throughput_of(&client, &of).await?;
+            self.steps.extend(throughput_step(Some(name), &of, found, to)?);
+        } else if is_shared
+            && wanted.dedicated_to(name).is_some()
+            && throughput_of(&client, &of).await?.is_none()
+        {
+            self.sharing.push(name.to_owned());
+        }
+        Ok(())
     }
 }
 
-async fn container_steps(
+/// The throughput that the containers of a database share. It is read where a setting or a container asks for it.
+async fn shared_throughput(
     database: &DatabaseClient,
     wanted: &DesiredState,
-    container: &ContainerProperties,
-) -> Result<Vec<ProvisionStep>, ProvisionError> {
-    let name = container.id.as_ref();
-    let client = match container_of(database, name).await {
-        Ok(client) => client,
-        Err(ProvisionError::Service { source, .. }) if source.status().is_not_found() => {
-            return Ok(vec![wanted.create_container(container)]);
-        }
-        Err(error) => return Err(error),
-    };
-    let failed = |error| ProvisionError::service(format!("read the container {name}"))(error);
-    let found = client.read(Some(with_index_progress())).await.map_err(failed)?;
-    let index_progress = found.headers().collection_index_transformation_progress();
-    let found = found.into_model().map_err(failed)?;
-    let mut steps = replace_steps(found, container, index_progress)?;
-    if let Some(to) = wanted.throughput_of(ThroughputScope::Container) {
-        let of = format!("the container {name}");
-        let failed = ProvisionError::service(format!("read the throughput of {of}"));
-        let found = client.read_throughput(None).await.map_err(failed)?;
-        steps.extend(throughput_step(Some(name), &of, found, to)?);
+) -> Result<Option<Throughput>, ProvisionError> {
+    if wanted.throughput_of(ThroughputScope::Database).is_none() && wanted.dedicated.is_empty() {
+        return Ok(None);
     }
-    Ok(steps)
+    let doing = format!("read the throughput of the database {}", wanted.database);
+    throughput_in(database.read_throughput(None).await).map_err(ProvisionError::service(doing))
+}
+
+async fn throughput_of(container: &ContainerClient, of: &str) -> Result<Option<Throughput>, ProvisionError> {
+    let failed = ProvisionError::service(format!("read the throughput of {of}"));
+    throughput_in(container.read_throughput(None).await).map_err(failed)
 }
 
 /// The service says how much of an index it has built only where it is asked for the container's quota.
@@ -193,17 +217,17 @@ fn shape(policy: Option<&IndexingPolicy>) -> Value {
 fn throughput_step(
     container: Option<&str>,
     of: &str,
-    found: Option<ThroughputProperties>,
+    found: Option<Throughput>,
     to: Throughput,
 ) -> Result<Option<ProvisionStep>, ProvisionError> {
-    let Some(found) = found else { return Err(ProvisionError::NoThroughput { of: of.to_owned() }) };
+    let Some(from) = found else { return Err(ProvisionError::NoThroughput { of: of.to_owned() }) };
     let other = |found| Err(ProvisionError::OtherThroughput { of: of.to_owned(), found });
-    let from = match (found.autoscale_maximum(), found.throughput(), to) {
-        (Some(max_ru), _, Throughput::Autoscale { .. }) => Throughput::Autoscale { max_ru },
-        (Some(_), _, Throughput::Manual { .. }) => return other("autoscale"),
-        (None, Some(ru), Throughput::Manual { .. }) => Throughput::Manual { ru },
-        (None, _, _) => return other("manual"),
-    };
+    match (from, to) {
+        (Throughput::Autoscale { .. }, Throughput::Manual { .. }) => return other("autoscale"),
+        (Throughput::Manual { .. }, Throughput::Autoscale { .. }) => return other("manual"),
+        _ => {}
+    }
+    to.check_after(from).map_err(|source| ProvisionError::Throughput { of: of.to_owned(), source })?;
     Ok((from != to).then(|| ProvisionStep::ReplaceThroughput {
         container: container.map(str::to_owned),
         from,
@@ -224,6 +248,21 @@ fn words(ttl: &TimeToLive) -> String {
 }
 
 impl ProvisionStep {
+    /// The error of this step. The service refuses a throughput with 400, and says why in its own words.
+    pub(super) fn failure(&self, error: CosmosError) -> ProvisionError {
+        let sets_throughput = match self {
+            Self::CreateDatabase { throughput, .. } | Self::CreateContainer { throughput, .. } => {
+                throughput.is_some()
+            }
+            Self::ReplaceContainer { .. } | Self::AwaitIndex { .. } => false,
+            Self::ReplaceThroughput { .. } => true,
+        };
+        if sets_throughput && u16::from(error.status().status_code()) == 400 {
+            return ProvisionError::ThroughputRefused { doing: self.to_string(), source: Box::new(error) };
+        }
+        ProvisionError::service(self.doing())(error)
+    }
+
     /// The step as the end of "the service could not ...".
     pub(super) fn doing(&self) -> String {
         match self {
@@ -263,15 +302,6 @@ impl fmt::Display for ProvisionStep {
             Self::ReplaceThroughput { from, to, .. } => write!(formatter, " from {from} to {to}")?,
         }
         Ok(())
-    }
-}
-
-impl fmt::Display for Throughput {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Autoscale { max_ru } => write!(formatter, "autoscale up to {max_ru} RU/s"),
-            Self::Manual { ru } => write!(formatter, "{ru} RU/s"),
-        }
     }
 }
 

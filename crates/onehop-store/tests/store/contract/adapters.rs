@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use azure_data_cosmos::DatabaseClient;
 use onehop_runtime::clock::ManualClock;
 use onehop_store::cosmos::provision::{self, DesiredState};
-use onehop_store::cosmos::{Consistency, CosmosSettings, CosmosStore, Credential, RetryPolicy, client_of};
+use onehop_store::cosmos::{
+    BackgroundSettings, Consistency, CosmosSettings, CosmosStore, Credential, RetryPolicy, client_of,
+};
 use onehop_store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
 use onehop_store::{Indexing, Store};
 use tempfile::TempDir;
@@ -96,7 +98,7 @@ pub async fn account() -> (Subject, Database) {
         preferred_regions: Vec::new(),
         consistency: Consistency::Account,
         binary_encoding: variable("ONEHOP_TEST_COSMOS_BINARY").is_none_or(|binary| binary != "false"),
-        background_ru_per_second: None,
+        background: BackgroundSettings::default(),
         retry_policy: RetryPolicy::default(),
     };
     let client = client_of(&settings).await.expect("a client");
