@@ -56,6 +56,8 @@ const PURGE_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The default poll interval of the change feed for subscriptions.
 pub const LIVE_POLL_DEFAULT: Duration = Duration::from_secs(1);
+/// The default poll interval of the change feed for projections.
+pub const PROJECTION_POLL_DEFAULT: Duration = Duration::from_secs(5);
 /// The refresh interval of the OpenID Connect provider's keys.
 const PROVIDER_REFRESH_INTERVAL: Duration = Duration::from_secs(600);
 
@@ -80,6 +82,8 @@ pub struct AppOptions {
     pub clock: Arc<dyn Clock>,
     /// The poll interval of the change feed, while there are subscribers.
     pub live_poll: Duration,
+    /// The poll interval of the change feed for projections.
+    pub projection_poll: Duration,
     /// Observers of every operation on the store.
     pub observers: Vec<Arc<dyn StoreObserver>>,
 }
@@ -90,6 +94,7 @@ impl Default for AppOptions {
             hashing: HashingCost::OWASP,
             clock: Arc::new(SystemClock),
             live_poll: LIVE_POLL_DEFAULT,
+            projection_poll: PROJECTION_POLL_DEFAULT,
             observers: Vec::new(),
         }
     }
@@ -218,7 +223,7 @@ impl App {
     /// # Errors
     /// When the change feed processor cannot read its state.
     pub async fn over(open: &OpenStore, member: Member, options: AppOptions) -> anyhow::Result<Self> {
-        let AppOptions { hashing, clock, live_poll, mut observers } = options;
+        let AppOptions { hashing, clock, live_poll, projection_poll, mut observers } = options;
         let partition_loads = Arc::new(HotPartitions::new(partitions::KEY_EXPOSURES));
         observers.push(Arc::clone(&partition_loads) as _);
         let observers: Arc<[_]> = observers.into();
@@ -256,15 +261,11 @@ impl App {
             settings: live_settings(&member, live_poll),
         });
         let processor_stop = CancellationToken::new();
-        let settings = onehop_change_feed::Settings {
-            sharing: member.sharing,
-            ..onehop_change_feed::Settings::new(member.owner)
-        };
         let processor = Processor::open(
             Arc::clone(&recent),
             Arc::clone(&clock),
             projections(),
-            settings,
+            member.processor_settings(projection_poll),
             processor_stop.clone(),
         )
         .await

@@ -1,6 +1,8 @@
 //! Member: the identity of a process among those that share the change feed of a store.
 
-use onehop_change_feed::Sharing;
+use std::time::Duration;
+
+use onehop_change_feed::{Backoff, Settings, Sharing};
 
 use crate::config::StoreChoice;
 
@@ -34,6 +36,14 @@ impl Member {
     pub fn with_others() -> Self {
         Self { owner: format!("{}~{}", host_name(), random_suffix()), sharing: Sharing::with_others() }
     }
+
+    /// Settings of its change feed processor, with this poll interval.
+    #[must_use]
+    pub fn processor_settings(self, poll: Duration) -> Settings {
+        let settings = Settings::new(self.owner);
+        let poll = Backoff { longest: poll, ..settings.poll };
+        Settings { sharing: self.sharing, poll, ..settings }
+    }
 }
 
 fn host_name() -> String {
@@ -61,5 +71,13 @@ mod tests {
         let (one, other) = (Member::with_others(), Member::with_others());
         assert_ne!(one.owner, other.owner);
         assert_eq!(one.sharing, Sharing::with_others());
+    }
+
+    #[test]
+    fn the_poll_interval_is_the_longest_delay() {
+        let settings = Member::with_others().processor_settings(Duration::from_secs(20));
+        assert_eq!(settings.poll.longest, Duration::from_secs(20));
+        let defaults = Member::alone().processor_settings(crate::app::PROJECTION_POLL_DEFAULT);
+        assert_eq!(defaults.poll, Settings::new("embedded").poll);
     }
 }

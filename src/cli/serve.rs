@@ -81,6 +81,7 @@ impl Serve {
         let telemetry = Arc::new(Telemetry { traces, ..Telemetry::default() });
         let app_options = AppOptions {
             live_poll: self.live.poll(),
+            projection_poll: self.serve.projection_poll(),
             observers: vec![Arc::clone(&telemetry) as _],
             ..AppOptions::default()
         };

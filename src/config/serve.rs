@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::BoolishValueParser;
 
+use crate::app::PROJECTION_POLL_DEFAULT;
 use onehop_runtime::tasks::GRACEFUL_STOP_MAX;
 
 /// Settings of the server.
@@ -40,9 +41,27 @@ pub struct ServeSettings {
         value_parser = clap::value_parser!(u64).range(1..=3600)
     )]
     pub stop_seconds: u64,
+
+    /// Poll interval of the change feed for read models, in milliseconds, with --store cosmos: what another
+    /// process wrote reaches them after this time at most. Each poll is charged about 1 RU for each physical
+    /// partition of each source container
+    #[arg(
+        long,
+        value_name = "MILLISECONDS",
+        env = "ONEHOP_PROJECTION_POLL_MS",
+        default_value_t = PROJECTION_POLL_DEFAULT.as_millis() as u64,
+        value_parser = clap::value_parser!(u64).range(100..=3_600_000)
+    )]
+    pub projection_poll_ms: u64,
 }
 
 impl ServeSettings {
+    /// Poll interval of the change feed for read models.
+    #[must_use]
+    pub fn projection_poll(&self) -> Duration {
+        Duration::from_millis(self.projection_poll_ms)
+    }
+
     /// Graceful shutdown timeout.
     #[must_use]
     pub fn graceful_stop_max(&self) -> Duration {
