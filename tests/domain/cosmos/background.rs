@@ -100,7 +100,8 @@ async fn a_copy_is_sent_at_low_priority_in_its_bucket() {
     let target = Emulator::logged(&container_specs(), 2, &target_log);
     let target = target.open().await.with_background(BUCKET, Arc::new(SystemClock));
     let target = OpenStore::Cosmos(Arc::new(target));
-    (log.take(), target_log.take());
+    log.take();
+    target_log.take();
     let copier = Copier {
         source: source.background(),
         target: target.background(),
