@@ -32,14 +32,20 @@ async fn write(store: &dyn Store, post: u32) {
 
 #[tokio::test]
 async fn a_tail_reads_only_the_range_that_was_written() {
-    let account = Emulator::new(&container_specs(), 4);
+    for physical_partitions in [1, 4, 16] {
+        assert_reads(physical_partitions).await;
+    }
+}
+
+async fn assert_reads(physical_partitions: u32) {
+    let account = Emulator::new(&container_specs(), physical_partitions);
     let requests = Arc::new(RequestCounts::default());
     let store: Arc<dyn Store> = Arc::new(account.open_counted(&requests).await);
     let source = TailSource { container: POSTS, types: None };
     let settings = TailSettings { poll: Some(POLL), gather: Duration::ZERO, ..TailSettings::default() };
     let ledger = Ledger::new();
     let mut tail = Tail::open(Arc::clone(&store), source, settings, &ledger).await.expect("the tail opens");
-    assert_eq!(feed_reads(&requests), 4, "each range is asked for its end");
+    assert_eq!(feed_reads(&requests), physical_partitions as usize, "each range is asked for its end");
     write(&*store, 1).await;
     assert_eq!(tail.next().await.len(), 1);
     assert_eq!(feed_reads(&requests), 1);
