@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::discards::DiscardedChanges;
 use super::measurement::{MeasurementRow, ModelVariant, Quantiles, Sample, StudyRequest};
 use onehop_store::{
     ChargeBasis, ChargeSource, ContainerName, Ledger, OperationKind, OperationRecord, RequestCharge,
@@ -26,6 +27,7 @@ pub(crate) fn row(
         estimated_request_charge: None,
         estimate_error: None,
         projection_charge,
+        discarded: DiscardedChanges::default(),
         reference_request_charge: None,
         deviation: None,
         latency_ms: Quantiles { median: 1.0, p99: 1.0 },
@@ -51,5 +53,6 @@ pub(crate) fn sample(charge: f64) -> Sample {
         duration: Duration::from_millis(2),
         projection_charge: 0.0,
         projection_basis: ChargeBasis::default(),
+        discarded: DiscardedChanges::default(),
     }
 }

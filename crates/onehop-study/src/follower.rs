@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use super::discards::DiscardedChanges;
 use super::metered::MeteredStore;
 use onehop_change_feed::{PageError, Processor, ProcessorError};
 use onehop_store::{ChargeBasis, Fault, RequestCharge};
@@ -37,6 +38,12 @@ impl Follower {
     #[must_use]
     pub fn basis(&self) -> ChargeBasis {
         self.store.basis()
+    }
+
+    /// The changes so far that its writes bring to the change feed in vain.
+    #[must_use]
+    pub fn discarded(&self) -> DiscardedChanges {
+        self.store.discarded()
     }
 
     /// Drains the change feed. Returns what the processor was charged for that.

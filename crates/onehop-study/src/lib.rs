@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 
+pub mod assumptions;
 pub mod background;
+pub mod discards;
 mod figure;
 #[cfg(test)]
 mod fixtures;

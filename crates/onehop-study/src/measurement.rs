@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::discards::DiscardedChanges;
 use onehop_store::{ChargeBasis, FoldedOperation, Ledger};
 
 /// A request that each data model serves.
@@ -52,13 +53,21 @@ pub struct Sample {
     pub projection_charge: f64,
     /// What that was made from, where it is an estimate.
     pub projection_basis: ChargeBasis,
+    /// What the projections brought to the change feed in vain because of it.
+    pub discarded: DiscardedChanges,
 }
 
 impl Sample {
     /// Of a request that no projection follows.
     #[must_use]
     pub fn alone(ledger: Arc<Ledger>, duration: Duration) -> Self {
-        Self { ledger, duration, projection_charge: 0.0, projection_basis: ChargeBasis::default() }
+        Self {
+            ledger,
+            duration,
+            projection_charge: 0.0,
+            projection_basis: ChargeBasis::default(),
+            discarded: DiscardedChanges::default(),
+        }
     }
 }
 
@@ -120,6 +129,8 @@ pub struct MeasurementRow {
     pub estimate_error: Option<f64>,
     /// The median of what the projections were charged because of a write, RU.
     pub projection_charge: f64,
+    /// Changes that it brings to the change feed in vain, in the mean of the samples. Their charge is background work.
+    pub discarded: DiscardedChanges,
     /// What a reference (an article, an earlier measurement) says, RU; `None` where it says nothing.
     pub reference_request_charge: Option<f64>,
     /// How far the median is from the reference: 0.1 is 10 % above it.
@@ -210,6 +221,7 @@ impl MeasurementRow {
             estimated_request_charge: None,
             estimate_error: None,
             projection_charge: hundredths(Quantiles::of(projections).median),
+            discarded: discarded(samples),
             reference_request_charge: reference,
             deviation: reference.map(|reference| thousandths(charges.median / reference - 1.0)),
             latency_ms: Quantiles::of(durations),
@@ -227,6 +239,13 @@ impl MeasurementRow {
         self.estimate_error =
             (self.request_charge > 0.0).then(|| thousandths(estimate / self.request_charge - 1.0));
     }
+}
+
+/// Of one request, in the mean.
+fn discarded(samples: &[Sample]) -> DiscardedChanges {
+    let mut all = DiscardedChanges::default();
+    samples.iter().for_each(|sample| all += sample.discarded);
+    all.times(1.0 / samples.len().max(1) as f64)
 }
 
 /// Of one request, in the mean.

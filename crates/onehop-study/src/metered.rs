@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::discards::{DiscardedChanges, FollowedContainer};
 use onehop_change_feed::LEASES;
 use onehop_store::{
     Change, ChargeBasis, ContainerName, Ledger, OperationKind, OperationScope, PartitionKey, RequestCharge,
@@ -14,8 +15,13 @@ use parking_lot::Mutex;
 pub struct MeteredStore {
     store: Arc<dyn Store>,
     charge: Mutex<RequestCharge>,
+    /// Of that, what pages of the change feed were charged.
+    feed_charge: Mutex<RequestCharge>,
     /// What the charge was made from, where it is an estimate.
     basis: Mutex<ChargeBasis>,
+    /// Whose change feed is followed, and what it brings in vain because of writes through this store.
+    followed: Vec<FollowedContainer>,
+    discarded: Mutex<DiscardedChanges>,
     /// `None` where they are not recorded.
     touches: Option<Mutex<Vec<PartitionAccess>>>,
 }
@@ -33,13 +39,39 @@ impl MeteredStore {
     /// With a meter at zero.
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, charge: Mutex::default(), basis: Mutex::default(), touches: None }
+        Self {
+            store,
+            charge: Mutex::default(),
+            feed_charge: Mutex::default(),
+            basis: Mutex::default(),
+            followed: Vec::new(),
+            discarded: Mutex::default(),
+            touches: None,
+        }
     }
 
     /// With a meter that also records each touch until [`take_touches`](Self::take_touches).
     #[must_use]
     pub fn with_touches(store: Arc<dyn Store>) -> Self {
         Self { touches: Some(Mutex::default()), ..Self::new(store) }
+    }
+
+    /// The same with the containers whose change feed is followed, so that discarded changes are counted.
+    #[must_use]
+    pub fn following(self, followed: Vec<FollowedContainer>) -> Self {
+        Self { followed, ..self }
+    }
+
+    /// The changes so far that its writes bring to the change feed in vain.
+    #[must_use]
+    pub fn discarded(&self) -> DiscardedChanges {
+        *self.discarded.lock()
+    }
+
+    /// Of the charge so far, what pages of the change feed were charged.
+    #[must_use]
+    pub fn feed_charge(&self) -> RequestCharge {
+        *self.feed_charge.lock()
     }
 
     /// The charge so far, without what is charged whether or not there are changes: polling an idle change feed, and
@@ -73,6 +105,10 @@ impl MeteredStore {
                 continue;
             }
             *charge = *charge + record.charge;
+            if record.kind == OperationKind::ChangeFeed {
+                let mut feed_charge = self.feed_charge.lock();
+                *feed_charge = *feed_charge + record.charge;
+            }
             *self.basis.lock() += record.basis;
             let Some(touches) = &self.touches else { continue };
             let shared_by = if records.len() == partition_keys.len() {
@@ -109,7 +145,11 @@ impl StoreDecorator for MeteredStore {
 
     async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Output, C::Error> {
         let (own, place) = (Ledger::new(), call.scope());
+        let discarded = DiscardedChanges::of(&self.followed, call.container(), call.writes());
         let outcome = call.run(&*self.store, &own).await;
+        if outcome.is_ok() {
+            *self.discarded.lock() += discarded;
+        }
         let changes = outcome.as_ref().map_or(&[][..], C::changes);
         self.record(&own, &partition_keys(place, changes), ledger);
         outcome

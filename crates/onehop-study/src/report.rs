@@ -4,7 +4,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::background::BackgroundThroughput;
+use super::background::BackgroundWork;
 use super::measurement::{ConcurrentCharge, EstimateErrors, MeasurementRow, Measurements};
 use super::partitions::PartitionReport;
 use super::provisioning::Provisioning;
@@ -43,11 +43,11 @@ pub struct StudyReport {
     /// Of the traffic, to the assumptions of the charge model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sensitivity: Option<Sensitivity>,
-    /// What has to be provisioned for the traffic.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub provisioning: Option<Provisioning>,
-    /// Of the last data model.
-    pub background: Vec<BackgroundThroughput>,
+    /// What has to be provisioned for the traffic under each plan.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub provisioning: Vec<Provisioning>,
+    /// Of the data models with a change feed processor.
+    pub background: Vec<BackgroundWork>,
     /// What the estimated charges take for the charge of a replace.
     pub replace_cost: ReplaceCost,
     #[serde(skip)]

@@ -1,17 +1,12 @@
-//! Throughput and cost of a traffic: request units a second under each plan, what has to be provisioned for them, what
-//! that costs, and the break-even ratio of reads to writes between two plans. Pure.
+//! Throughput of a traffic: request units a second under each plan, what is provisioned for them, and the break-even ratio of
+//! reads to writes between two plans. Pure.
 
 use serde::Serialize;
 
+use super::discards::DiscardedChanges;
 use super::measurement::{Measurements, ModelVariant, StudyRequest};
-
-/// Throughput is provisioned in steps of this many RU/s.
-/// Source: "Provisioned throughput", learn.microsoft.com/azure/cosmos-db/set-throughput.
-const THROUGHPUT_STEP: f64 = 100.0;
-/// The least that can be provisioned for a container or a database, RU/s. Source: the same.
-const THROUGHPUT_MIN: f64 = 400.0;
-/// Azure's month, in which its prices a month are stated.
-const HOURS_A_MONTH: f64 = 730.0;
+use super::provisioning::Provisioning;
+use onehop_store::ContainerName;
 
 /// How often a request comes, a second.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -106,17 +101,18 @@ pub struct VariantThroughput {
     pub reads: f64,
     /// RU/s, projections included.
     pub writes: f64,
-    /// RU/s that have to be provisioned for both.
-    pub provisioned: f64,
-    /// In the currency of the price; `None` without a price.
+    /// RU/s that have to be provisioned: what its [`Provisioning`] recommends, background work included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provisioned: Option<f64>,
+    /// Of manual throughput, in the currency of the price; `None` without a price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub monthly_bill: Option<f64>,
 }
 
 impl Traffic {
-    /// `price_per_100_ru`: of 100 RU/s for an hour.
+    /// `provisioned`: for this traffic, under the plans for which that was worked out.
     #[must_use]
-    pub fn of(measurements: &Measurements, rates: Vec<RequestRate>, price_per_100_ru: Option<f64>) -> Self {
+    pub fn of(measurements: &Measurements, rates: Vec<RequestRate>, provisioned: &[Provisioning]) -> Self {
         let of_kind = |is_write: bool| {
             let rates = rates.iter().filter(|rate| measurements.is_write(&rate.request) == is_write);
             rates.fold(0.0, |total, rate| total + rate.per_second)
@@ -128,9 +124,16 @@ impl Traffic {
             .map(|plan| {
                 let [reads, writes] =
                     [false, true].map(|is_write| throughput(measurements, &rates, plan, is_write));
-                let provisioned = provisioned(reads + writes);
-                let monthly_bill = price_per_100_ru.map(|price| bill(provisioned, price));
-                VariantThroughput { model: plan.to_string(), reads, writes, provisioned, monthly_bill }
+                let model = plan.to_string();
+                let found = provisioned.iter().find(|provisioning| provisioning.model == model);
+                let manual = found.and_then(|found| found.bills.iter().find(|bill| bill.name == "manual"));
+                VariantThroughput {
+                    model,
+                    reads,
+                    writes,
+                    provisioned: found.map(|found| found.recommended),
+                    monthly_bill: manual.map(|bill| bill.amount),
+                }
             })
             .collect();
         let ends = models.first().zip(models.last());
@@ -172,12 +175,37 @@ fn throughput(
     rates.fold(0.0, |total, rate| total + rate.per_second * charge(&rate.request))
 }
 
-fn provisioned(throughput: f64) -> f64 {
-    ((throughput / THROUGHPUT_STEP).ceil() * THROUGHPUT_STEP).max(THROUGHPUT_MIN)
+/// Of the requests that write to one of these containers under a plan, a second.
+#[must_use]
+pub fn writes_to(
+    containers: &[ContainerName],
+    measurements: &Measurements,
+    rates: &[RequestRate],
+    plan: &ModelVariant,
+) -> f64 {
+    let writes = |rate: &&RequestRate| {
+        let operations = measurements.row(&rate.request, plan).map(|row| &row.operations);
+        operations.is_some_and(|operations| {
+            operations.iter().any(|done| done.kind.writes() && containers.contains(&done.container))
+        })
+    };
+    rates.iter().filter(writes).fold(0.0, |sum, rate| sum + rate.per_second)
 }
 
-fn bill(provisioned: f64, price_per_100_ru: f64) -> f64 {
-    provisioned / THROUGHPUT_STEP * price_per_100_ru * HOURS_A_MONTH
+/// What a traffic brings to the change feed in vain, a second.
+#[must_use]
+pub fn discarded(
+    measurements: &Measurements,
+    rates: &[RequestRate],
+    plan: &ModelVariant,
+) -> DiscardedChanges {
+    let mut all = DiscardedChanges::default();
+    for rate in rates {
+        if let Some(row) = measurements.row(&rate.request, plan) {
+            all += row.discarded.times(rate.per_second);
+        }
+    }
+    all
 }
 
 /// The ratio at which what the last plan saves on reads is what it adds to writes.
@@ -232,6 +260,9 @@ fn least(models: &[&VariantThroughput], reads: f64, writes: f64) -> Vec<LeastRan
 mod tests {
     use super::*;
     use crate::fixtures::{request, row};
+    use crate::partitions::{PartitionReport, PartitionStudy, Population};
+    use crate::provisioning::{ContainerBackground, Prices, ProvisioningInput};
+    use onehop_store::{ChargeBasis, FoldedOperation, OperationKind, RequestCharge};
 
     fn rate(request: &str, per_second: f64) -> RequestRate {
         RequestRate { request: request.to_owned(), per_second }
@@ -257,45 +288,88 @@ mod tests {
         Measurements { requests: requests(), plans: vec![v1, loader, v2, v3], rows }
     }
 
-    fn traffic(reads: f64, writes: f64, price: Option<f64>) -> Traffic {
-        Traffic::of(&measurements(), vec![rate("Q3", reads), rate("C3", writes)], price)
+    fn traffic(reads: f64, writes: f64) -> Traffic {
+        Traffic::of(&measurements(), vec![rate("Q3", reads), rate("C3", writes)], &[])
     }
 
     #[test]
     fn throughput_is_the_sum_of_rates_times_charges() {
-        let traffic = traffic(10.0, 4.0, None);
+        let traffic = traffic(10.0, 4.0);
         let sums: Vec<(f64, f64)> = traffic.models.iter().map(|model| (model.reads, model.writes)).collect();
         assert_eq!(sums, [(1000.0, 20.0), (600.0, 20.0), (500.0, 60.0), (100.0, 140.0)]);
         assert_eq!(traffic.reads_per_write, Some(2.5));
     }
 
     #[test]
-    fn throughput_is_provisioned_in_steps_and_at_least_400() {
-        for (needed, bought) in [(0.0, 400.0), (400.0, 400.0), (400.1, 500.0), (1020.0, 1100.0)] {
-            assert_eq!(provisioned(needed), bought, "{needed}");
-        }
+    fn what_is_provisioned_is_what_its_plan_recommends() {
+        let partitions = PartitionReport::of(PartitionStudy {
+            model: "V3",
+            contents: &[],
+            population: &Population::default(),
+            footprints: &[],
+            rates: None,
+            measurements: &measurements(),
+        });
+        let prices = Prices { manual: Some(0.008), ..Prices::default() };
+        let input = ProvisioningInput {
+            physical_partitions: 1,
+            peak_to_mean: 1.0,
+            regions: 1,
+            highest_throughput: 0.0,
+            index_share: 0.2,
+            prices,
+        };
+        let leases =
+            ContainerBackground { container: ContainerName("leases"), throughput: 450.0, is_dedicated: true };
+        let provisioning = Provisioning::of("V3".to_owned(), &partitions, &[leases], &input);
+        let traffic = Traffic::of(&measurements(), vec![rate("Q3", 1.0)], &[provisioning]);
+        let found: Vec<_> =
+            traffic.models.iter().map(|model| (model.provisioned, model.monthly_bill.is_some())).collect();
+        assert_eq!(found, [(None, false), (None, false), (None, false), (Some(500.0), true)]);
     }
 
     #[test]
-    fn the_bill_is_for_a_month_of_what_is_provisioned() {
-        let traffic = traffic(10.0, 4.0, Some(0.008));
-        let bill = traffic.models[0].monthly_bill.unwrap();
-        assert!((bill - 11.0 * 0.008 * 730.0).abs() < 1e-9);
-        assert_eq!(traffic.models[3].monthly_bill.map(f64::round), Some(23.0));
+    fn discarded_changes_are_those_of_the_rates() {
+        let mut measurements = measurements();
+        let v3 = ModelVariant::of_model("V3");
+        let row = measurements.rows.iter_mut().find(|row| row.request == "C3" && row.plan == v3).unwrap();
+        row.discarded = DiscardedChanges { changes: 1.0, bytes: 400.0 };
+        let rates = [rate("Q3", 5.0), rate("C3", 2.0)];
+        let found = discarded(&measurements, &rates, &v3);
+        assert_eq!((found.changes, found.bytes), (2.0, 800.0));
+    }
+
+    #[test]
+    fn writes_to_a_container_are_those_of_its_requests() {
+        let (mut measurements, v3) = (measurements(), ModelVariant::of_model("V3"));
+        let posts = ContainerName("posts");
+        let row = measurements.rows.iter_mut().find(|row| row.request == "C3" && row.plan == v3).unwrap();
+        row.operations = vec![FoldedOperation {
+            container: posts,
+            kind: OperationKind::Batch,
+            times: 1,
+            items: 2,
+            physical_partitions: 1,
+            request_charge: RequestCharge(15.0),
+            basis: ChargeBasis::default(),
+        }];
+        let rates = [rate("Q3", 5.0), rate("C3", 2.0)];
+        let to = |container| writes_to(&[container], &measurements, &rates, &v3);
+        assert_eq!((to(posts), to(ContainerName("users"))), (2.0, 0.0));
     }
 
     #[test]
     fn at_the_break_even_ratio_both_plans_take_the_same() {
-        let ratio = traffic(10.0, 4.0, None).break_even_reads_per_write.unwrap();
+        let ratio = traffic(10.0, 4.0).break_even_reads_per_write.unwrap();
         assert!((ratio - 30.0 / 90.0).abs() < 1e-9);
-        let there = traffic(ratio, 1.0, None);
+        let there = traffic(ratio, 1.0);
         let total = |model: &VariantThroughput| model.reads + model.writes;
         assert!((total(&there.models[0]) - total(&there.models[3])).abs() < 1e-9);
     }
 
     #[test]
     fn each_pair_of_models_has_its_break_even() {
-        let traffic = traffic(10.0, 4.0, None);
+        let traffic = traffic(10.0, 4.0);
         let pairs: Vec<(String, f64)> = traffic
             .break_evens
             .iter()
@@ -308,20 +382,20 @@ mod tests {
 
     #[test]
     fn v2_takes_the_least_between_its_two_break_evens() {
-        let ranges = traffic(10.0, 4.0, None).least;
+        let ranges = traffic(10.0, 4.0).least;
         let ranges: Vec<_> = ranges.iter().map(|range| (range.from, range.to)).collect();
         assert_eq!(ranges, [(Some(0.0), Some(0.2)), (Some(0.2), Some(0.5)), (Some(0.5), None)]);
     }
 
     #[test]
     fn without_reads_or_writes_there_is_no_break_even() {
-        assert_eq!(traffic(0.0, 1.0, None).break_even_reads_per_write, None);
-        assert_eq!(traffic(1.0, 0.0, None).break_even_reads_per_write, None);
+        assert_eq!(traffic(0.0, 1.0).break_even_reads_per_write, None);
+        assert_eq!(traffic(1.0, 0.0).break_even_reads_per_write, None);
     }
 
     #[test]
     fn without_reads_or_writes_these_take_nothing_and_not_less() {
-        let traffic = Traffic::of(&measurements(), vec![rate("C3", 1.0)], None);
+        let traffic = Traffic::of(&measurements(), vec![rate("C3", 1.0)], &[]);
         assert!(traffic.models.iter().all(|model| model.reads.is_sign_positive() && model.reads == 0.0));
     }
 

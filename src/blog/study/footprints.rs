@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::article::ArticleRequest;
 use super::measure::{ModelDatabase, Workload};
 use super::read_path::{ArticleRead, ReadPath};
-use super::survey::{self, AUTHOR, POST, RankedPost, Survey, USER};
+use super::survey::{self, AUTHOR, FEED_AUTHORS, FEED_POSTS, POST, RankedPost, Survey, USER, USER_POSTS};
 use super::writes::{ArticleCommand, CompareError, SampleAuthor, numbered_name};
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::ids::PostId;
@@ -25,24 +25,58 @@ struct FootprintSubject {
     post: Option<PartitionKey>,
     author: Option<PartitionKey>,
     user: Option<PartitionKey>,
+    /// The groups that other posts and other users belong to, where a run looks each of them up.
+    other_posts: Option<&'static str>,
+    other_users: Option<&'static str>,
 }
 
-/// Runs the article's ten requests on a database that was surveyed, and returns their footprints. Its reads and writes
-/// work through `meter`, which records touches, as that of its follower does.
+/// What the requests of one data model are charged in which logical partition.
+#[derive(Debug, Default)]
+pub struct ModelFootprints {
+    /// Of the reads, by the way in which they are read.
+    pub reads: Vec<(ReadPath, Vec<Footprint>)>,
+    pub commands: Vec<Footprint>,
+}
+
+impl ModelFootprints {
+    /// Those of one way to read, with the commands.
+    #[must_use]
+    pub fn of_path(&self, path: ReadPath) -> Vec<Footprint> {
+        let reads = self.reads.iter().filter(|(known, _)| *known == path);
+        reads.flat_map(|(_, footprints)| footprints).chain(&self.commands).cloned().collect()
+    }
+}
+
+/// Runs the article's reads on a database that was surveyed, in each way in which its data model is read, and returns their
+/// footprints. They work through `meter`, which records touches. Commands change what V1 can read, so the reads come before them.
 ///
 /// # Errors
 /// The first request that failed.
-pub async fn footprints(
+pub async fn footprints_of_reads(
+    database: &ModelDatabase,
+    meter: &MeteredStore,
+    workload: &Workload,
+    survey: &Survey,
+) -> Result<Vec<(ReadPath, Vec<Footprint>)>, CompareError> {
+    let prober = Prober::new(database, meter, workload, survey);
+    let mut reads = Vec::new();
+    for path in ReadPath::ALL.into_iter().filter(|path| path.model == database.model) {
+        reads.push((path, prober.reads(path).await?));
+    }
+    Ok(reads)
+}
+
+/// The same for the commands. The meter of the database's follower records touches, too.
+///
+/// # Errors
+/// The first request that failed.
+pub async fn footprints_of_commands(
     database: &ModelDatabase,
     meter: &MeteredStore,
     workload: &Workload,
     survey: &Survey,
 ) -> Result<Vec<Footprint>, CompareError> {
-    let runs = workload.samples.min(RUNS_MAX);
-    let prober = Prober { database, meter, workload, survey, runs };
-    let mut footprints = prober.reads().await?;
-    footprints.extend(prober.commands().await?);
-    Ok(footprints)
+    Prober::new(database, meter, workload, survey).commands().await
 }
 
 struct Prober<'a> {
@@ -53,17 +87,29 @@ struct Prober<'a> {
     runs: usize,
 }
 
-impl Prober<'_> {
-    async fn reads(&self) -> Result<Vec<Footprint>, CompareError> {
-        let plan = ReadPath { model: self.database.model, batched: false };
+impl<'a> Prober<'a> {
+    fn new(
+        database: &'a ModelDatabase,
+        meter: &'a MeteredStore,
+        workload: &'a Workload,
+        survey: &'a Survey,
+    ) -> Self {
+        Self { database, meter, workload, survey, runs: workload.samples.min(RUNS_MAX) }
+    }
+
+    async fn reads(&self, path: ReadPath) -> Result<Vec<Footprint>, CompareError> {
         let mut footprints = Vec::new();
         for request in ArticleRequest::ALL {
             let mut tally = FootprintTally::default();
             for number in 0..self.runs {
                 let Some(read) = self.workload.read(request, number) else { continue };
                 drop(self.take_touches());
-                plan.run(&self.database.reads, &read, &Arc::new(Ledger::new())).await?;
-                FootprintSubject::of_read(&read).add_to(&mut tally, self.survey, &self.take_touches());
+                path.run(&self.database.reads, &read, &Arc::new(Ledger::new())).await?;
+                FootprintSubject::of_read(&read, self.survey).add_to(
+                    &mut tally,
+                    self.survey,
+                    &self.take_touches(),
+                );
             }
             footprints.extend(tally.footprint(&request.name(), None));
         }
@@ -127,6 +173,7 @@ impl Prober<'_> {
                 post: Some(post.id.partition_key()),
                 author: self.survey.users.get(post.author).cloned(),
                 user: Some(writer.id.partition_key()),
+                ..FootprintSubject::default()
             };
             if let Some(command) = self.workload.command(request, number, writer.clone()) {
                 self.run(on(command, post.id), &subject, &mut tally).await?;
@@ -166,16 +213,20 @@ fn on(command: ArticleCommand, post: PostId) -> ArticleCommand {
 }
 
 impl FootprintSubject {
-    fn of_read(read: &ArticleRead) -> Self {
+    fn of_read(read: &ArticleRead, survey: &Survey) -> Self {
         let none = Self::default();
         match read {
-            ArticleRead::User(user) | ArticleRead::PostsOf(user, _) => {
-                Self { user: Some(user.partition_key()), ..none }
+            ArticleRead::User(user) => Self { user: Some(user.partition_key()), ..none },
+            ArticleRead::PostsOf(user, _) => {
+                Self { user: Some(user.partition_key()), other_posts: Some(USER_POSTS), ..none }
             }
             ArticleRead::Post(post) | ArticleRead::Comments(post, _) | ArticleRead::Likes(post, _) => {
-                Self { post: Some(post.partition_key()), ..none }
+                let author = survey.author_of(*post);
+                Self { post: Some(post.partition_key()), author, ..none }
             }
-            ArticleRead::Feed(_) => none,
+            ArticleRead::Feed(_) => {
+                Self { other_posts: Some(FEED_POSTS), other_users: Some(FEED_AUTHORS), ..none }
+            }
         }
     }
 
@@ -191,6 +242,8 @@ impl FootprintSubject {
             POSTS if is(&self.post) => PartitionRole::entity(POST),
             USERS if is(&self.user) => PartitionRole::entity(USER),
             USERS if is(&self.author) => PartitionRole::entity(AUTHOR),
+            POSTS if self.other_posts.is_some() => group(self.other_posts),
+            USERS if self.other_users.is_some() => group(self.other_users),
             _ if sizes.is_some_and(|sizes| sizes.len() == 1 && sizes.contains_key(key)) => {
                 PartitionRole::Only
             }
@@ -198,6 +251,10 @@ impl FootprintSubject {
             _ => PartitionRole::New,
         }
     }
+}
+
+fn group(name: Option<&'static str>) -> PartitionRole {
+    name.map_or(PartitionRole::Elsewhere, |name| PartitionRole::Group(name.to_owned()))
 }
 
 #[cfg(test)]
@@ -231,7 +288,7 @@ mod tests {
     #[test]
     fn a_charge_is_attributed_to_the_role_of_its_logical_partition() {
         let key = |text| Some(PartitionKey::from(text));
-        let subject = FootprintSubject { post: key("p1"), author: key("ada"), user: key("bob") };
+        let subject = FootprintSubject { post: key("p1"), author: key("ada"), user: key("bob"), ..none() };
         for (container, partition_key, role) in [
             (POSTS, "p1", PartitionRole::entity(POST)),
             (POSTS, "p2", PartitionRole::Elsewhere),
@@ -246,6 +303,24 @@ mod tests {
         ] {
             let touch = touch(container, partition_key);
             assert_eq!(subject.role(&survey(), &touch), role, "{container} {partition_key:?}");
+        }
+    }
+
+    fn none() -> FootprintSubject {
+        FootprintSubject::default()
+    }
+
+    #[test]
+    fn look_ups_of_a_list_are_attributed_to_its_group() {
+        let page = crate::blog::reads::PageRequest::new(10, None).unwrap();
+        let feed = FootprintSubject::of_read(&ArticleRead::Feed(page), &survey());
+        for (container, partition_key, role) in [
+            (POSTS, "p1", PartitionRole::Group(FEED_POSTS.to_owned())),
+            (USERS, "eve", PartitionRole::Group(FEED_AUTHORS.to_owned())),
+            (POSTS, "", PartitionRole::Elsewhere),
+            (FEED, "post", PartitionRole::Only),
+        ] {
+            assert_eq!(feed.role(&survey(), &touch(container, partition_key)), role, "{container}");
         }
     }
 }

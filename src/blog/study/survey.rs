@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::article::ArticleRequest;
 use crate::blog::containers::{self, FEED, FEED_POSTS_MAX, POSTS, USERS};
 use crate::blog::ids::PostId;
+use crate::blog::reads::DataModel;
 use onehop_read_models::verify::for_each_change;
 use onehop_runtime::clock::parse_timestamp;
 use onehop_store::{Change, Fault, FaultKind, PartitionKey, Store};
@@ -22,6 +23,12 @@ pub(super) const USER: &str = "user";
 pub(super) const POST: &str = "post";
 /// The author of the post that a request is about.
 pub(super) const AUTHOR: &str = "author";
+/// The posts in the feed, their authors, and the posts of the user whom a request is about: groups of logical partitions.
+pub(super) const FEED_POSTS: &str = "posts in the feed";
+pub(super) const FEED_AUTHORS: &str = "authors in the feed";
+pub(super) const USER_POSTS: &str = "posts of the user";
+/// The kind of which there is one, because all readers of the feed read the same.
+const WHOLE_FEED: &str = "feed";
 
 /// A blog's database: its containers by logical partition, and its users and posts in the order of their popularity.
 #[derive(Debug, Default)]
@@ -62,14 +69,16 @@ struct UnrankedPost {
 }
 
 impl Survey {
-    /// Of the blog's containers.
+    /// Of the blog's containers that a data model uses.
     ///
     /// # Errors
     /// A fault of the store, or a post that is not one.
-    pub async fn of(store: &dyn Store) -> Result<Self, Fault> {
+    pub async fn of(store: &dyn Store, model: DataModel) -> Result<Self, Fault> {
         let mut contents = Vec::with_capacity(containers::SPECS.len());
         let mut posts = Vec::new();
-        for spec in containers::SPECS {
+        // V1 and V2 have neither reservations of usernames nor a copied feed.
+        let is_used = |container| model == DataModel::V3 || [USERS, POSTS].contains(&container);
+        for spec in containers::SPECS.iter().filter(|spec| is_used(spec.name)) {
             let mut sizes: HashMap<PartitionKey, PartitionSize> = HashMap::new();
             for_each_change(store, spec.name, |change| {
                 let size = sizes.entry(change.partition_key.clone()).or_default();
@@ -97,31 +106,43 @@ impl Survey {
         self.posts.len().min(FEED_POSTS_MAX)
     }
 
+    /// The logical partition of the author of a post.
+    #[must_use]
+    pub fn author_of(&self, post: PostId) -> Option<PartitionKey> {
+        let post = self.posts.iter().find(|known| known.id == post)?;
+        self.users.get(post.author).cloned()
+    }
+
     /// Users and posts as a study has them.
     #[must_use]
     pub fn population(&self) -> Population {
         let role = |name: &str, kind: &str, partitions| {
             (name.to_owned(), EntityRole { kind: kind.to_owned(), partitions })
         };
-        let authors = self.posts.iter().map(|post| post.author).collect();
+        let authors: Vec<usize> = self.posts.iter().map(|post| post.author).collect();
+        let mut posts_of_users = vec![Vec::new(); self.users.len()];
+        authors.iter().enumerate().for_each(|(post, author)| posts_of_users[*author].push(post));
+        let in_feed = self.posts_in_feed();
+        let groups = EntityPartitions::Groups;
         let highlight =
             |key: &str, text: &str, subset| Highlight { key: key.to_owned(), text: text.to_owned(), subset };
         Population {
-            kinds: [(USER.to_owned(), self.users.len()), (POST.to_owned(), self.posts.len())].into(),
+            kinds: [(USER, self.users.len()), (POST, self.posts.len()), (WHOLE_FEED, 1)]
+                .map(|(kind, number)| (kind.to_owned(), number))
+                .into(),
             roles: [
                 role(USER, USER, EntityPartitions::ByRank),
                 role(POST, POST, EntityPartitions::ByRank),
+                role(FEED_POSTS, WHOLE_FEED, groups(vec![(0..in_feed).collect()])),
+                role(FEED_AUTHORS, WHOLE_FEED, groups(vec![authors[..in_feed].to_vec()])),
+                role(USER_POSTS, USER, groups(posts_of_users)),
                 role(AUTHOR, POST, EntityPartitions::Listed(authors)),
             ]
             .into(),
             ranking: "Posts are ranked by date, users by their newest posts.".to_owned(),
             highlights: vec![
                 highlight("mostPopularPost", "of the requests about posts, one post gets up to", posts(0..1)),
-                highlight(
-                    "postsInFeed",
-                    "the posts in the feed together get",
-                    posts(0..self.posts_in_feed()),
-                ),
+                highlight("postsInFeed", "the posts in the feed together get", posts(0..in_feed)),
                 highlight(
                     "mostPopularUser",
                     "of the requests about or by users, one user gets up to",

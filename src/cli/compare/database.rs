@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::model_follower::follower;
-use super::survey::{Surveyed, survey};
+use super::survey::{survey, survey_reads};
 use crate::accounts::password::Password;
 use crate::app::comparison::Databases;
 use crate::app::work::{DEMO_PASSWORD, Progress};
@@ -11,6 +11,7 @@ use crate::app::{App, Member};
 use crate::blog::containers::POSTS;
 use crate::blog::reads::DataModel;
 use crate::blog::study::measure::{ModelDatabase, Workload, WorkloadFigures};
+use crate::blog::study::report::SurveyedModel;
 use crate::blog::study::seed::{SeedProgress, Seeder};
 use crate::blog::study::writes::{Plain, WritePath};
 use crate::cli::progress::Bar;
@@ -22,7 +23,7 @@ use onehop_study::metered::MeteredStore;
 pub(super) struct Measuring<'a> {
     pub model: DataModel,
     pub workload: &'a Workload,
-    /// Whether V3's logical partitions are surveyed as well.
+    /// Whether its logical partitions are surveyed as well.
     pub with_survey: bool,
 }
 
@@ -30,8 +31,7 @@ pub(super) struct Measuring<'a> {
 pub(super) struct Measured {
     pub rows: Vec<MeasurementRow>,
     pub concurrent: Vec<ConcurrentCharge>,
-    /// Of V3's database, which has every container; `None` for the others.
-    pub surveyed: Option<Surveyed>,
+    pub surveyed: Option<SurveyedModel>,
     /// Of `posts`, the only container that is queried across them.
     pub physical_partitions: u32,
 }
@@ -49,6 +49,12 @@ impl Measuring<'_> {
     async fn run_on(&self, app: &App, member: &Member, bar: &mut Bar) -> anyhow::Result<Measured> {
         let Self { model, workload, with_survey } = *self;
         self.fill(app, bar).await?;
+        let reads = if with_survey {
+            self.show(bar, "its logical partitions", 0, None);
+            survey_reads(app, workload, model).await?
+        } else {
+            Vec::new()
+        };
         let database = ModelDatabase {
             model,
             reads: app.reads.clone(),
@@ -66,9 +72,9 @@ impl Measuring<'_> {
             follower.release().await?;
         }
         let physical_partitions = u32::try_from(app.store.feed_ranges(POSTS).await?.len())?;
-        let surveyed = if model == DataModel::V3 && with_survey {
+        let surveyed = if with_survey {
             self.show(bar, "its logical partitions", 0, None);
-            Some(survey(app, member, workload).await?)
+            Some(survey(app, member, workload, (model, reads)).await?)
         } else {
             None
         };

@@ -10,6 +10,7 @@ use crate::blog::read_models::{self, USERNAMES};
 use crate::blog::reads::DataModel;
 use onehop_change_feed::{Processor, Projection, Settings};
 use onehop_store::Store;
+use onehop_study::discards::FollowedContainer;
 use onehop_study::follower::Follower;
 use onehop_study::metered::MeteredStore;
 
@@ -25,10 +26,25 @@ pub(super) async fn follower(
         DataModel::V2 => read_models::read_models().projection(USERNAMES).into_iter().collect(),
         DataModel::V3 => read_models::projections(),
     };
-    let store = Arc::new(store);
+    let store = Arc::new(store.following(followed(&projections)));
     let settings = Settings { sharing: member.sharing, ..Settings::new(member.owner.clone()) };
     let port: Arc<dyn Store> = Arc::clone(&store) as _;
     let stop = CancellationToken::new();
     let processor = Processor::open(port, Arc::clone(&app.clock), projections, settings, stop).await?;
     Ok(Some(Follower { processor, store }))
+}
+
+/// The containers that projections follow, with the types that they want together.
+fn followed(projections: &[Arc<dyn Projection>]) -> Vec<FollowedContainer> {
+    let mut followed: Vec<FollowedContainer> = Vec::new();
+    for projection in projections {
+        let (container, types) = (projection.source(), projection.types().map(<[_]>::to_vec));
+        match followed.iter_mut().find(|known| known.container == container) {
+            Some(known) => {
+                known.types = known.types.take().zip(types).map(|(known, types)| [known, types].concat());
+            }
+            None => followed.push(FollowedContainer { container, types }),
+        }
+    }
+    followed
 }

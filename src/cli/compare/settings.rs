@@ -12,7 +12,7 @@ use crate::config::{CosmosSettings, Environment, StoreKind, ThroughputSettings};
 use onehop_store::Indexing;
 use onehop_store::ReplaceCost;
 use onehop_store::embedded::PHYSICAL_PARTITIONS_MAX;
-use onehop_study::provisioning::{Prices, ProvisioningInput};
+use onehop_study::provisioning::{INDEX_SHARE_DEFAULT, Prices, ProvisioningInput};
 use onehop_study::traffic::{InvalidRequestRate, RequestRate};
 
 const USERS_DEFAULT: u32 = 200;
@@ -188,6 +188,17 @@ pub(super) struct TrafficSettings {
         value_parser = non_negative
     )]
     highest_throughput: f64,
+
+    /// Index share: size of the indexes as a share of the size of the items, for storage. Microsoft states about 0.1 to 0.2 where every
+    /// property is indexed, and nothing more exact
+    #[arg(
+        long,
+        value_name = "SHARE",
+        env = "ONEHOP_INDEX_SHARE",
+        default_value_t = INDEX_SHARE_DEFAULT,
+        value_parser = non_negative
+    )]
+    index_share: f64,
 }
 
 /// A way of paying that has a price.
@@ -276,6 +287,7 @@ impl TrafficSettings {
             peak_to_mean: self.peak_to_mean,
             regions: self.regions,
             highest_throughput: self.highest_throughput,
+            index_share: self.index_share,
             prices,
         }
     }

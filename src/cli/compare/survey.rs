@@ -1,50 +1,120 @@
-//! Survey of V3's database and the footprints of its requests: input of the report on partition keys.
+//! Survey of a data model's database, the footprints of its requests, and what passes over all of its data are charged: input of the
+//! report on partition keys, provisioning and background work.
 
 use std::sync::Arc;
+
+use async_trait::async_trait;
 
 use super::model_follower::follower;
 use crate::app::{App, Member};
 use crate::blog::commands::{CommandLimits, CommandParts, Commands};
 use crate::blog::ids::RandomIds;
+use crate::blog::read_models;
 use crate::blog::reads::{DataModel, ReadModels};
-use crate::blog::study::footprints::footprints;
+use crate::blog::study::footprints::{ModelFootprints, footprints_of_commands, footprints_of_reads};
 use crate::blog::study::measure::{ModelDatabase, Workload};
+use crate::blog::study::read_path::ReadPath;
+use crate::blog::study::report::SurveyedModel;
 use crate::blog::study::survey::Survey;
-use crate::blog::study::writes::WritePath;
-use onehop_store::Store;
+use crate::blog::study::writes::{Plain, WritePath};
+use crate::blog::verify::verifier;
+use onehop_read_models::verify::Settle;
+use onehop_store::{Fault, Store};
+use onehop_study::background::BackgroundPass;
+use onehop_study::follower::Follower;
 use onehop_study::metered::MeteredStore;
-use onehop_study::partitions::Footprint;
+use onehop_study::partitions::{ContainerContents, Footprint, contents_of};
 
-/// What was found in V3's database.
-#[derive(Default)]
-pub(super) struct Surveyed {
-    pub survey: Survey,
-    pub footprints: Vec<Footprint>,
+/// The footprints of the reads, on a database as it was made.
+pub(super) async fn survey_reads(
+    app: &App,
+    workload: &Workload,
+    model: DataModel,
+) -> anyhow::Result<Vec<(ReadPath, Vec<Footprint>)>> {
+    let survey = Survey::of(app.store.as_ref(), model).await?;
+    let meter = Arc::new(MeteredStore::with_touches(Arc::clone(&app.store)));
+    let database = database(app, &meter, model, None);
+    Ok(footprints_of_reads(&database, &meter, workload, &survey).await?)
 }
 
-/// Surveys V3's database, and then runs requests on it.
-pub(super) async fn survey(app: &App, member: &Member, workload: &Workload) -> anyhow::Result<Surveyed> {
-    let survey = Survey::of(app.store.as_ref()).await?;
+/// Surveys the database of a data model, and then runs commands and passes on it. `reads`: their footprints.
+pub(super) async fn survey(
+    app: &App,
+    member: &Member,
+    workload: &Workload,
+    (model, reads): (DataModel, Vec<(ReadPath, Vec<Footprint>)>),
+) -> anyhow::Result<SurveyedModel> {
+    let survey = Survey::of(app.store.as_ref(), model).await?;
     let meter = Arc::new(MeteredStore::with_touches(Arc::clone(&app.store)));
-    let store: Arc<dyn Store> = Arc::clone(&meter) as _;
-    let commands = Commands::new(CommandParts {
-        store: Arc::clone(&store),
-        clock: Arc::clone(&app.clock),
-        ids: Arc::new(RandomIds),
-        passwords: app.passwords.clone(),
-        tasks: app.tasks.clone(),
-        limits: CommandLimits::default(),
-    });
-    let model = DataModel::V3;
-    let database = ModelDatabase {
-        model,
-        reads: ReadModels::new(&store),
-        writes: WritePath::Commands(Box::new(commands)),
-        follower: follower(app, member, model, MeteredStore::with_touches(Arc::clone(&app.recent))).await?,
-    };
-    let footprints = footprints(&database, &meter, workload, &survey).await?;
+    let recent = MeteredStore::with_touches(Arc::clone(&app.recent));
+    let database = database(app, &meter, model, follower(app, member, model, recent).await?);
+    let commands = footprints_of_commands(&database, &meter, workload, &survey).await?;
+    let footprints = ModelFootprints { reads, commands };
+    let mut passes = Vec::new();
     if let Some(follower) = database.follower {
+        if model == DataModel::V3 {
+            passes = passes_over(app, &follower, &survey).await?;
+        }
         follower.release().await?;
     }
-    Ok(Surveyed { survey, footprints })
+    Ok(SurveyedModel { model, survey, footprints, passes })
+}
+
+/// The database of a data model, through a meter.
+fn database(
+    app: &App,
+    meter: &Arc<MeteredStore>,
+    model: DataModel,
+    follower: Option<Follower>,
+) -> ModelDatabase {
+    let store: Arc<dyn Store> = Arc::clone(meter) as _;
+    ModelDatabase { model, reads: ReadModels::new(&store), writes: writes(app, model, &store), follower }
+}
+
+/// Writes as the data model does, through another store than the app's.
+fn writes(app: &App, model: DataModel, store: &Arc<dyn Store>) -> WritePath {
+    let plain = || Plain { store: Arc::clone(store), clock: Arc::clone(&app.clock) };
+    match model {
+        DataModel::V1 => WritePath::SingleItems(plain()),
+        DataModel::V2 => WritePath::Batches(plain()),
+        DataModel::V3 => WritePath::Commands(Box::new(Commands::new(CommandParts {
+            store: Arc::clone(store),
+            clock: Arc::clone(&app.clock),
+            ids: Arc::new(RandomIds),
+            passwords: app.passwords.clone(),
+            tasks: app.tasks.clone(),
+            limits: CommandLimits::default(),
+        }))),
+    }
+}
+
+/// The charge of rebuilding every read model, and of verifying all of them, once.
+async fn passes_over(app: &App, follower: &Follower, survey: &Survey) -> anyhow::Result<Vec<BackgroundPass>> {
+    let is_estimated = app.store.counts_locally();
+    let mut request_charge = 0.0;
+    for projection in read_models::projections() {
+        let before = (follower.store.charge().0, follower.store.feed_charge().0);
+        follower.processor.rebuild(projection.name(), &|_| {}).await?;
+        let read = follower.store.feed_charge().0 - before.1;
+        // The embedded store returns the wanted types alone; the service charges for all.
+        let all = contents_of(&survey.contents, projection.source()).map(ContainerContents::feed_charge);
+        let read_all = all.filter(|_| is_estimated).unwrap_or(read);
+        request_charge += follower.store.charge().0 - before.0 - read + read_all;
+    }
+    let rebuild = BackgroundPass { name: "rebuild of every read model".to_owned(), request_charge };
+    let metered = Arc::new(MeteredStore::new(Arc::clone(&app.background)));
+    let verifier = verifier(Arc::clone(&metered) as Arc<dyn Store>, Arc::new(Settled));
+    verifier.verify(|_| {}).await?;
+    let request_charge = metered.charge().0;
+    Ok(vec![rebuild, BackgroundPass { name: "verification".to_owned(), request_charge }])
+}
+
+/// Read models that have caught up: nothing else writes to the databases of a comparison.
+struct Settled;
+
+#[async_trait]
+impl Settle for Settled {
+    async fn settle(&self) -> Result<(), Fault> {
+        Ok(())
+    }
 }

@@ -1,5 +1,7 @@
 //! `onehop compare`, as a process.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use crate::api::binary::{run, run_on};
@@ -67,6 +69,106 @@ async fn a_comparison_runs_every_request_under_every_data_model() {
     let models = report["traffic"]["models"].as_array().unwrap();
     assert!(models.iter().all(|model| model["monthlyBill"].as_f64().unwrap() >= 4.0 * 0.008 * 730.0));
     assert!(report["traffic"]["breakEvenReadsPerWrite"].as_f64().unwrap() > 0.0);
+}
+
+/// The fields below a value: names with their parents, and `[]` for the elements of a list.
+fn fields(value: &Value, prefix: &str, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(object) => {
+            let separator = if prefix.is_empty() { "" } else { "." };
+            object
+                .iter()
+                .for_each(|(name, value)| fields(value, &format!("{prefix}{separator}{name}"), found));
+        }
+        Value::Array(elements) if elements.first().is_none_or(|first| !first.is_object()) => {
+            found.insert(format!("{prefix}[]"));
+        }
+        Value::Array(elements) => {
+            elements.iter().for_each(|element| fields(element, &format!("{prefix}[]"), found));
+        }
+        _ => {
+            found.insert(prefix.to_owned());
+        }
+    }
+}
+
+/// Fails for a field of a report that its document does not have.
+pub fn assert_documented(report: &Value) {
+    let document = include_str!("../../../docs/comparison-json.md");
+    let section = |heading: &str| document.split("\n## ").find(|section| section.starts_with(heading));
+    let of_top = section("Top level").expect("a section");
+    for (name, value) in report.as_object().unwrap() {
+        let (heading, rows): (_, &[Value]) = match value {
+            Value::Array(rows) => (format!("`{name}[]`"), rows),
+            Value::Object(_) => (format!("`{name}`"), std::slice::from_ref(value)),
+            _ => {
+                assert!(of_top.contains(&format!("`{name}`")), "docs/comparison-json.md has no {name}");
+                continue;
+            }
+        };
+        let section = section(&heading).unwrap_or_else(|| panic!("no section {heading}"));
+        let mut found = BTreeSet::new();
+        rows.iter().for_each(|row| fields(row, "", &mut found));
+        for field in found {
+            // An empty list does not show what is in it.
+            let is_there = section.contains(&format!("`{field}`"))
+                || field.strip_suffix("[]").is_some_and(|list| section.contains(&format!("`{list}[].")));
+            assert!(is_there, "docs/comparison-json.md, {heading}: no {field}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_field_is_documented_and_each_plan_has_one_throughput() {
+    let report = report(&["--rates", "Q6=10,Q3=5,C4=4", "--prices", "manual=0.008,serverless=0.25"]).await;
+    for part in ["concurrent", "traffic", "sensitivity", "provisioning", "background", "partitions"] {
+        assert!(report.get(part).is_some(), "no {part}");
+    }
+    assert_documented(&report);
+    let provisioning = report["provisioning"].as_array().unwrap();
+    let models = report["traffic"]["models"].as_array().unwrap();
+    assert_eq!((provisioning.len(), models.len()), (4, 4));
+    for (found, model) in provisioning.iter().zip(models) {
+        assert_eq!((&found["model"], &found["recommended"]), (&model["model"], &model["provisioned"]));
+        assert_eq!(found["bills"][0]["amount"], model["monthlyBill"]);
+        let number = |value: &Value| value.as_f64().unwrap();
+        let mean = number(&model["reads"]) + number(&model["writes"]);
+        assert!(number(&found["recommended"]) >= mean, "{found}");
+        let containers = found["containers"].as_array().unwrap().iter();
+        let peaks: f64 = containers.map(|container| number(&container["peak"])).sum();
+        assert!((0.9..1.5).contains(&(peaks / mean)), "{peaks} of {mean}");
+    }
+    let containers = |number: usize| {
+        let names = provisioning[number]["containers"].as_array().unwrap().iter();
+        names.map(|container| container["container"].as_str().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(containers(0), ["users", "posts"]);
+    assert_eq!(containers(2), ["users", "posts", "leases", "dead-letters"]);
+    assert_eq!(containers(3), ["users", "posts", "feed", "accounts", "leases", "dead-letters"]);
+}
+
+#[tokio::test]
+async fn background_work_and_storage_have_their_inputs() {
+    let report = report(&["--rates", "C2=1,C4=4", "--index-share", "0.5"]).await;
+    // A short copy of a post in `users` is a change that no projection wants.
+    let discarded = |request| row(&report, request, "V3", false)["discarded"]["changes"].as_f64().unwrap();
+    assert_eq!((discarded("C1"), discarded("C2")), (0.0, 1.0));
+    let work = report["background"].as_array().unwrap().last().unwrap();
+    assert_eq!(work["model"], "V3");
+    let line = |kind: &str| {
+        let mut lines = work["lines"].as_array().unwrap().iter();
+        lines.find(|line| line["kind"] == kind).unwrap()["throughput"].clone()
+    };
+    assert!(line("discarded")[0].as_f64().unwrap() > 1.0, "{work}");
+    assert_eq!(line("metricsScrapes")[0], 0.0);
+    let passes = work["passes"].as_array().unwrap();
+    assert_eq!(passes.len(), 2, "{work}");
+    assert!(passes.iter().all(|pass| pass["requestCharge"].as_f64().unwrap() > 100.0), "{work}");
+    let containers = report["partitions"]["containers"].as_array().unwrap().iter();
+    let bytes: f64 = containers.map(|container| container["totalBytes"].as_f64().unwrap()).sum();
+    let found = &report["provisioning"][3];
+    let storage = found["storageGb"].as_f64().unwrap() * 1024.0 * 1024.0 * 1024.0;
+    assert!((storage / bytes - 1.5).abs() < 1e-9, "{found}");
 }
 
 /// The entry of a post that is in the feed, read and written. In a small data set most posts are.
@@ -326,8 +428,10 @@ async fn a_summary_honours_the_traffic_and_its_price() {
         "a month",
         "Sensitivity: replace cost",
         "takes the least of all",
-        "serverless: ",
+        "| serverless |",
         "Background work",
+        "Throughput to provision",
+        "Assumptions, and what is left out",
     ] {
         assert!(shown.contains(part), "without {part}: {shown}");
     }
@@ -347,6 +451,7 @@ async fn a_bad_setting_is_refused_by_the_name_of_its_flag() {
         ("--prices", "free=1"),
         ("--regions", "0"),
         ("--peak-to-mean", "0.5"),
+        ("--index-share", "-0.1"),
     ] {
         let output = run(&["compare", &format!("{flag}={value}")]).await;
         let printed = String::from_utf8(output.stderr).unwrap();

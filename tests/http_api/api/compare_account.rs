@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::api::binary::{onehop, run};
+use crate::api::compare::assert_documented;
 use crate::api::forward;
 
 const KEY: &str = "dGhlIGtleSB0aGF0IG5vYm9keSBzZWVz";
@@ -105,6 +106,7 @@ async fn an_account_is_measured_with_the_estimates_beside() {
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(!printed.contains(KEY), "{printed}");
     let report: Value = serde_json::from_str(&printed).unwrap();
+    assert_documented(&report);
     assert_eq!(
         json!([report["chargeSource"], report["physicalPartitions"], report["indexing"], report["account"]]),
         json!(["measured", 4, "all", { "endpoint": account.endpoint, "databases": ALL[1..] }])

@@ -31,7 +31,7 @@ pub(super) fn bears(
     let bearable = |request: &StudyRequest| {
         let footprints = footprints.iter().filter(|footprint| footprint.request == request.name);
         let parts = footprints.flat_map(|footprint| &footprint.parts).filter(|part| {
-            let is_one = !matches!(part.role, PartitionRole::New | PartitionRole::Elsewhere);
+            let is_one = matches!(part.role, PartitionRole::Entity(_) | PartitionRole::Only);
             part.container == container && is_one && part.request_charge > 0.0
         });
         let part = parts.max_by(|one, other| one.request_charge.total_cmp(&other.request_charge))?;

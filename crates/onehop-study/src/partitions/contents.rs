@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use onehop_store::embedded::charges;
+use onehop_store::limits::PAGE_ITEMS_MAX;
 use onehop_store::{ContainerName, PartitionKey};
 
 /// A container by logical partition.
@@ -13,6 +15,19 @@ pub struct ContainerContents {
     pub sizes: HashMap<PartitionKey, PartitionSize>,
     /// Where the partition key has a single value by design.
     pub single: Option<SinglePartition>,
+}
+
+impl ContainerContents {
+    /// The estimated charge of reading the change feed from the beginning to its end, in full pages. Pages that end a feed range are left
+    /// out.
+    #[must_use]
+    pub fn feed_charge(&self) -> f64 {
+        let all = |value: fn(&PartitionSize) -> u64| self.sizes.values().map(value).sum::<u64>();
+        let [items, bytes] = [all(|size| size.items), all(|size| size.bytes)]
+            .map(|sum| usize::try_from(sum).unwrap_or(usize::MAX));
+        let further_pages = items.div_ceil(PAGE_ITEMS_MAX).saturating_sub(1) as f64;
+        charges::change_feed(items, bytes).0 + further_pages * charges::change_feed(0, 0).0
+    }
 }
 
 /// What one logical partition holds.

@@ -34,6 +34,8 @@ pub struct FootprintPart {
 pub enum PartitionRole {
     /// The partition of an entity: a name out of [`Population::roles`](super::Population::roles).
     Entity(String),
+    /// Each of a group of partitions, in even parts: the name of a role with [`EntityPartitions::Groups`](super::EntityPartitions).
+    Group(String),
     /// The only one of its container.
     Only,
     /// One that the request makes.
@@ -53,7 +55,7 @@ impl PartitionRole {
 impl fmt::Display for PartitionRole {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::Entity(name) => name,
+            Self::Entity(name) | Self::Group(name) => name,
             Self::Only => "only",
             Self::New => "new",
             Self::Elsewhere => "elsewhere",

@@ -119,7 +119,7 @@ impl LoadModel<'_> {
             let throughput = per_second * request_charge;
             let Some(served) = throughputs.get_mut(container) else { continue };
             match role {
-                PartitionRole::Entity(name) => {
+                PartitionRole::Entity(name) | PartitionRole::Group(name) => {
                     self.add_to_entities(served, footprint, name, (throughput, share), shares);
                 }
                 PartitionRole::Only => served.add(Some(0), throughput * share),
@@ -148,7 +148,9 @@ impl LoadModel<'_> {
         let ranks = same_kind.map_or(0..of_kind.len(), |subset| subset.ranks.clone());
         let throughput = if same_kind.is_some() { throughput } else { throughput * share };
         for (rank, share) in of_kind.iter().enumerate().take(ranks.end).skip(ranks.start) {
-            served.add(role.partitions.of_rank(rank), throughput * share);
+            for (position, part) in role.partitions.of_rank(rank) {
+                served.add(position, throughput * share * part);
+            }
         }
     }
 }
@@ -196,6 +198,7 @@ mod tests {
     use crate::partitions::fixtures::{
         ACCOUNTS, FEED, POSTS, USERS, about_posts, footprint, population, requests,
     };
+    use crate::partitions::{EntityPartitions, EntityRole};
 
     const SIZES: [(ContainerName, usize); 4] = [(USERS, 2), (POSTS, 4), (FEED, 1), (ACCOUNTS, 2)];
     /// Two users: the first wrote the newest post and the oldest, the second the two between.
@@ -277,6 +280,20 @@ mod tests {
         // A quarter of 4 RU and three quarters of 8 RU, by two users.
         let users = load(USERS, &even);
         assert_eq!((users.throughput, users.largest), (7.0, 3.5));
+    }
+
+    #[test]
+    fn a_group_of_partitions_serves_a_request_in_even_parts() {
+        let mut population = population(2, &AUTHORS);
+        let groups = EntityPartitions::Groups(vec![vec![0, 3], vec![1, 2]]);
+        let role = EntityRole { kind: "user".to_owned(), partitions: groups };
+        population.roles.insert("posts of the user".to_owned(), role);
+        let group = PartitionRole::Group("posts of the user".to_owned());
+        let footprints = [footprint("Q4", None, POSTS, group, 6.0)];
+        let zipf = loads_of(&population, &footprints, &[rate("Q4", 1.0)], Popularity::Zipf);
+        // The first user is asked about twice as often as the second: 2 RU/s in each post of the first.
+        let posts = load(POSTS, &zipf);
+        assert!((posts.largest - 2.0).abs() < 1e-9 && (posts.throughput - 6.0).abs() < 1e-9, "{posts:?}");
     }
 
     #[test]

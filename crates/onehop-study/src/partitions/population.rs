@@ -44,6 +44,8 @@ pub enum EntityPartitions {
     ByRank,
     /// One for each rank.
     Listed(Vec<usize>),
+    /// Several for each rank, in even parts.
+    Groups(Vec<Vec<usize>>),
 }
 
 /// Some entities of a kind, by their ranks.
@@ -101,12 +103,19 @@ impl<'a> Shares<'a> {
 }
 
 impl EntityPartitions {
-    /// The position of the logical partition of a rank.
-    pub(super) fn of_rank(&self, rank: usize) -> Option<usize> {
-        match self {
-            Self::ByRank => Some(rank),
-            Self::Listed(positions) => positions.get(rank).copied(),
-        }
+    /// The positions of the logical partitions of a rank, each with its part of 1; `None` stands for one that is not known.
+    pub(super) fn of_rank(&self, rank: usize) -> impl Iterator<Item = (Option<usize>, f64)> {
+        let (one, group): (_, &[usize]) = match self {
+            Self::ByRank => (Some(Some(rank)), &[]),
+            Self::Listed(positions) => (Some(positions.get(rank).copied()), &[]),
+            Self::Groups(groups) => match groups.get(rank) {
+                Some(group) if !group.is_empty() => (None, group),
+                _ => (Some(None), &[]),
+            },
+        };
+        let part = 1.0 / group.len().max(1) as f64;
+        let one = one.map(|position| (position, 1.0));
+        one.into_iter().chain(group.iter().map(move |position| (Some(*position), part)))
     }
 }
 

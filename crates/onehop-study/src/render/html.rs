@@ -19,6 +19,7 @@ struct ReportPage<'a> {
     loads: Chart,
     partitions: Vec<Block>,
     traffic: Vec<Block>,
+    assumptions: Vec<Block>,
 }
 
 /// The whole file.
@@ -34,6 +35,7 @@ pub fn page(report: &StudyReport) -> String {
         loads: charts::loads(&report.partitions, plans),
         partitions: partitions::blocks(&report.partitions),
         traffic: sections::traffic_blocks(report),
+        assumptions: sections::assumption_blocks(report),
     };
     // A template fails only where a value's `Display` does, and none of these does.
     page.render().unwrap_or_default()

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::blocks::{Block, Table, TableColumn};
-use super::{partitions, provisioning, sensitivity};
+use super::{background, partitions, provisioning, sensitivity};
+use crate::assumptions::assumptions;
 use crate::measurement::{ConcurrentCharge, EstimateErrors, MeasurementRow};
 use crate::report::{AccountSummary, StudyReport};
 use crate::traffic::{BreakEven, LeastRange, Traffic};
@@ -14,7 +15,17 @@ pub(super) fn all(report: &StudyReport) -> Vec<Block> {
     let mut blocks = vec![Block::Table(figures(report)), Block::Text(about(report))];
     blocks.extend(partitions::blocks(&report.partitions));
     blocks.extend(traffic_blocks(report));
+    blocks.extend(assumption_blocks(report));
     blocks
+}
+
+/// What is assumed, and what is left out.
+pub(super) fn assumption_blocks(report: &StudyReport) -> Vec<Block> {
+    let list = assumptions(report);
+    if list.is_empty() {
+        return Vec::new();
+    }
+    vec![Block::Heading("Assumptions, and what is left out".to_owned()), Block::List(list)]
 }
 
 /// A column of the table of all figures.
@@ -139,9 +150,9 @@ fn concurrent(report: &StudyReport) -> String {
 /// What a traffic takes, and how that depends on the assumptions of the charge model; nothing without a traffic.
 pub(super) fn traffic_blocks(report: &StudyReport) -> Vec<Block> {
     let mut blocks: Vec<Block> = report.traffic.iter().flat_map(traffic).collect();
-    blocks.extend(report.provisioning.iter().flat_map(provisioning::blocks));
+    blocks.extend(provisioning::blocks(&report.provisioning));
     if report.traffic.is_some() {
-        blocks.extend(provisioning::background(&report.background));
+        blocks.extend(background::blocks(&report.background));
     }
     blocks.extend(report.sensitivity.iter().flat_map(sensitivity::blocks));
     blocks
@@ -155,10 +166,11 @@ fn traffic(traffic: &Traffic) -> Vec<Block> {
     }
     let throughputs = traffic.models.iter().map(|plan| {
         let total = plan.reads + plan.writes;
-        let mut line = format!(
-            "{}: {total:.1} RU/s ({:.1} reads, {:.1} writes), to be provisioned: {:.0} RU/s",
-            plan.model, plan.reads, plan.writes, plan.provisioned
-        );
+        let mut line =
+            format!("{}: {total:.1} RU/s ({:.1} reads, {:.1} writes)", plan.model, plan.reads, plan.writes);
+        if let Some(provisioned) = plan.provisioned {
+            let _ = write!(line, ", to be provisioned: {provisioned:.0} RU/s");
+        }
         if let Some(bill) = plan.monthly_bill {
             let _ = write!(line, ", {bill:.2} a month");
         }
@@ -166,6 +178,9 @@ fn traffic(traffic: &Traffic) -> Vec<Block> {
     });
     let throughputs = Block::List(throughputs.collect());
     let mut blocks = vec![Block::Text(rates), throughputs];
+    if traffic.models.iter().any(|plan| plan.provisioned.is_some()) {
+        blocks.push(Block::Text(provisioning::MORE_THAN_THE_SUM.to_owned()));
+    }
     blocks.push(Block::List(
         traffic.break_evens.iter().map(break_even).chain(traffic.least.iter().map(least)).collect(),
     ));

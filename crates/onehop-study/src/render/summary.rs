@@ -22,6 +22,7 @@ pub fn summary(report: &StudyReport) -> String {
     let about = format!("{unit} {}", sections::about(report));
     let mut blocks = vec![Block::Table(Table { columns, lines }), Block::Text(about)];
     blocks.extend(sections::traffic_blocks(report));
+    blocks.extend(sections::assumption_blocks(report));
     blocks::markdown(&blocks)
 }
 

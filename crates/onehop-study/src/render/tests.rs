@@ -46,7 +46,7 @@ fn report(estimate: Option<f64>) -> StudyReport {
         partitions,
         traffic: None,
         sensitivity: None,
-        provisioning: None,
+        provisioning: Vec::new(),
         background: Vec::new(),
         replace_cost: ReplaceCost::Article,
         captions: Captions {
@@ -126,10 +126,33 @@ fn the_html_file_escapes_texts_and_needs_no_other_file() {
 }
 
 #[test]
+fn the_html_file_prints_every_column() {
+    let html = page(&report(None));
+    let (_, print) = html.split_once("@media print {").expect("rules for paper");
+    for rule in ["overflow: visible", "white-space: normal", "overflow-wrap: anywhere", "table-header-group"]
+    {
+        assert!(print.contains(rule), "{rule}");
+    }
+    assert!(html.contains("@page { size: A4 landscape"), "{html}");
+    // A head is repeated on each page only where it is one.
+    assert_eq!(html.matches("<table>").count(), html.matches("<thead>").count());
+}
+
+#[test]
+fn assumptions_end_each_format() {
+    let estimated = StudyReport { charge_source: ChargeSource::Estimated, ..report(None) };
+    for text in shown(&estimated) {
+        for part in ["Assumptions, and what is left out", "Replace cost", "Composite indexes", "ORDER BY"] {
+            assert!(text.contains(part), "no {part}: {text}");
+        }
+    }
+}
+
+#[test]
 fn a_traffic_is_shown_with_its_break_even() {
     let report = report(None);
     let rates = vec![RequestRate { request: "Q6".to_owned(), per_second: 10.0 }];
-    let traffic = Some(Traffic::of(&report.measurements, rates, Some(0.008)));
+    let traffic = Some(Traffic::of(&report.measurements, rates, &[]));
     for text in shown(&StudyReport { traffic, ..report }) {
         assert!(text.contains("Your traffic: Q6 10.00/s"), "{text}");
         assert!(text.contains("V3: 200.0 RU/s (200.0 reads, 0.0 writes)"), "{text}");
