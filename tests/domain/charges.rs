@@ -139,7 +139,22 @@ fn the_worked_example_is_what_the_model_computes() {
     let lists = [charges::query(70, 28, 28 * post), charges::query(1, 28, 28 * short_post)];
     let throughput =
         |model: usize, replace: f64| 10.0 * feeds[model].0 + 5.0 * lists[model].0 + 2.0 * (others + replace);
+    let provisioned = |sum: f64| ((sum / 100.0).ceil() * 100.0).max(400.0);
+    let likes = 2.0 * (others + article);
+    let of_v2 = [provisioned(throughput(0, article)), provisioned(0.0)];
+    let of_v3 = [likes, 5.0 * lists[1].0, 10.0 * feeds[1].0].map(provisioned);
+    let together = [of_v2.iter().sum::<f64>(), of_v3.iter().sum()];
+    let monthly = together.map(|throughput| throughput / 100.0 * 0.008 * 730.0);
     let rows = [
+        ("V2, posts", of_v2[0]),
+        ("V2, users", of_v2[1]),
+        ("V3, posts", of_v3[0]),
+        ("V3, users", of_v3[1]),
+        ("V3, feed", of_v3[2]),
+        ("V2, together", together[0]),
+        ("V3, together", together[1]),
+        ("V2, a month", monthly[0]),
+        ("V3, a month", monthly[1]),
         ("point read of a post", charges::point_read(post).0),
         ("insertion of a like", charges::write(like, 6).0),
         ("insertion of a post", charges::write(post, 10).0),
