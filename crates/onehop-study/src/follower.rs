@@ -1,19 +1,14 @@
 //! Following: drains the change feed after each write of a study, and charges the write for what its projections did.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use thiserror::Error;
 
 use super::discards::DiscardedChanges;
 use super::metered::MeteredStore;
+use super::retries::{ATTEMPTS_MAX, PAUSE};
 use onehop_change_feed::{PageError, Processor, ProcessorError};
 use onehop_store::{ChargeBasis, Fault, RequestCharge};
-
-/// How often a drain is continued after a transient fault.
-const DRAIN_ATTEMPTS_MAX: u32 = 600;
-/// Before it is continued, where the store names no delay.
-const DRAIN_PAUSE: Duration = Duration::from_secs(1);
 
 /// A change feed processor that cannot follow.
 #[derive(Debug, Error)]
@@ -79,10 +74,10 @@ pub async fn drain(processor: &Processor) -> Result<(), FollowError> {
     loop {
         match processor.drain().await {
             Err(ProcessorError::Page(PageError::Fault(fault)))
-                if fault.kind.is_transient() && attempts < DRAIN_ATTEMPTS_MAX =>
+                if fault.kind.is_transient() && attempts < ATTEMPTS_MAX =>
             {
                 attempts += 1;
-                tokio::time::sleep(fault.retry_after.unwrap_or(DRAIN_PAUSE)).await;
+                tokio::time::sleep(fault.retry_after.unwrap_or(PAUSE)).await;
             }
             outcome => return Ok(outcome?),
         }

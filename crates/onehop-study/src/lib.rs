@@ -14,6 +14,7 @@ pub mod prose;
 pub mod provisioning;
 pub mod render;
 pub mod report;
+pub mod retries;
 pub mod rng;
 pub mod sensitivity;
 pub mod traffic;

@@ -24,6 +24,7 @@ use onehop_study::background::BackgroundPass;
 use onehop_study::follower::Follower;
 use onehop_study::metered::MeteredStore;
 use onehop_study::partitions::{ContainerContents, Footprint, contents_of};
+use onehop_study::retries::RetryingStore;
 
 /// The footprints of the reads, on a database as it was made.
 pub(super) async fn survey_reads(
@@ -31,7 +32,7 @@ pub(super) async fn survey_reads(
     workload: &Workload,
     model: DataModel,
 ) -> anyhow::Result<Vec<(ReadPath, Vec<Footprint>)>> {
-    let survey = Survey::of(app.store.as_ref(), model).await?;
+    let survey = Survey::of(&RetryingStore(Arc::clone(&app.store)), model).await?;
     let meter = Arc::new(MeteredStore::with_touches(Arc::clone(&app.store)));
     let database = database(app, &meter, model, None);
     Ok(footprints_of_reads(&database, &meter, workload, &survey).await?)
@@ -44,7 +45,7 @@ pub(super) async fn survey(
     workload: &Workload,
     (model, reads): (DataModel, Vec<(ReadPath, Vec<Footprint>)>),
 ) -> anyhow::Result<SurveyedModel> {
-    let survey = Survey::of(app.store.as_ref(), model).await?;
+    let survey = Survey::of(&RetryingStore(Arc::clone(&app.store)), model).await?;
     let meter = Arc::new(MeteredStore::with_touches(Arc::clone(&app.store)));
     let recent = MeteredStore::with_touches(Arc::clone(&app.recent));
     let database = database(app, &meter, model, follower(app, member, model, recent).await?);
@@ -102,7 +103,8 @@ async fn passes_over(app: &App, follower: &Follower, survey: &Survey) -> anyhow:
         request_charge += follower.store.charge().0 - before.0 - read + read_all;
     }
     let rebuild = BackgroundPass { name: "rebuild of every read model".to_owned(), request_charge };
-    let metered = Arc::new(MeteredStore::new(Arc::clone(&app.background)));
+    let store = Arc::new(RetryingStore(Arc::clone(&app.background)));
+    let metered = Arc::new(MeteredStore::new(store));
     let verifier = verifier(Arc::clone(&metered) as Arc<dyn Store>, Arc::new(Settled));
     verifier.verify(|_| {}).await?;
     let request_charge = metered.charge().0;
