@@ -5,12 +5,18 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::SettingError;
+use onehop_runtime::memory::memory_bytes;
 use onehop_store::embedded::{
     DISK_RESERVE_BYTES_DEFAULT, Durability, EmbeddedConfig, PHYSICAL_PARTITIONS_MAX,
 };
 
 /// Bytes of a MiB.
 const MIB: u64 = 1024 * 1024;
+/// The block cache without a setting: this share of the memory that the process may take, within these bounds.
+const CACHE_SHARE: u64 = 8;
+const CACHE_BYTES: std::ops::RangeInclusive<u64> = 64 * MIB..=2_048 * MIB;
+/// The block cache where the operating system does not say how much memory there is.
+const CACHE_BYTES_UNKNOWN: u64 = 128 * MIB;
 
 /// Durability of an acknowledged write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -42,15 +48,14 @@ pub struct DataSettings {
     )]
     pub physical_partitions: Option<u16>,
 
-    /// Block cache of the embedded store, in MiB of memory
+    /// Block cache of the embedded store, in MiB of memory [default: an eighth of the memory, at least 64 and at most 2048]
     #[arg(
         long,
         value_name = "MIB",
         env = "ONEHOP_CACHE_MIB",
-        default_value_t = 128,
         value_parser = clap::value_parser!(u64).range(8..=1_048_576)
     )]
-    pub cache_mib: u64,
+    pub cache_mib: Option<u64>,
 
     /// Disk space that stays free, in MiB. Writes that would leave less get UNAVAILABLE, and reads go on
     #[arg(
@@ -82,9 +87,30 @@ impl DataSettings {
                 DurabilitySetting::Relaxed => Durability::Relaxed,
             },
             physical_partitions: self.physical_partitions,
-            cache_bytes: self.cache_mib * MIB,
+            cache_bytes: self.cache_mib.map_or_else(|| default_cache_bytes(memory_bytes()), |mib| mib * MIB),
             disk_reserve_bytes: self.disk_reserve_mib * MIB,
             ..EmbeddedConfig::new(&self.data)
         }
+    }
+}
+
+/// The block cache for a process that may take this much memory.
+fn default_cache_bytes(memory_bytes: Option<u64>) -> u64 {
+    memory_bytes.map_or(CACHE_BYTES_UNKNOWN, |bytes| {
+        (bytes / CACHE_SHARE).clamp(*CACHE_BYTES.start(), *CACHE_BYTES.end())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cache_is_a_share_of_the_memory_within_bounds() {
+        let cache_mib = |memory_mib: Option<u64>| default_cache_bytes(memory_mib.map(|mib| mib * MIB)) / MIB;
+        assert_eq!(cache_mib(Some(256)), 64);
+        assert_eq!(cache_mib(Some(4_096)), 512);
+        assert_eq!(cache_mib(Some(1 << 20)), 2_048);
+        assert_eq!(cache_mib(None), 128);
     }
 }

@@ -2,6 +2,7 @@
 #![warn(missing_docs)]
 
 pub mod clock;
+pub mod memory;
 pub mod private_files;
 pub mod sealed;
 pub mod tasks;

@@ -41,7 +41,7 @@ impl Blog {
             data: directory.path().to_owned(),
             durability: DurabilitySetting::Relaxed,
             physical_partitions: Some(physical_partitions),
-            cache_mib: 8,
+            cache_mib: Some(8),
             disk_reserve_mib: 0,
         };
         let app = App::open_with(&StoreChoice::Embedded(data.embedded()), options()).await.unwrap();

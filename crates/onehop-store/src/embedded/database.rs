@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use fjall::config::{CompressionPolicy, FilterPolicy};
+use fjall::config::{CompressionPolicy, FilterPolicy, PartitioningPolicy};
 use fjall::{AbstractTree as _, CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
 use super::key_space::KeySpace;
@@ -29,6 +29,9 @@ const VERSION_BYTES_MIN: u64 = 4;
 const SPACES_DIRECTORY: &str = "keyspaces";
 /// The first journal.
 const FIRST_JOURNAL: &str = "0.jnl";
+
+/// Whether indexes and filters are in blocks of their own, from the lowest level on; the last value is for all further levels.
+const PARTITIONED_LEVELS: [bool; 2] = [false, true];
 
 const SPACES: [(KeySpace, &str); 5] = [
     (KeySpace::Ids, "ids"),
@@ -178,7 +181,12 @@ fn options(space: KeySpace, memtable_bytes: u64) -> KeyspaceCreateOptions {
     let options = KeyspaceCreateOptions::default()
         // What `seal_full_memory` keeps it from ever reaching.
         .max_memtable_size(memtable_bytes.saturating_mul(MEMTABLE_OVERRUN))
-        .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4));
+        .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4))
+        // Below the level of fresh tables, which stay in memory whole, indexes and filters are read in blocks of 4 KiB. The
+        // engine's own default leaves them whole up to the third level, more than a MiB for each table, and reads all of that
+        // again for a single key once the cache is smaller than all indexes together.
+        .index_block_partitioning_policy(PartitioningPolicy::new(PARTITIONED_LEVELS))
+        .filter_block_partitioning_policy(PartitioningPolicy::new(PARTITIONED_LEVELS));
     match space {
         // Only ever read in ranges, where a filter says nothing.
         KeySpace::Index | KeySpace::Log => options.filter_policy(FilterPolicy::disabled()),

@@ -1,0 +1,75 @@
+//! Memory: how much of it this process may take, by the machine and by its control group.
+
+use std::fs;
+
+/// Control groups of version 2, and the limit of the one that a container sees as its root.
+const CGROUP_ROOT: &str = "/sys/fs/cgroup";
+const CGROUP_LIMIT: &str = "memory.max";
+/// The limit of a control group of version 1.
+const CGROUP_V1_LIMIT: &str = "/sys/fs/cgroup/memory/memory.limit_in_bytes";
+
+/// The bytes of memory that this process may take: those of the machine, or fewer where its control group has a limit. `None`
+/// where the operating system does not say.
+#[must_use]
+pub fn memory_bytes() -> Option<u64> {
+    let machine = machine_bytes()?;
+    Some(cgroup_limits().fold(machine, u64::min))
+}
+
+#[cfg(target_os = "linux")]
+fn machine_bytes() -> Option<u64> {
+    let system = rustix::system::sysinfo();
+    u64::try_from(system.totalram).ok()?.checked_mul(u64::from(system.mem_unit))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn machine_bytes() -> Option<u64> {
+    None
+}
+
+/// The limits of the process's control group and of all above it.
+fn cgroup_limits() -> impl Iterator<Item = u64> {
+    let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let mut files: Vec<String> =
+        groups(&own).map(|group| format!("{CGROUP_ROOT}{group}/{CGROUP_LIMIT}")).collect();
+    files.push(CGROUP_V1_LIMIT.to_owned());
+    files.into_iter().filter_map(|file| limit(&fs::read_to_string(file).ok()?))
+}
+
+/// The path of a process's control group of version 2, and of each above it; the root is the empty path.
+fn groups(own: &str) -> impl Iterator<Item = &str> {
+    let path = own.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or_default();
+    let path = path.trim_end_matches('/');
+    std::iter::successors(Some(path), |path| path.rfind('/').map(|end| &path[..end]))
+}
+
+/// A limit in bytes; `None` where there is none, which is `max` or, in version 1, a number that no machine has.
+fn limit(text: &str) -> Option<u64> {
+    text.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_of_each_group_above_a_process_counts() {
+        let own = "12:memory:/old\n0::/system.slice/onehop.service\n";
+        assert_eq!(groups(own).collect::<Vec<_>>(), ["/system.slice/onehop.service", "/system.slice", ""]);
+        for root in ["0::/\n", ""] {
+            assert_eq!(groups(root).collect::<Vec<_>>(), [""]);
+        }
+    }
+
+    #[test]
+    fn a_group_without_a_limit_has_none() {
+        assert_eq!(limit("max\n"), None);
+        assert_eq!(limit("536870912\n"), Some(512 << 20));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn this_machine_has_memory() {
+        assert!(memory_bytes().is_some_and(|bytes| bytes > 64 << 20));
+    }
+}
