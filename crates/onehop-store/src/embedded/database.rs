@@ -199,6 +199,9 @@ fn options(space: KeySpace, memtable_bytes: u64) -> KeyspaceCreateOptions {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::sync::Arc;
+
+    use fjall::compaction::Leveled;
 
     use super::*;
 
@@ -239,5 +242,47 @@ mod tests {
         fs::remove_file(directory.path().join(VERSION_FILE)).expect("the version file is removed");
         assert!(!opens(directory.path()));
         assert!(directory.path().join(FIRST_JOURNAL).exists());
+    }
+
+    /// Keys that lie far apart for numbers in sequence.
+    fn scattered_key(number: u64) -> [u8; 32] {
+        let mut key = [b'k'; 32];
+        key[..8].copy_from_slice(&number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
+        key
+    }
+
+    #[test]
+    fn a_key_of_a_reopened_directory_is_found_by_small_blocks() {
+        const KEYS: u64 = 60_000;
+        let sizes = EngineSizes { cache_bytes: 1 << 20, memtable_bytes: 64 << 20 };
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let open = || EngineDatabase::open(directory.path(), sizes).expect("the engine opens");
+        for space in [KeySpace::Ids, KeySpace::Items] {
+            let engine = open();
+            let space = engine.space(space);
+            for number in 0..KEYS {
+                space.insert(scattered_key(number), [b'v'; 200]).expect("a key is written");
+                if number % (KEYS / 4) == 0 {
+                    space.rotate_memtable_and_wait().expect("memory is written out");
+                }
+            }
+            space.rotate_memtable_and_wait().expect("memory is written out");
+            space.tree.compact(Arc::new(Leveled::default()), 0).expect("tables are merged");
+            assert_eq!(
+                space.tree.level_table_count(0),
+                Some(0),
+                "nothing is left in the level of fresh tables"
+            );
+        }
+        let engine = open();
+        for space in [KeySpace::Ids, KeySpace::Items] {
+            let metrics = engine.space(space).metrics();
+            for number in [1, KEYS / 2, KEYS - 1] {
+                let before = metrics.block_io();
+                assert!(engine.space(space).get(scattered_key(number)).expect("a read").is_some());
+                let read = metrics.block_io() - before;
+                assert!((1..=32 * 1024).contains(&read), "{read} bytes were read for one key");
+            }
+        }
     }
 }
