@@ -19,7 +19,7 @@ pub fn memory_bytes() -> Option<u64> {
 #[cfg(target_os = "linux")]
 fn machine_bytes() -> Option<u64> {
     let system = rustix::system::sysinfo();
-    u64::try_from(system.totalram).ok()?.checked_mul(u64::from(system.mem_unit))
+    system.totalram.checked_mul(system.mem_unit.into())
 }
 
 #[cfg(not(target_os = "linux"))]
