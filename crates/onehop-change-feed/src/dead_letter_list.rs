@@ -76,7 +76,7 @@ impl DeadLetterList {
 }
 
 impl Processor {
-    /// The dead letters of all projections, as they are stored. The projections are charged.
+    /// The stored dead letters of all projections, which are charged for the reads.
     ///
     /// # Errors
     /// A fault of the store.

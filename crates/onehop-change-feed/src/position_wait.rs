@@ -256,7 +256,7 @@ impl Instance {
         Ok(false)
     }
 
-    /// Those of the awaited leases that other instances hold, as they are now.
+    /// The awaited leases that other instances hold, read now.
     async fn leases_elsewhere(
         &self,
         awaited: &[&LeaseSnapshot],

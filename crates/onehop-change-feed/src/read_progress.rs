@@ -31,7 +31,7 @@ impl ReadProgress {
         }
     }
 
-    /// The changes that wait, as far as they are known.
+    /// The number of pending changes that this process knows.
     pub(super) fn pending(&self) -> u64 {
         self.behind.unwrap_or(0)
     }

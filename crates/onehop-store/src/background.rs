@@ -21,7 +21,7 @@ pub struct BackgroundBudget {
 }
 
 impl BackgroundBudget {
-    /// A budget of so many request units for each second, more than 0.
+    /// A budget in request units per second, greater than 0.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>, ru_per_second: f64) -> Self {
         Self { clock, ru_per_second, free_at_ms: Mutex::new(f64::MIN) }

@@ -43,7 +43,7 @@ pub fn assumptions(report: &StudyReport) -> Vec<String> {
 fn physical_partitions(number: u32) -> Option<String> {
     let beyond = number.checked_sub(1).filter(|beyond| *beyond > 0)?;
     Some(format!(
-        "Physical partitions: {number} is an input. A container comes to so many by more than {} GB, at 50 GB each, or by more than {} RU/s \
+        "Physical partitions: {number} is an input. A container reaches this number with more than {} GB, at 50 GB each, or with more than {} RU/s \
          at some time, at 10,000 RU/s each. Partitions do not merge by themselves. Where throughput was the reason, \
          --highest-throughput states it, and a hundredth of it is a floor.",
         u64::from(beyond) * 50,

@@ -50,7 +50,7 @@ mod tests {
 
     const THINGS: ContainerName = ContainerName("things");
 
-    /// Refuses so many calls.
+    /// Refuses this number of calls.
     struct Throttled {
         store: EmbeddedStore,
         refusals: AtomicU32,

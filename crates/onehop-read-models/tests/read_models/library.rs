@@ -227,7 +227,7 @@ impl Library {
         self.processor.drain().await.expect("the change feed is drained");
     }
 
-    /// A verifier that looks at the data as they are.
+    /// A verifier of the stored data.
     pub fn verifier(&self) -> Verifier {
         self.verifier_over(self.store.clone(), Vec::new())
     }
@@ -304,7 +304,7 @@ pub fn page(id: &str, book: &str) -> Value {
     json!({ "id": id, "type": "page", "bookId": book, "version": 1 })
 }
 
-/// A reader with so many loans, which are not written.
+/// A reader with this number of loans, which are not written.
 pub fn reader(id: &str, loans: u64) -> Value {
     json!({
         "id": id, "type": "reader", "readerId": id, "name": format!("Reader {id}"), "loanCount": loans,

@@ -38,7 +38,7 @@ pub(super) struct TouchedProperties {
     pub indexed: usize,
 }
 
-/// A property as it is written.
+/// The name of a property, and its value as JSON text.
 type Property<'a> = (Cow<'a, str>, &'a RawValue);
 
 /// The properties that a container indexes.
