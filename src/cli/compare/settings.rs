@@ -196,7 +196,7 @@ pub(super) struct TrafficSettings {
         value_name = "SHARE",
         env = "ONEHOP_INDEX_SHARE",
         default_value_t = INDEX_SHARE_DEFAULT,
-        value_parser = non_negative
+        value_parser = share
     )]
     index_share: f64,
 }
@@ -325,6 +325,13 @@ fn rate(text: &str) -> Result<RequestRate, InvalidRequestRate> {
 }
 
 /// A finite number that is not negative.
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err(format!("{text:?} is not a share from 0 to 1, such as 0.2 for 20 %")),
+    }
+}
+
 fn non_negative(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),

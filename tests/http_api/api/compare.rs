@@ -452,6 +452,7 @@ async fn a_bad_setting_is_refused_by_the_name_of_its_flag() {
         ("--regions", "0"),
         ("--peak-to-mean", "0.5"),
         ("--index-share", "-0.1"),
+        ("--index-share", "20"),
     ] {
         let output = run(&["compare", &format!("{flag}={value}")]).await;
         let printed = String::from_utf8(output.stderr).unwrap();
