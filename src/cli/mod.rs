@@ -101,12 +101,12 @@ pub enum Command {
     LockDemoUsers(demo_users::LockDemoUsers),
     /// Create or update the database and the containers of an account on Azure Cosmos DB
     ///
-    /// It creates what is missing and updates what differs, so a second run does nothing. It needs a key of the
-    /// account.
+    /// It creates what is missing and updates what differs. Former composite indexes are removed by a later run, once the
+    /// service has built the new ones; after that it does nothing. It needs a key of the account.
     Provision(provision::Provision),
-    /// Copy a blog from one store to another, and verify the copy
+    /// Copy the data of both domains from one store to another, and verify the copy
     ///
-    /// It copies users, posts, comments, likes and accounts with their ids and dates. The target's read models are
+    /// It copies the blog with its accounts and the web store, with their ids and dates. The target's read models are
     /// projected anew, and everything is verified. The same command resumes an interrupted copy. Nothing may write
     /// to either store meanwhile. Exit status as `verify`.
     Copy(copy::Copy),

@@ -1,4 +1,4 @@
-//! Copies the write side of a blog from one store to another, through the port alone.
+//! Copies the write sides of the blog and the web store from one store to another, through the port alone.
 //!
 //! Each feed range of the source is read from its beginning and written to the target in batches, bodies as they are, so
 //! that ids and dates stay. After each page its position is kept in the target's `leases` container: a copy that was
