@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 
 use super::store_call::{
-    ChangeFeedEndRead, ChangeFeedRead, ChangeFeedTimeRead, CountQuery, ItemWrite, PageQuery, PointRead,
-    PointReads, StoreCall, TransactionalBatch,
+    ChangeFeedPlaceRead, ChangeFeedRead, CountQuery, ItemWrite, PageQuery, PointRead, PointReads, StoreCall,
+    TransactionalBatch,
 };
 use super::{
     Batch, ContainerName, Continuation, ETag, Fault, FeedPage, FeedRange, FeedRequest, Item, Ledger,
@@ -97,7 +97,7 @@ impl<D: StoreDecorator> Store for D {
         range: &FeedRange,
         ledger: &Ledger,
     ) -> Result<Continuation, Fault> {
-        self.around(ChangeFeedEndRead { container, range }, ledger).await
+        self.around(ChangeFeedPlaceRead { container, range, since_ms: None }, ledger).await
     }
 
     async fn change_feed_since(
@@ -107,7 +107,7 @@ impl<D: StoreDecorator> Store for D {
         since_ms: i64,
         ledger: &Ledger,
     ) -> Result<Continuation, Fault> {
-        self.around(ChangeFeedTimeRead { container, range, since_ms }, ledger).await
+        self.around(ChangeFeedPlaceRead { container, range, since_ms: Some(since_ms) }, ledger).await
     }
 
     fn local_feed_end(&self, container: ContainerName) -> Result<Option<Continuation>, Fault> {

@@ -306,13 +306,16 @@ impl<'a> StoreCall<'a> for ChangeFeedRead<'a> {
     }
 }
 
+/// Looks for a place in a change feed.
 #[derive(Clone)]
-pub(super) struct ChangeFeedEndRead<'a> {
+pub(super) struct ChangeFeedPlaceRead<'a> {
     pub(super) container: ContainerName,
     pub(super) range: &'a FeedRange,
+    /// The time (Unix ms) whose place is looked for; `None` for the end.
+    pub(super) since_ms: Option<i64>,
 }
 
-impl<'a> StoreCall<'a> for ChangeFeedEndRead<'a> {
+impl<'a> StoreCall<'a> for ChangeFeedPlaceRead<'a> {
     type Output = Continuation;
     type Error = Fault;
 
@@ -336,41 +339,9 @@ impl<'a> StoreCall<'a> for ChangeFeedEndRead<'a> {
     where
         Self: 'r,
     {
-        store.change_feed_end(self.container, self.range, ledger)
-    }
-}
-
-#[derive(Clone)]
-pub(super) struct ChangeFeedTimeRead<'a> {
-    pub(super) container: ContainerName,
-    pub(super) range: &'a FeedRange,
-    pub(super) since_ms: i64,
-}
-
-impl<'a> StoreCall<'a> for ChangeFeedTimeRead<'a> {
-    type Output = Continuation;
-    type Error = Fault;
-
-    fn container(&self) -> ContainerName {
-        self.container
-    }
-
-    fn kind(&self) -> OperationKind {
-        OperationKind::ChangeFeed
-    }
-
-    fn scope(&self) -> OperationScope<'a> {
-        OperationScope::Across
-    }
-
-    fn fault(error: &Fault) -> Option<&Fault> {
-        Some(error)
-    }
-
-    fn run<'r>(self, store: &'r dyn Store, ledger: &'r Ledger) -> BoxFuture<'r, Result<Self::Output, Fault>>
-    where
-        Self: 'r,
-    {
-        store.change_feed_since(self.container, self.range, self.since_ms, ledger)
+        match self.since_ms {
+            Some(since_ms) => store.change_feed_since(self.container, self.range, since_ms, ledger),
+            None => store.change_feed_end(self.container, self.range, ledger),
+        }
     }
 }
