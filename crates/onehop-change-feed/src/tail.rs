@@ -1,7 +1,8 @@
 //! Tail of a change feed: reads everything that is written to a container from now on, without leases and checkpoints. Each
 //! process reads all of it, and what is written while no tail is open is not seen. It knows no domain.
 //!
-//! A write of this process wakes it for the feed range that holds the write, where the store can tell; the others are read by the next poll.
+//! A write of this process wakes it for the feed range of that write, where the store signals ranges. The other ranges are read by the
+//! next poll.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -55,7 +55,7 @@ impl DiscardedChanges {
         Self { changes: self.changes - earlier.changes, bytes: self.bytes - earlier.bytes }
     }
 
-    /// So many times as much.
+    /// Multiplied by a factor.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
         Self { changes: self.changes * factor, bytes: self.bytes * factor }

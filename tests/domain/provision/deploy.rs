@@ -85,7 +85,7 @@ fn the_template_gives_the_leases_throughput_of_their_own() {
     )));
 }
 
-/// No compiler of Bicep is at hand: brackets are paired, and whatever is named is declared.
+/// The structure without a Bicep compiler: brackets are paired, and every name that is used is declared.
 #[test]
 fn the_template_is_well_formed() {
     let template = template();

@@ -7,10 +7,10 @@ use std::fmt;
 
 use azure_data_cosmos::models::ThroughputProperties;
 
-/// The step and the least of manual throughput, in RU/s.
+/// Step and minimum of manual throughput, in RU/s.
 const MANUAL_STEP: u64 = 100;
 const MANUAL_MIN: u64 = 400;
-/// The step and the least of an autoscale maximum, in RU/s.
+/// Step and minimum of an autoscale maximum, in RU/s.
 const AUTOSCALE_STEP: u64 = 1000;
 /// Containers that share the throughput of a database at its least. Each further one asks for one step more.
 const SHARING_CONTAINERS: u64 = 25;
