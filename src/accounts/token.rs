@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
+use quick_cache::sync::Cache;
 use serde::{Deserialize, Serialize};
 
 use super::audience::Audience;
@@ -24,6 +25,8 @@ pub const ACCESS_TOKEN_MINUTES_MAX: u32 = 24 * 60;
 pub const CLOCK_LEEWAY_MS: i64 = 30_000;
 
 const ALGORITHM: Algorithm = Algorithm::HS256;
+/// Tokens whose claims are kept with the keys that verified them.
+const VERIFIED_TOKENS_MAX: usize = 4096;
 
 /// A token as its bearer presents it. Not shown by `Debug`.
 #[derive(Clone, PartialEq, Eq)]
@@ -95,6 +98,8 @@ pub struct Tokens {
 struct Keys {
     signing: Key,
     verifying: Vec<(KeyId, DecodingKey)>,
+    /// The claims of tokens with a good signature, which depends on nothing but the token and these keys.
+    verified: Cache<Box<str>, Arc<Claims>>,
 }
 
 struct Key {
@@ -109,6 +114,7 @@ impl Keys {
         Self {
             signing: Key { id: signing.id(), key: EncodingKey::from_secret(signing.as_bytes()) },
             verifying: verifying.collect(),
+            verified: Cache::new(VERIFIED_TOKENS_MAX),
         }
     }
 
@@ -229,20 +235,25 @@ impl Tokens {
             return Err(TokenError::Expired);
         }
         let issued_at_ms = claims.iat.saturating_mul(1000);
-        let bearer = Bearer { user_id: claims.sub, session_id, issued_at_ms };
+        let bearer = Bearer { user_id: claims.sub.clone(), session_id, issued_at_ms };
         Ok(Verified { bearer, valid_until_ms: end_of(claims.exp) })
     }
 }
 
 impl Tokens {
     /// The claims of a token that was signed with the secret that it names, or that names none: older ones did not.
-    fn signed_claims(&self, token: &str) -> Result<Claims, TokenError> {
-        let named = jsonwebtoken::decode_header(token).map_err(|_| TokenError::Invalid)?.kid;
+    fn signed_claims(&self, token: &str) -> Result<Arc<Claims>, TokenError> {
         let keys = self.keys();
+        if let Some(claims) = keys.verified.get(token) {
+            return Ok(claims);
+        }
+        let named = jsonwebtoken::decode_header(token).map_err(|_| TokenError::Invalid)?.kid;
         let fitting =
             keys.verifying.iter().filter(|(id, _)| named.as_deref().is_none_or(|named| named == id.as_str()));
-        let mut claims = fitting.filter_map(|(_, key)| verify_signature(token, key, ALGORITHM).ok());
-        claims.next().ok_or(TokenError::Invalid)
+        let mut verified = fitting.filter_map(|(_, key)| verify_signature(token, key, ALGORITHM).ok());
+        let claims = Arc::new(verified.next().ok_or(TokenError::Invalid)?);
+        keys.verified.insert(token.into(), Arc::clone(&claims));
+        Ok(claims)
     }
 }
 
@@ -438,6 +449,18 @@ mod tests {
         }
         let issued = tokens.issue("u1", session(), NOW_MS).unwrap();
         assert_eq!(jsonwebtoken::decode_header(issued.as_str()).unwrap().kid, Some(id_of_first.to_string()));
+    }
+
+    #[test]
+    fn a_token_that_was_verified_is_still_judged_by_its_time_its_audience_and_the_secrets_of_today() {
+        let tokens = tokens();
+        let token = tokens.issue("u1", session(), NOW_MS).unwrap();
+        let end_ms = tokens.verify(token.as_str(), NOW_MS).unwrap().valid_until_ms;
+        assert_eq!(tokens.verify(token.as_str(), end_ms), Err(TokenError::Expired));
+        let staging = tokens.clone().for_audience(Audience::named("staging"));
+        assert_eq!(staging.verify(token.as_str(), NOW_MS), Err(TokenError::Invalid));
+        assert!(tokens.replace(&Secrets::from(&SigningSecret::from_bytes(vec![8; 32]).unwrap())));
+        assert_eq!(tokens.verify(token.as_str(), NOW_MS), Err(TokenError::Invalid));
     }
 
     #[test]

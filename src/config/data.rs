@@ -12,10 +12,10 @@ use onehop_store::embedded::{
 
 /// Bytes of a MiB.
 const MIB: u64 = 1024 * 1024;
-/// The block cache without a setting: this share of the memory that the process may take, within these bounds.
+/// The caches without a setting: this share of the memory that the process may take, within these bounds.
 const CACHE_SHARE: u64 = 8;
 const CACHE_BYTES: std::ops::RangeInclusive<u64> = 64 * MIB..=2_048 * MIB;
-/// The block cache where the operating system does not say how much memory there is.
+/// The caches where the operating system does not say how much memory there is.
 const CACHE_BYTES_UNKNOWN: u64 = 128 * MIB;
 
 /// Durability of an acknowledged write.
@@ -48,7 +48,7 @@ pub struct DataSettings {
     )]
     pub physical_partitions: Option<u16>,
 
-    /// Block cache of the embedded store, in MiB of memory [default: an eighth of the memory, at least 64 and at most 2048]
+    /// Caches of the embedded store (blocks, items and pages), in MiB of memory [default: an eighth of the memory, at least 64 and at most 2048]
     #[arg(
         long,
         value_name = "MIB",
@@ -94,7 +94,7 @@ impl DataSettings {
     }
 }
 
-/// The block cache for a process that may take this much memory.
+/// The caches for a process that may take this much memory.
 fn default_cache_bytes(memory_bytes: Option<u64>) -> u64 {
     memory_bytes.map_or(CACHE_BYTES_UNKNOWN, |bytes| {
         (bytes / CACHE_SHARE).clamp(*CACHE_BYTES.start(), *CACHE_BYTES.end())

@@ -22,7 +22,7 @@ use super::errors::{self, Code};
 use super::plans::PlanRequest;
 use super::response_completion::{complete, conceal_schema, root_keys};
 use super::response_extensions::{OPERATIONS, set_charges, set_reach};
-use super::schema::{BlogSchema, SchemaOptions, live_schema, schema, validated_schema};
+use super::schema::{BlogSchema, SchemaOptions, live_schema, schema, unchecked_schema, validated_schema};
 use super::scope::{RequestScope, Services};
 use super::subscription;
 use super::validation::Validator;
@@ -49,6 +49,7 @@ use onehop_store::{Ledger, WriteMark};
 pub struct Executor {
     schema: BlogSchema,
     validated_schema: BlogSchema,
+    unchecked_schema: BlogSchema,
     pub(super) live_schema: BlogSchema,
     complexity: Complexity,
     /// Made when a document is to be validated that is not executed.
@@ -80,6 +81,7 @@ impl Executor {
         Ok(Self {
             schema,
             validated_schema: validated_schema(options),
+            unchecked_schema: unchecked_schema(options),
             live_schema: live_schema(options),
             complexity,
             validator: OnceLock::new(),
@@ -107,8 +109,11 @@ impl Executor {
         request.data.insert(Arc::clone(&scope));
         // A variable that may be null can stand where null may not.
         let has_null = request.variables.values().any(|value| *value == Value::Null);
-        let schema =
-            if !has_null && context.document.is_valid() { &self.validated_schema } else { &self.schema };
+        let schema = match !has_null && context.document.is_valid() {
+            true if is_mutation => &self.unchecked_schema,
+            true => &self.validated_schema,
+            false => &self.schema,
+        };
         let mut response = schema.execute(request).await;
         charged.finish();
         if response.errors.is_empty() {

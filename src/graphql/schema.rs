@@ -5,6 +5,7 @@ use async_graphql::{SDLExportOptions, Schema, SchemaBuilder, ValidationMode};
 use super::event_scope::EventScopes;
 use super::roots::{Mutation, Query};
 use super::subscription::Subscription;
+use super::validation::SkipsValidation;
 use onehop_graphql_server::service::COMPLEXITY_MAX;
 
 /// The schema of the API.
@@ -38,6 +39,11 @@ pub(super) fn schema(options: SchemaOptions) -> BlogSchema {
 /// from harm is looked at again.
 pub(super) fn validated_schema(options: SchemaOptions) -> BlogSchema {
     builder(options).validation_mode(ValidationMode::Fast).finish()
+}
+
+/// The same schema for mutations that are known to fit it: validation looks at nothing again.
+pub(super) fn unchecked_schema(options: SchemaOptions) -> BlogSchema {
+    builder(options).extension(SkipsValidation).finish()
 }
 
 /// The same schema for subscriptions: each event has a scope of its own. Queries do without, for an extension is asked

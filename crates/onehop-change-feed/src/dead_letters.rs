@@ -188,7 +188,7 @@ impl DeadLetterQueue {
                 limit: limits::PAGE_ITEMS_MAX,
             };
             let page = self.context.store.query(&query, ledger).await?;
-            for item in &page.items {
+            for item in &*page.items {
                 let letter: DeadLetterItem = item.decode()?;
                 after = Some(Keyset { order_value: letter.first_parked_at.clone(), id: letter.id.clone() });
                 look(letter);

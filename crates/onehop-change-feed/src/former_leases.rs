@@ -93,7 +93,7 @@ impl FormerLeases {
                 limit: limits::PAGE_ITEMS_MAX,
             };
             let page = context.store.query(&query, ledger).await?;
-            for item in page.items {
+            for item in page.items.iter().cloned() {
                 let id = self.insert(context, item)?;
                 after = Some(Keyset { order_value: String::new(), id });
             }

@@ -99,7 +99,7 @@ impl StoredHeartbeat {
                 limit: limits::PAGE_ITEMS_MAX,
             };
             let page = context.store.query(&query, ledger).await?;
-            for item in page.items {
+            for item in page.items.iter().cloned() {
                 heartbeats.push(Self::decode(item)?);
             }
             let Some(last) = heartbeats.last().filter(|_| page.has_more) else { return Ok(heartbeats) };

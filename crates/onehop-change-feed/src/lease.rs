@@ -149,7 +149,7 @@ impl StoredLease {
                 limit: limits::PAGE_ITEMS_MAX,
             };
             let page = context.store.query(&query, ledger).await?;
-            for item in page.items {
+            for item in page.items.iter().cloned() {
                 leases.push(Self::decode(item)?);
             }
             let Some(last) = leases.last().filter(|_| page.has_more) else { return Ok(leases) };

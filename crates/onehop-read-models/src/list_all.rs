@@ -32,23 +32,28 @@ impl Projection for CompleteList {
     }
 
     fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
-        let source = Body::of(&change.item)?;
-        let entry = Entry::of(&self.rule, &source)?;
-        let key = PartitionKey::from(source.text(self.partition_field)?);
-        if input.is_first() && !input.may_be_projected && source.is_new() {
-            // Without looking for an entry: where there is one after all, the write is refused, and the change run again.
-            let create = WriteOp::Create(entry.into_item());
-            return Ok(Step::done().after_writing(vec![IntendedWrite::one(
-                self.rule.container,
-                key,
-                create,
-            )]));
-        }
         if input.is_first() {
-            return Ok(Step::ask(vec![ReadRequest::item(self.rule.container, key, entry.id())]));
+            return self.begin(change, input.may_be_projected);
         }
-        let operation = entry.update(input.item(0)?.map(|item| &**item))?;
+        let source = Body::of(&change.item)?;
+        let key = PartitionKey::from(source.text(self.partition_field)?);
+        let operation = Entry::of(&self.rule, &source)?.update(input.item(0)?.map(|item| &**item))?;
         let write = operation.map(|operation| IntendedWrite::one(self.rule.container, key, operation));
         Ok(Step::done().after_writing(write.into_iter().collect()))
+    }
+}
+
+impl CompleteList {
+    /// Asks for the entry of an item. A new item's is created without looking for one: where there is one after all, the write is
+    /// refused, and the change run again.
+    fn begin(&self, change: &Change, may_be_projected: bool) -> Result<Step, ProjectionError> {
+        let container = self.rule.container;
+        let item = Body::selected(&change.item, &[self.partition_field])?;
+        let key = PartitionKey::from(item.text(self.partition_field)?);
+        if may_be_projected || !item.is_new() {
+            return Ok(Step::ask(vec![ReadRequest::item(container, key, item.id()?)]));
+        }
+        let create = WriteOp::Create(Entry::of(&self.rule, &Body::of(&change.item)?)?.into_item());
+        Ok(Step::done().after_writing(vec![IntendedWrite::one(container, key, create)]))
     }
 }

@@ -95,7 +95,7 @@ impl ElementList {
         let item = item.map(|item| Body::of(item)).transpose()?.filter(|item| !item.is_deleted());
         let mut missing: BTreeSet<&str> = item.iter().flat_map(|item| self.rule.partitions(item)).collect();
         let mut writes = Vec::new();
-        for stored in &entries.items {
+        for stored in &*entries.items {
             let entry = Body::of(stored)?;
             let key = entry.text(self.element.partition_key)?;
             let operation = match item.as_ref().filter(|_| missing.remove(key)) {

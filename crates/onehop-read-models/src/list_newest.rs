@@ -169,7 +169,7 @@ impl BoundedList {
         let source = Body::of(&change.item)?;
         let place = self.place_of(&source)?;
         let mut position = 0;
-        for listed in &page.items {
+        for listed in &*page.items {
             let listed = self.place_of(&Body::selected(listed, &[self.order_by])?)?;
             if (&listed.order_value, &listed.id) < (&place.order_value, &place.id) {
                 break;
@@ -182,10 +182,10 @@ impl BoundedList {
         let page = Arc::clone(page);
         let after = move |etags: &[Option<ETag>]| {
             let added = Item { body, etag: etags.first()?.clone()?, timestamp_ms: 0 };
-            let mut items = page.items.clone();
+            let mut items = page.items.to_vec();
             items.pop();
             items.insert(position.min(items.len()), added);
-            Some(QueryPage { items, has_more: false })
+            Some(QueryPage { items: items.into(), has_more: false })
         };
         let update = CacheUpdate::new(LISTING, self.query_listing(), after);
         Ok(Some(Step::done().after_writing(self.writes(writes)).update_cache(update)))

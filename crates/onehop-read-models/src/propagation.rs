@@ -166,7 +166,7 @@ impl Propagation {
         position: PassPosition,
     ) -> Result<Step, ProjectionError> {
         let mut reads = vec![self.read_source(change)];
-        for entry in &page.items {
+        for entry in &*page.items {
             let entry = Body::of(entry)?;
             let key = entry.partition_key(target.item_type)?;
             reads.push(ReadRequest::item(target.item_type.container, key, entry.id()?));

@@ -1,6 +1,8 @@
 //! The closed set of query shapes. An adapter renders them as it can: the embedded one on its indexes, the
 //! Cosmos DB one as parametrised SQL. Soft-deleted items (`"deleted": true`) are in no query's answer.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::{ContainerName, Item, PartitionKey};
@@ -50,7 +52,8 @@ pub enum Query<'a> {
 /// A page of an answer.
 #[derive(Debug, Clone, Default)]
 pub struct QueryPage {
-    pub items: Vec<Item>,
+    /// Shared with the caches of the store.
+    pub items: Arc<[Item]>,
     /// Whether more items follow the last one.
     pub has_more: bool,
 }

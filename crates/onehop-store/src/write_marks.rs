@@ -1,8 +1,8 @@
-//! Write marks (cache validation for entity tags): whether something that was read may have been written since.
+//! Write marks (cache validation for entity tags and caches): whether something that was read may have been written since.
 //!
-//! Each logical partition has a mark, the number of the last commit that wrote to it. Partitions whose hashes are equal share a
-//! mark, so a mark may report a write that did not happen, but never misses one. Each container has a mark for reads across
-//! partitions. A commit sets its marks before it becomes visible, and is done after that. So what was read after a commit
+//! Each logical partition has a mark, the number of the last commit that wrote to it, and so has each item. Those whose hashes are
+//! equal share a mark, so a mark may report a write that did not happen, but never misses one. Each container has a mark for reads
+//! across partitions. A commit sets its marks before it becomes visible, and is done after that. So what was read after a commit
 //! was done, and whose marks are not above that commit, is unchanged.
 
 use std::collections::hash_map::RandomState;
@@ -11,10 +11,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Marks that logical partitions share, a power of two: 512 KiB of them.
 const PARTITION_MARKS: usize = 1 << 16;
+/// Marks that items share, a power of two: 512 KiB of them.
+const ITEM_MARKS: usize = 1 << 16;
 /// Containers that a store may have.
 const CONTAINER_MARKS: usize = 1 << 8;
 
-/// The index of a mark: what a read depends on, a logical partition or a whole container.
+/// The index of a mark: what a read depends on, an item, a logical partition or a whole container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WriteMark(pub u32);
 
@@ -30,7 +32,7 @@ pub struct WriteMarks {
 impl Default for WriteMarks {
     fn default() -> Self {
         Self {
-            marks: (0..CONTAINER_MARKS + PARTITION_MARKS).map(|_| AtomicU64::new(0)).collect(),
+            marks: (0..CONTAINER_MARKS + PARTITION_MARKS + ITEM_MARKS).map(|_| AtomicU64::new(0)).collect(),
             done: AtomicU64::new(0),
             hashing: RandomState::new(),
         }
@@ -48,7 +50,17 @@ impl WriteMarks {
     #[must_use]
     pub fn of_partition(&self, container: u8, partition_key: &str) -> WriteMark {
         let hash = self.hashing.hash_one((container, partition_key)) as usize;
-        let place = CONTAINER_MARKS + hash % PARTITION_MARKS;
+        Self::at(CONTAINER_MARKS + hash % PARTITION_MARKS)
+    }
+
+    /// The mark of an item, by a key that stands for container, partition key and id.
+    #[must_use]
+    pub fn of_item(&self, key: &[u8]) -> WriteMark {
+        let hash = self.hashing.hash_one(key) as usize;
+        Self::at(CONTAINER_MARKS + PARTITION_MARKS + hash % ITEM_MARKS)
+    }
+
+    fn at(place: usize) -> WriteMark {
         WriteMark(u32::try_from(place).expect("there are fewer marks than that"))
     }
 
@@ -69,6 +81,11 @@ impl WriteMarks {
         for mark in [self.of_container(container), self.of_partition(container, partition_key)] {
             self.marks[mark.0 as usize].fetch_max(commit, Ordering::SeqCst);
         }
+    }
+
+    /// Records that a commit, which is not visible yet, writes an item. Commit numbers grow.
+    pub fn write_item(&self, key: &[u8], commit: u64) {
+        self.marks[self.of_item(key).0 as usize].fetch_max(commit, Ordering::SeqCst);
     }
 
     /// Records that reads which begin from now on see a commit.

@@ -27,7 +27,7 @@ pub(in crate::blog) fn found<T: Serialize>(etag: u64, value: &T) -> ReadResult {
 pub(in crate::blog) const ABSENT: ReadResult = ReadResult::Item(None);
 
 pub(in crate::blog) fn page(items: Vec<Item>, has_more: bool) -> ReadResult {
-    ReadResult::Page(Arc::new(QueryPage { items, has_more }))
+    ReadResult::Page(Arc::new(QueryPage { items: items.into(), has_more }))
 }
 
 /// The next step after one whose reads were answered so.

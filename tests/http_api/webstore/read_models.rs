@@ -235,7 +235,7 @@ async fn a_rebuild_of_lost_lists_gives_the_same() {
         limit: 10,
     };
     let entries = shop.app.store.query(&query, &Ledger::new()).await.unwrap().items;
-    for entry in entries {
+    for entry in entries.iter() {
         let body: Value = entry.decode().unwrap();
         let lost = WriteOp::Delete { id: body["id"].as_str().unwrap().to_owned(), if_match: None };
         shop.app.store.write(PRODUCT_BY_TAG, &key, lost, &Ledger::new()).await.unwrap();

@@ -227,14 +227,14 @@ impl Verifier {
             after: None,
             limit: items_max * 2,
         };
-        let entries = stored_items(self.store.query(&listed, &ledger).await?.items)?;
+        let entries = stored_items(&self.store.query(&listed, &ledger).await?.items)?;
         let mut suspects = Vec::new();
         let mut add = |id: &str, problem: String, seen| {
             let subject = Subject::Bounded { list: place };
             suspects.push(Suspect { subject, drift: entry_drift(rule, &key, id, problem), seen });
         };
         let mut expected = HashSet::new();
-        for item in stored_items(newest)? {
+        for item in stored_items(&newest)? {
             let id = item.body.id().map_err(unexpected_shape)?.to_owned();
             let entry = entries.iter().find(|entry| entry.body.id().is_ok_and(|listed| listed == id));
             if let Some(problem) = entry_problem(rule, &key, Some(&item), entry)? {
@@ -260,9 +260,10 @@ fn etag(stored: &Stored) -> onehop_store::ETag {
     stored.item.etag.clone()
 }
 
-fn stored_items(items: Vec<Item>) -> Result<Vec<Stored>, Fault> {
-    let stored = |item: Item| Ok(Stored { body: Body::of(&item).map_err(unexpected_shape)?, item });
-    items.into_iter().map(stored).collect()
+fn stored_items(items: &[Item]) -> Result<Vec<Stored>, Fault> {
+    let stored =
+        |item: &Item| Ok(Stored { body: Body::of(item).map_err(unexpected_shape)?, item: item.clone() });
+    items.iter().map(stored).collect()
 }
 
 fn entry_drift(rule: &ListRule, key: &PartitionKey, id: &str, problem: String) -> Drift {

@@ -1,6 +1,7 @@
 //! Running SQL: pages of items, and counts.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use azure_data_cosmos::CosmosError;
@@ -92,7 +93,7 @@ impl CosmosStore {
             self.run_sql::<Box<RawValue>>(container, &scope, &sql, shape.top, ledger).await;
         let outcome = outcome.and_then(|values| {
             let has_more = values.len() > limit;
-            let items: Result<Vec<Item>, Fault> =
+            let items: Result<Arc<[Item]>, Fault> =
                 values.iter().take(limit).map(|value| item_of(value.get().as_bytes())).collect();
             Ok(QueryPage { items: items?, has_more })
         });

@@ -309,7 +309,7 @@ mod tests {
         let put = |order_value: &str| (KeySpace::Items, key(order_value), Some(encode_value(1, 0, 0, b"{}")));
         let page = || {
             let read = partition_page(&engine, &prefix, Direction::NewestFirst, None, 10, 0);
-            read.expect("a page").0.len()
+            read.expect("a page").items.len()
         };
         engine.commit(vec![put("1"), put("5")]).expect("a commit");
         engine.commit(vec![(KeySpace::Items, key("1"), None)]).expect("a commit");

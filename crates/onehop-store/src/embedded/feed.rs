@@ -166,7 +166,7 @@ fn change(
         parse_item(value.into(), now_ms)
     };
     let found = read().map_err(|fault| fault.of_item(request.container, &partition_key, &id))?;
-    Ok(found.map(|(_, item)| Change { partition_key: partition_key.as_str().into(), id, item }))
+    Ok(found.map(|item| Change { partition_key: partition_key.as_str().into(), id, item }))
 }
 
 /// How many changes lie after the continuation, counted up to `at_most`, and the time of the oldest.

@@ -26,6 +26,7 @@ mod maintenance;
 mod open;
 mod open_error;
 mod properties;
+mod read_caches;
 mod reader;
 mod recover;
 mod store;

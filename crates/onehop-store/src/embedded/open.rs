@@ -17,6 +17,7 @@ use super::item_entries::{META_COMMIT, META_SEQUENCE};
 use super::key_space::{KeyChange, KeySpace};
 use super::keys::{BEHIND_ALL, prefix_end};
 use super::open_error::{LostWrites, OpenError};
+use super::read_caches::{CacheShares, ReadCaches};
 use super::store::{EmbeddedContainer, EmbeddedStore};
 use super::stored_container::StoredContainer;
 use super::writer::{GroupCommitWriter, QUEUE_REQUESTS_MAX, WriterContainer};
@@ -44,7 +45,7 @@ pub struct EmbeddedConfig {
     pub durability: Durability,
     /// `None` takes what the directory was made with.
     pub physical_partitions: Option<u16>,
-    /// Bytes of the engine's block cache.
+    /// Bytes of all caches: of the engine's blocks, and of items and pages that were read lately.
     pub cache_bytes: u64,
     /// Bytes that each of the engine's five key spaces collects in memory before it writes them out; it keeps the
     /// number that it was made with.
@@ -122,6 +123,8 @@ impl EmbeddedStore {
         let (requests, receiver) = mpsc::channel(QUEUE_REQUESTS_MAX);
         let counters = Arc::new(WriterCounters::default());
         let marks = Arc::new(WriteMarks::default());
+        let shares = CacheShares::of(config.cache_bytes);
+        let caches = Arc::new(ReadCaches::new(shares, Arc::clone(&marks)));
         let writer = GroupCommitWriter {
             engine: Arc::clone(&engine),
             room: DiskSpace::new(&config.path, config.disk_reserve_bytes),
@@ -132,6 +135,7 @@ impl EmbeddedStore {
             high_water: Arc::clone(&high_water),
             counters: Arc::clone(&counters),
             marks: Arc::clone(&marks),
+            caches: Arc::clone(&caches),
             commits: 0,
         };
         let writer = std::thread::Builder::new()
@@ -151,6 +155,7 @@ impl EmbeddedStore {
             writer: Some(writer),
             counters,
             marks,
+            caches,
             high_water,
         })
     }
@@ -160,7 +165,8 @@ impl EmbeddedStore {
 /// panics there is an error here.
 pub(super) fn open_engine(directory: &Directory, config: &EmbeddedConfig) -> Result<Engine, OpenError> {
     let path = directory.engine_path();
-    let sizes = EngineSizes { cache_bytes: config.cache_bytes, memtable_bytes: config.memtable_bytes };
+    let cache_bytes = CacheShares::of(config.cache_bytes).blocks;
+    let sizes = EngineSizes { cache_bytes, memtable_bytes: config.memtable_bytes };
     let opening = || Engine::open(&path, sizes, config.durability);
     catch_unwind(opening).unwrap_or_else(|_| Err(damaged(config, "the journal of the storage engine")))
 }

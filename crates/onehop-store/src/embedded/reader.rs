@@ -3,49 +3,57 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::iter::Rev;
+use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
+use fjall::Slice;
 
 use super::charges;
 use super::engine::{Engine, KeyValue, View};
 use super::header::{ItemLocation, VALUE_PREFIX_BYTES, decode_value_prefix};
 use super::key_space::KeySpace;
 use super::keys::{self, ContainerId, prefix_end};
-use crate::document::can_exist;
 use crate::{Direction, ETag, Fault, FaultKind, Item, Keyset};
 
 /// An item in the engine's bytes, if it is there at this instant.
-pub(super) fn parse_item(value: Bytes, now_ms: i64) -> Result<Option<(u64, Item)>, Fault> {
-    let (sequence, timestamp_ms, expires_at_ms) = decode_value_prefix(&value)
-        .ok_or_else(|| Fault::new(FaultKind::Corrupt, "an item's value is too short"))?;
-    if expires_at_ms != 0 && expires_at_ms <= now_ms {
-        return Ok(None);
-    }
-    let body = value.slice(VALUE_PREFIX_BYTES..);
-    Ok(Some((sequence, Item { body, etag: ETag::from_number(sequence), timestamp_ms })))
+pub(super) fn parse_item(value: Bytes, now_ms: i64) -> Result<Option<Item>, Fault> {
+    Ok(parse_expiring_item(value, now_ms)?.map(|(_, item)| item))
 }
 
-/// Reads one item.
-pub(super) fn read(
+/// The same with the time when it expires (Unix ms; [`i64::MAX`] for never).
+fn parse_expiring_item(mut value: Bytes, now_ms: i64) -> Result<Option<(i64, Item)>, Fault> {
+    let (sequence, timestamp_ms, expires_at_ms) = decode_value_prefix(&value)
+        .ok_or_else(|| Fault::new(FaultKind::Corrupt, "an item's value is too short"))?;
+    let expires_at_ms = if expires_at_ms == 0 { i64::MAX } else { expires_at_ms };
+    if expires_at_ms <= now_ms {
+        return Ok(None);
+    }
+    value.advance(VALUE_PREFIX_BYTES);
+    Ok(Some((expires_at_ms, Item { body: value, etag: ETag::from_number(sequence), timestamp_ms })))
+}
+
+/// The key, the entry in `ids` and the value of an item.
+pub(super) struct StoredItem {
+    pub(super) header: Slice,
+    pub(super) value: Slice,
+}
+
+/// Reads one item by its key in `ids`.
+pub(super) fn stored(
     view: &View,
     container: ContainerId,
     partition_key: &str,
     id: &str,
-    now_ms: i64,
-) -> Result<Option<Item>, Fault> {
-    if !can_exist(partition_key, id) {
-        return Ok(None);
-    }
-    let Some(bytes) = view.get(KeySpace::Ids, &keys::id_key(container, partition_key, id))? else {
-        return Ok(None);
-    };
-    let place = ItemLocation::decode(&bytes)
+    id_key: &[u8],
+) -> Result<Option<StoredItem>, Fault> {
+    let Some(header) = view.get(KeySpace::Ids, id_key)? else { return Ok(None) };
+    let place = ItemLocation::decode(&header)
         .ok_or_else(|| Fault::new(FaultKind::Corrupt, "an entry of the id index cannot be read"))?;
     let key = keys::item_key(container, partition_key, place, id);
     let value = view
         .get(KeySpace::Items, &key)?
         .ok_or_else(|| Fault::new(FaultKind::Corrupt, "the id index names an item that is not there"))?;
-    Ok(parse_item(value.into(), now_ms)?.map(|(_, item)| item))
+    Ok(Some(StoredItem { header, value }))
 }
 
 /// The range of keys under a prefix that lies behind a keyset, in a direction.
@@ -83,7 +91,16 @@ impl<I: DoubleEndedIterator> Iterator for DirectedEntries<I> {
     }
 }
 
-/// Items of a type in one logical partition: up to `limit`, and whether there are more.
+/// Items of a type in one logical partition.
+pub(super) struct PartitionPage {
+    pub(super) items: Vec<Item>,
+    /// Whether there are more than the limit.
+    pub(super) has_more: bool,
+    /// Unix ms: when the first of its items expires.
+    pub(super) expires_at_ms: i64,
+}
+
+/// Items of a type in one logical partition: up to `limit`.
 pub(super) fn partition_page(
     engine: &Engine,
     prefix: &[u8],
@@ -91,7 +108,7 @@ pub(super) fn partition_page(
     after: Option<&Keyset>,
     limit: usize,
     now_ms: i64,
-) -> Result<(Vec<Item>, bool), Fault> {
+) -> Result<PartitionPage, Fault> {
     let known_end = match direction {
         Direction::NewestFirst => engine.ends().known(prefix),
         Direction::OldestFirst => None,
@@ -109,22 +126,25 @@ pub(super) fn partition_page(
     if let Some(oldest) = known_end.as_ref().and_then(|known| engine.ends().oldest_in_view(prefix, known)) {
         from = oldest.min(to.clone());
     }
-    let mut items = Vec::with_capacity(limit.min(128));
+    let items = Vec::with_capacity(limit.min(128));
+    let mut page = PartitionPage { items, has_more: false, expires_at_ms: i64::MAX };
     let mut last_key = None;
     for entry in DirectedEntries::new(view.range(KeySpace::Items, &from, &to), direction) {
         let (key, value) = entry.pair()?;
-        if let Some((_, item)) = parse_item(value.into(), now_ms)? {
-            if items.len() == limit {
-                return Ok((items, true));
+        if let Some((expires_at_ms, item)) = parse_expiring_item(value.into(), now_ms)? {
+            if page.items.len() == limit {
+                page.has_more = true;
+                return Ok(page);
             }
-            items.push(item);
+            page.items.push(item);
+            page.expires_at_ms = page.expires_at_ms.min(expires_at_ms);
             last_key = Some(key);
         }
     }
     if let (Some(known), Some(key)) = (known_end, last_key) {
         engine.ends().remember(prefix, &known, key.to_vec());
     }
-    Ok((items, false))
+    Ok(page)
 }
 
 /// The number of live items under a prefix.
@@ -200,7 +220,7 @@ pub(super) struct FanOutQuery<'a> {
 /// A page, and how many items the physical partitions returned for it.
 #[derive(Default)]
 pub(super) struct PartitionMerge {
-    pub items: Vec<Item>,
+    pub items: Arc<[Item]>,
     pub has_more: bool,
     pub returned: usize,
 }
@@ -239,7 +259,7 @@ impl FanOutQuery<'_> {
             }
         }
         let returned = if has_more { self.returned(partitions, &taken) } else { items.len() };
-        Ok(PartitionMerge { items, has_more, returned })
+        Ok(PartitionMerge { items: items.into(), has_more, returned })
     }
 
     /// How many items the partitions return for a client to merge this page out of, as far as they have them.
@@ -269,6 +289,6 @@ impl FanOutQuery<'_> {
         let Some(value) = view.get(KeySpace::Items, &keys::with_keyset(prefix, &order_value, &id))? else {
             return Err(Fault::new(FaultKind::Corrupt, "an index entry names an item that is not there"));
         };
-        Ok(parse_item(value.into(), self.now_ms)?.map(|(_, item)| item))
+        parse_item(value.into(), self.now_ms)
     }
 }

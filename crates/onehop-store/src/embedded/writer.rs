@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use bytes::Bytes;
 use tokio::sync::{mpsc, watch};
 
 use super::disk_space::DiskSpace;
@@ -14,6 +15,7 @@ use super::high_water::{COMMITS_BETWEEN_MARKS, CommitNumbers, HighWaterTracker};
 use super::item_entries::{body_entries, commit_entries, entries};
 use super::key_space::{KeyChange, KeySpace};
 use super::keys::{self, ContainerId};
+use super::read_caches::{ItemCopy, ReadCaches};
 use super::write_requests::{ItemChange, WriteRequest};
 use super::writer_counters::WriterCounters;
 use crate::{ETag, Fault, FaultKind, WriteError, WriteMarks};
@@ -61,6 +63,7 @@ pub(super) struct GroupCommitWriter {
     pub high_water: Arc<HighWaterTracker>,
     pub counters: Arc<WriterCounters>,
     pub marks: Arc<WriteMarks>,
+    pub caches: Arc<ReadCaches>,
     /// Commits since the store was opened, those that failed included.
     pub commits: u64,
 }
@@ -209,7 +212,10 @@ impl GroupCommitWriter {
         if let Some(entry) = touched.get(key) {
             return Ok((entry.before.clone(), entry.after.clone()));
         }
-        let Some(bytes) = self.engine.get(KeySpace::Ids, key)? else { return Ok((None, None)) };
+        let cached = self.caches.header(key);
+        let stored =
+            if cached.is_some() { cached } else { self.engine.get(KeySpace::Ids, key)?.map(Bytes::from) };
+        let Some(bytes) = stored else { return Ok((None, None)) };
         let header = Header::decode(&bytes)
             .ok_or_else(|| Fault::new(FaultKind::Corrupt, "an entry of the id index cannot be read"))?;
         Ok((Some(header.clone()), Some(PendingItem { header, value: None })))
@@ -219,14 +225,22 @@ impl GroupCommitWriter {
     fn commit_touched(&mut self, touched: HashMap<Vec<u8>, TouchedItem>) -> Result<(), Fault> {
         self.commits += 1;
         let mut changes: Vec<KeyChange> = Vec::with_capacity(touched.len() * 6);
+        let mut written: Vec<ItemCopy> = Vec::with_capacity(touched.len());
         for (id_key, item) in touched {
             let unchanged = matches!(&item.after, Some(pending) if pending.value.is_none());
             if unchanged || (item.before.is_none() && item.after.is_none()) {
                 continue;
             }
             self.marks.write(item.container, &item.partition_key, self.commits);
+            self.marks.write_item(&id_key, self.commits);
             let id_value = match &item.after {
-                Some(PendingItem { header, value: Some(_) }) => Some(header.encode()),
+                Some(PendingItem { header, value: Some(value) }) => {
+                    let header = header.encode();
+                    if self.caches.has(&id_key) {
+                        written.push(ItemCopy::of(&id_key, &header, value));
+                    }
+                    Some(header)
+                }
                 _ => None,
             };
             self.push_entries(&item, &mut changes);
@@ -243,6 +257,9 @@ impl GroupCommitWriter {
         self.engine.commit(changes)?;
         self.counters.on_commit(start.elapsed());
         self.marks.finish(self.commits);
+        for item in written {
+            self.caches.remember_item(item, self.commits);
+        }
         self.high_water.acknowledge(numbers);
         if self.commit_number.is_multiple_of(COMMITS_BETWEEN_MARKS)
             && let Err(fault) = self.high_water.write(&self.engine)
@@ -291,6 +308,7 @@ mod tests {
     use crate::embedded::database::EngineSizes;
     use crate::embedded::engine::Durability;
     use crate::embedded::high_water::HighWaterMark;
+    use crate::embedded::read_caches::CacheShares;
     use crate::embedded::write_requests::{Precondition, WriteOperation};
     use onehop_runtime::clock::ManualClock;
 
@@ -309,6 +327,7 @@ mod tests {
             high_water: Arc::new(high_water),
             counters: Arc::default(),
             marks: Arc::default(),
+            caches: Arc::new(ReadCaches::new(CacheShares::of(1 << 20), Arc::default())),
             commits: 0,
         }
     }

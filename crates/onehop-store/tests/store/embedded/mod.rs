@@ -11,3 +11,4 @@ mod full;
 mod group_commit;
 mod harness;
 mod lost;
+mod read_caches;
