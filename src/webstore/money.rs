@@ -61,12 +61,16 @@ impl CurrencyCode {
     /// How many decimals an amount has.
     #[must_use]
     pub fn decimals(&self) -> u32 {
-        let is_among = |codes: &str| codes.split_ascii_whitespace().any(|code| code == self.0);
-        match () {
-            () if is_among(WITHOUT_DECIMALS) => 0,
-            () if is_among(THREE_DECIMALS) => 3,
-            () => DECIMALS_DEFAULT,
-        }
+        decimals_of(&self.0)
+    }
+}
+
+fn decimals_of(currency_code: &str) -> u32 {
+    let is_among = |codes: &str| codes.split_ascii_whitespace().any(|code| code == currency_code);
+    match () {
+        () if is_among(WITHOUT_DECIMALS) => 0,
+        () if is_among(THREE_DECIMALS) => 3,
+        () => DECIMALS_DEFAULT,
     }
 }
 
@@ -119,7 +123,22 @@ impl Money {
 impl fmt::Display for Money {
     /// The amount as an exact decimal text, without the currency.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let decimals = self.currency.decimals() as usize;
+        let (minor_units, currency_code) = (self.minor_units, self.currency.as_str());
+        StoredAmount { minor_units, currency_code }.fmt(formatter)
+    }
+}
+
+/// An amount as it is stored, in a currency by its code.
+#[derive(Debug, Clone, Copy)]
+pub struct StoredAmount<'a> {
+    pub minor_units: i64,
+    pub currency_code: &'a str,
+}
+
+impl fmt::Display for StoredAmount<'_> {
+    /// The amount as an exact decimal text, without the currency.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let decimals = decimals_of(self.currency_code) as usize;
         if decimals == 0 {
             return write!(formatter, "{}", self.minor_units);
         }

@@ -113,20 +113,27 @@ async fn with_post<T>(
     decode: impl Fn(&Item) -> Result<Option<T>, Fault>,
     session: &Session,
 ) -> Result<Option<(T, PostView)>, Fault> {
+    let (item, post) = items_with_post(store, post, id, session).await?;
+    let Some(item) = item else { return Ok(None) };
+    if !views::is_a(&item, item_type)? {
+        return Ok(None);
+    }
+    let item = decode(&item)?;
+    let post = decode_found(post.as_ref(), PostView::decode)?;
+    Ok(item.zip(post))
+}
+
+/// An item in the logical partition of a post, and the post, by one batch of point reads.
+pub(super) async fn items_with_post(
+    store: &dyn Store,
+    post: PostId,
+    id: String,
+    session: &Session,
+) -> Result<(Option<Item>, Option<Item>), Fault> {
     let key = post.partition_key();
     let keys = [(key.clone(), id), (key, post.to_string())];
     let items = store.read_many(POSTS, &keys, session.ledger()).await?;
-    let [item, post] = items.as_slice() else {
-        return Err(Fault::new(
-            FaultKind::Internal,
-            "a batch of point reads answered with another number of items",
-        ));
-    };
-    let Some(item) = item else { return Ok(None) };
-    if !views::is_a(item, item_type)? {
-        return Ok(None);
-    }
-    let item = decode(item)?;
-    let post = decode_found(post.as_ref(), PostView::decode)?;
-    Ok(item.zip(post))
+    <[Option<Item>; 2]>::try_from(items).map(Into::into).map_err(|_| {
+        Fault::new(FaultKind::Internal, "a batch of point reads answered with another number of items")
+    })
 }

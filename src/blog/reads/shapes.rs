@@ -33,7 +33,7 @@ pub const POST: StoredShape = StoredShape::of(&[
 /// A comment.
 pub const COMMENT: StoredShape = StoredShape::of(&[
     StoredMember::id("id"),
-    StoredMember::unread("type"),
+    StoredMember::text("type"),
     StoredMember::id("postId"),
     StoredMember::id("userId"),
     StoredMember::text("userUsername"),
@@ -46,7 +46,7 @@ pub const COMMENT: StoredShape = StoredShape::of(&[
 /// A like.
 pub const LIKE: StoredShape = StoredShape::of(&[
     StoredMember::id("id"),
-    StoredMember::unread("type"),
+    StoredMember::text("type"),
     StoredMember::id("postId"),
     StoredMember::id("userId"),
     StoredMember::text("userUsername"),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{PageRequest, Session, points, queries};
 use crate::blog::containers::{FEED, FEED_PARTITION, USERS};
-use crate::blog::ids::{PostId, UserId};
+use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
 use onehop_store::{Fault, Item, PartitionKey, QueryPage, Store};
 
 /// Reads of stored items, each one operation on one logical partition.
@@ -37,6 +37,40 @@ impl StoredReads {
     /// As [`user`](Self::user).
     pub async fn post(&self, id: PostId, session: &Session) -> Result<Option<Item>, Fault> {
         points::post_item(&*self.store, id, session).await
+    }
+
+    /// The items of a comment and of its post, which may be deleted.
+    ///
+    /// # Errors
+    /// As [`user`](Self::user).
+    pub async fn comment(
+        &self,
+        post: PostId,
+        id: CommentId,
+        session: &Session,
+    ) -> Result<(Option<Item>, Option<Item>), Fault> {
+        points::items_with_post(&*self.store, post, id.to_string(), session).await
+    }
+
+    /// The items of a like and of its post, which may be deleted.
+    ///
+    /// # Errors
+    /// As [`user`](Self::user).
+    pub async fn like(
+        &self,
+        post: PostId,
+        id: LikeId,
+        session: &Session,
+    ) -> Result<(Option<Item>, Option<Item>), Fault> {
+        points::items_with_post(&*self.store, post, id.to_string(), session).await
+    }
+
+    /// Whether a user likes each of these posts.
+    ///
+    /// # Errors
+    /// As [`user`](Self::user).
+    pub async fn liked(&self, posts: &[PostId], user: UserId, session: &Session) -> Result<Vec<bool>, Fault> {
+        points::liked(&*self.store, posts, user, session).await
     }
 
     /// Q3: short copies of a user's posts, newest first.

@@ -1,18 +1,21 @@
 //! The read side of the web store, its final data model (V4): each question is one operation on one logical partition, but for
 //! [`WebstoreReads::top_customers_across_partitions`], which is there to be compared. What was deleted is absent from every answer.
 
+pub mod shapes;
+mod stored;
 mod views;
 
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
-use super::containers::{CUSTOMER, PRODUCT, PRODUCT_BY_TAG, PRODUCT_META, RANKING, RANKING_PARTITION};
+use super::containers::CUSTOMER;
 use super::ids::{CategoryId, CustomerId, ProductId, SalesOrderId, TagId};
 use super::items::types;
 use crate::domain::page::{Page, PageRequest};
-use onehop_store::{ContainerName, Direction, Fault, Item, Ledger, PartitionKey, Query, Store, limits};
+use onehop_store::{Fault, Item, Ledger, Query, QueryPage, Store};
 
+pub use stored::StoredWebstoreReads;
 pub use views::{
     AddressView, CategoryView, CustomerView, OrderLineView, PRODUCTS, ProductView, RANKED_CUSTOMERS,
     SALES_ORDERS, SalesOrderView, TagView,
@@ -22,40 +25,40 @@ pub use views::{
 /// once written.
 #[derive(Clone)]
 pub struct WebstoreReads {
-    store: Arc<dyn Store>,
+    stored: StoredWebstoreReads,
 }
 
 impl WebstoreReads {
     /// Reads from this store.
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store }
+        Self { stored: StoredWebstoreReads::new(store) }
+    }
+
+    /// The same reads, whose answers are the stored items.
+    #[must_use]
+    pub fn stored(&self) -> &StoredWebstoreReads {
+        &self.stored
     }
 
     /// All categories, by name.
     pub async fn categories(&self, ledger: &Ledger) -> Result<Vec<CategoryView>, Fault> {
-        self.lookup_list(types::CATEGORY, ledger).await
+        decode_all(&self.stored.categories(ledger).await?)
     }
 
     /// All tags, by name.
     pub async fn tags(&self, ledger: &Ledger) -> Result<Vec<TagView>, Fault> {
-        self.lookup_list(types::TAG, ledger).await
+        decode_all(&self.stored.tags(ledger).await?)
     }
 
     /// A category.
     pub async fn category(&self, id: CategoryId, ledger: &Ledger) -> Result<Option<CategoryView>, Fault> {
-        self.point(
-            (PRODUCT_META, &PartitionKey::from(types::CATEGORY)),
-            types::CATEGORY,
-            &id.to_string(),
-            ledger,
-        )
-        .await
+        decode_found(self.stored.category(id, ledger).await?, types::CATEGORY)
     }
 
     /// A tag.
     pub async fn tag(&self, id: TagId, ledger: &Ledger) -> Result<Option<TagView>, Fault> {
-        self.point((PRODUCT_META, &PartitionKey::from(types::TAG)), types::TAG, &id.to_string(), ledger).await
+        decode_found(self.stored.tag(id, ledger).await?, types::TAG)
     }
 
     /// A product.
@@ -65,7 +68,7 @@ impl WebstoreReads {
         id: ProductId,
         ledger: &Ledger,
     ) -> Result<Option<ProductView>, Fault> {
-        self.point((PRODUCT, &category.partition_key()), types::PRODUCT, &id.to_string(), ledger).await
+        decode_found(self.stored.product(category, id, ledger).await?, types::PRODUCT)
     }
 
     /// The products of a category, by name.
@@ -75,8 +78,7 @@ impl WebstoreReads {
         page: &PageRequest,
         ledger: &Ledger,
     ) -> Result<Page<ProductView>, Fault> {
-        let list = List::new(PRODUCT, category.partition_key(), types::PRODUCT, Direction::OldestFirst);
-        self.list(&list, page, ledger).await
+        Page::decode(&self.stored.products_of_category(category, page, ledger).await?, Item::decode)
     }
 
     /// The products with a tag, by name.
@@ -86,13 +88,12 @@ impl WebstoreReads {
         page: &PageRequest,
         ledger: &Ledger,
     ) -> Result<Page<ProductView>, Fault> {
-        let list = List::new(PRODUCT_BY_TAG, tag.partition_key(), types::PRODUCT, Direction::OldestFirst);
-        self.list(&list, page, ledger).await
+        Page::decode(&self.stored.products_of_tag(tag, page, ledger).await?, Item::decode)
     }
 
     /// A customer.
     pub async fn customer(&self, id: CustomerId, ledger: &Ledger) -> Result<Option<CustomerView>, Fault> {
-        self.point((CUSTOMER, &id.partition_key()), types::CUSTOMER, &id.to_string(), ledger).await
+        decode_found(self.stored.customer(id, ledger).await?, types::CUSTOMER)
     }
 
     /// An order of a customer.
@@ -102,7 +103,7 @@ impl WebstoreReads {
         id: SalesOrderId,
         ledger: &Ledger,
     ) -> Result<Option<SalesOrderView>, Fault> {
-        self.point((CUSTOMER, &customer.partition_key()), types::SALES_ORDER, &id.to_string(), ledger).await
+        decode_found(self.stored.sales_order(customer, id, ledger).await?, types::SALES_ORDER)
     }
 
     /// A customer's orders, newest first.
@@ -112,8 +113,7 @@ impl WebstoreReads {
         page: &PageRequest,
         ledger: &Ledger,
     ) -> Result<Page<SalesOrderView>, Fault> {
-        let list = List::new(CUSTOMER, customer.partition_key(), types::SALES_ORDER, Direction::NewestFirst);
-        self.list(&list, page, ledger).await
+        Page::decode(&self.stored.sales_orders(customer, page, ledger).await?, Item::decode)
     }
 
     /// The customers with most orders, from their short copies.
@@ -122,9 +122,7 @@ impl WebstoreReads {
         page: &PageRequest,
         ledger: &Ledger,
     ) -> Result<Page<CustomerView>, Fault> {
-        let key = PartitionKey::from(RANKING_PARTITION);
-        let list = List::new(RANKING, key, types::CUSTOMER, Direction::NewestFirst);
-        self.list(&list, page, ledger).await
+        Page::decode(&self.stored.top_customers(page, ledger).await?, Item::decode)
     }
 
     /// The customers with most orders, by a query of all partitions, as the article has it.
@@ -139,57 +137,7 @@ impl WebstoreReads {
             after: None,
             limit: page.first(),
         };
-        self.store.query(&query, ledger).await?.items.iter().map(Item::decode).collect()
-    }
-
-    async fn point<T: DeserializeOwned>(
-        &self,
-        (container, partition_key): (ContainerName, &PartitionKey),
-        item_type: &str,
-        id: &str,
-        ledger: &Ledger,
-    ) -> Result<Option<T>, Fault> {
-        let Some(item) = self.store.read(container, partition_key, id, ledger).await? else {
-            return Ok(None);
-        };
-        let header: Header = item.decode()?;
-        if header.deleted || header.item_type != item_type {
-            return Ok(None);
-        }
-        item.decode().map(Some)
-    }
-
-    async fn list<T: DeserializeOwned>(
-        &self,
-        list: &List,
-        page: &PageRequest,
-        ledger: &Ledger,
-    ) -> Result<Page<T>, Fault> {
-        let query = Query::Partition {
-            container: list.container,
-            partition_key: &list.partition_key,
-            item_type: list.item_type,
-            direction: list.direction,
-            after: page.after(),
-            limit: page.first(),
-        };
-        Page::decode(&self.store.query(&query, ledger).await?, Item::decode)
-    }
-
-    async fn lookup_list<T: DeserializeOwned>(
-        &self,
-        item_type: &'static str,
-        ledger: &Ledger,
-    ) -> Result<Vec<T>, Fault> {
-        let query = Query::Partition {
-            container: PRODUCT_META,
-            partition_key: &PartitionKey::from(item_type),
-            item_type,
-            direction: Direction::OldestFirst,
-            after: None,
-            limit: limits::PAGE_ITEMS_MAX,
-        };
-        self.store.query(&query, ledger).await?.items.iter().map(Item::decode).collect()
+        decode_all(&self.stored.store.query(&query, ledger).await?)
     }
 }
 
@@ -199,23 +147,18 @@ impl std::fmt::Debug for WebstoreReads {
     }
 }
 
-/// A list: the items of a type in one logical partition, in an order.
-struct List {
-    container: ContainerName,
-    partition_key: PartitionKey,
-    item_type: &'static str,
-    direction: Direction,
+/// What a point read found, if it is of a type and not deleted.
+fn decode_found<T: DeserializeOwned>(item: Option<Item>, item_type: &str) -> Result<Option<T>, Fault> {
+    let Some(item) = item else { return Ok(None) };
+    let header: Header = item.decode()?;
+    if header.deleted || header.item_type != item_type {
+        return Ok(None);
+    }
+    item.decode().map(Some)
 }
 
-impl List {
-    fn new(
-        container: ContainerName,
-        partition_key: PartitionKey,
-        item_type: &'static str,
-        direction: Direction,
-    ) -> Self {
-        Self { container, partition_key, item_type, direction }
-    }
+fn decode_all<T: DeserializeOwned>(page: &QueryPage) -> Result<Vec<T>, Fault> {
+    page.items.iter().map(Item::decode).collect()
 }
 
 /// What a point read found: a container may hold several types under ids that clients name, and what was deleted.

@@ -1,9 +1,14 @@
 //! Stored JSON: the members of an item's body, found in one pass, without values in between.
 //!
 //! It reads what serde_json writes and nothing else: no white space, and each escape in its only form. A text that was read can
-//! stand in another JSON text unchanged. Whatever differs is not read, and its reader decodes the item instead.
+//! stand in another JSON text unchanged. Whatever differs is not read, and its reader decodes the item instead. Objects and lists are
+//! read where a shape names them, and nowhere else.
+
+mod scanner;
 
 use uuid::Uuid;
+
+use self::scanner::{MemberValue, Scanner, Span};
 
 /// The most members that a shape may name.
 const MEMBERS_MAX: usize = 16;
@@ -30,7 +35,11 @@ enum MemberKind {
     OptionalText,
     Count,
     OptionalCount,
+    Amount,
     Flag,
+    Objects(&'static StoredShape),
+    OptionalObjects(&'static StoredShape),
+    OptionalObject(&'static StoredShape),
     Unread,
 }
 
@@ -65,10 +74,34 @@ impl StoredMember {
         Self { name, kind: MemberKind::OptionalCount }
     }
 
+    /// An integer of 63 bits without a sign.
+    #[must_use]
+    pub const fn amount(name: &'static str) -> Self {
+        Self { name, kind: MemberKind::Amount }
+    }
+
     /// A Boolean; false where it is missing.
     #[must_use]
     pub const fn flag(name: &'static str) -> Self {
         Self { name, kind: MemberKind::Flag }
+    }
+
+    /// A list of objects of a shape.
+    #[must_use]
+    pub const fn objects(name: &'static str, shape: &'static StoredShape) -> Self {
+        Self { name, kind: MemberKind::Objects(shape) }
+    }
+
+    /// Such a list, which may be missing.
+    #[must_use]
+    pub const fn optional_objects(name: &'static str, shape: &'static StoredShape) -> Self {
+        Self { name, kind: MemberKind::OptionalObjects(shape) }
+    }
+
+    /// An object of a shape, which may be missing. It is not read.
+    #[must_use]
+    pub const fn optional_object(name: &'static str, shape: &'static StoredShape) -> Self {
+        Self { name, kind: MemberKind::OptionalObject(shape) }
     }
 
     /// One that is not read, named to speed up the search for those after it.
@@ -108,7 +141,13 @@ impl StoredShape {
     /// The members of a body; `None` where it is not as serde_json writes it, or not of this shape.
     #[must_use]
     pub fn read(&self, body: &[u8]) -> Option<StoredMembers> {
-        let mut scanner = Scanner { text: std::str::from_utf8(body).ok()?, at: 0 };
+        let mut scanner = Scanner::of(body)?;
+        let members = self.scan(&mut scanner)?;
+        (scanner.at == body.len()).then_some(members)
+    }
+
+    /// The members of the object that is next.
+    fn scan(&self, scanner: &mut Scanner<'_>) -> Option<StoredMembers> {
         let mut members = StoredMembers([MemberValue::Missing; MEMBERS_MAX]);
         let mut expected = 0;
         scanner.skip(b'{')?;
@@ -118,17 +157,19 @@ impl StoredShape {
                 None => {
                     let name = scanner.text()?;
                     scanner.skip(b':')?;
-                    self.place(name.inner(body))
+                    self.place(name.inner(scanner.text.as_bytes()))
                 }
             };
-            let value = scanner.value()?;
-            if let Some(place) = place {
-                let found = &mut members.0[place];
-                if !matches!(found, MemberValue::Missing) {
-                    return None;
+            match place {
+                Some(place) => {
+                    let found = &mut members.0[place];
+                    if !matches!(found, MemberValue::Missing) {
+                        return None;
+                    }
+                    *found = self.0[place].kind.scan(scanner)?;
+                    expected = place + 1;
                 }
-                *found = self.0[place].kind.accept(value, body)?;
-                expected = place + 1;
+                None => drop(scanner.value()?),
             }
             match scanner.next()? {
                 b',' => {}
@@ -136,13 +177,30 @@ impl StoredShape {
                 _ => return None,
             }
         }
-        let is_whole = scanner.at == body.len();
         let has_all = self
             .0
             .iter()
             .zip(&members.0)
             .all(|(member, value)| !member.kind.is_required() || !matches!(value, MemberValue::Missing));
-        (is_whole && has_all).then_some(members)
+        has_all.then_some(members)
+    }
+
+    /// The list of such objects that is next.
+    fn scan_list(&self, scanner: &mut Scanner<'_>) -> Option<Span> {
+        let start = scanner.at;
+        scanner.skip(b'[')?;
+        if scanner.peek()? == b']' {
+            scanner.at += 1;
+            return scanner.span(start);
+        }
+        loop {
+            self.scan(scanner)?;
+            match scanner.next()? {
+                b',' => {}
+                b']' => return scanner.span(start),
+                _ => return None,
+            }
+        }
     }
 
     fn place(&self, name: &[u8]) -> Option<usize> {
@@ -166,7 +224,21 @@ const fn is_same(one: &[u8], other: &[u8]) -> bool {
 
 impl MemberKind {
     fn is_required(self) -> bool {
-        matches!(self, Self::Id | Self::Text | Self::Count)
+        matches!(self, Self::Id | Self::Text | Self::Count | Self::Amount | Self::Objects(_))
+    }
+
+    /// The value that is next, if it is of this kind.
+    fn scan(self, scanner: &mut Scanner<'_>) -> Option<MemberValue> {
+        match self {
+            Self::Objects(shape) | Self::OptionalObjects(shape) => {
+                shape.scan_list(scanner).map(MemberValue::List)
+            }
+            Self::OptionalObject(shape) => shape.scan(scanner).map(|_| MemberValue::Object),
+            kind => {
+                let value = scanner.value()?;
+                kind.accept(value, scanner.text.as_bytes())
+            }
+        }
     }
 
     /// The value, if it is of this kind.
@@ -183,6 +255,10 @@ impl MemberKind {
                 let digits = std::str::from_utf8(number.of(body)).ok()?;
                 digits.parse::<u32>().is_ok().then_some(value)
             }
+            (Self::Amount, MemberValue::Number(number)) => {
+                let digits = std::str::from_utf8(number.of(body)).ok()?;
+                digits.parse::<i64>().is_ok().then_some(value)
+            }
             _ => None,
         }
     }
@@ -191,35 +267,6 @@ impl MemberKind {
 /// The members of one body.
 #[derive(Debug)]
 pub struct StoredMembers([MemberValue; MEMBERS_MAX]);
-
-#[derive(Debug, Clone, Copy)]
-enum MemberValue {
-    Missing,
-    Null,
-    Flag(bool),
-    Number(Span),
-    /// With its quotes.
-    Text(Span),
-    Id(Uuid),
-}
-
-/// A part of a body.
-#[derive(Debug, Clone, Copy)]
-struct Span {
-    start: u32,
-    end: u32,
-}
-
-impl Span {
-    fn of(self, body: &[u8]) -> &[u8] {
-        body.get(self.start as usize..self.end as usize).unwrap_or_default()
-    }
-
-    /// Without quotes.
-    fn inner(self, body: &[u8]) -> &[u8] {
-        body.get(self.start as usize + 1..(self.end as usize).saturating_sub(1)).unwrap_or_default()
-    }
-}
 
 impl StoredMembers {
     /// A UUID.
@@ -240,6 +287,35 @@ impl StoredMembers {
         }
     }
 
+    /// An integer.
+    #[must_use]
+    pub fn integer(&self, slot: MemberSlot, body: &[u8]) -> Option<i64> {
+        match self.0[slot.0] {
+            MemberValue::Number(span) => std::str::from_utf8(span.of(body)).ok()?.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// Whether a text is this one, which has no escapes.
+    #[must_use]
+    pub fn is_text(&self, slot: MemberSlot, body: &[u8], text: &str) -> bool {
+        matches!(self.0[slot.0], MemberValue::Text(span) if span.inner(body) == text.as_bytes())
+    }
+
+    /// The objects of a list, of the shape that they have been read by; `None` where it is missing.
+    #[must_use]
+    pub fn objects<'b>(
+        &self,
+        slot: MemberSlot,
+        shape: &'static StoredShape,
+        body: &'b [u8],
+    ) -> Option<StoredObjects<'b>> {
+        match self.0[slot.0] {
+            MemberValue::List(span) => Some(StoredObjects { shape, scanner: Scanner::of(span.of(body))? }),
+            _ => None,
+        }
+    }
+
     /// A Boolean.
     #[must_use]
     pub fn flag(&self, slot: MemberSlot) -> bool {
@@ -247,118 +323,35 @@ impl StoredMembers {
     }
 }
 
-struct Scanner<'b> {
-    text: &'b str,
-    at: usize,
+/// The objects of a stored list, one after another; an item is `None` where it is of another shape.
+pub struct StoredObjects<'b> {
+    shape: &'static StoredShape,
+    scanner: Scanner<'b>,
 }
 
-impl Scanner<'_> {
-    fn next(&mut self) -> Option<u8> {
-        let byte = *self.text.as_bytes().get(self.at)?;
-        self.at += 1;
-        Some(byte)
+impl<'b> StoredObjects<'b> {
+    /// The list, which is the body of its objects.
+    #[must_use]
+    pub fn body(&self) -> &'b [u8] {
+        self.scanner.text.as_bytes()
     }
+}
 
-    fn skip(&mut self, byte: u8) -> Option<()> {
-        (self.next()? == byte).then_some(())
-    }
+impl Iterator for StoredObjects<'_> {
+    type Item = Option<StoredMembers>;
 
-    /// Skips a name and its colon, if they are next. Most members stand in the order of their shape.
-    fn skip_name(&mut self, name: &str) -> bool {
-        let rest = self.text.as_bytes().get(self.at..).and_then(|rest| rest.strip_prefix(b"\""));
-        let is_next = rest
-            .and_then(|rest| rest.strip_prefix(name.as_bytes()))
-            .is_some_and(|rest| rest.starts_with(b"\":"));
-        if is_next {
-            self.at += name.len() + 3;
-        }
-        is_next
-    }
-
-    fn span(&self, start: usize) -> Option<Span> {
-        Some(Span { start: u32::try_from(start).ok()?, end: u32::try_from(self.at).ok()? })
-    }
-
-    /// A scalar value. Objects and lists are in no item that is read like this.
-    fn value(&mut self) -> Option<MemberValue> {
-        match *self.text.as_bytes().get(self.at)? {
-            b'"' => self.text().map(MemberValue::Text),
-            b'0'..=b'9' => self.number().map(MemberValue::Number),
-            b't' => self.literal("true", MemberValue::Flag(true)),
-            b'f' => self.literal("false", MemberValue::Flag(false)),
-            b'n' => self.literal("null", MemberValue::Null),
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.scanner.next()? {
+            b'[' if self.scanner.peek() == Some(b']') => None,
+            b'[' | b',' => Some(self.shape.scan(&mut self.scanner)),
             _ => None,
         }
-    }
-
-    fn literal(&mut self, literal: &str, value: MemberValue) -> Option<MemberValue> {
-        self.text.get(self.at..)?.starts_with(literal).then_some(())?;
-        self.at += literal.len();
-        Some(value)
-    }
-
-    /// A whole number without a sign.
-    fn number(&mut self) -> Option<Span> {
-        let (bytes, start) = (self.text.as_bytes(), self.at);
-        while bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
-            self.at += 1;
-        }
-        let has_zero_before = bytes[start] == b'0' && self.at - start > 1;
-        if has_zero_before { None } else { self.span(start) }
-    }
-
-    /// A text, with its quotes.
-    fn text(&mut self) -> Option<Span> {
-        let (bytes, start) = (self.text.as_bytes(), self.at);
-        self.skip(b'"')?;
-        loop {
-            self.at += plain_bytes(bytes.get(self.at..)?)?;
-            match bytes[self.at] {
-                b'"' => {
-                    self.at += 1;
-                    return self.span(start);
-                }
-                b'\\' => self.at += escape_length(&bytes[self.at..])?,
-                _ => return None,
-            }
-        }
-    }
-}
-
-/// The bytes before the first quote, backslash or control character; `None` where there is none.
-fn plain_bytes(bytes: &[u8]) -> Option<usize> {
-    const ONES: u64 = u64::MAX / 255;
-    const HIGH: u64 = ONES * 0x80;
-    /// Bytes below a bound have their high bit set here, and maybe some after the first of them.
-    fn below(word: u64, bound: u64) -> u64 {
-        word.wrapping_sub(ONES * bound) & !word & HIGH
-    }
-    let (words, rest) = bytes.as_chunks::<8>();
-    for (number, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let quotes = below(word ^ (ONES * u64::from(b'"')), 1);
-        let backslashes = below(word ^ (ONES * u64::from(b'\\')), 1);
-        let found = below(word, 0x20) | quotes | backslashes;
-        if found != 0 {
-            return Some(number * 8 + found.trailing_zeros() as usize / 8);
-        }
-    }
-    let found = rest.iter().position(|byte| matches!(byte, 0..0x20 | b'"' | b'\\'));
-    found.map(|place| words.len() * 8 + place)
-}
-
-/// The length of the escape that begins here, if serde_json writes it like this.
-fn escape_length(bytes: &[u8]) -> Option<usize> {
-    match bytes {
-        [_, b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't', ..] => Some(2),
-        [_, b'u', b'0', b'0', b'0', b'0'..=b'7' | b'b' | b'e' | b'f', ..]
-        | [_, b'u', b'0', b'0', b'1', b'0'..=b'9' | b'a'..=b'f', ..] => Some(6),
-        _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection;
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -372,7 +365,10 @@ mod tests {
         StoredMember::count("count"),
         StoredMember::optional_count("version"),
         StoredMember::flag("deleted"),
+        StoredMember::optional_objects("parts", &PART),
+        StoredMember::optional_object("hidden", &PART),
     ]);
+    const PART: StoredShape = StoredShape::of(&[StoredMember::text("name"), StoredMember::amount("price")]);
 
     fn read(body: &str) -> Option<StoredMembers> {
         SHAPE.read(body.as_bytes())
@@ -399,6 +395,22 @@ mod tests {
         }
 
         #[test]
+        fn lists_of_objects_are_read_one_by_one(parts in collection::vec(any::<(String, u32)>(), 0..4), id: u128) {
+            let values: Vec<_> = parts.iter().map(|(name, price)| json!({ "name": name, "price": price })).collect();
+            let id = Uuid::from_u128(id);
+            let body = json!({ "id": id, "title": "x", "count": 1, "parts": values, "hidden": { "name": "", "price": 1 } });
+            let body = body.to_string();
+            let objects = read(&body).unwrap().objects(SHAPE.slot("parts"), &PART, body.as_bytes()).unwrap();
+            let list = objects.body();
+            let found: Vec<_> = objects.map(|part| {
+                let part = part.unwrap();
+                let name: String = serde_json::from_slice(part.json(PART.slot("name"), list).unwrap()).unwrap();
+                (name, u32::try_from(part.integer(PART.slot("price"), list).unwrap()).unwrap())
+            }).collect();
+            prop_assert_eq!(found, parts);
+        }
+
+        #[test]
         fn no_text_in_another_form_is_read(title in "(\\\\?[\"\\\\/bfnrtu0-9a-f\u{1}é ]){0,12}") {
             let body = format!("{{\"id\":\"{}\",\"title\":\"{title}\",\"count\":1}}", Uuid::nil());
             if let Some(members) = read(&body) {
@@ -422,6 +434,12 @@ mod tests {
             ("\"count\":1", "\"count\":1,\"count\":1"),
             ("\"count\":1", "\"count\":1,\"deleted\":null"),
             ("\"count\":1", "\"count\":1,\"list\":[1]"),
+            ("\"count\":1", "\"count\":1,\"parts\":[1]"),
+            ("\"count\":1", "\"count\":1,\"parts\":[{}]"),
+            ("\"count\":1", "\"count\":1,\"parts\":[{\"name\":\"x\",\"price\":-1}]"),
+            ("\"count\":1", "\"count\":1,\"parts\":[{\"name\":\"x\",\"price\":1},]"),
+            ("\"count\":1", "\"count\":1,\"parts\":[{\"name\":\"x\",\"price\":1}"),
+            ("\"count\":1", "\"count\":1,\"hidden\":[]"),
             ("\"x\"", "null"),
             ("\"x\"", "\"\\/\""),
             ("\"x\"", "\"\\u00e9\""),
