@@ -19,20 +19,21 @@ use super::charged::{Charged, StoreCharges, ledger_of};
 use super::compiled_operation::CompiledOperation;
 use super::complexity::Complexity;
 use super::errors::{self, Code};
-use super::plans::PlanRequest;
+use super::plans::{PlanCaller, PlanRequest};
 use super::response_completion::{complete, conceal_schema, root_keys};
 use super::response_extensions::{OPERATIONS, set_charges, set_reach};
 use super::schema::{BlogSchema, SchemaOptions, live_schema, schema, unchecked_schema, validated_schema};
 use super::scope::{RequestScope, Services};
 use super::subscription;
 use super::validation::Validator;
-use super::viewer::{Viewer, session_of, user_id};
+use super::viewer::{Viewer, session_of};
 use crate::accounts::subject::TokenSubject;
 use crate::accounts::{AuthenticationError, Authenticator, Bearer, ExternalIdentity, Identity, Verified};
 use crate::blog::commands::{CommandError, ExternalSubject};
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::ids::UserId;
 use crate::blog::reads::Session;
+use crate::webstore::ids::CustomerId;
 use onehop_change_feed::WriteScope;
 use onehop_graphql_server::caller::{Caller, CallerSession, RequestRejection};
 use onehop_graphql_server::document::Document;
@@ -144,11 +145,8 @@ impl Executor {
             return None;
         }
         let compiled = CompiledOperation::of(document, context.operation(), &self.complexity)?;
-        let caller = context.caller.as_deref();
-        let is_anonymous = caller.is_none_or(|caller| user_id(&caller.id).is_none());
         let variables = context.variables();
-        let plan =
-            compiled.plans.plan(&document.definitions, context.operation(), variables, is_anonymous)?;
+        let plan = compiled.plans.plan(&document.definitions, context.operation(), variables)?;
         if self.has_ended(context).await {
             return None;
         }
@@ -156,8 +154,15 @@ impl Executor {
         let session = Session::new(Arc::new(ledger_for(context)));
         let ledger = session.ledger();
         let charged = Charged::new(&*context.quota, ledger);
-        let (reads, budget) = (services.reads.stored(), &*context.budget);
-        let data = plan.run(PlanRequest { reads, session: &session, variables, budget }).await;
+        let request = PlanRequest {
+            blog: services.reads.stored(),
+            webstore: services.webstore.reads.stored(),
+            session: &session,
+            caller: plan_caller(context),
+            variables,
+            budget: &context.budget,
+        };
+        let data = plan.run(request).await;
         charged.finish();
         let mut extensions = BTreeMap::new();
         let tells_operations = self.tells_operations(context.extensions());
@@ -371,6 +376,16 @@ impl GraphqlService for Executor {
 impl std::fmt::Debug for Executor {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Executor").finish_non_exhaustive()
+    }
+}
+
+/// Who sends a request, as plans know the caller.
+fn plan_caller(context: &RequestContext) -> PlanCaller {
+    let subject = context.caller.as_ref().and_then(|caller| TokenSubject::parse(&caller.id));
+    match subject {
+        Some(TokenSubject::User(id)) => PlanCaller::User(UserId(id)),
+        Some(TokenSubject::Customer(id)) => PlanCaller::Customer(CustomerId(id)),
+        None => PlanCaller::Anonymous,
     }
 }
 

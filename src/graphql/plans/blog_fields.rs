@@ -1,9 +1,10 @@
-//! Field tables: for each type of the schema that plans write, where the value of each field is stored, declared once.
+//! Field tables of the blog: for each type that plans write, where the value of each field is stored, declared once.
 
-use super::objects::{FieldSource, IdFormat, ListRead, ListType, ObjectType};
-use crate::blog::reads::cursor::{COMMENTS, LIKES, POSTS};
-use crate::blog::reads::shapes;
-use crate::domain::stored_json::MemberSlot;
+use super::objects::{FieldSource, IdFormat, ListItems, ListRead, ListType, ObjectType, PointType, Presence};
+use crate::blog::items::types;
+use crate::blog::reads::{cursor, shapes};
+use crate::domain::stored_json::{MemberSlot, StoredShape};
+use crate::graphql::ids::GlobalId;
 
 const fn post(name: &str) -> MemberSlot {
     shapes::POST.slot(name)
@@ -18,10 +19,50 @@ const fn like(name: &str) -> MemberSlot {
 }
 
 /// A user has one, and what an abandoned sign-up left has none.
-pub(super) const USERNAME: MemberSlot = shapes::USER.slot("username");
+const USERNAME: MemberSlot = shapes::USER.slot("username");
+
+/// Users that are read by their ids.
+pub(super) static USERS: PointType = PointType {
+    object: &USER,
+    shape: &shapes::USER,
+    has_id: |id| matches!(id, GlobalId::User(_)),
+    presence: Presence { required: Some(USERNAME), item_type: None, deleted: None },
+    beside: None,
+};
+
+/// Posts that are read by their ids.
+pub(super) static POSTS: PointType = PointType {
+    object: &POST,
+    shape: &shapes::POST,
+    has_id: |id| matches!(id, GlobalId::Post(_)),
+    presence: Presence { required: None, item_type: None, deleted: Some(post("deleted")) },
+    beside: None,
+};
+
+/// Comments that are read by their ids, each with its post.
+pub(super) static COMMENTS: PointType =
+    with_post(&COMMENT, &shapes::COMMENT, types::COMMENT, |id| matches!(id, GlobalId::Comment(..)));
+
+/// Likes that are read by their ids, each with its post.
+pub(super) static LIKES: PointType =
+    with_post(&LIKE, &shapes::LIKE, types::LIKE, |id| matches!(id, GlobalId::Like(..)));
+
+const fn with_post(
+    object: &'static ObjectType,
+    shape: &'static StoredShape,
+    item_type: &'static str,
+    has_id: fn(GlobalId) -> bool,
+) -> PointType {
+    let presence = Presence {
+        required: None,
+        item_type: Some((shape.slot("type"), item_type)),
+        deleted: Some(shape.slot("deleted")),
+    };
+    PointType { object, shape, has_id, presence, beside: Some(&POSTS) }
+}
 
 /// A user.
-pub(super) const USER: ObjectType = ObjectType {
+static USER: ObjectType = ObjectType {
     name: "User",
     fields: &[
         ("id", FieldSource::GlobalId(IdFormat::User(shapes::USER.slot("id")))),
@@ -31,19 +72,19 @@ pub(super) const USER: ObjectType = ObjectType {
 };
 
 /// The user in a post, by the copied name. What else a user has is not in the post.
-const AUTHOR_OF_POST: ObjectType = copied_user(&[
+static AUTHOR_OF_POST: ObjectType = copied_user(&[
     ("id", FieldSource::GlobalId(IdFormat::User(post("userId")))),
     ("username", FieldSource::Text(post("userUsername"))),
 ]);
 
 /// The user in a comment.
-const AUTHOR_OF_COMMENT: ObjectType = copied_user(&[
+static AUTHOR_OF_COMMENT: ObjectType = copied_user(&[
     ("id", FieldSource::GlobalId(IdFormat::User(comment("userId")))),
     ("username", FieldSource::Text(comment("userUsername"))),
 ]);
 
 /// The user in a like.
-const USER_OF_LIKE: ObjectType = copied_user(&[
+static USER_OF_LIKE: ObjectType = copied_user(&[
     ("id", FieldSource::GlobalId(IdFormat::User(like("userId")))),
     ("username", FieldSource::Text(like("userUsername"))),
 ]);
@@ -52,8 +93,8 @@ const fn copied_user(fields: &'static [(&'static str, FieldSource)]) -> ObjectTy
     ObjectType { name: "User", fields }
 }
 
-/// A post that was read by itself.
-pub(super) const POST: ObjectType = ObjectType {
+/// A post.
+static POST: ObjectType = ObjectType {
     name: "Post",
     fields: &[
         ("id", FieldSource::GlobalId(IdFormat::Post(post("id")))),
@@ -66,17 +107,18 @@ pub(super) const POST: ObjectType = ObjectType {
         ("version", FieldSource::TextVersion(post("textVersion"))),
         ("commentCount", FieldSource::Count(post("commentCount"))),
         ("likeCount", FieldSource::Count(post("likeCount"))),
-        ("viewerHasLiked", FieldSource::FalseForAnonymous),
+        ("viewerHasLiked", FieldSource::ViewerHasLiked),
         ("comments", FieldSource::List(&COMMENTS_OF_POST)),
         ("likes", FieldSource::List(&LIKES_OF_POST)),
     ],
 };
 
 /// A comment.
-const COMMENT: ObjectType = ObjectType {
+static COMMENT: ObjectType = ObjectType {
     name: "Comment",
     fields: &[
         ("id", FieldSource::GlobalId(IdFormat::Comment(comment("postId"), comment("id")))),
+        ("post", FieldSource::Beside(&POST)),
         ("author", FieldSource::Object(&AUTHOR_OF_COMMENT)),
         ("content", FieldSource::Text(comment("content"))),
         ("creationDate", FieldSource::Text(comment("creationDate"))),
@@ -84,55 +126,59 @@ const COMMENT: ObjectType = ObjectType {
 };
 
 /// A like.
-const LIKE: ObjectType = ObjectType {
+static LIKE: ObjectType = ObjectType {
     name: "Like",
     fields: &[
         ("id", FieldSource::GlobalId(IdFormat::Like(like("postId"), like("id")))),
+        ("post", FieldSource::Beside(&POST)),
         ("user", FieldSource::Object(&USER_OF_LIKE)),
         ("creationDate", FieldSource::Text(like("creationDate"))),
     ],
 };
 
 /// Short copies of posts in `feed`.
-pub(super) const FEED: ListType = posts(ListRead::Feed);
+pub(super) static FEED: ListType = posts(ListRead::Feed);
 
 /// Short copies of posts in `users`.
-const POSTS_OF_USER: ListType = posts(ListRead::PostsOfUser);
+static POSTS_OF_USER: ListType = posts(ListRead::PostsOfUser);
 
 const fn posts(read: ListRead) -> ListType {
+    let (shape, id, deleted) = (&shapes::POST, post("id"), post("deleted"));
     ListType {
-        read,
+        items: ListItems { read, node: &POST, shape, id, deleted, is_whole: false },
         connection: "PostConnection",
         edge: "PostEdge",
-        node: &POST,
-        shape: &shapes::POST,
-        deleted: post("deleted"),
-        cursor: POSTS,
+        cursor: cursor::POSTS,
         order: post("creationDate"),
-        id: post("id"),
     }
 }
 
-const COMMENTS_OF_POST: ListType = ListType {
-    read: ListRead::Comments,
+static COMMENTS_OF_POST: ListType = ListType {
+    items: ListItems {
+        read: ListRead::Comments,
+        node: &COMMENT,
+        shape: &shapes::COMMENT,
+        id: comment("id"),
+        deleted: comment("deleted"),
+        is_whole: true,
+    },
     connection: "CommentConnection",
     edge: "CommentEdge",
-    node: &COMMENT,
-    shape: &shapes::COMMENT,
-    deleted: comment("deleted"),
-    cursor: COMMENTS,
+    cursor: cursor::COMMENTS,
     order: comment("creationDate"),
-    id: comment("id"),
 };
 
-const LIKES_OF_POST: ListType = ListType {
-    read: ListRead::Likes,
+static LIKES_OF_POST: ListType = ListType {
+    items: ListItems {
+        read: ListRead::Likes,
+        node: &LIKE,
+        shape: &shapes::LIKE,
+        id: like("id"),
+        deleted: like("deleted"),
+        is_whole: true,
+    },
     connection: "LikeConnection",
     edge: "LikeEdge",
-    node: &LIKE,
-    shape: &shapes::LIKE,
-    deleted: like("deleted"),
-    cursor: LIKES,
+    cursor: cursor::LIKES,
     order: like("creationDate"),
-    id: like("id"),
 };

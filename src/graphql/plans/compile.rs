@@ -1,23 +1,19 @@
-//! Compiling: an operation of a validated document becomes a plan, or is found to be none for plans. Fragments are expanded,
-//! directives decided, and fields with the same response key merged, so that nothing of it is left to the requests.
+//! Compiling: an operation of a validated document becomes a plan, or is found to be none for plans, so that nothing of it is left to
+//! the requests.
 
-use async_graphql::parser::types::{
-    Directive, ExecutableDocument, Field, OperationDefinition, Selection, SelectionSet,
-};
-use async_graphql::{Name, Positioned};
-use async_graphql_value::Value as InputValue;
+use async_graphql::Name;
+use async_graphql::parser::types::{ExecutableDocument, Field, OperationDefinition, SelectionSet};
 
 use super::arguments::{IdArgument, PageVariables, VariableArgument, has_only, model_of};
-use super::fields;
-use super::objects::{FieldSource, IdFormat, ListType, ObjectType};
+use super::objects::{FieldSource, IdFormat, ListItems, ListType, ObjectType, PointType, RootSource};
 use super::plan::{
-    ConnectionPlan, ConnectionValue, EdgeValue, Fields, NodePlans, ObjectValue, PageInfoValue, Plan,
-    PlannedField, PointPlan, RootValue,
+    ConnectionPlan, ConnectionValue, EdgeValue, Fields, ObjectValue, PageInfoValue, Plan, PlannedField,
+    PointPlan, RootValue,
 };
+use super::root_fields::ROOT_FIELDS;
+use super::selection::{Selected, Selections};
 use onehop_graphql_server::json_length::key_length;
 
-/// The interface of what has an id.
-const NODE: &str = "Node";
 /// Bytes of numbers, of truth values and null, and of objects and lists in the response budget, whatever their values are.
 const NUMBER_BYTES: usize = 8;
 const WORD_BYTES: usize = 5;
@@ -35,43 +31,16 @@ pub(super) fn compile(
     if !operation.directives.is_empty() {
         return None;
     }
-    let mut compiler = Compiler { document, operation, is_set, is_for_anonymous: false, models: Vec::new() };
+    let selections = Selections { document, is_set };
+    let mut compiler = Compiler { selections, operation, models: Vec::new() };
     let roots = compiler.roots()?;
-    let Compiler { is_for_anonymous, models, .. } = compiler;
-    Some(Plan { roots, is_for_anonymous, models })
+    Some(Plan { roots, models: compiler.models })
 }
 
 struct Compiler<'d> {
-    document: &'d ExecutableDocument,
+    selections: Selections<'d>,
     operation: &'d OperationDefinition,
-    is_set: &'d dyn Fn(&Name) -> Option<bool>,
-    is_for_anonymous: bool,
     models: Vec<VariableArgument>,
-}
-
-/// All that is selected under one response key.
-struct Selected<'d> {
-    key: &'d str,
-    /// One for each time that it is selected.
-    fields: Vec<&'d Field>,
-}
-
-impl<'d> Selected<'d> {
-    fn name(&self) -> &'d str {
-        self.fields.first().map_or("", |field| field.name.node.as_str())
-    }
-
-    /// The only field; one with arguments that is selected twice may take two reads.
-    fn only(&self) -> Option<&'d Field> {
-        match self.fields.as_slice() {
-            [field] => Some(field),
-            _ => None,
-        }
-    }
-
-    fn sets(&self) -> Vec<&'d SelectionSet> {
-        self.fields.iter().map(|field| &field.selection_set.node).collect()
-    }
 }
 
 impl<V> Fields<V> {
@@ -96,71 +65,9 @@ impl<V> Fields<V> {
 }
 
 impl<'d> Compiler<'d> {
-    /// What selection sets select of an object of a type, in order; `None` where a directive is none that is known here.
-    fn select(&self, sets: &[&'d SelectionSet], type_name: &str, is_node: bool) -> Option<Vec<Selected<'d>>> {
-        let mut selected = Vec::new();
-        for set in sets {
-            self.add(set, type_name, is_node, &mut selected)?;
-        }
-        Some(selected)
-    }
-
-    fn add(
-        &self,
-        set: &'d SelectionSet,
-        type_name: &str,
-        is_node: bool,
-        selected: &mut Vec<Selected<'d>>,
-    ) -> Option<()> {
-        for selection in &set.items {
-            if !self.is_included(selection.node.directives())? {
-                continue;
-            }
-            let (condition, within) = match &selection.node {
-                Selection::Field(field) => {
-                    add_field(&field.node, selected)?;
-                    continue;
-                }
-                Selection::InlineFragment(inline) => {
-                    (inline.node.type_condition.as_ref(), &inline.node.selection_set)
-                }
-                Selection::FragmentSpread(spread) => {
-                    let fragment = self.document.fragments.get(&spread.node.fragment_name.node)?;
-                    if !fragment.node.directives.is_empty() {
-                        return None;
-                    }
-                    (Some(&fragment.node.type_condition), &fragment.node.selection_set)
-                }
-            };
-            let on = condition.map_or(type_name, |condition| condition.node.on.node.as_str());
-            if on == type_name || (is_node && on == NODE) {
-                self.add(&within.node, type_name, is_node, selected)?;
-            }
-        }
-        Some(())
-    }
-
-    fn is_included(&self, directives: &[Positioned<Directive>]) -> Option<bool> {
-        let mut is_included = true;
-        for directive in directives {
-            let includes = match directive.node.name.node.as_str() {
-                "include" => true,
-                "skip" => false,
-                _ => return None,
-            };
-            let is_set = match &directive.node.get_argument("if")?.node {
-                InputValue::Boolean(is_set) => *is_set,
-                InputValue::Variable(name) => (self.is_set)(name)?,
-                _ => return None,
-            };
-            is_included &= is_set == includes;
-        }
-        Some(is_included)
-    }
-
     fn roots(&mut self) -> Option<Fields<RootValue>> {
         let mut roots = Fields::default();
-        for selected in self.select(&[&self.operation.selection_set.node], "Query", false)? {
+        for selected in self.selections.select(&[&self.operation.selection_set.node], "Query", false)? {
             if roots.push_type_name(&selected, "Query", RootValue::Constant) {
                 continue;
             }
@@ -172,37 +79,49 @@ impl<'d> Compiler<'d> {
 
     fn root(&mut self, field: &'d Field) -> Option<RootValue> {
         let name = field.name.node.as_str();
-        if name != "node" {
-            self.models.extend(model_of(field, self.operation)?);
-        }
-        let id = || IdArgument::of(field, self.operation);
-        let arguments: &[&str] = match name {
-            "node" => &["id"],
-            "user" | "post" => &["id", "model"],
-            "feed" => &["first", "after", "model"],
-            _ => return None,
+        let root = ROOT_FIELDS.iter().find(|root| root.name == name)?;
+        let arguments: &[&str] = match (root.source, root.has_model) {
+            (RootSource::Point(_) | RootSource::Node(_), false) => &["id"],
+            (RootSource::Point(_) | RootSource::Node(_), true) => &["id", "model"],
+            (RootSource::Page(_), _) => &["first", "after", "model"],
+            (RootSource::Caller(_) | RootSource::All(_), _) => &[],
         };
         if !has_only(field, arguments) {
             return None;
         }
-        Some(match name {
-            "user" => RootValue::User(id()?, self.point(field, &fields::USER)?),
-            "post" => RootValue::Post(id()?, self.point(field, &fields::POST)?),
-            "feed" => RootValue::List(self.connection(field, &fields::FEED)?),
-            _ => {
-                let (user, post) = (self.point(field, &fields::USER), self.point(field, &fields::POST));
-                if user.is_none() && post.is_none() {
+        if root.has_model {
+            self.models.extend(model_of(field, self.operation)?);
+        }
+        Some(match root.source {
+            RootSource::Point(point) => RootValue::Point(self.id(field)?, point, self.point(field, point)?),
+            RootSource::Node(points) => {
+                let plans = points.iter().filter_map(|point| Some((*point, self.point(field, point)?)));
+                let plans: Vec<_> = plans.collect();
+                if plans.is_empty() {
                     return None;
                 }
-                RootValue::Node(id()?, NodePlans { user, post })
+                RootValue::Node(self.id(field)?, plans)
+            }
+            RootSource::Caller(point) => RootValue::Caller(point, self.point(field, point)?),
+            RootSource::Page(list) => RootValue::Page(self.connection(field, list)?),
+            RootSource::All(items) => {
+                let mut found = Found::default();
+                let nodes = self.nodes(&[&field.selection_set.node], items, &mut found)?;
+                RootValue::All(items, nodes)
             }
         })
     }
 
-    fn point(&mut self, field: &'d Field, object: &ObjectType) -> Option<PointPlan> {
-        let mut lists = Vec::new();
-        let object = self.object(&[&field.selection_set.node], object, &mut Within::Item(&mut lists))?;
-        Some(PointPlan { object, lists })
+    fn id(&self, field: &Field) -> Option<IdArgument> {
+        IdArgument::of(field, self.operation)
+    }
+
+    fn point(&mut self, field: &'d Field, point: &PointType) -> Option<PointPlan> {
+        let mut found = Found::default();
+        let mut within = Within { place: Place::Alone, found: &mut found };
+        let object = self.object(&[&field.selection_set.node], point.object, &mut within)?;
+        let Found { lists, likes_asked } = found;
+        Some(PointPlan { object, lists, likes_asked })
     }
 
     fn object(
@@ -212,7 +131,7 @@ impl<'d> Compiler<'d> {
         within: &mut Within<'_>,
     ) -> Option<Fields<ObjectValue>> {
         let mut planned = Fields::default();
-        for selected in self.select(sets, object.name, true)? {
+        for selected in self.selections.select(sets, object.name, true)? {
             if planned.push_type_name(&selected, object.name, ObjectValue::Constant) {
                 continue;
             }
@@ -232,68 +151,88 @@ impl<'d> Compiler<'d> {
     ) -> Option<(usize, ObjectValue)> {
         Some(match *source {
             FieldSource::Text(slot) => (0, ObjectValue::Text(slot)),
-            FieldSource::WholeText(slot) if within.is_item() => (0, ObjectValue::Text(slot)),
+            FieldSource::WholeText(slot) if within.is_whole() => (0, ObjectValue::Text(slot)),
             FieldSource::OptionalText(slot) => (0, ObjectValue::OptionalText(slot)),
+            FieldSource::OuterText(slot) => (0, ObjectValue::OuterText(slot)),
             FieldSource::Count(slot) => (NUMBER_BYTES, ObjectValue::Count(slot)),
             FieldSource::TextVersion(slot) => (NUMBER_BYTES, ObjectValue::TextVersion(slot)),
             FieldSource::Summary { content, excerpt } => (0, ObjectValue::Summary { content, excerpt }),
-            FieldSource::GlobalId(format) => {
-                let bytes = match format {
-                    IdFormat::User(_) | IdFormat::Post(_) => SHORT_ID_BYTES,
-                    IdFormat::Comment(..) | IdFormat::Like(..) => LONG_ID_BYTES,
-                };
-                (bytes, ObjectValue::GlobalId(format))
+            FieldSource::Amount(amount) => (0, ObjectValue::Amount(amount)),
+            FieldSource::GlobalId(format) => (id_bytes(format), ObjectValue::GlobalId(format)),
+            FieldSource::ViewerHasLiked => {
+                within.found.likes_asked += selected.fields.len();
+                (WORD_BYTES, ObjectValue::ViewerHasLiked)
             }
-            FieldSource::FalseForAnonymous => {
-                self.is_for_anonymous = true;
-                (WORD_BYTES, ObjectValue::Constant(Box::from(&b"false"[..])))
-            }
+            // Each object within is counted as often as it is selected; what is selected of it, once each.
             FieldSource::Object(object) => {
-                let fields = self.object(&selected.sets(), object, &mut Within::List)?;
-                // Each object within is counted as often as it is selected; what is selected of it, once each.
+                let fields = self.object(&selected.sets(), object, &mut within.at(Place::Part))?;
                 (NESTED_BYTES, ObjectValue::Object(fields))
             }
-            FieldSource::List(list) => {
-                let Within::Item(lists) = within else { return None };
+            FieldSource::Objects(slot, shape, object) => {
+                let fields = self.object(&selected.sets(), object, &mut within.at(Place::Part))?;
+                (NESTED_BYTES, ObjectValue::Objects(slot, shape, fields))
+            }
+            FieldSource::Beside(object) if within.place == Place::Alone => {
+                let fields = self.object(&selected.sets(), object, &mut within.at(Place::Beside))?;
+                (NESTED_BYTES, ObjectValue::Beside(fields))
+            }
+            FieldSource::List(list) if within.place == Place::Alone => {
                 let field = selected.only()?;
                 if !has_only(field, &["first", "after"]) {
                     return None;
                 }
-                lists.push(self.connection(field, list)?);
-                (NESTED_BYTES, ObjectValue::List(lists.len() - 1))
+                let connection = self.connection(field, list)?;
+                within.found.lists.push(connection);
+                (NESTED_BYTES, ObjectValue::List(within.found.lists.len() - 1))
             }
-            FieldSource::WholeText(_) => return None,
+            FieldSource::WholeText(_) | FieldSource::Beside(_) | FieldSource::List(_) => return None,
         })
+    }
+
+    /// What is selected of the items of a list.
+    fn nodes(
+        &mut self,
+        sets: &[&'d SelectionSet],
+        items: &ListItems,
+        found: &mut Found,
+    ) -> Option<Fields<ObjectValue>> {
+        let place = if items.is_whole { Place::WholeInList } else { Place::CopyInList };
+        self.object(sets, items.node, &mut Within { place, found })
     }
 
     fn connection(&mut self, field: &'d Field, list: &'static ListType) -> Option<ConnectionPlan> {
         let page = PageVariables::of(field, self.operation, list.cursor)?;
-        let mut planned = Fields::default();
-        for selected in self.select(&[&field.selection_set.node], list.connection, false)? {
+        let (mut planned, mut found) = (Fields::default(), Found::default());
+        for selected in self.selections.select(&[&field.selection_set.node], list.connection, false)? {
             if planned.push_type_name(&selected, list.connection, ConnectionValue::Constant) {
                 continue;
             }
             let sets = selected.sets();
             let value = match selected.name() {
-                "nodes" => ConnectionValue::Nodes(self.object(&sets, list.node, &mut Within::List)?),
-                "edges" => ConnectionValue::Edges(self.edges(&sets, list)?),
+                "nodes" => ConnectionValue::Nodes(self.nodes(&sets, &list.items, &mut found)?),
+                "edges" => ConnectionValue::Edges(self.edges(&sets, list, &mut found)?),
                 "pageInfo" => ConnectionValue::PageInfo(self.page_info(&sets)?),
                 _ => return None,
             };
             planned.push(&selected, NESTED_BYTES, value);
         }
-        Some(ConnectionPlan { list, page, fields: planned })
+        Some(ConnectionPlan { list, page, fields: planned, asks_likes: found.likes_asked > 0 })
     }
 
-    fn edges(&mut self, sets: &[&'d SelectionSet], list: &'static ListType) -> Option<Fields<EdgeValue>> {
+    fn edges(
+        &mut self,
+        sets: &[&'d SelectionSet],
+        list: &'static ListType,
+        found: &mut Found,
+    ) -> Option<Fields<EdgeValue>> {
         let mut planned = Fields::default();
-        for selected in self.select(sets, list.edge, false)? {
+        for selected in self.selections.select(sets, list.edge, false)? {
             if planned.push_type_name(&selected, list.edge, EdgeValue::Constant) {
                 continue;
             }
             match selected.name() {
                 "node" => {
-                    let node = self.object(&selected.sets(), list.node, &mut Within::List)?;
+                    let node = self.nodes(&selected.sets(), &list.items, found)?;
                     planned.push(&selected, NESTED_BYTES, EdgeValue::Node(node));
                 }
                 "cursor" => planned.push(&selected, 0, EdgeValue::Cursor),
@@ -305,7 +244,7 @@ impl<'d> Compiler<'d> {
 
     fn page_info(&self, sets: &[&'d SelectionSet]) -> Option<Fields<PageInfoValue>> {
         let mut planned = Fields::default();
-        for selected in self.select(sets, "PageInfo", false)? {
+        for selected in self.selections.select(sets, "PageInfo", false)? {
             if planned.push_type_name(&selected, "PageInfo", PageInfoValue::Constant) {
                 continue;
             }
@@ -322,27 +261,52 @@ impl<'d> Compiler<'d> {
     }
 }
 
+fn id_bytes(format: IdFormat) -> usize {
+    match format {
+        IdFormat::User(_)
+        | IdFormat::Post(_)
+        | IdFormat::Customer(_)
+        | IdFormat::ProductCategory(_)
+        | IdFormat::ProductTag(_) => SHORT_ID_BYTES,
+        IdFormat::Comment(..) | IdFormat::Like(..) | IdFormat::SalesOrder(..) | IdFormat::Product(..) => {
+            LONG_ID_BYTES
+        }
+    }
+}
+
 /// What an object is read with.
-enum Within<'a> {
-    /// By itself: it is whole, and lists may be read for it.
-    Item(&'a mut Vec<ConnectionPlan>),
-    /// On a page, or as a part of another object.
-    List,
+struct Within<'a> {
+    place: Place,
+    found: &'a mut Found,
+}
+
+/// Where an object is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Read by itself: lists may be read for it.
+    Alone,
+    /// Read together with another one.
+    Beside,
+    WholeInList,
+    CopyInList,
+    /// A part of another one.
+    Part,
+}
+
+/// What else is read for an object, or for the objects of a page.
+#[derive(Default)]
+struct Found {
+    lists: Vec<ConnectionPlan>,
+    /// How often it is asked whether the caller likes a post.
+    likes_asked: usize,
 }
 
 impl Within<'_> {
-    fn is_item(&self) -> bool {
-        matches!(self, Self::Item(_))
+    fn is_whole(&self) -> bool {
+        matches!(self.place, Place::Alone | Place::Beside | Place::WholeInList)
     }
-}
 
-/// Adds a field under its response key; `None` where another field has it, or this one with other arguments.
-fn add_field<'d>(field: &'d Field, selected: &mut Vec<Selected<'d>>) -> Option<()> {
-    let key = field.response_key().node.as_str();
-    match selected.iter_mut().find(|selected| selected.key == key) {
-        Some(before) if before.name() != field.name.node.as_str() => return None,
-        Some(before) => before.fields.push(field),
-        None => selected.push(Selected { key, fields: vec![field] }),
+    fn at(&mut self, place: Place) -> Within<'_> {
+        Within { place, found: self.found }
     }
-    Some(())
 }

@@ -5,11 +5,15 @@
 //! not made for at run time ends it, and the general executor answers. Both give the same bytes.
 
 mod arguments;
+mod blog_fields;
 mod compile;
-mod fields;
 mod objects;
 mod plan;
 mod read;
+mod request;
+mod root_fields;
+mod selection;
+mod webstore_fields;
 mod write;
 
 use std::ops::ControlFlow;
@@ -23,8 +27,7 @@ use async_graphql_value::Value as InputValue;
 
 use self::plan::Plan;
 use self::read::PlanReader;
-use crate::blog::reads::{Session, StoredReads};
-use onehop_graphql_server::response_budget::ResponseBudget;
+pub(super) use self::request::{PlanCaller, PlanRequest};
 use onehop_graphql_server::selections::{SelectionVisitor, visit};
 use onehop_graphql_server::written_response::WrittenData;
 
@@ -37,14 +40,6 @@ pub(super) struct OperationPlans {
     conditions: Vec<Name>,
     /// By the values of the conditions as bits; empty for an operation that no plan fits.
     variants: Vec<OnceLock<Option<Plan>>>,
-}
-
-/// What a plan works with.
-pub(super) struct PlanRequest<'a> {
-    pub(super) reads: &'a StoredReads,
-    pub(super) session: &'a Session,
-    pub(super) variables: &'a Variables,
-    pub(super) budget: &'a ResponseBudget,
 }
 
 /// A plan that fits a request.
@@ -70,7 +65,6 @@ impl OperationPlans {
         document: &ExecutableDocument,
         operation: &OperationDefinition,
         variables: &Variables,
-        is_anonymous: bool,
     ) -> Option<FittingPlan<'_>> {
         let mut variant = 0_usize;
         for (bit, condition) in self.conditions.iter().enumerate() {
@@ -85,18 +79,15 @@ impl OperationPlans {
         };
         let plan = self.variants.get(variant)?;
         let plan = plan.get_or_init(|| compile::compile(document, operation, &is_set)).as_ref()?;
-        let fits = (is_anonymous || !plan.is_for_anonymous)
-            && plan.models.iter().all(|model| model.is_v3(variables));
-        fits.then_some(FittingPlan(plan))
+        plan.models.iter().all(|model| model.is_v3(variables)).then_some(FittingPlan(plan))
     }
 }
 
 impl FittingPlan<'_> {
     /// Reads, and writes the data of the response; `None` where something was not as the plan expects it.
     pub(super) async fn run(self, request: PlanRequest<'_>) -> Option<WrittenData> {
-        let PlanRequest { reads, session, variables, budget } = request;
-        let read = PlanReader { reads, session, variables }.read(self.0).await.ok()?;
-        write::write(self.0, &read, budget).ok()
+        let read = PlanReader(request).read(self.0).await.ok()?;
+        write::write(self.0, &read, request.budget).ok()
     }
 }
 

@@ -1,7 +1,8 @@
-//! What plans know of the types of the schema: where fields come from, and how lists are read.
+//! What plans know of the types of the schema: where fields come from, and how objects and lists are read.
 
 use crate::domain::cursor::ListKind;
-use crate::domain::stored_json::{MemberSlot, StoredShape};
+use crate::domain::stored_json::{MemberSlot, StoredMembers, StoredShape};
+use crate::graphql::ids::GlobalId;
 
 /// An object type whose fields are written from one stored item.
 #[derive(Debug)]
@@ -26,46 +27,110 @@ pub(super) enum FieldSource {
     WholeText(MemberSlot),
     /// A text, or null where it is missing.
     OptionalText(MemberSlot),
+    /// A text of the object that this one is a part of.
+    OuterText(MemberSlot),
     /// An integer, as it is stored; 0 where it is missing.
     Count(MemberSlot),
     /// The version of a text, which is not stored before the first change.
     TextVersion(MemberSlot),
     /// The summary: stored in short copies, otherwise computed from the content.
     Summary { content: MemberSlot, excerpt: MemberSlot },
+    /// An amount of money as a decimal text.
+    Amount(AmountSource),
     /// Computed from ids.
     GlobalId(IdFormat),
-    /// False for an anonymous caller. Others need a read.
-    FalseForAnonymous,
+    /// Whether the caller likes the post: a read for a signed-in user, false for all others.
+    ViewerHasLiked,
     /// An object within the same item.
     Object(&'static ObjectType),
+    /// Objects within the same item, by the shape of each.
+    Objects(MemberSlot, &'static StoredShape, &'static ObjectType),
+    /// An object that is read together with this one, where this one is read by itself.
+    Beside(&'static ObjectType),
     /// A list that takes a read of its own.
     List(&'static ListType),
 }
 
-/// The ids in a global id.
+/// An amount: minor units, maybe times a quantity, in a currency.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AmountSource {
+    pub(super) minor_units: MemberSlot,
+    pub(super) quantity: Option<MemberSlot>,
+    pub(super) currency: CurrencySource,
+}
+
+/// Where the code of a currency is stored.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum CurrencySource {
+    Own(MemberSlot),
+    /// In the object that this one is a part of.
+    Outer(MemberSlot),
+}
+
+/// The ids in a global id: that of the logical partition first, where there are two.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum IdFormat {
     User(MemberSlot),
     Post(MemberSlot),
-    /// The post, and the comment.
     Comment(MemberSlot, MemberSlot),
-    /// The post, and the like.
     Like(MemberSlot, MemberSlot),
+    Customer(MemberSlot),
+    SalesOrder(MemberSlot, MemberSlot),
+    Product(MemberSlot, MemberSlot),
+    ProductCategory(MemberSlot),
+    ProductTag(MemberSlot),
+}
+
+/// An object that is read by its id.
+#[derive(Debug)]
+pub(super) struct PointType {
+    pub(super) object: &'static ObjectType,
+    pub(super) shape: &'static StoredShape,
+    /// Whether an id is that of such an object.
+    pub(super) has_id: fn(GlobalId) -> bool,
+    pub(super) presence: Presence,
+    /// What is read together with it, and without which it is absent.
+    pub(super) beside: Option<&'static PointType>,
+}
+
+/// What an item has to be so that there is such an object.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Presence {
+    pub(super) required: Option<MemberSlot>,
+    pub(super) item_type: Option<(MemberSlot, &'static str)>,
+    pub(super) deleted: Option<MemberSlot>,
+}
+
+impl Presence {
+    /// Whether an item is such an object.
+    pub(super) fn of(self, members: &StoredMembers, body: &[u8]) -> bool {
+        self.required.is_none_or(|slot| members.json(slot, body).is_some())
+            && self.item_type.is_none_or(|(slot, name)| members.is_text(slot, body, name))
+            && self.deleted.is_none_or(|slot| !members.flag(slot))
+    }
+}
+
+/// Items of one logical partition.
+#[derive(Debug)]
+pub(super) struct ListItems {
+    pub(super) read: ListRead,
+    pub(super) node: &'static ObjectType,
+    pub(super) shape: &'static StoredShape,
+    pub(super) id: MemberSlot,
+    pub(super) deleted: MemberSlot,
+    /// Whether they are whole, and no short copies.
+    pub(super) is_whole: bool,
 }
 
 /// A list of one logical partition, as a connection.
 #[derive(Debug)]
 pub(super) struct ListType {
-    pub(super) read: ListRead,
+    pub(super) items: ListItems,
     pub(super) connection: &'static str,
     pub(super) edge: &'static str,
-    pub(super) node: &'static ObjectType,
-    pub(super) shape: &'static StoredShape,
-    pub(super) deleted: MemberSlot,
-    /// The kind of its cursors, which are made of these members.
+    /// The kind of its cursors, which are made of this member and the id.
     pub(super) cursor: ListKind,
     pub(super) order: MemberSlot,
-    pub(super) id: MemberSlot,
 }
 
 /// How a list is read.
@@ -75,4 +140,32 @@ pub(super) enum ListRead {
     PostsOfUser,
     Comments,
     Likes,
+    Categories,
+    Tags,
+    ProductsOfCategory,
+    ProductsOfTag,
+    SalesOrders,
+}
+
+/// A field at the root.
+#[derive(Debug)]
+pub(super) struct RootField {
+    pub(super) name: &'static str,
+    pub(super) source: RootSource,
+    /// Whether an argument says which data model answers.
+    pub(super) has_model: bool,
+}
+
+/// What a field at the root reads.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum RootSource {
+    /// What the argument `id` names.
+    Point(&'static PointType),
+    /// What the argument `id` names, of any of these types.
+    Node(&'static [&'static PointType]),
+    /// The user or the customer who sends the request, if the caller is one.
+    Caller(&'static PointType),
+    Page(&'static ListType),
+    /// A whole list.
+    All(&'static ListItems),
 }

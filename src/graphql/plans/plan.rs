@@ -1,15 +1,13 @@
 //! Plans: an operation as the reads that it takes and the bytes that are written around what was read.
 
 use super::arguments::{IdArgument, PageVariables, VariableArgument};
-use super::objects::{IdFormat, ListType};
-use crate::domain::stored_json::MemberSlot;
+use super::objects::{AmountSource, IdFormat, ListItems, ListType, PointType};
+use crate::domain::stored_json::{MemberSlot, StoredShape};
 
 /// The plan of an operation.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) roots: Fields<RootValue>,
-    /// Whether it answers anonymous callers only.
-    pub(super) is_for_anonymous: bool,
     /// Variables that name the data model: a plan reads V3.
     pub(super) models: Vec<VariableArgument>,
 }
@@ -42,18 +40,12 @@ pub(super) struct PlannedField<V> {
 #[derive(Debug)]
 pub(super) enum RootValue {
     Constant(Box<[u8]>),
-    User(IdArgument, PointPlan),
-    Post(IdArgument, PointPlan),
-    /// What the id refers to decides.
-    Node(IdArgument, NodePlans),
-    List(ConnectionPlan),
-}
-
-/// The plans of a node, by its type; `None` where the general executor answers.
-#[derive(Debug)]
-pub(super) struct NodePlans {
-    pub(super) user: Option<PointPlan>,
-    pub(super) post: Option<PointPlan>,
+    Point(IdArgument, &'static PointType, PointPlan),
+    /// What the id refers to decides. The general executor answers for types without a plan.
+    Node(IdArgument, Vec<(&'static PointType, PointPlan)>),
+    Caller(&'static PointType, PointPlan),
+    Page(ConnectionPlan),
+    All(&'static ListItems, Fields<ObjectValue>),
 }
 
 /// An object that is read by itself, and the lists below it.
@@ -61,6 +53,8 @@ pub(super) struct NodePlans {
 pub(super) struct PointPlan {
     pub(super) object: Fields<ObjectValue>,
     pub(super) lists: Vec<ConnectionPlan>,
+    /// How often it is asked whether the caller likes the post.
+    pub(super) likes_asked: usize,
 }
 
 /// The value of a field of an object.
@@ -69,14 +63,19 @@ pub(super) enum ObjectValue {
     Constant(Box<[u8]>),
     Text(MemberSlot),
     OptionalText(MemberSlot),
+    OuterText(MemberSlot),
     Count(MemberSlot),
     TextVersion(MemberSlot),
     Summary {
         content: MemberSlot,
         excerpt: MemberSlot,
     },
+    Amount(AmountSource),
     GlobalId(IdFormat),
+    ViewerHasLiked,
     Object(Fields<ObjectValue>),
+    Objects(MemberSlot, &'static StoredShape, Fields<ObjectValue>),
+    Beside(Fields<ObjectValue>),
     /// By its place among the lists of the object that is read.
     List(usize),
 }
@@ -87,6 +86,8 @@ pub(super) struct ConnectionPlan {
     pub(super) list: &'static ListType,
     pub(super) page: PageVariables,
     pub(super) fields: Fields<ConnectionValue>,
+    /// Whether it is asked if the caller likes its posts.
+    pub(super) asks_likes: bool,
 }
 
 /// The value of a field of a connection.

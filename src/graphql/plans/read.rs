@@ -1,62 +1,62 @@
 //! Reading for a plan: every read that the general executor would do for the same operation, and no other.
 
-use async_graphql::Variables;
-use futures::future::try_join_all;
+use futures::future::{try_join, try_join_all};
 
-use super::fields;
-use super::objects::ListRead;
+use super::objects::{ListItems, ListRead, PointType};
 use super::plan::{ConnectionPlan, Plan, PointPlan, RootValue};
+use super::request::{PlanCaller, PlanRequest};
 use crate::blog::ids::{PostId, UserId};
-use crate::blog::reads::{Session, StoredReads, shapes};
+use crate::domain::page::PageRequest;
 use crate::domain::stored_json::StoredMembers;
 use crate::graphql::ids::GlobalId;
-use onehop_store::{Item, QueryPage};
+use crate::webstore::ids::CustomerId;
+use onehop_store::{Fault, Item, QueryPage};
 
 /// Something that a plan was not made for: the general executor answers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Unplanned;
 
+impl From<Fault> for Unplanned {
+    fn from(_: Fault) -> Self {
+        Self
+    }
+}
+
 /// What was read for a field at the root.
 pub(super) enum RootItems<'p> {
     /// Nothing is read for it.
     Constant,
-    /// There is no such object, or none any more.
+    /// There is no such object, or none any more, or none for the caller.
     Null,
     Point(Box<PointItems<'p>>),
     List(PageItems),
 }
 
-/// An object that was read by itself, and the pages below it.
+/// An object that was read by itself, and what was read with it.
 pub(super) struct PointItems<'p> {
     pub(super) plan: &'p PointPlan,
     pub(super) item: Item,
     pub(super) members: StoredMembers,
+    /// What was read together with it.
+    pub(super) beside: Option<(Item, StoredMembers)>,
     pub(super) pages: Vec<PageItems>,
+    /// Whether the caller likes the post.
+    pub(super) is_liked: bool,
 }
 
 /// A page that was read.
 pub(super) struct PageItems {
     pub(super) page: QueryPage,
     pub(super) has_previous: bool,
+    /// Whether the caller likes each post; empty where the caller likes none, or it was not asked.
+    pub(super) liked: Vec<bool>,
 }
 
 /// Reads for one request.
 #[derive(Clone, Copy)]
-pub(super) struct PlanReader<'a> {
-    pub(super) reads: &'a StoredReads,
-    pub(super) session: &'a Session,
-    pub(super) variables: &'a Variables,
-}
+pub(super) struct PlanReader<'a>(pub(super) PlanRequest<'a>);
 
-/// Whose list is read.
-#[derive(Debug, Clone, Copy)]
-enum ListParent {
-    None,
-    User(UserId),
-    Post(PostId),
-}
-
-impl<'a> PlanReader<'a> {
+impl PlanReader<'_> {
     /// Reads what a plan asks for, in the order of its fields, where it can be at the same time.
     pub(super) async fn read<'p>(self, plan: &'p Plan) -> Result<Vec<RootItems<'p>>, Unplanned> {
         match plan.roots.fields.as_slice() {
@@ -66,76 +66,182 @@ impl<'a> PlanReader<'a> {
     }
 
     async fn root<'p>(self, root: &'p RootValue) -> Result<RootItems<'p>, Unplanned> {
+        let variables = self.0.variables;
         match root {
             RootValue::Constant(_) => Ok(RootItems::Constant),
-            RootValue::User(id, plan) => match self.id(id.value(self.variables))? {
-                GlobalId::User(id) => self.user(id, plan).await,
-                _ => Err(Unplanned),
+            RootValue::Point(id, point, plan) => {
+                let id = id.value(variables).filter(|id| (point.has_id)(*id)).ok_or(Unplanned)?;
+                self.point(id, point, plan).await
+            }
+            RootValue::Node(id, plans) => {
+                let id = id.value(variables).ok_or(Unplanned)?;
+                let (point, plan) = plans.iter().find(|(point, _)| (point.has_id)(id)).ok_or(Unplanned)?;
+                self.point(id, point, plan).await
+            }
+            RootValue::Caller(point, plan) => match self.caller_id().filter(|id| (point.has_id)(*id)) {
+                Some(id) => self.point(id, point, plan).await,
+                None => Ok(RootItems::Null),
             },
-            RootValue::Post(id, plan) => match self.id(id.value(self.variables))? {
-                GlobalId::Post(id) => self.post(id, plan).await,
-                _ => Err(Unplanned),
-            },
-            RootValue::Node(id, plans) => match (self.id(id.value(self.variables))?, plans) {
-                (GlobalId::User(id), super::plan::NodePlans { user: Some(plan), .. }) => {
-                    self.user(id, plan).await
-                }
-                (GlobalId::Post(id), super::plan::NodePlans { post: Some(plan), .. }) => {
-                    self.post(id, plan).await
-                }
-                _ => Err(Unplanned),
-            },
-            RootValue::List(plan) => Ok(RootItems::List(self.page(plan, ListParent::None).await?)),
+            RootValue::Page(plan) => Ok(RootItems::List(self.page(plan, None).await?)),
+            RootValue::All(items, _) => Ok(RootItems::List(self.all(items).await?)),
         }
     }
 
-    fn id(self, id: Option<GlobalId>) -> Result<GlobalId, Unplanned> {
-        id.ok_or(Unplanned)
-    }
-
-    async fn user<'p>(self, id: UserId, plan: &'p PointPlan) -> Result<RootItems<'p>, Unplanned> {
-        let item = self.reads.user(id, self.session).await.map_err(|_| Unplanned)?;
-        let Some(item) = item else { return Ok(RootItems::Null) };
-        let members = shapes::USER.read(&item.body).ok_or(Unplanned)?;
-        if members.json(fields::USERNAME, &item.body).is_none() {
-            return Ok(RootItems::Null);
+    fn caller_id(self) -> Option<GlobalId> {
+        match self.0.caller {
+            PlanCaller::Anonymous => None,
+            PlanCaller::User(id) => Some(GlobalId::User(id)),
+            PlanCaller::Customer(id) => Some(GlobalId::Customer(id)),
         }
-        let pages = self.pages(plan, ListParent::User(id)).await?;
-        Ok(RootItems::Point(Box::new(PointItems { plan, item, members, pages })))
     }
 
-    async fn post<'p>(self, id: PostId, plan: &'p PointPlan) -> Result<RootItems<'p>, Unplanned> {
-        let item = self.reads.post(id, self.session).await.map_err(|_| Unplanned)?;
-        let Some(item) = item else { return Ok(RootItems::Null) };
-        let members = shapes::POST.read(&item.body).ok_or(Unplanned)?;
-        if members.flag(fields::FEED.deleted) {
-            return Ok(RootItems::Null);
+    /// The signed-in user.
+    fn viewer(self) -> Option<UserId> {
+        match self.0.caller {
+            PlanCaller::User(id) => Some(id),
+            PlanCaller::Anonymous | PlanCaller::Customer(_) => None,
         }
-        let pages = self.pages(plan, ListParent::Post(id)).await?;
-        Ok(RootItems::Point(Box::new(PointItems { plan, item, members, pages })))
     }
 
-    async fn pages(self, plan: &PointPlan, parent: ListParent) -> Result<Vec<PageItems>, Unplanned> {
+    /// Whether the caller may see what belongs to a customer. Whether a user is staff, the general executor finds out.
+    fn may_see(self, customer: CustomerId) -> Result<bool, Unplanned> {
+        match self.0.caller {
+            PlanCaller::Anonymous => Ok(false),
+            PlanCaller::User(_) => Err(Unplanned),
+            PlanCaller::Customer(id) => Ok(id == customer),
+        }
+    }
+
+    async fn point<'p>(
+        self,
+        id: GlobalId,
+        point: &PointType,
+        plan: &'p PointPlan,
+    ) -> Result<RootItems<'p>, Unplanned> {
+        let liked_by = self.viewer().filter(|_| plan.likes_asked > 0);
+        if liked_by.is_some() && plan.likes_asked > 1 {
+            // The general executor reads as often as it is asked.
+            return Err(Unplanned);
+        }
+        let (Some(item), other) = self.item(id).await? else { return Ok(RootItems::Null) };
+        let Some(members) = present(point, &item)? else { return Ok(RootItems::Null) };
+        let beside = match (point.beside, other) {
+            (None, _) => None,
+            (Some(_), None) => return Ok(RootItems::Null),
+            (Some(point), Some(item)) => match present(point, &item)? {
+                Some(members) => Some((item, members)),
+                None => return Ok(RootItems::Null),
+            },
+        };
+        let (pages, is_liked) = match liked_by {
+            None => (self.pages(plan, id).await?, false),
+            Some(viewer) => {
+                let post = post_of(id).ok_or(Unplanned)?;
+                let (pages, liked) = try_join(self.pages(plan, id), self.liked(vec![post], viewer)).await?;
+                (pages, liked.first().copied().unwrap_or_default())
+            }
+        };
+        Ok(RootItems::Point(Box::new(PointItems { plan, item, members, beside, pages, is_liked })))
+    }
+
+    /// The item behind an id, and the one that is read together with it.
+    async fn item(self, id: GlobalId) -> Result<(Option<Item>, Option<Item>), Unplanned> {
+        let PlanRequest { blog, webstore, session, .. } = self.0;
+        let ledger = session.ledger();
+        let item = match id {
+            GlobalId::User(id) => blog.user(id, session).await?,
+            GlobalId::Post(id) => blog.post(id, session).await?,
+            GlobalId::Comment(post, id) => return Ok(blog.comment(post, id, session).await?),
+            GlobalId::Like(post, id) => return Ok(blog.like(post, id, session).await?),
+            GlobalId::Product(category, id) => webstore.product(category, id, ledger).await?,
+            GlobalId::ProductCategory(id) => webstore.category(id, ledger).await?,
+            GlobalId::ProductTag(id) => webstore.tag(id, ledger).await?,
+            GlobalId::Customer(id) if self.may_see(id)? => webstore.customer(id, ledger).await?,
+            GlobalId::SalesOrder(customer, id) if self.may_see(customer)? => {
+                webstore.sales_order(customer, id, ledger).await?
+            }
+            GlobalId::Customer(_) | GlobalId::SalesOrder(..) => None,
+        };
+        Ok((item, None))
+    }
+
+    async fn pages(self, plan: &PointPlan, parent: GlobalId) -> Result<Vec<PageItems>, Unplanned> {
         match plan.lists.as_slice() {
             [] => Ok(Vec::new()),
-            [only] => Ok(vec![self.page(only, parent).await?]),
-            lists => try_join_all(lists.iter().map(|list| self.page(list, parent))).await,
+            [only] => Ok(vec![self.page(only, Some(parent)).await?]),
+            lists => try_join_all(lists.iter().map(|list| self.page(list, Some(parent)))).await,
         }
     }
 
-    async fn page(self, plan: &ConnectionPlan, parent: ListParent) -> Result<PageItems, Unplanned> {
-        let request = plan.page.value(self.variables).ok_or(Unplanned)?;
-        let (reads, session) = (self.reads, self.session);
-        let page = match (plan.list.read, parent) {
-            (ListRead::Feed, _) => reads.feed(&request, session).await,
-            (ListRead::PostsOfUser, ListParent::User(user)) => {
-                reads.posts_of_user(user, &request, session).await
+    async fn page(self, plan: &ConnectionPlan, parent: Option<GlobalId>) -> Result<PageItems, Unplanned> {
+        let request = plan.page.value(self.0.variables).ok_or(Unplanned)?;
+        let items = &plan.list.items;
+        let page = self.query(items.read, parent, &request).await?;
+        let liked = match self.viewer().filter(|_| plan.asks_likes && !page.items.is_empty()) {
+            Some(viewer) => self.liked(posts_of(items, &page)?, viewer).await?,
+            None => Vec::new(),
+        };
+        Ok(PageItems { page, has_previous: request.after().is_some(), liked })
+    }
+
+    async fn query(
+        self,
+        read: ListRead,
+        parent: Option<GlobalId>,
+        page: &PageRequest,
+    ) -> Result<QueryPage, Unplanned> {
+        let PlanRequest { blog, webstore, session, .. } = self.0;
+        let ledger = session.ledger();
+        Ok(match (read, parent) {
+            (ListRead::Feed, None) => blog.feed(page, session).await?,
+            (ListRead::PostsOfUser, Some(GlobalId::User(user))) => {
+                blog.posts_of_user(user, page, session).await?
             }
-            (ListRead::Comments, ListParent::Post(post)) => reads.comments(post, &request, session).await,
-            (ListRead::Likes, ListParent::Post(post)) => reads.likes(post, &request, session).await,
+            (ListRead::Comments, Some(GlobalId::Post(post))) => blog.comments(post, page, session).await?,
+            (ListRead::Likes, Some(GlobalId::Post(post))) => blog.likes(post, page, session).await?,
+            (ListRead::ProductsOfCategory, Some(GlobalId::ProductCategory(category))) => {
+                webstore.products_of_category(category, page, ledger).await?
+            }
+            (ListRead::ProductsOfTag, Some(GlobalId::ProductTag(tag))) => {
+                webstore.products_of_tag(tag, page, ledger).await?
+            }
+            (ListRead::SalesOrders, Some(GlobalId::Customer(customer))) => {
+                webstore.sales_orders(customer, page, ledger).await?
+            }
+            _ => return Err(Unplanned),
+        })
+    }
+
+    async fn all(self, items: &ListItems) -> Result<PageItems, Unplanned> {
+        let PlanRequest { webstore, session, .. } = self.0;
+        let page = match items.read {
+            ListRead::Categories => webstore.categories(session.ledger()).await?,
+            ListRead::Tags => webstore.tags(session.ledger()).await?,
             _ => return Err(Unplanned),
         };
-        let page = page.map_err(|_| Unplanned)?;
-        Ok(PageItems { page, has_previous: request.after().is_some() })
+        Ok(PageItems { page, has_previous: false, liked: Vec::new() })
     }
+
+    async fn liked(self, posts: Vec<PostId>, viewer: UserId) -> Result<Vec<bool>, Unplanned> {
+        Ok(self.0.blog.liked(&posts, viewer, self.0.session).await?)
+    }
+}
+
+/// The members of an item that is such an object.
+fn present(point: &PointType, item: &Item) -> Result<Option<StoredMembers>, Unplanned> {
+    let members = point.shape.read(&item.body).ok_or(Unplanned)?;
+    Ok(point.presence.of(&members, &item.body).then_some(members))
+}
+
+/// The post in whose logical partition something is.
+fn post_of(id: GlobalId) -> Option<PostId> {
+    match id {
+        GlobalId::Post(post) | GlobalId::Comment(post, _) | GlobalId::Like(post, _) => Some(post),
+        _ => None,
+    }
+}
+
+fn posts_of(items: &ListItems, page: &QueryPage) -> Result<Vec<PostId>, Unplanned> {
+    let id = |item: &Item| items.shape.read(&item.body)?.id(items.id).map(PostId);
+    page.items.iter().map(|item| id(item).ok_or(Unplanned)).collect()
 }

@@ -1,6 +1,9 @@
 //! Writing by a plan: the data of a response, straight from the bodies of stored items into one buffer.
 
-use super::objects::{IdFormat, ListType};
+use std::borrow::Cow;
+use std::io::Write as _;
+
+use super::objects::{AmountSource, CurrencySource, IdFormat, ListItems, ListType};
 use super::plan::{
     ConnectionPlan, ConnectionValue, EdgeValue, Fields, ObjectValue, PageInfoValue, Plan, RootValue,
 };
@@ -9,8 +12,10 @@ use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
 use crate::blog::items::TEXT_VERSION_FIRST;
 use crate::blog::summary::summarise;
 use crate::domain::cursor;
-use crate::domain::stored_json::{MemberSlot, StoredMembers};
+use crate::domain::stored_json::{MemberSlot, StoredMembers, StoredShape};
 use crate::graphql::ids::GlobalId;
+use crate::webstore::ids::{CategoryId, CustomerId, ProductId, SalesOrderId, TagId};
+use crate::webstore::money::StoredAmount;
 use onehop_graphql_server::response_budget::ResponseBudget;
 use onehop_graphql_server::written_response::WrittenData;
 use onehop_store::Item;
@@ -37,7 +42,10 @@ pub(super) fn write(
             (RootValue::Constant(value), _) => writer.put(value),
             (_, RootItems::Null) => writer.put(NULL),
             (_, RootItems::Point(point)) => writer.point(point)?,
-            (RootValue::List(plan), RootItems::List(page)) => writer.connection(plan, page)?,
+            (RootValue::Page(plan), RootItems::List(page)) => writer.connection(plan, page)?,
+            (RootValue::All(list, plan), RootItems::List(page)) => {
+                writer.list(list, page, |writer, source| writer.object(plan, source))?;
+            }
             _ => return Err(Unplanned),
         }
     }
@@ -69,10 +77,30 @@ impl PageItems {
 /// Where an object's values are.
 #[derive(Clone, Copy)]
 struct Source<'a> {
+    object: Members<'a>,
+    /// Those of the object that this one is a part of.
+    outer: Option<Members<'a>>,
+    /// What was read with an object that was read by itself.
+    point: Option<&'a PointItems<'a>>,
+    /// Whether the caller likes the post.
+    is_liked: bool,
+}
+
+/// The members of a stored object, and the text that they are in.
+#[derive(Clone, Copy)]
+struct Members<'a> {
     members: &'a StoredMembers,
     body: &'a [u8],
-    pages: &'a [PageItems],
-    lists: &'a [ConnectionPlan],
+}
+
+impl<'a> Members<'a> {
+    fn json(self, slot: MemberSlot) -> Option<&'a [u8]> {
+        self.members.json(slot, self.body)
+    }
+
+    fn text(self, slot: MemberSlot) -> Option<Cow<'a, str>> {
+        self.json(slot).and_then(unescaped)
+    }
 }
 
 struct DataWriter<'a> {
@@ -110,9 +138,9 @@ impl DataWriter<'_> {
     }
 
     fn point(&mut self, point: &PointItems<'_>) -> Result<(), Unplanned> {
-        let PointItems { plan, item, members, pages } = point;
-        let source = Source { members, body: &item.body, pages, lists: &plan.lists };
-        self.object(&plan.object, source)
+        let object = Members { members: &point.members, body: &point.item.body };
+        let source = Source { object, outer: None, point: Some(point), is_liked: point.is_liked };
+        self.object(&point.plan.object, source)
     }
 
     fn object(&mut self, plan: &Fields<ObjectValue>, source: Source<'_>) -> Result<(), Unplanned> {
@@ -125,40 +153,92 @@ impl DataWriter<'_> {
     }
 
     fn value(&mut self, value: &ObjectValue, times: usize, source: Source<'_>) -> Result<(), Unplanned> {
-        let Source { members, body, pages, lists } = source;
-        let json = |slot: MemberSlot| members.json(slot, body).ok_or(Unplanned);
+        let Source { object, outer, point, is_liked } = source;
+        let json = |slot: MemberSlot| object.json(slot).ok_or(Unplanned);
         match value {
             ObjectValue::Constant(value) => self.put(value),
             ObjectValue::Text(slot) => self.put_text(json(*slot)?, times),
-            ObjectValue::OptionalText(slot) => match members.json(*slot, body) {
+            ObjectValue::OptionalText(slot) => match object.json(*slot) {
                 Some(text) => self.put_text(text, times),
                 None => {
                     self.put(NULL);
                     self.bytes += NULL_BYTES * times;
                 }
             },
-            ObjectValue::Count(slot) => self.put(members.json(*slot, body).unwrap_or(b"0")),
-            ObjectValue::TextVersion(slot) => match members.json(*slot, body) {
+            ObjectValue::OuterText(slot) => {
+                let text = outer.and_then(|outer| outer.json(*slot)).ok_or(Unplanned)?;
+                self.put_text(text, times);
+            }
+            ObjectValue::Count(slot) => self.put(object.json(*slot).unwrap_or(b"0")),
+            ObjectValue::TextVersion(slot) => match object.json(*slot) {
                 Some(version) => self.put(version),
                 None => self.put(TEXT_VERSION_FIRST.to_string().as_bytes()),
             },
-            ObjectValue::Summary { content, excerpt } => match members.json(*content, body) {
+            ObjectValue::Summary { content, excerpt } => match object.json(*content) {
                 Some(content) => self.summary(content, times)?,
                 // A short copy of an earlier version has none.
                 None => self.put_text(json(*excerpt)?, times),
             },
+            ObjectValue::Amount(amount) => self.amount(*amount, times, source)?,
             ObjectValue::GlobalId(format) => {
-                let id = global_id(*format, members).ok_or(Unplanned)?;
+                let id = global_id(*format, object.members).ok_or(Unplanned)?;
                 self.out.push(b'"');
                 id.encode_to(self.out);
                 self.out.push(b'"');
             }
+            ObjectValue::ViewerHasLiked => self.put(word(is_liked)),
             ObjectValue::Object(plan) => self.object(plan, source)?,
-            ObjectValue::List(place) => match (lists.get(*place), pages.get(*place)) {
-                (Some(plan), Some(page)) => self.connection(plan, page)?,
-                _ => return Err(Unplanned),
-            },
+            ObjectValue::Objects(slot, shape, plan) => self.objects((*slot, shape), plan, object)?,
+            ObjectValue::Beside(plan) => {
+                let (item, members) = point.and_then(|point| point.beside.as_ref()).ok_or(Unplanned)?;
+                let object = Members { members, body: &item.body };
+                self.object(plan, Source { object, outer: None, point: None, is_liked })?;
+            }
+            ObjectValue::List(place) => {
+                let point = point.ok_or(Unplanned)?;
+                match (point.plan.lists.get(*place), point.pages.get(*place)) {
+                    (Some(plan), Some(page)) => self.connection(plan, page)?,
+                    _ => return Err(Unplanned),
+                }
+            }
         }
+        Ok(())
+    }
+
+    /// The objects of a list within an object.
+    fn objects(
+        &mut self,
+        (slot, shape): (MemberSlot, &'static StoredShape),
+        plan: &Fields<ObjectValue>,
+        outer: Members<'_>,
+    ) -> Result<(), Unplanned> {
+        let objects = outer.members.objects(slot, shape, outer.body).ok_or(Unplanned)?;
+        let body = objects.body();
+        self.put(b"[");
+        for (place, members) in objects.enumerate() {
+            if place > 0 {
+                self.put(b",");
+            }
+            let object = Members { members: &members.ok_or(Unplanned)?, body };
+            self.object(plan, Source { object, outer: Some(outer), point: None, is_liked: false })?;
+        }
+        self.put(b"]");
+        Ok(())
+    }
+
+    fn amount(&mut self, amount: AmountSource, times: usize, source: Source<'_>) -> Result<(), Unplanned> {
+        let Members { members, body } = source.object;
+        let integer = |slot: MemberSlot| members.integer(slot, body).ok_or(Unplanned);
+        let quantity = amount.quantity.map(integer).transpose()?.unwrap_or(1);
+        let minor_units = integer(amount.minor_units)?.saturating_mul(quantity);
+        let currency_code = match amount.currency {
+            CurrencySource::Own(slot) => source.object.text(slot),
+            CurrencySource::Outer(slot) => source.outer.and_then(|outer| outer.text(slot)),
+        };
+        let currency_code = &currency_code.ok_or(Unplanned)?;
+        let start = self.out.len();
+        write!(self.out, "\"{}\"", StoredAmount { minor_units, currency_code }).map_err(|_| Unplanned)?;
+        self.bytes += (self.out.len() - start) * times;
         Ok(())
     }
 
@@ -170,25 +250,25 @@ impl DataWriter<'_> {
         Ok(())
     }
 
-    fn connection(&mut self, plan: &ConnectionPlan, items: &PageItems) -> Result<(), Unplanned> {
+    fn connection(&mut self, plan: &ConnectionPlan, page: &PageItems) -> Result<(), Unplanned> {
         let list = plan.list;
         // A list whose items are not selected has none that is deleted or cannot be read, either.
         let selects_items =
             |value: &ConnectionValue| matches!(value, ConnectionValue::Nodes(_) | ConnectionValue::Edges(_));
         if !plan.fields.fields.iter().any(|field| selects_items(&field.value)) {
-            items.page.items.iter().try_for_each(|item| read_item(list, item).map(drop))?;
+            page.page.items.iter().try_for_each(|item| read_item(&list.items, item).map(drop))?;
         }
         for field in &plan.fields.fields {
             self.put(&field.before);
             match &field.value {
                 ConnectionValue::Constant(value) => self.put(value),
                 ConnectionValue::Nodes(plan) => {
-                    self.list(list, items, |writer, source| writer.object(plan, source))?;
+                    self.list(&list.items, page, |writer, source| writer.object(plan, source))?;
                 }
                 ConnectionValue::Edges(plan) => {
-                    self.list(list, items, |writer, source| writer.edge(list, plan, source))?;
+                    self.list(&list.items, page, |writer, source| writer.edge(list, plan, source))?;
                 }
-                ConnectionValue::PageInfo(plan) => self.page_info(list, plan, items)?,
+                ConnectionValue::PageInfo(plan) => self.page_info(list, plan, page)?,
             }
         }
         self.close(&plan.fields);
@@ -197,17 +277,19 @@ impl DataWriter<'_> {
 
     fn list(
         &mut self,
-        list: &ListType,
-        items: &PageItems,
+        list: &ListItems,
+        page: &PageItems,
         mut write: impl FnMut(&mut Self, Source<'_>) -> Result<(), Unplanned>,
     ) -> Result<(), Unplanned> {
         self.put(b"[");
-        for (place, item) in items.page.items.iter().enumerate() {
+        for (place, item) in page.page.items.iter().enumerate() {
             if place > 0 {
                 self.put(b",");
             }
             let members = read_item(list, item)?;
-            write(self, Source { members: &members, body: &item.body, pages: &[], lists: &[] })?;
+            let object = Members { members: &members, body: &item.body };
+            let is_liked = page.liked.get(place).copied().unwrap_or_default();
+            write(self, Source { object, outer: None, point: None, is_liked })?;
             self.settle()?;
         }
         self.put(b"]");
@@ -225,7 +307,7 @@ impl DataWriter<'_> {
             match &field.value {
                 EdgeValue::Constant(value) => self.put(value),
                 EdgeValue::Node(plan) => self.object(plan, source)?,
-                EdgeValue::Cursor => self.cursor(list, source.members, source.body, field.times)?,
+                EdgeValue::Cursor => self.cursor(list, source.object, field.times)?,
             }
         }
         self.close(plan);
@@ -238,7 +320,6 @@ impl DataWriter<'_> {
         plan: &Fields<PageInfoValue>,
         items: &PageItems,
     ) -> Result<(), Unplanned> {
-        let word = |is_set: bool| if is_set { &b"true"[..] } else { b"false" };
         for field in &plan.fields {
             self.put(&field.before);
             match &field.value {
@@ -257,7 +338,10 @@ impl DataWriter<'_> {
 
     fn cursor_of(&mut self, list: &ListType, item: Option<&Item>, times: usize) -> Result<(), Unplanned> {
         match item {
-            Some(item) => self.cursor(list, &read_item(list, item)?, &item.body, times),
+            Some(item) => {
+                let members = read_item(&list.items, item)?;
+                self.cursor(list, Members { members: &members, body: &item.body }, times)
+            }
             None => {
                 self.put(NULL);
                 self.bytes += NULL_BYTES * times;
@@ -266,16 +350,10 @@ impl DataWriter<'_> {
         }
     }
 
-    fn cursor(
-        &mut self,
-        list: &ListType,
-        members: &StoredMembers,
-        body: &[u8],
-        times: usize,
-    ) -> Result<(), Unplanned> {
-        let id = members.id(list.id).ok_or(Unplanned)?;
-        let order = members.json(list.order, body).and_then(unescaped).ok_or(Unplanned)?;
-        let cursor = cursor::encode(list.cursor, order, id);
+    fn cursor(&mut self, list: &ListType, object: Members<'_>, times: usize) -> Result<(), Unplanned> {
+        let id = object.members.id(list.items.id).ok_or(Unplanned)?;
+        let order = object.text(list.order).ok_or(Unplanned)?;
+        let cursor = cursor::encode(list.cursor, &order, id);
         self.put(b"\"");
         self.put(cursor.as_bytes());
         self.put(b"\"");
@@ -284,14 +362,21 @@ impl DataWriter<'_> {
     }
 }
 
-/// A JSON text without its quotes, if it has no escapes.
-fn unescaped(json: &[u8]) -> Option<&str> {
-    let text = std::str::from_utf8(json).ok()?.strip_prefix('"')?.strip_suffix('"')?;
-    (!text.contains('\\')).then_some(text)
+fn word(is_set: bool) -> &'static [u8] {
+    if is_set { b"true" } else { b"false" }
+}
+
+/// The text of a JSON text.
+fn unescaped(json: &[u8]) -> Option<Cow<'_, str>> {
+    let text = std::str::from_utf8(json).ok()?;
+    if text.contains('\\') {
+        return serde_json::from_str(text).ok().map(Cow::Owned);
+    }
+    text.strip_prefix('"')?.strip_suffix('"').map(Cow::Borrowed)
 }
 
 /// The members of an item of a list, in which nothing is deleted.
-fn read_item(list: &ListType, item: &Item) -> Result<StoredMembers, Unplanned> {
+fn read_item(list: &ListItems, item: &Item) -> Result<StoredMembers, Unplanned> {
     let members = list.shape.read(&item.body).ok_or(Unplanned)?;
     if members.flag(list.deleted) { Err(Unplanned) } else { Ok(members) }
 }
@@ -304,5 +389,14 @@ fn global_id(format: IdFormat, members: &StoredMembers) -> Option<GlobalId> {
             GlobalId::Comment(PostId(members.id(post)?), CommentId(members.id(id)?))
         }
         IdFormat::Like(post, id) => GlobalId::Like(PostId(members.id(post)?), LikeId(members.id(id)?)),
+        IdFormat::Customer(id) => GlobalId::Customer(CustomerId(members.id(id)?)),
+        IdFormat::SalesOrder(customer, id) => {
+            GlobalId::SalesOrder(CustomerId(members.id(customer)?), SalesOrderId(members.id(id)?))
+        }
+        IdFormat::Product(category, id) => {
+            GlobalId::Product(CategoryId(members.id(category)?), ProductId(members.id(id)?))
+        }
+        IdFormat::ProductCategory(id) => GlobalId::ProductCategory(CategoryId(members.id(id)?)),
+        IdFormat::ProductTag(id) => GlobalId::ProductTag(TagId(members.id(id)?)),
     })
 }

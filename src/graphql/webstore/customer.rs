@@ -5,7 +5,7 @@ use async_graphql::{Context, ID, Object, Result, SimpleObject, Value};
 
 use super::sales_order::{SalesOrder, SalesOrderConnection};
 use crate::domain::cursor::{self, ListKind};
-use crate::graphql::at_hand::{AtHand, One, Scope};
+use crate::graphql::at_hand::{All, AtHand, One, Scope};
 use crate::graphql::connections::{Connection, Listed, PageArguments};
 use crate::graphql::date_time::DateTime;
 use crate::graphql::errors::{Code, error};
@@ -96,9 +96,9 @@ impl Customer {
     }
 
     /// The postal addresses, at most 10.
-    async fn addresses(&self, ctx: &Context<'_>) -> Result<Vec<CustomerAddress>> {
+    async fn addresses(&self, ctx: &Context<'_>) -> Result<All<CustomerAddress>> {
         if let Some(addresses) = &self.0.addresses {
-            return Ok(addresses.iter().cloned().map(Into::into).collect());
+            return Ok(All(addresses.iter().cloned().map(Into::into).collect()));
         }
         // A short copy has none.
         let scope = scope::of(ctx);
@@ -106,7 +106,7 @@ impl Customer {
         let customer = customer.map_err(|fault| scope.fault(&fault))?;
         let addresses = customer.and_then(|customer| customer.addresses);
         let addresses = addresses.ok_or_else(|| error(Code::NotFound, "There is no such customer."))?;
-        Ok(addresses.into_iter().map(Into::into).collect())
+        Ok(All(addresses.into_iter().map(Into::into).collect()))
     }
 
     /// How many orders the customer has.
@@ -144,6 +144,15 @@ pub struct CustomerAddress {
     country: String,
     /// The postal code.
     zip_code: String,
+}
+
+impl AtHand for CustomerAddress {
+    const TYPE: &'static str = "CustomerAddress";
+    const IS_NODE: bool = false;
+
+    fn at_hand(&self, _field: &Field, _scope: Scope<'_>) -> Option<Value> {
+        None
+    }
 }
 
 impl From<AddressView> for CustomerAddress {

@@ -1,4 +1,4 @@
-//! Random documents over the blog's types: aliases, response keys that occur twice, fragments within fragments and on `Node`,
+//! Random documents over the types of both domains: aliases, response keys that occur twice, fragments within fragments and on `Node`,
 //! `@skip` and `@include` with variables, and `__typename` everywhere.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use onehop_study::rng::{Stream, StreamRng};
 use serde_json::{Value, json};
 
+use super::shop::{category_node, customer_node, order_node, product_node, tag_node};
+use super::{comment_node, like_node};
 use crate::support::blog::{post_node, user_node};
 
 /// How deep selections of objects go.
@@ -74,6 +76,63 @@ const TYPES: &[ObjectType] = &[
     edge("PostEdge", &[("node", "Post")]),
     edge("CommentEdge", &[("node", "Comment")]),
     edge("LikeEdge", &[("node", "Like")]),
+    connection(
+        "ProductConnection",
+        &[("nodes", "Product"), ("edges", "ProductEdge"), ("pageInfo", "PageInfo")],
+    ),
+    connection(
+        "SalesOrderConnection",
+        &[("nodes", "SalesOrder"), ("edges", "SalesOrderEdge"), ("pageInfo", "PageInfo")],
+    ),
+    edge("ProductEdge", &[("node", "Product")]),
+    edge("SalesOrderEdge", &[("node", "SalesOrder")]),
+    ObjectType {
+        name: "Product",
+        is_node: true,
+        fields: &["id", "sku", "name"],
+        objects: &[("price", "Money"), ("category", "ProductCategory"), ("tags", "ProductTag")],
+        rare: &[("description", "")],
+    },
+    ObjectType {
+        name: "ProductCategory",
+        is_node: true,
+        fields: &["id", "name"],
+        objects: &[],
+        rare: &[("products", "ProductConnection")],
+    },
+    ObjectType {
+        name: "ProductTag",
+        is_node: true,
+        fields: &["id", "name"],
+        objects: &[],
+        rare: &[("products", "ProductConnection")],
+    },
+    ObjectType {
+        name: "Customer",
+        is_node: true,
+        fields: &[
+            "id",
+            "title",
+            "firstName",
+            "lastName",
+            "emailAddress",
+            "phoneNumber",
+            "creationDate",
+            "salesOrderCount",
+        ],
+        objects: &[("addresses", "CustomerAddress")],
+        rare: &[("salesOrders", "SalesOrderConnection")],
+    },
+    part("CustomerAddress", &["addressLine1", "addressLine2", "city", "state", "country", "zipCode"], &[]),
+    ObjectType {
+        name: "SalesOrder",
+        is_node: true,
+        fields: &["id", "orderDate", "shipDate"],
+        objects: &[("lines", "SalesOrderLine"), ("total", "Money")],
+        rare: &[("customer", "Customer")],
+    },
+    part("SalesOrderLine", &["sku", "name", "quantity"], &[("price", "Money"), ("total", "Money")]),
+    part("Money", &["amount", "currencyCode"], &[]),
     ObjectType {
         name: "PageInfo",
         is_node: false,
@@ -90,6 +149,25 @@ const fn connection(name: &'static str, objects: &'static [(&'static str, &'stat
 const fn edge(name: &'static str, objects: &'static [(&'static str, &'static str)]) -> ObjectType {
     ObjectType { name, is_node: false, fields: &["cursor"], objects, rare: &[] }
 }
+
+const fn part(
+    name: &'static str,
+    fields: &'static [&'static str],
+    objects: &'static [(&'static str, &'static str)],
+) -> ObjectType {
+    ObjectType { name, is_node: false, fields, objects, rare: &[] }
+}
+
+/// Nodes beside users and posts, with the variables of their ids.
+const NODES: &[(&str, &str)] = &[
+    ("comment", "Comment"),
+    ("like", "Like"),
+    ("product", "Product"),
+    ("category", "ProductCategory"),
+    ("tag", "ProductTag"),
+    ("customer", "Customer"),
+    ("order", "SalesOrder"),
+];
 
 /// Writes one document.
 struct Author {
@@ -109,6 +187,13 @@ impl RandomDocument {
         let variables = BTreeMap::from([
             ("user", ("ID!", json!(user_node(rng.below(3) as usize)))),
             ("post", ("ID!", json!(post_node(u128::from(rng.below(10)))))),
+            ("comment", ("ID!", json!(comment_node(u128::from(rng.below(10)))))),
+            ("like", ("ID!", json!(like_node(u128::from(rng.below(10)))))),
+            ("product", ("ID!", json!(product_node(u128::from(rng.below(7)))))),
+            ("category", ("ID!", json!(category_node(u128::from(rng.below(2)))))),
+            ("tag", ("ID!", json!(tag_node(u128::from(rng.below(3)))))),
+            ("customer", ("ID!", json!(customer_node(u128::from(rng.below(3)))))),
+            ("order", ("ID!", json!(order_node(u128::from(rng.below(2)), u128::from(rng.below(5)))))),
             ("first", ("Int!", json!(1 + rng.below(4)))),
             ("after", ("String", Value::Null)),
             ("one", ("Boolean!", flag(&mut rng))),
@@ -153,12 +238,19 @@ impl Author {
     fn root(&mut self, number: u32) -> String {
         let directive = if self.chance(6) { self.directive() } else { String::new() };
         let alias = if self.chance(3) { format!("root{number}: ") } else { String::new() };
-        let (name, on) = match self.rng.below(7) {
+        let (name, on) = match self.rng.below(16) {
             0 => return format!("{alias}__typename {directive}"),
             1 | 2 => (format!("user(id: {})", self.variable("user")), "User"),
             3 | 4 => (format!("post(id: {})", self.id_of_post()), "Post"),
-            5 => (format!("feed({})", self.page()), "PostConnection"),
-            _ => return self.node(&alias, &directive),
+            5 | 6 => (format!("feed({})", self.page()), "PostConnection"),
+            7 => ("viewer".to_owned(), "User"),
+            8 => ("productCategories".to_owned(), "ProductCategory"),
+            9 => ("productTags".to_owned(), "ProductTag"),
+            10 => (format!("product(id: {})", self.variable("product")), "Product"),
+            11 => ("viewerCustomer".to_owned(), "Customer"),
+            12 => (format!("customer(id: {})", self.variable("customer")), "Customer"),
+            13 => return self.node(&alias, &directive),
+            _ => return self.other_node(&alias, &directive),
         };
         // Two reads under one key take another argument to be apart.
         let alias = if number > 0 { format!("root{number}: ") } else { alias };
@@ -183,6 +275,16 @@ impl Author {
             "{alias}node(id: {id}) {directive} {{ __typename id ... on Node {{ key: id }} \
              ... on User {{ text: username }} ... on Post {{ text: title }} \
              ... on User {{ {user} }} ... on Post {{ {post} }} }}"
+        )
+    }
+
+    fn other_node(&mut self, alias: &str, directive: &str) -> String {
+        let ((variable, on), other) = (*self.rng.pick(NODES), self.rng.pick(NODES).1);
+        let id = self.variable(variable);
+        let selection = self.selection(on, DEPTH_MAX, true);
+        let alias = if alias.is_empty() { "root8: " } else { alias };
+        format!(
+            "{alias}node(id: {id}) {directive} {{ __typename id ... on {on} {{ {selection} }} ... on {other} {{ it: __typename }} }}"
         )
     }
 

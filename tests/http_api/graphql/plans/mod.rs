@@ -3,13 +3,15 @@
 mod documents;
 mod items;
 mod named;
+mod shop;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_graphql::{Request, Response, Variables};
 use axum::http::HeaderMap;
-use onehop::blog::ids::UserId;
+use onehop::blog::ids::LikeId;
+use onehop::graphql::GlobalId;
 use onehop_graphql_server::caller::Caller;
 use onehop_graphql_server::client_address::ClientAddress;
 use onehop_graphql_server::document::Document;
@@ -21,23 +23,25 @@ use onehop_graphql_server::written_response::WrittenResponse;
 use serde_json::Value;
 
 use self::documents::RandomDocument;
-use crate::support::blog::{Blog, small};
+use self::shop::customer_id;
+use crate::support::blog::{Blog, comment_id, post_id, small, user_id};
 
 /// How many random documents are compared.
-const DOCUMENTS: u64 = 400;
+const DOCUMENTS: u64 = 600;
 
 /// A request that is answered in both ways.
 struct Asked {
     document: Arc<Document>,
     operation: Option<&'static str>,
     variables: Value,
-    viewer: Option<UserId>,
+    /// The id of the caller, as the pipeline knows it.
+    caller: Option<String>,
 }
 
 impl Asked {
     fn new(text: &str, variables: Value) -> Self {
         let document = Document::parse(text, &DocumentLimits::default()).expect(text);
-        Self { document: Arc::new(document), operation: None, variables, viewer: None }
+        Self { document: Arc::new(document), operation: None, variables, caller: None }
     }
 
     fn context(&self) -> RequestContext {
@@ -49,8 +53,8 @@ impl Asked {
         let mut context = RequestContext::new(ClientAddress::UNKNOWN, headers, document, request, quota)
             .expect("an operation");
         let valid_for = Duration::from_secs(3600);
-        context.caller =
-            self.viewer.map(|user| Arc::new(Caller { id: user.to_string(), valid_for, session: None }));
+        let caller = self.caller.clone().map(|id| Caller { id, valid_for, session: None });
+        context.caller = caller.map(Arc::new);
         context
     }
 
@@ -96,15 +100,38 @@ async fn unplanned(blog: &Blog, text: &str, variables: Value) -> Value {
     serde_json::from_str(&data).unwrap()
 }
 
+/// The id of the second comment on a post as clients see it.
+fn comment_node(post: u128) -> String {
+    let post = post_id(post);
+    GlobalId::Comment(post, comment_id(post, 1)).encode()
+}
+
+/// The id of the like that the second user may have given a post, as clients see it.
+fn like_node(post: u128) -> String {
+    let post = post_id(post);
+    GlobalId::Like(post, LikeId::derive(post, user_id(1))).encode()
+}
+
+/// The caller of a document: an anonymous one for half of them, otherwise a user or a customer.
+fn caller_of(seed: u64) -> Option<String> {
+    match seed % 6 {
+        0 | 3 => Some(user_id(usize::from(seed.is_multiple_of(2))).to_string()),
+        1 => Some(format!("customer:{}", customer_id(u128::from(seed % 4 == 3)))),
+        _ => None,
+    }
+}
+
 #[tokio::test]
 async fn random_documents_have_the_same_answer_from_a_plan() {
     let blog = small().await;
     blog.add_random_posts(17).await;
+    blog.add_shop().await;
     let (mut valid, mut by_plan) = (0_u32, 0_u32);
     for seed in 0..DOCUMENTS {
         let RandomDocument { text, variables } = RandomDocument::of(seed);
         let Ok(document) = Document::parse(&text, &DocumentLimits::default()) else { continue };
-        let asked = Asked { document: Arc::new(document), operation: None, variables, viewer: None };
+        let caller = caller_of(seed);
+        let asked = Asked { document: Arc::new(document), operation: None, variables, caller };
         let (_, is_planned) = asked.compare(&blog).await;
         valid += u32::from(asked.document.is_valid());
         by_plan += u32::from(is_planned);

@@ -3,8 +3,9 @@
 use onehop::graphql::GlobalId;
 use serde_json::{Value, json};
 
-use super::{Asked, planned, unplanned};
-use crate::support::blog::{Blog, comment_id, post_id, post_node, small, user_id, user_node};
+use super::shop::{category_node, customer_id, customer_node, order_node, product_node, tag_node};
+use super::{Asked, comment_node, like_node, planned, unplanned};
+use crate::support::blog::{Blog, post_node, small, user_id, user_node};
 
 async fn is_planned(blog: &Blog, asked: &Asked) -> bool {
     asked.compare(blog).await.1
@@ -99,7 +100,8 @@ async fn aliases_with_other_arguments_are_other_reads() {
 async fn each_operation_of_a_text_has_its_own_plan() {
     let blog = small().await;
     let text = format!(
-        "query A {{ user(id: {:?}) {{ username }} }} query B {{ post(id: {:?}) {{ title }} }} query C {{ viewer {{ id }} }}",
+        "query A {{ user(id: {:?}) {{ username }} }} query B {{ post(id: {:?}) {{ title }} }}
+         query C {{ userByUsername(username: \"x\") {{ id }} }}",
         user_node(0),
         post_node(0)
     );
@@ -107,7 +109,7 @@ async fn each_operation_of_a_text_has_its_own_plan() {
     for (operation, expected, is_planned) in [
         ("A", json!({ "user": { "username": "Ada" } }), true),
         ("B", json!({ "post": { "title": "Post 0" } }), true),
-        ("C", json!({ "viewer": null }), false),
+        ("C", json!({ "userByUsername": null }), false),
         ("A", json!({ "user": { "username": "Ada" } }), true),
     ] {
         asked.operation = Some(operation);
@@ -152,10 +154,10 @@ async fn pages_follow_one_another_by_their_cursors() {
 #[tokio::test]
 async fn what_needs_another_read_has_no_plan() {
     let blog = small().await;
-    let comment = GlobalId::Comment(post_id(0), comment_id(post_id(0), 1)).encode();
+    let comment = comment_node(0);
     for text in [
         "query($id: ID!) { user(id: $id, model: V1) { username } }",
-        "query($id: ID!) { user(id: $id) { username } viewer { id } }",
+        "query($id: ID!) { user(id: $id) { username } userByUsername(username: \"ada\") { id } }",
         "query($id: ID!) { user(id: $id) { posts { nodes { content } } } }",
         "query($id: ID!) { user(id: $id) { posts { nodes { comments { nodes { id } } } } } }",
         "query($id: ID!) { user(id: $id) { id } user(id: $id) { username } }",
@@ -164,7 +166,8 @@ async fn what_needs_another_read_has_no_plan() {
         let data = unplanned(&blog, text, json!({ "id": user_node(0) })).await;
         assert!(data["user"].is_object(), "{data}");
     }
-    let text = "query($id: ID!) { node(id: $id) { id ... on Comment { content } } }";
+    let text =
+        "query($id: ID!) { node(id: $id) { id ... on Comment { post { comments { nodes { id } } } } } }";
     assert_eq!(unplanned(&blog, text, json!({ "id": comment })).await["node"]["id"], json!(comment));
     assert!(planned(&blog, text, json!({ "id": user_node(0) })).await["node"].is_object());
 }
@@ -181,18 +184,103 @@ async fn a_data_model_in_a_variable_decides_with_each_request() {
 }
 
 #[tokio::test]
-async fn a_signed_in_caller_is_asked_for_likes() {
+async fn likes_of_a_signed_in_caller_are_read_beside() {
     let blog = small().await;
-    let mut asked = Asked::new(
-        "query($id: ID!, $liked: Boolean!) { post(id: $id) { title viewerHasLiked @include(if: $liked) } }",
-        json!({ "id": post_node(1), "liked": true }),
+    let (post, comment, mut like) = (post_node(1), comment_node(1), like_node(2));
+    let ask = |text: &str, id: &str, caller: Option<String>| Asked {
+        caller,
+        ..Asked::new(text, json!({ "id": id, "liked": true }))
+    };
+    let user = || Some(user_id(0).to_string());
+    let on_page = "query($id: ID!) { user(id: $id) { posts { nodes { viewerHasLiked } edges { node { liked: viewerHasLiked } } } } }";
+    let alone = "query($id: ID!, $liked: Boolean!) { post(id: $id) { title viewerHasLiked @include(if: $liked) comments { nodes { id } } } }";
+    let of_comment =
+        "query($id: ID!) { node(id: $id) { ... on Comment { content post { title viewerHasLiked } } } }";
+    for (text, id, caller, expected) in [
+        (alone, &post, user(), "\"viewerHasLiked\":true"),
+        (alone, &post, Some(user_id(1).to_string()), "\"viewerHasLiked\":false"),
+        (alone, &post, None, "\"viewerHasLiked\":false"),
+        (alone, &post, Some(format!("customer:{}", user_id(0))), "\"viewerHasLiked\":false"),
+        (of_comment, &comment, user(), "\"viewerHasLiked\":true"),
+        (on_page, &user_node(1), user(), "\"liked\":true"),
+        ("{ feed { nodes { viewerHasLiked } } }", &post, user(), "\"viewerHasLiked\":true"),
+    ] {
+        let (data, by_plan) = ask(text, id, caller).compare(&blog).await;
+        assert!(by_plan && data.contains(expected), "{text}: {data}");
+    }
+    let twice = "query($id: ID!) { post(id: $id) { viewerHasLiked liked: viewerHasLiked } }";
+    assert!(!is_planned(&blog, &ask(twice, &post, user())).await, "the executor reads twice");
+    assert!(is_planned(&blog, &ask(twice, &post, None)).await);
+
+    let text = "query($id: ID!) { node(id: $id) { id ... on Like { creationDate user { username } post { content } } } }";
+    let data = planned(&blog, text, json!({ "id": like })).await;
+    assert_eq!(data["node"]["user"]["username"], "Brontë");
+    // The second user does not like this post.
+    like = like_node(1);
+    assert_eq!(planned(&blog, text, json!({ "id": like })).await, json!({ "node": null }));
+}
+
+#[tokio::test]
+async fn customers_are_shown_to_themselves_alone() {
+    let blog = small().await;
+    blog.add_shop().await;
+    let text = "query($id: ID!, $order: ID!) { customer(id: $id) { lastName addresses { city } salesOrders(first: 1) { nodes { total { amount } } } }
+        viewerCustomer { id } node(id: $order) { ... on SalesOrder { lines { total { amount currencyCode } } } } }";
+    let variables = json!({ "id": customer_node(0), "order": order_node(0, 2) });
+    let mut asked = Asked::new(text, variables);
+    for (caller, is_shown) in [
+        (None, false),
+        (Some(format!("customer:{}", customer_id(0))), true),
+        (Some(format!("customer:{}", customer_id(1))), false),
+    ] {
+        asked.caller = caller;
+        let (data, by_plan) = asked.compare(&blog).await;
+        assert!(by_plan, "{data}");
+        assert_eq!(data.contains("Lovelace 0"), is_shown, "{data}");
+        assert_eq!(data.contains("KWD"), is_shown, "{data}");
+    }
+    // Whether a user is staff takes a read.
+    for (user, is_shown) in [(0, true), (1, false)] {
+        asked.caller = Some(user_id(user).to_string());
+        let (data, by_plan) = asked.compare(&blog).await;
+        assert!(!by_plan && data.contains("Lovelace 0") == is_shown, "{data}");
+    }
+}
+
+#[tokio::test]
+async fn the_catalogue_is_answered_by_plans() {
+    let blog = small().await;
+    blog.add_shop().await;
+    let product = "id sku name price { amount currencyCode } category { id name } tags { id name }";
+    let whole = format!(
+        "query($id: ID!) {{ product(id: $id) {{ {product} description }} productTags {{ id name }} productCategories {{ name }} }}"
     );
-    assert!(is_planned(&blog, &asked).await);
-    asked.viewer = Some(user_id(0));
-    let (data, by_plan) = asked.compare(&blog).await;
-    assert!(!by_plan && data.contains("\"viewerHasLiked\":true"), "{data}");
-    asked.variables["liked"] = json!(false);
-    assert!(is_planned(&blog, &asked).await, "who asks makes no difference then");
+    let data = planned(&blog, &whole, json!({ "id": product_node(2) })).await;
+    assert_eq!(data["product"]["price"], json!({ "amount": "1.250", "currencyCode": "KWD" }));
+    assert_eq!(data["productTags"].as_array().map(Vec::len), Some(3));
+    assert_eq!(
+        planned(&blog, &whole, json!({ "id": product_node(4) })).await["product"],
+        json!(null),
+        "deleted"
+    );
+    let pages = format!(
+        "query($id: ID!, $after: String) {{ node(id: $id) {{ ... on ProductCategory {{ products(first: 2, after: $after) {{
+         nodes {{ {product} description }} pageInfo {{ hasNextPage endCursor }} }} }}
+         ... on ProductTag {{ products(first: 2, after: $after) {{ nodes {{ {product} }} pageInfo {{ hasNextPage endCursor }} }} }} }} }}"
+    );
+    for (id, count) in [(category_node(0), 2), (category_node(1), 3), (tag_node(0), 4)] {
+        let (mut found, mut after) = (0, json!(null));
+        loop {
+            let data = planned(&blog, &pages, json!({ "id": id, "after": after })).await;
+            let products = &data["node"]["products"];
+            found += products["nodes"].as_array().unwrap().len();
+            after = products["pageInfo"]["endCursor"].clone();
+            if products["pageInfo"]["hasNextPage"] == json!(false) {
+                break;
+            }
+        }
+        assert_eq!(found, count, "{id}");
+    }
 }
 
 #[tokio::test]

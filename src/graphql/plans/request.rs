@@ -1,0 +1,28 @@
+//! The request that a plan answers: what it reads from, who asks, and with which variables.
+
+use async_graphql::Variables;
+
+use crate::blog::ids::UserId;
+use crate::blog::reads::{Session, StoredReads};
+use crate::webstore::ids::CustomerId;
+use crate::webstore::reads::StoredWebstoreReads;
+use onehop_graphql_server::response_budget::ResponseBudget;
+
+/// What a plan works with.
+#[derive(Clone, Copy)]
+pub(in crate::graphql) struct PlanRequest<'a> {
+    pub(in crate::graphql) blog: &'a StoredReads,
+    pub(in crate::graphql) webstore: &'a StoredWebstoreReads,
+    pub(in crate::graphql) session: &'a Session,
+    pub(in crate::graphql) caller: PlanCaller,
+    pub(in crate::graphql) variables: &'a Variables,
+    pub(in crate::graphql) budget: &'a ResponseBudget,
+}
+
+/// Who sends a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::graphql) enum PlanCaller {
+    Anonymous,
+    User(UserId),
+    Customer(CustomerId),
+}
