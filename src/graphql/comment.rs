@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use async_graphql::parser::types::Field;
-use async_graphql::{Context, ID, Object, Result, Value};
+use async_graphql::{Context, ID, Object, Result};
 
-use super::at_hand::{AtHand, One, Scope};
 use super::connections::Listed;
 use super::date_time::DateTime;
 use super::ids::GlobalId;
 use super::post::Post;
+use super::resolution::One;
 use super::scope;
-use super::user::{self, User};
+use super::user::User;
 use crate::blog::reads::cursor::COMMENTS;
 use crate::blog::reads::{CommentView, DataModel};
 use crate::domain::cursor::{self, ListKind};
@@ -34,28 +33,7 @@ impl Comment {
     }
 }
 
-impl AtHand for Comment {
-    const TYPE: &'static str = "Comment";
-    const IS_NODE: bool = true;
-
-    fn at_hand(&self, field: &Field, scope: Scope<'_>) -> Option<Value> {
-        let view = &self.view;
-        match field.name.node.as_str() {
-            "id" => Some(Value::String(self.global_id().encode())),
-            "post" => scope.object(field, self.post.as_deref()?),
-            "author" => {
-                scope.fields::<User>(&field.selection_set.node, |field| user::at_hand(&view.author, field))
-            }
-            "content" => Some(Value::String(view.content.clone())),
-            "creationDate" => Some(Value::String(view.creation_date.clone())),
-            _ => None,
-        }
-    }
-}
-
 impl Listed for Comment {
-    const CONNECTION: &'static str = "CommentConnection";
-    const EDGE: &'static str = "CommentEdge";
     const LIST: ListKind = COMMENTS;
 
     fn cursor(&self) -> String {

@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use async_graphql::parser::types::Field;
 use async_graphql::resolver_utils::ContainerType;
-use async_graphql::{Error, Object, SimpleObject, Value};
+use async_graphql::{Error, Object, SimpleObject};
 
-use super::at_hand::{AtHand, Many, One, Scope};
 use super::comment::Comment;
 use super::errors::bad_input;
 use super::like::Like;
 use super::loaders::PostPage;
 use super::post::Post;
+use super::resolution::{Many, One};
 use super::scope::RequestScope;
 use super::webstore::customer::Customer;
 use super::webstore::product::Product;
@@ -27,9 +26,7 @@ pub type CommentConnection = Connection<Comment>;
 pub type LikeConnection = Connection<Like>;
 
 /// An object that stands in lists.
-pub(super) trait Listed: AtHand + ContainerType + 'static {
-    const CONNECTION: &'static str;
-    const EDGE: &'static str;
+pub(super) trait Listed: ContainerType + 'static {
     const LIST: ListKind;
 
     /// Where the object stands in its list.
@@ -115,53 +112,6 @@ impl<T: Listed> Connection<T> {
     }
 }
 
-impl<T: Listed> AtHand for Connection<T> {
-    const TYPE: &'static str = T::CONNECTION;
-    const IS_NODE: bool = false;
-
-    fn at_hand(&self, field: &Field, scope: Scope<'_>) -> Option<Value> {
-        match field.name.node.as_str() {
-            "edges" => scope.list(field, self.edges.iter()),
-            "nodes" => scope.list(field, self.edges.iter().map(|edge| &edge.node)),
-            "pageInfo" => {
-                let cursor = |edge: Option<&Edge<T>>| {
-                    edge.map_or(Value::Null, |edge| Value::String(edge.node.cursor()))
-                };
-                scope.fields::<PageInfo>(&field.selection_set.node, |field| match field.name.node.as_str() {
-                    "hasNextPage" => Some(Value::Boolean(self.has_next_page)),
-                    "hasPreviousPage" => Some(Value::Boolean(self.has_previous_page)),
-                    "startCursor" => Some(cursor(self.edges.first())),
-                    "endCursor" => Some(cursor(self.edges.last())),
-                    _ => None,
-                })
-            }
-            _ => None,
-        }
-    }
-}
-
-impl<T: Listed> AtHand for Edge<T> {
-    const TYPE: &'static str = T::EDGE;
-    const IS_NODE: bool = false;
-
-    fn at_hand(&self, field: &Field, scope: Scope<'_>) -> Option<Value> {
-        match field.name.node.as_str() {
-            "node" => scope.object(field, &self.node),
-            "cursor" => Some(Value::String(self.node.cursor())),
-            _ => None,
-        }
-    }
-}
-
-impl AtHand for PageInfo {
-    const TYPE: &'static str = "PageInfo";
-    const IS_NODE: bool = false;
-
-    fn at_hand(&self, _field: &Field, _scope: Scope<'_>) -> Option<Value> {
-        None
-    }
-}
-
 /// A page of a list.
 #[Object(
     concrete(name = "PostConnection", params(Post)),
@@ -186,8 +136,8 @@ where
     }
 
     /// Where the page stands in the list.
-    async fn page_info(&self) -> PageInfo {
-        self.info()
+    async fn page_info(&self) -> One<PageInfo> {
+        One(self.info())
     }
 }
 

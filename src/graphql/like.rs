@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use async_graphql::parser::types::Field;
-use async_graphql::{Context, ID, Object, Result, Value};
+use async_graphql::{Context, ID, Object, Result};
 
-use super::at_hand::{AtHand, One, Scope};
 use super::connections::Listed;
 use super::date_time::DateTime;
 use super::ids::GlobalId;
 use super::post::Post;
+use super::resolution::One;
 use super::scope;
-use super::user::{self, User};
+use super::user::User;
 use crate::blog::reads::cursor::LIKES;
 use crate::blog::reads::{DataModel, LikeView};
 use crate::domain::cursor::{self, ListKind};
@@ -34,27 +33,7 @@ impl Like {
     }
 }
 
-impl AtHand for Like {
-    const TYPE: &'static str = "Like";
-    const IS_NODE: bool = true;
-
-    fn at_hand(&self, field: &Field, scope: Scope<'_>) -> Option<Value> {
-        let view = &self.view;
-        match field.name.node.as_str() {
-            "id" => Some(Value::String(self.global_id().encode())),
-            "post" => scope.object(field, self.post.as_deref()?),
-            "user" => {
-                scope.fields::<User>(&field.selection_set.node, |field| user::at_hand(&view.user, field))
-            }
-            "creationDate" => Some(Value::String(view.creation_date.clone())),
-            _ => None,
-        }
-    }
-}
-
 impl Listed for Like {
-    const CONNECTION: &'static str = "LikeConnection";
-    const EDGE: &'static str = "LikeEdge";
     const LIST: ListKind = LIKES;
 
     fn cursor(&self) -> String {

@@ -2,10 +2,9 @@
 //! domains.
 //!
 //! It sees the reads trait and the commands, never the store's items. [`Executor`] takes a request from HTTP, finds
-//! out who asks, and runs it; [`sdl`] is the schema as clients see it. Types are one file each; `at_hand` is how they
+//! out who asks, and runs it; [`sdl`] is the schema as clients see it. Types are one file each; `resolution` is how they
 //! are resolved, `complexity` is how much a request asks, `errors` is what clients hear when something is wrong.
 
-mod at_hand;
 mod attempts;
 mod charged;
 mod comment;
@@ -30,6 +29,7 @@ mod plans;
 mod post;
 mod query;
 mod recency;
+mod resolution;
 mod response_completion;
 mod response_extensions;
 mod roots;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use async_graphql::{Context, Error, Object, Result};
 use uuid::Uuid;
 
-use super::at_hand::One;
 use super::attempts::{self, unless_failed};
 use super::comment::Comment;
 use super::errors;
@@ -23,6 +22,7 @@ use super::payloads::{
     UnlikePostPayload, UpdatePostPayload, UpdateUserPayload,
 };
 use super::post::Post;
+use super::resolution::One;
 use super::scope::{self, RequestScope, Services};
 use super::session::{self, Credentials, credentials};
 use super::user::User;

@@ -9,11 +9,11 @@ use async_graphql::{
     ContextSelectionSet, ID, Interface, OutputType, Positioned, Result, ServerResult, Value,
 };
 
-use super::at_hand::resolve;
 use super::comment::Comment;
 use super::ids::GlobalId;
 use super::like::Like;
 use super::post::Post;
+use super::resolution::resolve;
 use super::scope::RequestScope;
 use super::user::User;
 use super::webstore::nodes::{self, Customer, Product, ProductCategory, ProductTag, SalesOrder};

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use async_graphql::{ID, SimpleObject};
 
-use super::at_hand::One;
 use super::comment::Comment;
 use super::like::Like;
 use super::post::Post;
+use super::resolution::One;
 use super::user::User;
 
 /// What signing up made.
@@ -123,39 +123,3 @@ pub struct UnlikePostPayload {
     /// The post, with the like no longer counted.
     pub(super) post: One<Post>,
 }
-
-/// Payloads are few and small: they are resolved the general way.
-macro_rules! payloads {
-    ($($name:ident),*) => {
-        $(impl $crate::graphql::at_hand::AtHand for $name {
-            const TYPE: &'static str = stringify!($name);
-            const IS_NODE: bool = false;
-
-            fn at_hand(
-                &self,
-                _field: &async_graphql::parser::types::Field,
-                _scope: $crate::graphql::at_hand::Scope<'_>,
-            ) -> Option<async_graphql::Value> {
-                None
-            }
-        })*
-    };
-}
-
-pub(super) use payloads;
-
-payloads!(
-    CreateUserPayload,
-    SignInPayload,
-    RenewSessionPayload,
-    SignOutPayload,
-    ChangePasswordPayload,
-    UpdateUserPayload,
-    CreatePostPayload,
-    UpdatePostPayload,
-    DeletePostPayload,
-    CreateCommentPayload,
-    DeleteCommentPayload,
-    LikePostPayload,
-    UnlikePostPayload
-);

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use async_graphql::parser::types::Field;
-use async_graphql::{Context, ID, Object, Result, Value};
+use async_graphql::{Context, ID, Object, Result};
 
-use super::at_hand::{AtHand, One, Scope};
 use super::comment::Comment;
 use super::connections::{CommentConnection, Connection, LikeConnection, Listed, PageArguments};
 use super::date_time::DateTime;
@@ -13,8 +11,9 @@ use super::errors::{Code, error};
 use super::ids::GlobalId;
 use super::like::Like;
 use super::loaders::PostPage;
+use super::resolution::One;
 use super::scope::{self, RequestScope};
-use super::user::{self, User};
+use super::user::User;
 use crate::blog::ids::PostId;
 use crate::blog::reads::cursor::POSTS;
 use crate::blog::reads::{DataModel, PostView};
@@ -59,34 +58,7 @@ impl Post {
     }
 }
 
-impl AtHand for Post {
-    const TYPE: &'static str = "Post";
-    const IS_NODE: bool = true;
-
-    fn at_hand(&self, field: &Field, scope: Scope<'_>) -> Option<Value> {
-        let view = &self.view;
-        match field.name.node.as_str() {
-            "id" => Some(Value::String(GlobalId::Post(view.id).encode())),
-            "author" => {
-                scope.fields::<User>(&field.selection_set.node, |field| user::at_hand(&view.author, field))
-            }
-            "title" => Some(Value::String(view.title.clone())),
-            "content" => view.content().map(|content| Value::String(content.to_owned())),
-            "summary" => Some(Value::String(view.summary())),
-            "creationDate" => Some(Value::String(view.creation_date.clone())),
-            "updateDate" => Some(view.update_date.clone().map_or(Value::Null, Value::String)),
-            "version" => Some(Value::Number(view.text_version.into())),
-            "commentCount" => Some(Value::Number(view.comment_count.into())),
-            "likeCount" => Some(Value::Number(view.like_count.into())),
-            "viewerHasLiked" => scope.request().viewer().is_none().then_some(Value::Boolean(false)),
-            _ => None,
-        }
-    }
-}
-
 impl Listed for Post {
-    const CONNECTION: &'static str = "PostConnection";
-    const EDGE: &'static str = "PostEdge";
     const LIST: ListKind = POSTS;
 
     fn cursor(&self) -> String {

@@ -2,7 +2,6 @@
 
 use async_graphql::{Context, ID, Object, Result};
 
-use super::at_hand::One;
 use super::comparison::{self, ReadPlan, ReadRequest};
 use super::connections::{self, PageArguments, PostConnection};
 use super::errors::bad_input;
@@ -10,6 +9,7 @@ use super::ids::{GlobalId, InvalidId};
 use super::model::DataModel;
 use super::node::{self, SomeNode};
 use super::post::Post;
+use super::resolution::One;
 use super::scope;
 use super::scope::RequestScope;
 use super::user::User;

@@ -8,11 +8,11 @@ use futures::{Stream, StreamExt};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::at_hand::One;
 use super::comment::Comment;
 use super::errors::{self, Code, bad_input};
 use super::ids::GlobalId;
 use super::post::Post;
+use super::resolution::One;
 use super::scope;
 use super::selected::selected_parts;
 use crate::blog::ids::PostId;

@@ -1,11 +1,10 @@
 //! The `User` type.
 
-use async_graphql::parser::types::Field;
-use async_graphql::{Context, ID, Object, Result, Value};
+use async_graphql::{Context, ID, Object, Result};
 
-use super::at_hand::{AtHand, One, Scope};
 use super::connections::{self, PageArguments, PostConnection};
 use super::ids::GlobalId;
+use super::resolution::One;
 use super::scope;
 use crate::blog::reads::{DataModel, UserView};
 
@@ -18,24 +17,6 @@ pub struct User {
 impl User {
     pub(super) fn new(view: UserView, model: DataModel) -> Self {
         Self { view, model }
-    }
-}
-
-impl AtHand for User {
-    const TYPE: &'static str = "User";
-    const IS_NODE: bool = true;
-
-    fn at_hand(&self, field: &Field, _scope: Scope<'_>) -> Option<Value> {
-        at_hand(&self.view, field)
-    }
-}
-
-/// What is at hand of a user, also of one who is part of another object.
-pub(super) fn at_hand(view: &UserView, field: &Field) -> Option<Value> {
-    match field.name.node.as_str() {
-        "id" => Some(Value::String(GlobalId::User(view.id).encode())),
-        "username" => Some(Value::String(view.username.clone())),
-        _ => None,
     }
 }
 

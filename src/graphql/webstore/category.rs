@@ -1,12 +1,11 @@
 //! The `ProductCategory` type.
 
-use async_graphql::parser::types::Field;
-use async_graphql::{Context, ID, Object, Result, Value};
+use async_graphql::{Context, ID, Object, Result};
 
 use super::product::{Product, ProductConnection};
-use crate::graphql::at_hand::{AtHand, One, Scope};
 use crate::graphql::connections::PageArguments;
 use crate::graphql::ids::GlobalId;
+use crate::graphql::resolution::One;
 use crate::graphql::scope;
 use crate::webstore::reads::CategoryView;
 
@@ -16,19 +15,6 @@ pub struct ProductCategory(pub(super) CategoryView);
 impl ProductCategory {
     pub(crate) fn new(view: CategoryView) -> Self {
         Self(view)
-    }
-}
-
-impl AtHand for ProductCategory {
-    const TYPE: &'static str = "ProductCategory";
-    const IS_NODE: bool = true;
-
-    fn at_hand(&self, field: &Field, _scope: Scope<'_>) -> Option<Value> {
-        match field.name.node.as_str() {
-            "id" => Some(Value::String(GlobalId::ProductCategory(self.0.id).encode())),
-            "name" => Some(Value::String(self.0.name.clone())),
-            _ => None,
-        }
     }
 }
 

@@ -1,15 +1,14 @@
 //! The `Customer` type.
 
-use async_graphql::parser::types::Field;
-use async_graphql::{Context, ID, Object, Result, SimpleObject, Value};
+use async_graphql::{Context, ID, Object, Result, SimpleObject};
 
 use super::sales_order::{SalesOrder, SalesOrderConnection};
 use crate::domain::cursor::{self, ListKind};
-use crate::graphql::at_hand::{All, AtHand, One, Scope};
 use crate::graphql::connections::{Connection, Listed, PageArguments};
 use crate::graphql::date_time::DateTime;
 use crate::graphql::errors::{Code, error};
 use crate::graphql::ids::GlobalId;
+use crate::graphql::resolution::{All, One};
 use crate::graphql::scope;
 use crate::webstore::reads::{AddressView, CustomerView, RANKED_CUSTOMERS};
 
@@ -25,31 +24,7 @@ impl Customer {
     }
 }
 
-impl AtHand for Customer {
-    const TYPE: &'static str = "Customer";
-    const IS_NODE: bool = true;
-
-    fn at_hand(&self, field: &Field, _scope: Scope<'_>) -> Option<Value> {
-        let Self(view) = self;
-        let text = |text: &str| Some(Value::String(text.to_owned()));
-        let optional = |text: &Option<String>| Some(text.clone().map_or(Value::Null, Value::String));
-        match field.name.node.as_str() {
-            "id" => Some(Value::String(GlobalId::Customer(view.id).encode())),
-            "title" => optional(&view.title),
-            "firstName" => text(&view.first_name),
-            "lastName" => text(&view.last_name),
-            "emailAddress" => text(&view.email_address),
-            "phoneNumber" => optional(&view.phone_number),
-            "creationDate" => text(&view.creation_date),
-            "salesOrderCount" => Some(view.sales_order_count.into()),
-            _ => None,
-        }
-    }
-}
-
 impl Listed for Customer {
-    const CONNECTION: &'static str = "CustomerConnection";
-    const EDGE: &'static str = "CustomerEdge";
     const LIST: ListKind = RANKED_CUSTOMERS;
 
     fn cursor(&self) -> String {
@@ -144,15 +119,6 @@ pub struct CustomerAddress {
     country: String,
     /// The postal code.
     zip_code: String,
-}
-
-impl AtHand for CustomerAddress {
-    const TYPE: &'static str = "CustomerAddress";
-    const IS_NODE: bool = false;
-
-    fn at_hand(&self, _field: &Field, _scope: Scope<'_>) -> Option<Value> {
-        None
-    }
 }
 
 impl From<AddressView> for CustomerAddress {

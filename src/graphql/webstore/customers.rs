@@ -9,12 +9,11 @@ use crate::accounts::brute_force_protection::AttemptOutcome;
 use crate::accounts::email_address::EmailAddress;
 use crate::accounts::session::RefreshToken;
 use crate::accounts::subject::TokenSubject;
-use crate::graphql::at_hand::{All, One};
 use crate::graphql::attempts;
 use crate::graphql::connections::PageArguments;
 use crate::graphql::errors::bad_input;
 use crate::graphql::ids::{GlobalId, InvalidId};
-use crate::graphql::payloads::payloads;
+use crate::graphql::resolution::{All, One};
 use crate::graphql::scope::{self, RequestScope};
 use crate::webstore::commands::{CreateCustomer, SignInCustomer, TypedAddress, UpdateCustomer};
 use crate::webstore::ids::CustomerId;
@@ -166,8 +165,6 @@ pub struct UpdateCustomerPayload {
     /// The customer.
     customer: One<Customer>,
 }
-
-payloads!(CreateCustomerPayload, SignInCustomerPayload, UpdateCustomerPayload);
 
 /// The part of the root of all writes that is about customers.
 #[derive(Default)]

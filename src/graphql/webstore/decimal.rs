@@ -1,9 +1,7 @@
 //! The `Decimal` scalar and the `Money` type.
 
-use async_graphql::parser::types::Field;
 use async_graphql::{InputValueError, InputValueResult, Object, Scalar, ScalarType, Value};
 
-use crate::graphql::at_hand::{AtHand, Scope};
 use crate::webstore::money::Money;
 
 /// A decimal number in its text form. Whether it is an amount of a currency, commands say.
@@ -26,19 +24,6 @@ impl ScalarType for Decimal {
 
 /// An amount as clients see it.
 pub struct MoneyValue(pub(super) Money);
-
-impl AtHand for MoneyValue {
-    const TYPE: &'static str = "Money";
-    const IS_NODE: bool = false;
-
-    fn at_hand(&self, field: &Field, _scope: Scope<'_>) -> Option<Value> {
-        match field.name.node.as_str() {
-            "amount" => Some(Value::String(self.0.to_string())),
-            "currencyCode" => Some(Value::String(self.0.currency.as_str().to_owned())),
-            _ => None,
-        }
-    }
-}
 
 /// An amount of money.
 #[Object(name = "Money")]

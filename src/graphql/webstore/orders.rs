@@ -5,10 +5,9 @@ use async_graphql::{Context, Error, ID, InputObject, Object, Result, SimpleObjec
 use super::customer::Customer;
 use super::sales_order::SalesOrder;
 use super::staff;
-use crate::graphql::at_hand::One;
 use crate::graphql::errors::{Code, bad_input, error};
 use crate::graphql::ids::GlobalId;
-use crate::graphql::payloads::payloads;
+use crate::graphql::resolution::One;
 use crate::graphql::scope;
 use crate::webstore::commands::{
     CreateSalesOrder, DeleteSalesOrder, ORDER_LINES_MAX, OrderedProduct, SettledOrder,
@@ -71,8 +70,6 @@ pub struct ShipSalesOrderPayload {
     /// The order.
     sales_order: One<SalesOrder>,
 }
-
-payloads!(CreateSalesOrderPayload, DeleteSalesOrderPayload, ShipSalesOrderPayload);
 
 /// The part of the root of all writes that is about sales orders.
 #[derive(Default)]

@@ -5,8 +5,7 @@ use async_graphql::{ID, SimpleObject};
 use super::category::ProductCategory;
 use super::product::Product;
 use super::tag::ProductTag;
-use crate::graphql::at_hand::One;
-use crate::graphql::payloads::payloads;
+use crate::graphql::resolution::One;
 
 /// The category that was made.
 #[derive(SimpleObject)]
@@ -56,13 +55,3 @@ pub struct DeleteProductPayload {
     /// The id that the product had.
     pub(super) deleted_product_id: ID,
 }
-
-payloads!(
-    CreateProductCategoryPayload,
-    UpdateProductCategoryPayload,
-    CreateProductTagPayload,
-    UpdateProductTagPayload,
-    CreateProductPayload,
-    UpdateProductPayload,
-    DeleteProductPayload
-);

@@ -1,16 +1,15 @@
 //! The `Product` type.
 
-use async_graphql::parser::types::Field;
-use async_graphql::{Context, ID, Object, Result, Value};
+use async_graphql::{Context, ID, Object, Result};
 
 use super::category::ProductCategory;
 use super::decimal::MoneyValue;
 use super::tag::ProductTag;
 use crate::domain::cursor::{self, ListKind};
-use crate::graphql::at_hand::{AtHand, Many, One, Scope};
 use crate::graphql::connections::{Connection, Listed};
 use crate::graphql::errors::{Code, error};
 use crate::graphql::ids::GlobalId;
+use crate::graphql::resolution::{Many, One};
 use crate::graphql::scope;
 use crate::webstore::reads::{CategoryView, PRODUCTS, ProductView};
 
@@ -39,28 +38,7 @@ impl Product {
     }
 }
 
-impl AtHand for Product {
-    const TYPE: &'static str = "Product";
-    const IS_NODE: bool = true;
-
-    fn at_hand(&self, field: &Field, scope: Scope<'_>) -> Option<Value> {
-        let view = &self.view;
-        match field.name.node.as_str() {
-            "id" => Some(Value::String(self.global_id().encode())),
-            "sku" => Some(Value::String(view.sku.clone())),
-            "name" => Some(Value::String(view.name.clone())),
-            "description" => view.description.clone().map(Value::String),
-            "price" => scope.object(field, &MoneyValue(view.money())),
-            "category" => scope.object(field, &self.category_of()),
-            "tags" => scope.list(field, self.tags.iter()),
-            _ => None,
-        }
-    }
-}
-
 impl Listed for Product {
-    const CONNECTION: &'static str = "ProductConnection";
-    const EDGE: &'static str = "ProductEdge";
     const LIST: ListKind = PRODUCTS;
 
     fn cursor(&self) -> String {

@@ -6,9 +6,9 @@ use super::category::ProductCategory;
 use super::nodes;
 use super::product::Product;
 use super::tag::ProductTag;
-use crate::graphql::at_hand::{All, One};
 use crate::graphql::errors::bad_input;
 use crate::graphql::ids::{GlobalId, InvalidId};
+use crate::graphql::resolution::{All, One};
 use crate::graphql::scope;
 
 /// The part of the root of all reads that is about the web store.

@@ -1,16 +1,15 @@
 //! The `SalesOrder` type.
 
-use async_graphql::parser::types::Field;
-use async_graphql::{Context, ID, Object, Result, Value};
+use async_graphql::{Context, ID, Object, Result};
 
 use super::customer::Customer;
 use super::decimal::MoneyValue;
 use crate::domain::cursor::{self, ListKind};
-use crate::graphql::at_hand::{AtHand, Many, One, Scope};
 use crate::graphql::connections::{Connection, Listed};
 use crate::graphql::date_time::DateTime;
 use crate::graphql::errors::{Code, error};
 use crate::graphql::ids::GlobalId;
+use crate::graphql::resolution::{Many, One};
 use crate::graphql::scope;
 use crate::webstore::reads::{OrderLineView, SALES_ORDERS, SalesOrderView};
 
@@ -34,26 +33,7 @@ impl SalesOrder {
     }
 }
 
-impl AtHand for SalesOrder {
-    const TYPE: &'static str = "SalesOrder";
-    const IS_NODE: bool = true;
-
-    fn at_hand(&self, field: &Field, scope: Scope<'_>) -> Option<Value> {
-        let view = &self.view;
-        match field.name.node.as_str() {
-            "id" => Some(Value::String(self.global_id().encode())),
-            "orderDate" => Some(Value::String(view.order_date.clone())),
-            "shipDate" => Some(view.ship_date.clone().map_or(Value::Null, Value::String)),
-            "lines" => scope.list(field, self.lines.iter()),
-            "total" => scope.object(field, &MoneyValue(view.total())),
-            _ => None,
-        }
-    }
-}
-
 impl Listed for SalesOrder {
-    const CONNECTION: &'static str = "SalesOrderConnection";
-    const EDGE: &'static str = "SalesOrderEdge";
     const LIST: ListKind = SALES_ORDERS;
 
     fn cursor(&self) -> String {
@@ -101,23 +81,6 @@ impl SalesOrder {
 
 /// A line of an order, as clients see it.
 pub struct SalesOrderLine(OrderLineView);
-
-impl AtHand for SalesOrderLine {
-    const TYPE: &'static str = "SalesOrderLine";
-    const IS_NODE: bool = false;
-
-    fn at_hand(&self, field: &Field, scope: Scope<'_>) -> Option<Value> {
-        let Self(line) = self;
-        match field.name.node.as_str() {
-            "sku" => Some(Value::String(line.sku.clone())),
-            "name" => Some(Value::String(line.name.clone())),
-            "price" => scope.object(field, &MoneyValue(line.price.clone())),
-            "quantity" => Some(line.quantity.into()),
-            "total" => scope.object(field, &MoneyValue(line.total.clone())),
-            _ => None,
-        }
-    }
-}
 
 /// How much of one product was ordered.
 #[Object]

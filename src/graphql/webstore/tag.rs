@@ -1,12 +1,11 @@
 //! The `ProductTag` type.
 
-use async_graphql::parser::types::Field;
-use async_graphql::{Context, ID, Object, Result, Value};
+use async_graphql::{Context, ID, Object, Result};
 
 use super::product::{Product, ProductConnection};
-use crate::graphql::at_hand::{AtHand, One, Scope};
 use crate::graphql::connections::PageArguments;
 use crate::graphql::ids::GlobalId;
+use crate::graphql::resolution::One;
 use crate::graphql::scope;
 use crate::webstore::reads::TagView;
 
@@ -16,19 +15,6 @@ pub struct ProductTag(pub(super) TagView);
 impl ProductTag {
     pub(crate) fn new(view: TagView) -> Self {
         Self(view)
-    }
-}
-
-impl AtHand for ProductTag {
-    const TYPE: &'static str = "ProductTag";
-    const IS_NODE: bool = true;
-
-    fn at_hand(&self, field: &Field, _scope: Scope<'_>) -> Option<Value> {
-        match field.name.node.as_str() {
-            "id" => Some(Value::String(GlobalId::ProductTag(self.0.id).encode())),
-            "name" => Some(Value::String(self.0.name.clone())),
-            _ => None,
-        }
     }
 }
 

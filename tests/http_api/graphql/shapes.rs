@@ -24,7 +24,7 @@ async fn fields_are_in_selection_order() {
 #[tokio::test]
 async fn fragments_aliases_and_repeated_fields_are_merged() {
     let blog = small().await;
-    // The same selection, first at hand, then with something that has to be read.
+    // The same selection, first from the item alone, then with something that has to be read.
     for read in ["", "posts(first: 1) { nodes { title } }"] {
         let query = format!(
             "{{ user(id: \"{}\") {{ __typename ...A ... on Node {{ id ... on Post {{ title }} }} name: username {read} }} }} \
@@ -57,7 +57,7 @@ async fn one_object_selected_twice_is_one_object() {
 }
 
 #[tokio::test]
-async fn every_field_at_hand_has_the_value_that_its_resolver_gives() {
+async fn fields_are_the_same_beside_one_that_is_read() {
     let blog = small().await;
     let post = "id title content summary creationDate commentCount likeCount author { id username }";
     let comment = "id content creationDate author { id username }";
@@ -69,10 +69,10 @@ async fn every_field_at_hand_has_the_value_that_its_resolver_gives() {
             post_node(0)
         )
     };
-    let at_hand = blog.data(&lists("")).await;
+    let from_items = blog.data(&lists("")).await;
     let mut read = blog.data(&lists("author { posts(first: 1) { nodes { id } } }")).await;
     for node in read["post"]["comments"]["nodes"].as_array_mut().unwrap() {
         node["author"].as_object_mut().unwrap().remove("posts");
     }
-    assert_eq!(at_hand, read);
+    assert_eq!(from_items, read);
 }
