@@ -83,6 +83,12 @@ impl Connection {
         answer.data.context("answered without data")
     }
 
+    /// The body of a page.
+    pub async fn get(&mut self, path: &str) -> Result<String> {
+        let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
+        Ok(String::from_utf8(self.send(request.as_bytes()).await?.to_vec())?)
+    }
+
     async fn receive(&mut self) -> Result<()> {
         let count = self.stream.read_buf(&mut self.received).await?;
         ensure!(count > 0, "the server closed the connection");

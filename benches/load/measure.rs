@@ -22,6 +22,8 @@ const COMPARED_ANSWERS: usize = 64;
 /// How long the projections may take to catch up with a round of writes.
 const DRAIN_MAX: Duration = Duration::from_secs(60);
 const DRAIN_POLL: Duration = Duration::from_millis(100);
+/// The number of commits to the disk, as the metrics have it.
+const COMMITS_METRIC: &str = "onehop_store_commit_duration_seconds_count ";
 
 /// How often and how much.
 pub struct Plan {
@@ -105,6 +107,26 @@ struct Round {
     elapsed: Duration,
     cpu: Duration,
     latencies: Vec<Duration>,
+    /// Of writes and their projections.
+    disk: Option<DiskWrites>,
+}
+
+/// What a server has done to its disk.
+#[derive(Debug, Clone, Copy)]
+struct DiskWrites {
+    /// Each is one fsync.
+    commits: u64,
+    bytes: u64,
+}
+
+impl DiskWrites {
+    /// Since the start of a server.
+    async fn of(server: &ServerProcess) -> Result<Self> {
+        let metrics = Connection::open(server.address()).await?.get("/metrics").await?;
+        let commits = metrics.lines().find_map(|line| line.strip_prefix(COMMITS_METRIC));
+        let commits = commits.context("no number of commits in the metrics")?.trim().parse()?;
+        Ok(Self { commits, bytes: server.written_bytes()? })
+    }
 }
 
 impl Round {
@@ -121,6 +143,18 @@ pub struct Figures {
     pub p50_ms: f64,
     pub p99_ms: f64,
     pub cpu_ms: f64,
+    /// Of writes.
+    pub disk: Option<DiskFigures>,
+}
+
+/// Group commit: what writes, with their projections, do to the disk.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DiskFigures {
+    /// Each is one fsync.
+    pub commits_per_second: f64,
+    pub requests_per_commit: f64,
+    pub bytes_per_request: f64,
 }
 
 /// Sends every request once to both servers and compares the `data` of the answers, byte by byte.
@@ -187,6 +221,8 @@ impl<'a> Measurement<'a> {
     }
 
     async fn send_all(&mut self) -> Result<Round> {
+        let is_write = self.workload.is_write();
+        let disk = if is_write { Some(DiskWrites::of(self.server).await?) } else { None };
         let cpu = self.server.cpu_time()?;
         let start = Instant::now();
         let left = Cell::new(self.round_requests);
@@ -195,13 +231,36 @@ impl<'a> Measurement<'a> {
             self.connections.iter_mut().map(|connection| send_while(connection, workload, expected, &left));
         let latencies = try_join_all(loops).await?.concat();
         let elapsed = start.elapsed();
-        if workload.is_write() {
+        if is_write {
             drain(self.server.address()).await?;
         }
-        Ok(Round { elapsed, cpu: self.server.cpu_time()?.saturating_sub(cpu), latencies })
+        let cpu = self.server.cpu_time()?.saturating_sub(cpu);
+        let disk = match disk {
+            Some(DiskWrites { commits, bytes }) => {
+                let now = DiskWrites::of(self.server).await?;
+                Some(DiskWrites { commits: now.commits - commits, bytes: now.bytes - bytes })
+            }
+            None => None,
+        };
+        Ok(Round { elapsed, cpu, latencies, disk })
+    }
+
+    /// The means of all rounds.
+    fn disk_figures(&self) -> Option<DiskFigures> {
+        let requests: usize = self.rounds.iter().map(|round| round.latencies.len()).sum();
+        let seconds: f64 = self.rounds.iter().map(|round| round.elapsed.as_secs_f64()).sum();
+        let disk: Option<Vec<DiskWrites>> = self.rounds.iter().map(|round| round.disk).collect();
+        let sum = |of: fn(&DiskWrites) -> u64| Some(disk.as_ref()?.iter().map(of).sum::<u64>() as f64);
+        let (commits, bytes) = (sum(|disk| disk.commits)?, sum(|disk| disk.bytes)?);
+        Some(DiskFigures {
+            commits_per_second: commits / seconds,
+            requests_per_commit: requests as f64 / commits,
+            bytes_per_request: bytes / requests as f64,
+        })
     }
 
     fn figures(self) -> Figures {
+        let disk = self.disk_figures();
         let rounds = self.rounds.into_iter().map(|mut round| {
             round.latencies.sort_unstable();
             Figures {
@@ -209,6 +268,7 @@ impl<'a> Measurement<'a> {
                 p50_ms: quantile_ms(&round.latencies, 0.50),
                 p99_ms: quantile_ms(&round.latencies, 0.99),
                 cpu_ms: round.cpu.as_secs_f64() * 1_000.0 / round.latencies.len() as f64,
+                disk: None,
             }
         });
         let rounds: Vec<_> = rounds.collect();
@@ -222,6 +282,7 @@ impl<'a> Measurement<'a> {
             p50_ms: median(|round| round.p50_ms),
             p99_ms: median(|round| round.p99_ms),
             cpu_ms: median(|round| round.cpu_ms),
+            disk,
         }
     }
 }

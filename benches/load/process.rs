@@ -105,6 +105,13 @@ impl ServerProcess {
         Ok(peak.context("no peak of the memory")?.parse()?)
     }
 
+    /// Bytes that it has had written to the disk so far.
+    pub fn written_bytes(&self) -> Result<u64> {
+        let io = self.proc_file("io")?;
+        let written = io.lines().find_map(|line| line.strip_prefix("write_bytes: "));
+        Ok(written.context("no bytes written")?.trim().parse()?)
+    }
+
     fn proc_file(&self, name: &str) -> Result<String> {
         let path = PathBuf::from(format!("/proc/{}/{name}", self.id()));
         std::fs::read_to_string(&path).with_context(|| format!("a server is gone: {}", path.display()))

@@ -81,6 +81,7 @@ impl fmt::Display for Report {
             let mark = if ratio.is_some_and(|ratio| ratio > max) { " (above)" } else { "" };
             writeln!(formatter, " {max}{mark} |")?;
         }
+        write_disk_figures(formatter, &self.rows)?;
         writeln!(formatter)?;
         writeln!(
             formatter,
@@ -90,6 +91,25 @@ impl fmt::Display for Report {
             self.peak_rss_kib / 1024
         )
     }
+}
+
+/// The table of group commit, if anything was written.
+fn write_disk_figures(formatter: &mut fmt::Formatter<'_>, rows: &[Row]) -> fmt::Result {
+    let written: Vec<_> = rows.iter().filter_map(|row| Some((row, row.server.disk?))).collect();
+    if written.is_empty() {
+        return Ok(());
+    }
+    writeln!(formatter)?;
+    writeln!(formatter, "| request | commits (fsyncs)/s | requests a commit | bytes to the disk a request |")?;
+    writeln!(formatter, "|---|---:|---:|---:|")?;
+    for (row, disk) in written {
+        write!(formatter, "| {:?} {} |", row.operation, row.operation.title())?;
+        write_number(formatter, Some(disk.commits_per_second), 0)?;
+        write_number(formatter, Some(disk.requests_per_commit), 1)?;
+        write_number(formatter, Some(disk.bytes_per_request), 0)?;
+        writeln!(formatter)?;
+    }
+    Ok(())
 }
 
 /// A cell with a number, or an empty one.

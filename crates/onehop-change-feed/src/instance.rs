@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::future::{join_all, try_join_all};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 
 use super::context::ProcessorContext;
 use super::counters::{PendingCache, ProjectionCounters};
@@ -41,6 +41,8 @@ pub(super) struct Instance {
     pub(super) balancing: tokio::sync::Mutex<BalancingState>,
     /// Changes whenever a reader has worked on a page.
     pub(super) progress: watch::Sender<u64>,
+    /// A position is waited for from now on.
+    pub(super) position_waits: Notify,
     known: Mutex<KnownLeases>,
 }
 
@@ -110,6 +112,7 @@ impl Instance {
             pending: PendingCache::default(),
             balancing: tokio::sync::Mutex::default(),
             progress: watch::Sender::default(),
+            position_waits: Notify::new(),
             known: Mutex::new(KnownLeases { leases: Arc::new(known.concat()), at_ms: i64::MIN }),
             context,
         })

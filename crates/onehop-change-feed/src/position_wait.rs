@@ -97,6 +97,7 @@ impl Instance {
     async fn pass_stage(&self, position: &Position, is_own: bool, ledger: &Ledger) -> Result<bool, Fault> {
         let (clock, settings) = (&self.context.clock, &self.context.settings);
         let mut progress = self.progress.subscribe();
+        self.position_waits.notify_waiters();
         let mut checks = PositionChecks::default();
         let (mut awaited_others, mut polls) = (false, 0);
         loop {

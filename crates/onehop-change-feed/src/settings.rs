@@ -49,6 +49,9 @@ pub struct Settings {
     pub poll_after_changes: Duration,
     /// How long a reader waits after a signal for further writes, so that a burst makes one page and not many.
     pub gather: Duration,
+    /// How long a reader rests after a page with the last changes there were, so that steady writes make few pages. It does not rest
+    /// while a position is waited for.
+    pub page_rest: Duration,
     /// Checkpoint interval: the checkpoints of a feed range that fall into this time are merged into one write of its lease. After a
     /// crash the changes since the last checkpoint are projected again. `None` says 5 s where leases are shared, and otherwise a
     /// checkpoint after each page.
@@ -183,6 +186,7 @@ impl Settings {
             poll: Backoff::new(Duration::from_millis(100), Duration::from_secs(5)),
             poll_after_changes: Duration::from_secs(1),
             gather: Duration::from_millis(2),
+            page_rest: Duration::from_millis(10),
             checkpoint_interval: None,
             empty_checkpoint_after: Duration::from_secs(300),
             prefetch: None,
@@ -202,6 +206,7 @@ impl Settings {
         self.poll_after_changes = Duration::ZERO;
         self.checkpoint_interval = Some(Duration::ZERO);
         self.gather = Duration::ZERO;
+        self.page_rest = Duration::ZERO;
         self.pending_cache = Duration::ZERO;
         self
     }

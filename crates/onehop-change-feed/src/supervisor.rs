@@ -103,6 +103,8 @@ impl Instance {
                     if changes == 0 && drained {
                         let occasion = self.wait_for_changes(&reader, &mut signal, &mut schedule).await;
                         schedule.begin(occasion);
+                    } else if drained {
+                        self.rest().await;
                     }
                 }
                 Ok(StepOutcome::Ended) => break,
@@ -120,6 +122,19 @@ impl Instance {
             self.owned.remove(&reader);
         }
         self.leave_if_stopped().await;
+    }
+
+    /// Lets further writes come together for the next page, unless a position is waited for, or until one is.
+    async fn rest(&self) {
+        let (context, rest) = (&self.context, self.context.settings.page_rest);
+        if rest.is_zero() || self.progress.receiver_count() > 0 {
+            return;
+        }
+        tokio::select! {
+            () = context.stop.cancelled() => {}
+            () = self.position_waits.notified() => {}
+            () = context.clock.sleep(rest) => {}
+        }
     }
 
     /// Waits for the signal of a write to the range. Polls beside it where the store gives no signal, or where other processes write

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use onehop_change_feed::{Backoff, LEASES, Processor, Settings, Sharing};
+use onehop_change_feed::{Backoff, LEASES, PositionOutcome, Processor, Settings, Sharing, WriteScope};
 use onehop_runtime::tasks::Tasks;
-use onehop_store::{SignalScope, Store as _};
+use onehop_store::{Ledger, SignalScope, Store as _};
 
-use crate::toy::{COPIES, EXPIRY_MS, SHORT_MS, World, shared};
+use crate::toy::{COPIES, EXPIRY_MS, SHORT_MS, THINGS, World, shared};
 
 #[tokio::test]
 async fn a_lease_is_renewed_while_a_long_page_is_worked_on() {
@@ -149,4 +149,28 @@ async fn readers_follow_leases_and_see_writes_of_other_processes() {
     let owners: Vec<_> = ["ada", "bob"].map(str::to_owned).into();
     let diary = world.diary.lock().expect("no panic while locked");
     assert!(owners.iter().all(|owner| diary.iter().any(|(by, _, _)| by == owner)), "{diary:?}");
+}
+
+#[tokio::test]
+async fn a_reader_rests_after_a_page_until_a_position_is_waited_for() {
+    let world = World::new(1);
+    let mut copy_written = world.store.change_signal(&SignalScope::of(COPIES)).expect("a signal");
+    let hour = Duration::from_secs(3600);
+    let settings = Settings { page_rest: hour, ..Settings::new("ada").without_delays() };
+    let ada = world.instance_with(settings).await;
+    let _tasks = run(&ada);
+    world.put(1, 1).await;
+    while world.projected() < 1 {
+        copy_written.changed().await.expect("the store is open");
+    }
+    world.put(1, 2).await;
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(world.projected(), 1, "the reader rests");
+    let written = WriteScope { containers: vec![THINGS], ..WriteScope::default() };
+    let position = ada.position_of(&written).await.expect("a position").expect("a projection follows");
+    let reached = ada.wait_for_position(&position, hour, &Ledger::new()).await;
+    assert_eq!(reached.expect("a position"), PositionOutcome::Reached);
+    assert_eq!(world.projected(), 2);
 }
