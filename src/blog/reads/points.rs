@@ -87,9 +87,18 @@ pub(super) async fn contents(
     posts: &[PostId],
     session: &Session,
 ) -> Result<Vec<Option<String>>, Fault> {
-    let keys: Vec<_> = posts.iter().map(|post| (post.partition_key(), post.to_string())).collect();
-    let items = store.read_many(POSTS, &keys, session.ledger()).await?;
+    let items = post_items(store, posts, session).await?;
     items.iter().map(|item| decode_found(item.as_ref(), decode_content)).collect()
+}
+
+/// The items of posts as they are stored, in the order of the ids, by one batch of point reads.
+pub(super) async fn post_items(
+    store: &dyn Store,
+    posts: &[PostId],
+    session: &Session,
+) -> Result<Vec<Option<Item>>, Fault> {
+    let keys: Vec<_> = posts.iter().map(|post| (post.partition_key(), post.to_string())).collect();
+    store.read_many(POSTS, &keys, session.ledger()).await
 }
 
 /// Whether a user likes each of these posts, by one batch of point reads of the ids that such likes have.

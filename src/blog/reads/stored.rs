@@ -65,6 +65,14 @@ impl StoredReads {
         points::items_with_post(&*self.store, post, id.to_string(), session).await
     }
 
+    /// The items of posts, in the order of the ids. They may be deleted.
+    ///
+    /// # Errors
+    /// As [`user`](Self::user).
+    pub async fn posts(&self, posts: &[PostId], session: &Session) -> Result<Vec<Option<Item>>, Fault> {
+        points::post_items(&*self.store, posts, session).await
+    }
+
     /// Whether a user likes each of these posts.
     ///
     /// # Errors

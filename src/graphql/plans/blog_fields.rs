@@ -100,7 +100,7 @@ static POST: ObjectType = ObjectType {
         ("id", FieldSource::GlobalId(IdFormat::Post(post("id")))),
         ("author", FieldSource::Object(&AUTHOR_OF_POST)),
         ("title", FieldSource::Text(post("title"))),
-        ("content", FieldSource::WholeText(post("content"))),
+        ("content", FieldSource::Content { content: post("content"), excerpt: post("excerpt") }),
         ("summary", FieldSource::Summary { content: post("content"), excerpt: post("excerpt") }),
         ("creationDate", FieldSource::Text(post("creationDate"))),
         ("updateDate", FieldSource::OptionalText(post("updateDate"))),

@@ -120,7 +120,7 @@ impl<'d> Compiler<'d> {
         let mut found = Found::default();
         let mut within = Within { place: Place::Alone, found: &mut found };
         let object = self.object(&[&field.selection_set.node], point.object, &mut within)?;
-        let Found { lists, likes_asked } = found;
+        let Found { lists, likes_asked, .. } = found;
         Some(PointPlan { object, lists, likes_asked })
     }
 
@@ -152,6 +152,11 @@ impl<'d> Compiler<'d> {
         Some(match *source {
             FieldSource::Text(slot) => (0, ObjectValue::Text(slot)),
             FieldSource::WholeText(slot) if within.is_whole() => (0, ObjectValue::Text(slot)),
+            FieldSource::Content { content, .. } if within.is_whole() => (0, ObjectValue::Text(content)),
+            FieldSource::Content { content, excerpt } => {
+                within.found.asks_contents = true;
+                (0, ObjectValue::ContentOnPage { content, excerpt })
+            }
             FieldSource::OptionalText(slot) => (0, ObjectValue::OptionalText(slot)),
             FieldSource::OuterText(slot) => (0, ObjectValue::OuterText(slot)),
             FieldSource::Count(slot) => (NUMBER_BYTES, ObjectValue::Count(slot)),
@@ -216,7 +221,8 @@ impl<'d> Compiler<'d> {
             };
             planned.push(&selected, NESTED_BYTES, value);
         }
-        Some(ConnectionPlan { list, page, fields: planned, asks_likes: found.likes_asked > 0 })
+        let Found { likes_asked, asks_contents, .. } = found;
+        Some(ConnectionPlan { list, page, fields: planned, asks_likes: likes_asked > 0, asks_contents })
     }
 
     fn edges(
@@ -299,6 +305,8 @@ struct Found {
     lists: Vec<ConnectionPlan>,
     /// How often it is asked whether the caller likes a post.
     likes_asked: usize,
+    /// Whether contents are selected of short copies of posts.
+    asks_contents: bool,
 }
 
 impl Within<'_> {

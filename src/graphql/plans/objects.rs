@@ -25,6 +25,8 @@ pub(super) enum FieldSource {
     Text(MemberSlot),
     /// A text that short copies do not have.
     WholeText(MemberSlot),
+    /// The content of a post: stored in whole items, and read for the whole page of a list of short copies.
+    Content { content: MemberSlot, excerpt: MemberSlot },
     /// A text, or null where it is missing.
     OptionalText(MemberSlot),
     /// A text of the object that this one is a part of.

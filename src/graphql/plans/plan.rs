@@ -71,6 +71,11 @@ pub(super) enum ObjectValue {
         excerpt: MemberSlot,
     },
     Amount(AmountSource),
+    /// The content of a post on a page of short copies.
+    ContentOnPage {
+        content: MemberSlot,
+        excerpt: MemberSlot,
+    },
     GlobalId(IdFormat),
     ViewerHasLiked,
     Object(Fields<ObjectValue>),
@@ -88,6 +93,8 @@ pub(super) struct ConnectionPlan {
     pub(super) fields: Fields<ConnectionValue>,
     /// Whether it is asked if the caller likes its posts.
     pub(super) asks_likes: bool,
+    /// Whether the contents of its posts are selected, which short copies do not have.
+    pub(super) asks_contents: bool,
 }
 
 /// The value of a field of a connection.

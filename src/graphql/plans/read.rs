@@ -50,6 +50,8 @@ pub(super) struct PageItems {
     pub(super) has_previous: bool,
     /// Whether the caller likes each post; empty where the caller likes none, or it was not asked.
     pub(super) liked: Vec<bool>,
+    /// The whole item of each post; empty where no contents are selected.
+    pub(super) posts: Vec<Option<Item>>,
 }
 
 /// Reads for one request.
@@ -135,9 +137,9 @@ impl PlanReader<'_> {
         };
         let (pages, is_liked) = match liked_by {
             None => (self.pages(plan, id).await?, false),
-            Some(viewer) => {
-                let post = post_of(id).ok_or(Unplanned)?;
-                let (pages, liked) = try_join(self.pages(plan, id), self.liked(vec![post], viewer)).await?;
+            Some(_) => {
+                let posts = [post_of(id).ok_or(Unplanned)?];
+                let (pages, liked) = try_join(self.pages(plan, id), self.liked_of(&posts, liked_by)).await?;
                 (pages, liked.first().copied().unwrap_or_default())
             }
         };
@@ -177,11 +179,29 @@ impl PlanReader<'_> {
         let request = plan.page.value(self.0.variables).ok_or(Unplanned)?;
         let items = &plan.list.items;
         let page = self.query(items.read, parent, &request).await?;
-        let liked = match self.viewer().filter(|_| plan.asks_likes && !page.items.is_empty()) {
-            Some(viewer) => self.liked(posts_of(items, &page)?, viewer).await?,
-            None => Vec::new(),
+        let liked_by = self.viewer().filter(|_| plan.asks_likes);
+        let (liked, posts) = match liked_by.is_some() || plan.asks_contents {
+            true if !page.items.is_empty() => {
+                let ids = posts_of(items, &page)?;
+                try_join(self.liked_of(&ids, liked_by), self.posts_of(&ids, plan.asks_contents)).await?
+            }
+            _ => (Vec::new(), Vec::new()),
         };
-        Ok(PageItems { page, has_previous: request.after().is_some(), liked })
+        Ok(PageItems { page, has_previous: request.after().is_some(), liked, posts })
+    }
+
+    async fn liked_of(self, posts: &[PostId], viewer: Option<UserId>) -> Result<Vec<bool>, Unplanned> {
+        match viewer {
+            Some(viewer) => Ok(self.0.blog.liked(posts, viewer, self.0.session).await?),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    async fn posts_of(self, posts: &[PostId], is_asked: bool) -> Result<Vec<Option<Item>>, Unplanned> {
+        match is_asked {
+            true => Ok(self.0.blog.posts(posts, self.0.session).await?),
+            false => Ok(Vec::new()),
+        }
     }
 
     async fn query(
@@ -219,11 +239,7 @@ impl PlanReader<'_> {
             ListRead::Tags => webstore.tags(session.ledger()).await?,
             _ => return Err(Unplanned),
         };
-        Ok(PageItems { page, has_previous: false, liked: Vec::new() })
-    }
-
-    async fn liked(self, posts: Vec<PostId>, viewer: UserId) -> Result<Vec<bool>, Unplanned> {
-        Ok(self.0.blog.liked(&posts, viewer, self.0.session).await?)
+        Ok(PageItems { page, has_previous: false, liked: Vec::new(), posts: Vec::new() })
     }
 }
 

@@ -10,6 +10,7 @@ use super::plan::{
 use super::read::{PageItems, PointItems, RootItems, Unplanned};
 use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
 use crate::blog::items::TEXT_VERSION_FIRST;
+use crate::blog::reads::shapes::POST;
 use crate::blog::summary::summarise;
 use crate::domain::cursor;
 use crate::domain::stored_json::{MemberSlot, StoredMembers, StoredShape};
@@ -70,7 +71,9 @@ impl RootItems<'_> {
 
 impl PageItems {
     fn bytes_expected(&self) -> usize {
-        self.page.items.iter().map(|item| item.body.len() + BYTES_BESIDE_BODY).sum()
+        let items = self.page.items.iter().map(|item| item.body.len() + BYTES_BESIDE_BODY);
+        let posts = self.posts.iter().flatten().map(|post| post.body.len());
+        items.sum::<usize>() + posts.sum::<usize>()
     }
 }
 
@@ -84,6 +87,8 @@ struct Source<'a> {
     point: Option<&'a PointItems<'a>>,
     /// Whether the caller likes the post.
     is_liked: bool,
+    /// The whole post of a short copy, where contents are selected.
+    post: Option<&'a Item>,
 }
 
 /// The members of a stored object, and the text that they are in.
@@ -139,7 +144,7 @@ impl DataWriter<'_> {
 
     fn point(&mut self, point: &PointItems<'_>) -> Result<(), Unplanned> {
         let object = Members { members: &point.members, body: &point.item.body };
-        let source = Source { object, outer: None, point: Some(point), is_liked: point.is_liked };
+        let source = Source { object, outer: None, point: Some(point), is_liked: point.is_liked, post: None };
         self.object(&point.plan.object, source)
     }
 
@@ -153,7 +158,7 @@ impl DataWriter<'_> {
     }
 
     fn value(&mut self, value: &ObjectValue, times: usize, source: Source<'_>) -> Result<(), Unplanned> {
-        let Source { object, outer, point, is_liked } = source;
+        let Source { object, outer, point, is_liked, post } = source;
         let json = |slot: MemberSlot| object.json(slot).ok_or(Unplanned);
         match value {
             ObjectValue::Constant(value) => self.put(value),
@@ -179,6 +184,17 @@ impl DataWriter<'_> {
                 // A short copy of an earlier version has none.
                 None => self.put_text(json(*excerpt)?, times),
             },
+            ObjectValue::ContentOnPage { content, excerpt } => {
+                if object.json(*content).is_some() {
+                    // No short copy: nothing is read for it.
+                    return Err(Unplanned);
+                }
+                match post.map(|post| content_of(post, *content)).transpose()?.flatten() {
+                    Some(content) => self.put_text(content, times),
+                    // It was deleted.
+                    None => self.put_text(json(*excerpt)?, times),
+                }
+            }
             ObjectValue::Amount(amount) => self.amount(*amount, times, source)?,
             ObjectValue::GlobalId(format) => {
                 let id = global_id(*format, object.members).ok_or(Unplanned)?;
@@ -192,7 +208,7 @@ impl DataWriter<'_> {
             ObjectValue::Beside(plan) => {
                 let (item, members) = point.and_then(|point| point.beside.as_ref()).ok_or(Unplanned)?;
                 let object = Members { members, body: &item.body };
-                self.object(plan, Source { object, outer: None, point: None, is_liked })?;
+                self.object(plan, Source { object, outer: None, point: None, is_liked, post: None })?;
             }
             ObjectValue::List(place) => {
                 let point = point.ok_or(Unplanned)?;
@@ -220,7 +236,10 @@ impl DataWriter<'_> {
                 self.put(b",");
             }
             let object = Members { members: &members.ok_or(Unplanned)?, body };
-            self.object(plan, Source { object, outer: Some(outer), point: None, is_liked: false })?;
+            self.object(
+                plan,
+                Source { object, outer: Some(outer), point: None, is_liked: false, post: None },
+            )?;
         }
         self.put(b"]");
         Ok(())
@@ -289,7 +308,8 @@ impl DataWriter<'_> {
             let members = read_item(list, item)?;
             let object = Members { members: &members, body: &item.body };
             let is_liked = page.liked.get(place).copied().unwrap_or_default();
-            write(self, Source { object, outer: None, point: None, is_liked })?;
+            let post = page.posts.get(place).and_then(Option::as_ref);
+            write(self, Source { object, outer: None, point: None, is_liked, post })?;
             self.settle()?;
         }
         self.put(b"]");
@@ -360,6 +380,15 @@ impl DataWriter<'_> {
         self.bytes += (cursor.len() + 2) * times;
         Ok(())
     }
+}
+
+/// The content of a post; `None` for a deleted one.
+fn content_of(post: &Item, content: MemberSlot) -> Result<Option<&[u8]>, Unplanned> {
+    let members = POST.read(&post.body).ok_or(Unplanned)?;
+    if members.flag(POST.slot("deleted")) {
+        return Ok(None);
+    }
+    members.json(content, &post.body).map(Some).ok_or(Unplanned)
 }
 
 fn word(is_set: bool) -> &'static [u8] {

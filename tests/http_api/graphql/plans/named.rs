@@ -1,5 +1,6 @@
 //! What broke compiled executors elsewhere, one test each.
 
+use onehop::blog::containers::POSTS;
 use onehop::graphql::GlobalId;
 use serde_json::{Value, json};
 
@@ -158,7 +159,6 @@ async fn what_needs_another_read_has_no_plan() {
     for text in [
         "query($id: ID!) { user(id: $id, model: V1) { username } }",
         "query($id: ID!) { user(id: $id) { username } userByUsername(username: \"ada\") { id } }",
-        "query($id: ID!) { user(id: $id) { posts { nodes { content } } } }",
         "query($id: ID!) { user(id: $id) { posts { nodes { comments { nodes { id } } } } } }",
         "query($id: ID!) { user(id: $id) { id } user(id: $id) { username } }",
         "query($id: ID!) { user(id: $id) { id } __schema { queryType { name } } }",
@@ -218,6 +218,29 @@ async fn likes_of_a_signed_in_caller_are_read_beside() {
     // The second user does not like this post.
     like = like_node(1);
     assert_eq!(planned(&blog, text, json!({ "id": like })).await, json!({ "node": null }));
+}
+
+#[tokio::test]
+async fn contents_of_a_page_are_read_beside() {
+    let blog = small().await;
+    let text = "query($id: ID!) { user(id: $id) { posts(first: 2) { nodes { title content viewerHasLiked } edges { node { text: content summary } } } } }";
+    let mut asked = Asked::new(text, json!({ "id": user_node(0) }));
+    for caller in [None, Some(user_id(1).to_string())] {
+        asked.caller = caller;
+        let (data, by_plan) = asked.compare(&blog).await;
+        assert!(by_plan && data.contains("\"content\":\"\\\"Post\\\" 0"), "{data}");
+    }
+    // Its copy is still listed.
+    let mut post = blog.stored_post(0).await;
+    post.deleted = true;
+    blog.put(POSTS, &post.id.partition_key(), &post.id.to_string(), &post).await;
+    let (data, by_plan) = asked.compare(&blog).await;
+    let data: Value = serde_json::from_str(&data).unwrap();
+    let edge = &data["user"]["posts"]["edges"][0]["node"];
+    assert!(by_plan && edge["text"] == edge["summary"], "{data}");
+    let by_tag =
+        "query($id: ID!) { node(id: $id) { ... on ProductTag { products { nodes { description } } } } }";
+    unplanned(&blog, by_tag, json!({ "id": tag_node(0) })).await;
 }
 
 #[tokio::test]
