@@ -100,7 +100,10 @@ fn write_disk_figures(formatter: &mut fmt::Formatter<'_>, rows: &[Row]) -> fmt::
         return Ok(());
     }
     writeln!(formatter)?;
-    writeln!(formatter, "| request | commits (fsyncs)/s | requests a commit | bytes to the disk a request |")?;
+    writeln!(
+        formatter,
+        "| request | commits (fsyncs)/s | requests a commit | bytes to the disk a request |"
+    )?;
     writeln!(formatter, "|---|---:|---:|---:|")?;
     for (row, disk) in written {
         write!(formatter, "| {:?} {} |", row.operation, row.operation.title())?;

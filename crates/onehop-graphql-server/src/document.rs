@@ -1,5 +1,6 @@
 //! Documents: bounded before they are parsed, with the operations that they hold. Knows operations and their kinds, no schema.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_graphql::parser::parse_query;
@@ -44,6 +45,8 @@ pub struct Document {
     pub size: DocumentSize,
     /// Whether it was found to fit the schema, whatever its variables are. What does not is looked at again each time.
     is_valid: AtomicBool,
+    /// Whether variables within lists and input objects fit their positions, once that was looked at.
+    nested_variables_fit: OnceLock<bool>,
     compiled: CompiledOperations,
 }
 
@@ -59,7 +62,8 @@ impl Document {
         let size = limits.measure(&definitions, text.len())?;
         typename::normalize(&mut definitions).map_err(|error| DocumentError::Invalid(Box::new(error)))?;
         let compiled = CompiledOperations::new(definitions.operations.iter().count());
-        Ok(Self { definitions, size, is_valid: AtomicBool::new(false), compiled })
+        let (is_valid, nested_variables_fit) = (AtomicBool::new(false), OnceLock::new());
+        Ok(Self { definitions, size, is_valid, nested_variables_fit, compiled })
     }
 
     /// What a service has compiled an operation of this document to. The first call compiles; the result is kept for as long as
@@ -88,11 +92,18 @@ impl Document {
         self.is_valid.load(Ordering::Relaxed)
     }
 
-    /// Remembers that it fits the schema. Of one with variables within lists or objects that is never known: whether a
-    /// variable fits its position there, validation decides by its value.
+    /// Remembers that it fits the schema. Of one with variables within lists or objects that is only known where their declared types
+    /// fit their positions: otherwise validation decides by their values.
     pub fn set_valid(&self) {
-        if !self.size.nests_variables {
+        if !self.size.nests_variables || self.nested_variables_fit.get() == Some(&true) {
             self.is_valid.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Finds out whether variables within lists and objects fit their positions, if there are any and it is not known.
+    pub(crate) fn look_at_nested_variables(&self, fit: impl FnOnce(&ExecutableDocument) -> bool) {
+        if self.size.nests_variables {
+            self.nested_variables_fit.get_or_init(|| fit(&self.definitions));
         }
     }
 }

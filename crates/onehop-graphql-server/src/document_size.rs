@@ -268,7 +268,7 @@ fn tokens_of(value: &Value) -> usize {
 }
 
 /// Whether a value is no variable and has one within.
-fn nests_variables(value: &Value) -> bool {
+pub(crate) fn nests_variables(value: &Value) -> bool {
     let is_or_nests = |value: &Value| matches!(value, Value::Variable(_)) || nests_variables(value);
     match value {
         Value::List(values) => values.iter().any(is_or_nests),

@@ -28,6 +28,7 @@ pub mod limit_exceeded;
 pub mod live;
 pub mod media_type;
 pub mod middleware;
+mod nested_variables;
 mod null_propagation;
 pub mod observer;
 pub mod open_files;

@@ -4,6 +4,7 @@ use async_graphql::parser::parse_schema;
 use async_graphql::parser::types::{ExecutableDocument, OperationDefinition, VariableDefinition};
 use async_graphql::{Positioned, Response, ServerError, Variables};
 
+use crate::nested_variables::VariablePositions;
 use crate::null_propagation::OutputTypes;
 use crate::variable_coercion::{InputTypes, SdlError};
 
@@ -12,6 +13,7 @@ use crate::variable_coercion::{InputTypes, SdlError};
 pub struct SchemaIndex {
     inputs: InputTypes,
     outputs: OutputTypes,
+    positions: VariablePositions,
 }
 
 impl SchemaIndex {
@@ -22,7 +24,8 @@ impl SchemaIndex {
     pub fn from_sdl(sdl: &str) -> Result<Self, SdlError> {
         let definitions = parse_schema(sdl)?.definitions;
         let outputs = OutputTypes::of(&definitions);
-        Ok(Self { inputs: InputTypes::of(definitions), outputs })
+        let positions = VariablePositions::of(&definitions);
+        Ok(Self { inputs: InputTypes::of(definitions), outputs, positions })
     }
 
     /// The same, whose errors conceal names and types that a client did not write, if so.
@@ -41,6 +44,12 @@ impl SchemaIndex {
         variables: &Variables,
     ) -> Result<(), ServerError> {
         self.inputs.check(definitions, variables)
+    }
+
+    /// Whether variables within lists and input objects fit their positions, whatever their values are.
+    #[must_use]
+    pub fn nested_variables_fit(&self, document: &ExecutableDocument) -> bool {
+        self.positions.fit(document)
     }
 
     /// Null propagation: nulls what the errors of a response say has failed.

@@ -40,6 +40,7 @@ impl GraphqlEndpoint {
         }
         let variables = &context.request.variables;
         self.schema().check_variables(&operation.variable_definitions, variables).map_err(Refusal::Schema)?;
+        document.look_at_nested_variables(|definitions| self.schema().nested_variables_fit(definitions));
         let complexity =
             self.service().complexity(&document, operation, variables).map_err(Refusal::Schema)?;
         context.complexity = complexity;
