@@ -11,7 +11,7 @@ use super::context::ProcessorContext;
 use super::lease_handle::LeaseHandle;
 use super::lease_scope::LeaseScope;
 use super::runner::{PageError, Runner};
-use onehop_store::{Change, ContainerName, Ledger};
+use onehop_store::{Change, ContainerName, Ledger, json_text};
 
 pub(super) struct Source {
     pub(super) context: Arc<ProcessorContext>,
@@ -112,7 +112,7 @@ impl Source {
             return None;
         }
         let item_type = |change: &Change| {
-            let typed: Result<TypedItem, _> = serde_json::from_slice(&change.item.body);
+            let typed = json_text(&change.item.body).and_then(serde_json::from_str::<TypedItem>);
             typed.ok().and_then(|typed| typed.item_type)
         };
         Some(changes.iter().map(item_type).collect())

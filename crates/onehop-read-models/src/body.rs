@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use onehop_change_feed::{ProjectionError, WakingFields};
-use onehop_store::{Item, Keyset, NewItem, PartitionKey};
+use onehop_store::{Item, Keyset, NewItem, PartitionKey, json_text};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
@@ -18,12 +18,12 @@ pub(crate) struct Body(pub(crate) Map<String, Value>);
 
 impl Body {
     pub(crate) fn of(item: &Item) -> Result<Self, ProjectionError> {
-        Ok(Self(serde_json::from_slice(&item.body)?))
+        Ok(Self(serde_json::from_str(json_text(&item.body)?)?))
     }
 
     /// Only these fields, and those which every rule needs: cheaper than the whole of a large item.
     pub(crate) fn selected(item: &Item, fields: &[&str]) -> Result<Self, ProjectionError> {
-        let mut deserializer = serde_json::Deserializer::from_slice(&item.body);
+        let mut deserializer = serde_json::Deserializer::from_str(json_text(&item.body)?);
         Ok(Self(Selection(fields).deserialize(&mut deserializer)?))
     }
 

@@ -7,7 +7,7 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer as _};
 
 use super::batch::check_operation;
-use super::{ContainerSpec, Fault, FaultKind, Keyset, Rejection, WriteOp, limits};
+use super::{ContainerSpec, Fault, FaultKind, Keyset, Rejection, WriteOp, json_text, limits};
 
 /// The properties of an item that its keys are made of.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -89,7 +89,7 @@ pub(super) fn check_keyset(after: Option<&Keyset>) -> Result<(), Fault> {
 /// # Errors
 /// When the body is not a JSON object.
 pub(super) fn read_document(spec: &ContainerSpec, body: &[u8]) -> Result<ParsedBody, serde_json::Error> {
-    let mut deserializer = serde_json::Deserializer::from_slice(body);
+    let mut deserializer = serde_json::Deserializer::from_str(json_text(body)?);
     let document = deserializer.deserialize_map(DocumentVisitor { spec })?;
     deserializer.end()?;
     Ok(document)

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{Fault, FaultKind, ShapeError};
+use super::{Fault, FaultKind, ShapeError, json_text};
 
 /// The value of a container's partition key; items that share it share a logical partition.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -97,7 +97,7 @@ impl Item {
     /// # Errors
     /// A fault of kind [`FaultKind::Corrupt`] when the body is not a `T`.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, Fault> {
-        serde_json::from_slice(&self.body).map_err(|error| {
+        json_text(&self.body).and_then(serde_json::from_str).map_err(|error| {
             Fault::new(FaultKind::Corrupt, "an item's body has an unexpected shape")
                 .with_source(ShapeError::from(error))
         })

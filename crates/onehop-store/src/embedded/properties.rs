@@ -8,7 +8,7 @@ use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::document::PropertyName;
-use crate::{ContainerSpec, Indexing};
+use crate::{ContainerSpec, Indexing, json_text};
 
 /// Counts the indexed properties in which an item differs before and after a write; an absent item has none. A property
 /// with properties of its own counts once, and composite indexes do not count.
@@ -65,8 +65,8 @@ impl PropertyIndex {
 
     /// The indexed properties of an item, each once; nothing of what is not a JSON object.
     fn properties_of<'a>(&self, body: Option<&'a [u8]>) -> Vec<Property<'a>> {
-        let Some(body) = body else { return Vec::new() };
-        serde_json::Deserializer::from_slice(body).deserialize_map(self).unwrap_or_default()
+        let Some(body) = body.and_then(|body| json_text(body).ok()) else { return Vec::new() };
+        serde_json::Deserializer::from_str(body).deserialize_map(self).unwrap_or_default()
     }
 }
 
