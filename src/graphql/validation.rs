@@ -1,4 +1,5 @@
-//! Validation alone, for documents that are not executed: trusted documents at the start.
+//! Validation alone, for documents that are not executed (trusted documents at the start), and none, for mutations that are known to be
+//! valid.
 
 use std::sync::Arc;
 
