@@ -9,6 +9,7 @@
 
 pub mod audience;
 pub mod brute_force_protection;
+pub mod claim_times;
 mod common_passwords;
 mod confusable_usernames;
 pub mod email_address;
@@ -133,10 +134,11 @@ mod tests {
     use reqwest::{StatusCode, Url};
     use serde_json::json;
 
+    use super::claim_times::CLOCK_LEEWAY_MS;
     use super::oidc::{DocumentFault, ProviderDocuments};
     use super::session::SessionId;
     use super::signing_secrets::SigningSecret;
-    use super::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, CLOCK_LEEWAY_MS};
+    use super::token::ACCESS_TOKEN_LIFETIME_DEFAULT;
     use super::*;
 
     const NOW_MS: i64 = 1_700_000_000_000;

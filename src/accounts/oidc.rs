@@ -24,7 +24,8 @@ pub use self::documents::{
     ProviderDocuments,
 };
 use self::keys::{ProviderKeys, Selection};
-use super::token::{TokenError, Verified, end_of, is_after, is_past, verify_signature};
+use super::claim_times::{end_of, is_after, is_past};
+use super::token::{TokenError, Verified, verify_signature};
 
 /// The least time between two attempts to read the provider's keys.
 pub const REFRESH_INTERVAL_MIN_MS: i64 = 10_000;

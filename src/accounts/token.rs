@@ -11,6 +11,7 @@ use quick_cache::sync::Cache;
 use serde::{Deserialize, Serialize};
 
 use super::audience::Audience;
+use super::claim_times::{end_of, is_after, is_past};
 use super::session::SessionId;
 use super::signing_secrets::{KeyId, Secrets, SigningSecret};
 use onehop_runtime::sealed::Sealer;
@@ -21,8 +22,6 @@ pub const ISSUER: &str = "onehop";
 pub const ACCESS_TOKEN_LIFETIME_DEFAULT: Duration = Duration::from_secs(60 * 60);
 /// The longest lifetime of an access token, in minutes.
 pub const ACCESS_TOKEN_MINUTES_MAX: u32 = 24 * 60;
-/// By how much the clocks of those who issue and those who verify may differ.
-pub const CLOCK_LEEWAY_MS: i64 = 30_000;
 
 const ALGORITHM: Algorithm = Algorithm::HS256;
 /// Tokens whose claims are kept with the keys that verified them.
@@ -280,27 +279,13 @@ pub(super) fn verify_signature<C: for<'de> Deserialize<'de>>(
     if token.header.crit.is_some() { Err(TokenError::Invalid) } else { Ok(token.claims) }
 }
 
-/// Whether a moment in seconds lies before now, by more than clocks may differ.
-pub(super) fn is_past(seconds: i64, now_ms: i64) -> bool {
-    now_ms >= end_of(seconds)
-}
-
-/// When a moment in seconds lies in the past for sure, however clocks differ (Unix ms).
-pub(super) fn end_of(seconds: i64) -> i64 {
-    seconds.saturating_mul(1000).saturating_add(CLOCK_LEEWAY_MS)
-}
-
-/// Whether a moment in seconds lies after now, by more than clocks may differ.
-pub(super) fn is_after(seconds: i64, now_ms: i64) -> bool {
-    now_ms.saturating_add(CLOCK_LEEWAY_MS) < seconds.saturating_mul(1000)
-}
-
 #[cfg(test)]
 mod tests {
     use base64::Engine as _;
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
     use serde_json::{Value, json};
 
+    use super::super::claim_times::CLOCK_LEEWAY_MS;
     use super::super::signing_secrets::{SigningKey, SigningKeys};
     use super::*;
 

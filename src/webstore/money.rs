@@ -128,7 +128,7 @@ impl fmt::Display for Money {
     }
 }
 
-/// An amount as it is stored, in a currency by its code.
+/// A stored amount, in a currency by its code.
 #[derive(Debug, Clone, Copy)]
 pub struct StoredAmount<'a> {
     pub minor_units: i64,

@@ -2,8 +2,9 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use tempfile::TempDir;
 
+use super::super::claim_times::CLOCK_LEEWAY_MS;
 use super::super::signing_secrets::{KEY_RETIREMENT, KEYS_MAX};
-use super::super::token::{ACCESS_TOKEN_MINUTES_MAX, CLOCK_LEEWAY_MS};
+use super::super::token::ACCESS_TOKEN_MINUTES_MAX;
 use super::*;
 
 const NOW_MS: i64 = 1_795_166_400_125;

@@ -91,7 +91,7 @@ pub(super) async fn contents(
     items.iter().map(|item| decode_found(item.as_ref(), decode_content)).collect()
 }
 
-/// The items of posts as they are stored, in the order of the ids, by one batch of point reads.
+/// The stored items of posts, in the order of the ids, by one batch of point reads.
 pub(super) async fn post_items(
     store: &dyn Store,
     posts: &[PostId],

@@ -1,4 +1,4 @@
-//! Stored reads: the one-hop questions of V3, answered with the items as they are stored.
+//! Stored reads: the one-hop questions of V3, answered with the stored items.
 //!
 //! [`V3`](super::V3) decodes what the same operations give, so that both ways to an answer ask the store the same and are
 //! charged the same. Nothing here looks into an item: whether it is deleted, the reader of the item finds out.

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::accounts::audience::Audience;
+use crate::accounts::claim_times::CLOCK_LEEWAY_MS;
 use crate::accounts::session::{RefreshToken, SessionId};
-use crate::accounts::token::CLOCK_LEEWAY_MS;
 use crate::blog::containers::ACCOUNTS;
 use crate::blog::ids::UserId;
 use crate::blog::items::{SessionEntry, SessionsItem, types};

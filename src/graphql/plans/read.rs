@@ -122,7 +122,7 @@ impl PlanReader<'_> {
     ) -> Result<RootItems<'p>, Unplanned> {
         let liked_by = self.viewer().filter(|_| plan.likes_asked > 0);
         if liked_by.is_some() && plan.likes_asked > 1 {
-            // The general executor reads as often as it is asked.
+            // The general executor reads once for each time that the field is selected.
             return Err(Unplanned);
         }
         let (Some(item), other) = self.item(id).await? else { return Ok(RootItems::Null) };

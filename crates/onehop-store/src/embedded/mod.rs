@@ -7,6 +7,7 @@
 
 mod backup;
 mod backup_manifest;
+mod cached_reads;
 pub mod charges;
 mod check;
 mod database;

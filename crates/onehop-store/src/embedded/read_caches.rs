@@ -163,7 +163,7 @@ impl ReadCaches {
         self.items.insert(id_key, CachedItem { validity, header_bytes, bytes });
     }
 
-    /// A first page by its key, as it is at this instant.
+    /// A first page by its key, unless an item of it has expired by now (Unix ms).
     pub(super) fn page(&self, key: &[u8], now_ms: i64) -> Option<(Arc<[Item]>, bool)> {
         let page = self.pages.get(key)?;
         let is_present = page.expires_at_ms > now_ms && self.is_valid(page.validity);

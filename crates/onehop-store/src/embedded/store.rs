@@ -6,13 +6,13 @@ use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::directory::Directory;
-use super::engine::{Engine, View};
+use super::engine::Engine;
 use super::high_water::HighWaterTracker;
 use super::item_changes::{WriteChargeRules, kind_of, prepare, written_before};
 use super::item_entries::META_SEQUENCE;
 use super::key_space::KeySpace;
-use super::read_caches::{ItemCopy, ReadCaches, Validity, page_key};
-use super::reader::{self, PartitionMerge, StoredItem, parse_item};
+use super::read_caches::ReadCaches;
+use super::reader::{self, PartitionMerge};
 use super::write_requests::{WriteOperation, WriteRequest};
 use super::writer_counters::WriterCounters;
 use super::{charges, feed, keys};
@@ -20,8 +20,8 @@ use crate::document::{can_exist, check_keyset, check_text, is_indexable};
 use crate::{
     Batch, ChargeBasis, ChargeSource, ContainerName, ContainerSpec, Continuation, Direction, ETag, Fault,
     FaultKind, FeedPage, FeedRange, FeedRequest, Item, Keyset, Ledger, OperationKind, OperationRecord,
-    PartitionKey, Query, QueryPage, RequestCharge, SignalScope, Store, WriteError, WriteMark, WriteMarks,
-    WriteOp, limits,
+    PartitionKey, Query, QueryPage, RequestCharge, SignalScope, Store, WriteError, WriteMarks, WriteOp,
+    limits,
 };
 use onehop_runtime::clock::Clock;
 
@@ -403,72 +403,7 @@ impl Store for EmbeddedStore {
     }
 }
 
-/// Point reads that see the same commit.
-struct PointReads<'a> {
-    store: &'a EmbeddedStore,
-    /// The last commit that was done before.
-    done: u64,
-    /// Taken where the cache does not have an item.
-    view: Option<View>,
-}
-
-impl PointReads<'_> {
-    fn view(&mut self) -> Result<&View, Fault> {
-        match &mut self.view {
-            Some(view) => Ok(view),
-            none => Ok(none.insert(self.store.engine.view()?)),
-        }
-    }
-
-    /// Reads an item from the cache, or from the engine into the cache.
-    fn item(
-        &mut self,
-        container: keys::ContainerId,
-        partition_key: &str,
-        id: &str,
-        now_ms: i64,
-    ) -> Result<Option<Item>, Fault> {
-        if !can_exist(partition_key, id) {
-            return Ok(None);
-        }
-        let id_key = keys::id_key(container, partition_key, id);
-        if let Some(value) = self.store.caches.value(&id_key, self.done) {
-            return parse_item(value, now_ms);
-        }
-        let stored = reader::stored(self.view()?, container, partition_key, id, &id_key)?;
-        let Some(StoredItem { header, value }) = stored else { return Ok(None) };
-        self.store.caches.remember_item(ItemCopy::of(&id_key, &header, &value), self.done);
-        parse_item(value.into(), now_ms)
-    }
-}
-
 impl EmbeddedStore {
-    fn begin_read(&self) -> PointReads<'_> {
-        PointReads { store: self, done: self.caches.done(), view: None }
-    }
-
-    /// A page of a logical partition, by the partition's mark. First pages come from the cache, or go into it.
-    fn partition_page(
-        &self,
-        mark: WriteMark,
-        prefix: &[u8],
-        direction: Direction,
-        after: Option<&Keyset>,
-        limit: usize,
-        now_ms: i64,
-    ) -> Result<(Arc<[Item]>, bool), Fault> {
-        let key = after.is_none().then(|| page_key(prefix, direction, limit));
-        if let Some(page) = key.as_ref().and_then(|key| self.caches.page(key, now_ms)) {
-            return Ok(page);
-        }
-        let validity = Validity { mark, commit: self.caches.done() };
-        let page = reader::partition_page(&self.engine, prefix, direction, after, limit, now_ms)?;
-        if let Some(key) = key {
-            self.caches.remember_page(key, validity, page.expires_at_ms, (&page.items, page.has_more));
-        }
-        Ok((page.items.into(), page.has_more))
-    }
-
     #[expect(clippy::too_many_arguments, reason = "the parts of a query, named once")]
     fn fan_out<'a>(
         &'a self,

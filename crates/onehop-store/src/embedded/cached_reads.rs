@@ -1,0 +1,78 @@
+//! Cached reads: point reads, and pages of a logical partition, from the read caches or from the engine into them.
+
+use std::sync::Arc;
+
+use super::engine::View;
+use super::keys;
+use super::read_caches::{ItemCopy, Validity, page_key};
+use super::reader::{self, StoredItem, parse_item};
+use super::store::EmbeddedStore;
+use crate::document::can_exist;
+use crate::{Direction, Fault, Item, Keyset, WriteMark};
+
+/// Point reads that see the same commit.
+pub(super) struct PointReads<'a> {
+    store: &'a EmbeddedStore,
+    /// The last commit that was done before.
+    done: u64,
+    /// Taken where the cache does not have an item.
+    view: Option<View>,
+}
+
+impl PointReads<'_> {
+    pub(super) fn view(&mut self) -> Result<&View, Fault> {
+        match &mut self.view {
+            Some(view) => Ok(view),
+            none => Ok(none.insert(self.store.engine.view()?)),
+        }
+    }
+
+    /// Reads an item from the cache, or from the engine into the cache.
+    pub(super) fn item(
+        &mut self,
+        container: keys::ContainerId,
+        partition_key: &str,
+        id: &str,
+        now_ms: i64,
+    ) -> Result<Option<Item>, Fault> {
+        if !can_exist(partition_key, id) {
+            return Ok(None);
+        }
+        let id_key = keys::id_key(container, partition_key, id);
+        if let Some(value) = self.store.caches.value(&id_key, self.done) {
+            return parse_item(value, now_ms);
+        }
+        let stored = reader::stored(self.view()?, container, partition_key, id, &id_key)?;
+        let Some(StoredItem { header, value }) = stored else { return Ok(None) };
+        self.store.caches.remember_item(ItemCopy::of(&id_key, &header, &value), self.done);
+        parse_item(value.into(), now_ms)
+    }
+}
+
+impl EmbeddedStore {
+    pub(super) fn begin_read(&self) -> PointReads<'_> {
+        PointReads { store: self, done: self.caches.done(), view: None }
+    }
+
+    /// A page of a logical partition, by the partition's mark. First pages come from the cache, or go into it.
+    pub(super) fn partition_page(
+        &self,
+        mark: WriteMark,
+        prefix: &[u8],
+        direction: Direction,
+        after: Option<&Keyset>,
+        limit: usize,
+        now_ms: i64,
+    ) -> Result<(Arc<[Item]>, bool), Fault> {
+        let key = after.is_none().then(|| page_key(prefix, direction, limit));
+        if let Some(page) = key.as_ref().and_then(|key| self.caches.page(key, now_ms)) {
+            return Ok(page);
+        }
+        let validity = Validity { mark, commit: self.caches.done() };
+        let page = reader::partition_page(&self.engine, prefix, direction, after, limit, now_ms)?;
+        if let Some(key) = key {
+            self.caches.remember_page(key, validity, page.expires_at_ms, (&page.items, page.has_more));
+        }
+        Ok((page.items.into(), page.has_more))
+    }
+}
