@@ -41,6 +41,8 @@ use onehop_change_feed::{Processor, ProcessorError, Projection, Sharing, TailSet
 use onehop_read_models::verify::Settle;
 use onehop_runtime::clock::{Clock, SystemClock};
 use onehop_runtime::tasks::Tasks;
+use onehop_store::QuorumReads;
+use onehop_store::charges::Calibration;
 use onehop_store::cosmos::{Consistency, CosmosStore};
 use onehop_store::embedded::EmbeddedStore;
 use onehop_store::{
@@ -164,11 +166,14 @@ impl OpenStore {
     }
 
     /// The store for work that must see what other processes have committed: the change feed processor and the
-    /// verification. Where processes share an account, that is a quorum read.
+    /// verification. Where processes share an account, that is a quorum read, and charged so everywhere.
     #[must_use]
     pub fn recent(&self) -> Arc<dyn Store> {
         match self {
-            Self::Embedded(store) => Arc::clone(store) as _,
+            Self::Embedded(store) => {
+                let embedded = Arc::clone(store) as Arc<dyn Store>;
+                Arc::new(QuorumReads::new(embedded, store.calibration()))
+            }
             Self::Cosmos(store) => Arc::new(store.with_consistency(Consistency::LatestCommitted)),
         }
     }
@@ -294,6 +299,12 @@ impl App {
     #[must_use]
     pub fn data_directory(&self) -> Option<&Path> {
         self.adapter.directory()
+    }
+
+    /// The constants of estimated request charges; `None` where the service measures them.
+    #[must_use]
+    pub fn calibration(&self) -> Option<&Calibration> {
+        self.embedded().map(|store| store.calibration())
     }
 
     fn embedded(&self) -> Option<&Arc<EmbeddedStore>> {

@@ -14,7 +14,7 @@ use crate::app::Member;
 use crate::blog::reads::DataModel;
 use onehop_change_feed::Sharing;
 use onehop_store::Indexing;
-use onehop_store::ReplaceCost;
+use onehop_store::charges::Calibration;
 use onehop_store::cosmos::provision::{self, DesiredState, Throughput, ThroughputScope};
 use onehop_store::cosmos::{CosmosSettings, CosmosStore, Credential, client_of};
 use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore};
@@ -32,7 +32,7 @@ pub struct Databases {
 }
 
 enum DatabaseLocation {
-    Directory { path: PathBuf, physical_partitions: u16, replace_cost: ReplaceCost },
+    Directory { path: PathBuf, physical_partitions: u16, calibration: Arc<Calibration> },
     Account(Box<InAccount>),
 }
 
@@ -51,14 +51,10 @@ impl Databases {
         path: &Path,
         physical_partitions: u16,
         indexing: Indexing,
-        replace_cost: ReplaceCost,
+        calibration: Arc<Calibration>,
     ) -> Self {
         Self {
-            location: DatabaseLocation::Directory {
-                path: path.to_owned(),
-                physical_partitions,
-                replace_cost,
-            },
+            location: DatabaseLocation::Directory { path: path.to_owned(), physical_partitions, calibration },
             indexing,
         }
     }
@@ -97,11 +93,11 @@ impl Databases {
         let options = AppOptions { hashing: HashingCost::CHEAP, ..AppOptions::default() };
         let (indexing, member) = (self.indexing, self.member());
         let store = match &mut self.location {
-            DatabaseLocation::Directory { path, physical_partitions, replace_cost } => {
+            DatabaseLocation::Directory { path, physical_partitions, calibration } => {
                 let config = EmbeddedConfig {
                     physical_partitions: Some(*physical_partitions),
                     indexing,
-                    replace_cost: *replace_cost,
+                    calibration: Arc::clone(calibration),
                     ..EmbeddedConfig::new(path.join(name_of(model)))
                 };
                 let store = EmbeddedStore::open(&config, &container_specs(), Arc::clone(&options.clock))?;

@@ -13,8 +13,9 @@ use crate::blog::study::seed::Seeder;
 use crate::webstore;
 use crate::webstore::dataset::WebstoreDataset;
 use crate::webstore::seeder::WebstoreSeeder;
-use onehop_read_models::cost::ChangeCost;
+use onehop_read_models::cost::{ChangeCost, CostCharges};
 use onehop_runtime::clock::{Clock, SystemClock};
+use onehop_store::charges::Calibration;
 use onehop_store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
 use onehop_store::{Indexing, Store};
 
@@ -22,7 +23,7 @@ use onehop_store::{Indexing, Store};
 const NO_PASSWORD_HASH: &str = "none";
 
 /// The data and the store on which request charges are predicted and measured.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct CostData {
     /// Users of the blog.
     pub users: u32,
@@ -31,6 +32,8 @@ pub struct CostData {
     pub rng_seed: u64,
     pub physical_partitions: u16,
     pub indexing: Indexing,
+    /// The constants of the request charges.
+    pub calibration: Arc<Calibration>,
 }
 
 /// The request charges of the read models of one domain.
@@ -44,11 +47,12 @@ impl CostData {
     ///
     /// # Errors
     /// A fault of the store.
-    pub async fn measure(self, directory: &Path) -> anyhow::Result<Vec<DomainCosts>> {
+    pub async fn measure(&self, directory: &Path) -> anyhow::Result<Vec<DomainCosts>> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let config = EmbeddedConfig {
             physical_partitions: Some(self.physical_partitions),
             indexing: self.indexing,
+            calibration: Arc::clone(&self.calibration),
             durability: Durability::Relaxed,
             ..EmbeddedConfig::new(directory)
         };
@@ -61,11 +65,12 @@ impl CostData {
         let dataset = WebstoreDataset::new(self.customers, self.rng_seed, DEFAULT_END_MS);
         let seeder = WebstoreSeeder::new(Arc::clone(&store), dataset)?;
         seeder.run(|_| {}).await.context("the web store cannot be seeded")?;
+        let charges = CostCharges { indexing: self.indexing, calibration: Arc::clone(&self.calibration) };
         let mut domains = Vec::new();
         for (title, declared) in
             [("Blog", blog::read_models::read_models()), ("Web store", webstore::read_models::read_models())]
         {
-            let costs = declared.costs(Arc::clone(&store), Arc::clone(&clock), self.indexing).await?;
+            let costs = declared.costs(Arc::clone(&store), Arc::clone(&clock), &charges).await?;
             domains.push(DomainCosts { title, costs });
         }
         Ok(domains)

@@ -1,12 +1,14 @@
 //! The command line: one file for each command.
 
 mod backup;
+mod charges;
 mod check;
 mod compare;
 mod copy;
 mod dead_letters;
 mod demo_users;
 mod documents;
+mod output;
 mod progress;
 mod provision;
 pub mod read_models;
@@ -49,6 +51,8 @@ pub enum Command {
     /// It writes the data set once for each data model, runs the article's ten requests on it, and prints what each
     /// did and what it was charged, beside the article's figures. The report goes to standard output.
     Compare(compare::Compare),
+    /// Check the model of request charges against published ones, fit its constants, and explain a charge
+    Charges(charges::Charges),
     /// Verify every count, copy, summary and reservation against the write side, and report each drift
     ///
     /// Exit status: 0 clean, 1 drifts are left, 2 the verification failed. What cannot be read is named, and the
@@ -145,6 +149,7 @@ impl Cli {
             Command::Serve(command) => command.run().await,
             Command::Seed(command) => command.run().await,
             Command::Compare(command) => command.run().await,
+            Command::Charges(command) => command.run(),
             Command::Verify(command) => command.run().await,
             Command::Rebuild(command) => command.run().await,
             Command::Replay(command) => command.run().await,

@@ -9,12 +9,14 @@ use clap::builder::BoolishValueParser;
 use onehop_change_feed::{Settings, Sharing, idle_charge};
 use onehop_read_models::ReadModels;
 use onehop_read_models::cost;
+use onehop_store::charges::Calibration;
 use onehop_store::embedded::PHYSICAL_PARTITIONS_MAX;
 
 use super::Exit;
 use super::compare::IndexingSetting;
 use crate::app::read_model_costs::{CostData, DomainCosts};
 use crate::blog::study::dataset::DEFAULT_RNG_SEED;
+use crate::config::CalibrationSettings;
 use crate::{app, blog, webstore};
 
 /// Users and customers of the default data. The feed and the ranking are full, and some items are behind their last.
@@ -68,6 +70,9 @@ pub struct PrintReadModels {
     /// Indexing policy, with --costs, which decides what a write is charged
     #[arg(long, value_enum, env = "ONEHOP_INDEXING", default_value = "needed")]
     indexing: IndexingSetting,
+
+    #[command(flatten)]
+    calibration: CalibrationSettings,
 }
 
 impl PrintReadModels {
@@ -77,8 +82,9 @@ impl PrintReadModels {
             return Ok(Exit::Success);
         }
         let directory = tempfile::tempdir().context("no temporary directory can be created")?;
-        let domains = self.data().measure(directory.path()).await?;
-        print!("{}", cost_tables(&domains));
+        let data = self.data();
+        let domains = data.measure(directory.path()).await?;
+        print!("{}", cost_tables(&domains, &data.calibration));
         Ok(Exit::Success)
     }
 
@@ -89,6 +95,7 @@ impl PrintReadModels {
             rng_seed: self.rng_seed,
             physical_partitions: self.physical_partitions.unwrap_or(PHYSICAL_PARTITIONS_DEFAULT),
             indexing: self.indexing.into(),
+            calibration: self.calibration.calibration(),
         }
     }
 }
@@ -113,22 +120,23 @@ pub fn documented_data() -> CostData {
         rng_seed: DEFAULT_RNG_SEED,
         physical_partitions: PHYSICAL_PARTITIONS_DEFAULT,
         indexing: IndexingSetting::Needed.into(),
+        calibration: Calibration::current(),
     }
 }
 
 /// A table of request charges for each domain, and the idle charge, in Markdown.
 #[must_use]
-pub fn cost_tables(domains: &[DomainCosts]) -> String {
+pub fn cost_tables(domains: &[DomainCosts], calibration: &Calibration) -> String {
     let mut text = String::new();
     for DomainCosts { title, costs } in domains {
         let _ = writeln!(text, "## {title}\n\n{}", cost::markdown(costs));
     }
-    text.push_str(&idle_charges());
+    text.push_str(&idle_charges(calibration));
     text
 }
 
 /// The idle charge, by physical partitions of each source container and processes that share them.
-fn idle_charges() -> String {
+fn idle_charges(calibration: &Calibration) -> String {
     let settings = Settings { sharing: Sharing::with_others(), ..Settings::new("idle") };
     let sources: BTreeSet<_> = app::projections().iter().map(|projection| projection.source()).collect();
     let processes = IDLE_PROCESSES.map(|processes| format!("RU/s, processes: {processes}")).join(" | ");
@@ -138,7 +146,8 @@ fn idle_charges() -> String {
     );
     for partitions in IDLE_PARTITIONS {
         let feed_ranges = partitions * sources.len() as u64;
-        let charge = |processes| format!("{:.2}", idle_charge(&settings, feed_ranges, processes).0);
+        let charge =
+            |processes| format!("{:.2}", idle_charge(&settings, feed_ranges, processes, calibration).0);
         let charges = IDLE_PROCESSES.map(charge).join(" | ");
         let _ = writeln!(text, "| {partitions} | {feed_ranges} | {charges} |");
     }

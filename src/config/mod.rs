@@ -4,6 +4,7 @@
 //! bound. Secrets have no flags: they come from files or from the environment.
 
 mod accounts;
+mod calibration;
 mod callers;
 mod cosmos;
 mod data;
@@ -25,6 +26,7 @@ use std::ops::RangeInclusive;
 use clap::builder::RangedU64ValueParser;
 
 pub use accounts::{AccountSettings, GivenKeys, TOKEN_SECRET_VARIABLE};
+pub use calibration::CalibrationSettings;
 pub use callers::{CallerSettings, ForwardingHeaderSetting};
 pub use cosmos::{ConsistencySetting, CosmosSettings, CredentialSetting, KEY_VARIABLE};
 pub use data::{DataSettings, DurabilitySetting};

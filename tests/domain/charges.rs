@@ -1,4 +1,4 @@
-//! The request charge model against the article's table and Microsoft's published figures.
+//! The calibration `article-2019` of the request charge model against the article's table and Microsoft's figures of that time.
 //!
 //! The constants of the model were fitted to [`CALIBRATED`] and the published figures; the other half of the table
 //! was held back. Rows are whole in either half, because the article repeats figures from one data model to the next.
@@ -7,9 +7,7 @@ use std::fmt::Write as _;
 
 use onehop::blog::reads::DataModel;
 use onehop::blog::study::article::{ArticleCell, ArticleRequest, cell, cells, estimate};
-use onehop_store::ChargeBasis;
-use onehop_store::ReplaceCost;
-use onehop_store::embedded::charges;
+use onehop_store::charges::{Calibration, OrderedPageClient, QueryWork, ReadConsistency, TermCount};
 
 /// The calibration half.
 const CALIBRATED: [ArticleRequest; 5] =
@@ -122,103 +120,26 @@ fn the_articles_own_differences_are_met() {
     assert!((difference(ArticleRequest::Q5) - 50.0).abs() < 0.5);
 }
 
-/// `docs/worked-example.md` has each term; these are the sums at the end of its rows.
-#[test]
-fn the_worked_example_is_what_the_model_computes() {
-    let (post, short_post, like) = (1_924, 374, 227);
-    let replaced = ChargeBasis {
-        changes: charges::write(post, 1).0,
-        insertions: charges::write(post, 10).0,
-        ..ChargeBasis::default()
-    };
-    let [article, emulator, documentation] = ReplaceCost::ALL.map(|cost| cost.charge(&replaced).0);
-    let others = charges::point_read(post).0 + charges::write(like, 6).0;
-    let from_each = charges::ordered_items_per_partition(70, 100);
-    let feeds =
-        [charges::query(70, 70 * from_each, 70 * from_each * post), charges::query(1, 100, 100 * short_post)];
-    let lists = [charges::query(70, 28, 28 * post), charges::query(1, 28, 28 * short_post)];
-    let throughput =
-        |model: usize, replace: f64| 10.0 * feeds[model].0 + 5.0 * lists[model].0 + 2.0 * (others + replace);
-    let provisioned = |sum: f64| ((sum / 100.0).ceil() * 100.0).max(400.0);
-    let likes = 2.0 * (others + article);
-    let of_v2 = [provisioned(throughput(0, article)), provisioned(0.0)];
-    let of_v3 = [likes, 5.0 * lists[1].0, 10.0 * feeds[1].0].map(provisioned);
-    let together = [of_v2.iter().sum::<f64>(), of_v3.iter().sum()];
-    let monthly = together.map(|throughput| throughput / 100.0 * 0.008 * 730.0);
-    let rows = [
-        ("V2, posts", of_v2[0]),
-        ("V2, users", of_v2[1]),
-        ("V3, posts", of_v3[0]),
-        ("V3, users", of_v3[1]),
-        ("V3, feed", of_v3[2]),
-        ("V2, together", together[0]),
-        ("V3, together", together[1]),
-        ("V2, a month", monthly[0]),
-        ("V3, a month", monthly[1]),
-        ("point read of a post", charges::point_read(post).0),
-        ("insertion of a like", charges::write(like, 6).0),
-        ("insertion of a post", charges::write(post, 10).0),
-        ("replace of a post, article", article),
-        ("replace of a post, emulator", emulator),
-        ("replace of a post, documentation", documentation),
-        ("Q6 of V2", feeds[0].0),
-        ("Q6 of V3", feeds[1].0),
-        ("Q3 of V2", lists[0].0),
-        ("Q3 of V3", lists[1].0),
-        ("C4 of V2 and V3", others + article),
-        ("V2", throughput(0, article)),
-        ("V3", throughput(1, article)),
-        ("V2, documentation", throughput(0, documentation)),
-        ("V3, documentation", throughput(1, documentation)),
-    ];
-    let document = include_str!("../../docs/worked-example.md");
-    for (name, sum) in rows {
-        let (begin, end) = (format!("| {name} |"), format!("| {sum:.2} |"));
-        let is_row = |line: &str| line.starts_with(&begin) && line.ends_with(&end);
-        assert!(document.lines().any(is_row), "no row {begin} with {end}");
-    }
-    let estimated = estimate(ArticleRequest::Q6, DataModel::V2).0;
-    assert!((feeds[0].0 - estimated).abs() < 1e-9, "the sizes are the article's");
-}
-
 fn assert_near(actual: f64, published: f64, tolerance: f64) {
     assert!((actual / published - 1.0).abs() <= tolerance, "{actual} is not about {published}");
 }
 
 #[test]
-fn the_published_figures_are_met() {
-    let kb = 1024;
-    assert_near(charges::point_read(kb).0, 1.0, 1e-9);
-    assert_near(charges::point_read(100 * kb).0, 10.0, 1e-9);
-    let small = charges::write(kb, 0).0;
+fn the_published_figures_of_2019_are_met() {
+    let (calibration, kb) = (Calibration::article_2019(), 1024);
+    let point_read = |bytes| calibration.point_read(bytes, ReadConsistency::OneReplica).total().0;
+    assert_near(point_read(kb), 1.0, 1e-9);
+    assert_near(point_read(100 * kb), 10.0, 1e-9);
+    let write = |bytes| calibration.create(bytes, TermCount::default()).total().0;
+    let small = write(kb);
     assert!((4.95..=5.5).contains(&small), "{small}");
-    assert_near(charges::write(100 * kb, 0).0, 50.0, 0.005);
-    let floor = charges::query(1, 0, 0).0;
-    assert!((2.5..=2.8).contains(&floor), "{floor}");
-    assert_near(charges::query(70, 0, 0).0, 70.0 * floor, 1e-9);
-}
-
-#[test]
-fn more_bytes_never_cost_less() {
-    for bytes in (0..300_000).step_by(700) {
-        let more = bytes + 700;
-        assert!(charges::point_read(bytes) <= charges::point_read(more));
-        assert!(charges::write(bytes, 5) < charges::write(more, 5));
-        assert!(charges::query(3, 5, bytes) < charges::query(3, 5, more));
-        assert!(charges::change_feed(5, bytes) < charges::change_feed(5, more));
-    }
-}
-
-#[test]
-fn more_items_properties_and_partitions_never_cost_less() {
-    for number in 0..200_u32 {
-        let (few, many) = (number as usize, number as usize + 1);
-        assert!(charges::write(500, few) < charges::write(500, many));
-        assert!(charges::query(3, few, 500) < charges::query(3, many, 500));
-        assert!(charges::query(number, 9, 500) < charges::query(number + 1, 9, 500));
-        assert!(charges::count(u64::from(number)) < charges::count(u64::from(number) + 1));
-        assert!(charges::change_feed(few, 500) < charges::change_feed(many, 500));
-    }
+    assert_near(write(100 * kb), 50.0, 0.005);
+    let query = |physical_partitions| {
+        let work = QueryWork { physical_partitions, ..QueryWork::default() };
+        calibration.query(&work, ReadConsistency::OneReplica).total().0
+    };
+    assert!((2.5..=2.8).contains(&query(1)), "{}", query(1));
+    assert_near(query(70), 70.0 * query(1), 1e-9);
 }
 
 /// The sum is not monotonic in the number of partitions, as clients round the share of each up: for a page of 20,
@@ -226,12 +147,12 @@ fn more_items_properties_and_partitions_never_cost_less() {
 #[test]
 fn no_partition_returns_more_than_an_ordered_page() {
     for page_items in [0, 1, 20, 100, 1_000] {
-        assert_eq!(charges::ordered_items_per_partition(1, page_items), page_items);
+        assert_eq!(OrderedPageClient::Sdk2019.items_per_partition(1, page_items), page_items);
         for physical_partitions in 1..200 {
-            let from_each = charges::ordered_items_per_partition(physical_partitions, page_items);
+            let from_each = OrderedPageClient::Sdk2019.items_per_partition(physical_partitions, page_items);
             assert!(from_each <= page_items);
             assert!(physical_partitions as usize * from_each >= page_items);
         }
     }
-    assert_eq!(charges::ordered_items_per_partition(70, 100), 10);
+    assert_eq!(OrderedPageClient::Sdk2019.items_per_partition(70, 100), 10);
 }

@@ -1,7 +1,7 @@
 //! Idle charge: what following the change feed costs while nothing is written.
 
 use onehop_store::RequestCharge;
-use onehop_store::embedded::charges;
+use onehop_store::charges::{Calibration, ReadConsistency, Replacement};
 
 use super::settings::{Settings, Sharing};
 
@@ -11,15 +11,26 @@ const HEARTBEAT_BYTES: usize = 220;
 /// The estimated request charge for each second in which nothing is written: this many processes follow this number of feed ranges,
 /// over all source containers.
 ///
-/// Each feed range is polled by one process, at the longest poll interval. Each process writes its heartbeat at the renew interval, and
-/// reads those of the others at the acquire interval. A process that is alone with its store waits for a signal and costs nothing.
+/// Each feed range is polled by one process, at the longest poll interval. Each process replaces its heartbeat at the renew interval, and
+/// reads those of the others at the acquire interval. All reads are of the latest committed version, so two replicas answer. A process
+/// that is alone with its store waits for a signal and costs nothing.
 #[must_use]
-pub fn idle_charge(settings: &Settings, feed_ranges: u64, processes: u64) -> RequestCharge {
+pub fn idle_charge(
+    settings: &Settings,
+    feed_ranges: u64,
+    processes: u64,
+    calibration: &Calibration,
+) -> RequestCharge {
     let Sharing::WithOthers { acquire, renew, .. } = settings.sharing else { return RequestCharge(0.0) };
-    let polls = feed_ranges as f64 * charges::change_feed(0, 0).0 / settings.poll.longest.as_secs_f64();
-    let heartbeat = charges::write(HEARTBEAT_BYTES, 0).0 / renew.as_secs_f64();
-    let observations = processes.saturating_sub(1) as f64 * charges::point_read(0).0 / acquire.as_secs_f64();
-    RequestCharge(polls + processes as f64 * (heartbeat + observations))
+    let poll = calibration.change_feed(0, 0, ReadConsistency::Quorum).total().0;
+    let observation = calibration.point_read(HEARTBEAT_BYTES, ReadConsistency::Quorum).total().0;
+    // Containers of the processor index `id` alone, which does not change.
+    let replacement =
+        Replacement { bytes_before: HEARTBEAT_BYTES, bytes_after: HEARTBEAT_BYTES, ..Replacement::default() };
+    let heartbeat = calibration.replace(replacement).total().0;
+    let polls = feed_ranges as f64 * poll / settings.poll.longest.as_secs_f64();
+    let observations = processes.saturating_sub(1) as f64 * observation / acquire.as_secs_f64();
+    RequestCharge(polls + processes as f64 * (heartbeat / renew.as_secs_f64() + observations))
 }
 
 #[cfg(test)]
@@ -28,19 +39,19 @@ mod tests {
 
     fn charge(feed_ranges: u64, processes: u64) -> f64 {
         let settings = Settings { sharing: Sharing::with_others(), ..Settings::new("ada") };
-        idle_charge(&settings, feed_ranges, processes).0
+        idle_charge(&settings, feed_ranges, processes, &Calibration::current()).0
     }
 
     #[test]
     fn polls_heartbeats_and_observations_add_up() {
         let rounded = |charge: f64| (charge * 100.0).round() / 100.0;
-        assert_eq!(rounded(charge(8, 1)), 1.95, "8 polls every 5 s, and 4.6 RU every 13 s");
-        assert_eq!(rounded(charge(8, 2)), 2.42, "a second heartbeat, and each reads the other's every 17 s");
-        assert_eq!(rounded(charge(140, 3)), 29.41);
+        assert_eq!(rounded(charge(8, 1)), 3.99, "8 polls of 2 RU every 5 s, and 10.29 RU every 13 s");
+        assert_eq!(rounded(charge(8, 2)), 5.02, "a second heartbeat, and each reads the other's every 17 s");
+        assert_eq!(rounded(charge(140, 3)), 59.08);
     }
 
     #[test]
     fn a_process_that_is_alone_costs_nothing() {
-        assert_eq!(idle_charge(&Settings::new("ada"), 8, 1), RequestCharge(0.0));
+        assert_eq!(idle_charge(&Settings::new("ada"), 8, 1, &Calibration::current()), RequestCharge(0.0));
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde_json::{Value, json};
+
 /// A parsed field path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FieldPath {
@@ -25,12 +27,26 @@ impl FieldPath {
         }
     }
 
+    /// The value of [`root`](Self::root) in an item that has this value at the path, and nothing else.
+    pub(crate) fn with(self, value: Value) -> Value {
+        match self {
+            Self::Field(_) => value,
+            Self::Element { field, .. } => json!([{ field: value }]),
+        }
+    }
+
     /// The array; `None` for a field of the item itself.
     pub(crate) fn array(self) -> Option<&'static str> {
         match self {
             Self::Field(_) => None,
             Self::Element { array, .. } => Some(array),
         }
+    }
+}
+
+impl From<&'static str> for FieldPath {
+    fn from(path: &'static str) -> Self {
+        Self::parse(path)
     }
 }
 

@@ -46,6 +46,15 @@ impl WriteOp {
         }
     }
 
+    /// The item that is written; `None` for a delete.
+    #[must_use]
+    pub fn item(&self) -> Option<&NewItem> {
+        match self {
+            Self::Create(item) | Self::Upsert(item) | Self::Replace { item, .. } => Some(item),
+            Self::Delete { .. } => None,
+        }
+    }
+
     /// The bytes of the item's JSON; 0 for a delete.
     #[must_use]
     pub fn body_bytes(&self) -> usize {

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+use crate::charges::IndexingPolicy;
+
 /// A container's name. Containers are declared in code, so their names live as long as the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContainerName(pub &'static str);
@@ -77,6 +79,23 @@ impl ContainerSpec {
             && self.order_by.is_none()
             && self.equality.is_empty()
             && self.newest_types.is_empty()
+    }
+
+    /// The indexing policy of the container, with its composite index.
+    #[must_use]
+    pub fn indexing_policy(&self, indexing: Indexing) -> IndexingPolicy {
+        let policy = if indexing == Indexing::All && !self.is_found_by_id_alone() {
+            IndexingPolicy::everything()
+        } else {
+            let paths: Vec<String> =
+                self.needed_properties().into_iter().map(|property| format!("/{property}/?")).collect();
+            let included: Vec<&str> = paths.iter().map(String::as_str).collect();
+            IndexingPolicy::of(&included, &["/*"]).expect("a property's name is a path")
+        };
+        match self.order_by {
+            Some(order_by) => policy.with_composite(&["/type", &format!("/{order_by}"), "/id"]),
+            None => policy,
+        }
     }
 
     /// The properties that query shapes filter or sort by, each once: those that [`Indexing::Needed`] includes. `id` is not

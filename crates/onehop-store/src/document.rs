@@ -7,6 +7,7 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer as _};
 
 use super::batch::check_operation;
+use super::charges::{TermCollector, TermSeed};
 use super::{ContainerSpec, Fault, FaultKind, Keyset, Rejection, WriteOp, json_text, limits};
 
 /// The properties of an item that its keys are made of.
@@ -29,7 +30,8 @@ pub(super) struct ParsedBody {
     pub partition_key: Option<String>,
 }
 
-/// Checks a write as every adapter has to, and returns what the body holds; `None` for a delete.
+/// Checks a write as every adapter has to, and returns what the body holds; `None` for a delete. The index terms of the body are
+/// collected on the way, where that is wanted.
 ///
 /// # Errors
 /// A limit that is passed, a body without the id and the partition key that it is written under, or a soft-deleted item where the
@@ -38,13 +40,15 @@ pub(super) fn check_write(
     spec: &ContainerSpec,
     partition_key: &str,
     operation: &WriteOp,
+    terms: Option<&mut TermCollector<'_>>,
 ) -> Result<Option<KeyProperties>, Rejection> {
     check_operation(operation)?;
     let item = match operation {
         WriteOp::Create(item) | WriteOp::Upsert(item) | WriteOp::Replace { item, .. } => item,
         WriteOp::Delete { .. } => return Ok(None),
     };
-    let document = read_document(spec, &item.body).map_err(|_| Rejection::KeyMismatch)?;
+    let visitor = DocumentVisitor { spec, terms };
+    let document = read(visitor, &item.body).map_err(|_| Rejection::KeyMismatch)?;
     let same_id = document.id.as_deref() == Some(item.id.as_str());
     if !same_id || document.partition_key.as_deref() != Some(partition_key) {
         return Err(Rejection::KeyMismatch);
@@ -89,8 +93,12 @@ pub(super) fn check_keyset(after: Option<&Keyset>) -> Result<(), Fault> {
 /// # Errors
 /// When the body is not a JSON object.
 pub(super) fn read_document(spec: &ContainerSpec, body: &[u8]) -> Result<ParsedBody, serde_json::Error> {
+    read(DocumentVisitor { spec, terms: None }, body)
+}
+
+fn read(visitor: DocumentVisitor<'_, '_>, body: &[u8]) -> Result<ParsedBody, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(json_text(body)?);
-    let document = deserializer.deserialize_map(DocumentVisitor { spec })?;
+    let document = deserializer.deserialize_map(visitor)?;
     deserializer.end()?;
     Ok(document)
 }
@@ -99,56 +107,125 @@ pub(super) fn read_document(spec: &ContainerSpec, body: &[u8]) -> Result<ParsedB
 #[derive(Deserialize)]
 pub(super) struct PropertyName<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
-struct DocumentVisitor<'a> {
+struct DocumentVisitor<'a, 'p> {
     spec: &'a ContainerSpec,
+    /// Collects the index terms of the item on the way.
+    terms: Option<&'a mut TermCollector<'p>>,
 }
 
-impl<'de> Visitor<'de> for DocumentVisitor<'_> {
+/// A property that keys are made of.
+#[derive(Clone, Copy)]
+enum KeyProperty {
+    Text,
+    Deleted,
+    Ttl,
+    None,
+}
+
+impl DocumentVisitor<'_, '_> {
+    fn kind_of(&self, key: &str) -> KeyProperty {
+        let spec = self.spec;
+        let is_text = key == "id"
+            || key == "type"
+            || key == spec.partition_key
+            || Some(key) == spec.order_by
+            || spec.equality.contains(&key);
+        match key {
+            _ if is_text => KeyProperty::Text,
+            "deleted" => KeyProperty::Deleted,
+            "ttl" => KeyProperty::Ttl,
+            _ => KeyProperty::None,
+        }
+    }
+
+    /// Reads a value of which a text is wanted.
+    fn text<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<Option<String>, A::Error> {
+        match &mut self.terms {
+            Some(collector) => {
+                let place = collector.property(key);
+                map.next_value_seed(TermSeed { collector, place, keeps_text: true })
+            }
+            None => Ok(map.next_value::<Scalar>()?.0),
+        }
+    }
+
+    fn deleted<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<bool, A::Error> {
+        let deleted = map.next_value::<bool>()?;
+        if let Some(collector) = &mut self.terms {
+            let place = collector.property(key);
+            collector.literal(place, Some(deleted));
+        }
+        Ok(deleted)
+    }
+
+    fn ttl<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<Option<u32>, A::Error> {
+        let ttl = map.next_value::<Option<u32>>()?;
+        if let Some(collector) = &mut self.terms {
+            let place = collector.property(key);
+            match ttl {
+                Some(seconds) => collector.number(place, f64::from(seconds)),
+                None => collector.literal(place, None),
+            }
+        }
+        Ok(ttl)
+    }
+
+    fn ignored<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+        match &mut self.terms {
+            Some(collector) => {
+                let place = collector.property(key);
+                map.next_value_seed(TermSeed { collector, place, keeps_text: false })?;
+            }
+            None => {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn keep(&self, document: &mut ParsedBody, key: &str, value: Option<String>) {
+        let spec = self.spec;
+        let properties = &mut document.properties;
+        if let Some(text) = &value {
+            if let Some(index) = spec.equality.iter().position(|path| *path == key) {
+                properties.equality[index].clone_from(text);
+            }
+            if key == "type" {
+                properties.item_type.clone_from(text);
+            }
+            if Some(key) == spec.order_by {
+                properties.order_value.clone_from(text);
+            }
+        }
+        if key == spec.partition_key {
+            document.partition_key.clone_from(&value);
+        }
+        if key == "id" {
+            document.id = value;
+        }
+    }
+}
+
+impl<'de> Visitor<'de> for DocumentVisitor<'_, '_> {
     type Value = ParsedBody;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a JSON object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ParsedBody, A::Error> {
-        let spec = self.spec;
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<ParsedBody, A::Error> {
         let mut document = ParsedBody::default();
-        document.properties.equality = vec![String::new(); spec.equality.len()];
+        document.properties.equality = vec![String::new(); self.spec.equality.len()];
         while let Some(PropertyName(key)) = map.next_key()? {
             let key = key.as_ref();
-            let equality = spec.equality.iter().position(|path| *path == key);
-            let wanted = equality.is_some()
-                || key == "id"
-                || key == "type"
-                || key == spec.partition_key
-                || Some(key) == spec.order_by;
-            if wanted {
-                let Scalar(value) = map.next_value()?;
-                if let (Some(index), Some(value)) = (equality, &value) {
-                    document.properties.equality[index].clone_from(value);
+            match self.kind_of(key) {
+                KeyProperty::Text => {
+                    let value = self.text(key, &mut map)?;
+                    self.keep(&mut document, key, value);
                 }
-                if key == "type"
-                    && let Some(value) = &value
-                {
-                    document.properties.item_type.clone_from(value);
-                }
-                if Some(key) == spec.order_by
-                    && let Some(value) = &value
-                {
-                    document.properties.order_value.clone_from(value);
-                }
-                if key == spec.partition_key {
-                    document.partition_key.clone_from(&value);
-                }
-                if key == "id" {
-                    document.id = value;
-                }
-            } else if key == "deleted" {
-                document.properties.deleted = map.next_value::<bool>()?;
-            } else if key == "ttl" {
-                document.properties.ttl = map.next_value::<Option<u32>>()?;
-            } else {
-                map.next_value::<IgnoredAny>()?;
+                KeyProperty::Deleted => document.properties.deleted = self.deleted(key, &mut map)?,
+                KeyProperty::Ttl => document.properties.ttl = self.ttl(key, &mut map)?,
+                KeyProperty::None => self.ignored(key, &mut map)?,
             }
         }
         Ok(document)

@@ -19,8 +19,10 @@ pub fn assumptions(report: &StudyReport) -> Vec<String> {
     let has_estimates = report.charge_source == ChargeSource::Estimated || report.estimate_errors.is_some();
     let mut list = Vec::new();
     if has_estimates {
-        let cost = report.replace_cost.name();
-        list.push(format!("Replace cost of the estimates (--replace-cost): {cost}."));
+        let (name, title) = (report.calibration.name(), report.calibration.title());
+        list.push(format!("Calibration of the estimates: {name} ({title})."));
+        let unsettled = report.calibration.unsettled();
+        list.extend(unsettled.map(|(constant, range)| format!("Unsettled, {}: {range}.", constant.name())));
     }
     if let Some(first) = report.provisioning.first() {
         list.push(format!(

@@ -9,7 +9,7 @@ use super::discards::DiscardedChanges;
 use super::provisioning::ContainerBackground;
 use onehop_change_feed::{DEAD_LETTERS, LEASES, Settings, Sharing, idle_charge};
 use onehop_store::ContainerName;
-use onehop_store::embedded::charges;
+use onehop_store::charges::{Calibration, ReadConsistency, Replacement};
 
 /// Processes that share the leases, for which it is worked out.
 pub const PROCESSES: [u64; 3] = [1, 3, 10];
@@ -32,6 +32,8 @@ pub struct BackgroundInput<'a> {
     /// A second.
     pub discarded: DiscardedChanges,
     pub passes: Vec<BackgroundPass>,
+    /// The constants of the request charges.
+    pub calibration: &'a Calibration,
 }
 
 /// The background work of a data model.
@@ -94,16 +96,17 @@ impl BackgroundWork {
     /// Works out the background work of a data model with a change feed processor.
     #[must_use]
     pub fn of(input: BackgroundInput<'_>) -> Self {
-        let BackgroundInput { model, sources, physical_partitions, writes, discarded, passes } = input;
+        let BackgroundInput { model, sources, physical_partitions, writes, discarded, passes, calibration } =
+            input;
         let feed_ranges = sources.len() as u64 * u64::from(physical_partitions);
         let settings = Settings { sharing: Sharing::with_others(), ..Settings::new("background") };
-        let rest = RestCharges { settings: &settings, feed_ranges };
+        let rest = RestCharges { settings: &settings, feed_ranges, calibration };
         let ranges_a_second = feed_ranges as f64 / checkpoint_interval(&settings);
-        let checkpoint = charges::write(LEASE_BYTES, 0).0;
+        let checkpoint = rest.checkpoint();
         let polls = rest.polls();
         // A poll that finds something is followed by one that finds nothing.
         let further_polls = discarded.changes.min(feed_ranges as f64 / settings.poll.longest.as_secs_f64())
-            * charges::change_feed(0, 0).0;
+            * calibration.change_feed(0, 0, ReadConsistency::Quorum).total().0;
         let line = |kind, throughput: &dyn Fn(u64) -> f64| BackgroundLine {
             kind,
             throughput: PROCESSES.map(throughput),
@@ -112,10 +115,12 @@ impl BackgroundWork {
             line(BackgroundKind::Polls, &|_| polls),
             line(BackgroundKind::Heartbeats, &|processes| rest.heartbeats(processes)),
             line(BackgroundKind::Observations, &|processes| rest.observations(processes)),
-            line(BackgroundKind::AtRest, &|processes| idle_charge(&settings, feed_ranges, processes).0),
+            line(BackgroundKind::AtRest, &|processes| {
+                idle_charge(&settings, feed_ranges, processes, calibration).0
+            }),
             line(BackgroundKind::Checkpoints, &|_| writes.min(ranges_a_second) * checkpoint),
             line(BackgroundKind::CheckpointsMax, &|_| ranges_a_second * checkpoint),
-            line(BackgroundKind::Discarded, &|_| discarded.charge().0 + further_polls),
+            line(BackgroundKind::Discarded, &|_| discarded.charge(calibration).0 + further_polls),
             line(BackgroundKind::MetricsScrapes, &|processes| rest.scrapes(processes)),
         ];
         Self { model, feed_ranges, processes: PROCESSES, lines, passes, sources: sources.to_vec() }
@@ -156,11 +161,19 @@ impl BackgroundWork {
 struct RestCharges<'a> {
     settings: &'a Settings,
     feed_ranges: u64,
+    calibration: &'a Calibration,
 }
 
 impl RestCharges<'_> {
     fn idle(&self, feed_ranges: u64, processes: u64) -> f64 {
-        idle_charge(self.settings, feed_ranges, processes).0
+        idle_charge(self.settings, feed_ranges, processes, self.calibration).0
+    }
+
+    /// A checkpoint replaces the lease, of which `id` alone is indexed.
+    fn checkpoint(&self) -> f64 {
+        let bytes = LEASE_BYTES;
+        let replacement = Replacement { bytes_before: bytes, bytes_after: bytes, ..Replacement::default() };
+        self.calibration.replace(replacement).total().0
     }
 
     fn polls(&self) -> f64 {
@@ -179,7 +192,8 @@ impl RestCharges<'_> {
     fn scrapes(&self, processes: u64) -> f64 {
         let Sharing::WithOthers { acquire, .. } = self.settings.sharing else { return 0.0 };
         let of_others = self.feed_ranges as f64 * (processes - 1) as f64;
-        of_others * charges::point_read(LEASE_BYTES).0 / acquire.as_secs_f64()
+        of_others * self.calibration.point_read(LEASE_BYTES, ReadConsistency::Quorum).total().0
+            / acquire.as_secs_f64()
     }
 }
 
@@ -201,6 +215,7 @@ mod tests {
             writes,
             discarded: DiscardedChanges { changes: discarded, bytes: discarded * 512.0 },
             passes: Vec::new(),
+            calibration: &Calibration::current(),
         })
     }
 
@@ -226,9 +241,7 @@ mod tests {
     fn checkpoints_are_one_for_each_write_or_feed_range() {
         let [seldom, often] = [1.0, 1e6].map(|writes| work(70, writes, 0.0));
         let first = |work: &BackgroundWork, kind| work.throughput(kind)[0];
-        assert!(
-            (first(&seldom, BackgroundKind::Checkpoints) - charges::write(LEASE_BYTES, 0).0).abs() < 1e-9
-        );
+        assert!((first(&seldom, BackgroundKind::Checkpoints) - 72.0 / 7.0).abs() < 1e-9);
         assert_eq!(first(&often, BackgroundKind::Checkpoints), first(&often, BackgroundKind::CheckpointsMax));
     }
 
@@ -236,9 +249,11 @@ mod tests {
     fn discarded_changes_are_charged_with_a_further_poll_each_at_most() {
         let charge = |discarded| work(1, 0.0, discarded).throughput(BackgroundKind::Discarded)[0];
         assert_eq!(charge(0.0), 0.0);
-        assert!((charge(0.1) - 0.1 * (1.0 + 0.07 + 0.11)).abs() < 1e-9, "{}", charge(0.1));
+        // Two replicas answer: a poll is 2 RU, and a change of 512 bytes 0.0408 RU.
+        let change = 2.0 * (0.0115 + 0.5 * 0.0178);
+        assert!((charge(0.1) - 0.1 * (2.0 + change)).abs() < 1e-9, "{}", charge(0.1));
         // Two feed ranges are polled twice in 5 s.
-        assert!((charge(10.0) - (0.4 + 10.0 * 0.18)).abs() < 1e-9, "{}", charge(10.0));
+        assert!((charge(10.0) - (0.8 + 10.0 * change)).abs() < 1e-9, "{}", charge(10.0));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use onehop_store::embedded::charges;
+use onehop_store::charges::{Calibration, ReadConsistency};
 use onehop_store::{ContainerName, RequestCharge, WriteOp};
 
 /// A container whose change feed is followed, and the types of items that are wanted of it; `None` for all.
@@ -63,8 +63,9 @@ impl DiscardedChanges {
 
     /// The estimated charge of returning them, without that of the pages that return them.
     #[must_use]
-    pub fn charge(self) -> RequestCharge {
-        let of_pages = |items, bytes| charges::change_feed(items, bytes).0 - charges::change_feed(0, 0).0;
+    pub fn charge(self, calibration: &Calibration) -> RequestCharge {
+        let page = |items, bytes| calibration.change_feed(items, bytes, ReadConsistency::Quorum).total().0;
+        let of_pages = |items, bytes| page(items, bytes) - page(0, 0);
         // The model is linear in both.
         RequestCharge(self.changes * of_pages(1, 0) + self.bytes * of_pages(0, 1024) / 1024.0)
     }
@@ -103,8 +104,9 @@ mod tests {
 
     #[test]
     fn a_discarded_change_is_charged_as_one_that_is_wanted() {
-        let page = |items, bytes| charges::change_feed(items, bytes).0;
-        let charge = DiscardedChanges { changes: 2.0, bytes: 2048.0 }.charge().0;
+        let calibration = Calibration::current();
+        let page = |items, bytes| calibration.change_feed(items, bytes, ReadConsistency::Quorum).total().0;
+        let charge = DiscardedChanges { changes: 2.0, bytes: 2048.0 }.charge(&calibration).0;
         assert!((charge - (page(2, 2048) - page(0, 0))).abs() < 1e-9, "{charge}");
     }
 }

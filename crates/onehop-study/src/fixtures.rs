@@ -32,7 +32,6 @@ pub(crate) fn row(
         deviation: None,
         latency_ms: Quantiles { median: 1.0, p99: 1.0 },
         operations: Vec::new(),
-        replaces: ChargeBasis::default(),
     }
 }
 
@@ -52,7 +51,6 @@ pub(crate) fn sample(charge: f64) -> Sample {
         ledger,
         duration: Duration::from_millis(2),
         projection_charge: 0.0,
-        projection_basis: ChargeBasis::default(),
         discarded: DiscardedChanges::default(),
     }
 }

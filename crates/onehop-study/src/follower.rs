@@ -8,7 +8,7 @@ use super::discards::DiscardedChanges;
 use super::metered::MeteredStore;
 use super::retries::{ATTEMPTS_MAX, PAUSE};
 use onehop_change_feed::{PageError, Processor, ProcessorError};
-use onehop_store::{ChargeBasis, Fault, RequestCharge};
+use onehop_store::{Fault, RequestCharge};
 
 /// A change feed processor that cannot follow.
 #[derive(Debug, Error)]
@@ -29,12 +29,6 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// What the charges of following so far were made from, where they are estimates.
-    #[must_use]
-    pub fn basis(&self) -> ChargeBasis {
-        self.store.basis()
-    }
-
     /// The changes so far that its writes bring to the change feed in vain.
     #[must_use]
     pub fn discarded(&self) -> DiscardedChanges {

@@ -7,6 +7,7 @@ mod figure;
 #[cfg(test)]
 mod fixtures;
 pub mod follower;
+pub mod ledger;
 pub mod measurement;
 pub mod metered;
 pub mod partitions;

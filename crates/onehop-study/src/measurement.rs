@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::discards::DiscardedChanges;
-use onehop_store::{ChargeBasis, FoldedOperation, Ledger};
+use onehop_store::{FoldedOperation, Ledger};
 
 /// A request that each data model serves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -51,8 +51,6 @@ pub struct Sample {
     pub duration: Duration,
     /// What the projections were charged because of it, RU.
     pub projection_charge: f64,
-    /// What that was made from, where it is an estimate.
-    pub projection_basis: ChargeBasis,
     /// What the projections brought to the change feed in vain because of it.
     pub discarded: DiscardedChanges,
 }
@@ -61,13 +59,7 @@ impl Sample {
     /// Of a request that no projection follows.
     #[must_use]
     pub fn alone(ledger: Arc<Ledger>, duration: Duration) -> Self {
-        Self {
-            ledger,
-            duration,
-            projection_charge: 0.0,
-            projection_basis: ChargeBasis::default(),
-            discarded: DiscardedChanges::default(),
-        }
+        Self { ledger, duration, projection_charge: 0.0, discarded: DiscardedChanges::default() }
     }
 }
 
@@ -138,9 +130,6 @@ pub struct MeasurementRow {
     pub latency_ms: Quantiles,
     /// What a request with the median charge did.
     pub operations: Vec<FoldedOperation>,
-    /// Of the replaces of one request and of its projections, in the mean of the samples.
-    #[serde(skip)]
-    pub replaces: ChargeBasis,
 }
 
 /// The median and the 99th percentile of many values.
@@ -226,7 +215,6 @@ impl MeasurementRow {
             deviation: reference.map(|reference| thousandths(charges.median / reference - 1.0)),
             latency_ms: Quantiles::of(durations),
             operations: typical.map(|sample| rounded(sample.ledger.folded())).unwrap_or_default(),
-            replaces: replaces(samples),
         }
     }
 
@@ -246,16 +234,6 @@ fn discarded(samples: &[Sample]) -> DiscardedChanges {
     let mut all = DiscardedChanges::default();
     samples.iter().for_each(|sample| all += sample.discarded);
     all.times(1.0 / samples.len().max(1) as f64)
-}
-
-/// Of one request, in the mean.
-fn replaces(samples: &[Sample]) -> ChargeBasis {
-    let mut all = ChargeBasis::default();
-    for sample in samples {
-        sample.ledger.operations().iter().for_each(|record| all += record.basis);
-        all += sample.projection_basis;
-    }
-    all.part(u32::try_from(samples.len()).unwrap_or(u32::MAX))
 }
 
 fn rounded(mut operations: Vec<FoldedOperation>) -> Vec<FoldedOperation> {

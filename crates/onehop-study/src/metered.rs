@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::discards::{DiscardedChanges, FollowedContainer};
 use onehop_change_feed::LEASES;
 use onehop_store::{
-    Change, ChargeBasis, ContainerName, Ledger, OperationKind, OperationScope, PartitionKey, RequestCharge,
-    Store, StoreCall, StoreDecorator,
+    Change, ContainerName, Ledger, OperationKind, OperationScope, PartitionKey, RequestCharge, Store,
+    StoreCall, StoreDecorator,
 };
 use parking_lot::Mutex;
 
@@ -18,7 +18,6 @@ pub struct MeteredStore {
     /// Of that, what pages of the change feed were charged.
     feed_charge: Mutex<RequestCharge>,
     /// What the charge was made from, where it is an estimate.
-    basis: Mutex<ChargeBasis>,
     /// Whose change feed is followed, and what it brings in vain because of writes through this store.
     followed: Vec<FollowedContainer>,
     discarded: Mutex<DiscardedChanges>,
@@ -43,7 +42,6 @@ impl MeteredStore {
             store,
             charge: Mutex::default(),
             feed_charge: Mutex::default(),
-            basis: Mutex::default(),
             followed: Vec::new(),
             discarded: Mutex::default(),
             touches: None,
@@ -81,12 +79,6 @@ impl MeteredStore {
         *self.charge.lock()
     }
 
-    /// What the charge so far was made from, where it is an estimate.
-    #[must_use]
-    pub fn basis(&self) -> ChargeBasis {
-        *self.basis.lock()
-    }
-
     /// Takes the touches since the last time; their charges add up to [`charge`](Self::charge).
     #[must_use]
     pub fn take_touches(&self) -> Vec<PartitionAccess> {
@@ -109,7 +101,6 @@ impl MeteredStore {
                 let mut feed_charge = self.feed_charge.lock();
                 *feed_charge = *feed_charge + record.charge;
             }
-            *self.basis.lock() += record.basis;
             let Some(touches) = &self.touches else { continue };
             let shared_by = if records.len() == partition_keys.len() {
                 &partition_keys[number..=number]

@@ -1,7 +1,9 @@
 //! The report of a study: everything that was measured and worked out, as values that serialize to JSON. The module
 //! [`render`](super::render) shows it to people.
 
-use serde::Serialize;
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::background::BackgroundWork;
@@ -10,7 +12,7 @@ use super::partitions::PartitionReport;
 use super::provisioning::Provisioning;
 use super::sensitivity::Sensitivity;
 use super::traffic::Traffic;
-use onehop_store::ReplaceCost;
+use onehop_store::charges::Calibration;
 use onehop_store::{ChargeSource, Indexing};
 
 /// Everything that a study found.
@@ -48,8 +50,9 @@ pub struct StudyReport {
     pub provisioning: Vec<Provisioning>,
     /// Of the data models with a change feed processor.
     pub background: Vec<BackgroundWork>,
-    /// What the estimated charges take for the charge of a replace.
-    pub replace_cost: ReplaceCost,
+    /// The constants of the estimated charges.
+    #[serde(serialize_with = "calibration_name")]
+    pub calibration: Arc<Calibration>,
     #[serde(skip)]
     pub captions: Captions,
 }
@@ -78,4 +81,8 @@ pub struct Captions {
 fn rows<S: serde::Serializer>(measurements: &Measurements, serializer: S) -> Result<S::Ok, S::Error> {
     let rows: &[MeasurementRow] = &measurements.rows;
     rows.serialize(serializer)
+}
+
+fn calibration_name<S: Serializer>(calibration: &Calibration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(calibration.name())
 }

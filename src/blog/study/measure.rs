@@ -224,17 +224,10 @@ impl ModelDatabase {
 impl ModelDatabase {
     /// The sample of a write, after its projections have followed.
     async fn sample(&self, ledger: Arc<Ledger>, duration: Duration) -> Result<Sample, CompareError> {
-        let basis = || self.follower.as_ref().map(Follower::basis).unwrap_or_default();
         let discarded = || self.follower.as_ref().map(Follower::discarded).unwrap_or_default();
-        let before = (basis(), discarded());
+        let before = discarded();
         let projection_charge = self.follow().await?;
-        Ok(Sample {
-            ledger,
-            duration,
-            projection_charge,
-            projection_basis: basis().since(&before.0),
-            discarded: discarded().since(before.1),
-        })
+        Ok(Sample { ledger, duration, projection_charge, discarded: discarded().since(before) })
     }
 }
 

@@ -1,6 +1,8 @@
 //! Report of the blog's study: puts measurements and the survey together, names the article as their reference, and keeps
 //! the names that the JSON output of `onehop compare` has.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::article::{self, ArticleRequest};
@@ -9,8 +11,9 @@ use super::read_path::ReadPath;
 use super::survey::Survey;
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::reads::DataModel;
+use onehop_store::ContainerName;
+use onehop_store::charges::Calibration;
 use onehop_store::{ChargeSource, Indexing};
-use onehop_store::{ContainerName, ReplaceCost};
 use onehop_study::background::{BackgroundInput, BackgroundPass, BackgroundWork};
 use onehop_study::measurement::{ConcurrentCharge, EstimateErrors, MeasurementRow, Measurements};
 use onehop_study::partitions::{PartitionReport, PartitionStudy};
@@ -50,8 +53,8 @@ pub struct StudyFindings {
     pub samples: usize,
     pub physical_partitions: u32,
     pub indexing: Indexing,
-    /// What estimated charges take for the charge of a replace.
-    pub replace_cost: ReplaceCost,
+    /// The constants of estimated charges.
+    pub calibration: Arc<Calibration>,
     /// `None` on the embedded store.
     pub account: Option<AccountSummary>,
     /// The traffic that was given.
@@ -73,9 +76,11 @@ impl StudyFindings {
             plans: ReadPath::ALL.map(ReadPath::plan).into(),
             rows: std::mem::take(&mut self.rows),
         };
-        let with =
-            MeasuredWith { replace_cost: self.replace_cost, physical_partitions: self.physical_partitions };
-        let sensitivity = self.rates.as_ref().map(|rates| Sensitivity::of(&measurements, rates, with));
+        let with = MeasuredWith {
+            calibration: Arc::clone(&self.calibration),
+            physical_partitions: self.physical_partitions,
+        };
+        let sensitivity = self.rates.as_ref().map(|rates| Sensitivity::of(&measurements, rates, &with));
         let v3 = ReadPath { model: DataModel::V3, batched: false };
         let partitions = partitions(&self.surveyed, v3, self.rates.clone(), &measurements);
         let background = self.background(&measurements);
@@ -89,7 +94,7 @@ impl StudyFindings {
             partitions,
             sensitivity,
             background,
-            replace_cost: self.replace_cost,
+            calibration: self.calibration,
             traffic: self.rates.map(|rates| Traffic::of(&measurements, rates, &provisioning)),
             provisioning,
             estimate_errors: EstimateErrors::of(&measurements.rows),
@@ -121,6 +126,7 @@ impl StudyFindings {
                 discarded: traffic::discarded(measurements, rates, &plan),
                 passes: surveyed.passes.clone(),
                 model: plan.model,
+                calibration: &self.calibration,
             })
         };
         self.surveyed.iter().filter(|surveyed| !sources(surveyed.model).is_empty()).map(work).collect()

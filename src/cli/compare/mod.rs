@@ -20,7 +20,7 @@ use crate::config::{Environment, StoreKind};
 use database::{Measured, Measuring};
 use onehop_study::render;
 use onehop_study::report::StudyReport;
-use settings::{PlaceRules, PlaceSettings, SizeSettings, TrafficSettings};
+use settings::{PlaceSettings, SizeSettings, TrafficSettings};
 
 pub(super) use settings::IndexingSetting;
 
@@ -99,8 +99,8 @@ impl Compare {
             directory.display()
         );
         let physical_partitions = self.place.physical_partitions();
-        let PlaceRules { indexing, replace_cost } = self.place.rules();
-        let mut databases = Databases::in_directory(&directory, physical_partitions, indexing, replace_cost);
+        let (indexing, calibration) = (self.place.indexing(), self.place.calibration());
+        let mut databases = Databases::in_directory(&directory, physical_partitions, indexing, calibration);
         self.compare(&mut databases).await
     }
 
@@ -142,7 +142,7 @@ impl Compare {
             samples: workload.samples,
             physical_partitions,
             indexing: self.place.indexing(),
-            replace_cost: self.place.rules().replace_cost,
+            calibration: self.place.calibration(),
             account: databases.account(),
             rates: self.traffic.rates(),
             provisioning: self.traffic.provisioning(physical_partitions),
@@ -166,9 +166,9 @@ impl Compare {
             let temporary = temporary_directory()?;
             // The same, with as many physical partitions; more than the embedded store models are refused there.
             let physical_partitions = u16::try_from(measured.physical_partitions).unwrap_or(u16::MAX);
-            let PlaceRules { indexing, replace_cost } = self.place.rules();
+            let (indexing, calibration) = (self.place.indexing(), self.place.calibration());
             let mut databases =
-                Databases::in_directory(temporary.path(), physical_partitions, indexing, replace_cost);
+                Databases::in_directory(temporary.path(), physical_partitions, indexing, calibration);
             let estimated = Measuring { model, workload, with_survey: false }.run(&mut databases, bar).await;
             let estimated = estimated.context("--estimate-error")?;
             measured.rows.iter_mut().for_each(|row| row.put_beside(&estimated.rows));

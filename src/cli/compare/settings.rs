@@ -1,6 +1,7 @@
 //! Settings of a comparison: size of the data set, store, indexing, and the traffic of the bill.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::ensure;
 use clap::builder::BoolishValueParser;
@@ -8,9 +9,9 @@ use clap::{Args, ValueEnum};
 
 use crate::blog::study::article;
 use crate::blog::study::dataset::DEFAULT_RNG_SEED;
-use crate::config::{CosmosSettings, Environment, StoreKind, ThroughputSettings};
+use crate::config::{CalibrationSettings, CosmosSettings, Environment, StoreKind, ThroughputSettings};
 use onehop_store::Indexing;
-use onehop_store::ReplaceCost;
+use onehop_store::charges::Calibration;
 use onehop_store::embedded::PHYSICAL_PARTITIONS_MAX;
 use onehop_study::provisioning::{INDEX_SHARE_DEFAULT, Prices, ProvisioningInput};
 use onehop_study::traffic::{InvalidRequestRate, RequestRate};
@@ -73,9 +74,8 @@ pub(super) struct PlaceSettings {
     #[arg(long, value_enum, env = "ONEHOP_INDEXING", default_value = "all")]
     indexing: IndexingSetting,
 
-    /// Replace cost: what the estimates take for the charge of a replace, on which the sources contradict each other
-    #[arg(long, value_enum, env = "ONEHOP_REPLACE_COST", default_value = "article")]
-    replace_cost: ReplaceCostSetting,
+    #[command(flatten)]
+    calibration: CalibrationSettings,
 
     /// Estimation error, with --store cosmos: print the embedded store's estimate of each charge beside it
     #[arg(long, env = "ONEHOP_ESTIMATE_ERROR", value_parser = BoolishValueParser::new())]
@@ -108,34 +108,6 @@ impl From<IndexingSetting> for Indexing {
             IndexingSetting::Needed => Self::Needed,
         }
     }
-}
-
-/// Source of the charge of a replace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ReplaceCostSetting {
-    /// The article's figures: only the indexed properties that change are charged
-    Article,
-    /// Microsoft's in-memory emulator: 1.5 times the insertion of the item
-    Emulator,
-    /// Microsoft's documentation: twice the insertion of the item
-    Documentation,
-}
-
-impl From<ReplaceCostSetting> for ReplaceCost {
-    fn from(setting: ReplaceCostSetting) -> Self {
-        match setting {
-            ReplaceCostSetting::Article => Self::Article,
-            ReplaceCostSetting::Emulator => Self::Emulator,
-            ReplaceCostSetting::Documentation => Self::Documentation,
-        }
-    }
-}
-
-/// The rules by which the embedded store estimates charges.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct PlaceRules {
-    pub indexing: Indexing,
-    pub replace_cost: ReplaceCost,
 }
 
 /// Settings of the traffic from which throughput and bill are computed.
@@ -232,8 +204,8 @@ impl PlaceSettings {
         self.indexing.into()
     }
 
-    pub fn rules(&self) -> PlaceRules {
-        PlaceRules { indexing: self.indexing(), replace_cost: self.replace_cost.into() }
+    pub fn calibration(&self) -> Arc<Calibration> {
+        self.calibration.calibration()
     }
 
     /// Refuses settings that are not for the compared store. The variables of `--data` and `--physical-partitions` may be

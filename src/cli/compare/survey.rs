@@ -23,7 +23,7 @@ use onehop_store::{Fault, Store};
 use onehop_study::background::BackgroundPass;
 use onehop_study::follower::Follower;
 use onehop_study::metered::MeteredStore;
-use onehop_study::partitions::{ContainerContents, Footprint, contents_of};
+use onehop_study::partitions::{Footprint, contents_of};
 use onehop_study::retries::RetryingStore;
 
 /// The footprints of the reads, on a database as it was made.
@@ -91,15 +91,16 @@ fn writes(app: &App, model: DataModel, store: &Arc<dyn Store>) -> WritePath {
 
 /// The charge of rebuilding every read model, and of verifying all of them, once.
 async fn passes_over(app: &App, follower: &Follower, survey: &Survey) -> anyhow::Result<Vec<BackgroundPass>> {
-    let is_estimated = app.store.counts_locally();
     let mut request_charge = 0.0;
     for projection in read_models::projections() {
         let before = (follower.store.charge().0, follower.store.feed_charge().0);
         follower.processor.rebuild(projection.name(), &|_| {}).await?;
         let read = follower.store.feed_charge().0 - before.1;
         // The embedded store returns the wanted types alone; the service charges for all.
-        let all = contents_of(&survey.contents, projection.source()).map(ContainerContents::feed_charge);
-        let read_all = all.filter(|_| is_estimated).unwrap_or(read);
+        let contents = contents_of(&survey.contents, projection.source());
+        let all =
+            app.calibration().zip(contents).map(|(calibration, contents)| contents.feed_charge(calibration));
+        let read_all = all.unwrap_or(read);
         request_charge += follower.store.charge().0 - before.0 - read + read_all;
     }
     let rebuild = BackgroundPass { name: "rebuild of every read model".to_owned(), request_charge };

@@ -172,7 +172,7 @@ async fn background_work_and_storage_have_their_inputs() {
 }
 
 /// The entry of a post that is in the feed, read and written. In a small data set most posts are.
-const FEED_ENTRY: f64 = 7.0;
+const FEED_ENTRY: f64 = 14.0;
 
 /// Of V3 with its projections, RU.
 #[tokio::test]
@@ -191,7 +191,7 @@ async fn no_request_costs_more_than_it_has_to() {
     .await;
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     for (request, charge_max) in
-        [("C1", 14.0), ("C2", 42.0), ("C3", 31.0 + FEED_ENTRY), ("C4", 31.0 + FEED_ENTRY)]
+        [("C1", 15.0), ("C2", 43.0), ("C3", 46.0 + FEED_ENTRY), ("C4", 46.0 + FEED_ENTRY)]
     {
         let row = row(&report, request, "V3", false);
         let charge = row["requestCharge"].as_f64().unwrap() + row["projectionCharge"].as_f64().unwrap();
@@ -225,7 +225,7 @@ async fn the_charges_of_a_traffic_add_up_over_logical_partitions() {
         let throughput = |container| load(&report, container, popularity)["throughput"].as_f64().unwrap();
         let sum: f64 = ["users", "posts", "feed", "accounts"].map(throughput).iter().sum();
         // The table has medians, and comments and likes on posts of no particular age.
-        assert!((sum / in_table - 1.0).abs() < 0.05, "{sum} of {in_table}");
+        assert!((sum / in_table - 1.0).abs() < 0.1, "{sum} of {in_table}");
     }
     let containers = report["partitions"]["containers"].as_array().unwrap();
     let places = |container: &str| {
@@ -330,9 +330,9 @@ async fn indexing_changes_the_charges_of_commands_alone() {
             assert_eq!(charge(&all, request, model), charge(&needed, request, model), "{request} {model}");
         }
         // Title and content in V1; the name and the two counts as well from V2 on, and the version.
-        let properties = if model == "V1" { 2.0 } else { 6.0 };
+        let paths = if model == "V1" { 2.0 } else { 6.0 };
         let difference = charge(&all, "C2", model) - charge(&needed, "C2", model);
-        assert!((difference - properties * 0.53).abs() < 0.02, "{model}: {difference}");
+        assert!((difference - paths * 8.0 / 21.0).abs() < 0.02, "{model}: {difference}");
     }
 }
 
@@ -341,22 +341,6 @@ fn assumed(report: &Value, kind: &str, assumption: &str, model: usize) -> f64 {
     let mut lines = report["sensitivity"][kind].as_array().unwrap().iter();
     let line = lines.find(|line| line["assumption"] == assumption).unwrap_or_else(|| panic!("{assumption}"));
     line["models"][model][1].as_f64().unwrap()
-}
-
-#[tokio::test]
-async fn a_derived_replace_cost_is_what_its_setting_measures() {
-    let rates = ["--rates", "C2=1,C3=1,C4=1,Q6=1"];
-    let derived = report(&rates).await;
-    for setting in ["emulator", "documentation"] {
-        let measured = report(&[&rates[..], &["--replace-cost", setting]].concat()).await;
-        assert_eq!(measured["replaceCost"], setting);
-        for model in 0..3 {
-            let [derived, measured] =
-                [&derived, &measured].map(|report| assumed(report, "replaceCosts", setting, model));
-            // The derived one is of the mean of the samples, the measured one of the median.
-            assert!((derived / measured - 1.0).abs() < 0.05, "{setting} {model}: {derived} {measured}");
-        }
-    }
 }
 
 #[tokio::test]
@@ -426,7 +410,7 @@ async fn a_summary_honours_the_traffic_and_its_price() {
     for part in [
         "Your traffic: Q6 1.00/s",
         "a month",
-        "Sensitivity: replace cost",
+        "Calibration of the estimates: current",
         "takes the least of all",
         "| serverless |",
         "Background work",

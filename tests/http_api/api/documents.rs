@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use onehop::cli::read_models;
+use onehop_store::charges::Calibration;
+use onehop_study::ledger::{KindErrors, LEDGER, LedgerCheck, read_cases};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// Promises of `docs/promises.md`.
@@ -58,7 +61,7 @@ const COSTS_DIFFERENCE_MAX: f64 = 10.0;
 async fn predicted_charges_of_read_models_are_near_the_measured() {
     let directory = tempfile::tempdir().unwrap();
     let domains = read_models::documented_data().measure(directory.path()).await.unwrap();
-    let tables = read_models::cost_tables(&domains);
+    let tables = read_models::cost_tables(&domains, &Calibration::current());
     let document = read(COSTS_FILE);
     let introduction = &document[..document.find(COSTS_BEGIN).expect("the tables begin with a domain")];
     if std::env::var_os("ONEHOP_UPDATE_DOCS").is_some() {
@@ -68,6 +71,29 @@ async fn predicted_charges_of_read_models_are_near_the_measured() {
     }
     for cost in domains.iter().flat_map(|domain| &domain.costs) {
         assert!(cost.difference_percent().abs() <= COSTS_DIFFERENCE_MAX, "{cost:?}");
+    }
+}
+
+const CHARGES_FILE: &str = "docs/request-charges.md";
+
+#[test]
+fn the_errors_of_the_calibration_are_those_of_the_ledger() {
+    let cases = read_cases(LEDGER).unwrap();
+    let check = LedgerCheck::of(&cases, &Calibration::current());
+    let mut table = String::from("| operation | cases | median | ninth decile |\n|---|---:|---:|---:|\n");
+    for KindErrors { operation, cases, median, p90 } in &check.summary {
+        let (median, p90) = (median * 100.0, p90 * 100.0);
+        let _ = writeln!(table, "| {operation} | {cases} | {median:.2} % | {p90:.2} % |");
+    }
+    let document = read(CHARGES_FILE);
+    let (before, rest) = document.split_once("(errors_of_the_calibration)' -->\n").expect("the begin");
+    let (_, after) = rest.split_once("<!-- Generated to here. -->").expect("the end");
+    let wanted =
+        format!("{before}(errors_of_the_calibration)' -->\n\n{table}\n<!-- Generated to here. -->{after}");
+    if std::env::var_os("ONEHOP_UPDATE_DOCS").is_some() {
+        fs::write(Path::new(ROOT).join(CHARGES_FILE), &wanted).unwrap();
+    } else {
+        assert_eq!(document, wanted, "ONEHOP_UPDATE_DOCS=1 writes it anew");
     }
 }
 

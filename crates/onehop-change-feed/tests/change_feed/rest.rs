@@ -47,7 +47,7 @@ impl Projection for Follower {
 
 fn idle(feed_ranges: u64, processes: u64) -> f64 {
     let settings = Settings { sharing: Sharing::with_others(), ..Settings::new("any") };
-    idle_charge(&settings, feed_ranges, processes).0
+    idle_charge(&settings, feed_ranges, processes, &onehop_store::charges::Calibration::current()).0
 }
 
 /// An instance with three projections of two source containers.

@@ -24,14 +24,10 @@ impl CatchUp {
         let stored = StoredType::from(item_type);
         let Some(item) = data.typical_item(&stored, |_| true) else { return Vec::new() };
         let reads = self.compare(item_type, data);
-        let fields: Vec<_> = self
-            .copies
-            .iter()
-            .filter(|copy| copy.item_type == item_type)
-            .map(|copy| copy.path.root())
-            .collect();
+        let fields: Vec<_> =
+            self.copies.iter().filter(|copy| copy.item_type == item_type).map(|copy| copy.path).collect();
         let Some(first) = fields.first() else { return Vec::new() };
-        let corrected = data.replace_charge(&stored, &[first]);
+        let corrected = data.replace_charge(&stored, &[*first]);
         let name = item_type.name;
         let predicted = |change, operations, edits| PredictedChange {
             charged: Charged::Projection(self.name),
@@ -43,7 +39,11 @@ impl CatchUp {
         let old = reads.clone().and(Replace, 1, corrected).then(reads.clone());
         vec![
             predicted(format!("a new {name}"), reads, Vec::new()),
-            predicted(format!("a new {name} with an old `{first}`"), old, vec![FieldEdit::Alter(first)]),
+            predicted(
+                format!("a new {name} with an old `{}`", first.root()),
+                old,
+                vec![FieldEdit::Alter(first.root())],
+            ),
         ]
     }
 

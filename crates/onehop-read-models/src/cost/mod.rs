@@ -4,6 +4,7 @@
 //! Sizes of items and fan-out are measured on the data. The charge of one operation comes from the store's model of request
 //! charges. The measurement writes a sample of the change, and takes what the rule's projection was charged while it followed.
 
+mod cost_charges;
 mod cost_error;
 mod counts;
 mod feeds;
@@ -18,11 +19,12 @@ mod table;
 use std::sync::Arc;
 
 use onehop_runtime::clock::Clock;
-use onehop_store::{Indexing, RequestCharge, Store};
+use onehop_store::{QuorumReads, RequestCharge, Store};
 
 use self::measure::Measurement;
 use crate::declaration::ReadModels;
 
+pub use cost_charges::CostCharges;
 pub use cost_error::CostError;
 pub use operations::{Operations, PredictedOperation};
 pub(crate) use prediction::{Charged, PredictedChange, RuleProjection, a};
@@ -63,7 +65,8 @@ impl ChangeCost {
 
 impl ReadModels {
     /// Predicts and measures the request charge of each kind of change on the data of a store. The measurement adds, changes and deletes
-    /// items, so the store should be a copy that nothing else needs. `indexing` is what the store's estimates take for indexed.
+    /// items, so the store should be a copy that nothing else needs. Its reads are charged as quorum reads, as those of projections on an
+    /// account are.
     ///
     /// # Errors
     /// A fault of the store, or data that the rules cannot read.
@@ -71,11 +74,12 @@ impl ReadModels {
         &self,
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
-        indexing: Indexing,
+        charges: &CostCharges,
     ) -> Result<Vec<ChangeCost>, CostError> {
+        let store: Arc<dyn Store> = Arc::new(QuorumReads::new(store, &charges.calibration));
         let projections = self.rule_projections();
         let mut measurement = Measurement::open(*self, &projections, Arc::clone(&store), clock).await?;
-        let data = DataProfile::read(*self, &*store, indexing).await?;
+        let data = DataProfile::read(*self, &*store, charges).await?;
         let mut predicted = self.predict_feeds(&projections, &data);
         predicted.extend(projections.iter().flat_map(|projection| projection.predict(&data)));
         predicted.extend(self.counts().filter_map(|rule| rule.predict(&data)));

@@ -1,11 +1,14 @@
 //! Data profile: sizes of items and fan-out of rules, measured on the data by one scan of the change feeds.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use onehop_change_feed::ProjectionError;
-use onehop_store::{ContainerName, ContainerSpec, Fault, FaultKind, Indexing, Store};
+use onehop_store::charges::{Calibration, IndexTerms, IndexingPolicy, TermCount};
+use onehop_store::{ContainerName, Fault, FaultKind, RequestCharge, Store, json_text};
 use serde_json::Value;
 
+use super::cost_charges::CostCharges;
 use super::sample::ItemKey;
 use crate::body::Body;
 use crate::declaration::ReadModels;
@@ -35,7 +38,8 @@ pub(crate) struct ProfiledItem {
 struct TypeProfile {
     items: Vec<ProfiledItem>,
     bytes: usize,
-    indexed_properties: usize,
+    /// The request charge of creating each of them, RU.
+    creation: f64,
 }
 
 /// A source with the number of items that each target, owned type or element list has for it.
@@ -44,7 +48,8 @@ type FanOuts = BTreeMap<ItemKey, Vec<usize>>;
 /// The profile of a domain's data.
 pub(crate) struct DataProfile {
     declared: ReadModels,
-    indexing: Indexing,
+    calibration: Arc<Calibration>,
+    policies: BTreeMap<ContainerName, IndexingPolicy>,
     physical_partitions: u32,
     types: BTreeMap<StoredType, TypeProfile>,
     /// By the name of the rule.
@@ -72,14 +77,19 @@ impl DataProfile {
     pub(crate) async fn read(
         declared: ReadModels,
         store: &dyn Store,
-        indexing: Indexing,
+        charges: &CostCharges,
     ) -> Result<Self, Fault> {
         let containers: BTreeSet<_> = declared.profiled_containers().collect();
         let physical_partitions =
             containers.iter().map(|container| store.physical_partitions(*container)).max().unwrap_or(1);
+        let policy = |container: &ContainerName| {
+            let spec = declared.container(*container)?;
+            Some((*container, spec.indexing_policy(charges.indexing)))
+        };
         let mut profile = Self {
             declared,
-            indexing,
+            calibration: Arc::clone(&charges.calibration),
+            policies: containers.iter().filter_map(policy).collect(),
             physical_partitions,
             types: BTreeMap::new(),
             fan_outs: BTreeMap::new(),
@@ -87,7 +97,7 @@ impl DataProfile {
         for container in containers {
             for_each_change(store, container, |change| {
                 let key = ItemKey { partition_key: change.partition_key.clone(), id: change.id.clone() };
-                let add = |body: Body| profile.add(container, key, change.item.body.len(), &body);
+                let add = |body: Body| profile.add(container, key, &change.item.body, &body);
                 Body::of(&change.item).and_then(add).map_err(unexpected_shape)
             })
             .await?;
@@ -99,7 +109,7 @@ impl DataProfile {
         &mut self,
         container: ContainerName,
         key: ItemKey,
-        bytes: usize,
+        text: &[u8],
         body: &Body,
     ) -> Result<(), ProjectionError> {
         if body.is_deleted() {
@@ -112,15 +122,21 @@ impl DataProfile {
         let order_by = self.declared.order_by(container);
         let order_value = order_by.and_then(|field| body.get(field)).and_then(Value::as_str);
         let order_value = order_value.unwrap_or_default().to_owned();
-        let indexed = |spec: &&ContainerSpec| {
-            body.0.keys().filter(|property| spec.indexes(self.indexing, property)).count()
-        };
-        let indexed_properties = self.declared.container(container).as_ref().map_or(0, indexed);
+        let bytes = text.len();
+        let terms = self.terms(container, text);
+        let creation = self.calibration.create(bytes, terms).total().0;
         let of_type = self.types.entry(StoredType { container, name }).or_default();
         of_type.bytes += bytes;
-        of_type.indexed_properties += indexed_properties;
+        of_type.creation += creation;
         of_type.items.push(ProfiledItem { key, order_value, bytes });
         Ok(())
+    }
+
+    fn terms(&self, container: ContainerName, text: &[u8]) -> TermCount {
+        let (Some(policy), Ok(text)) = (self.policies.get(&container), json_text(text)) else {
+            return TermCount::default();
+        };
+        IndexTerms::of(policy, text).count(policy)
     }
 
     fn add_targets(&mut self, container: ContainerName, name: &str, body: &Body) {
@@ -215,23 +231,37 @@ impl DataProfile {
         self.physical_partitions
     }
 
-    /// How many of these fields are indexed.
-    pub(super) fn indexed_fields<'a>(
-        &self,
-        stored: &StoredType,
-        fields: impl IntoIterator<Item = &'a str>,
-    ) -> usize {
-        let spec = self.declared.container(stored.container);
-        let is_indexed = |field: &&str| spec.is_some_and(|spec| spec.indexes(self.indexing, field));
-        fields.into_iter().filter(is_indexed).count()
+    /// The constants of the request charges.
+    pub(super) fn calibration(&self) -> &Calibration {
+        &self.calibration
+    }
+
+    /// The index terms that differ where these fields change.
+    pub(super) fn changed_terms(&self, stored: &StoredType, paths: &[FieldPath]) -> TermCount {
+        let Some(policy) = self.policies.get(&stored.container) else { return TermCount::default() };
+        let terms = |value: u8| {
+            let values = paths.iter().map(|path| (path.root().to_owned(), path.with(Value::from(value))));
+            IndexTerms::of(policy, &Value::Object(values.collect()).to_string())
+        };
+        terms(0).changed(&terms(1), policy)
     }
 
     pub(super) fn mean_bytes(&self, stored: &StoredType) -> usize {
         self.types.get(stored).map_or(0, |of_type| mean(of_type.bytes, of_type.items.len()))
     }
 
-    pub(super) fn mean_indexed_properties(&self, stored: &StoredType) -> usize {
-        self.types.get(stored).map_or(0, |of_type| mean(of_type.indexed_properties, of_type.items.len()))
+    /// Whether the container of a type has soft-deleted items, which its queries leave out.
+    pub(super) fn has_soft_deletes(&self, stored: &StoredType) -> bool {
+        self.declared.container(stored.container).is_some_and(|spec| spec.soft_deletes)
+    }
+
+    /// The mean request charge of creating an item of a type.
+    pub(super) fn mean_creation(&self, stored: &StoredType) -> RequestCharge {
+        RequestCharge(
+            self.types
+                .get(stored)
+                .map_or(0.0, |of_type| of_type.creation / of_type.items.len().max(1) as f64),
+        )
     }
 }
 

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use onehop_runtime::clock::ManualClock;
+use onehop_store::charges::Calibration;
 use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore};
-use onehop_store::{ContainerSpec, Ledger, NewItem, WriteOp};
+use onehop_store::{ContainerSpec, Indexing, Ledger, NewItem, WriteOp};
 use serde_json::json;
 
 use super::*;
@@ -98,7 +99,11 @@ async fn costs_of_books(indexing: Indexing) -> Vec<ChangeCost> {
     let specs = [SPECS, onehop_change_feed::SPECS].concat();
     let store: Arc<dyn Store> = Arc::new(EmbeddedStore::open(&config, &specs, clock.clone()).unwrap());
     seed(&*store).await;
-    ReadModels::new(SPECS, RULES).unwrap().costs(store, clock, indexing).await.unwrap()
+    ReadModels::new(SPECS, RULES)
+        .unwrap()
+        .costs(store, clock, &CostCharges { indexing, calibration: Calibration::current() })
+        .await
+        .unwrap()
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ use crate::cost::{
     Charged, DataProfile, FieldEdit, Operations, PredictedChange, RuleProjection, SampleChange, SampleEdit,
     StoredType, a,
 };
+use crate::field_path::FieldPath;
 
 impl RuleProjection for ElementList {
     fn predict(&self, data: &DataProfile) -> Vec<PredictedChange> {
@@ -27,9 +28,9 @@ impl RuleProjection for ElementList {
             operations,
             sample: SampleChange { item_type: rule.source, item: item.clone(), edit },
         };
-        let replaced = |fields: &[&str]| {
+        let replaced = |field: FieldPath| {
             self.comparison(elements, data)
-                .and(Replace, elements, data.replace_charge(&entry, fields))
+                .and(Replace, elements, data.replace_charge(&entry, &[field]))
                 .then(self.comparison(elements, data))
                 .then(self.copies_comparison(elements, data))
         };
@@ -46,16 +47,15 @@ impl RuleProjection for ElementList {
             predicted(format!("a new {name}"), new.clone(), SampleEdit::Create(Vec::new())),
             predicted(
                 format!("`{field}` of {} changes", a(name)),
-                replaced(&[field]),
+                replaced(field.into()),
                 SampleEdit::Change(vec![FieldEdit::Alter(field)]),
             ),
             predicted(format!("{} is deleted", a(name)), deleted, SampleEdit::Delete),
         ];
         if let Some(copy) = self.copies.first() {
-            let array = copy.path.root();
             // The corrected item is a change by itself.
             let corrected =
-                new.and(Replace, 1, data.replace_charge(&source, &[array])).then(replaced(&[array]));
+                new.and(Replace, 1, data.replace_charge(&source, &[copy.path])).then(replaced(copy.path));
             let edit = SampleEdit::Create(vec![FieldEdit::AlterCopy { path: copy.path, by: copy.by }]);
             changes
                 .insert(1, predicted(format!("a new {name} with an old `{}`", copy.path), corrected, edit));
@@ -71,7 +71,7 @@ impl ElementList {
         Operations::default().and(PointRead, 1, data.read_charge(&source)).and(
             Query,
             1,
-            data.query_charge(&entry, entries, limits::PAGE_ITEMS_MAX),
+            data.query_charge(&entry, entries, limits::PAGE_ITEMS_MAX, 1),
         )
     }
 

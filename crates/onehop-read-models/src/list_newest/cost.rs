@@ -171,7 +171,7 @@ impl BoundedList {
         self.read_entry(data)
             .and(Replace, 1, data.soft_delete_charge(&self.entry()))
             .and(Query, 1, self.listing_charge(data, self.items_max - 1))
-            .and(Query, 1, data.query_charge(&source, older, 1))
+            .and(Query, 1, data.query_charge(&source, older, 1, 0))
             .then(self.add_next(data, self.items_max))
     }
 
@@ -179,7 +179,7 @@ impl BoundedList {
     /// added. Then there is an entry too many, the last, which is deleted.
     fn leave(&self, data: &DataProfile) -> Operations {
         let source = StoredType::from(self.rule.source);
-        let highest = data.query_charge(&source, data.items(&source).len(), self.items_max);
+        let highest = data.query_charge(&source, data.items(&source).len(), self.items_max, 0);
         self.read_entry(data)
             .and(Replace, 1, data.replace_charge(&self.entry(), &[self.order_by]))
             .and(Query, 1, self.listing_charge(data, self.items_max))

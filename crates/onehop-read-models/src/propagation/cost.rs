@@ -7,7 +7,6 @@ use crate::cost::{
     Charged, DataProfile, FieldEdit, Operations, PredictedChange, RuleProjection, SampleChange, SampleEdit,
     StoredType, a,
 };
-use crate::field_path::FieldPath;
 use crate::item_type::ItemPartition;
 use crate::rule::{CopyTarget, ListRule};
 
@@ -42,7 +41,7 @@ impl Propagation {
         for (page, rest) in pages(number, PAGE_ITEMS) {
             let query = match is_partition {
                 true => data.partition_query_charge(&stored, page),
-                false => data.query_charge(&stored, rest, PAGE_ITEMS),
+                false => data.query_charge(&stored, rest, PAGE_ITEMS, 1),
             };
             operations = operations.and(PointRead, 1, self.source_charge(data)).and(Query, 1, query);
         }
@@ -75,7 +74,7 @@ impl Propagation {
     }
 
     fn target_charge(&self, target: &CopyTarget, data: &DataProfile) -> onehop_store::RequestCharge {
-        data.replace_charge(&StoredType::from(target.item_type), &[FieldPath::parse(target.field).root()])
+        data.replace_charge(&StoredType::from(target.item_type), &[target.field])
     }
 }
 

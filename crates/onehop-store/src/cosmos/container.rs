@@ -66,7 +66,7 @@ impl CosmosContainer {
         operation: &WriteOp,
     ) -> Result<Option<String>, Rejection> {
         check_text(partition_key.as_str(), limits::PARTITION_KEY_BYTES_MAX)?;
-        let properties = check_write(&self.spec, partition_key.as_str(), operation)?;
+        let properties = check_write(&self.spec, partition_key.as_str(), operation, None)?;
         if !is_addressable(partition_key, operation.id()) {
             return Err(Rejection::InvalidId);
         }

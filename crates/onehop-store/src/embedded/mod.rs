@@ -8,7 +8,6 @@
 mod backup;
 mod backup_manifest;
 mod cached_reads;
-pub mod charges;
 mod check;
 mod database;
 mod directory;
@@ -26,7 +25,6 @@ mod layout;
 mod maintenance;
 mod open;
 mod open_error;
-mod properties;
 mod read_caches;
 mod reader;
 mod recover;

@@ -12,7 +12,6 @@ use super::disk_space::DiskSpace;
 use super::engine::{Durability, Engine};
 use super::header::VALUE_PREFIX_BYTES;
 use super::high_water::{self, CommitNumbers, HighWaterMark, HighWaterTracker};
-use super::item_changes::WriteChargeRules;
 use super::item_entries::{META_COMMIT, META_SEQUENCE};
 use super::key_space::{KeyChange, KeySpace};
 use super::keys::{BEHIND_ALL, prefix_end};
@@ -22,8 +21,9 @@ use super::store::{EmbeddedContainer, EmbeddedStore};
 use super::stored_container::StoredContainer;
 use super::writer::{GroupCommitWriter, QUEUE_REQUESTS_MAX, WriterContainer};
 use super::writer_counters::WriterCounters;
+use crate::charges::Calibration;
 use crate::document::read_document;
-use crate::{ContainerSpec, Fault, FaultKind, Indexing, ReplaceCost, WriteMarks};
+use crate::{ContainerSpec, Fault, FaultKind, Indexing, WriteMarks};
 use onehop_runtime::clock::Clock;
 
 /// Physical partitions of a new data directory unless the configuration says otherwise.
@@ -52,8 +52,8 @@ pub struct EmbeddedConfig {
     pub memtable_bytes: u64,
     /// Which properties the estimated charges of writes take for indexed. The store's own indexes do not depend on it.
     pub indexing: Indexing,
-    /// What the estimated charges of writes take for the charge of a replace.
-    pub replace_cost: ReplaceCost,
+    /// The constants of the estimated charges.
+    pub calibration: Arc<Calibration>,
     /// Bytes that are to stay free on the disk: writes are refused that would leave less.
     pub disk_reserve_bytes: u64,
 }
@@ -69,7 +69,7 @@ impl EmbeddedConfig {
             cache_bytes: 128 * 1024 * 1024,
             memtable_bytes: 16 * 1024 * 1024,
             indexing: Indexing::Needed,
-            replace_cost: ReplaceCost::Article,
+            calibration: Calibration::current(),
             disk_reserve_bytes: DISK_RESERVE_BYTES_DEFAULT,
         }
     }
@@ -114,7 +114,8 @@ impl EmbeddedStore {
             }
             writer_containers[place] =
                 Some(WriterContainer { newest_types: spec.newest_types, signal: sender });
-            containers.push(EmbeddedContainer { id, spec: *spec, signal });
+            let policy = spec.indexing_policy(config.indexing);
+            containers.push(EmbeddedContainer { id, spec: *spec, policy, signal });
         }
         let unused = || WriterContainer { newest_types: &[], signal: watch::channel(0).0 };
         let writer_containers =
@@ -147,7 +148,7 @@ impl EmbeddedStore {
             engine,
             containers,
             partitions,
-            charge_rules: WriteChargeRules { indexing: config.indexing, replace_cost: config.replace_cost },
+            calibration: Arc::clone(&config.calibration),
             memtable_bytes: config.memtable_bytes,
             disk_reserve_bytes: config.disk_reserve_bytes,
             clock,

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use bytes::{Buf, Bytes};
 use fjall::Slice;
 
-use super::charges;
 use super::engine::{Engine, KeyValue, View};
 use super::header::{ItemLocation, VALUE_PREFIX_BYTES, decode_value_prefix};
 use super::key_space::KeySpace;
 use super::keys::{self, ContainerId, prefix_end};
+use crate::charges::OrderedPageClient;
 use crate::{Direction, ETag, Fault, FaultKind, Item, Keyset};
 
 /// An item in the engine's bytes, if it is there at this instant.
@@ -208,6 +208,8 @@ impl Eq for NextEntry {}
 /// `prefixes` holds the index prefix of each physical partition; all have the same length.
 pub(super) struct FanOutQuery<'a> {
     pub engine: &'a Engine,
+    /// How many items it asks each partition for.
+    pub client: OrderedPageClient,
     pub container: ContainerId,
     pub item_type: &'a str,
     pub prefixes: Vec<Vec<u8>>,
@@ -265,9 +267,13 @@ impl FanOutQuery<'_> {
     /// How many items the partitions return for a client to merge this page out of, as far as they have them.
     fn returned(&self, partitions: Vec<impl Iterator<Item = KeyValue>>, taken: &[usize]) -> usize {
         let physical_partitions = u32::try_from(partitions.len()).unwrap_or(u32::MAX);
-        let asked = charges::ordered_items_per_partition(physical_partitions, self.limit);
+        let asked = self.client.items_per_partition(physical_partitions, self.limit);
         // Only counted: an entry that cannot be read is for the query that reaches it to report.
-        let rest = |(rest, taken)| taken + Iterator::take(rest, asked.saturating_sub(taken)).count();
+        let rest = |(rest, taken): (_, usize)| {
+            // The merge looks at one entry more than the page has.
+            let taken = taken.min(asked);
+            taken + Iterator::take(rest, asked - taken).count()
+        };
         partitions.into_iter().zip(taken.iter().copied()).map(rest).sum()
     }
 

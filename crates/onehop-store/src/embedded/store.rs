@@ -3,25 +3,27 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::directory::Directory;
 use super::engine::Engine;
 use super::high_water::HighWaterTracker;
-use super::item_changes::{WriteChargeRules, kind_of, prepare, written_before};
+use super::item_changes::{FormerVersion, PreparedWrite, WriteChargeRules, kind_of, prepare, written_before};
 use super::item_entries::META_SEQUENCE;
 use super::key_space::KeySpace;
 use super::read_caches::ReadCaches;
 use super::reader::{self, PartitionMerge};
 use super::write_requests::{WriteOperation, WriteRequest};
 use super::writer_counters::WriterCounters;
-use super::{charges, feed, keys};
+use super::{feed, keys};
+use crate::charges::{Calibration, IndexingPolicy, QueryWork, ReadConsistency, RefusedWrite};
 use crate::document::{can_exist, check_keyset, check_text, is_indexable};
 use crate::{
     Batch, ChargeBasis, ChargeSource, ContainerName, ContainerSpec, Continuation, Direction, ETag, Fault,
     FaultKind, FeedPage, FeedRange, FeedRequest, Item, Keyset, Ledger, OperationKind, OperationRecord,
-    PartitionKey, Query, QueryPage, RequestCharge, SignalScope, Store, WriteError, WriteMarks, WriteOp,
-    limits,
+    PartitionKey, Query, QueryPage, Rejection, RequestCharge, SignalScope, Store, WriteError, WriteMarks,
+    WriteOp, limits,
 };
 use onehop_runtime::clock::Clock;
 
@@ -29,6 +31,8 @@ use onehop_runtime::clock::Clock;
 pub(super) struct EmbeddedContainer {
     pub(super) id: keys::ContainerId,
     pub(super) spec: ContainerSpec,
+    /// The paths that estimated charges take for indexed.
+    pub(super) policy: IndexingPolicy,
     pub(super) signal: watch::Receiver<u64>,
 }
 
@@ -37,8 +41,8 @@ pub struct EmbeddedStore {
     pub(super) engine: Arc<Engine>,
     pub(super) containers: Vec<EmbeddedContainer>,
     pub(super) partitions: u16,
-    /// What writes are charged for.
-    pub(super) charge_rules: WriteChargeRules,
+    /// The constants of the estimated charges.
+    pub(super) calibration: Arc<Calibration>,
     pub(super) memtable_bytes: u64,
     pub(super) disk_reserve_bytes: u64,
     pub(super) clock: Arc<dyn Clock>,
@@ -53,6 +57,12 @@ pub struct EmbeddedStore {
 }
 
 impl EmbeddedStore {
+    /// The constants of its estimated charges.
+    #[must_use]
+    pub fn calibration(&self) -> &Calibration {
+        &self.calibration
+    }
+
     fn container(&self, name: ContainerName) -> Result<&EmbeddedContainer, Fault> {
         self.containers
             .iter()
@@ -87,35 +97,71 @@ impl EmbeddedStore {
         let rejected = |operation, reason| WriteError::Rejected { operation, reason };
         let partition_key = batch.partition_key.as_str();
         check_text(partition_key, limits::PARTITION_KEY_BYTES_MAX).map_err(|reason| rejected(0, reason))?;
-        let (mut charge, mut basis) = (0.0, ChargeBasis::default());
         let mut kind = OperationKind::Batch;
         let mut operations = Vec::with_capacity(batch.operations.len());
-        let items = u32::try_from(batch.operations.len()).unwrap_or(u32::MAX);
+        let mut charges = Vec::with_capacity(batch.operations.len());
+        // Bodies that this batch writes, where it has several operations.
+        let mut written: Vec<(String, Bytes)> = Vec::new();
         let now_ms = self.clock.now_ms();
+        let rules = WriteChargeRules { calibration: &self.calibration, policy: &container.policy };
         for (position, operation) in batch.operations.into_iter().enumerate() {
             if single {
                 kind = kind_of(&operation);
             }
             // For the charge alone: the writer may find another, and a fault is no reason to refuse the write.
             let before = written_before(&operation).and_then(|id| {
-                self.begin_read().item(container.id, partition_key, id, now_ms).ok().flatten()
+                let own = written.iter().rev().find(|(own, _)| own == id);
+                match own {
+                    Some((_, body)) => Some((body.clone(), true)),
+                    None => {
+                        let item = self.begin_read().item(container.id, partition_key, id, now_ms);
+                        Some((item.ok().flatten()?.body, false))
+                    }
+                }
             });
-            let before = before.as_ref().map(|item| &*item.body);
-            let prepared = prepare(&container.spec, self.charge_rules, partition_key, operation, before)
-                .map_err(|reason| rejected(position, reason))?;
-            charge += prepared.charge.0;
-            basis += prepared.basis;
-            operations.push(prepared.operation);
+            let former =
+                before.as_ref().map(|(body, is_of_batch)| FormerVersion { body, is_of_batch: *is_of_batch });
+            if !single && let Some(item) = operation.item() {
+                written.push((item.id.clone(), item.body.clone()));
+            }
+            let PreparedWrite { operation, charge, conflict } =
+                prepare(&container.spec, rules, partition_key, operation, former)
+                    .map_err(|reason| rejected(position, reason))?;
+            charges.push((charge.total().0, conflict.total().0));
+            operations.push(operation);
         }
         let physical = keys::physical_partition(partition_key, self.partitions);
         let outcome = self.submit(container.id, partition_key.to_owned(), physical, operations).await;
-        let refused = outcome.is_err();
-        ledger.record(OperationRecord {
-            basis,
-            ..estimate(batch.container, kind, if refused { 0 } else { items }, 1, RequestCharge(charge))
-        });
+        let items = if outcome.is_ok() { u32::try_from(charges.len()).unwrap_or(u32::MAX) } else { 0 };
+        let charge = RequestCharge(self.charge_of(&charges, &outcome));
+        ledger.record(estimate(batch.container, kind, items, 1, charge));
         ledger.wrote(batch.container, &batch.partition_key, None);
         outcome
+    }
+
+    fn record_point_read(&self, ledger: &Ledger, container: ContainerName, item: Option<&Item>) {
+        let bytes = item.map_or(0, |item| item.body.len());
+        let charge = self.calibration.point_read(bytes, ReadConsistency::OneReplica).total();
+        record(ledger, container, OperationKind::PointRead, u32::from(item.is_some()), 1, charge);
+    }
+
+    fn record_feed(&self, ledger: &Ledger, container: ContainerName, items: usize, bytes: usize) {
+        let charge = self.calibration.change_feed(items, bytes, ReadConsistency::OneReplica).total();
+        let items = u32::try_from(items).unwrap_or(u32::MAX);
+        record(ledger, container, OperationKind::ChangeFeed, items, 1, charge);
+    }
+
+    /// The charge of operations that were done together: their sum. A refused operation is charged as a refusal, beside the
+    /// operations before it, which are rolled back.
+    fn charge_of(&self, charges: &[(f64, f64)], outcome: &Result<Vec<Option<ETag>>, WriteError>) -> f64 {
+        let sum = |charges: &[(f64, f64)]| charges.iter().fold(0.0, |sum, (charge, _)| sum + charge);
+        let Err(WriteError::Rejected { operation, reason }) = outcome else { return sum(charges) };
+        let position = (*operation).min(charges.len());
+        let refusal = match (reason, charges.get(position)) {
+            (Rejection::Conflict, Some((_, conflict))) => *conflict,
+            _ => self.calibration.refused(RefusedWrite::Precondition).total().0,
+        };
+        sum(&charges[..position]) + refusal
     }
 }
 
@@ -150,9 +196,14 @@ fn estimate(
     OperationRecord { container, kind, items, physical_partitions, charge, source, basis }
 }
 
-fn record_point_read(ledger: &Ledger, container: ContainerName, item: Option<&Item>) {
-    let charge = charges::point_read(item.map_or(0, |item| item.body.len()));
-    record(ledger, container, OperationKind::PointRead, u32::from(item.is_some()), 1, charge);
+/// The conditions of a query's filter that an index serves: the type, what is not deleted, the value asked for, the end of the page
+/// before.
+fn conditions_of(query: &Query<'_>, spec: &ContainerSpec) -> u32 {
+    let (equality, after) = match query {
+        Query::Partition { after, .. } | Query::Newest { after, .. } => (false, after),
+        Query::Equality { after, .. } => (true, after),
+    };
+    1 + u32::from(spec.soft_deletes) + u32::from(equality) + u32::from(after.is_some())
 }
 
 fn items_count(items: &[Item]) -> u32 {
@@ -174,7 +225,7 @@ impl Store for EmbeddedStore {
             .begin_read()
             .item(number, partition_key.as_str(), id, now_ms)
             .map_err(|fault| fault.of_item(container, partition_key.as_str(), id))?;
-        record_point_read(ledger, container, item.as_ref());
+        self.record_point_read(ledger, container, item.as_ref());
         Ok(item)
     }
 
@@ -193,7 +244,7 @@ impl Store for EmbeddedStore {
             let item = read
                 .item(number, partition_key.as_str(), id, now_ms)
                 .map_err(|fault| fault.of_item(container, partition_key.as_str(), id))?;
-            record_point_read(ledger, container, item.as_ref());
+            self.record_point_read(ledger, container, item.as_ref());
             items.push(item);
         }
         Ok(items)
@@ -232,7 +283,9 @@ impl Store for EmbeddedStore {
                     let limit = (*limit).min(limits::PAGE_ITEMS_MAX);
                     let (items, has_more) =
                         self.partition_page(mark, &prefix, *direction, *after, limit, now_ms)?;
-                    PartitionMerge { returned: items.len(), items, has_more }
+                    let asked = self.calibration.ordered_pages().items_per_partition(1, limit);
+                    let returned = (items.len() + usize::from(has_more)).min(asked);
+                    PartitionMerge { returned, items, has_more }
                 } else {
                     PartitionMerge::default()
                 };
@@ -272,7 +325,17 @@ impl Store for EmbeddedStore {
         let page_bytes: usize = items.iter().map(|item| item.body.len()).sum();
         // What was returned beyond the page was not read: it is taken to be as large as the page's own items.
         let bytes = page_bytes * returned / items.len().max(1);
-        let charge = charges::query(physical_partitions, returned, bytes);
+        let spec = &self.container(name)?.spec;
+        let work = QueryWork {
+            physical_partitions,
+            conditions: conditions_of(query, spec),
+            // A composite index serves the order.
+            is_ordered: false,
+            items: returned,
+            bytes,
+            ..QueryWork::default()
+        };
+        let charge = self.calibration.query(&work, ReadConsistency::OneReplica).total();
         let mut record =
             estimate(name, OperationKind::Query, items_count(&items), physical_partitions, charge);
         if !matches!(query, Query::Partition { .. }) {
@@ -298,7 +361,8 @@ impl Store for EmbeddedStore {
         } else {
             0
         };
-        record(ledger, container, OperationKind::Count, 1, 1, charges::count(items));
+        let charge = self.calibration.count(1, items, ReadConsistency::OneReplica).total();
+        record(ledger, container, OperationKind::Count, 1, 1, charge);
         Ok(items)
     }
 
@@ -317,9 +381,7 @@ impl Store for EmbeddedStore {
         let physical = feed::parse_range(request.range, self.partitions)?;
         let page = feed::page(&self.engine, id, physical, request, self.clock.now_ms())?;
         let bytes = page.changes.iter().map(|change| change.item.body.len()).sum();
-        let items = u32::try_from(page.changes.len()).unwrap_or(u32::MAX);
-        let charge = charges::change_feed(page.changes.len(), bytes);
-        record(ledger, request.container, OperationKind::ChangeFeed, items, 1, charge);
+        self.record_feed(ledger, request.container, page.changes.len(), bytes);
         Ok(page)
     }
 
@@ -332,7 +394,7 @@ impl Store for EmbeddedStore {
         self.container(container)?;
         feed::parse_range(range, self.partitions)?;
         let end = feed::end(&self.engine)?;
-        record(ledger, container, OperationKind::ChangeFeed, 0, 1, charges::change_feed(0, 0));
+        self.record_feed(ledger, container, 0, 0);
         Ok(end)
     }
 
@@ -346,7 +408,7 @@ impl Store for EmbeddedStore {
         let id = self.container(container)?.id;
         let physical = feed::parse_range(range, self.partitions)?;
         let since = feed::since(&self.engine, id, physical, since_ms)?;
-        record(ledger, container, OperationKind::ChangeFeed, 0, 1, charges::change_feed(0, 0));
+        self.record_feed(ledger, container, 0, 0);
         Ok(since)
     }
 
@@ -382,9 +444,7 @@ impl Store for EmbeddedStore {
         let physical = feed::parse_range(request.range, self.partitions)?;
         let pending = feed::pending(&self.engine, id, physical, request, at_most)?;
         let items = usize::try_from(pending.0).unwrap_or(usize::MAX);
-        let charge = charges::change_feed(items, 0);
-        let read = u32::try_from(items).unwrap_or(u32::MAX);
-        record(ledger, request.container, OperationKind::ChangeFeed, read, 1, charge);
+        self.record_feed(ledger, request.container, items, 0);
         Ok(pending)
     }
 
@@ -419,6 +479,7 @@ impl EmbeddedStore {
         let limit = limit.min(limits::PAGE_ITEMS_MAX);
         reader::FanOutQuery {
             engine: &self.engine,
+            client: self.calibration.ordered_pages(),
             container,
             item_type,
             prefixes,

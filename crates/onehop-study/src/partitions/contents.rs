@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use onehop_store::embedded::charges;
+use onehop_store::charges::{Calibration, ReadConsistency};
 use onehop_store::limits::PAGE_ITEMS_MAX;
 use onehop_store::{ContainerName, PartitionKey};
 
@@ -21,12 +21,13 @@ impl ContainerContents {
     /// The estimated charge of reading the change feed from the beginning to its end, in full pages. Pages that end a feed range are left
     /// out.
     #[must_use]
-    pub fn feed_charge(&self) -> f64 {
+    pub fn feed_charge(&self, calibration: &Calibration) -> f64 {
         let all = |value: fn(&PartitionSize) -> u64| self.sizes.values().map(value).sum::<u64>();
         let [items, bytes] = [all(|size| size.items), all(|size| size.bytes)]
             .map(|sum| usize::try_from(sum).unwrap_or(usize::MAX));
         let further_pages = items.div_ceil(PAGE_ITEMS_MAX).saturating_sub(1) as f64;
-        charges::change_feed(items, bytes).0 + further_pages * charges::change_feed(0, 0).0
+        let page = |items, bytes| calibration.change_feed(items, bytes, ReadConsistency::Quorum).total().0;
+        page(items, bytes) + further_pages * page(0, 0)
     }
 }
 

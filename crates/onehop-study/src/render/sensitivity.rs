@@ -4,19 +4,14 @@ use super::blocks::{Block, Table, TableColumn};
 use crate::figure::figure;
 use crate::sensitivity::{AssumedThroughput, Sensitivity};
 
-const REPLACE: &str = "Three sources contradict each other about the charge of a replace. article: a write that is charged only for the \
-                       indexed properties that change; emulator: 1.5 times the insertion of the item; documentation: twice the \
-                       insertion. RU/s of this traffic under each:";
 const PARTITIONS: &str = "A query across logical partitions visits every physical partition. RU/s of this traffic by their number, worked out \
                           from the measured operations: the charge of each visit, and the items that each partition returns at what one was \
                           charged:";
 const CLIENTS: &str = "A client asks each physical partition of an ordered page for more than its share. The clients of 2019, with which the \
-                       article measured and which the estimates follow, asked for five times the share; this adapter asks each for the \
-                       whole page and one more. RU/s of this traffic under each, as far as the container holds so many items:";
+                       article measured, asked for five times the share; this adapter asks each for the whole page and one more. RU/s of this traffic under each, as far as the container holds so many items:";
 
 pub(super) fn blocks(sensitivity: &Sensitivity) -> Vec<Block> {
     let tables = [
-        ("Replace cost", REPLACE, "replace cost", &sensitivity.replace_costs),
         ("Physical partitions", PARTITIONS, "physical partitions", &sensitivity.physical_partitions),
         ("Client", CLIENTS, "client", &sensitivity.clients),
     ];

@@ -6,7 +6,7 @@ use crate::measurement::{EstimateErrors, MeasurementRow, Measurements, ModelVari
 use crate::partitions::{PartitionReport, PartitionStudy, Population};
 use crate::report::{AccountSummary, Captions};
 use crate::traffic::{RequestRate, Traffic};
-use onehop_store::ReplaceCost;
+use onehop_store::charges::Calibration;
 use onehop_store::{ChargeSource, Indexing};
 
 fn row(charge: f64) -> MeasurementRow {
@@ -48,7 +48,7 @@ fn report(estimate: Option<f64>) -> StudyReport {
         sensitivity: None,
         provisioning: Vec::new(),
         background: Vec::new(),
-        replace_cost: ReplaceCost::Article,
+        calibration: Calibration::current(),
         captions: Captions {
             title: "What <it> costs".to_owned(),
             reference: "article".to_owned(),

@@ -14,7 +14,7 @@ pub(super) fn share(operations: &[OperationRecord], count: usize) -> Vec<Vec<Ope
 fn part_of(operation: &OperationRecord, part: u32, parts: u32) -> OperationRecord {
     let items = operation.items / parts + u32::from(part < operation.items % parts);
     let charge = RequestCharge(operation.charge.0 / f64::from(parts));
-    OperationRecord { items, charge, basis: operation.basis.part(parts), ..*operation }
+    OperationRecord { items, charge, ..*operation }
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@
 use super::ArticleRequest;
 use crate::blog::reads::DataModel;
 use onehop_store::RequestCharge;
-use onehop_store::embedded::charges;
+use onehop_store::charges::{
+    Calibration, OrderedPageClient, QueryWork, ReadConsistency, Replacement, TermCount,
+};
 
 /// Q3 and Q6 of V2 speak of about this many: 201.54 RU is 70 times 2.7, and what 28 posts cost.
 pub const PHYSICAL_PARTITIONS: u32 = 70;
@@ -36,10 +38,10 @@ const SHORT_CONTENT: usize = 50;
 #[derive(Debug, Clone, Copy)]
 struct ItemShape {
     bytes: usize,
-    properties: usize,
+    properties: u32,
 }
 
-const fn shape(bytes: usize, properties: usize) -> ItemShape {
+const fn shape(bytes: usize, properties: u32) -> ItemShape {
     ItemShape { bytes, properties }
 }
 
@@ -69,23 +71,35 @@ const SHORT_POST: ItemShape = shape(324 + SHORT_CONTENT, 10);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArticleOperation {
     PointRead { bytes: usize },
-    Write { bytes: usize, indexed_properties: usize },
+    Create { bytes: usize, indexed_properties: u32 },
+    Replace { bytes: usize, changed_properties: u32 },
     Query { physical_partitions: u32, items: usize, bytes: usize },
     Count { items: u64 },
 }
 
 impl ArticleOperation {
-    /// What the charge model says.
+    /// The charge under the calibration of the article's engine.
     #[must_use]
     pub fn request_charge(self) -> RequestCharge {
-        match self {
-            Self::PointRead { bytes } => charges::point_read(bytes),
-            Self::Write { bytes, indexed_properties } => charges::write(bytes, indexed_properties),
-            Self::Query { physical_partitions, items, bytes } => {
-                charges::query(physical_partitions, items, bytes)
+        let (calibration, consistency) = (Calibration::article_2019(), ReadConsistency::OneReplica);
+        let parts = match self {
+            Self::PointRead { bytes } => calibration.point_read(bytes, consistency),
+            Self::Create { bytes, indexed_properties } => {
+                calibration.create(bytes, TermCount::of(indexed_properties))
             }
-            Self::Count { items } => charges::count(items),
-        }
+            Self::Replace { bytes, changed_properties } => calibration.replace(Replacement {
+                bytes_before: bytes,
+                bytes_after: bytes,
+                changed: TermCount::of(changed_properties),
+                is_rewritten: false,
+            }),
+            Self::Query { physical_partitions, items, bytes } => {
+                let work = QueryWork { physical_partitions, items, bytes, ..QueryWork::default() };
+                calibration.query(&work, consistency)
+            }
+            Self::Count { items } => calibration.count(1, items, consistency),
+        };
+        parts.total()
     }
 }
 
@@ -149,7 +163,8 @@ fn react(model: DataModel, item: ItemShape) -> Vec<RepeatedOperation> {
         return vec![once(write(item))];
     }
     let post = post(model);
-    vec![once(point_read(post)), once(write(ItemShape { properties: 1, ..post })), once(write(item))]
+    let replace = ArticleOperation::Replace { bytes: post.bytes, changed_properties: 1 };
+    vec![once(point_read(post)), once(replace), once(write(item))]
 }
 
 /// V1 reads a username for each item: its figures are this many single RU above those of V2.
@@ -167,7 +182,7 @@ fn feed(model: DataModel) -> Vec<RepeatedOperation> {
     if model == DataModel::V3 {
         return vec![once(query(1, FEED_POSTS, SHORT_POST))];
     }
-    let from_each = charges::ordered_items_per_partition(PHYSICAL_PARTITIONS, FEED_POSTS as usize);
+    let from_each = OrderedPageClient::Sdk2019.items_per_partition(PHYSICAL_PARTITIONS, FEED_POSTS as usize);
     let returned = u64::from(PHYSICAL_PARTITIONS) * from_each as u64;
     let mut steps = vec![once(query(PHYSICAL_PARTITIONS, returned, post(model)))];
     if model == DataModel::V1 {
@@ -195,7 +210,7 @@ fn point_read(item: ItemShape) -> ArticleOperation {
 }
 
 fn write(item: ItemShape) -> ArticleOperation {
-    ArticleOperation::Write { bytes: item.bytes, indexed_properties: item.properties }
+    ArticleOperation::Create { bytes: item.bytes, indexed_properties: item.properties }
 }
 
 fn query(physical_partitions: u32, items: u64, item: ItemShape) -> ArticleOperation {

@@ -1,20 +1,23 @@
-//! What the store reports of its operations to the request charge model.
+//! The store's own charges: which sizes, index terms and numbers it reports to the model of request charges.
 
 use std::sync::Arc;
 
 use onehop_runtime::clock::ManualClock;
-use onehop_store::ReplaceCost;
-use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore, charges};
+use onehop_store::charges::{Calibration, QueryWork, ReadConsistency, RefusedWrite, Replacement, TermCount};
+use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore};
 use onehop_store::{
-    ChargeSource, Direction, Ledger, NewItem, OperationRecord, Query, RequestCharge, Store, WriteOp,
+    Batch, ChargeSource, Direction, Indexing, Ledger, NewItem, OperationRecord, Query, QuorumReads,
+    RequestCharge, Store, WriteOp,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::embedded::harness::{SPEC, THINGS, config, create, open, thing};
 
+const ONE: ReadConsistency = ReadConsistency::OneReplica;
+
 async fn write(store: &EmbeddedStore, operation: WriteOp) -> f64 {
     let ledger = Ledger::new();
-    store.write(THINGS, &"h".into(), operation, &ledger).await.expect("written");
+    let _ = store.write(THINGS, &"h".into(), operation, &ledger).await;
     assert!(ledger.operations().iter().all(|record| record.source == ChargeSource::Estimated));
     ledger.total().0
 }
@@ -27,20 +30,89 @@ fn with_number(number: u64) -> NewItem {
     NewItem::encode("a", &body)
 }
 
+fn replacement(bytes: usize, changed: TermCount) -> Replacement {
+    Replacement { bytes_before: bytes, bytes_after: bytes, changed, is_rewritten: false }
+}
+
+/// Five indexed paths, and the composite index of type, date and id.
+const TERMS: TermCount = TermCount { plain: 5, literals: 0, composites: 1 };
+
 #[tokio::test]
-async fn a_write_is_charged_for_changed_indexed_properties() {
+async fn a_write_is_charged_for_changed_indexed_paths() {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let store = open(directory.path());
+    let (store, model) = (open(directory.path()), Calibration::current());
     let bytes = with_number(1).body.len();
-    assert_eq!(write(&store, WriteOp::Create(with_number(1))).await, charges::write(bytes, 5).0);
+    let created = model.create(bytes, TERMS).total().0;
+    assert_eq!(write(&store, WriteOp::Create(with_number(1))).await, created);
     let replace = WriteOp::Replace { item: with_number(2), if_match: None };
-    assert_eq!(write(&store, replace).await, charges::write(bytes, 0).0);
+    let unchanged = model.replace(replacement(bytes, TermCount::default())).total().0;
+    assert_eq!(write(&store, replace).await, unchanged);
     let other_owner =
         json!({ "id": "a", "home": "h", "type": "thing", "date": "1", "owner": "bob", "number": 2 });
     let upsert = WriteOp::Upsert(NewItem::encode("a", &other_owner));
-    assert_eq!(write(&store, upsert).await, charges::write(bytes, 1).0);
+    assert_eq!(write(&store, upsert).await, model.replace(replacement(bytes, TermCount::of(1))).total().0);
     let delete = WriteOp::Delete { id: "a".to_owned(), if_match: None };
-    assert_eq!(write(&store, delete).await, charges::write(bytes, 5).0);
+    assert_eq!(write(&store, delete).await, created);
+}
+
+#[tokio::test]
+async fn refused_writes_are_charged_as_refusals() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (store, model) = (open(directory.path()), Calibration::current());
+    let refused = |refused| model.refused(refused).total().0;
+    let replace = || WriteOp::Replace { item: with_number(1), if_match: None };
+    assert_eq!(write(&store, replace()).await, refused(RefusedWrite::Precondition));
+    write(&store, WriteOp::Create(with_number(1))).await;
+    let conflict = refused(RefusedWrite::Conflict { properties: 6 });
+    assert_eq!(write(&store, WriteOp::Create(with_number(2))).await, conflict);
+    // Work that a failed batch rolls back is charged, and the refusal.
+    let other = json!({ "id": "b", "home": "h", "type": "thing", "date": "1", "owner": "ada", "number": 1 });
+    let operations =
+        vec![WriteOp::Create(NewItem::encode("b", &other)), WriteOp::Create(with_number(3)), replace()];
+    let ledger = Ledger::new();
+    let batch = Batch { container: THINGS, partition_key: "h".into(), operations };
+    assert!(store.batch(batch, &ledger).await.is_err());
+    let created = model.create(with_number(1).body.len(), TERMS).total().0;
+    assert_eq!(ledger.total().0, created + conflict);
+}
+
+#[tokio::test]
+async fn a_batch_that_writes_an_item_twice_pays_less_for_the_second() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let config = EmbeddedConfig { indexing: Indexing::All, ..config(directory.path()) };
+    let clock = Arc::new(ManualClock::new(1_750_000_000_000));
+    let store = EmbeddedStore::open(&config, &[SPEC], clock).expect("the store opens");
+    let model = Calibration::current();
+    let operations =
+        vec![WriteOp::Create(with_number(1)), WriteOp::Replace { item: with_number(2), if_match: None }];
+    let ledger = Ledger::new();
+    let batch = Batch { container: THINGS, partition_key: "h".into(), operations };
+    store.batch(batch, &ledger).await.expect("written");
+    let bytes = with_number(1).body.len();
+    let second = Replacement { is_rewritten: true, ..replacement(bytes, TermCount::of(1)) };
+    let terms = TermCount { plain: 6, ..TERMS };
+    let sum = model.create(bytes, terms).total().0 + model.replace(second).total().0;
+    assert!((ledger.total().0 - sum).abs() < 1e-9);
+}
+
+#[tokio::test]
+async fn nested_paths_arrays_and_null_count_as_the_service_has_them() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let config = EmbeddedConfig { indexing: Indexing::All, ..config(directory.path()) };
+    let clock = Arc::new(ManualClock::new(1_750_000_000_000));
+    let store = EmbeddedStore::open(&config, &[SPEC], clock).expect("the store opens");
+    let model = Calibration::current();
+    let item = |tags: Value| json!({ "id": "a", "home": "h", "type": "thing", "date": "1", "deep": { "er": null }, "tags": tags });
+    let body = item(json!([{ "id": 1, "on": true }, { "id": 2, "on": true }]));
+    let new = NewItem::encode("a", &body);
+    let bytes = new.body.len();
+    // id, home, type, date, deep, tags, tags[], two ids; er and on count half.
+    let terms = TermCount { plain: 9, literals: 2, composites: 1 };
+    assert_eq!(write(&store, WriteOp::Create(new)).await, model.create(bytes, terms).total().0);
+    // One other id: its path, the element and the array.
+    let changed = item(json!([{ "id": 1, "on": true }, { "id": 3, "on": true }]));
+    let replace = WriteOp::Replace { item: NewItem::encode("a", &changed), if_match: None };
+    assert_eq!(write(&store, replace).await, model.replace(replacement(bytes, TermCount::of(3))).total().0);
 }
 
 async fn newest(store: &EmbeddedStore, limit: usize) -> OperationRecord {
@@ -48,6 +120,13 @@ async fn newest(store: &EmbeddedStore, limit: usize) -> OperationRecord {
     let query = Query::Newest { container: THINGS, item_type: "thing", after: None, limit };
     store.query(&query, &ledger).await.expect("a page");
     ledger.operations()[0]
+}
+
+fn query_charge(physical_partitions: u32, items: usize, item_bytes: usize) -> RequestCharge {
+    // The type, and what is not deleted.
+    let bytes = items * item_bytes;
+    let work = QueryWork { physical_partitions, conditions: 2, items, bytes, ..QueryWork::default() };
+    Calibration::current().query(&work, ONE).total()
 }
 
 #[tokio::test]
@@ -61,13 +140,11 @@ async fn a_fan_out_is_charged_for_the_items_of_each_partition() {
     }
     let bytes = thing("h10", "a10", 10).body.len();
     let all = newest(&store, 30).await;
-    assert_eq!((all.items, all.charge), (30, charges::query(8, 30, 30 * bytes)));
-    // Each is asked for five of eight, and has less: what one returns is between the page and everything.
+    assert_eq!((all.items, all.charge), (30, query_charge(8, 30, bytes)));
+    // Each is asked for nine, and has less: all are returned.
     let page = newest(&store, 8).await;
-    let between = |least: RequestCharge, most: RequestCharge| page.charge > least && page.charge <= most;
-    assert_eq!(page.items, 8);
-    assert!(between(charges::query(8, 8, 8 * bytes), charges::query(8, 30, 30 * bytes)), "{page:?}");
-    // One logical partition returns what the page holds and no more.
+    assert_eq!((page.items, page.charge), (8, query_charge(8, 30, bytes)));
+    // One logical partition returns the page.
     let ledger = Ledger::new();
     let query = Query::Partition {
         container: THINGS,
@@ -78,29 +155,39 @@ async fn a_fan_out_is_charged_for_the_items_of_each_partition() {
         limit: 8,
     };
     store.query(&query, &ledger).await.expect("a page");
-    assert_eq!(ledger.total(), charges::query(1, 1, bytes));
+    assert_eq!(ledger.total(), query_charge(1, 1, bytes));
 }
 
 #[tokio::test]
-async fn a_replace_is_charged_by_the_configured_source() {
-    for replace_cost in ReplaceCost::ALL {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        let config = EmbeddedConfig { replace_cost, ..config(directory.path()) };
-        let clock = Arc::new(ManualClock::new(1_750_000_000_000));
-        let store = EmbeddedStore::open(&config, &[SPEC], clock).expect("the store opens");
-        let bytes = with_number(1).body.len();
-        let insertion = charges::write(bytes, 5).0;
-        assert_eq!(write(&store, WriteOp::Create(with_number(1))).await, insertion);
-        let ledger = Ledger::new();
-        let replace = WriteOp::Replace { item: with_number(2), if_match: None };
-        store.write(THINGS, &"h".into(), replace, &ledger).await.expect("written");
-        let basis = ledger.operations()[0].basis;
-        assert_eq!((basis.changes, basis.insertions), (charges::write(bytes, 0).0, insertion));
-        let expected = match replace_cost {
-            ReplaceCost::Article => basis.changes,
-            ReplaceCost::Emulator => 1.5 * insertion,
-            ReplaceCost::Documentation => 2.0 * insertion,
-        };
-        assert_eq!(ledger.total().0, expected, "{replace_cost:?}");
+async fn the_clients_of_2019_ask_for_five_times_the_share() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let calibration = Calibration::article_2019();
+    let config = EmbeddedConfig { physical_partitions: Some(2), calibration, ..config(directory.path()) };
+    let clock = Arc::new(ManualClock::new(1_750_000_000_000));
+    let store = EmbeddedStore::open(&config, &[SPEC], clock).expect("the store opens");
+    for number in 10..60 {
+        create(&store, &format!("h{number}"), &format!("a{number}"), number).await;
     }
+    // At most the whole page of each.
+    assert_eq!(newest(&store, 4).await.basis.returned, 8);
+}
+
+#[tokio::test]
+async fn quorum_reads_are_charged_twice_and_writes_once() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let store = Arc::new(open(directory.path()));
+    create(&store, "h", "a", 1).await;
+    let quorum = QuorumReads::new(Arc::clone(&store) as Arc<dyn Store>, &Calibration::current());
+    let charge = async |store: &dyn Store| {
+        let ledger = Ledger::new();
+        store.read(THINGS, &"h".into(), "a", &ledger).await.expect("read");
+        store.count(THINGS, &"h".into(), "thing", &ledger).await.expect("counted");
+        ledger.total().0
+    };
+    assert_eq!(charge(&quorum).await, 2.0 * charge(&*store).await);
+    let ledger = Ledger::new();
+    let delete = WriteOp::Delete { id: "a".to_owned(), if_match: None };
+    quorum.write(THINGS, &"h".into(), delete, &ledger).await.expect("deleted");
+    let bytes = thing("h", "a", 1).body.len();
+    assert!(ledger.total().0 < Calibration::current().create(bytes, TermCount::of(9)).total().0);
 }
