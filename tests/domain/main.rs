@@ -4,6 +4,7 @@ mod charges;
 mod commands;
 mod copy;
 mod cosmos;
+mod count_alternatives;
 mod crash;
 mod models_agree;
 mod operations;
