@@ -17,7 +17,7 @@ pub(super) struct ProcessorContext {
     pub(super) settings: Settings,
     pub(super) stop: CancellationToken,
     pub(super) jitter: Jitter,
-    /// Until when the instance may work on its leases (Unix ms).
+    /// Until when the instance may work on its leases (monotonic ms).
     alive_until_ms: AtomicI64,
 }
 
@@ -35,10 +35,10 @@ impl ProcessorContext {
 
     /// Whether the instance may work on its leases: its heartbeat was written within the expiry, or it is alone.
     pub(super) fn is_alive(&self) -> bool {
-        self.clock.now_ms() < self.alive_until_ms.load(Ordering::Relaxed)
+        self.clock.monotonic_ms() < self.alive_until_ms.load(Ordering::Relaxed)
     }
 
-    /// Lets the instance work until this moment (Unix ms).
+    /// Lets the instance work until this moment (monotonic ms).
     pub(super) fn live_until(&self, until_ms: i64) {
         self.alive_until_ms.store(until_ms, Ordering::Relaxed);
     }

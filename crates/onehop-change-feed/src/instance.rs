@@ -46,7 +46,7 @@ pub(super) struct Instance {
     known: Mutex<KnownLeases>,
 }
 
-/// The last known state of all leases, and when it was read (Unix ms).
+/// The last known state of all leases, and when it was read (monotonic ms).
 #[derive(Clone)]
 struct KnownLeases {
     leases: Arc<Vec<LeaseSnapshot>>,
@@ -64,7 +64,7 @@ pub(super) struct Membership {
 /// What balancing rounds leave for the next.
 #[derive(Default)]
 pub(super) struct BalancingState {
-    /// When the last round that succeeded began (Unix ms).
+    /// When the last round that succeeded began (monotonic ms).
     pub(super) balanced_at: Option<i64>,
     /// The leases of an earlier release; `None` before the first round.
     pub(super) former: Option<FormerLeases>,
@@ -124,7 +124,8 @@ impl Instance {
     }
 
     pub(super) fn set_known(&self, known: Vec<LeaseSnapshot>) {
-        *self.known.lock() = KnownLeases { leases: Arc::new(known), at_ms: self.context.clock.now_ms() };
+        *self.known.lock() =
+            KnownLeases { leases: Arc::new(known), at_ms: self.context.clock.monotonic_ms() };
     }
 
     /// Reads again what other instances own, if it is older than an acquire interval: at rest no balancing round does. A failure
@@ -134,7 +135,7 @@ impl Instance {
         let KnownLeases { leases, at_ms } = self.known.lock().clone();
         let elsewhere: Vec<_> =
             leases.iter().filter(|lease| self.owned.get(&lease.item.id).is_none()).cloned().collect();
-        let is_old = self.context.clock.now_ms() >= at_ms.saturating_add(milliseconds(acquire));
+        let is_old = self.context.clock.monotonic_ms() >= at_ms.saturating_add(milliseconds(acquire));
         if elsewhere.is_empty() || !is_old {
             return;
         }
@@ -150,7 +151,7 @@ impl Instance {
         let mut known = self.known.lock();
         // A balancing round meanwhile knows more.
         if Arc::ptr_eq(&known.leases, &leases) {
-            *known = KnownLeases { leases: Arc::new(refreshed), at_ms: self.context.clock.now_ms() };
+            *known = KnownLeases { leases: Arc::new(refreshed), at_ms: self.context.clock.monotonic_ms() };
         }
     }
 
@@ -164,7 +165,7 @@ impl Instance {
     /// Whether another instance is alive.
     pub(super) fn is_live(&self, owner: &str) -> bool {
         let expire_ms = self.context.settings.sharing.expire().map_or(0, milliseconds);
-        self.observations.is_live(owner, self.context.clock.now_ms(), expire_ms)
+        self.observations.is_live(owner, self.context.clock.monotonic_ms(), expire_ms)
     }
 
     /// Has a reader work on one page.

@@ -43,7 +43,7 @@ pub(super) struct ReaderPosition {
     /// After the last page.
     pub(super) continuation: Option<Continuation>,
     pub(super) progress: ReadProgress,
-    /// When it last read a page (Unix ms).
+    /// When it last read a page (monotonic ms).
     pub(super) looked_at_ms: Option<i64>,
 }
 
@@ -59,8 +59,9 @@ struct ReaderState {
     /// Where the next page begins. It may be ahead of the checkpoint.
     position: Option<Continuation>,
     progress: ReadProgress,
+    /// When the last checkpoint was written (monotonic ms).
     checkpoint_at_ms: i64,
-    /// When the first page with changes after the checkpoint was completed (Unix ms).
+    /// When the first page with changes after the checkpoint was completed (monotonic ms).
     unsaved_since_ms: Option<i64>,
     /// Whether a page after the checkpoint held anything, be it of other types.
     has_moved: bool,
@@ -114,7 +115,7 @@ impl RangeReader {
         let state = ReaderState {
             position: position.continuation.clone(),
             progress: position.progress.clone(),
-            checkpoint_at_ms: source.context.clock.now_ms(),
+            checkpoint_at_ms: source.context.clock.monotonic_ms(),
             unsaved_since_ms: None,
             has_moved: false,
             ahead: None,
@@ -213,7 +214,7 @@ impl RangeReader {
     }
 
     fn publish(&self, state: &ReaderState, has_looked: bool) {
-        let now_ms = self.source.context.clock.now_ms();
+        let now_ms = self.source.context.clock.monotonic_ms();
         let mut position = self.position.lock();
         let looked_at_ms = if has_looked { Some(now_ms) } else { position.looked_at_ms };
         let (continuation, progress) = (state.position.clone(), state.progress.clone());
@@ -262,7 +263,7 @@ impl RangeReader {
         state.ahead = ahead;
         state.position = Some(page.continuation);
         state.progress = page.progress;
-        let now_ms = self.source.context.clock.now_ms();
+        let now_ms = self.source.context.clock.monotonic_ms();
         state.unsaved_since_ms.get_or_insert(now_ms);
         Ok(())
     }
@@ -340,7 +341,7 @@ impl RangeReader {
         drained: bool,
         ledger: &Ledger,
     ) -> Result<(), PageError> {
-        let (settings, now_ms) = (&self.source.context.settings, self.source.context.clock.now_ms());
+        let (settings, now_ms) = (&self.source.context.settings, self.source.context.clock.monotonic_ms());
         let interval_ms = milliseconds(settings.checkpoint_interval());
         let has_passed = |since_ms: i64, interval_ms| now_ms >= since_ms.saturating_add(interval_ms);
         let is_due = match state.unsaved_since_ms {
@@ -361,7 +362,7 @@ impl RangeReader {
         Ok(())
     }
 
-    /// When a checkpoint that was put off has to be written (Unix ms).
+    /// When a checkpoint that was put off has to be written (monotonic ms).
     pub(super) fn checkpoint_due_ms(&self) -> Option<i64> {
         *self.checkpoint_due_ms.lock()
     }
@@ -372,7 +373,7 @@ impl RangeReader {
             let place = (state.position.clone(), state.progress.clone());
             self.lease.checkpoint(context, place, ledger).await?;
         }
-        state.checkpoint_at_ms = context.clock.now_ms();
+        state.checkpoint_at_ms = context.clock.monotonic_ms();
         state.unsaved_since_ms = None;
         state.has_moved = false;
         Ok(())

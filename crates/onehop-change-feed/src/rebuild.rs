@@ -132,7 +132,7 @@ async fn pass(
     let context = &*runner.context;
     let mut position = runner.rebuild_position(feed).await?;
     report(usize::try_from(position.done).unwrap_or(usize::MAX));
-    let (mut unreadable, mut saved_at_ms) = (Vec::new(), context.clock.now_ms());
+    let (mut unreadable, mut saved_at_ms) = (Vec::new(), context.clock.monotonic_ms());
     loop {
         let ledger = Ledger::new().for_background();
         let page = runner.with_retries(|| feed.page(position.continuation.as_ref(), &ledger)).await;
@@ -167,11 +167,11 @@ async fn pass(
         }
         let is_stopping = context.stop.is_cancelled();
         let interval_ms = milliseconds(context.settings.checkpoint_interval());
-        if is_stopping || context.clock.now_ms() >= saved_at_ms.saturating_add(interval_ms) {
+        if is_stopping || context.clock.monotonic_ms() >= saved_at_ms.saturating_add(interval_ms) {
             let ledger = Ledger::new();
             position.save(context, &ledger).await?;
             runner.counters.add_charge(&ledger);
-            saved_at_ms = context.clock.now_ms();
+            saved_at_ms = context.clock.monotonic_ms();
         }
         if is_stopping {
             return Err(PageError::Stopping);

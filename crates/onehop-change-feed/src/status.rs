@@ -213,11 +213,12 @@ impl Instance {
 
     /// A reader that finds nothing looks again after the poll interval. One that does not may miss changes since then.
     fn estimated_lag_ms(&self, position: &ReaderPosition) -> u64 {
-        let now_ms = self.context.clock.now_ms();
-        let unseen_ms = position.looked_at_ms.map_or(0, |looked_at_ms| now_ms.saturating_sub(looked_at_ms));
+        let clock = &self.context.clock;
+        let since = |looked_at_ms| clock.monotonic_ms().saturating_sub(looked_at_ms);
+        let unseen_ms = position.looked_at_ms.map_or(0, since);
         let overdue_ms = milliseconds(self.context.settings.poll.longest).saturating_mul(2);
         let unseen_ms = if unseen_ms > overdue_ms { u64::try_from(unseen_ms).unwrap_or(0) } else { 0 };
-        position.progress.lag_ms(now_ms).max(unseen_ms)
+        position.progress.lag_ms(clock.now_ms()).max(unseen_ms)
     }
 
     async fn counted(
@@ -226,7 +227,7 @@ impl Instance {
         key: String,
         position: Option<Continuation>,
     ) -> Result<(u64, Option<i64>), Fault> {
-        let now_ms = self.context.clock.now_ms();
+        let now_ms = self.context.clock.monotonic_ms();
         let cached = self.context.settings.sharing != Sharing::Alone;
         if cached && let Some(counted) = self.pending.get(&key, position.as_ref(), now_ms) {
             return Ok(counted);

@@ -33,7 +33,7 @@ impl Instance {
         let context = &self.context;
         let mut due = Some(Steal::One);
         let (mut failures, mut next) = (0, None);
-        let now_ms = || context.clock.now_ms();
+        let now_ms = || context.clock.monotonic_ms();
         while !context.stop.is_cancelled() {
             if let Some(steal) = due {
                 let balanced = match steal {
@@ -151,7 +151,7 @@ impl Instance {
         let delay = if polls {
             Some(schedule.next_delay(settings, &context.jitter))
         } else {
-            reader.checkpoint_due_ms().map(|due_ms| until(due_ms, clock.now_ms()))
+            reader.checkpoint_due_ms().map(|due_ms| until(due_ms, clock.monotonic_ms()))
         };
         let is_open = tokio::select! {
             () = context.stop.cancelled() => return Occasion::Poll,
@@ -186,7 +186,7 @@ async fn changed(signal: &mut Option<watch::Receiver<u64>>) -> bool {
     }
 }
 
-/// The time that is left until a moment (Unix ms).
+/// The time that is left until a moment (monotonic ms).
 fn until(moment_ms: i64, now_ms: i64) -> Duration {
     Duration::from_millis(u64::try_from(moment_ms.saturating_sub(now_ms)).unwrap_or(0))
 }

@@ -2,6 +2,7 @@
 //! here.
 
 mod checkpoints;
+mod clocks;
 mod features;
 mod former_leases;
 mod pages;

@@ -1,7 +1,10 @@
 //! Any number of instances that come, work, die and are robbed, over ranges that split and merge, with faults in between:
 //! nothing is lost, and no copy goes back.
 
+use std::sync::Arc;
+
 use onehop_change_feed::{LEASES, Processor, Settings};
+use onehop_runtime::clock::{Clock as _, ManualClock};
 use onehop_store::FaultKind;
 use proptest::prelude::*;
 
@@ -23,6 +26,8 @@ enum Act {
     Split(usize),
     Merge(usize),
     Advance(i64),
+    /// The wall clock of one instance is set forward or back.
+    Step(usize, i64),
     /// The lease write after this many fails, or its answer is lost.
     Fault {
         after: usize,
@@ -42,6 +47,7 @@ fn act() -> impl Strategy<Value = Act> {
         2 => (0..8_usize).prop_map(Act::Split),
         1 => (0..8_usize).prop_map(Act::Merge),
         2 => (0..40_000_i64).prop_map(Act::Advance),
+        1 => (0..4_usize, -3_600_000..3_600_000_i64).prop_map(|(place, by_ms)| Act::Step(place, by_ms)),
         2 => (0..4_usize, any::<bool>()).prop_map(|(after, lost)| Act::Fault { after, lost }),
     ]
 }
@@ -50,11 +56,18 @@ async fn play(acts: Vec<Act>, prefetch: bool) {
     let world = World::new(2);
     let settings = |owner: &str| Settings { prefetch: Some(prefetch), page_items_max: 3, ..shared(owner) };
     let mut instances: Vec<Processor> = Vec::new();
+    // Each instance has a clock of its own.
+    let mut clocks: Vec<Arc<ManualClock>> = Vec::new();
     for (number, act) in acts.into_iter().enumerate() {
         let chosen = |place: usize| (!instances.is_empty()).then(|| place % instances.len());
         match act {
             Act::Write { home, id } => world.put(home, id).await,
-            Act::Start => instances.push(world.instance_with(settings(&format!("i{number}"))).await),
+            Act::Start => {
+                let clock = Arc::new(ManualClock::new(world.clock.now_ms()));
+                let settings = settings(&format!("i{number}"));
+                instances.push(world.instance_with_clock(settings, clock.clone()).await);
+                clocks.push(clock);
+            }
             Act::Tick(place) => {
                 if let Some(place) = chosen(place) {
                     let _ = instances[place].balance_leases().await;
@@ -77,12 +90,19 @@ async fn play(acts: Vec<Act>, prefetch: bool) {
             }
             Act::Drop(place) => {
                 if let Some(place) = chosen(place) {
-                    drop(instances.remove(place));
+                    drop((instances.remove(place), clocks.remove(place)));
                 }
             }
             Act::Split(place) => world.store.split(place),
             Act::Merge(place) => world.store.merge(place),
-            Act::Advance(by_ms) => world.clock.advance_ms(by_ms),
+            Act::Advance(by_ms) => {
+                clocks.iter().chain([&world.clock]).for_each(|clock| clock.advance_ms(by_ms));
+            }
+            Act::Step(place, by_ms) => {
+                if let Some(place) = chosen(place) {
+                    clocks[place].step_wall_ms(by_ms);
+                }
+            }
             Act::Fault { after, lost } => {
                 let mut writes = 0;
                 world.store.judge(move |container, _| {

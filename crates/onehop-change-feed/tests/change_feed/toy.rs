@@ -9,7 +9,7 @@ use onehop_change_feed::{
     self, IntendedWrite, LEASES, LeaseItem, Processor, Projection, ProjectionError, ReadRequest, Settings,
     Sharing, Step, StepInput,
 };
-use onehop_runtime::clock::ManualClock;
+use onehop_runtime::clock::{Clock, ManualClock};
 use onehop_store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
 use onehop_store::{
     Change, ContainerName, ContainerSpec, FeedRequest, Ledger, NewItem, PartitionKey, Store, WriteOp,
@@ -133,6 +133,14 @@ impl World {
     /// An instance that shares the leases with others.
     pub async fn instance(&self, owner: &str) -> Processor {
         self.instance_with(shared(owner)).await
+    }
+
+    /// The same with a clock of its own, as a process on another machine has.
+    pub async fn instance_with_clock(&self, settings: Settings, clock: Arc<dyn Clock>) -> Processor {
+        let copier = Copier { owner: settings.owner.clone(), diary: Arc::clone(&self.diary) };
+        let (store, stop) = (self.store.clone(), CancellationToken::new());
+        let opened = Processor::open(store, clock, vec![Arc::new(copier)], settings, stop);
+        opened.await.expect("the processor opens")
     }
 
     pub async fn instance_with(&self, settings: Settings) -> Processor {
