@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::coverage::RangeSplits;
+use super::page_error::PageError;
 use super::settings::{Jitter, Settings, Sharing};
 use onehop_runtime::clock::Clock;
 use onehop_store::{Fault, FeedRange, Store};
@@ -65,6 +66,16 @@ impl ProcessorContext {
     pub(super) async fn pause_after_fault(&self, retry: u32, fault: &Fault) -> bool {
         let backoff = self.settings.fault_backoff.delay(retry);
         self.pause(fault.retry_after.unwrap_or(backoff).max(backoff)).await
+    }
+
+    /// Waits before a page that failed is tried again; `false` when the stop came first.
+    pub(super) async fn pause_after_page(&self, retry: u32, error: &PageError) -> bool {
+        let backoff = self.settings.page_backoff.delay(retry);
+        let retry_after = match error {
+            PageError::Fault(fault) => fault.retry_after,
+            _ => None,
+        };
+        self.pause(retry_after.unwrap_or(backoff).max(backoff)).await
     }
 
     /// Tries again after transient faults; the last one is returned when that did not help, or the stop came.

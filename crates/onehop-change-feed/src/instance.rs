@@ -17,13 +17,15 @@ use super::heartbeat::{Beat, Heartbeat};
 use super::lease::{LeaseItem, OwnedLease, StoredLease};
 use super::observations::Observations;
 use super::owned_leases::OwnedLeases;
+use super::page_error::PageError;
 use super::projection::Projection;
 use super::read_cache::ReadCache;
 use super::reader::{PageOutcome, RangeReader};
 use super::recent_changes::RecentChanges;
-use super::runner::{PageError, Runner};
+use super::runner::Runner;
 use super::settings::milliseconds;
 use super::source::Source;
+use super::stalls::Stalls;
 
 use onehop_store::{Fault, Ledger};
 
@@ -41,6 +43,8 @@ pub(super) struct Instance {
     pub(super) balancing: tokio::sync::Mutex<BalancingState>,
     /// Changes whenever a reader has worked on a page.
     pub(super) progress: watch::Sender<u64>,
+    /// The dead letters were loaded again: there may be former ones among them.
+    pub(super) letters_loaded: Notify,
     /// A position is waited for from now on.
     pub(super) position_waits: Notify,
     known: Mutex<KnownLeases>,
@@ -112,6 +116,7 @@ impl Instance {
             pending: PendingCache::default(),
             balancing: tokio::sync::Mutex::default(),
             progress: watch::Sender::default(),
+            letters_loaded: Notify::new(),
             position_waits: Notify::new(),
             known: Mutex::new(KnownLeases { leases: Arc::new(known.concat()), at_ms: i64::MIN }),
             context,
@@ -315,6 +320,7 @@ async fn open_runner(
         recent_changes: RecentChanges::default(),
         dead_letters,
         counters,
+        stalls: Stalls::default(),
     }))
 }
 

@@ -349,6 +349,7 @@ impl Instance {
                 let loaded = runner.dead_letters.reload(&ledger).await;
                 runner.counters.add_charge(&ledger);
                 loaded?;
+                self.letters_loaded.notify_one();
             }
         }
         Ok(())

@@ -8,9 +8,10 @@ use tokio_util::sync::CancellationToken;
 use super::context::ProcessorContext;
 use super::instance::{Instance, StepOutcome};
 use super::load_balancer::Steal;
+use super::page_error::PageError;
 use super::projection::Projection;
 use super::reader::RangeReader;
-use super::runner::{PageError, Runner};
+use super::runner::Runner;
 use super::settings::{Settings, Sharing};
 use super::status::{LeaseStatus, ProcessorStatus, ProjectionHealth, ProjectionStatus};
 use onehop_runtime::clock::Clock;
@@ -135,6 +136,7 @@ impl Processor {
             } else {
                 instance.balance_if_due().await?;
             }
+            instance.replay_former_letters().await?;
             let before = (self.changes(), instance.owned.generation());
             let readers = instance.owned.all();
             try_join_all(readers.iter().map(|reader| drain_reader(instance, reader))).await?;

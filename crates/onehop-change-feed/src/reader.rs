@@ -11,9 +11,9 @@ use super::lease::{LeaseItem, OwnedLease};
 use super::lease_handle::LeaseHandle;
 use super::looks::Looks;
 use super::notifications::LeaseEvent;
+use super::page_error::PageError;
 use super::range_feed::RangeFeed;
 use super::read_progress::ReadProgress;
-use super::runner::PageError;
 use super::settings::milliseconds;
 use super::source::{Source, SourcePage};
 use onehop_store::{Continuation, Fault, FaultKind, FeedPage, FeedRange, Ledger, OperationRecord};
@@ -195,13 +195,10 @@ impl RangeReader {
         match &turned {
             Ok(PageOutcome::Page { changes, .. }) => {
                 self.statistics.changes.fetch_add(*changes as u64, Ordering::Relaxed);
+                self.source.clear_stalls(&self.lease.id);
             }
-            Err(PageError::Fault(fault)) => {
-                let error = fault.to_string();
-                self.statistics.record_error(&error);
-                self.notify(LeaseEvent::Failed(&error));
-            }
-            _ => {}
+            Ok(PageOutcome::Split(_)) => {}
+            Err(error) => self.record_failure(error, state.unfinished.is_some()),
         }
         self.publish(&state, turned.is_ok());
         self.statistics.pages.fetch_add(1, Ordering::Release);
@@ -211,6 +208,17 @@ impl RangeReader {
             self.source.add_charge(&ledger);
         }
         turned
+    }
+
+    fn record_failure(&self, error: &PageError, is_page_read: bool) {
+        let Some(cause) = error.stall_cause() else { return };
+        // Of a page that was read, the source knows which projections have not completed it.
+        if !is_page_read {
+            self.source.record_stall(&self.lease.id, cause);
+        }
+        let error = error.to_string();
+        self.statistics.record_error(&error);
+        self.notify(LeaseEvent::Failed(&error));
     }
 
     fn publish(&self, state: &ReaderState, has_looked: bool) {

@@ -10,7 +10,9 @@ use super::change_checkpoints::ChangeCheckpoints;
 use super::context::ProcessorContext;
 use super::lease_handle::LeaseHandle;
 use super::lease_scope::LeaseScope;
-use super::runner::{PageError, Runner};
+use super::page::PageProgress;
+use super::page_error::{PageError, StallCause};
+use super::runner::Runner;
 use onehop_store::{Change, ContainerName, Ledger, json_text};
 
 pub(super) struct Source {
@@ -23,15 +25,16 @@ pub(super) struct Source {
     pub(super) types: Option<Arc<[&'static str]>>,
 }
 
-/// The changes of a page, and the projections that have completed it. A page that failed is given to the others only.
+/// The changes of a page, and how far each projection has come in it. A page that failed is given to those that have not completed it.
 pub(super) struct SourcePage {
     pub(super) changes: Vec<Change>,
-    completed: Vec<bool>,
+    /// In the order of the projections.
+    progress: Vec<PageProgress>,
 }
 
 impl SourcePage {
     pub(super) fn new(changes: Vec<Change>) -> Self {
-        Self { changes, completed: Vec::new() }
+        Self { changes, progress: Vec::new() }
     }
 }
 
@@ -81,27 +84,39 @@ impl Source {
         }
     }
 
-    /// Gives a page to each projection that has not completed it. A fault of one projection does not keep the page from those after
-    /// it; the first fault is returned.
+    /// Gives a page to each projection that has not completed it. A failure of one projection does not keep the page from those after
+    /// it; the first failure is returned.
     pub(super) async fn run_page(&self, page: &mut SourcePage, lease: &LeaseHandle) -> Result<(), PageError> {
         let item_types = self.item_types(&page.changes);
-        page.completed.resize(self.runners.len(), false);
+        page.progress.resize_with(self.runners.len(), PageProgress::default);
         let mut failed = None;
-        for (runner, completed) in self.runners.iter().zip(&mut page.completed) {
-            if *completed {
+        for (runner, progress) in self.runners.iter().zip(&mut page.progress) {
+            if progress.is_complete {
                 continue;
             }
             let wanted = wanted(runner, &page.changes, item_types.as_deref());
-            match run_projection(runner, wanted, lease).await {
-                Ok(()) => *completed = true,
-                Err(PageError::Fault(fault)) => {
-                    runner.counters.record_error(&fault.to_string());
-                    failed.get_or_insert(fault);
+            match run_projection(runner, wanted, progress, lease).await {
+                Ok(()) => runner.stalls.clear(&lease.id),
+                Err(error) => {
+                    let Some(cause) = error.stall_cause() else { return Err(error) };
+                    runner.counters.record_error(&error.to_string());
+                    runner.stalls.record(&lease.id, cause, self.context.clock.monotonic_ms());
+                    failed.get_or_insert(error);
                 }
-                Err(error) => return Err(error),
             }
         }
-        failed.map_or(Ok(()), |fault| Err(fault.into()))
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Records that the pages of a feed range cannot be read.
+    pub(super) fn record_stall(&self, lease: &str, cause: StallCause) {
+        let now_ms = self.context.clock.monotonic_ms();
+        self.runners.iter().for_each(|runner| runner.stalls.record(lease, cause, now_ms));
+    }
+
+    /// Records that a page of a feed range was completed, or that this instance reads it no more.
+    pub(super) fn clear_stalls(&self, lease: &str) {
+        self.runners.iter().for_each(|runner| runner.stalls.clear(lease));
     }
 
     /// The type of each change; `None` where all projections need the same types, which is what the page was read by.
@@ -142,13 +157,19 @@ fn wanted(runner: &Runner, changes: &[Change], item_types: Option<&[Option<Strin
     wanted.map(|(change, _)| change.clone()).collect()
 }
 
-async fn run_projection(runner: &Runner, wanted: Vec<Change>, lease: &LeaseHandle) -> Result<(), PageError> {
+async fn run_projection(
+    runner: &Runner,
+    wanted: Vec<Change>,
+    progress: &mut PageProgress,
+    lease: &LeaseHandle,
+) -> Result<(), PageError> {
     if wanted.is_empty() {
+        progress.is_complete = true;
         return Ok(());
     }
     let ledger = Ledger::new();
     let checkpoints = ChangeCheckpoints::InLease { lease, projection: runner.projection.name() };
-    let outcome = runner.run_page(wanted, checkpoints, &ledger).await;
+    let outcome = runner.run_page(wanted, progress, checkpoints, &ledger).await;
     runner.counters.add_charge(&ledger);
     outcome
 }

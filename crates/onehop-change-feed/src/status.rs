@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::counters::PendingCount;
 use super::instance::{Instance, LeaseSnapshot};
 use super::lease::LeaseItem;
+use super::page_error::StallCause;
 use super::range_feed::RangeFeed;
 use super::reader::{RangeReader, ReaderPosition};
 use super::runner::Runner;
@@ -41,6 +42,10 @@ pub struct ProjectionStatus {
     pub request_charge: RequestCharge,
     /// The last failure since the start, also one that a retry mended.
     pub last_error: Option<String>,
+    /// How long this instance has not got past a page of some feed range, in milliseconds; 0 where it does.
+    pub stalled_ms: u64,
+    /// Why it does not.
+    pub stall_cause: Option<StallCause>,
 }
 
 /// The status of a lease: one feed range of a source container, read for all projections that follow it.
@@ -138,6 +143,7 @@ impl Instance {
         let mut projections = Vec::with_capacity(self.runners.len());
         for (runner, ProjectionHealth { running, .. }) in self.runners.iter().zip(self.health()) {
             let (pending_changes, lag_ms) = self.pending_of(runner, &leases).await?;
+            let stall = runner.stalls.longest(self.context.clock.monotonic_ms());
             projections.push(ProjectionStatus {
                 projection: runner.projection.name(),
                 source: runner.projection.source().as_str(),
@@ -148,6 +154,8 @@ impl Instance {
                 changes: runner.counters.changes(),
                 request_charge: runner.counters.charge(),
                 last_error: runner.counters.last_error(),
+                stalled_ms: stall.map_or(0, |(lasted_ms, _)| lasted_ms),
+                stall_cause: stall.map(|(_, cause)| cause),
             });
         }
         Ok(ProcessorStatus { projections, leases })

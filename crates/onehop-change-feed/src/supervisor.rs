@@ -10,17 +10,18 @@ use tokio::sync::watch;
 
 use super::instance::{Instance, StepOutcome};
 use super::load_balancer::Steal;
+use super::page_error::{PageError, StallCause};
 use super::poll_schedule::{Occasion, PollSchedule};
 use super::reader::RangeReader;
-use super::runner::PageError;
 use super::settings::{Sharing, milliseconds};
 use onehop_runtime::clock::Clock;
 use onehop_store::{Fault, FaultKind};
 
 impl Instance {
-    /// Balances leases and writes heartbeats until the stop, and starts a task for each lease that the instance acquires.
+    /// Balances leases, writes heartbeats and replays former dead letters until the stop, and starts a task for each lease that the instance
+    /// acquires.
     pub(super) async fn supervise(self: &Arc<Self>, spawn: impl Fn(&'static str, BoxFuture<'static, ()>)) {
-        tokio::join!(self.keep_balancing(spawn), self.keep_renewing());
+        tokio::join!(self.keep_balancing(spawn), self.keep_renewing(), self.keep_replaying());
         // Those with a task give theirs up when they have finished their page.
         for reader in self.owned.take_unstarted() {
             reader.release().await;
@@ -108,11 +109,12 @@ impl Instance {
                     }
                 }
                 Ok(StepOutcome::Ended) => break,
-                Err(PageError::LeaseLost | PageError::Stopping) => {}
-                Err(PageError::Fault(fault)) => {
-                    log_failed_page(&reader, &fault, failures);
-                    context.pause(context.settings.poll.delay(failures)).await;
-                    failures += 1;
+                Err(error) => {
+                    if error.stall_cause().is_some() {
+                        log_failed_page(&reader, &error, failures);
+                        context.pause_after_page(failures, &error).await;
+                        failures = failures.saturating_add(1);
+                    }
                 }
             }
         }
@@ -169,12 +171,13 @@ impl Instance {
     }
 }
 
-fn log_failed_page(reader: &RangeReader, fault: &Fault, failures: u32) {
-    reader.source.record_error(&fault.to_string());
+fn log_failed_page(reader: &RangeReader, error: &PageError, failures: u32) {
+    reader.source.record_error(&error.to_string());
     // The store itself says once that it has no room.
-    if failures == 0 && fault.kind != FaultKind::Full {
+    let is_known = error.stall_cause() == Some(StallCause::Fault(FaultKind::Full));
+    if failures == 0 && !is_known {
         let (container, range) = (reader.source.container, &reader.feed.range.0);
-        tracing::warn!(%container, range, error = %fault, "a page failed and is tried again");
+        tracing::warn!(%container, range, %error, "a page failed and is tried again");
     }
 }
 

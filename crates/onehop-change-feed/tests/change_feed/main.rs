@@ -3,6 +3,7 @@
 
 mod checkpoints;
 mod clocks;
+mod faults;
 mod features;
 mod former_leases;
 mod pages;

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use onehop_change_feed::{
-    self, IntendedWrite, LEASES, LeaseItem, Processor, Projection, ProjectionError, ReadRequest, Settings,
-    Sharing, Step, StepInput,
+    self, DEAD_LETTERS, IntendedWrite, LEASES, LeaseItem, Processor, Projection, ProjectionError,
+    ReadRequest, Settings, Sharing, Step, StepInput,
 };
 use onehop_runtime::clock::{Clock, ManualClock};
 use onehop_store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
@@ -214,7 +214,7 @@ impl World {
         items
     }
 
-    async fn things(&self, container: ContainerName) -> BTreeMap<(String, String), u64> {
+    pub async fn things(&self, container: ContainerName) -> BTreeMap<(String, String), u64> {
         let things = self.all(container).await.into_iter().map(|item| item.decode().expect("a thing"));
         things.map(|Thing { home, id, number, .. }| ((home, id), number)).collect()
     }
@@ -237,6 +237,14 @@ impl World {
         let held =
             |owner: &&str| leases.iter().filter(|lease| lease.owner.as_deref() == Some(*owner)).count();
         owners.iter().map(held).collect()
+    }
+
+    /// The dead letters, by partition key.
+    pub async fn letters(&self) -> Vec<Value> {
+        let items = self.all(DEAD_LETTERS).await.into_iter();
+        let mut letters: Vec<Value> = items.map(|item| item.decode().expect("JSON")).collect();
+        letters.sort_by_key(|letter| letter["partitionKey"].to_string());
+        letters
     }
 
     /// The items of a type in the lease container.
