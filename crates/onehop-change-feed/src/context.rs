@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::coverage::RangeSplits;
@@ -18,6 +19,8 @@ pub(super) struct ProcessorContext {
     pub(super) settings: Settings,
     pub(super) stop: CancellationToken,
     pub(super) jitter: Jitter,
+    /// Feed ranges that are backfilled at the same time.
+    pub(super) backfill_permits: Semaphore,
     /// Until when the instance may work on its leases (monotonic ms).
     alive_until_ms: AtomicI64,
 }
@@ -31,7 +34,9 @@ impl ProcessorContext {
     ) -> Self {
         let jitter = Jitter::new(settings.jitter_seed);
         let alive_until_ms = if settings.sharing == Sharing::Alone { i64::MAX } else { i64::MIN };
-        Self { store, clock, settings, stop, jitter, alive_until_ms: AtomicI64::new(alive_until_ms) }
+        let backfill_permits = Semaphore::new(settings.rebuild_ranges_max.clamp(1, Semaphore::MAX_PERMITS));
+        let alive_until_ms = AtomicI64::new(alive_until_ms);
+        Self { store, clock, settings, stop, jitter, backfill_permits, alive_until_ms }
     }
 
     /// Whether the instance may work on its leases: its heartbeat was written within the expiry, or it is alone.

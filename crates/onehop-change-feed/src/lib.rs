@@ -5,13 +5,14 @@
 //! `projection` and `request` define a projection; `page` and `runner` process changes with it; `page_cache` and `read_cache`
 //! save reads, `recent_changes` leaves out changes that touch nothing of what a projection reacts to. `source` gives a page to all projections of a container. `reader` reads one feed range under a `lease`, which
 //! `lease_handle` shares with the changes of a page. `heartbeat` is the liveness of this instance, `observations` that of the others;
-//! `membership` brings both together.
+//! `membership` brings both together. `backfill` serves projections that are behind the checkpoint of a lease, from positions of their own.
 //! `load_balancer` acquires leases: `coverage` decides which leases there are and `balancing_strategy` who owns them, both pure;
 //! `former_leases` replaces those of earlier releases. `supervisor` runs the background tasks, and `poll_schedule` decides when a reader looks again. `idle` computes the charge at rest. `processor`, `status` (the estimator), `position` with `position_wait`, `rebuild` and `dead_letter_list` are the
 //! public interface. `tail` is independent of all that: a reader without leases.
 
 #![warn(missing_docs)]
 
+mod backfill;
 mod balancing_strategy;
 mod change_checkpoints;
 mod containers;
@@ -62,6 +63,7 @@ mod supervisor;
 mod tail;
 mod turn;
 
+pub use backfill::{Backfill, FeedPlace};
 pub use containers::{DEAD_LETTERS, LEASES, SPECS};
 pub use dead_letter_list::{DEAD_LETTERS_LISTED_MAX, DeadLetterList, DeadLetterSummary};
 pub use dead_letters::{DEAD_LETTER_ENTRIES_MAX, DeadLetterEntry, DeadLetterItem};

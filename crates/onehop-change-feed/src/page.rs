@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{StreamExt, stream};
 
 use parking_lot::Mutex;
 
@@ -26,6 +26,12 @@ use onehop_store::{Change, Ledger, PartitionKey};
 pub(super) struct PageProgress {
     pub(super) is_complete: bool,
     completed: Mutex<HashSet<PartitionKey>>,
+}
+
+impl PageProgress {
+    pub(super) fn of(is_complete: bool) -> Self {
+        Self { is_complete, ..Self::default() }
+    }
 }
 
 /// A change after the first pass.
@@ -66,14 +72,25 @@ impl Runner {
         let (context, completed) = (RunContext { shared: &shared, checkpoints, ledger }, &progress.completed);
         let bound =
             self.context.settings.concurrent_partitions_max.min(self.projection.concurrent_partitions_max());
+        let failed = Mutex::new(None);
         stream::iter(groups)
-            .map(Ok)
-            .try_for_each_concurrent(bound.max(1), |(partition_key, group)| async move {
-                self.run_group(&partition_key, group, context).await?;
-                completed.lock().insert(partition_key);
-                Ok::<_, PageError>(())
+            .for_each_concurrent(bound.max(1), |(partition_key, group)| {
+                let failed = &failed;
+                async move {
+                    // What is under way is brought to its end, so that a page that fails makes progress. Nothing more is begun.
+                    if failed.lock().is_some() {
+                        return;
+                    }
+                    match self.run_group(&partition_key, group, context).await {
+                        Ok(()) => drop(completed.lock().insert(partition_key)),
+                        Err(error) => drop(failed.lock().get_or_insert(error)),
+                    }
+                }
             })
-            .await?;
+            .await;
+        if let Some(error) = failed.into_inner() {
+            return Err(error);
+        }
         self.counters.add_changes(count);
         progress.is_complete = true;
         Ok(())

@@ -30,9 +30,9 @@ pub trait Projection: Send + Sync + 'static {
         None
     }
 
-    /// Whether it has to see what was written before it was added to the projections of its source container. If it has, all
-    /// projections of the container read the change feed again from the beginning. Otherwise it begins at the checkpoint, unless another one
-    /// that has to is added with it. While the container has no lease, [`Settings::start`](crate::Settings::start) decides.
+    /// Whether it has to see what was written before it was added to the projections of its source container. If it has, a backfill
+    /// brings it that, in the order of the feed and as background work; the other projections go on meanwhile. Otherwise it begins at the
+    /// checkpoint. While the container has no lease, [`Settings::start`](crate::Settings::start) decides.
     fn needs_history(&self) -> bool {
         true
     }

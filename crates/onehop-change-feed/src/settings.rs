@@ -66,7 +66,7 @@ pub struct Settings {
     pub prefetch: Option<bool>,
     /// How long a count of pending changes is given out again where leases are shared. Alone, each is counted anew.
     pub pending_cache: Duration,
-    /// Feed ranges that a rebuild reads at the same time.
+    /// Feed ranges that a rebuild reads at the same time, and those that are backfilled at the same time.
     pub rebuild_ranges_max: usize,
     /// How often a drain waits for changes that other processes work on.
     pub drain_waits_max: u32,

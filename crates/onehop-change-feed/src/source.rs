@@ -33,8 +33,38 @@ pub(super) struct SourcePage {
 }
 
 impl SourcePage {
-    pub(super) fn new(changes: Vec<Change>) -> Self {
-        Self { changes, progress: Vec::new() }
+    /// Gives the page to further projections.
+    pub(super) fn admit(&mut self, runners: &[Arc<Runner>], names: &[String]) {
+        for (runner, progress) in runners.iter().zip(&mut self.progress) {
+            if names.iter().any(|name| name == runner.projection.name()) {
+                *progress = PageProgress::default();
+            }
+        }
+    }
+
+    /// A page for some projections: the others have completed it.
+    pub(super) fn for_projections(changes: Vec<Change>, runners: &[Arc<Runner>], names: &[String]) -> Self {
+        let is_named = |runner: &Runner| names.iter().any(|name| name == runner.projection.name());
+        let progress = |runner: &Arc<Runner>| PageProgress::of(!is_named(runner));
+        Self { changes, progress: runners.iter().map(progress).collect() }
+    }
+}
+
+/// Why a page is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Pass {
+    /// It follows the checkpoint.
+    Live,
+    /// It lies before the checkpoint: background work.
+    Backfill,
+    /// It lies between a backfill and the live reader, which waits for it.
+    Join,
+}
+
+impl Pass {
+    fn stall_key(self, lease: &LeaseHandle) -> (&str, Self) {
+        let pass = if self == Self::Live { Self::Live } else { Self::Backfill };
+        (&lease.id, pass)
     }
 }
 
@@ -86,21 +116,26 @@ impl Source {
 
     /// Gives a page to each projection that has not completed it. A failure of one projection does not keep the page from those after
     /// it; the first failure is returned.
-    pub(super) async fn run_page(&self, page: &mut SourcePage, lease: &LeaseHandle) -> Result<(), PageError> {
+    pub(super) async fn run_page(
+        &self,
+        page: &mut SourcePage,
+        lease: &LeaseHandle,
+        pass: Pass,
+    ) -> Result<(), PageError> {
         let item_types = self.item_types(&page.changes);
-        page.progress.resize_with(self.runners.len(), PageProgress::default);
         let mut failed = None;
         for (runner, progress) in self.runners.iter().zip(&mut page.progress) {
             if progress.is_complete {
                 continue;
             }
             let wanted = wanted(runner, &page.changes, item_types.as_deref());
-            match run_projection(runner, wanted, progress, lease).await {
-                Ok(()) => runner.stalls.clear(&lease.id),
+            match run_projection(runner, wanted, progress, lease, pass).await {
+                Ok(()) => runner.stalls.clear(pass.stall_key(lease)),
                 Err(error) => {
                     let Some(cause) = error.stall_cause() else { return Err(error) };
                     runner.counters.record_error(&error.to_string());
-                    runner.stalls.record(&lease.id, cause, self.context.clock.monotonic_ms());
+                    let now_ms = self.context.clock.monotonic_ms();
+                    runner.stalls.record(pass.stall_key(lease), cause, now_ms);
                     failed.get_or_insert(error);
                 }
             }
@@ -111,12 +146,18 @@ impl Source {
     /// Records that the pages of a feed range cannot be read.
     pub(super) fn record_stall(&self, lease: &str, cause: StallCause) {
         let now_ms = self.context.clock.monotonic_ms();
-        self.runners.iter().for_each(|runner| runner.stalls.record(lease, cause, now_ms));
+        self.runners.iter().for_each(|runner| runner.stalls.record((lease, Pass::Live), cause, now_ms));
     }
 
-    /// Records that a page of a feed range was completed, or that this instance reads it no more.
+    /// Records that a page of a feed range was completed.
     pub(super) fn clear_stalls(&self, lease: &str) {
-        self.runners.iter().for_each(|runner| runner.stalls.clear(lease));
+        self.runners.iter().for_each(|runner| runner.stalls.clear((lease, Pass::Live)));
+    }
+
+    /// Records that this instance reads a feed range no more.
+    pub(super) fn forget_stalls(&self, lease: &str) {
+        self.clear_stalls(lease);
+        self.runners.iter().for_each(|runner| runner.stalls.clear((lease, Pass::Backfill)));
     }
 
     /// The type of each change; `None` where all projections need the same types, which is what the page was read by.
@@ -162,13 +203,20 @@ async fn run_projection(
     wanted: Vec<Change>,
     progress: &mut PageProgress,
     lease: &LeaseHandle,
+    pass: Pass,
 ) -> Result<(), PageError> {
     if wanted.is_empty() {
         progress.is_complete = true;
         return Ok(());
     }
-    let ledger = Ledger::new();
-    let checkpoints = ChangeCheckpoints::InLease { lease, projection: runner.projection.name() };
+    let (ledger, checkpoints) = match pass {
+        Pass::Live => {
+            let projection = runner.projection.name();
+            (Ledger::new(), ChangeCheckpoints::InLease { lease, projection })
+        }
+        Pass::Backfill => (Ledger::new().for_background(), ChangeCheckpoints::WhileOwned { lease }),
+        Pass::Join => (Ledger::new(), ChangeCheckpoints::WhileOwned { lease }),
+    };
     let outcome = runner.run_page(wanted, progress, checkpoints, &ledger).await;
     runner.counters.add_charge(&ledger);
     outcome

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use parking_lot::Mutex;
 
 use super::page_error::StallCause;
+use super::source::Pass;
 
-/// The stalls of one projection, by the id of the lease.
+/// The stalls of one projection, by the id of the lease and why its pages are read.
 #[derive(Debug, Default)]
-pub(super) struct Stalls(Mutex<BTreeMap<String, Stall>>);
+pub(super) struct Stalls(Mutex<BTreeMap<(String, Pass), Stall>>);
 
 /// Pages that fail in succession.
 #[derive(Debug, Clone, Copy)]
@@ -21,19 +22,18 @@ struct Stall {
 
 impl Stalls {
     /// A page of this feed range failed.
-    pub(super) fn record(&self, lease: &str, cause: StallCause, now_ms: i64) {
+    pub(super) fn record(&self, (lease, pass): (&str, Pass), cause: StallCause, now_ms: i64) {
         let mut stalls = self.0.lock();
-        match stalls.get_mut(lease) {
-            Some(stall) => stall.cause = cause,
-            None => {
-                stalls.insert(lease.to_owned(), Stall { since_ms: now_ms, cause });
-            }
-        }
+        let stall = stalls.entry((lease.to_owned(), pass)).or_insert(Stall { since_ms: now_ms, cause });
+        stall.cause = cause;
     }
 
     /// A page of this feed range was completed, or this instance reads the range no more.
-    pub(super) fn clear(&self, lease: &str) {
-        self.0.lock().remove(lease);
+    pub(super) fn clear(&self, (lease, pass): (&str, Pass)) {
+        let mut stalls = self.0.lock();
+        if !stalls.is_empty() {
+            stalls.remove(&(lease.to_owned(), pass));
+        }
     }
 
     /// How long the longest stall has lasted, in milliseconds, and its cause.
@@ -55,13 +55,13 @@ mod tests {
     fn the_longest_stall_counts_from_its_first_failure() {
         let (stalls, throttled) = (Stalls::default(), StallCause::Fault(FaultKind::Throttled));
         assert_eq!(stalls.longest(0), None);
-        stalls.record("1", StallCause::Contention, 1_000);
-        stalls.record("2", throttled, 2_000);
-        stalls.record("1", throttled, 3_000);
+        stalls.record(("1", Pass::Live), StallCause::Contention, 1_000);
+        stalls.record(("2", Pass::Live), throttled, 2_000);
+        stalls.record(("1", Pass::Live), throttled, 3_000);
         assert_eq!(stalls.longest(5_000), Some((4_000, throttled)));
-        stalls.clear("1");
+        stalls.clear(("1", Pass::Live));
         assert_eq!(stalls.longest(5_000), Some((3_000, throttled)));
-        stalls.clear("2");
+        stalls.clear(("2", Pass::Live));
         assert_eq!(stalls.longest(5_000), None);
     }
 }

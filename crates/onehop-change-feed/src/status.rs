@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use futures::future::try_join_all;
 use serde::Serialize;
 
+use super::backfill::Backfill;
 use super::counters::PendingCount;
 use super::instance::{Instance, LeaseSnapshot};
 use super::lease::LeaseItem;
@@ -166,19 +167,27 @@ impl Instance {
         let (container, types) = (runner.projection.source(), runner.projection.types());
         let of_source = self.sources.iter().find(|source| source.container == container);
         let same_types = of_source.is_none_or(|source| source.types.as_deref() == types);
+        let name = runner.projection.name();
+        let known = self.known();
+        let own_leases = || known.iter().filter(|lease| lease.source.container == container);
+        let is_backfilled = own_leases().any(|lease| self.backfill_of(name, &lease.item).is_some());
         // What a service estimates is of all types.
-        if same_types || !self.context.store.counts_locally() {
+        if !is_backfilled && (same_types || !self.context.store.counts_locally()) {
             let own = || leases.iter().filter(|lease| lease.container == container.as_str());
             let pending = own().map(|lease| lease.pending_changes).sum();
             return Ok((pending, own().map(|lease| lease.lag_ms).max().unwrap_or(0)));
         }
-        let known = self.known();
-        let own = known.iter().filter(|lease| lease.source.container == container);
-        let counts = try_join_all(own.map(|LeaseSnapshot { item, .. }| async move {
+        let counts = try_join_all(own_leases().map(|LeaseSnapshot { item, .. }| async move {
             let reader = self.owned.get(&item.id);
             let feed = RangeFeed::of_projection(runner, item.range.clone());
-            let key = format!("{}~{}", item.id, types.unwrap_or_default().join("~"));
-            self.pending(&feed, key, item, reader.as_deref()).await
+            let types = types.unwrap_or_default().join("~");
+            match self.backfill_of(name, item) {
+                Some(backfill) => {
+                    let key = format!("{}~{types}~{name}", item.id);
+                    self.pending_at(&feed, key, ReaderPosition::of_backfill(backfill)).await
+                }
+                None => self.pending(&feed, format!("{}~{types}", item.id), item, reader.as_deref()).await,
+            }
         }));
         let counts = counts.await?;
         let lag_ms = counts.iter().map(|(_, lag_ms)| *lag_ms).max();
@@ -195,8 +204,13 @@ impl Instance {
         for LeaseSnapshot { source, item } in self.known().iter() {
             if self.owned.get(&item.id).is_none() {
                 let feed = RangeFeed::of_source(source, item.range.clone());
-                if feed.pending(item.continuation.as_ref(), 1, &Ledger::new()).await?.0 > 0 {
-                    return Ok(false);
+                let is_known = |backfill: &&Backfill| source.scope.projections.contains(&backfill.projection);
+                let behind =
+                    item.backfills.iter().filter(is_known).map(|backfill| &backfill.place.continuation);
+                for at in behind.chain([&item.continuation]) {
+                    if feed.pending(at.as_ref(), 1, &Ledger::new()).await?.0 > 0 {
+                        return Ok(false);
+                    }
                 }
             }
         }
@@ -212,6 +226,24 @@ impl Instance {
         reader: Option<&RangeReader>,
     ) -> Result<(u64, u64), Fault> {
         let position = reader.map_or_else(|| ReaderPosition::of_lease(item), RangeReader::position);
+        self.pending_at(feed, key, position).await
+    }
+
+    /// The backfill of a projection in a feed range, here or where the lease was last read.
+    fn backfill_of(&self, projection: &str, item: &LeaseItem) -> Option<Backfill> {
+        let backfills = match self.owned.get(&item.id) {
+            Some(reader) => reader.backfills.present(),
+            None => item.backfills.clone(),
+        };
+        backfills.into_iter().find(|backfill| backfill.projection == projection)
+    }
+
+    async fn pending_at(
+        &self,
+        feed: &RangeFeed,
+        key: String,
+        position: ReaderPosition,
+    ) -> Result<(u64, u64), Fault> {
         if !self.context.store.counts_locally() {
             return Ok((position.progress.pending(), self.estimated_lag_ms(&position)));
         }

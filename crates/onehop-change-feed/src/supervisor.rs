@@ -8,6 +8,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 
+use super::backfill::BackfillOutcome;
 use super::instance::{Instance, StepOutcome};
 use super::load_balancer::Steal;
 use super::page_error::{PageError, StallCause};
@@ -84,9 +85,20 @@ impl Instance {
     }
 
     /// Reads page after page until the lease is gone or the processor is stopped; then finishes the page in hand, writes
-    /// its checkpoint and releases the lease. Failures are published and tried again, without end.
+    /// its checkpoint and releases the lease.
     async fn read_range(self: Arc<Self>, reader: Arc<RangeReader>) {
         reader.statistics.running.store(true, Ordering::Relaxed);
+        tokio::join!(self.keep_reading(&reader), self.keep_backfilling(&reader));
+        reader.statistics.running.store(false, Ordering::Relaxed);
+        if !reader.lease.is_lost() {
+            reader.release().await;
+            self.owned.remove(&reader);
+        }
+        self.leave_if_stopped().await;
+    }
+
+    /// Reads the pages of the live reader. Failures are published and tried again, without end.
+    async fn keep_reading(&self, reader: &Arc<RangeReader>) {
         let context = &self.context;
         let mut signal = reader.signal();
         let (mut schedule, mut failures) = (PollSchedule::new(), 0);
@@ -95,14 +107,14 @@ impl Instance {
                 // Before the page is read: what is written after that signals again.
                 signal.mark_unchanged();
             }
-            match self.step(&reader).await {
+            match self.step(reader).await {
                 Ok(StepOutcome::Page { changes, drained }) => {
                     failures = 0;
                     if changes > 0 {
                         schedule.record_changes();
                     }
                     if changes == 0 && drained {
-                        let occasion = self.wait_for_changes(&reader, &mut signal, &mut schedule).await;
+                        let occasion = self.wait_for_changes(reader, &mut signal, &mut schedule).await;
                         schedule.begin(occasion);
                     } else if drained {
                         self.rest().await;
@@ -111,19 +123,47 @@ impl Instance {
                 Ok(StepOutcome::Ended) => break,
                 Err(error) => {
                     if error.stall_cause().is_some() {
-                        log_failed_page(&reader, &error, failures);
+                        log_failed_page(reader, &error, failures);
                         context.pause_after_page(failures, &error).await;
                         failures = failures.saturating_add(1);
                     }
                 }
             }
         }
-        reader.statistics.running.store(false, Ordering::Relaxed);
-        if !reader.lease.is_lost() {
-            reader.release().await;
-            self.owned.remove(&reader);
+    }
+
+    /// Works on the backfills of a range, page after page, while its lease is owned. Failures are tried again, without end.
+    async fn keep_backfilling(&self, reader: &RangeReader) {
+        let context = &self.context;
+        let mut failures = 0;
+        while !context.stop.is_cancelled() && !reader.lease.is_lost() {
+            // The budget of background work may be waited for: the stop does not wait for it.
+            let worked = tokio::select! {
+                () = context.stop.cancelled() => return,
+                () = reader.lease.lost() => return,
+                worked = reader.backfill_once() => worked,
+            };
+            match worked {
+                Ok(BackfillOutcome::Page { .. }) => {
+                    failures = 0;
+                    // A position may be waited for.
+                    self.progress.send_modify(|pages| *pages = pages.wrapping_add(1));
+                }
+                Ok(BackfillOutcome::Complete) => tokio::select! {
+                    () = context.stop.cancelled() => {}
+                    () = reader.lease.lost() => {}
+                    () = reader.backfills.changed.notified() => {}
+                },
+                Err(error) if error.stall_cause().is_some() => {
+                    let pause = context.pause_after_page(failures, &error);
+                    tokio::select! {
+                        _ = pause => failures = failures.saturating_add(1),
+                        () = reader.lease.lost() => {}
+                    }
+                }
+                Err(_) => return,
+            }
         }
-        self.leave_if_stopped().await;
     }
 
     /// Lets further writes come together for the next page, unless a position is waited for, or until one is.

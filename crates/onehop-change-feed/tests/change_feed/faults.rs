@@ -1,17 +1,13 @@
 //! Faults of the store: the page fails and is tried again without end, other feed ranges go on, and nothing is parked.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use onehop_change_feed::{DEAD_LETTERS, DeadLetterCause, Processor, Settings, StallCause};
-use onehop_runtime::clock::Clock;
-use onehop_runtime::tasks::Tasks;
 use onehop_store::{FaultKind, FeedRequest, Ledger, NewItem, PartitionKey, Store, WriteOp};
-use onehop_testing::virtual_clock::VirtualClock;
 use serde_json::Value;
 
 use crate::splitting_store::Verdict;
-use crate::toy::{COPIES, THINGS, World, shared};
+use crate::toy::{COPIES, Running, THINGS, World, shared};
 
 /// The kinds of faults that lie with the store and not with a change.
 const OF_THE_STORE: [FaultKind; 5] = [
@@ -155,29 +151,9 @@ async fn the_status_says_for_how_long_and_why_a_range_stands_still() {
     assert_eq!(stall().await, (0, None), "another instance may read it by now");
 }
 
-/// A processor whose tasks run, while a virtual clock passes the time.
-struct Running {
-    clock: Arc<VirtualClock>,
-    processor: Processor,
-    tasks: Tasks,
-}
-
-impl Running {
-    async fn start(world: &World) -> Self {
-        let clock = Arc::new(VirtualClock::new(world.clock.now_ms()));
-        let settings = Settings { page_items_max: 200, ..Settings::new("ada") };
-        let processor = world.instance_with_clock(settings, clock.clone()).await;
-        let (running, tasks) = (processor.clone(), Tasks::new());
-        let readers = tasks.clone();
-        tasks.spawn_contained("change feed", async move {
-            running.run(|name, reader| readers.spawn_contained(name, reader)).await;
-        });
-        Self { clock, processor, tasks }
-    }
-
-    async fn pass(&self, world: &World, duration: Duration) {
-        self.clock.pass(duration, || world.store.progress()).await;
-    }
+async fn start(world: &World) -> Running {
+    let settings = Settings { page_items_max: 200, ..Settings::new("ada") };
+    Running::start(world, vec![world.copier(&settings)], settings).await
 }
 
 /// The homes of the things in each feed range.
@@ -206,7 +182,7 @@ async fn other_feed_ranges_go_on_while_one_is_throttled() {
         let is_throttled = container == COPIES && throttled.contains(&home);
         if is_throttled { Verdict::Fail(FaultKind::Throttled) } else { Verdict::Pass }
     });
-    let running = Running::start(&world).await;
+    let running = start(&world).await;
     running.pass(&world, Duration::from_millis(500)).await;
     let copied = world.things(COPIES).await.into_keys().map(|(home, _)| home).collect::<Vec<_>>();
     assert_eq!(copied.len(), homes[1].len(), "all of the other range, and none of the throttled one");
@@ -215,7 +191,6 @@ async fn other_feed_ranges_go_on_while_one_is_throttled() {
     running.pass(&world, Duration::from_secs(20)).await;
     world.assert_current().await;
     assert_eq!(dead_letters(&running.processor).await, 0);
-    drop(running.tasks);
 }
 
 #[tokio::test]
@@ -223,7 +198,7 @@ async fn a_failing_page_is_tried_again_at_bounded_intervals() {
     let world = World::new(1);
     world.put(1, 1).await;
     judge_copies(&world, Verdict::Fail(FaultKind::Throttled));
-    let running = Running::start(&world).await;
+    let running = start(&world).await;
     running.pass(&world, Duration::from_secs(3600)).await;
     let tries = world.projected();
     // A page is tried nine times within some 5 s, and then rests for 5 to 10 s.
@@ -233,7 +208,6 @@ async fn a_failing_page_is_tried_again_at_bounded_intervals() {
     world.store.mend();
     running.pass(&world, Duration::from_secs(15)).await;
     world.assert_current().await;
-    drop(running.tasks);
 }
 
 /// Parks a change of each of these homes, and gives its dead letter the form and the error of an earlier release.
@@ -277,13 +251,12 @@ async fn what_earlier_releases_parked_for_faults_is_replayed() {
     park_as_before(&world, &[(0, THROTTLED), (1, poison), (2, lost)]).await;
     world.store.mend();
     world.put(0, 100).await;
-    let running = Running::start(&world).await;
+    let running = start(&world).await;
     running.pass(&world, Duration::from_secs(1)).await;
     assert_eq!(parked(&world).await, [("home-1".to_owned(), None)], "a poison message is an operator's");
     assert_eq!(world.things(COPIES).await.len(), 3, "the change behind a letter is there, too");
     running.processor.replay(None).await.expect("a replay");
     world.assert_current().await;
-    drop(running.tasks);
 }
 
 #[tokio::test]
@@ -291,14 +264,13 @@ async fn a_replay_that_meets_a_fault_goes_on_after_it() {
     let world = World::new(2);
     park_as_before(&world, &[(0, THROTTLED), (1, THROTTLED)]).await;
     judge_copies(&world, Verdict::Fail(FaultKind::Throttled));
-    let running = Running::start(&world).await;
+    let running = start(&world).await;
     running.pass(&world, Duration::from_secs(300)).await;
     assert_eq!(parked(&world).await.len(), 2);
     world.store.mend();
     running.pass(&world, Duration::from_secs(20)).await;
     assert_eq!(parked(&world).await, []);
     world.assert_current().await;
-    drop(running.tasks);
 }
 
 #[tokio::test]
@@ -306,9 +278,8 @@ async fn what_is_poison_after_all_is_replayed_once() {
     let world = World::new(1);
     park_as_before(&world, &[(0, THROTTLED)]).await;
     let before = world.projected();
-    let running = Running::start(&world).await;
+    let running = start(&world).await;
     running.pass(&world, Duration::from_secs(300)).await;
     assert_eq!(parked(&world).await, [("home-0".to_owned(), Some("WRITE_REFUSED".to_owned()))]);
     assert_eq!(world.projected() - before, 1);
-    drop(running.tasks);
 }

@@ -53,6 +53,8 @@ pub struct SplittingStore {
     operations: Operations,
     pub lease_requests: AtomicUsize,
     pub feed_pages: AtomicUsize,
+    /// Pages that were read as background work.
+    pub background_pages: AtomicUsize,
     pub counts: AtomicUsize,
 }
 
@@ -69,6 +71,7 @@ impl SplittingStore {
             operations: Operations::default(),
             lease_requests: AtomicUsize::default(),
             feed_pages: AtomicUsize::default(),
+            background_pages: AtomicUsize::default(),
             counts: AtomicUsize::default(),
         }
     }
@@ -99,9 +102,10 @@ impl SplittingStore {
         *self.judge.lock().expect("no panic while locked") = Some(Box::new(judge));
     }
 
-    /// Lets every write pass again.
+    /// Lets every write and every page pass again.
     pub fn mend(&self) {
         *self.judge.lock().expect("no panic while locked") = None;
+        self.feed_faults.lock().expect("no panic while locked").clear();
     }
 
     /// Holds up the writes to a container.
@@ -127,6 +131,14 @@ impl SplittingStore {
     /// A number that changes while operations are under way, and with each that was done: for a virtual clock.
     pub fn progress(&self) -> usize {
         self.operations.progress()
+    }
+
+    /// What this read of the feed meets. The beginning is no continuation that could be refused.
+    fn feed_fault(&self, request: &FeedRequest<'_>) -> Option<FaultKind> {
+        let mut faults = self.feed_faults.lock().expect("no panic while locked");
+        let next = faults.last().copied()?;
+        let applies = next != FaultKind::InvalidContinuation || request.continuation.is_some();
+        if applies { faults.pop() } else { None }
     }
 
     /// Comes when a write is held up.
@@ -279,7 +291,8 @@ impl Store for SplittingStore {
     async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault> {
         let _under_way = self.operations.begin();
         self.feed_pages.fetch_add(1, Ordering::SeqCst);
-        if let Some(kind) = self.feed_faults.lock().expect("no panic while locked").pop() {
+        self.background_pages.fetch_add(usize::from(ledger.is_background()), Ordering::SeqCst);
+        if let Some(kind) = self.feed_fault(request) {
             return Err(Fault::new(kind, "the test says so"));
         }
         let mut positions = positions(request.continuation)?;

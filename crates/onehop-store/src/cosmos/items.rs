@@ -76,7 +76,8 @@ impl CosmosStore {
             }),
         };
         ledger.wrote(container.spec.name, partition_key, container.write_end(partition_key, commit));
-        let response = outcome.map_err(|error| write_error_of(error, retries.may_have_happened))?;
+        let place = (container.spec.name, partition_key);
+        let response = outcome.map_err(|error| write_error_of(error, retries.may_have_happened, place))?;
         container.announce(partition_key, item_type.as_slice());
         if matches!(operation, WriteOp::Delete { .. }) {
             return Ok(None);

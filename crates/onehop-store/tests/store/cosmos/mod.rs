@@ -1,3 +1,4 @@
 //! What is the Cosmos DB adapter's own, over Microsoft's in-memory emulator.
 
 mod feed_start;
+mod statuses;
