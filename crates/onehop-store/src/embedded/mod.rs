@@ -30,6 +30,7 @@ mod properties;
 mod read_caches;
 mod reader;
 mod recover;
+mod reopenings;
 mod store;
 mod stored_container;
 mod tombstone_hints;
