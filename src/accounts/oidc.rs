@@ -268,8 +268,9 @@ impl fmt::Debug for OidcVerifier {
 }
 
 impl Read {
+    /// Keys from the future were read before the clock was set back: how old they are is not known.
     fn is_fresh(&self, now_ms: i64) -> bool {
-        now_ms.saturating_sub(self.at_ms) < KEYS_FRESH_MS
+        (0..KEYS_FRESH_MS).contains(&now_ms.saturating_sub(self.at_ms))
     }
 
     fn is_usable(&self, now_ms: i64) -> bool {

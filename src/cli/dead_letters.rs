@@ -108,7 +108,7 @@ fn print_list(list: &DeadLetterList) {
 }
 
 fn print_summary(letter: &DeadLetterSummary) {
-    let DeadLetterSummary { id, projection, container, partition_key, items, attempts, error, since } =
+    let DeadLetterSummary { id, projection, container, partition_key, items, attempts, error, since, .. } =
         letter;
     println!("{id}");
     println!("  {projection}: {container}, logical partition {:?}", partition_key.as_str());

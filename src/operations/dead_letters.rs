@@ -1,6 +1,6 @@
 //! Dead letters as clients of the operations API see them. The public reads neither errors nor stored bodies.
 
-use async_graphql::{ID, Json, SimpleObject};
+use async_graphql::{Enum, ID, Json, SimpleObject};
 use onehop_change_feed::{DeadLetterItem, DeadLetterSummary};
 use serde_json::Value;
 
@@ -31,6 +31,8 @@ pub struct DeadLetterHead {
     items: Count,
     /// How often the item that failed was tried.
     attempts: u32,
+    /// Why it cannot be projected. Null in a dead letter that only continues another, and in those of earlier releases.
+    cause: Option<DeadLetterCause>,
     /// Why it failed the last time. Null in a dead letter that only continues another, and on the public listener.
     error: Option<String>,
     /// When the first of the items was parked, RFC 3339.
@@ -72,10 +74,32 @@ pub struct DeadLetterEntry {
     sequence: Count,
     /// How often it was tried; 0 for one that waits behind another.
     attempts: u32,
+    /// Why it cannot be projected. Null for one that waits behind another, and in dead letters of earlier releases.
+    cause: Option<DeadLetterCause>,
     /// Why it failed the last time; null on the public listener.
     error: Option<String>,
     /// The latest version of an item with a time to live; null on the public listener.
     expiring: Option<Json<Value>>,
+}
+
+/// Why a change cannot be projected. Faults of the store are no cause: they delay a change, and it is tried again.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "onehop_change_feed::DeadLetterCause")]
+pub enum DeadLetterCause {
+    /// The projection returned an error.
+    Projection,
+    /// The projection took more steps than it may.
+    StepLimit,
+    /// The store refused a write for what it contains: an item or a batch that is too large, an invalid id.
+    WriteRefused,
+    /// A logical partition that the change writes to holds as much as it can.
+    PartitionFull,
+    /// An item that the change needs is damaged.
+    Damaged,
+    /// The store does not understand a request that the projection made.
+    RequestRefused,
+    /// A cause that a later release knows.
+    Other,
 }
 
 impl DeadLetterList {
@@ -87,9 +111,11 @@ impl DeadLetterList {
 
 impl DeadLetterHead {
     fn of(letter: DeadLetterSummary, audience: Audience) -> Self {
-        let DeadLetterSummary { id, projection, container, partition_key, items, attempts, error, since } =
+        let DeadLetterSummary { id, projection, container, partition_key, items, attempts, error, .. } =
             letter;
         Self {
+            cause: letter.cause.map(DeadLetterCause::from),
+            since: letter.since,
             id: ID(id),
             projection,
             container,
@@ -97,7 +123,6 @@ impl DeadLetterHead {
             items: Count(items),
             attempts,
             error: error.filter(|_| audience == Audience::Operator),
-            since,
         }
     }
 }
@@ -121,12 +146,13 @@ impl DeadLetter {
 
 impl DeadLetterEntry {
     fn of(item: onehop_change_feed::DeadLetterEntry, audience: Audience) -> Self {
-        let onehop_change_feed::DeadLetterEntry { id, sequence, attempts, error, expiring } = item;
+        let onehop_change_feed::DeadLetterEntry { id, sequence, attempts, cause, error, expiring } = item;
         let is_operator = audience == Audience::Operator;
         Self {
             id,
             sequence: Count(sequence),
             attempts,
+            cause: cause.map(DeadLetterCause::from),
             error: error.filter(|_| is_operator),
             expiring: expiring.filter(|_| is_operator).map(Json),
         }

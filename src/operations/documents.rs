@@ -30,7 +30,7 @@ pub const REPLAY_DEAD_LETTER: &str = "mutation($id: ID!) { replayDeadLetter(id: 
 /// Lists dead letters.
 pub const DEAD_LETTERS: &str = "{
     deadLetters {
-        deadLetters { id projection container partitionKey items attempts error since }
+        deadLetters { id projection container partitionKey items attempts cause error since }
         unlisted
     }
 }";
@@ -39,7 +39,7 @@ pub const DEAD_LETTERS: &str = "{
 pub const DEAD_LETTER: &str = "query($id: ID!) {
     deadLetter(id: $id) {
         id type projection container partitionKey number nextSequence firstParkedAt lastParkedAt
-        items { id sequence attempts error expiring }
+        items { id sequence attempts cause error expiring }
     }
 }";
 

@@ -146,6 +146,8 @@ mod tests {
             changes: 5,
             request_charge: RequestCharge(1.0),
             last_error: None,
+            stalled_ms: 0,
+            stall_cause: None,
         };
         let projections = [("feed", "posts"), ("usernames", "users"), ("deletions", "posts")];
         let projections = projections.map(|(name, source)| status(name, source)).into();

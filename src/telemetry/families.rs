@@ -70,6 +70,13 @@ pub(super) struct ProjectionLabels {
     pub projection: &'static str,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct StallLabels {
+    pub projection: &'static str,
+    /// Empty where the projection does not stand still.
+    pub error_type: &'static str,
+}
+
 type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
 
 pub(super) struct Families {
@@ -83,6 +90,7 @@ pub(super) struct Families {
     pub store_full: Gauge,
     pub projections_seen: Seconds,
     pub projection_lag: Family<ProjectionLabels, Seconds>,
+    pub projection_stalled: Family<StallLabels, Seconds>,
     pub projection_pending: Family<ProjectionLabels, Gauge>,
     pub projection_dead_letters: Family<ProjectionLabels, Gauge>,
     pub projection_running: Family<ProjectionLabels, Gauge>,
@@ -139,6 +147,7 @@ impl Families {
             store_full: Gauge::default(),
             projections_seen: Seconds::default(),
             projection_lag: Family::default(),
+            projection_stalled: Family::default(),
             projection_pending: Family::default(),
             projection_dead_letters: Family::default(),
             projection_running: Family::default(),
@@ -217,6 +226,7 @@ impl Families {
     /// Drops the gauges of projections: what is not known is not repeated.
     pub(super) fn forget_projections(&self) {
         self.projection_lag.clear();
+        self.projection_stalled.clear();
         self.projection_pending.clear();
         self.projection_dead_letters.clear();
         self.projection_running.clear();
@@ -235,6 +245,12 @@ impl Families {
             "Age of the oldest change that waits for the projection",
             Unit::Seconds,
             self.projection_lag.clone(),
+        );
+        registry.register_with_unit(
+            "onehop_projection_stalled",
+            "How long the projection has not got past a page of the change feed in this process, and why; 0 where it does",
+            Unit::Seconds,
+            self.projection_stalled.clone(),
         );
         for (name, help, gauges) in [
             (

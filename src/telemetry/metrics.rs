@@ -9,11 +9,11 @@ use prometheus_client::registry::Registry;
 
 use super::families::{
     ChargeLabels, ContainerLabels, ErrorLabels, Families, GraphqlLabels, HttpLabels, OUTCOMES,
-    ProjectionLabels, StoreLabels,
+    ProjectionLabels, StallLabels, StoreLabels,
 };
 use super::names::OperationNames;
 use super::process::ProcessCollector;
-use onehop_change_feed::{LeaseStatus, ProcessorStatus, ProjectionStatus};
+use onehop_change_feed::{LeaseStatus, ProcessorStatus, ProjectionStatus, StallCause};
 use onehop_graphql_server::observer::{Answered, Executed};
 use onehop_store::embedded::{Blocks, Statistics};
 use onehop_store::{FaultKind, ObservedOperation};
@@ -88,6 +88,8 @@ impl Metrics {
         families.projections_seen.set(gauges.projections_seen_ms as f64 / 1000.0);
         match &gauges.projections {
             Some(ProcessorStatus { projections, leases }) => {
+                // The cause of a stall is a label: a former cause leaves no series behind.
+                families.projection_stalled.clear();
                 projections.iter().for_each(|status| self.set_projection(status, leases));
             }
             None => families.forget_projections(),
@@ -116,6 +118,10 @@ impl Metrics {
         families.projection_running.get_or_create(&labels).set(i64::from(status.running));
         let held = own().filter(|lease| lease.mine).count();
         families.projection_leases.get_or_create(&labels).set(i64::try_from(held).unwrap_or(i64::MAX));
+        let error_type = status.stall_cause.map_or("", StallCause::name);
+        let stalled = families.projection_stalled.get_or_create(&StallLabels { projection, error_type });
+        stalled.set(status.stalled_ms as f64 / 1000.0);
+        drop(stalled);
         raise(&families.projection_changes.get_or_create(&labels), status.changes);
         raise_float(&families.projection_charge.get_or_create(&labels), status.request_charge.0);
     }
@@ -181,7 +187,7 @@ impl Metrics {
 
     pub(super) fn on_operation(&self, operated: &ObservedOperation<'_>) {
         let ObservedOperation { container, kind, duration, records, failed, .. } = *operated;
-        let error_type = failed.map_or("", error_type);
+        let error_type = failed.map_or("", FaultKind::name);
         let (db_collection_name, db_operation_name) = (container.0, kind.name());
         let labels = StoreLabels { db_collection_name, db_operation_name, error_type };
         self.families.store_duration.get_or_create(&labels).observe(duration.as_secs_f64());
@@ -198,15 +204,46 @@ fn outcome_of(executed: &Executed<'_>) -> &'static str {
     if executed.has_errors { OUTCOMES[1] } else { OUTCOMES[0] }
 }
 
-/// What a fault is called in metrics and traces.
-pub(super) fn error_type(kind: FaultKind) -> &'static str {
-    match kind {
-        FaultKind::Unavailable => "unavailable",
-        FaultKind::Throttled => "throttled",
-        FaultKind::Full => "full",
-        FaultKind::Ambiguous => "ambiguous",
-        FaultKind::InvalidContinuation => "invalid_continuation",
-        FaultKind::Corrupt => "corrupt",
-        FaultKind::Internal => "internal",
+#[cfg(test)]
+mod tests {
+    use onehop_store::RequestCharge;
+
+    use super::*;
+
+    fn status(stalled_ms: u64, stall_cause: Option<StallCause>) -> Gauges {
+        let projection = ProjectionStatus {
+            projection: "feed",
+            source: "posts",
+            running: true,
+            pending_changes: 0,
+            lag_ms: 0,
+            dead_letters: 0,
+            changes: 0,
+            request_charge: RequestCharge(0.0),
+            last_error: None,
+            stalled_ms,
+            stall_cause,
+        };
+        let projections = Some(ProcessorStatus { projections: vec![projection], leases: Vec::new() });
+        Gauges { projections, ..Gauges::default() }
+    }
+
+    #[test]
+    fn a_stalled_projection_has_one_series_which_names_the_cause() {
+        let metrics = Metrics::default();
+        let stalled = |gauges: &Gauges| {
+            let text = metrics.encode(gauges);
+            let lines = text.lines().filter(|line| line.starts_with("onehop_projection_stalled_seconds{"));
+            lines.map(str::to_owned).collect::<Vec<_>>()
+        };
+        let series = |error_type: &str, seconds: &str| {
+            let labels = format!("projection=\"feed\",error_type=\"{error_type}\"");
+            vec![format!("onehop_projection_stalled_seconds{{{labels}}} {seconds}")]
+        };
+        assert_eq!(stalled(&status(0, None)), series("", "0.0"));
+        let throttled = StallCause::Fault(FaultKind::Throttled);
+        assert_eq!(stalled(&status(90_500, Some(throttled))), series("throttled", "90.5"));
+        assert_eq!(stalled(&status(95_000, Some(StallCause::Contention))), series("contention", "95.0"));
+        assert_eq!(stalled(&status(0, None)), series("", "0.0"));
     }
 }

@@ -17,7 +17,6 @@ use opentelemetry_sdk::trace::{
 };
 
 use super::names::traced;
-use crate::telemetry::metrics::error_type;
 use onehop_graphql_server::observer::{Answered, Executed, RequestSpan};
 use onehop_runtime::trace_context::{RemoteParent, SpanContext};
 use onehop_store::{ChargeSource, ObservedOperation};
@@ -195,7 +194,7 @@ impl Traces {
             attributes.push(KeyValue::new("db.response.returned_rows", items));
         }
         if let Some(kind) = operated.failed {
-            attributes.push(KeyValue::new("error.type", error_type(kind)));
+            attributes.push(KeyValue::new("error.type", kind.name()));
         }
         self.end(SpanAttributes {
             span: self.child_span(parent),

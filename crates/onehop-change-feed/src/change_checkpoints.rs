@@ -1,4 +1,4 @@
-//! Change checkpoints: where the state of a long change is saved. It is the lease while its reader works; a rebuild and a
+//! Change checkpoints: where the state of a long change is saved. It is the lease while its reader works; a rebuild, a backfill and a
 //! replay save none and begin again.
 
 use serde_json::Value;
@@ -10,14 +10,21 @@ use onehop_store::{Change, Ledger};
 
 #[derive(Clone, Copy)]
 pub(super) enum ChangeCheckpoints<'a> {
-    InLease { lease: &'a LeaseHandle, projection: &'static str },
+    InLease {
+        lease: &'a LeaseHandle,
+        projection: &'static str,
+    },
+    /// Nowhere, and the work ends when the lease is lost.
+    WhileOwned {
+        lease: &'a LeaseHandle,
+    },
     Nowhere,
 }
 
 impl ChangeCheckpoints<'_> {
-    /// Whether the change is read by a rebuild, which keeps no checkpoints.
+    /// Whether the change is read by a rebuild, a backfill or a replay, which keep no checkpoints.
     pub(super) fn is_rebuild(self) -> bool {
-        matches!(self, Self::Nowhere)
+        matches!(self, Self::WhileOwned { .. } | Self::Nowhere)
     }
 
     /// The state that the projection saved for this version of the item, null if it saved none.
@@ -26,7 +33,7 @@ impl ChangeCheckpoints<'_> {
             Self::InLease { lease, projection } => {
                 lease.state(projection, change).await.unwrap_or(Value::Null)
             }
-            Self::Nowhere => Value::Null,
+            Self::WhileOwned { .. } | Self::Nowhere => Value::Null,
         }
     }
 
@@ -41,12 +48,15 @@ impl ChangeCheckpoints<'_> {
             Self::InLease { lease, projection } => {
                 lease.save_state(context, projection, change, state, ledger).await
             }
-            Self::Nowhere => Ok(()),
+            Self::WhileOwned { .. } | Self::Nowhere => Ok(()),
         }
     }
 
     /// Whether the lease under which the page is worked on is lost: then another instance is at it already.
     pub(super) fn are_lost(self) -> bool {
-        matches!(self, Self::InLease { lease, .. } if lease.is_lost())
+        match self {
+            Self::InLease { lease, .. } | Self::WhileOwned { lease } => lease.is_lost(),
+            Self::Nowhere => false,
+        }
     }
 }

@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::coverage::RangeSplits;
+use super::page_error::PageError;
 use super::settings::{Jitter, Settings, Sharing};
 use onehop_runtime::clock::Clock;
 use onehop_store::{Fault, FeedRange, Store};
@@ -17,7 +19,9 @@ pub(super) struct ProcessorContext {
     pub(super) settings: Settings,
     pub(super) stop: CancellationToken,
     pub(super) jitter: Jitter,
-    /// Until when the instance may work on its leases (Unix ms).
+    /// Feed ranges that are backfilled at the same time.
+    pub(super) backfill_permits: Semaphore,
+    /// Until when the instance may work on its leases (monotonic ms).
     alive_until_ms: AtomicI64,
 }
 
@@ -30,15 +34,17 @@ impl ProcessorContext {
     ) -> Self {
         let jitter = Jitter::new(settings.jitter_seed);
         let alive_until_ms = if settings.sharing == Sharing::Alone { i64::MAX } else { i64::MIN };
-        Self { store, clock, settings, stop, jitter, alive_until_ms: AtomicI64::new(alive_until_ms) }
+        let backfill_permits = Semaphore::new(settings.rebuild_ranges_max.clamp(1, Semaphore::MAX_PERMITS));
+        let alive_until_ms = AtomicI64::new(alive_until_ms);
+        Self { store, clock, settings, stop, jitter, backfill_permits, alive_until_ms }
     }
 
     /// Whether the instance may work on its leases: its heartbeat was written within the expiry, or it is alone.
     pub(super) fn is_alive(&self) -> bool {
-        self.clock.now_ms() < self.alive_until_ms.load(Ordering::Relaxed)
+        self.clock.monotonic_ms() < self.alive_until_ms.load(Ordering::Relaxed)
     }
 
-    /// Lets the instance work until this moment (Unix ms).
+    /// Lets the instance work until this moment (monotonic ms).
     pub(super) fn live_until(&self, until_ms: i64) {
         self.alive_until_ms.store(until_ms, Ordering::Relaxed);
     }
@@ -65,6 +71,16 @@ impl ProcessorContext {
     pub(super) async fn pause_after_fault(&self, retry: u32, fault: &Fault) -> bool {
         let backoff = self.settings.fault_backoff.delay(retry);
         self.pause(fault.retry_after.unwrap_or(backoff).max(backoff)).await
+    }
+
+    /// Waits before a page that failed is tried again; `false` when the stop came first.
+    pub(super) async fn pause_after_page(&self, retry: u32, error: &PageError) -> bool {
+        let backoff = self.settings.page_backoff.delay(retry);
+        let retry_after = match error {
+            PageError::Fault(fault) => fault.retry_after,
+            _ => None,
+        };
+        self.pause(retry_after.unwrap_or(backoff).max(backoff)).await
     }
 
     /// Tries again after transient faults; the last one is returned when that did not help, or the stop came.

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 #[derive(Debug, Default)]
 pub(super) struct PendingCache(Mutex<HashMap<String, PendingCount>>);
 
-/// The number of changes after a position, and when the oldest was written (Unix ms); valid until a moment.
+/// The number of changes after a position, and when the oldest was written (Unix ms); valid until a moment (monotonic ms).
 #[derive(Debug)]
 pub(super) struct PendingCount {
     pub(super) position: Option<Continuation>,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::containers::DEAD_LETTERS;
 use super::dead_letters::DeadLetterItem;
+use super::poison::DeadLetterCause;
 use super::processor::{Processor, ProcessorError};
 use super::rebuild::ReplayReport;
 use super::runner::Runner;
@@ -41,6 +42,9 @@ pub struct DeadLetterSummary {
     pub attempts: u32,
     /// Why it failed the last time. `None` in a letter that only continues another.
     pub error: Option<String>,
+    /// Why it cannot be projected. `None` in a letter that only continues another, and in letters of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<DeadLetterCause>,
     /// When the first entry was added, RFC 3339.
     pub since: String,
 }
@@ -51,6 +55,7 @@ impl From<DeadLetterItem> for DeadLetterSummary {
         Self {
             attempts: failed.map_or(0, |item| item.attempts),
             error: failed.and_then(|item| item.error.clone()),
+            cause: failed.and_then(|item| item.cause),
             items: letter.items.len() as u64,
             id: letter.id,
             projection: letter.projection,

@@ -4,6 +4,9 @@
 //! A dead letter holds ids, not bodies: the change feed promises the latest version of an item and no older one, so a replay
 //! reads the item from its container. The exception is an item with a time to live, such as a tombstone. It may be gone by the
 //! time of the replay, so its body is kept. A letter holds up to [`DEAD_LETTER_ENTRIES_MAX`] items; further ones go to a next letter.
+//!
+//! Each poison message records its cause. Earlier releases recorded none, and parked changes for faults of the store, too: those letters
+//! are replayed without an operator (see `former_letters`).
 
 use parking_lot::RwLock;
 use std::collections::HashMap;
@@ -14,6 +17,7 @@ use serde_json::Value;
 
 use super::containers::{DEAD_LETTERS, digest, types};
 use super::context::ProcessorContext;
+use super::poison::{DeadLetterCause, Poison};
 use super::settings::Sharing;
 use onehop_runtime::clock::{format_timestamp, parse_timestamp};
 use onehop_store::{
@@ -70,6 +74,9 @@ pub struct DeadLetterEntry {
     /// The error, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Why it cannot be projected. `None` for one that only waits behind another, and in letters of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<DeadLetterCause>,
     /// The latest version of an item with a time to live: what is projected once the item has expired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expiring: Option<Value>,
@@ -90,24 +97,27 @@ pub(super) struct FailedChange {
     pub(super) id: String,
     pub(super) attempts: u32,
     pub(super) error: Option<String>,
+    cause: Option<DeadLetterCause>,
     expiring: Option<Value>,
 }
 
 impl FailedChange {
     /// A change that failed.
-    pub(super) fn failed(change: &Change, attempts: u32, error: &str) -> Self {
-        Self { expiring: expiring(&change.item), ..Self::failed_again(&change.id, attempts, error) }
+    pub(super) fn failed(change: &Change, attempts: u32, poison: &Poison) -> Self {
+        Self { expiring: expiring(&change.item), ..Self::failed_again(&change.id, attempts, poison) }
     }
 
     /// An entry that failed again in a replay.
-    pub(super) fn failed_again(id: &str, attempts: u32, error: &str) -> Self {
-        let error = error.chars().take(ERROR_CHARACTERS_MAX).collect();
-        Self { id: id.to_owned(), attempts, error: Some(error), expiring: None }
+    pub(super) fn failed_again(id: &str, attempts: u32, poison: &Poison) -> Self {
+        let error = poison.error.chars().take(ERROR_CHARACTERS_MAX).collect();
+        let cause = Some(poison.cause);
+        Self { id: id.to_owned(), attempts, error: Some(error), cause, expiring: None }
     }
 
     /// A change that waits behind a poison message of its logical partition.
     pub(super) fn behind(change: &Change) -> Self {
-        Self { id: change.id.clone(), attempts: 0, error: None, expiring: expiring(&change.item) }
+        let expiring = expiring(&change.item);
+        Self { id: change.id.clone(), attempts: 0, error: None, cause: None, expiring }
     }
 }
 
@@ -128,6 +138,8 @@ pub(super) struct LetterRange {
     pub(super) last: u32,
     /// When a change was added last (Unix ms).
     added_at_ms: i64,
+    /// Whether the first letter is of a former fault, and is replayed without an operator.
+    is_of_former_fault: bool,
 }
 
 /// The dead letters of one projection.
@@ -159,8 +171,13 @@ impl DeadLetterQueue {
         let mut letters_by_partition: HashMap<PartitionKey, LetterRange> = HashMap::new();
         self.for_each(ledger, |letter| {
             let added_at_ms = parse_timestamp(&letter.last_parked_at).unwrap_or(0);
-            let letters = LetterRange { first: letter.number, last: letter.number, added_at_ms };
+            let is_of_former_fault = letter.is_of_former_fault();
+            let (first, last) = (letter.number, letter.number);
+            let letters = LetterRange { first, last, added_at_ms, is_of_former_fault };
             let known = letters_by_partition.entry(letter.partition_key).or_insert(letters);
+            if letter.number < known.first {
+                known.is_of_former_fault = is_of_former_fault;
+            }
             known.first = known.first.min(letter.number);
             known.last = known.last.max(letter.number);
             known.added_at_ms = known.added_at_ms.max(added_at_ms);
@@ -224,6 +241,13 @@ impl DeadLetterQueue {
     /// How many logical partitions wait.
     pub(super) fn count(&self) -> u64 {
         self.letters_by_partition.read().len() as u64
+    }
+
+    /// The logical partitions whose letters are replayed without an operator.
+    pub(super) fn of_former_faults(&self) -> Vec<(PartitionKey, LetterRange)> {
+        let mut letters = self.all();
+        letters.retain(|(_, letters)| letters.is_of_former_fault);
+        letters
     }
 
     /// The logical partitions that wait, with their letters.
@@ -301,6 +325,7 @@ impl DeadLetterQueue {
                 if let Some(failed) = failed.filter(|failed| failed.id == item.id) {
                     item.attempts = item.attempts.saturating_add(failed.attempts);
                     item.error.clone_from(&failed.error);
+                    item.cause = failed.cause;
                 }
             }
             let empty = letter.items.is_empty();
@@ -313,6 +338,8 @@ impl DeadLetterQueue {
             if self.write(operation, ledger).await? {
                 if empty {
                     self.forget_first(partition_key, number);
+                } else if failed.is_some() {
+                    self.keep_for_operator(partition_key);
                 }
                 return Ok(empty);
             }
@@ -365,6 +392,7 @@ impl DeadLetterQueue {
                     first: number,
                     last: number,
                     added_at_ms,
+                    is_of_former_fault: false,
                 });
                 letters.last = letters.last.max(number);
                 letters.added_at_ms = added_at_ms;
@@ -403,6 +431,13 @@ impl DeadLetterQueue {
         format!("{}~{}~{number}", self.projection, digest(&[self.container.as_str(), partition_key.as_str()]))
     }
 
+    /// Its first change is a poison message: only an operator can mend the cause.
+    fn keep_for_operator(&self, partition_key: &PartitionKey) {
+        if let Some(letters) = self.letters_by_partition.write().get_mut(partition_key) {
+            letters.is_of_former_fault = false;
+        }
+    }
+
     fn forget_first(&self, partition_key: &PartitionKey, number: u32) {
         let mut letters_by_partition = self.letters_by_partition.write();
         if let Some(letters) = letters_by_partition.get_mut(partition_key) {
@@ -426,6 +461,7 @@ impl DeadLetterItem {
                 known.expiring.clone_from(&change.expiring);
                 if change.error.is_some() {
                     known.error.clone_from(&change.error);
+                    known.cause = change.cause;
                 }
             } else {
                 self.items.push(DeadLetterEntry {
@@ -433,6 +469,7 @@ impl DeadLetterItem {
                     sequence,
                     attempts: change.attempts,
                     error: change.error.clone(),
+                    cause: change.cause,
                     expiring: change.expiring.clone(),
                 });
             }

@@ -32,7 +32,7 @@ struct FormerLeaseItem {
     owner: Option<String>,
 }
 
-/// A former lease, and since when this instance has seen this version of it (Unix ms).
+/// A former lease, and since when this instance has seen this version of it (monotonic ms).
 #[derive(Debug)]
 struct FormerLease {
     item: FormerLeaseItem,
@@ -106,7 +106,7 @@ impl FormerLeases {
     fn insert(&mut self, context: &ProcessorContext, stored: Item) -> Result<String, Fault> {
         let item: FormerLeaseItem = stored.decode()?;
         let id = item.id.clone();
-        let since_ms = context.clock.now_ms();
+        let since_ms = context.clock.monotonic_ms();
         if item.item_type == types::FORMER_LEASE {
             self.0.insert(id.clone(), FormerLease { item, etag: stored.etag, since_ms });
         }
@@ -164,7 +164,7 @@ impl FormerLeases {
             return Ok(());
         }
         self.observe(context, ledger).await?;
-        let now_ms = context.clock.now_ms();
+        let now_ms = context.clock.monotonic_ms();
         let expire = context.settings.sharing.expire();
         let is_abandoned = |former: &FormerLease| {
             former.item.owner.is_none()

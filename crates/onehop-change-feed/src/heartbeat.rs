@@ -1,7 +1,8 @@
 //! Heartbeat: the liveness of an instance, in one item for each instance that shares leases.
 //!
 //! An instance writes its heartbeat every renew interval. Another instance considers it dead when that item has not moved for the
-//! expiry, as measured by the observer's own clock: clocks of two machines are never compared. An instance that could not write its
+//! expiry, as measured by the observer's own monotonic clock: clocks of two machines are never compared, and a wall clock that is set
+//! back or forward changes nothing. An instance that could not write its
 //! heartbeat for the expiry stops working on its leases. It counts from the start of its last successful write, so it stops first.
 //!
 //! Instances at rest do not list leases. One that joins or takes leases *calls* the others: it writes to their heartbeats, so that
@@ -218,8 +219,9 @@ pub(super) enum Beat {
 #[derive(Debug, Default)]
 pub(super) struct Heartbeat {
     own: Mutex<Option<StoredHeartbeat>>,
+    /// When the next one is due (monotonic ms).
     due_at_ms: AtomicI64,
-    /// The heartbeat that was last tried to be written, and when the first try began (Unix ms): its response may have been lost.
+    /// The heartbeat that was last tried to be written, and when the first try began (monotonic ms): its response may have been lost.
     tried: parking_lot::Mutex<(u64, i64)>,
 }
 
@@ -269,7 +271,7 @@ impl Heartbeat {
 
     async fn beat(&self, context: &ProcessorContext, ledger: &Ledger) -> Result<Beat, Fault> {
         let mut own = self.own.lock().await;
-        let began_ms = context.clock.now_ms();
+        let began_ms = context.clock.monotonic_ms();
         let Some(mut stored) = own.clone() else { return Ok(Beat::Quiet) };
         if began_ms < self.due_at_ms.load(Ordering::Relaxed) {
             return Ok(Beat::Quiet);
@@ -317,7 +319,7 @@ impl Heartbeat {
         beat: Beat,
         ledger: &Ledger,
     ) -> Result<Beat, Fault> {
-        let began_ms = context.clock.now_ms();
+        let began_ms = context.clock.monotonic_ms();
         // Observers may still remember the heartbeat of an incarnation whose item was deleted.
         let incarnation = own.as_ref().map_or(1, |stored| stored.item.incarnation + 1);
         let first = HeartbeatItem { incarnation, ..HeartbeatItem::first(context) };

@@ -17,13 +17,15 @@ use super::heartbeat::{Beat, Heartbeat};
 use super::lease::{LeaseItem, OwnedLease, StoredLease};
 use super::observations::Observations;
 use super::owned_leases::OwnedLeases;
+use super::page_error::PageError;
 use super::projection::Projection;
 use super::read_cache::ReadCache;
 use super::reader::{PageOutcome, RangeReader};
 use super::recent_changes::RecentChanges;
-use super::runner::{PageError, Runner};
+use super::runner::Runner;
 use super::settings::milliseconds;
 use super::source::Source;
+use super::stalls::Stalls;
 
 use onehop_store::{Fault, Ledger};
 
@@ -41,12 +43,14 @@ pub(super) struct Instance {
     pub(super) balancing: tokio::sync::Mutex<BalancingState>,
     /// Changes whenever a reader has worked on a page.
     pub(super) progress: watch::Sender<u64>,
+    /// The dead letters were loaded again: there may be former ones among them.
+    pub(super) letters_loaded: Notify,
     /// A position is waited for from now on.
     pub(super) position_waits: Notify,
     known: Mutex<KnownLeases>,
 }
 
-/// The last known state of all leases, and when it was read (Unix ms).
+/// The last known state of all leases, and when it was read (monotonic ms).
 #[derive(Clone)]
 struct KnownLeases {
     leases: Arc<Vec<LeaseSnapshot>>,
@@ -64,7 +68,7 @@ pub(super) struct Membership {
 /// What balancing rounds leave for the next.
 #[derive(Default)]
 pub(super) struct BalancingState {
-    /// When the last round that succeeded began (Unix ms).
+    /// When the last round that succeeded began (monotonic ms).
     pub(super) balanced_at: Option<i64>,
     /// The leases of an earlier release; `None` before the first round.
     pub(super) former: Option<FormerLeases>,
@@ -112,6 +116,7 @@ impl Instance {
             pending: PendingCache::default(),
             balancing: tokio::sync::Mutex::default(),
             progress: watch::Sender::default(),
+            letters_loaded: Notify::new(),
             position_waits: Notify::new(),
             known: Mutex::new(KnownLeases { leases: Arc::new(known.concat()), at_ms: i64::MIN }),
             context,
@@ -124,7 +129,8 @@ impl Instance {
     }
 
     pub(super) fn set_known(&self, known: Vec<LeaseSnapshot>) {
-        *self.known.lock() = KnownLeases { leases: Arc::new(known), at_ms: self.context.clock.now_ms() };
+        *self.known.lock() =
+            KnownLeases { leases: Arc::new(known), at_ms: self.context.clock.monotonic_ms() };
     }
 
     /// Reads again what other instances own, if it is older than an acquire interval: at rest no balancing round does. A failure
@@ -134,7 +140,7 @@ impl Instance {
         let KnownLeases { leases, at_ms } = self.known.lock().clone();
         let elsewhere: Vec<_> =
             leases.iter().filter(|lease| self.owned.get(&lease.item.id).is_none()).cloned().collect();
-        let is_old = self.context.clock.now_ms() >= at_ms.saturating_add(milliseconds(acquire));
+        let is_old = self.context.clock.monotonic_ms() >= at_ms.saturating_add(milliseconds(acquire));
         if elsewhere.is_empty() || !is_old {
             return;
         }
@@ -150,7 +156,7 @@ impl Instance {
         let mut known = self.known.lock();
         // A balancing round meanwhile knows more.
         if Arc::ptr_eq(&known.leases, &leases) {
-            *known = KnownLeases { leases: Arc::new(refreshed), at_ms: self.context.clock.now_ms() };
+            *known = KnownLeases { leases: Arc::new(refreshed), at_ms: self.context.clock.monotonic_ms() };
         }
     }
 
@@ -164,7 +170,7 @@ impl Instance {
     /// Whether another instance is alive.
     pub(super) fn is_live(&self, owner: &str) -> bool {
         let expire_ms = self.context.settings.sharing.expire().map_or(0, milliseconds);
-        self.observations.is_live(owner, self.context.clock.now_ms(), expire_ms)
+        self.observations.is_live(owner, self.context.clock.monotonic_ms(), expire_ms)
     }
 
     /// Has a reader work on one page.
@@ -314,6 +320,7 @@ async fn open_runner(
         recent_changes: RecentChanges::default(),
         dead_letters,
         counters,
+        stalls: Stalls::default(),
     }))
 }
 

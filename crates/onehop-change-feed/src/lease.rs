@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::backfill::{Backfill, FeedPlace};
 use super::containers::{LEASES, lease_id, types};
 use super::context::ProcessorContext;
 use super::lease_scope::LeaseScope;
@@ -31,7 +32,7 @@ pub struct LeaseItem {
     pub container: String,
     /// The feed range.
     pub range: FeedRange,
-    /// The names of the projections that the checkpoint holds for.
+    /// The names of the projections that the checkpoint holds for: they have completed everything before it.
     pub projections: Vec<String>,
     /// The checkpoint; `None` is the beginning.
     pub continuation: Option<Continuation>,
@@ -45,6 +46,9 @@ pub struct LeaseItem {
     /// Checkpoints within changes of the page after the checkpoint. Stored as `notes`.
     #[serde(default, rename = "notes", skip_serializing_if = "Vec::is_empty")]
     pub change_checkpoints: Vec<ChangeCheckpoint>,
+    /// The projections that have yet to complete something before the checkpoint, each with its own position.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub backfills: Vec<Backfill>,
 }
 
 impl LeaseItem {
@@ -63,21 +67,21 @@ impl LeaseItem {
             owner: None,
             epoch: 0,
             change_checkpoints: Vec::new(),
+            backfills: Vec::new(),
         }
     }
 
     /// The lease after this instance has acquired it. A projection that the checkpoint does not hold for has not seen what lies
-    /// before it. If it needs that, the feed is read from the beginning.
+    /// before it: a backfill brings it that. A projection that this instance does not know keeps its position for another one.
     pub(super) fn acquired_for(self, scope: &LeaseScope) -> Self {
-        let projections = scope.projections.clone();
-        let holds = scope.is_held_by(&self.projections);
+        let backfills = self.backfills_for(scope);
+        let mut projections = scope.projections.clone();
+        projections.retain(|name| !backfills.iter().any(|backfill| backfill.projection == *name));
         Self {
             owner: Some(scope.context.settings.owner.clone()),
             epoch: self.epoch + 1,
-            continuation: self.continuation.filter(|_| holds),
-            progress: if holds { self.progress } else { ReadProgress::default() },
-            change_checkpoints: if holds { self.change_checkpoints } else { Vec::new() },
             projections,
+            backfills,
             ..self
         }
     }
@@ -89,6 +93,8 @@ impl LeaseItem {
             continuation: self.continuation.clone(),
             progress: self.progress.clone(),
             change_checkpoints: self.change_checkpoints.clone(),
+            projections: self.projections.clone(),
+            backfills: self.backfills.clone(),
             ..item
         }
     }
@@ -248,6 +254,35 @@ impl OwnedLease {
         let change_checkpoints = Vec::new();
         let next = LeaseItem { continuation, progress, change_checkpoints, ..self.item().clone() };
         self.save(context, next, ledger).await
+    }
+
+    /// Writes the positions of backfills.
+    pub(super) async fn save_backfills(
+        &mut self,
+        context: &ProcessorContext,
+        present: &[Backfill],
+        ledger: &Ledger,
+    ) -> Result<(), LeaseError> {
+        let next = self.item().with_backfills_at(present);
+        self.save(context, next, ledger).await
+    }
+
+    /// Writes that projections have come as far as the live reader.
+    pub(super) async fn join(
+        &mut self,
+        context: &ProcessorContext,
+        projections: &[String],
+        place: &FeedPlace,
+        ledger: &Ledger,
+    ) -> Result<(), LeaseError> {
+        let next = self.item().joined(projections, place);
+        self.save(context, next, ledger).await
+    }
+
+    /// Writes that all projections begin at the beginning.
+    pub(super) async fn restart(&mut self, scope: &LeaseScope, ledger: &Ledger) -> Result<(), LeaseError> {
+        let next = self.item().restarted(scope);
+        self.save(&scope.context, next, ledger).await
     }
 
     /// Writes a checkpoint within a change.

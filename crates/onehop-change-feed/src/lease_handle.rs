@@ -7,8 +7,9 @@ use serde_json::Value;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 
+use super::backfill::{Backfill, FeedPlace};
 use super::context::ProcessorContext;
-use super::lease::{LeaseError, OwnedLease};
+use super::lease::{LeaseError, LeaseItem, OwnedLease};
 use super::lease_scope::LeaseScope;
 use super::read_progress::ReadProgress;
 use onehop_store::{Change, Continuation, FeedRange, Ledger};
@@ -71,6 +72,34 @@ impl LeaseHandle {
     ) -> Result<(), LeaseError> {
         let mut lease = self.lock().await?;
         self.check_lost(lease.checkpoint(context, place, ledger).await)
+    }
+
+    pub(super) async fn save_backfills(
+        &self,
+        context: &ProcessorContext,
+        present: &[Backfill],
+        ledger: &Ledger,
+    ) -> Result<(), LeaseError> {
+        let mut lease = self.lock().await?;
+        self.check_lost(lease.save_backfills(context, present, ledger).await)
+    }
+
+    pub(super) async fn join(
+        &self,
+        context: &ProcessorContext,
+        projections: &[String],
+        place: &FeedPlace,
+        ledger: &Ledger,
+    ) -> Result<(), LeaseError> {
+        let mut lease = self.lock().await?;
+        self.check_lost(lease.join(context, projections, place, ledger).await)
+    }
+
+    /// Has all projections begin at the beginning; returns the lease.
+    pub(super) async fn restart(&self, scope: &LeaseScope, ledger: &Ledger) -> Result<LeaseItem, LeaseError> {
+        let mut lease = self.lock().await?;
+        self.check_lost(lease.restart(scope, ledger).await)?;
+        Ok(lease.item().clone())
     }
 
     /// Releases the lease.

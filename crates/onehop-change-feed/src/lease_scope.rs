@@ -14,11 +14,3 @@ pub(super) struct LeaseScope {
     /// Those of them that need not see what lies before a checkpoint.
     pub(super) without_history: Vec<String>,
 }
-
-impl LeaseScope {
-    /// Whether a checkpoint of these projections holds for all of this scope.
-    pub(super) fn is_held_by(&self, served: &[String]) -> bool {
-        let holds = |name: &String| served.contains(name) || self.without_history.contains(name);
-        self.projections.iter().all(holds)
-    }
-}

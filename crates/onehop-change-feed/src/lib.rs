@@ -5,13 +5,14 @@
 //! `projection` and `request` define a projection; `page` and `runner` process changes with it; `page_cache` and `read_cache`
 //! save reads, `recent_changes` leaves out changes that touch nothing of what a projection reacts to. `source` gives a page to all projections of a container. `reader` reads one feed range under a `lease`, which
 //! `lease_handle` shares with the changes of a page. `heartbeat` is the liveness of this instance, `observations` that of the others;
-//! `membership` brings both together.
+//! `membership` brings both together. `backfill` serves projections that are behind the checkpoint of a lease, from positions of their own.
 //! `load_balancer` acquires leases: `coverage` decides which leases there are and `balancing_strategy` who owns them, both pure;
 //! `former_leases` replaces those of earlier releases. `supervisor` runs the background tasks, and `poll_schedule` decides when a reader looks again. `idle` computes the charge at rest. `processor`, `status` (the estimator), `position` with `position_wait`, `rebuild` and `dead_letter_list` are the
 //! public interface. `tail` is independent of all that: a reader without leases.
 
 #![warn(missing_docs)]
 
+mod backfill;
 mod balancing_strategy;
 mod change_checkpoints;
 mod containers;
@@ -22,6 +23,7 @@ mod dead_letter_list;
 mod dead_letters;
 mod estimator;
 mod former_leases;
+mod former_letters;
 mod heartbeat;
 mod idle;
 mod instance;
@@ -36,6 +38,8 @@ mod observations;
 mod owned_leases;
 mod page;
 mod page_cache;
+mod page_error;
+mod poison;
 mod poll_schedule;
 mod position;
 mod position_wait;
@@ -48,14 +52,18 @@ mod reader;
 mod rebuild;
 mod rebuild_position;
 mod recent_changes;
+mod refusals;
 mod request;
 mod runner;
 mod settings;
 mod source;
+mod stalls;
 mod status;
 mod supervisor;
 mod tail;
+mod turn;
 
+pub use backfill::{Backfill, FeedPlace};
 pub use containers::{DEAD_LETTERS, LEASES, SPECS};
 pub use dead_letter_list::{DEAD_LETTERS_LISTED_MAX, DeadLetterList, DeadLetterSummary};
 pub use dead_letters::{DEAD_LETTER_ENTRIES_MAX, DeadLetterEntry, DeadLetterItem};
@@ -63,6 +71,8 @@ pub use estimator::{Estimator, LeaseEstimate};
 pub use idle::idle_charge;
 pub use lease::{ChangeCheckpoint, LeaseItem};
 pub use notifications::{LeaseEvent, Notification, Notifications};
+pub use page_error::{PageError, StallCause};
+pub use poison::DeadLetterCause;
 pub use position::{InvalidPosition, Position, PositionError, PositionOutcome, WriteScope};
 pub use processor::{Processor, ProcessorError};
 pub use projection::{
@@ -71,7 +81,6 @@ pub use projection::{
 pub use read_progress::ReadProgress;
 pub use rebuild::{RebuildProgress, RebuildReport, ReplayReport};
 pub use request::{ReadRequest, ReadResult};
-pub use runner::PageError;
 pub use settings::{Backoff, Settings, Sharing, StartFrom};
 pub use status::{LeaseStatus, PENDING_COUNT_MAX, ProcessorStatus, ProjectionHealth, ProjectionStatus};
 pub use tail::{Tail, TailSettings, TailSource};

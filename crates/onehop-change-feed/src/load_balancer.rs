@@ -57,7 +57,7 @@ impl Instance {
         let steal = match (balanced_at, self.context.settings.sharing.acquire()) {
             (None, _) => Steal::One,
             (Some(at_ms), Some(acquire))
-                if self.context.clock.now_ms() >= at_ms.saturating_add(milliseconds(acquire)) =>
+                if self.context.clock.monotonic_ms() >= at_ms.saturating_add(milliseconds(acquire)) =>
             {
                 Steal::One
             }
@@ -73,7 +73,7 @@ impl Instance {
 
     /// Runs a regular round, which lists nothing at rest.
     pub(super) async fn balance_regularly(&self) -> Result<(), Fault> {
-        let now_ms = self.context.clock.now_ms();
+        let now_ms = self.context.clock.monotonic_ms();
         let quiet_rounds = self.balancing.lock().await.quiet_rounds;
         let is_called = self.is_called.load(Ordering::Relaxed);
         if quiet_rounds < QUIET_ROUNDS_BEFORE_REST || is_called || !self.is_undisturbed().await? {
@@ -87,7 +87,7 @@ impl Instance {
     pub(super) async fn balance_leases(&self, steal: Steal) -> Result<(), Fault> {
         let mut balancing = self.balancing.lock().await;
         balancing.balanced_at = None;
-        let now_ms = self.context.clock.now_ms();
+        let now_ms = self.context.clock.monotonic_ms();
         self.join(&mut balancing).await?;
         // Before the listing, which then contains every lease owned at this moment.
         let owned = self.owned.all();
@@ -349,6 +349,7 @@ impl Instance {
                 let loaded = runner.dead_letters.reload(&ledger).await;
                 runner.counters.add_charge(&ledger);
                 loaded?;
+                self.letters_loaded.notify_one();
             }
         }
         Ok(())

@@ -21,7 +21,7 @@ impl Instance {
             let found = StoredHeartbeat::read_many(&self.context, &others, &ledger).await;
             self.add_charge(&ledger);
             let read = others.into_iter().zip(found?).collect();
-            let now_ms = self.context.clock.now_ms();
+            let now_ms = self.context.clock.monotonic_ms();
             if !self.observations.record_again(read, now_ms, self.expire_ms()) {
                 return Ok(false);
             }
@@ -70,7 +70,7 @@ impl Instance {
         let me = self.context.settings.owner.as_str();
         heartbeats.retain(|stored| stored.item.owner != me);
         let owners = leases.iter().filter_map(|lease| lease.item.owner.as_deref());
-        let now_ms = self.context.clock.now_ms();
+        let now_ms = self.context.clock.monotonic_ms();
         self.observations.record(heartbeats, owners.filter(|owner| *owner != me), now_ms);
         Ok(leases)
     }
@@ -94,7 +94,7 @@ impl Instance {
         let known = self.known();
         let owns = |owner: &str| known.iter().any(|lease| lease.item.owner.as_deref() == Some(owner));
         let ledger = Ledger::new();
-        for dead in self.observations.dead(self.context.clock.now_ms(), self.expire_ms()) {
+        for dead in self.observations.dead(self.context.clock.monotonic_ms(), self.expire_ms()) {
             if !owns(&dead.item.owner) {
                 let deleted = dead.delete(&self.context, &ledger).await;
                 self.add_charge(&ledger);
@@ -113,7 +113,7 @@ impl Instance {
             self.owned.get(&lease.item.id).is_some()
                 || lease.item.owner.as_deref().is_some_and(|owner| self.is_live(owner))
         };
-        let all_live = self.observations.are_all_live(self.context.clock.now_ms(), self.expire_ms());
+        let all_live = self.observations.are_all_live(self.context.clock.monotonic_ms(), self.expire_ms());
         let is_quiet = !is_divided
             && known.iter().all(is_owned)
             && (all_live || self.context.settings.sharing == Sharing::Alone)

@@ -1,4 +1,4 @@
-//! Observations of other instances: when each heartbeat was last seen to move, by the clock of this instance.
+//! Observations of other instances: when each heartbeat was last seen to move, by the monotonic clock of this instance.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub(super) struct Observations(Mutex<BTreeMap<String, Observation>>);
 struct Observation {
     /// `None` for an owner of leases without a heartbeat.
     stored: Option<StoredHeartbeat>,
-    /// Since when it has not moved (Unix ms).
+    /// Since when it has not moved (monotonic ms).
     since_ms: i64,
 }
 

@@ -42,6 +42,7 @@ impl OwnedLeases {
     /// Removes a reader whose lease is lost or released.
     pub(super) fn remove(&self, reader: &Arc<RangeReader>) {
         reader.lease.mark_lost();
+        reader.source.forget_stalls(&reader.lease.id);
         let mut readers = self.lock();
         if readers.get(&reader.lease.id).is_some_and(|held| Arc::ptr_eq(held, reader)) {
             readers.remove(&reader.lease.id);

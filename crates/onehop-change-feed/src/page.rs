@@ -3,17 +3,36 @@
 //! Changes that need no I/O (the projection is done at once, or after cached reads) never leave the first, synchronous pass.
 //! That pass also collects the reads that the page shares.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{StreamExt, stream};
+
+use parking_lot::Mutex;
 
 use super::change_checkpoints::ChangeCheckpoints;
 use super::dead_letters::FailedChange;
 use super::page_cache::PageCache;
-use super::projection::{NextAction, ProjectionError, Step, StepInput, WakingFields};
-use super::runner::{ChangeError, PageError, Runner, STEPS_MAX};
+use super::page_error::PageError;
+use super::poison::Poison;
+use super::projection::{NextAction, Step, StepInput, WakingFields};
+use super::runner::{ChangeError, RunContext, Runner, STEPS_MAX};
 use super::settings::Sharing;
+use super::turn::Turn;
 use onehop_store::{Change, Ledger, PartitionKey};
+
+/// How far a projection has come in a page: the logical partitions whose changes it has completed. A page that failed is tried again
+/// without them.
+#[derive(Default)]
+pub(super) struct PageProgress {
+    pub(super) is_complete: bool,
+    completed: Mutex<HashSet<PartitionKey>>,
+}
+
+impl PageProgress {
+    pub(super) fn of(is_complete: bool) -> Self {
+        Self { is_complete, ..Self::default() }
+    }
+}
 
 /// A change after the first pass.
 struct PreparedChange {
@@ -26,20 +45,23 @@ enum FirstStep {
     /// Nothing is to be done.
     Nothing,
     Step(Box<Step>),
-    Failed(ProjectionError),
+    Failed(Poison),
     /// A saved state or a dead letter decides: the first step is taken when the change runs.
     Later,
 }
 
 impl Runner {
-    /// Projects a page. Afterwards every change of it is projected or a dead letter.
+    /// Projects a page, or what an earlier try left of it. Afterwards every change of it is projected or a dead letter.
     pub(super) async fn run_page(
         &self,
         mut changes: Vec<Change>,
+        progress: &mut PageProgress,
         checkpoints: ChangeCheckpoints<'_>,
         ledger: &Ledger,
     ) -> Result<(), PageError> {
         let count = changes.len();
+        let completed = progress.completed.get_mut();
+        changes.retain(|change| !completed.contains(&change.partition_key));
         if self.context.settings.sharing != Sharing::Alone {
             // Other processes write too, without invalidating this cache.
             self.read_cache.invalidate();
@@ -47,15 +69,30 @@ impl Runner {
         self.projection.arrange(&mut changes);
         let (prepared, shared) = self.prepare(changes, checkpoints, ledger).await?;
         let groups = group(prepared);
+        let (context, completed) = (RunContext { shared: &shared, checkpoints, ledger }, &progress.completed);
         let bound =
             self.context.settings.concurrent_partitions_max.min(self.projection.concurrent_partitions_max());
+        let failed = Mutex::new(None);
         stream::iter(groups)
-            .map(Ok)
-            .try_for_each_concurrent(bound.max(1), |group| {
-                self.run_group(group, &shared, checkpoints, ledger)
+            .for_each_concurrent(bound.max(1), |(partition_key, group)| {
+                let failed = &failed;
+                async move {
+                    // What is under way is brought to its end, so that a page that fails makes progress. Nothing more is begun.
+                    if failed.lock().is_some() {
+                        return;
+                    }
+                    match self.run_group(&partition_key, group, context).await {
+                        Ok(()) => drop(completed.lock().insert(partition_key)),
+                        Err(error) => drop(failed.lock().get_or_insert(error)),
+                    }
+                }
             })
-            .await?;
+            .await;
+        if let Some(error) = failed.into_inner() {
+            return Err(error);
+        }
         self.counters.add_changes(count);
+        progress.is_complete = true;
         Ok(())
     }
 
@@ -85,7 +122,7 @@ impl Runner {
                         step.reads().iter().for_each(|read| shared.request(read));
                         FirstStep::Step(Box::new(step))
                     }
-                    Err(error) => FirstStep::Failed(error),
+                    Err(error) => FirstStep::Failed(error.into()),
                 }
             };
             prepared.push(PreparedChange { change, waking, first });
@@ -126,56 +163,47 @@ impl Runner {
                 .step(change, StepInput { state, results: &results, may_be_projected })
             {
                 Ok(step) => step,
-                Err(error) => return FirstStep::Failed(error),
+                Err(error) => return FirstStep::Failed(error.into()),
             };
         }
-        FirstStep::Failed(ProjectionError::text(format!("no end after {STEPS_MAX} steps")))
+        FirstStep::Failed(Poison::too_many_steps(STEPS_MAX))
     }
 
-    /// The changes of one logical partition, in order. After a failure the rest goes to the dead letters behind it.
+    /// The changes of one logical partition, in order. After a poison message the rest goes to the dead letters behind it.
     async fn run_group(
         &self,
+        partition_key: &PartitionKey,
         group: Vec<PreparedChange>,
-        shared: &PageCache,
-        checkpoints: ChangeCheckpoints<'_>,
-        ledger: &Ledger,
+        context: RunContext<'_>,
     ) -> Result<(), PageError> {
-        // A fair semaphore, shared by all readers of the projection. It is never closed, so a permit always comes.
-        let _turn = self.partition_permits.acquire().await.ok();
-        let Some(partition_key) = group.first().map(|prepared| prepared.change.partition_key.clone()) else {
-            return Ok(());
-        };
-        if self.dead_letters.contains(&partition_key) {
+        let mut turn = Turn::take(&self.partition_permits).await;
+        if self.dead_letters.contains(partition_key) {
             let waiting: Vec<_> =
                 group.iter().map(|prepared| FailedChange::behind(&prepared.change)).collect();
-            if self.dead_letters.append_behind(&partition_key, &waiting, ledger).await? {
+            if self.dead_letters.append_behind(partition_key, &waiting, context.ledger).await? {
                 return Ok(());
             }
         }
         let mut group = group.into_iter();
         while let Some(PreparedChange { change, waking, first }) = group.next() {
-            if checkpoints.are_lost() {
+            if context.checkpoints.are_lost() {
                 return Err(PageError::LeaseLost);
             }
             let outcome = match first {
                 FirstStep::Nothing => Ok(false),
-                FirstStep::Failed(error) => {
-                    Err(ChangeError::Change { attempts: 1, error: error.to_string() })
-                }
-                FirstStep::Step(step) => {
-                    self.run_change(&change, Some(*step), shared, checkpoints, ledger).await
-                }
-                FirstStep::Later => self.run_change(&change, None, shared, checkpoints, ledger).await,
+                FirstStep::Failed(poison) => Err(ChangeError::Poison { attempts: 1, poison }),
+                FirstStep::Step(step) => self.run_change(&change, Some(*step), context, &mut turn).await,
+                FirstStep::Later => self.run_change(&change, None, context, &mut turn).await,
             };
             match outcome {
                 Ok(true) => self.remember(&change, waking),
                 Ok(false) => {}
                 Err(ChangeError::Page(error)) => return Err(error),
-                Err(ChangeError::Change { attempts, error }) => {
-                    self.log_dead_letter(&change, &error);
-                    let mut parked = vec![FailedChange::failed(&change, attempts, &error)];
+                Err(ChangeError::Poison { attempts, poison }) => {
+                    self.log_dead_letter(&change, &poison);
+                    let mut parked = vec![FailedChange::failed(&change, attempts, &poison)];
                     parked.extend(group.map(|prepared| FailedChange::behind(&prepared.change)));
-                    return Ok(self.dead_letters.add_failed(&partition_key, &parked, ledger).await?);
+                    return Ok(self.dead_letters.add_failed(partition_key, &parked, context.ledger).await?);
                 }
             }
         }
@@ -188,26 +216,27 @@ impl Runner {
         }
     }
 
-    fn log_dead_letter(&self, change: &Change, error: &str) {
+    fn log_dead_letter(&self, change: &Change, Poison { cause, error }: &Poison) {
         let (projection, partition_key, id) = (self.projection.name(), &change.partition_key, &change.id);
-        tracing::warn!(projection, %partition_key, id, error, "a change cannot be projected and is parked");
+        tracing::warn!(projection, %partition_key, id, ?cause, error, "a change cannot be projected and is parked");
         self.counters.record_error(error);
     }
 }
 
 /// The changes by logical partition, each in order, in the order in which the partitions appear. Partitions without
 /// anything to do are left out.
-fn group(prepared: Vec<PreparedChange>) -> Vec<Vec<PreparedChange>> {
+fn group(prepared: Vec<PreparedChange>) -> Vec<(PartitionKey, Vec<PreparedChange>)> {
     let mut places: HashMap<PartitionKey, usize> = HashMap::new();
-    let mut groups: Vec<Vec<PreparedChange>> = Vec::new();
+    let mut groups: Vec<(PartitionKey, Vec<PreparedChange>)> = Vec::new();
     for prepared in prepared {
-        if let Some(place) = places.get(&prepared.change.partition_key) {
-            groups[*place].push(prepared);
+        let partition_key = &prepared.change.partition_key;
+        if let Some(place) = places.get(partition_key) {
+            groups[*place].1.push(prepared);
         } else {
-            places.insert(prepared.change.partition_key.clone(), groups.len());
-            groups.push(vec![prepared]);
+            places.insert(partition_key.clone(), groups.len());
+            groups.push((partition_key.clone(), vec![prepared]));
         }
     }
-    groups.retain(|group| group.iter().any(|prepared| !matches!(prepared.first, FirstStep::Nothing)));
+    groups.retain(|(_, group)| group.iter().any(|prepared| !matches!(prepared.first, FirstStep::Nothing)));
     groups
 }

@@ -18,7 +18,8 @@ use serde::{Deserialize, Serialize};
 
 use super::instance::Instance;
 use super::processor::Processor;
-use onehop_store::{ContainerName, Continuation, Fault, Ledger, PartitionHash};
+use super::read_progress::ReadProgress;
+use onehop_store::{ContainerName, Continuation, Fault, FeedRange, Ledger, PartitionHash, Store};
 
 /// A position: the ends of the change feeds of some containers, and the logical partitions written before them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -126,6 +127,25 @@ pub(super) enum PositionTarget<'a> {
     Writes(&'a [Continuation]),
     /// Whatever was written before the call.
     Unknown,
+}
+
+impl PositionTarget<'_> {
+    /// Whether a reader that stands here has passed what concerns its range, as far as the store can compare that.
+    pub(super) fn is_passed(
+        self,
+        store: &dyn Store,
+        range: &FeedRange,
+        continuation: Option<&Continuation>,
+        progress: &ReadProgress,
+    ) -> bool {
+        match self {
+            Self::End(end) => continuation.is_some_and(|at| store.is_past(at, end)),
+            Self::Writes(writes) => progress.passed.as_ref().is_some_and(|at| {
+                writes.iter().filter(|end| store.holds(range, end)).all(|end| store.is_past(at, end))
+            }),
+            Self::Unknown => false,
+        }
+    }
 }
 
 impl Processor {

@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::backfill::Backfill;
 use super::instance::{Instance, LeaseSnapshot};
 use super::lease::{LeaseItem, StoredLease};
 use super::position::{Position, PositionOutcome, PositionTarget};
 use super::projection::Projection;
 use super::range_feed::RangeFeed;
-use super::read_progress::ReadProgress;
 use super::reader::RangeReader;
 use super::settings::{Backoff, Sharing};
+use super::source::Source;
 use onehop_store::{Continuation, Fault, FeedRange, Ledger};
 
 /// Projections behind projections that a position is followed through.
@@ -179,22 +180,18 @@ impl Instance {
         }
     }
 
-    /// Whether a reader that stands here has passed what concerns its range, as far as the store can compare that.
-    fn is_past(
+    /// Whether the backfills of projections that this instance knows have passed what concerns a range.
+    fn are_backfilled(
         &self,
         target: PositionTarget<'_>,
+        source: &Source,
         range: &FeedRange,
-        continuation: Option<&Continuation>,
-        progress: &ReadProgress,
+        of: &[Backfill],
     ) -> bool {
-        let store = &self.context.store;
-        match target {
-            PositionTarget::End(end) => continuation.is_some_and(|at| store.is_past(at, end)),
-            PositionTarget::Writes(writes) => progress.passed.as_ref().is_some_and(|at| {
-                writes.iter().filter(|end| store.holds(range, end)).all(|end| store.is_past(at, end))
-            }),
-            PositionTarget::Unknown => false,
-        }
+        let is_known = |backfill: &&Backfill| source.scope.projections.contains(&backfill.projection);
+        of.iter().filter(is_known).all(|Backfill { place, .. }| {
+            target.is_passed(&*self.context.store, range, place.continuation.as_ref(), &place.progress)
+        })
     }
 
     async fn has_passed_here(
@@ -208,8 +205,11 @@ impl Instance {
     ) -> Result<bool, Fault> {
         let pages = reader.statistics.pages.load(Ordering::Acquire);
         let looks_before = checks.looks_before(&item.id, reader);
+        if !self.are_backfilled(target, source, &item.range, &reader.backfills.present()) {
+            return Ok(false);
+        }
         let at = reader.position();
-        if self.is_past(target, &item.range, at.continuation.as_ref(), &at.progress) {
+        if target.is_passed(&*self.context.store, &item.range, at.continuation.as_ref(), &at.progress) {
             return Ok(true);
         }
         let now = ReaderProgress::InThisInstance { pages, looks_before };
@@ -243,13 +243,15 @@ impl Instance {
         checks: &mut PositionChecks,
         ledger: &Ledger,
     ) -> Result<bool, Fault> {
+        let are_backfilled = self.are_backfilled(target, source, &item.range, &lease.backfills);
         let at = lease.continuation.as_ref();
-        if self.is_past(target, &item.range, at, &lease.progress) {
+        if are_backfilled && target.is_passed(&*self.context.store, &item.range, at, &lease.progress) {
             return Ok(true);
         }
         let now = ReaderProgress::InAnotherInstance(lease.continuation.clone());
         let feed = RangeFeed::of_source(source, item.range.clone());
-        if !checks.is_unchanged(&item.id, &now) && feed.pending(at, 1, ledger).await?.0 == 0 {
+        let is_new = are_backfilled && !checks.is_unchanged(&item.id, &now);
+        if is_new && feed.pending(at, 1, ledger).await?.0 == 0 {
             return Ok(true);
         }
         checks.awaits_others |= self.context.settings.sharing != Sharing::Alone;

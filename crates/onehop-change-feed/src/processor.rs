@@ -5,12 +5,14 @@ use std::sync::Arc;
 use futures::future::{BoxFuture, join_all, try_join_all};
 use tokio_util::sync::CancellationToken;
 
+use super::backfill::BackfillOutcome;
 use super::context::ProcessorContext;
 use super::instance::{Instance, StepOutcome};
 use super::load_balancer::Steal;
+use super::page_error::PageError;
 use super::projection::Projection;
 use super::reader::RangeReader;
-use super::runner::{PageError, Runner};
+use super::runner::Runner;
 use super::settings::{Settings, Sharing};
 use super::status::{LeaseStatus, ProcessorStatus, ProjectionHealth, ProjectionStatus};
 use onehop_runtime::clock::Clock;
@@ -98,15 +100,22 @@ impl Processor {
         self.instance.renew().await;
     }
 
-    /// Balances leases if that is due, processes one page of every owned lease, and returns the number of changes.
+    /// Balances leases if that is due, processes one page of every owned lease and one of its backfills, and returns the number of changes.
     ///
     /// # Errors
     /// The balancing round or the first page that failed; all pages were worked on.
     pub async fn run_once(&self) -> Result<usize, ProcessorError> {
         self.instance.balance_if_due().await?;
         let steps = self.instance.owned.all().into_iter().map(|reader| async move {
-            let stepped = self.instance.step(&reader).await;
-            stepped.map(|stepped| if let StepOutcome::Page { changes, .. } = stepped { changes } else { 0 })
+            let live = match self.instance.step(&reader).await? {
+                StepOutcome::Page { changes, .. } => changes,
+                StepOutcome::Ended => return Ok::<_, PageError>(0),
+            };
+            let backfilled = match reader.backfill_once().await? {
+                BackfillOutcome::Page { changes } => changes,
+                BackfillOutcome::Complete => 0,
+            };
+            Ok(live + backfilled)
         });
         let mut total = 0;
         for changes in self.instance.while_renewing(join_all(steps)).await {
@@ -135,6 +144,7 @@ impl Processor {
             } else {
                 instance.balance_if_due().await?;
             }
+            instance.replay_former_letters().await?;
             let before = (self.changes(), instance.owned.generation());
             let readers = instance.owned.all();
             try_join_all(readers.iter().map(|reader| drain_reader(instance, reader))).await?;
@@ -227,10 +237,13 @@ impl Processor {
 async fn drain_reader(instance: &Instance, reader: &Arc<RangeReader>) -> Result<(), PageError> {
     loop {
         match instance.step(reader).await? {
-            StepOutcome::Page { changes: 0, drained: true } | StepOutcome::Ended => return Ok(()),
+            StepOutcome::Page { changes: 0, drained: true } => break,
             StepOutcome::Page { .. } => {}
+            StepOutcome::Ended => return Ok(()),
         }
     }
+    while reader.backfill_once().await? != BackfillOutcome::Complete {}
+    Ok(())
 }
 
 #[cfg(test)]

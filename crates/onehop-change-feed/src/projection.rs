@@ -10,7 +10,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::request::{ReadRequest, ReadResult};
-use onehop_store::{Change, ContainerName, ETag, Fault, Item, PartitionKey, QueryPage, ShapeError, WriteOp};
+use onehop_store::{
+    Change, ContainerName, ETag, EncodeError, Fault, Item, PartitionKey, QueryPage, ShapeError, WriteOp,
+};
 
 /// A projection: keeps one read model current.
 ///
@@ -30,9 +32,9 @@ pub trait Projection: Send + Sync + 'static {
         None
     }
 
-    /// Whether it has to see what was written before it was added to the projections of its source container. If it has, all
-    /// projections of the container read the change feed again from the beginning. Otherwise it begins at the checkpoint, unless another one
-    /// that has to is added with it. While the container has no lease, [`Settings::start`](crate::Settings::start) decides.
+    /// Whether it has to see what was written before it was added to the projections of its source container. If it has, a backfill
+    /// brings it that, in the order of the feed and as background work; the other projections go on meanwhile. Otherwise it begins at the
+    /// checkpoint. While the container has no lease, [`Settings::start`](crate::Settings::start) decides.
     fn needs_history(&self) -> bool {
         true
     }
@@ -182,13 +184,22 @@ impl Step {
 
     /// Hands a state to the next step. Without a next step it is dropped.
     ///
-    /// # Panics
-    /// When the state has keys that are not text.
-    pub fn with_state<T: Serialize>(mut self, value: &T) -> Self {
+    /// # Errors
+    /// The state has no JSON: a map whose keys are no texts, or a `Serialize` of its own that fails.
+    pub fn try_with_state<T: Serialize>(mut self, value: &T) -> Result<Self, ProjectionError> {
         if let NextAction::Ask { state, .. } = &mut self.then {
-            *state = serde_json::to_value(value).expect("a state is a plain struct with string keys");
+            *state = serde_json::to_value(value)
+                .map_err(|error| ProjectionError::new("a state cannot be written as JSON", error))?;
         }
-        self
+        Ok(self)
+    }
+
+    /// The same for a state that has JSON by its type, as a struct of texts, numbers and lists has: a convenience.
+    ///
+    /// # Panics
+    /// Where [`try_with_state`](Self::try_with_state) returns an error.
+    pub fn with_state<T: Serialize>(self, value: &T) -> Self {
+        self.try_with_state(value).expect("a state is a plain struct with string keys")
     }
 
     /// Saves the state in the lease once the writes are done, so that a long change resumes here after a crash. A later run
@@ -354,8 +365,30 @@ impl From<Fault> for ProjectionError {
     }
 }
 
+impl From<EncodeError> for ProjectionError {
+    fn from(error: EncodeError) -> Self {
+        Self::new("an intended write has no body", error)
+    }
+}
+
 impl From<serde_json::Error> for ProjectionError {
     fn from(error: serde_json::Error) -> Self {
         Self::new("the item has an unexpected shape", ShapeError::from(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn a_state_that_has_no_json_is_an_error_and_no_panic() {
+        let step = || Step::ask(Vec::new());
+        let error = step().try_with_state(&BTreeMap::from([((1, 2), "a")])).expect_err("no JSON").to_string();
+        assert!(error.starts_with("a state cannot be written as JSON: "), "{error}");
+        let step = step().try_with_state(&BTreeMap::from([("a", 1)])).expect("a state");
+        assert_eq!(step.state()["a"], 1);
     }
 }

@@ -7,26 +7,28 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tokio::sync::{Mutex, Notify, watch};
 
+use super::backfill::{Backfill, Backfills, FeedPlace};
 use super::lease::{LeaseItem, OwnedLease};
 use super::lease_handle::LeaseHandle;
 use super::looks::Looks;
 use super::notifications::LeaseEvent;
+use super::page_error::PageError;
 use super::range_feed::RangeFeed;
 use super::read_progress::ReadProgress;
-use super::runner::PageError;
 use super::settings::milliseconds;
-use super::source::{Source, SourcePage};
+use super::source::{Pass, Source, SourcePage};
 use onehop_store::{Continuation, Fault, FaultKind, FeedPage, FeedRange, Ledger, OperationRecord};
 
 pub(super) struct RangeReader {
     pub(super) source: Arc<Source>,
     pub(super) feed: RangeFeed,
     pub(super) lease: LeaseHandle,
+    pub(super) backfills: Backfills,
     pub(super) statistics: ReaderStatistics,
     /// Ends the wait for changes.
     pub(super) wake: Notify,
-    /// Locked for a page, so that a task and an explicit step do not overlap.
-    state: Mutex<ReaderState>,
+    /// The live reader: locked for a page, so that a task and an explicit step do not overlap.
+    pub(super) live: Mutex<LiveReader>,
     /// A copy of the position, for the estimator.
     position: SyncMutex<ReaderPosition>,
     /// Changes with each write of this process to the range.
@@ -43,24 +45,35 @@ pub(super) struct ReaderPosition {
     /// After the last page.
     pub(super) continuation: Option<Continuation>,
     pub(super) progress: ReadProgress,
-    /// When it last read a page (Unix ms).
+    /// When it last read a page (monotonic ms).
     pub(super) looked_at_ms: Option<i64>,
+    /// Whether it serves any projection. Otherwise it stands nowhere, and backfills serve them.
+    pub(super) serves: bool,
 }
 
 impl ReaderPosition {
     /// Where the reader of another instance stood at its last checkpoint.
     pub(super) fn of_lease(item: &LeaseItem) -> Self {
         let (continuation, progress) = (item.continuation.clone(), item.progress.clone());
-        Self { continuation, progress, looked_at_ms: None }
+        Self { continuation, progress, looked_at_ms: None, serves: !item.projections.is_empty() }
+    }
+
+    /// Where a projection stands that has yet to complete something before the checkpoint.
+    pub(super) fn of_backfill(backfill: Backfill) -> Self {
+        let FeedPlace { continuation, progress } = backfill.place;
+        Self { continuation, progress, looked_at_ms: None, serves: true }
     }
 }
 
-struct ReaderState {
+pub(super) struct LiveReader {
+    /// The names of the projections that it serves. Backfills serve the others.
+    pub(super) served: Vec<String>,
     /// Where the next page begins. It may be ahead of the checkpoint.
     position: Option<Continuation>,
     progress: ReadProgress,
+    /// When the last checkpoint was written (monotonic ms).
     checkpoint_at_ms: i64,
-    /// When the first page with changes after the checkpoint was completed (Unix ms).
+    /// When the first page with changes after the checkpoint was completed (monotonic ms).
     unsaved_since_ms: Option<i64>,
     /// Whether a page after the checkpoint held anything, be it of other types.
     has_moved: bool,
@@ -68,6 +81,25 @@ struct ReaderState {
     ahead: Option<FeedPage>,
     /// The page after the position, if some projections have completed it and others failed.
     unfinished: Option<Page>,
+}
+
+impl LiveReader {
+    /// After the last page that all its projections have completed.
+    pub(super) fn place(&self) -> FeedPlace {
+        FeedPlace { continuation: self.position.clone(), progress: self.progress.clone() }
+    }
+
+    /// Serves further projections, which have completed everything before its place. Where it serves no other, it goes on at theirs.
+    pub(super) fn serve(&mut self, projections: &[String], place: &FeedPlace, source: &Source) {
+        if self.served.is_empty() {
+            self.position.clone_from(&place.continuation);
+            self.progress.clone_from(&place.progress);
+        }
+        self.served.extend(projections.iter().cloned());
+        if let Some(page) = &mut self.unfinished {
+            page.content.admit(&source.runners, projections);
+        }
+    }
 }
 
 /// A page and its progress.
@@ -80,9 +112,9 @@ struct Page {
 }
 
 impl Page {
-    fn of(page: FeedPage, before: ReadProgress) -> Self {
+    fn of(page: FeedPage, before: ReadProgress, served: &[String], source: &Source) -> Self {
         let progress = before.after(&page);
-        let content = SourcePage::new(page.changes);
+        let content = SourcePage::for_projections(page.changes, &source.runners, served);
         Self { content, continuation: page.continuation, drained: page.drained, progress }
     }
 }
@@ -111,10 +143,11 @@ pub(super) enum PageOutcome {
 impl RangeReader {
     pub(super) fn new(source: Arc<Source>, lease: OwnedLease) -> Arc<Self> {
         let position = ReaderPosition::of_lease(lease.item());
-        let state = ReaderState {
+        let state = LiveReader {
+            served: lease.item().projections.clone(),
             position: position.continuation.clone(),
             progress: position.progress.clone(),
-            checkpoint_at_ms: source.context.clock.now_ms(),
+            checkpoint_at_ms: source.context.clock.monotonic_ms(),
             unsaved_since_ms: None,
             has_moved: false,
             ahead: None,
@@ -125,11 +158,12 @@ impl RangeReader {
             signal: feed.change_signal(),
             looks: Looks::default(),
             feed,
+            backfills: Backfills::of_lease(lease.item(), &source.scope),
             lease: LeaseHandle::new(Arc::clone(&source.context), lease),
             source,
             statistics: ReaderStatistics::default(),
             wake: Notify::new(),
-            state: Mutex::new(state),
+            live: Mutex::new(state),
             position: SyncMutex::new(position),
             checkpoint_due_ms: SyncMutex::default(),
             parts: SyncMutex::default(),
@@ -184,23 +218,22 @@ impl RangeReader {
 
     /// Processes one page.
     pub(super) async fn run_once(&self) -> Result<PageOutcome, PageError> {
-        let mut state = self.state.lock().await;
+        let mut state = self.live.lock().await;
         let ledger = Ledger::new();
         let look = self.looks.begin(self.signal.as_ref().map(|signal| *signal.borrow()));
         let turned = self.turn(&mut state, &ledger).await;
-        if let Ok(PageOutcome::Page { drained: true, .. }) = &turned {
+        if let Ok(PageOutcome::Page { drained: true, .. }) = &turned
+            && !state.served.is_empty()
+        {
             self.looks.found_drained(&look);
         }
         match &turned {
             Ok(PageOutcome::Page { changes, .. }) => {
                 self.statistics.changes.fetch_add(*changes as u64, Ordering::Relaxed);
+                self.source.clear_stalls(&self.lease.id);
             }
-            Err(PageError::Fault(fault)) => {
-                let error = fault.to_string();
-                self.statistics.record_error(&error);
-                self.notify(LeaseEvent::Failed(&error));
-            }
-            _ => {}
+            Ok(PageOutcome::Split(_)) => {}
+            Err(error) => self.record_failure(error, state.unfinished.is_some()),
         }
         self.publish(&state, turned.is_ok());
         self.statistics.pages.fetch_add(1, Ordering::Release);
@@ -212,15 +245,27 @@ impl RangeReader {
         turned
     }
 
-    fn publish(&self, state: &ReaderState, has_looked: bool) {
-        let now_ms = self.source.context.clock.now_ms();
+    fn record_failure(&self, error: &PageError, is_page_read: bool) {
+        let Some(cause) = error.stall_cause() else { return };
+        // Of a page that was read, the source knows which projections have not completed it.
+        if !is_page_read {
+            self.source.record_stall(&self.lease.id, cause);
+        }
+        let error = error.to_string();
+        self.statistics.record_error(&error);
+        self.notify(LeaseEvent::Failed(&error));
+    }
+
+    pub(super) fn publish(&self, state: &LiveReader, has_looked: bool) {
+        let now_ms = self.source.context.clock.monotonic_ms();
         let mut position = self.position.lock();
         let looked_at_ms = if has_looked { Some(now_ms) } else { position.looked_at_ms };
         let (continuation, progress) = (state.position.clone(), state.progress.clone());
-        *position = ReaderPosition { continuation, progress, looked_at_ms };
+        let serves = !state.served.is_empty();
+        *position = ReaderPosition { continuation, progress, looked_at_ms, serves };
     }
 
-    async fn turn(&self, state: &mut ReaderState, ledger: &Ledger) -> Result<PageOutcome, PageError> {
+    async fn turn(&self, state: &mut LiveReader, ledger: &Ledger) -> Result<PageOutcome, PageError> {
         if self.lease.is_lost() {
             return Err(PageError::LeaseLost);
         }
@@ -228,11 +273,15 @@ impl RangeReader {
         if let Some(parts) = parts {
             return self.split(state, &parts, ledger).await;
         }
+        if state.served.is_empty() {
+            // Backfills serve all projections.
+            return Ok(PageOutcome::Page { changes: 0, drained: true });
+        }
         let page = match self.next_page(state, ledger).await {
             Ok(page) => page,
             Err(fault) => match self.parts_behind(&fault).await {
                 Some(parts) => return self.split(state, &parts, ledger).await,
-                None => self.page_from_the_beginning(state, fault, ledger).await?,
+                None => return self.restart_after(state, fault, ledger).await,
             },
         };
         let (changes, drained) = (page.content.changes.len(), page.drained);
@@ -250,7 +299,7 @@ impl RangeReader {
     /// Projects a page and moves the position.
     async fn complete(
         &self,
-        state: &mut ReaderState,
+        state: &mut LiveReader,
         mut page: Page,
         ledger: &Ledger,
     ) -> Result<(), PageError> {
@@ -262,7 +311,7 @@ impl RangeReader {
         state.ahead = ahead;
         state.position = Some(page.continuation);
         state.progress = page.progress;
-        let now_ms = self.source.context.clock.now_ms();
+        let now_ms = self.source.context.clock.monotonic_ms();
         state.unsaved_since_ms.get_or_insert(now_ms);
         Ok(())
     }
@@ -270,7 +319,7 @@ impl RangeReader {
     /// Projects a page, and reads the next meanwhile where that is wanted and there is more.
     async fn work(&self, page: &mut Page, ledger: &Ledger) -> (Result<(), PageError>, Option<FeedPage>) {
         let Page { content, continuation, drained, .. } = page;
-        let worked = self.source.run_page(content, &self.lease);
+        let worked = self.source.run_page(content, &self.lease, Pass::Live);
         if *drained || !self.source.context.settings.prefetches() {
             return (worked.await, None);
         }
@@ -279,7 +328,7 @@ impl RangeReader {
         (worked, ahead.ok())
     }
 
-    async fn next_page(&self, state: &mut ReaderState, ledger: &Ledger) -> Result<Page, Fault> {
+    async fn next_page(&self, state: &mut LiveReader, ledger: &Ledger) -> Result<Page, Fault> {
         if let Some(page) = state.unfinished.take() {
             return Ok(Page { drained: false, ..page });
         }
@@ -288,7 +337,7 @@ impl RangeReader {
             Some(page) => FeedPage { drained: false, ..page },
             None => self.feed.page(state.position.as_ref(), ledger).await?,
         };
-        Ok(Page::of(page, state.progress.clone()))
+        Ok(Page::of(page, state.progress.clone(), &state.served, &self.source))
     }
 
     /// The parts of the range, where a fault may mean that it was split.
@@ -299,34 +348,39 @@ impl RangeReader {
         self.feed.parts().await.ok().flatten()
     }
 
-    /// A page from the beginning when the store does not know the position any more, which is slow and does no harm.
-    async fn page_from_the_beginning(
+    /// Has all projections begin at the beginning where the store refused the position: backfills serve them until then.
+    async fn restart_after(
         &self,
-        state: &mut ReaderState,
+        state: &mut LiveReader,
         fault: Fault,
         ledger: &Ledger,
-    ) -> Result<Page, Fault> {
+    ) -> Result<PageOutcome, PageError> {
         if fault.kind != FaultKind::InvalidContinuation || state.position.is_none() {
-            return Err(fault);
+            return Err(fault.into());
         }
         let container = self.source.container;
-        tracing::warn!(%container, error = %fault, "the change feed is read again from the beginning");
+        tracing::warn!(%container, error = %fault, "the change feed is read again from the beginning, in the background");
         self.source.record_error(&fault.to_string());
         self.statistics.record_error(&fault.to_string());
+        let lease = self.lease.restart(&self.source.scope, ledger).await?;
+        state.served = Vec::new();
         state.position = None;
         state.progress = ReadProgress::default();
-        Ok(Page::of(self.feed.page(None, ledger).await?, ReadProgress::default()))
+        (state.ahead, state.unfinished, state.unsaved_since_ms) = (None, None, None);
+        self.backfills.set(&lease, &self.source.scope);
+        Ok(PageOutcome::Page { changes: 0, drained: true })
     }
 
     /// Writes a checkpoint, and divides the lease. A crash in between leaves this lease beside some of those of
     /// its parts: the next owner divides it again.
     async fn split(
         &self,
-        state: &mut ReaderState,
+        state: &mut LiveReader,
         parts: &[FeedRange],
         ledger: &Ledger,
     ) -> Result<PageOutcome, PageError> {
         self.checkpoint_position(state, ledger).await?;
+        self.save_backfills(ledger).await?;
         let children = self.lease.split(&self.source.scope, parts, ledger).await?;
         let (container, range) = (self.source.container, &self.feed.range.0);
         tracing::info!(%container, range, parts = parts.len(), "a feed range was split");
@@ -336,11 +390,11 @@ impl RangeReader {
     /// Writes the checkpoint when the interval since the last one has passed: after the last page, or within a long series of pages.
     async fn checkpoint_if_due(
         &self,
-        state: &mut ReaderState,
+        state: &mut LiveReader,
         drained: bool,
         ledger: &Ledger,
     ) -> Result<(), PageError> {
-        let (settings, now_ms) = (&self.source.context.settings, self.source.context.clock.now_ms());
+        let (settings, now_ms) = (&self.source.context.settings, self.source.context.clock.monotonic_ms());
         let interval_ms = milliseconds(settings.checkpoint_interval());
         let has_passed = |since_ms: i64, interval_ms| now_ms >= since_ms.saturating_add(interval_ms);
         let is_due = match state.unsaved_since_ms {
@@ -361,18 +415,18 @@ impl RangeReader {
         Ok(())
     }
 
-    /// When a checkpoint that was put off has to be written (Unix ms).
+    /// When a checkpoint that was put off has to be written (monotonic ms).
     pub(super) fn checkpoint_due_ms(&self) -> Option<i64> {
         *self.checkpoint_due_ms.lock()
     }
 
-    async fn checkpoint_position(&self, state: &mut ReaderState, ledger: &Ledger) -> Result<(), PageError> {
+    async fn checkpoint_position(&self, state: &mut LiveReader, ledger: &Ledger) -> Result<(), PageError> {
         let context = &self.source.context;
         if self.lease.continuation().await != state.position {
             let place = (state.position.clone(), state.progress.clone());
             self.lease.checkpoint(context, place, ledger).await?;
         }
-        state.checkpoint_at_ms = context.clock.now_ms();
+        state.checkpoint_at_ms = context.clock.monotonic_ms();
         state.unsaved_since_ms = None;
         state.has_moved = false;
         Ok(())
@@ -381,10 +435,13 @@ impl RangeReader {
     /// Writes a checkpoint and releases the lease. A failure only means that the next owner waits, or reads
     /// some changes again.
     pub(super) async fn release(&self) {
-        let mut state = self.state.lock().await;
+        let mut state = self.live.lock().await;
         let ledger = Ledger::new();
         if let Err(error) = self.checkpoint_position(&mut state, &ledger).await {
             tracing::debug!(%error, "no last checkpoint");
+        }
+        if let Err(error) = self.save_backfills(&ledger).await {
+            tracing::debug!(%error, "the positions of backfills were not saved");
         }
         if let Err(error) = self.lease.release(&self.source.context, &ledger).await {
             tracing::debug!(%error, "a lease was not released");

@@ -7,12 +7,16 @@ use serde::Serialize;
 
 use super::change_checkpoints::ChangeCheckpoints;
 use super::dead_letters::{DeadLetterEntry, FailedChange, LetterRange};
+use super::page::PageProgress;
 use super::page_cache::PageCache;
+use super::page_error::{PageError, StallCause};
+use super::poison::Poison;
 use super::processor::{Processor, ProcessorError};
 use super::range_feed::RangeFeed;
 use super::rebuild_position::RebuildPosition;
-use super::runner::{ChangeError, PageError, Runner};
+use super::runner::{ChangeError, RunContext, Runner};
 use super::settings::{Sharing, milliseconds};
+use super::turn::Turn;
 use onehop_store::{Change, Fault, FaultKind, FeedPage, Ledger, PartitionKey};
 
 /// Changes of a feed range that are counted before a rebuild; where there are more, `done` passes `total`.
@@ -132,7 +136,7 @@ async fn pass(
     let context = &*runner.context;
     let mut position = runner.rebuild_position(feed).await?;
     report(usize::try_from(position.done).unwrap_or(usize::MAX));
-    let (mut unreadable, mut saved_at_ms) = (Vec::new(), context.clock.now_ms());
+    let (mut unreadable, mut saved_at_ms) = (Vec::new(), context.clock.monotonic_ms());
     loop {
         let ledger = Ledger::new().for_background();
         let page = runner.with_retries(|| feed.page(position.continuation.as_ref(), &ledger)).await;
@@ -156,9 +160,7 @@ async fn pass(
             Err(error) => return Err(error),
         };
         let count = changes.len();
-        let outcome = runner.run_page(changes, ChangeCheckpoints::Nowhere, &ledger).await;
-        runner.counters.add_charge(&ledger);
-        outcome?;
+        runner.rebuild_page(changes, ledger).await?;
         position.continuation = Some(continuation);
         position.done += count as u64;
         report(count);
@@ -167,11 +169,11 @@ async fn pass(
         }
         let is_stopping = context.stop.is_cancelled();
         let interval_ms = milliseconds(context.settings.checkpoint_interval());
-        if is_stopping || context.clock.now_ms() >= saved_at_ms.saturating_add(interval_ms) {
+        if is_stopping || context.clock.monotonic_ms() >= saved_at_ms.saturating_add(interval_ms) {
             let ledger = Ledger::new();
             position.save(context, &ledger).await?;
             runner.counters.add_charge(&ledger);
-            saved_at_ms = context.clock.now_ms();
+            saved_at_ms = context.clock.monotonic_ms();
         }
         if is_stopping {
             return Err(PageError::Stopping);
@@ -180,6 +182,28 @@ async fn pass(
 }
 
 impl Runner {
+    /// Projects a page. Faults of the store are waited out, without end, except for a full disk: that is the caller's to know.
+    async fn rebuild_page(&self, changes: Vec<Change>, ledger: Ledger) -> Result<(), PageError> {
+        let (mut progress, mut failures) = (PageProgress::default(), 0);
+        let mut ledger = Some(ledger);
+        loop {
+            let ledger = ledger.take().unwrap_or_else(|| Ledger::new().for_background());
+            let checkpoints = ChangeCheckpoints::Nowhere;
+            let outcome = self.run_page(changes.clone(), &mut progress, checkpoints, &ledger).await;
+            self.counters.add_charge(&ledger);
+            let Err(error) = outcome else { return Ok(()) };
+            let is_full = error.stall_cause() == Some(StallCause::Fault(FaultKind::Full));
+            if is_full || !error.is_transient() {
+                return Err(error);
+            }
+            self.counters.record_error(&error.to_string());
+            if !self.context.pause_after_page(failures, &error).await {
+                return Err(PageError::Stopping);
+            }
+            failures = failures.saturating_add(1);
+        }
+    }
+
     /// The changes in these feed ranges, where the store counts them by itself.
     async fn count_locally(&self, feeds: &[RangeFeed]) -> Result<Option<u64>, Fault> {
         if !self.context.store.counts_locally() {
@@ -249,14 +273,17 @@ impl Runner {
                 return Ok((replayed, true));
             };
             let mut done = Vec::new();
-            let mut failed = None;
+            let (mut failed, mut interrupted) = (None, None);
             for entry in letter.items {
                 match self.replay_item(partition_key, &entry, ledger).await {
                     Ok(()) => done.push(entry),
-                    Err(ChangeError::Page(error)) => return Err(error),
-                    Err(ChangeError::Change { attempts, error }) => {
-                        self.counters.record_error(&error);
-                        failed = Some(FailedChange::failed_again(&entry.id, attempts, &error));
+                    Err(ChangeError::Page(error)) => {
+                        interrupted = Some(error);
+                        break;
+                    }
+                    Err(ChangeError::Poison { attempts, poison }) => {
+                        self.counters.record_error(&poison.error);
+                        failed = Some(FailedChange::failed_again(&entry.id, attempts, &poison));
                         break;
                     }
                 }
@@ -266,6 +293,9 @@ impl Runner {
                 .dead_letters
                 .record_replay(partition_key, number, &done, failed.as_ref(), ledger)
                 .await?;
+            if let Some(error) = interrupted {
+                return Err(error);
+            }
             if emptied || failed.is_some() {
                 return Ok((replayed, emptied));
             }
@@ -283,20 +313,23 @@ impl Runner {
             .with_retries(|| self.context.store.read(source, partition_key, &entry.id, ledger))
             .await
             .map_err(|error| match error {
-                // It stays a dead letter, and those of other logical partitions are tried.
-                PageError::Fault(fault) if fault.kind == FaultKind::Corrupt => {
-                    ChangeError::Change { attempts: 1, error: fault.to_string() }
-                }
+                PageError::Fault(fault) => match Poison::of_fault(fault) {
+                    // It stays a dead letter, and those of other logical partitions are tried.
+                    Ok(poison) => ChangeError::Poison { attempts: 1, poison },
+                    Err(fault) => ChangeError::Page(fault.into()),
+                },
                 error => ChangeError::Page(error),
             })?;
-        let shared = PageCache::default();
+        let (shared, checkpoints, mut turn) =
+            (PageCache::default(), ChangeCheckpoints::Nowhere, Turn::unbounded());
+        let context = RunContext { shared: &shared, checkpoints, ledger };
         if let Some(item) = item {
             let change = Change { partition_key: partition_key.clone(), id: entry.id.clone(), item };
-            self.run_change(&change, None, &shared, ChangeCheckpoints::Nowhere, ledger).await?;
+            self.run_change(&change, None, context, &mut turn).await?;
             return Ok(());
         }
         match entry.expired_change(partition_key, self.context.clock.now_ms()) {
-            Some(change) => self.run_expired(&change, &shared, ledger).await.map(drop),
+            Some(change) => self.run_expired(&change, context, &mut turn).await.map(drop),
             None => Ok(()),
         }
     }

@@ -1,4 +1,5 @@
-//! Runner: runs one change through its projection (steps, reads, writes), and retries or gives up after a failure.
+//! Runner: runs one change through its projection (steps, reads, writes), and retries after a failure. A poison message ends the change, and
+//! a fault of the store the page.
 
 use std::sync::Arc;
 
@@ -10,13 +11,16 @@ use super::change_checkpoints::ChangeCheckpoints;
 use super::context::ProcessorContext;
 use super::counters::ProjectionCounters;
 use super::dead_letters::DeadLetterQueue;
-use super::lease::LeaseError;
 use super::page_cache::PageCache;
+use super::page_error::PageError;
+use super::poison::Poison;
 use super::projection::{IntendedWrite, NextAction, Projection, ProjectionError, Step, StepInput};
 use super::read_cache::ReadCache;
 use super::recent_changes::RecentChanges;
+use super::refusals::Refusals;
 use super::request::{ReadRequest, ReadResult};
-
+use super::stalls::Stalls;
+use super::turn::Turn;
 use onehop_store::{Batch, Change, ETag, Fault, FaultKind, Ledger, Rejection, WriteError};
 
 /// Steps of one change between two change checkpoints; a projection that takes more does not end.
@@ -30,60 +34,46 @@ pub(super) struct Runner {
     pub(super) recent_changes: RecentChanges,
     pub(super) dead_letters: DeadLetterQueue,
     pub(super) counters: ProjectionCounters,
-    /// One permit for each logical partition that may be worked on at the same time, by all readers together. Readers
-    /// that write to one logical partition would otherwise refuse each other, and the slowest of them would starve.
+    pub(super) stalls: Stalls,
+    /// One permit for each logical partition that may be worked on at the same time, by all readers together.
     pub(super) partition_permits: Semaphore,
+}
+
+/// What a change is run with: the reads that its page shares, where its state is saved, and whom the operations are charged to.
+#[derive(Clone, Copy)]
+pub(super) struct RunContext<'a> {
+    pub(super) shared: &'a PageCache,
+    pub(super) checkpoints: ChangeCheckpoints<'a>,
+    pub(super) ledger: &'a Ledger,
 }
 
 /// The error of a change that was not projected.
 #[derive(Debug)]
 pub(super) enum ChangeError {
     /// The change becomes a dead letter.
-    Change { attempts: u32, error: String },
+    Poison { attempts: u32, poison: Poison },
     /// The page cannot go on.
     Page(PageError),
-}
-
-/// The error of a page that ended early. The page is read again from the last checkpoint.
-#[derive(Debug, thiserror::Error)]
-pub enum PageError {
-    /// Another process owns the lease by now.
-    #[error("the lease belongs to another owner by now")]
-    LeaseLost,
-    /// The stop came in the middle of a long change, or while a retry waited.
-    #[error("the processor is stopping")]
-    Stopping,
-    /// The store did not answer.
-    #[error(transparent)]
-    Fault(#[from] Fault),
-}
-
-impl From<LeaseError> for PageError {
-    fn from(error: LeaseError) -> Self {
-        match error {
-            LeaseError::Lost => Self::LeaseLost,
-            LeaseError::Fault(fault) => Self::Fault(fault),
-        }
-    }
 }
 
 /// The error of one attempt to project a change.
 enum AttemptError {
     Stale(Rejection),
+    /// A fault of the store.
     Fault(Fault),
-    Refused(String),
+    Poison(Poison),
     Page(PageError),
 }
 
 impl From<ProjectionError> for AttemptError {
     fn from(error: ProjectionError) -> Self {
-        Self::Refused(error.to_string())
+        Self::Poison(error.into())
     }
 }
 
 impl From<Fault> for AttemptError {
     fn from(fault: Fault) -> Self {
-        if fault.kind.is_transient() { Self::Fault(fault) } else { Self::Refused(fault.to_string()) }
+        Poison::of_fault(fault).map_or_else(Self::Fault, Self::Poison)
     }
 }
 
@@ -95,7 +85,7 @@ impl From<WriteError> for AttemptError {
                 Rejection::PreconditionFailed | Rejection::Conflict | Rejection::NotFound => {
                     Self::Stale(reason)
                 }
-                reason => Self::Refused(format!("an intended write was refused: {reason}")),
+                reason => Self::Poison(Poison::refused_write(&reason)),
             },
         }
     }
@@ -111,10 +101,11 @@ enum MissingItem {
 }
 
 /// The retry state of a change: where to resume, and the failed attempts since the last progress.
+#[derive(Default)]
 struct RetryState {
     state: Value,
     faults: u32,
-    stale: u32,
+    refusals: Refusals,
 }
 
 impl Runner {
@@ -124,43 +115,41 @@ impl Runner {
         &self,
         change: &Change,
         first: Option<Step>,
-        shared: &PageCache,
-        checkpoints: ChangeCheckpoints<'_>,
-        ledger: &Ledger,
+        context: RunContext<'_>,
+        turn: &mut Turn<'_>,
     ) -> Result<bool, ChangeError> {
-        self.run(change, first, shared, checkpoints, MissingItem::Skip, ledger).await
+        self.run(change, first, MissingItem::Skip, context, turn).await
     }
 
     /// Projects the last version of an item that has expired.
     pub(super) async fn run_expired(
         &self,
         change: &Change,
-        shared: &PageCache,
-        ledger: &Ledger,
+        context: RunContext<'_>,
+        turn: &mut Turn<'_>,
     ) -> Result<bool, ChangeError> {
-        self.run(change, None, shared, ChangeCheckpoints::Nowhere, MissingItem::Project, ledger).await
+        self.run(change, None, MissingItem::Project, context, turn).await
     }
 
     async fn run(
         &self,
         change: &Change,
         first: Option<Step>,
-        shared: &PageCache,
-        checkpoints: ChangeCheckpoints<'_>,
         if_gone: MissingItem,
-        ledger: &Ledger,
+        context: RunContext<'_>,
+        turn: &mut Turn<'_>,
     ) -> Result<bool, ChangeError> {
-        let mut run = RetryState { state: checkpoints.get(change).await, faults: 0, stale: 0 };
-        let mut outcome = self.attempt(change, first, &mut run, Some(shared), checkpoints, ledger).await;
+        let mut run = RetryState { state: context.checkpoints.get(change).await, ..RetryState::default() };
+        let mut outcome = self.attempt(change, first, &mut run, Some(context.shared), context).await;
         let mut etag = change.item.etag.clone();
         while let Err(halt) = outcome {
             if self.is_superseded(&run, &halt) && etag != change.item.etag {
                 return Ok(false);
             }
-            self.pause_before_retry(&mut run, halt).await?;
-            outcome = match self.read_again(change, ledger).await {
+            self.pause_before_retry(&mut run, halt, turn).await?;
+            outcome = match self.read_again(change, context.ledger).await {
                 Ok(None) if if_gone == MissingItem::Project => {
-                    self.attempt(change, None, &mut run, None, checkpoints, ledger).await
+                    self.attempt(change, None, &mut run, None, context).await
                 }
                 Ok(None) => Ok(()),
                 Ok(Some(present)) => {
@@ -169,7 +158,7 @@ impl Runner {
                         etag = present.item.etag.clone();
                         run.state = Value::Null;
                     }
-                    self.attempt(&present, None, &mut run, None, checkpoints, ledger).await
+                    self.attempt(&present, None, &mut run, None, context).await
                 }
                 Err(fault) => Err(fault.into()),
             };
@@ -178,43 +167,51 @@ impl Runner {
     }
 
     /// Whether a change that lost all its races need not be projected if its item has changed since: losing races is
-    /// contention and no defect, and the feed has a change of the newer version behind this one.
+    /// contention and no defect, and the feed has a change of the newer version behind it.
     fn is_superseded(&self, run: &RetryState, halt: &AttemptError) -> bool {
-        matches!(halt, AttemptError::Stale(_)) && run.stale >= self.context.settings.stale_attempts_max
+        matches!(halt, AttemptError::Stale(_))
+            && run.refusals.count >= self.context.settings.stale_attempts_max
     }
 
-    /// Counts the failure and waits, or returns an error after the last attempt.
-    async fn pause_before_retry(&self, run: &mut RetryState, halt: AttemptError) -> Result<(), ChangeError> {
+    /// Counts the failure and waits, or returns an error after the last attempt. Faults of the store and lost races fail the page, which
+    /// is tried again without end; only a poison message ends the change. A write that is refused although nothing changes is one.
+    async fn pause_before_retry(
+        &self,
+        run: &mut RetryState,
+        halt: AttemptError,
+        turn: &mut Turn<'_>,
+    ) -> Result<(), ChangeError> {
         let settings = &self.context.settings;
-        let attempts = run.faults + run.stale + 1;
-        let (go_on, error) = match halt {
+        let goes_on = match halt {
             AttemptError::Page(error) => return Err(ChangeError::Page(error)),
-            AttemptError::Refused(error) => return Err(ChangeError::Change { attempts, error }),
-            AttemptError::Stale(reason) => {
-                run.stale += 1;
-                self.read_cache.invalidate();
-                if run.stale > settings.stale_attempts_max {
-                    let error = format!("what was read kept changing: {reason}");
-                    return Err(ChangeError::Change { attempts, error });
-                }
-                (self.context.pause(settings.stale_backoff.delay(run.stale - 1)).await, None)
+            AttemptError::Poison(poison) => {
+                let attempts = run.faults + run.refusals.count + 1;
+                return Err(ChangeError::Poison { attempts, poison });
             }
-            // Every change would fail, and there is no room for dead letters either.
-            AttemptError::Fault(fault) if fault.kind == FaultKind::Full => {
-                return Err(ChangeError::Page(fault.into()));
+            AttemptError::Stale(reason) => {
+                run.refusals.record();
+                self.read_cache.invalidate();
+                let attempts = run.refusals.count;
+                if attempts > settings.stale_attempts_max && run.refusals.are_lost_races() {
+                    return Err(ChangeError::Page(PageError::Contended(reason)));
+                } else if attempts > settings.stale_attempts_max {
+                    let poison = Poison::refused_without_race(&reason);
+                    return Err(ChangeError::Poison { attempts: run.faults + attempts, poison });
+                }
+                self.context.pause(settings.stale_backoff.delay(attempts - 1)).await
             }
             AttemptError::Fault(fault) => {
                 run.faults += 1;
-                if run.faults > settings.fault_attempts_max {
-                    return Err(ChangeError::Change { attempts, error: fault.to_string() });
+                self.counters.record_error(&fault.to_string());
+                // These last: an operator has to act first.
+                let lasts = matches!(fault.kind, FaultKind::Full | FaultKind::Misconfigured);
+                if lasts || run.faults > settings.fault_attempts_max {
+                    return Err(ChangeError::Page(fault.into()));
                 }
-                (self.context.pause_after_fault(run.faults - 1, &fault).await, Some(fault))
+                turn.pause_for(self.context.pause_after_fault(run.faults - 1, &fault)).await
             }
         };
-        if let Some(fault) = error {
-            self.counters.record_error(&fault.to_string());
-        }
-        if go_on { Ok(()) } else { Err(ChangeError::Page(PageError::Stopping)) }
+        if goes_on { Ok(()) } else { Err(ChangeError::Page(PageError::Stopping)) }
     }
 
     /// The present version of the changed item. The feed promises the latest version only, so a newer one serves as
@@ -236,9 +233,9 @@ impl Runner {
         first: Option<Step>,
         run: &mut RetryState,
         shared: Option<&PageCache>,
-        checkpoints: ChangeCheckpoints<'_>,
-        ledger: &Ledger,
+        RunContext { checkpoints, ledger, .. }: RunContext<'_>,
     ) -> Result<(), AttemptError> {
+        run.refusals.begin_attempt(&change.item.etag);
         let may_be_projected = first.is_none() || checkpoints.is_rebuild();
         let mut step = match first {
             Some(step) => step,
@@ -251,7 +248,7 @@ impl Runner {
             if checkpoints.are_lost() {
                 return Err(AttemptError::Page(PageError::LeaseLost));
             }
-            let yields = step.yields && run.stale >= self.context.settings.yielding_attempts_max;
+            let yields = step.yields && run.refusals.count >= self.context.settings.yielding_attempts_max;
             let cache_write = step.invalidates_cache.then(|| self.read_cache.begin_write());
             let etags = self.write_all(step.writes, yields, ledger).await?;
             if let (Some(cache_write), Some(update), Some(etags)) = (cache_write, step.cache_update, etags)
@@ -265,7 +262,7 @@ impl Runner {
                     .save(&self.context, change, &state, ledger)
                     .await
                     .map_err(|error| AttemptError::Page(error.into()))?;
-                *run = RetryState { state: state.clone(), faults: 0, stale: 0 };
+                *run = RetryState { state: state.clone(), ..RetryState::default() };
                 steps = 0;
                 if self.context.stop.is_cancelled() {
                     return Err(AttemptError::Page(PageError::Stopping));
@@ -273,9 +270,10 @@ impl Runner {
             }
             steps += 1;
             if steps > STEPS_MAX {
-                return Err(AttemptError::Refused(format!("no end after {STEPS_MAX} steps")));
+                return Err(AttemptError::Poison(Poison::too_many_steps(STEPS_MAX)));
             }
             let results = self.read_all(&reads, shared, ledger).await?;
+            run.refusals.note_reads(&results);
             step = self
                 .projection
                 .step(change, StepInput { state: &state, results: &results, may_be_projected })?;

@@ -30,20 +30,22 @@ pub struct Settings {
     pub concurrent_partitions_max: usize,
     /// Reads or writes of one step that happen at the same time.
     pub concurrent_operations_max: usize,
-    /// How often a change is run again after transient faults before it becomes a dead letter.
+    /// How often a change is run again after transient faults before its page fails. The page is tried again without end.
     pub fault_attempts_max: u32,
-    /// Delays between retries after transient faults.
+    /// Delays between retries of a change after transient faults.
     pub fault_backoff: Backoff,
-    /// How often a change is run again because what it read was stale before it becomes a dead letter. It is high, because a
-    /// busy item makes its readers lose many races. A change whose item has changed meanwhile becomes none: the newer
-    /// version comes later in the feed.
+    /// Delays between retries of a page that failed, which have no end. A longer delay that the store asks for is kept.
+    pub page_backoff: Backoff,
+    /// How often a change is run again because what it read was stale before its page fails. It is high, because a
+    /// busy item makes its readers lose many races. A change whose item has changed meanwhile is left to the newer version,
+    /// which comes later in the feed.
     pub stale_attempts_max: u32,
     /// How often a change is run again so before a step that yields to newer changes does.
     pub yielding_attempts_max: u32,
     /// Delays between retries after lost races.
     pub stale_backoff: Backoff,
     /// Poll interval: the longest delay is that between two polls of a feed range with nothing left to read. The first is the delay after
-    /// a signal that led to nothing. Retries of failed pages double from the first to the longest.
+    /// a signal that led to nothing. Retries of failed balancing rounds double from the first to the longest.
     pub poll: Backoff,
     /// The delay after a poll that found changes, which another process wrote; it doubles up to the longest of `poll`.
     pub poll_after_changes: Duration,
@@ -64,7 +66,7 @@ pub struct Settings {
     pub prefetch: Option<bool>,
     /// How long a count of pending changes is given out again where leases are shared. Alone, each is counted anew.
     pub pending_cache: Duration,
-    /// Feed ranges that a rebuild reads at the same time.
+    /// Feed ranges that a rebuild reads at the same time, and those that are backfilled at the same time.
     pub rebuild_ranges_max: usize,
     /// How often a drain waits for changes that other processes work on.
     pub drain_waits_max: u32,
@@ -180,6 +182,7 @@ impl Settings {
             concurrent_operations_max: 64,
             fault_attempts_max: 8,
             fault_backoff: Backoff::new(Duration::from_millis(20), Duration::from_secs(5)),
+            page_backoff: Backoff::new(Duration::from_millis(100), Duration::from_secs(10)),
             stale_attempts_max: 64,
             yielding_attempts_max: 8,
             stale_backoff: Backoff::new(Duration::from_millis(1), Duration::from_millis(250)),
@@ -201,6 +204,7 @@ impl Settings {
     #[must_use]
     pub fn without_delays(mut self) -> Self {
         self.fault_backoff = Backoff::NONE;
+        self.page_backoff = Backoff::NONE;
         self.stale_backoff = Backoff::NONE;
         self.poll = Backoff::NONE;
         self.poll_after_changes = Duration::ZERO;

@@ -10,7 +10,9 @@ use super::change_checkpoints::ChangeCheckpoints;
 use super::context::ProcessorContext;
 use super::lease_handle::LeaseHandle;
 use super::lease_scope::LeaseScope;
-use super::runner::{PageError, Runner};
+use super::page::PageProgress;
+use super::page_error::{PageError, StallCause};
+use super::runner::Runner;
 use onehop_store::{Change, ContainerName, Ledger, json_text};
 
 pub(super) struct Source {
@@ -23,15 +25,46 @@ pub(super) struct Source {
     pub(super) types: Option<Arc<[&'static str]>>,
 }
 
-/// The changes of a page, and the projections that have completed it. A page that failed is given to the others only.
+/// The changes of a page, and how far each projection has come in it. A page that failed is given to those that have not completed it.
 pub(super) struct SourcePage {
     pub(super) changes: Vec<Change>,
-    completed: Vec<bool>,
+    /// In the order of the projections.
+    progress: Vec<PageProgress>,
 }
 
 impl SourcePage {
-    pub(super) fn new(changes: Vec<Change>) -> Self {
-        Self { changes, completed: Vec::new() }
+    /// Gives the page to further projections.
+    pub(super) fn admit(&mut self, runners: &[Arc<Runner>], names: &[String]) {
+        for (runner, progress) in runners.iter().zip(&mut self.progress) {
+            if names.iter().any(|name| name == runner.projection.name()) {
+                *progress = PageProgress::default();
+            }
+        }
+    }
+
+    /// A page for some projections: the others have completed it.
+    pub(super) fn for_projections(changes: Vec<Change>, runners: &[Arc<Runner>], names: &[String]) -> Self {
+        let is_named = |runner: &Runner| names.iter().any(|name| name == runner.projection.name());
+        let progress = |runner: &Arc<Runner>| PageProgress::of(!is_named(runner));
+        Self { changes, progress: runners.iter().map(progress).collect() }
+    }
+}
+
+/// Why a page is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Pass {
+    /// It follows the checkpoint.
+    Live,
+    /// It lies before the checkpoint: background work.
+    Backfill,
+    /// It lies between a backfill and the live reader, which waits for it.
+    Join,
+}
+
+impl Pass {
+    fn stall_key(self, lease: &LeaseHandle) -> (&str, Self) {
+        let pass = if self == Self::Live { Self::Live } else { Self::Backfill };
+        (&lease.id, pass)
     }
 }
 
@@ -81,27 +114,50 @@ impl Source {
         }
     }
 
-    /// Gives a page to each projection that has not completed it. A fault of one projection does not keep the page from those after
-    /// it; the first fault is returned.
-    pub(super) async fn run_page(&self, page: &mut SourcePage, lease: &LeaseHandle) -> Result<(), PageError> {
+    /// Gives a page to each projection that has not completed it. A failure of one projection does not keep the page from those after
+    /// it; the first failure is returned.
+    pub(super) async fn run_page(
+        &self,
+        page: &mut SourcePage,
+        lease: &LeaseHandle,
+        pass: Pass,
+    ) -> Result<(), PageError> {
         let item_types = self.item_types(&page.changes);
-        page.completed.resize(self.runners.len(), false);
         let mut failed = None;
-        for (runner, completed) in self.runners.iter().zip(&mut page.completed) {
-            if *completed {
+        for (runner, progress) in self.runners.iter().zip(&mut page.progress) {
+            if progress.is_complete {
                 continue;
             }
             let wanted = wanted(runner, &page.changes, item_types.as_deref());
-            match run_projection(runner, wanted, lease).await {
-                Ok(()) => *completed = true,
-                Err(PageError::Fault(fault)) => {
-                    runner.counters.record_error(&fault.to_string());
-                    failed.get_or_insert(fault);
+            match run_projection(runner, wanted, progress, lease, pass).await {
+                Ok(()) => runner.stalls.clear(pass.stall_key(lease)),
+                Err(error) => {
+                    let Some(cause) = error.stall_cause() else { return Err(error) };
+                    runner.counters.record_error(&error.to_string());
+                    let now_ms = self.context.clock.monotonic_ms();
+                    runner.stalls.record(pass.stall_key(lease), cause, now_ms);
+                    failed.get_or_insert(error);
                 }
-                Err(error) => return Err(error),
             }
         }
-        failed.map_or(Ok(()), |fault| Err(fault.into()))
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Records that the pages of a feed range cannot be read.
+    pub(super) fn record_stall(&self, lease: &str, cause: StallCause) {
+        let now_ms = self.context.clock.monotonic_ms();
+        self.runners.iter().for_each(|runner| runner.stalls.record((lease, Pass::Live), cause, now_ms));
+    }
+
+    /// Records that a page of a feed range was completed.
+    pub(super) fn clear_stalls(&self, lease: &str) {
+        self.runners.iter().for_each(|runner| runner.stalls.clear((lease, Pass::Live)));
+    }
+
+    /// Records that this instance reads a feed range no more.
+    pub(super) fn forget_stalls(&self, lease: &str) {
+        self.clear_stalls(lease);
+        self.runners.iter().for_each(|runner| runner.stalls.clear((lease, Pass::Backfill)));
     }
 
     /// The type of each change; `None` where all projections need the same types, which is what the page was read by.
@@ -142,13 +198,26 @@ fn wanted(runner: &Runner, changes: &[Change], item_types: Option<&[Option<Strin
     wanted.map(|(change, _)| change.clone()).collect()
 }
 
-async fn run_projection(runner: &Runner, wanted: Vec<Change>, lease: &LeaseHandle) -> Result<(), PageError> {
+async fn run_projection(
+    runner: &Runner,
+    wanted: Vec<Change>,
+    progress: &mut PageProgress,
+    lease: &LeaseHandle,
+    pass: Pass,
+) -> Result<(), PageError> {
     if wanted.is_empty() {
+        progress.is_complete = true;
         return Ok(());
     }
-    let ledger = Ledger::new();
-    let checkpoints = ChangeCheckpoints::InLease { lease, projection: runner.projection.name() };
-    let outcome = runner.run_page(wanted, checkpoints, &ledger).await;
+    let (ledger, checkpoints) = match pass {
+        Pass::Live => {
+            let projection = runner.projection.name();
+            (Ledger::new(), ChangeCheckpoints::InLease { lease, projection })
+        }
+        Pass::Backfill => (Ledger::new().for_background(), ChangeCheckpoints::WhileOwned { lease }),
+        Pass::Join => (Ledger::new(), ChangeCheckpoints::WhileOwned { lease }),
+    };
+    let outcome = runner.run_page(wanted, progress, checkpoints, &ledger).await;
     runner.counters.add_charge(&ledger);
     outcome
 }

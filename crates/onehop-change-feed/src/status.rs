@@ -9,9 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use futures::future::try_join_all;
 use serde::Serialize;
 
+use super::backfill::Backfill;
 use super::counters::PendingCount;
 use super::instance::{Instance, LeaseSnapshot};
 use super::lease::LeaseItem;
+use super::page_error::StallCause;
 use super::range_feed::RangeFeed;
 use super::reader::{RangeReader, ReaderPosition};
 use super::runner::Runner;
@@ -41,6 +43,10 @@ pub struct ProjectionStatus {
     pub request_charge: RequestCharge,
     /// The last failure since the start, also one that a retry mended.
     pub last_error: Option<String>,
+    /// How long this instance has not got past a page of some feed range, in milliseconds; 0 where it does.
+    pub stalled_ms: u64,
+    /// Why it does not.
+    pub stall_cause: Option<StallCause>,
 }
 
 /// The status of a lease: one feed range of a source container, read for all projections that follow it.
@@ -138,6 +144,7 @@ impl Instance {
         let mut projections = Vec::with_capacity(self.runners.len());
         for (runner, ProjectionHealth { running, .. }) in self.runners.iter().zip(self.health()) {
             let (pending_changes, lag_ms) = self.pending_of(runner, &leases).await?;
+            let stall = runner.stalls.longest(self.context.clock.monotonic_ms());
             projections.push(ProjectionStatus {
                 projection: runner.projection.name(),
                 source: runner.projection.source().as_str(),
@@ -148,6 +155,8 @@ impl Instance {
                 changes: runner.counters.changes(),
                 request_charge: runner.counters.charge(),
                 last_error: runner.counters.last_error(),
+                stalled_ms: stall.map_or(0, |(lasted_ms, _)| lasted_ms),
+                stall_cause: stall.map(|(_, cause)| cause),
             });
         }
         Ok(ProcessorStatus { projections, leases })
@@ -158,19 +167,27 @@ impl Instance {
         let (container, types) = (runner.projection.source(), runner.projection.types());
         let of_source = self.sources.iter().find(|source| source.container == container);
         let same_types = of_source.is_none_or(|source| source.types.as_deref() == types);
+        let name = runner.projection.name();
+        let known = self.known();
+        let own_leases = || known.iter().filter(|lease| lease.source.container == container);
+        let is_backfilled = own_leases().any(|lease| self.backfill_of(name, &lease.item).is_some());
         // What a service estimates is of all types.
-        if same_types || !self.context.store.counts_locally() {
+        if !is_backfilled && (same_types || !self.context.store.counts_locally()) {
             let own = || leases.iter().filter(|lease| lease.container == container.as_str());
             let pending = own().map(|lease| lease.pending_changes).sum();
             return Ok((pending, own().map(|lease| lease.lag_ms).max().unwrap_or(0)));
         }
-        let known = self.known();
-        let own = known.iter().filter(|lease| lease.source.container == container);
-        let counts = try_join_all(own.map(|LeaseSnapshot { item, .. }| async move {
+        let counts = try_join_all(own_leases().map(|LeaseSnapshot { item, .. }| async move {
             let reader = self.owned.get(&item.id);
             let feed = RangeFeed::of_projection(runner, item.range.clone());
-            let key = format!("{}~{}", item.id, types.unwrap_or_default().join("~"));
-            self.pending(&feed, key, item, reader.as_deref()).await
+            let types = types.unwrap_or_default().join("~");
+            match self.backfill_of(name, item) {
+                Some(backfill) => {
+                    let key = format!("{}~{types}~{name}", item.id);
+                    self.pending_at(&feed, key, ReaderPosition::of_backfill(backfill)).await
+                }
+                None => self.pending(&feed, format!("{}~{types}", item.id), item, reader.as_deref()).await,
+            }
         }));
         let counts = counts.await?;
         let lag_ms = counts.iter().map(|(_, lag_ms)| *lag_ms).max();
@@ -187,8 +204,13 @@ impl Instance {
         for LeaseSnapshot { source, item } in self.known().iter() {
             if self.owned.get(&item.id).is_none() {
                 let feed = RangeFeed::of_source(source, item.range.clone());
-                if feed.pending(item.continuation.as_ref(), 1, &Ledger::new()).await?.0 > 0 {
-                    return Ok(false);
+                let is_known = |backfill: &&Backfill| source.scope.projections.contains(&backfill.projection);
+                let behind =
+                    item.backfills.iter().filter(is_known).map(|backfill| &backfill.place.continuation);
+                for at in behind.chain([&item.continuation]) {
+                    if feed.pending(at.as_ref(), 1, &Ledger::new()).await?.0 > 0 {
+                        return Ok(false);
+                    }
                 }
             }
         }
@@ -204,6 +226,24 @@ impl Instance {
         reader: Option<&RangeReader>,
     ) -> Result<(u64, u64), Fault> {
         let position = reader.map_or_else(|| ReaderPosition::of_lease(item), RangeReader::position);
+        self.pending_at(feed, key, position).await
+    }
+
+    /// The backfill of a projection in a feed range, here or where the lease was last read.
+    fn backfill_of(&self, projection: &str, item: &LeaseItem) -> Option<Backfill> {
+        let backfills = match self.owned.get(&item.id) {
+            Some(reader) => reader.backfills.present(),
+            None => item.backfills.clone(),
+        };
+        backfills.into_iter().find(|backfill| backfill.projection == projection)
+    }
+
+    async fn pending_at(
+        &self,
+        feed: &RangeFeed,
+        key: String,
+        position: ReaderPosition,
+    ) -> Result<(u64, u64), Fault> {
         if !self.context.store.counts_locally() {
             return Ok((position.progress.pending(), self.estimated_lag_ms(&position)));
         }
@@ -213,11 +253,12 @@ impl Instance {
 
     /// A reader that finds nothing looks again after the poll interval. One that does not may miss changes since then.
     fn estimated_lag_ms(&self, position: &ReaderPosition) -> u64 {
-        let now_ms = self.context.clock.now_ms();
-        let unseen_ms = position.looked_at_ms.map_or(0, |looked_at_ms| now_ms.saturating_sub(looked_at_ms));
+        let clock = &self.context.clock;
+        let since = |looked_at_ms| clock.monotonic_ms().saturating_sub(looked_at_ms);
+        let unseen_ms = position.looked_at_ms.map_or(0, since);
         let overdue_ms = milliseconds(self.context.settings.poll.longest).saturating_mul(2);
         let unseen_ms = if unseen_ms > overdue_ms { u64::try_from(unseen_ms).unwrap_or(0) } else { 0 };
-        position.progress.lag_ms(now_ms).max(unseen_ms)
+        position.progress.lag_ms(clock.now_ms()).max(unseen_ms)
     }
 
     async fn counted(
@@ -226,7 +267,7 @@ impl Instance {
         key: String,
         position: Option<Continuation>,
     ) -> Result<(u64, Option<i64>), Fault> {
-        let now_ms = self.context.clock.now_ms();
+        let now_ms = self.context.clock.monotonic_ms();
         let cached = self.context.settings.sharing != Sharing::Alone;
         if cached && let Some(counted) = self.pending.get(&key, position.as_ref(), now_ms) {
             return Ok(counted);

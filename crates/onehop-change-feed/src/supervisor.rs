@@ -8,19 +8,21 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 
+use super::backfill::BackfillOutcome;
 use super::instance::{Instance, StepOutcome};
 use super::load_balancer::Steal;
+use super::page_error::{PageError, StallCause};
 use super::poll_schedule::{Occasion, PollSchedule};
 use super::reader::RangeReader;
-use super::runner::PageError;
 use super::settings::{Sharing, milliseconds};
 use onehop_runtime::clock::Clock;
 use onehop_store::{Fault, FaultKind};
 
 impl Instance {
-    /// Balances leases and writes heartbeats until the stop, and starts a task for each lease that the instance acquires.
+    /// Balances leases, writes heartbeats and replays former dead letters until the stop, and starts a task for each lease that the instance
+    /// acquires.
     pub(super) async fn supervise(self: &Arc<Self>, spawn: impl Fn(&'static str, BoxFuture<'static, ()>)) {
-        tokio::join!(self.keep_balancing(spawn), self.keep_renewing());
+        tokio::join!(self.keep_balancing(spawn), self.keep_renewing(), self.keep_replaying());
         // Those with a task give theirs up when they have finished their page.
         for reader in self.owned.take_unstarted() {
             reader.release().await;
@@ -33,7 +35,7 @@ impl Instance {
         let context = &self.context;
         let mut due = Some(Steal::One);
         let (mut failures, mut next) = (0, None);
-        let now_ms = || context.clock.now_ms();
+        let now_ms = || context.clock.monotonic_ms();
         while !context.stop.is_cancelled() {
             if let Some(steal) = due {
                 let balanced = match steal {
@@ -83,9 +85,20 @@ impl Instance {
     }
 
     /// Reads page after page until the lease is gone or the processor is stopped; then finishes the page in hand, writes
-    /// its checkpoint and releases the lease. Failures are published and tried again, without end.
+    /// its checkpoint and releases the lease.
     async fn read_range(self: Arc<Self>, reader: Arc<RangeReader>) {
         reader.statistics.running.store(true, Ordering::Relaxed);
+        tokio::join!(self.keep_reading(&reader), self.keep_backfilling(&reader));
+        reader.statistics.running.store(false, Ordering::Relaxed);
+        if !reader.lease.is_lost() {
+            reader.release().await;
+            self.owned.remove(&reader);
+        }
+        self.leave_if_stopped().await;
+    }
+
+    /// Reads the pages of the live reader. Failures are published and tried again, without end.
+    async fn keep_reading(&self, reader: &Arc<RangeReader>) {
         let context = &self.context;
         let mut signal = reader.signal();
         let (mut schedule, mut failures) = (PollSchedule::new(), 0);
@@ -94,34 +107,63 @@ impl Instance {
                 // Before the page is read: what is written after that signals again.
                 signal.mark_unchanged();
             }
-            match self.step(&reader).await {
+            match self.step(reader).await {
                 Ok(StepOutcome::Page { changes, drained }) => {
                     failures = 0;
                     if changes > 0 {
                         schedule.record_changes();
                     }
                     if changes == 0 && drained {
-                        let occasion = self.wait_for_changes(&reader, &mut signal, &mut schedule).await;
+                        let occasion = self.wait_for_changes(reader, &mut signal, &mut schedule).await;
                         schedule.begin(occasion);
                     } else if drained {
                         self.rest().await;
                     }
                 }
                 Ok(StepOutcome::Ended) => break,
-                Err(PageError::LeaseLost | PageError::Stopping) => {}
-                Err(PageError::Fault(fault)) => {
-                    log_failed_page(&reader, &fault, failures);
-                    context.pause(context.settings.poll.delay(failures)).await;
-                    failures += 1;
+                Err(error) => {
+                    if error.stall_cause().is_some() {
+                        log_failed_page(reader, &error, failures);
+                        context.pause_after_page(failures, &error).await;
+                        failures = failures.saturating_add(1);
+                    }
                 }
             }
         }
-        reader.statistics.running.store(false, Ordering::Relaxed);
-        if !reader.lease.is_lost() {
-            reader.release().await;
-            self.owned.remove(&reader);
+    }
+
+    /// Works on the backfills of a range, page after page, while its lease is owned. Failures are tried again, without end.
+    async fn keep_backfilling(&self, reader: &RangeReader) {
+        let context = &self.context;
+        let mut failures = 0;
+        while !context.stop.is_cancelled() && !reader.lease.is_lost() {
+            // The budget of background work may be waited for: the stop does not wait for it.
+            let worked = tokio::select! {
+                () = context.stop.cancelled() => return,
+                () = reader.lease.lost() => return,
+                worked = reader.backfill_once() => worked,
+            };
+            match worked {
+                Ok(BackfillOutcome::Page { .. }) => {
+                    failures = 0;
+                    // A position may be waited for.
+                    self.progress.send_modify(|pages| *pages = pages.wrapping_add(1));
+                }
+                Ok(BackfillOutcome::Complete) => tokio::select! {
+                    () = context.stop.cancelled() => {}
+                    () = reader.lease.lost() => {}
+                    () = reader.backfills.changed.notified() => {}
+                },
+                Err(error) if error.stall_cause().is_some() => {
+                    let pause = context.pause_after_page(failures, &error);
+                    tokio::select! {
+                        _ = pause => failures = failures.saturating_add(1),
+                        () = reader.lease.lost() => {}
+                    }
+                }
+                Err(_) => return,
+            }
         }
-        self.leave_if_stopped().await;
     }
 
     /// Lets further writes come together for the next page, unless a position is waited for, or until one is.
@@ -151,7 +193,7 @@ impl Instance {
         let delay = if polls {
             Some(schedule.next_delay(settings, &context.jitter))
         } else {
-            reader.checkpoint_due_ms().map(|due_ms| until(due_ms, clock.now_ms()))
+            reader.checkpoint_due_ms().map(|due_ms| until(due_ms, clock.monotonic_ms()))
         };
         let is_open = tokio::select! {
             () = context.stop.cancelled() => return Occasion::Poll,
@@ -169,12 +211,13 @@ impl Instance {
     }
 }
 
-fn log_failed_page(reader: &RangeReader, fault: &Fault, failures: u32) {
-    reader.source.record_error(&fault.to_string());
+fn log_failed_page(reader: &RangeReader, error: &PageError, failures: u32) {
+    reader.source.record_error(&error.to_string());
     // The store itself says once that it has no room.
-    if failures == 0 && fault.kind != FaultKind::Full {
+    let is_known = error.stall_cause() == Some(StallCause::Fault(FaultKind::Full));
+    if failures == 0 && !is_known {
         let (container, range) = (reader.source.container, &reader.feed.range.0);
-        tracing::warn!(%container, range, error = %fault, "a page failed and is tried again");
+        tracing::warn!(%container, range, %error, "a page failed and is tried again");
     }
 }
 
@@ -186,7 +229,7 @@ async fn changed(signal: &mut Option<watch::Receiver<u64>>) -> bool {
     }
 }
 
-/// The time that is left until a moment (Unix ms).
+/// The time that is left until a moment (monotonic ms).
 fn until(moment_ms: i64, now_ms: i64) -> Duration {
     Duration::from_millis(u64::try_from(moment_ms.saturating_sub(now_ms)).unwrap_or(0))
 }

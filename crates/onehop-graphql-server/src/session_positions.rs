@@ -34,6 +34,7 @@ struct State {
 struct Remembered {
     write: u64,
     position: Arc<str>,
+    /// Monotonic ms.
     until_ms: i64,
 }
 
@@ -48,7 +49,7 @@ impl SessionPositions {
         if self.users_max == 0 {
             return;
         }
-        let now_ms = self.clock.now_ms();
+        let now_ms = self.clock.monotonic_ms();
         let kept_ms = i64::try_from(REMEMBERED_FOR.as_millis()).unwrap_or(i64::MAX);
         let mut state = self.lock();
         state.forget(user);
@@ -65,7 +66,7 @@ impl SessionPositions {
     pub(super) fn last(&self, user: &str) -> Option<Arc<str>> {
         let mut state = self.lock();
         let remembered = state.by_user.get(user)?;
-        if remembered.until_ms > self.clock.now_ms() {
+        if remembered.until_ms > self.clock.monotonic_ms() {
             return Some(Arc::clone(&remembered.position));
         }
         state.forget(user);
@@ -155,6 +156,19 @@ mod tests {
         positions.remember("alan", "1");
         let state = positions.lock();
         assert_eq!((state.by_user.len(), state.users.len()), (1, 1));
+    }
+
+    #[test]
+    fn a_write_is_remembered_for_a_minute_whatever_the_clock_does() {
+        for step_ms in [-3_600_000, 3_600_000] {
+            let (positions, clock) = positions(10);
+            positions.remember("ada", "1");
+            clock.step_wall_ms(step_ms);
+            clock.advance_ms(59_999);
+            assert_eq!(positions.last("ada").as_deref(), Some("1"));
+            clock.advance_ms(1);
+            assert_eq!(positions.last("ada"), None);
+        }
     }
 
     #[test]

@@ -1,7 +1,11 @@
 //! Time as an argument: the system's clock, one that tests move by hand, and the text form of an instant.
+//!
+//! A clock has two readings. The wall clock is for what is stored or shown, and can be set back or forward while the process runs. The
+//! monotonic clock is for durations within the process: expiries, intervals, backoff.
 
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -10,8 +14,12 @@ use time::format_description::well_known::Rfc3339;
 
 /// Where the current time comes from.
 pub trait Clock: Send + Sync + 'static {
-    /// Milliseconds since the Unix epoch, UTC.
+    /// Wall clock: milliseconds since the Unix epoch, UTC. It can be set back or forward while the process runs.
     fn now_ms(&self) -> i64;
+
+    /// Monotonic clock: milliseconds since an unspecified moment. It is never set back or forward. Only differences between two readings
+    /// in one process mean anything.
+    fn monotonic_ms(&self) -> i64;
 
     /// Completes after this long. A clock of a test may let that time pass at once.
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
@@ -29,28 +37,47 @@ impl Clock for SystemClock {
         let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         since_epoch.map_or(0, |elapsed| i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX))
     }
+
+    /// The time since the first reading in this process. On Linux it does not count the time that the machine is suspended.
+    fn monotonic_ms(&self) -> i64 {
+        static FIRST_READING: LazyLock<Instant> = LazyLock::new(Instant::now);
+        i64::try_from(FIRST_READING.elapsed().as_millis()).unwrap_or(i64::MAX)
+    }
 }
 
 /// A clock that stands still until it is moved.
 #[derive(Debug)]
-pub struct ManualClock(AtomicI64);
+pub struct ManualClock {
+    wall_ms: AtomicI64,
+    monotonic_ms: AtomicI64,
+}
 
 impl ManualClock {
-    /// A clock that shows `now_ms`, in milliseconds since the Unix epoch.
+    /// A clock whose wall clock shows `now_ms`, in milliseconds since the Unix epoch.
     #[must_use]
     pub fn new(now_ms: i64) -> Self {
-        Self(AtomicI64::new(now_ms))
+        Self { wall_ms: AtomicI64::new(now_ms), monotonic_ms: AtomicI64::new(0) }
     }
 
-    /// Moves the clock forward by this many milliseconds.
+    /// Lets this many milliseconds pass, on both readings. A negative number lets no time pass.
     pub fn advance_ms(&self, by_ms: i64) {
-        self.0.fetch_add(by_ms, Ordering::SeqCst);
+        self.wall_ms.fetch_add(by_ms.max(0), Ordering::SeqCst);
+        self.monotonic_ms.fetch_add(by_ms.max(0), Ordering::SeqCst);
+    }
+
+    /// Sets the wall clock forward by this many milliseconds, or back where they are negative. No time passes.
+    pub fn step_wall_ms(&self, by_ms: i64) {
+        self.wall_ms.fetch_add(by_ms, Ordering::SeqCst);
     }
 }
 
 impl Clock for ManualClock {
     fn now_ms(&self) -> i64 {
-        self.0.load(Ordering::SeqCst)
+        self.wall_ms.load(Ordering::SeqCst)
+    }
+
+    fn monotonic_ms(&self) -> i64 {
+        self.monotonic_ms.load(Ordering::SeqCst)
     }
 }
 
@@ -94,5 +121,21 @@ mod tests {
     #[test]
     fn what_is_no_instant_is_none() {
         assert_eq!(parse_timestamp("yesterday"), None);
+    }
+
+    #[test]
+    fn a_step_of_the_wall_clock_is_no_passage_of_time() {
+        let clock = ManualClock::new(1_800_000_000_000);
+        let before = clock.monotonic_ms();
+        clock.advance_ms(1_500);
+        clock.step_wall_ms(-3_600_000);
+        assert_eq!(clock.monotonic_ms() - before, 1_500);
+        assert_eq!(clock.now_ms(), 1_800_000_001_500 - 3_600_000);
+    }
+
+    #[test]
+    fn the_monotonic_clock_of_the_system_never_goes_back() {
+        let readings: Vec<_> = (0..1_000).map(|_| SystemClock.monotonic_ms()).collect();
+        assert!(readings.is_sorted());
     }
 }

@@ -16,7 +16,7 @@ use onehop_runtime::clock::Clock;
 pub struct BackgroundBudget {
     clock: Arc<dyn Clock>,
     ru_per_second: f64,
-    /// When what was spent is earned (Unix ms).
+    /// When what was spent is earned (monotonic ms).
     free_at_ms: Mutex<f64>,
 }
 
@@ -30,7 +30,7 @@ impl BackgroundBudget {
     /// Waits until what was spent is earned.
     async fn wait(&self) {
         loop {
-            let left_ms = *self.free_at_ms.lock() - self.clock.now_ms() as f64;
+            let left_ms = *self.free_at_ms.lock() - self.clock.monotonic_ms() as f64;
             if left_ms <= 0.0 {
                 return;
             }
@@ -40,7 +40,8 @@ impl BackgroundBudget {
 
     fn spend(&self, charge: RequestCharge) {
         let mut free_at_ms = self.free_at_ms.lock();
-        *free_at_ms = free_at_ms.max(self.clock.now_ms() as f64) + charge.0 / self.ru_per_second * 1000.0;
+        *free_at_ms =
+            free_at_ms.max(self.clock.monotonic_ms() as f64) + charge.0 / self.ru_per_second * 1000.0;
     }
 }
 
@@ -84,5 +85,27 @@ impl StoreDecorator for BackgroundStore {
         }
         ledger.absorb(&own);
         outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+    use onehop_runtime::clock::ManualClock;
+
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_back_or_forward_changes_no_wait() {
+        for step_ms in [-3_600_000, 3_600_000] {
+            let clock = Arc::new(ManualClock::new(1_800_000_000_000));
+            let budget = BackgroundBudget::new(clock.clone(), 10.0);
+            budget.spend(RequestCharge(20.0));
+            clock.step_wall_ms(step_ms);
+            clock.advance_ms(1_999);
+            assert!(budget.free_at_ms.lock().ceil() as i64 > clock.monotonic_ms(), "20 RU take two seconds");
+            clock.advance_ms(1);
+            assert!(budget.wait().now_or_never().is_some(), "after a step of {step_ms} ms");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Request charge and ledger: what each operation was charged, collected for each request.
 
 use parking_lot::Mutex;
+use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,13 @@ impl PartitionHash {
             .chain_update(partition_key.as_str())
             .finalize();
         Self(u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]]))
+    }
+}
+
+impl fmt::Display for PartitionHash {
+    /// Eight hexadecimal digits.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:08x}", self.0)
     }
 }
 

@@ -41,6 +41,11 @@ pub enum FaultKind {
     /// There is no room for writes, and nothing was written; reads go on. The same write may succeed after an operator has
     /// made room.
     Full,
+    /// A logical partition holds as much as it can, and nothing was written. Reads, deletes and other logical partitions go on.
+    PartitionFull,
+    /// The account does not admit this process, or lacks a container: a credential, a role, a network rule. The same request may
+    /// succeed after an operator has acted.
+    Misconfigured,
     /// It is not known whether the write happened.
     Ambiguous,
     /// A continuation or a keyset is not one of this store.
@@ -56,6 +61,29 @@ impl FaultKind {
     #[must_use]
     pub fn is_transient(self) -> bool {
         matches!(self, Self::Unavailable | Self::Throttled | Self::Full | Self::Ambiguous)
+    }
+
+    /// The kind in one word of snake_case, for metrics and reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unavailable => "unavailable",
+            Self::Throttled => "throttled",
+            Self::Full => "full",
+            Self::PartitionFull => "partition_full",
+            Self::Misconfigured => "misconfigured",
+            Self::Ambiguous => "ambiguous",
+            Self::InvalidContinuation => "invalid_continuation",
+            Self::Corrupt => "corrupt",
+            Self::Internal => "internal",
+        }
+    }
+
+    /// Whether the failure lies with the store and not with the request: other requests may fail in the same way, and this one may
+    /// succeed once the store is well again, if need be after an operator has acted.
+    #[must_use]
+    pub fn is_of_the_store(self) -> bool {
+        self.is_transient() || self == Self::Misconfigured
     }
 }
 

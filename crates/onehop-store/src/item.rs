@@ -114,11 +114,51 @@ pub struct NewItem {
 impl NewItem {
     /// Writes `value` as the body of an item with this id.
     ///
+    /// # Errors
+    /// `value` has no JSON: a map whose keys are no texts, or a `Serialize` of its own that fails.
+    pub fn try_encode<T: Serialize>(id: impl Into<String>, value: &T) -> Result<Self, EncodeError> {
+        let id = id.into();
+        match serde_json::to_vec(value) {
+            Ok(body) => Ok(Self { id, body: Bytes::from(body) }),
+            Err(source) => Err(EncodeError { id, source }),
+        }
+    }
+
+    /// The same for a value that has JSON by its type, as a struct of texts, numbers and lists has: a convenience.
+    ///
     /// # Panics
-    /// Never for the stored shapes of this project: they are plain structs with string keys.
+    /// Where [`try_encode`](Self::try_encode) returns an error. That one is for values whose type does not rule it out.
     #[must_use]
     pub fn encode<T: Serialize>(id: impl Into<String>, value: &T) -> Self {
-        let body = serde_json::to_vec(value).expect("a plain struct with string keys serialises");
-        Self { id: id.into(), body: Bytes::from(body) }
+        Self::try_encode(id, value).expect("a plain struct with string keys serialises")
+    }
+}
+
+/// A value that cannot be the body of an item.
+#[derive(Debug, ThisError)]
+#[error("the item {id:?} cannot be written as JSON: {source}")]
+pub struct EncodeError {
+    id: String,
+    source: serde_json::Error,
+}
+
+impl From<EncodeError> for Fault {
+    fn from(error: EncodeError) -> Self {
+        Self::new(FaultKind::Internal, "an item cannot be written").with_source(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn a_map_with_keys_that_are_no_texts_is_an_error_and_no_panic() {
+        let value = BTreeMap::from([((1, 2), "a")]);
+        let error = NewItem::try_encode("i1", &value).expect_err("it has no JSON").to_string();
+        assert_eq!(error, "the item \"i1\" cannot be written as JSON: key must be a string");
+        assert!(NewItem::try_encode("i1", &BTreeMap::from([("a", 1)])).is_ok());
     }
 }

@@ -130,8 +130,8 @@ pub trait Store: Send + Sync + 'static {
     fn local_feed_end(&self, container: ContainerName) -> Result<Option<Continuation>, Fault>;
 
     /// Whether a reader at a continuation has read all that lies before an end; `false` where the store does not know. The end is
-    /// that of a container or of a write ([`Ledger::write_ends`]); the reader stands at a page's continuation or at what it has
-    /// [passed](FeedPage::passed).
+    /// that of a container or of a write ([`Ledger::write_ends`]), or where another reader of the range stands; a reader stands at a
+    /// page's continuation or at what it has [passed](FeedPage::passed).
     fn is_past(&self, at: &Continuation, end: &Continuation) -> bool;
 
     /// Whether a feed range holds the write that ended here; `true` where the store does not know.

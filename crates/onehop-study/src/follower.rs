@@ -67,11 +67,10 @@ pub async fn drain(processor: &Processor) -> Result<(), FollowError> {
     let mut attempts = 1;
     loop {
         match processor.drain().await {
-            Err(ProcessorError::Page(PageError::Fault(fault)))
-                if fault.kind.is_transient() && attempts < ATTEMPTS_MAX =>
-            {
+            Err(ProcessorError::Page(error)) if error.is_transient() && attempts < ATTEMPTS_MAX => {
                 attempts += 1;
-                tokio::time::sleep(fault.retry_after.unwrap_or(PAUSE)).await;
+                let asked = if let PageError::Fault(fault) = &error { fault.retry_after } else { None };
+                tokio::time::sleep(asked.unwrap_or(PAUSE)).await;
             }
             outcome => return Ok(outcome?),
         }

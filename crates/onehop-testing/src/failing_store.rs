@@ -8,6 +8,8 @@ use onehop_store::{
     StoreDecorator, WriteOp,
 };
 
+use crate::operations::Operations;
+
 type FaultPlan = Box<dyn FnMut(ContainerName, &PartitionKey, &[WriteOp]) -> WriteFault + Send>;
 type ConcurrentWriter =
     Box<dyn FnMut(ContainerName, &PartitionKey, &[WriteOp]) -> Option<BoxFuture<'static, ()>> + Send>;
@@ -27,11 +29,18 @@ pub struct FailingStore {
     judge: Mutex<Option<FaultPlan>>,
     rival: Mutex<Option<ConcurrentWriter>>,
     ledger: Ledger,
+    operations_under_way: Operations,
 }
 
 impl FailingStore {
     pub fn new(inner: Arc<dyn Store>) -> Self {
-        Self { inner, judge: Mutex::default(), rival: Mutex::default(), ledger: Ledger::new() }
+        Self {
+            inner,
+            judge: Mutex::default(),
+            rival: Mutex::default(),
+            ledger: Ledger::new(),
+            operations_under_way: Operations::default(),
+        }
     }
 
     /// The store without its failures.
@@ -60,6 +69,11 @@ impl FailingStore {
     /// Lets every write pass again.
     pub fn mend(&self) {
         *self.judge.lock().expect("no panic while locked") = None;
+    }
+
+    /// A number that changes while operations are under way, and with each that was done: for a virtual clock.
+    pub fn progress(&self) -> usize {
+        self.operations_under_way.progress()
     }
 
     /// All operations so far.
@@ -103,6 +117,7 @@ impl StoreDecorator for FailingStore {
     }
 
     async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Output, C::Error> {
+        let _under_way = self.operations_under_way.begin();
         let mut verdict = WriteFault::Pass;
         if let (OperationScope::One(partition_key), false) = (call.scope(), call.writes().is_empty()) {
             self.contended(call.container(), partition_key, call.writes()).await;

@@ -21,6 +21,8 @@ pub struct VirtualClock(Mutex<ClockState>);
 #[derive(Debug)]
 struct ClockState {
     now_ms: i64,
+    /// How far the wall clock was set forward, or back where it is negative.
+    wall_steps_ms: i64,
     slept: u64,
     sleepers: BTreeMap<(i64, u64), oneshot::Sender<()>>,
 }
@@ -28,12 +30,12 @@ struct ClockState {
 impl VirtualClock {
     /// A clock that shows `now_ms`, in milliseconds since the Unix epoch.
     pub fn new(now_ms: i64) -> Self {
-        Self(Mutex::new(ClockState { now_ms, slept: 0, sleepers: BTreeMap::new() }))
+        Self(Mutex::new(ClockState { now_ms, wall_steps_ms: 0, slept: 0, sleepers: BTreeMap::new() }))
     }
 
     /// Passes this much time. What was due meanwhile has run when this returns. `progress` is a number that changes while tasks get on.
     pub async fn pass(&self, duration: Duration, progress: impl Fn() -> usize) {
-        let end_ms = self.now_ms() + i64::try_from(duration.as_millis()).expect("a short time");
+        let end_ms = self.monotonic_ms() + i64::try_from(duration.as_millis()).expect("a short time");
         self.settle(&progress).await;
         while let Some(sleeper) = self.wake_next(end_ms) {
             let _ = sleeper.send(());
@@ -54,6 +56,11 @@ impl VirtualClock {
         }
     }
 
+    /// Sets the wall clock forward by this many milliseconds, or back where they are negative. No sleeper wakes.
+    pub fn step_wall_ms(&self, by_ms: i64) {
+        self.0.lock().wall_steps_ms += by_ms;
+    }
+
     /// Moves to the next wake-up before the end.
     fn wake_next(&self, end_ms: i64) -> Option<oneshot::Sender<()>> {
         let mut state = self.0.lock();
@@ -66,6 +73,11 @@ impl VirtualClock {
 
 impl Clock for VirtualClock {
     fn now_ms(&self) -> i64 {
+        let state = self.0.lock();
+        state.now_ms + state.wall_steps_ms
+    }
+
+    fn monotonic_ms(&self) -> i64 {
         self.0.lock().now_ms
     }
 

@@ -390,6 +390,16 @@ async fn refreshing_asks_only_when_keys_have_grown_old() {
 }
 
 #[tokio::test]
+async fn withdrawn_keys_do_not_outlive_a_clock_that_is_set_back() {
+    let provider = Provider::with_keys(json!([ed25519_jwk()]));
+    let verifier = verifier(&provider);
+    let lasting = token(&changed(|claims| claims["exp"] = json!(NOW_S * 2)));
+    assert!(verifier.verify(&lasting, NOW_MS + KEYS_FRESH_MS).await.is_ok());
+    provider.publish(json!([p256_jwk()]));
+    assert_invalid(verifier.verify(&lasting, NOW_MS).await, "set back by an hour");
+}
+
+#[tokio::test]
 async fn documents_that_make_no_sense_are_faults() {
     let discovery = |issuer: &str, keys: &str| json!({ "issuer": issuer, "jwks_uri": keys });
     let cases = [

@@ -69,7 +69,7 @@ impl Commands {
                 ClaimOutcome::Granted => {}
             }
             if let Some(user) = self.names.create_user(id, &username, ledger).await? {
-                self.names.keep_author_name(id, &user.username, self.clock.now_ms());
+                self.names.keep_author_name(id, &user.username, self.clock.monotonic_ms());
                 return Ok(user);
             }
         }

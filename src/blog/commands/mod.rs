@@ -114,7 +114,7 @@ impl Commands {
 
     /// The username to be written beside what this user writes.
     async fn username(&self, user: UserId, ledger: &Ledger) -> Result<String, CommandError> {
-        let username = self.names.author_name(user, self.clock.now_ms(), ledger).await?;
+        let username = self.names.author_name(user, self.clock.monotonic_ms(), ledger).await?;
         Ok(username.ok_or_else(no_such_user)?)
     }
 

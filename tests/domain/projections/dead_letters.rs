@@ -4,7 +4,7 @@ use futures::FutureExt;
 use onehop::blog::containers::{POSTS, USERS};
 use onehop::blog::items::{PostCopyItem, PostItem, types};
 use onehop::blog::read_models::{DELETIONS, FEED_POSTS, USER_POSTS};
-use onehop_change_feed::{DeadLetterSummary, Processor};
+use onehop_change_feed::{DeadLetterCause, DeadLetterSummary, Processor};
 use onehop_store::{FaultKind, Ledger, NewItem, Store, WriteOp};
 use serde_json::json;
 
@@ -138,7 +138,7 @@ async fn transient_faults_are_tried_again_and_park_nothing() {
 }
 
 #[tokio::test]
-async fn a_fault_that_does_not_go_away_parks_its_partition_only() {
+async fn a_change_for_a_full_partition_is_parked_alone() {
     let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     let (unlucky, lucky) = (post(1, &ada), post(2, &ada));
@@ -147,8 +147,8 @@ async fn a_fault_that_does_not_go_away_parks_its_partition_only() {
     let id = unlucky.id.to_string();
     world.store.judge(move |container, _, operations| {
         let touches = operations.iter().any(|operation| operation.id() == id);
-        if container.as_str() == "users" && touches {
-            WriteFault::Fail(FaultKind::Unavailable)
+        if container == USERS && touches {
+            WriteFault::Fail(FaultKind::PartitionFull)
         } else {
             WriteFault::Pass
         }
@@ -156,6 +156,8 @@ async fn a_fault_that_does_not_go_away_parks_its_partition_only() {
     let processor = world.processor().await;
     processor.drain().await.expect("drained");
     assert_eq!(dead_letters(&processor, USER_POSTS).await, 1);
+    let letter = processor.dead_letters().await.expect("a list").dead_letters.remove(0);
+    assert_eq!(letter.cause, Some(DeadLetterCause::PartitionFull));
     assert!(world.user_copy(&lucky).await.is_some());
     world.store.mend();
     processor.replay(None).await.expect("a replay");
@@ -223,13 +225,13 @@ async fn a_replay_of_one_dead_letter_leaves_the_others_parked() {
     world.assert_clean(&processor).await;
 }
 
-/// Has every write that a projection makes of these items fail.
+/// Has every write that a projection makes of these items fail, as in a logical partition that is full.
 fn fail_writes_of(world: &World, ids: &[String]) {
     let ids = ids.to_vec();
     world.store.judge(move |container, _, operations| {
         let touches = operations.iter().any(|operation| ids.iter().any(|id| operation.id() == id));
         let of_the_blog = !matches!(container.as_str(), "leases" | "dead-letters");
-        if touches && of_the_blog { WriteFault::Fail(FaultKind::Unavailable) } else { WriteFault::Pass }
+        if touches && of_the_blog { WriteFault::Fail(FaultKind::PartitionFull) } else { WriteFault::Pass }
     });
 }
 
@@ -339,7 +341,7 @@ async fn a_change_that_lost_all_its_races_is_left_to_a_newer_one() {
 }
 
 #[tokio::test]
-async fn a_change_that_loses_all_its_races_to_nothing_newer_is_parked() {
+async fn a_change_that_loses_all_its_races_is_tried_until_it_wins() {
     let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     let mut written = post(1, &ada);
@@ -349,6 +351,10 @@ async fn a_change_that_loses_all_its_races_to_nothing_newer_is_parked() {
     contend_for_copies(&world, &written, 100, false);
     written.version = 2;
     world.put_post(&written).await;
+    let error = processor.drain().await.expect_err("it has lost its races").to_string();
+    assert!(error.starts_with("what was read kept changing: "), "{error}");
+    assert_eq!(dead_letters(&processor, USER_POSTS).await, 0);
     processor.drain().await.expect("drained");
-    assert_eq!(dead_letters(&processor, USER_POSTS).await, 1);
+    assert_eq!(world.user_copy(&written).await, Some(PostCopyItem::of(&written)));
+    world.assert_clean(&processor).await;
 }

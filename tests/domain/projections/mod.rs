@@ -8,4 +8,5 @@ mod feed;
 mod leases;
 mod live;
 mod renames;
+mod throttling;
 mod world;

@@ -45,6 +45,10 @@ impl Clock for TickingClock {
     fn now_ms(&self) -> i64 {
         self.0.fetch_add(1, Ordering::SeqCst)
     }
+
+    fn monotonic_ms(&self) -> i64 {
+        self.now_ms()
+    }
 }
 
 /// What differs from server to server.

@@ -1,7 +1,10 @@
 //! The change feed processor with several instances over one store, seen through a toy projection, and the tail: no blog
 //! here.
 
+mod backfills;
 mod checkpoints;
+mod clocks;
+mod faults;
 mod features;
 mod former_leases;
 mod pages;

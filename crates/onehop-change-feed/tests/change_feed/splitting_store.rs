@@ -11,8 +11,11 @@ use onehop_change_feed::LEASES;
 use onehop_store::embedded::EmbeddedStore;
 use onehop_store::{
     Batch, ContainerName, Continuation, ETag, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, Item,
-    Ledger, PartitionKey, Query, QueryPage, Rejection, SignalScope, Store, WriteError, WriteMarks, WriteOp,
+    Ledger, NewItem, PartitionKey, Query, QueryPage, Rejection, SignalScope, Store, WriteError, WriteMarks,
+    WriteOp,
 };
+use onehop_testing::operations::Operations;
+use serde_json::Value;
 use tokio::sync::watch;
 
 pub const PHYSICAL_PARTITIONS: u16 = 8;
@@ -27,6 +30,10 @@ pub enum Verdict {
     Lose,
     /// It is refused as if the item were there.
     Refuse,
+    /// Another writer writes an older copy first, so it is refused.
+    Overtake,
+    /// It is refused because the item is too large.
+    RefuseSize,
 }
 
 type Judge = Box<dyn FnMut(ContainerName, &WriteOp) -> Verdict + Send>;
@@ -43,8 +50,11 @@ pub struct SplittingStore {
     silence: Mutex<Option<watch::Sender<u64>>>,
     /// What the next reads of the feed meet.
     feed_faults: Mutex<Vec<FaultKind>>,
+    operations: Operations,
     pub lease_requests: AtomicUsize,
     pub feed_pages: AtomicUsize,
+    /// Pages that were read as background work.
+    pub background_pages: AtomicUsize,
     pub counts: AtomicUsize,
 }
 
@@ -58,8 +68,10 @@ impl SplittingStore {
             waiting: watch::Sender::new(0),
             silence: Mutex::default(),
             feed_faults: Mutex::default(),
+            operations: Operations::default(),
             lease_requests: AtomicUsize::default(),
             feed_pages: AtomicUsize::default(),
+            background_pages: AtomicUsize::default(),
             counts: AtomicUsize::default(),
         }
     }
@@ -90,9 +102,10 @@ impl SplittingStore {
         *self.judge.lock().expect("no panic while locked") = Some(Box::new(judge));
     }
 
-    /// Lets every write pass again.
+    /// Lets every write and every page pass again.
     pub fn mend(&self) {
         *self.judge.lock().expect("no panic while locked") = None;
+        self.feed_faults.lock().expect("no panic while locked").clear();
     }
 
     /// Holds up the writes to a container.
@@ -113,6 +126,19 @@ impl SplittingStore {
     /// Has the next reads of the feed fail so.
     pub fn fail_feed_pages(&self, kinds: &[FaultKind]) {
         self.feed_faults.lock().expect("no panic while locked").extend(kinds.iter().rev());
+    }
+
+    /// A number that changes while operations are under way, and with each that was done: for a virtual clock.
+    pub fn progress(&self) -> usize {
+        self.operations.progress()
+    }
+
+    /// What this read of the feed meets. The beginning is no continuation that could be refused.
+    fn feed_fault(&self, request: &FeedRequest<'_>) -> Option<FaultKind> {
+        let mut faults = self.feed_faults.lock().expect("no panic while locked");
+        let next = faults.last().copied()?;
+        let applies = next != FaultKind::InvalidContinuation || request.continuation.is_some();
+        if applies { faults.pop() } else { None }
     }
 
     /// Comes when a write is held up.
@@ -171,6 +197,7 @@ impl Store for SplittingStore {
         id: &str,
         ledger: &Ledger,
     ) -> Result<Option<Item>, Fault> {
+        let _under_way = self.operations.begin();
         self.count_request(container);
         self.inner.read(container, partition_key, id, ledger).await
     }
@@ -181,6 +208,7 @@ impl Store for SplittingStore {
         keys: &[(PartitionKey, String)],
         ledger: &Ledger,
     ) -> Result<Vec<Option<Item>>, Fault> {
+        let _under_way = self.operations.begin();
         self.count_request(container);
         self.inner.read_many(container, keys, ledger).await
     }
@@ -193,10 +221,23 @@ impl Store for SplittingStore {
         ledger: &Ledger,
     ) -> Result<Option<ETag>, WriteError> {
         let verdict = self.verdict(container, &operation).await;
+        let _under_way = self.operations.begin();
         match verdict {
             Verdict::Fail(kind) => return Err(fault(kind)),
             Verdict::Refuse => {
                 return Err(WriteError::Rejected { operation: 0, reason: Rejection::Conflict });
+            }
+            Verdict::RefuseSize => {
+                let reason = Rejection::TooLarge { limit_bytes: 1, actual_bytes: 2 };
+                return Err(WriteError::Rejected { operation: 0, reason });
+            }
+            Verdict::Overtake => {
+                if let WriteOp::Create(item) | WriteOp::Replace { item, .. } = &operation {
+                    let mut older: Value = serde_json::from_slice(&item.body).expect("JSON");
+                    older["number"] = 0.into();
+                    let rival = WriteOp::Upsert(NewItem::encode(item.id.clone(), &older));
+                    self.inner.write(container, partition_key, rival, ledger).await?;
+                }
             }
             Verdict::Pass | Verdict::Lose => {}
         }
@@ -205,10 +246,12 @@ impl Store for SplittingStore {
     }
 
     async fn batch(&self, batch: Batch, ledger: &Ledger) -> Result<Vec<Option<ETag>>, WriteError> {
+        let _under_way = self.operations.begin();
         self.inner.batch(batch, ledger).await
     }
 
     async fn query(&self, query: &Query<'_>, ledger: &Ledger) -> Result<QueryPage, Fault> {
+        let _under_way = self.operations.begin();
         if let Query::Equality { container, .. } = query {
             self.count_request(*container);
         }
@@ -246,8 +289,10 @@ impl Store for SplittingStore {
     }
 
     async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault> {
+        let _under_way = self.operations.begin();
         self.feed_pages.fetch_add(1, Ordering::SeqCst);
-        if let Some(kind) = self.feed_faults.lock().expect("no panic while locked").pop() {
+        self.background_pages.fetch_add(usize::from(ledger.is_background()), Ordering::SeqCst);
+        if let Some(kind) = self.feed_fault(request) {
             return Err(Fault::new(kind, "the test says so"));
         }
         let mut positions = positions(request.continuation)?;

@@ -4,16 +4,19 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use onehop_change_feed::{
-    self, IntendedWrite, LEASES, LeaseItem, Processor, Projection, ProjectionError, ReadRequest, Settings,
-    Sharing, Step, StepInput,
+    self, DEAD_LETTERS, IntendedWrite, LEASES, LeaseItem, Processor, Projection, ProjectionError,
+    ReadRequest, Settings, Sharing, Step, StepInput,
 };
-use onehop_runtime::clock::ManualClock;
+use onehop_runtime::clock::{Clock, ManualClock};
+use onehop_runtime::tasks::Tasks;
 use onehop_store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
 use onehop_store::{
     Change, ContainerName, ContainerSpec, FeedRequest, Ledger, NewItem, PartitionKey, Store, WriteOp,
 };
+use onehop_testing::virtual_clock::VirtualClock;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -135,9 +138,30 @@ impl World {
         self.instance_with(shared(owner)).await
     }
 
+    /// The same with a clock of its own, as a process on another machine has.
+    pub async fn instance_with_clock(&self, settings: Settings, clock: Arc<dyn Clock>) -> Processor {
+        self.instance_at(vec![self.copier(&settings)], settings, clock).await
+    }
+
+    /// The projection that copies things.
+    pub fn copier(&self, settings: &Settings) -> Arc<dyn Projection> {
+        Arc::new(Copier { owner: settings.owner.clone(), diary: Arc::clone(&self.diary) })
+    }
+
+    /// An instance of these projections with a clock of its own.
+    pub async fn instance_at(
+        &self,
+        projections: Vec<Arc<dyn Projection>>,
+        settings: Settings,
+        clock: Arc<dyn Clock>,
+    ) -> Processor {
+        let (store, stop) = (self.store.clone(), CancellationToken::new());
+        let opened = Processor::open(store, clock, projections, settings, stop);
+        opened.await.expect("the processor opens")
+    }
+
     pub async fn instance_with(&self, settings: Settings) -> Processor {
-        let copier = Copier { owner: settings.owner.clone(), diary: Arc::clone(&self.diary) };
-        self.instance_of(Arc::new(copier), settings).await
+        self.instance_of(self.copier(&settings), settings).await
     }
 
     pub async fn instance_of(&self, projection: Arc<dyn Projection>, settings: Settings) -> Processor {
@@ -206,7 +230,7 @@ impl World {
         items
     }
 
-    async fn things(&self, container: ContainerName) -> BTreeMap<(String, String), u64> {
+    pub async fn things(&self, container: ContainerName) -> BTreeMap<(String, String), u64> {
         let things = self.all(container).await.into_iter().map(|item| item.decode().expect("a thing"));
         things.map(|Thing { home, id, number, .. }| ((home, id), number)).collect()
     }
@@ -229,6 +253,14 @@ impl World {
         let held =
             |owner: &&str| leases.iter().filter(|lease| lease.owner.as_deref() == Some(*owner)).count();
         owners.iter().map(held).collect()
+    }
+
+    /// The dead letters, by partition key.
+    pub async fn letters(&self) -> Vec<Value> {
+        let items = self.all(DEAD_LETTERS).await.into_iter();
+        let mut letters: Vec<Value> = items.map(|item| item.decode().expect("JSON")).collect();
+        letters.sort_by_key(|letter| letter["partitionKey"].to_string());
+        letters
     }
 
     /// The items of a type in the lease container.
@@ -269,6 +301,31 @@ impl World {
             *latest = (*latest).max(*number);
             seen.push(*number);
         }
+    }
+}
+
+/// A processor whose tasks run, while a virtual clock passes the time.
+pub struct Running {
+    clock: Arc<VirtualClock>,
+    pub processor: Processor,
+    pub stop: CancellationToken,
+}
+
+impl Running {
+    pub async fn start(world: &World, projections: Vec<Arc<dyn Projection>>, settings: Settings) -> Self {
+        let clock = Arc::new(VirtualClock::new(world.clock.now_ms()));
+        let (store, stop) = (world.store.clone(), CancellationToken::new());
+        let opened = Processor::open(store, clock.clone(), projections, settings, stop.clone());
+        let processor = opened.await.expect("the processor opens");
+        let (running, tasks) = (processor.clone(), Tasks::new());
+        tasks.clone().spawn_contained("change feed", async move {
+            running.run(|name, reader| tasks.spawn_contained(name, reader)).await;
+        });
+        Self { clock, processor, stop }
+    }
+
+    pub async fn pass(&self, world: &World, duration: Duration) {
+        self.clock.pass(duration, || world.store.progress()).await;
     }
 }
 

@@ -7,7 +7,9 @@ use azure_data_cosmos::{CosmosError, TransactionalBatch};
 
 use super::CosmosStore;
 use super::container::{CosmosContainer, key};
-use super::error_mapping::{CONCURRENT_WRITE, ambiguous, fault_in_batch, rejection_of, write_error_of};
+use super::error_mapping::{
+    CONCURRENT_WRITE, PARTITION_FULL, ambiguous, fault_in_batch, partition_full, rejection_of, write_error_of,
+};
 use super::items::tree;
 use super::log_sequence::Commit;
 use super::retries::{Cause, Retries};
@@ -16,6 +18,7 @@ use crate::{Batch, ETag, Fault, FaultKind, Ledger, OperationKind, Rejection, Wri
 
 /// An operation that was not tried because another one of its batch was refused.
 const FAILED_DEPENDENCY: u16 = 424;
+const FORBIDDEN: u16 = 403;
 
 impl CosmosStore {
     pub(super) async fn run_batch(
@@ -38,7 +41,8 @@ impl CosmosStore {
                 Err(error) if retries.go_on_after(&error).await => {}
                 Err(error) => {
                     let charge = charge_of_error(&error);
-                    break (charge, Err(write_error_of(error, retries.may_have_happened)));
+                    let place = (batch.container, &batch.partition_key);
+                    break (charge, Err(write_error_of(error, retries.may_have_happened, place)));
                 }
                 Ok(response) => {
                     let charge = charge_of(&response.diagnostics());
@@ -111,6 +115,9 @@ fn outcome_of(
     if let Some((operation, refused)) = results.iter().enumerate().find(|(_, result)| is_cause(result)) {
         return Err(match rejection_of(refused.status_code()) {
             Some(reason) => WriteError::Rejected { operation, reason },
+            None if is_partition_full(refused) => {
+                partition_full(batch.container, &batch.partition_key).into()
+            }
             None => fault_in_batch(refused.status_code(), refused.retry_after()).into(),
         });
     }
@@ -126,6 +133,10 @@ fn outcome_of(
         },
     });
     etags.collect()
+}
+
+fn is_partition_full(result: &TransactionalBatchOperationResult) -> bool {
+    result.status_code() == FORBIDDEN && result.substatus_code() == Some(PARTITION_FULL.into())
 }
 
 /// Whether this operation is why its batch was refused.

@@ -82,9 +82,37 @@ impl CosmosContainer {
         Some(write_end(&self.signals.point_of(key(partition_key)), &commit?))
     }
 
-    /// Wakes the readers that wait for a write of this process to this logical partition.
-    pub(super) fn announce(&self, partition_key: &PartitionKey, types: &[String]) {
-        self.signals.announce(key(partition_key), types);
+    /// Begins a write of items of these types to a logical partition.
+    pub(super) fn begin_write<'a>(
+        &'a self,
+        partition_key: &'a PartitionKey,
+        types: Vec<String>,
+    ) -> WriteUnderWay<'a> {
+        WriteUnderWay { container: self, partition_key, types, is_refused: false }
+    }
+}
+
+/// A write under way. When it ends it wakes the readers that wait for writes of this process to the logical partition, unless it is known that
+/// nothing was written: also where the answer was lost, and where the caller waits for it no more.
+pub(super) struct WriteUnderWay<'a> {
+    container: &'a CosmosContainer,
+    partition_key: &'a PartitionKey,
+    types: Vec<String>,
+    is_refused: bool,
+}
+
+impl WriteUnderWay<'_> {
+    /// Ends the write, of which it is known whether nothing was written.
+    pub(super) fn end(mut self, is_refused: bool) {
+        self.is_refused = is_refused;
+    }
+}
+
+impl Drop for WriteUnderWay<'_> {
+    fn drop(&mut self) {
+        if !self.is_refused {
+            self.container.signals.announce(key(self.partition_key), &self.types);
+        }
     }
 }
 

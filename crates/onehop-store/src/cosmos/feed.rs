@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 use super::CosmosStore;
 use super::container::CosmosContainer;
 use super::document::change_of;
-use super::error_mapping::{OperationContext, fault_of};
+use super::error_mapping::{OperationContext, fault_of, refuses_continuation};
 use super::log_sequence::{Commit, read_end};
 use super::queries::{PageFailure, failed};
 use super::retries::Retries;
@@ -151,9 +151,7 @@ impl CosmosStore {
                 container.client.query_change_feed::<Map<String, Value>>(scope, start, Some(options));
             opened.await.map_err(|error| match request.continuation {
                 // The client itself could not read it: the service was not asked yet.
-                Some(_) if !error.is_from_wire() && !error.status().is_transient() => {
-                    PageFailure::Fault(not_ours(error))
-                }
+                Some(_) if refuses_continuation(&error) => PageFailure::Fault(not_ours(error)),
                 _ => failed(error, charge),
             })?
         };

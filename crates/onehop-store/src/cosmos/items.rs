@@ -55,6 +55,7 @@ impl CosmosStore {
         let item_type = container
             .check(partition_key, operation)
             .map_err(|reason| WriteError::Rejected { operation: 0, reason })?;
+        let under_way = container.begin_write(partition_key, item_type.into_iter().collect());
         let mut retries = Retries::new(self.retry_policy);
         let outcome = loop {
             match self.write_item(container, partition_key, operation, ledger).await {
@@ -76,8 +77,9 @@ impl CosmosStore {
             }),
         };
         ledger.wrote(container.spec.name, partition_key, container.write_end(partition_key, commit));
-        let response = outcome.map_err(|error| write_error_of(error, retries.may_have_happened))?;
-        container.announce(partition_key, item_type.as_slice());
+        under_way.end(outcome.is_err() && !retries.may_have_happened);
+        let place = (container.spec.name, partition_key);
+        let response = outcome.map_err(|error| write_error_of(error, retries.may_have_happened, place))?;
         if matches!(operation, WriteOp::Delete { .. }) {
             return Ok(None);
         }

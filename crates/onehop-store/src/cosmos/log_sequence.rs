@@ -67,10 +67,14 @@ pub(super) fn read_end(range: &CosmosRange, commit: &Commit) -> Continuation {
     Continuation(format!("{READ}:{min}:{max}:{partition}:{lsn}"))
 }
 
-/// Whether a reader has passed the end of a write.
+/// Whether a reader has passed the end of a write, or all that another reader of the same range has passed.
 pub(super) fn is_past(at: &Continuation, end: &Continuation) -> bool {
-    let (Some(at), Some(end)) = (parse_read(at), parse_write(end)) else { return false };
-    contains(&at.range, &end.point) && at.commit.has_passed(&end.commit)
+    let Some(at) = parse_read(at) else { return false };
+    match (parse_write(end), parse_read(end)) {
+        (Some(end), _) => contains(&at.range, &end.point) && at.commit.has_passed(&end.commit),
+        (None, Some(end)) => at.range == end.range && at.commit.has_passed(&end.commit),
+        (None, None) => false,
+    }
 }
 
 /// Whether a range holds the logical partition of a write. `true` where its place is not known.
@@ -135,6 +139,21 @@ mod tests {
     }
 
     #[test]
+    fn readers_of_one_range_and_partition_are_compared() {
+        let read = |max, partition, lsn| read_end(&range("20", max), &commit(partition, lsn));
+        let at = read("40", "1", 7);
+        for (other, passed) in [
+            (read("40", "1", 7), true),
+            (read("40", "1", 6), true),
+            (read("40", "1", 8), false),
+            (read("40", "2", 6), false),
+            (read("30", "1", 6), false),
+        ] {
+            assert_eq!(is_past(&at, &other), passed, "{other:?}");
+        }
+    }
+
+    #[test]
     fn a_range_holds_the_writes_to_its_logical_partitions() {
         let all = FeedRange(range("20", "40").to_string());
         assert!(holds(&all, &write_end(&range("20", "20"), &commit("1", 1))));
@@ -146,7 +165,7 @@ mod tests {
     fn what_is_no_end_is_never_passed() {
         let at = read_end(&range("20", "40"), &commit("1", 7));
         for end in
-            ["", "write", "write:20:1", "write:20:1:x", "write:20:1:7:7", "read:20:40:1:7", "sequence:7"]
+            ["", "write", "write:20:1", "write:20:1:x", "write:20:1:7:7", "read:20:40:1:x", "sequence:7"]
         {
             assert!(!is_past(&at, &Continuation(end.to_owned())), "{end}");
             assert!(!is_past(&Continuation(end.to_owned()), &at), "{end}");

@@ -275,8 +275,15 @@ fn no_writes(why: impl std::fmt::Display) -> Fault {
 
 #[expect(clippy::needless_pass_by_value, reason = "used as a function for map_err")]
 fn engine_fault(error: fjall::Error) -> Fault {
-    let kind = if is_damage(&error) { FaultKind::Corrupt } else { FaultKind::Internal };
-    Fault::new(kind, format!("the storage engine failed: {error}"))
+    let message = format!("the storage engine failed: {error}");
+    match error {
+        error if is_damage(&error) => Fault::new(FaultKind::Corrupt, message),
+        // The disk or the process lacks something; no request is at fault.
+        fjall::Error::Storage(_) | fjall::Error::Io(_) | fjall::Error::Poisoned => {
+            Fault::new(FaultKind::Unavailable, message).with_retry_after(RETRY_AFTER)
+        }
+        _ => Fault::new(FaultKind::Internal, message),
+    }
 }
 
 /// Whether what was read is not what was once written.

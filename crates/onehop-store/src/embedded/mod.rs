@@ -28,6 +28,7 @@ mod open_error;
 mod read_caches;
 mod reader;
 mod recover;
+mod reopenings;
 mod store;
 mod stored_container;
 mod tombstone_hints;

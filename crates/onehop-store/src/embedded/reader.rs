@@ -96,7 +96,7 @@ pub(super) struct PartitionPage {
     pub(super) items: Vec<Item>,
     /// Whether there are more than the limit.
     pub(super) has_more: bool,
-    /// Unix ms: when the first of its items expires.
+    /// Unix ms: when the page changes because an item expires, one of its own or the one by which there are more.
     pub(super) expires_at_ms: i64,
 }
 
@@ -132,12 +132,13 @@ pub(super) fn partition_page(
     for entry in DirectedEntries::new(view.range(KeySpace::Items, &from, &to), direction) {
         let (key, value) = entry.pair()?;
         if let Some((expires_at_ms, item)) = parse_expiring_item(value.into(), now_ms)? {
+            // Also of the item behind the page: `has_more` rests on it.
+            page.expires_at_ms = page.expires_at_ms.min(expires_at_ms);
             if page.items.len() == limit {
                 page.has_more = true;
                 return Ok(page);
             }
             page.items.push(item);
-            page.expires_at_ms = page.expires_at_ms.min(expires_at_ms);
             last_key = Some(key);
         }
     }

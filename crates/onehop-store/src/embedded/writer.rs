@@ -16,6 +16,7 @@ use super::item_entries::{body_entries, commit_entries, entries};
 use super::key_space::{KeyChange, KeySpace};
 use super::keys::{self, ContainerId};
 use super::read_caches::{ItemCopy, ReadCaches};
+use super::reopenings::Reopenings;
 use super::write_requests::{ItemChange, WriteRequest};
 use super::writer_counters::WriterCounters;
 use crate::{ETag, Fault, FaultKind, WriteError, WriteMarks};
@@ -55,6 +56,7 @@ struct TouchedItem {
 pub(super) struct GroupCommitWriter {
     pub engine: Arc<Engine>,
     pub room: DiskSpace,
+    pub reopenings: Reopenings,
     pub containers: Arc<Vec<WriterContainer>>,
     pub clock: Arc<dyn Clock>,
     pub sequence: u64,
@@ -88,12 +90,13 @@ impl GroupCommitWriter {
     }
 
     /// Refuses all writes of a group while there is no room for them, and sees to it that the engine can write.
-    fn admit(&self, bytes: usize) -> Result<(), Fault> {
+    fn admit(&mut self, bytes: usize) -> Result<(), Fault> {
         self.room.check(bytes)?;
         if self.engine.can_write() {
             return Ok(());
         }
         self.room.check_for_reopening()?;
+        self.reopenings.admit(self.clock.monotonic_ms())?;
         tracing::warn!("the storage engine has failed to write, and is opened again");
         self.engine.reopen()?;
         tracing::info!("the storage engine is open again");

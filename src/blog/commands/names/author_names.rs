@@ -19,6 +19,7 @@ pub(super) struct AuthorNames(Arc<Cache<UserId, CachedName>>);
 #[derive(Clone)]
 struct CachedName {
     username: Arc<str>,
+    /// Monotonic ms.
     expires_ms: i64,
 }
 
@@ -29,7 +30,7 @@ impl Default for AuthorNames {
 }
 
 impl AuthorNames {
-    /// The name, if it was read less than a minute before `now_ms`.
+    /// The name, if it was read less than a minute before `now_ms`, a reading of the monotonic clock.
     pub(super) fn get(&self, user: UserId, now_ms: i64) -> Option<Arc<str>> {
         let cached = self.0.get(&user)?;
         (now_ms < cached.expires_ms).then_some(cached.username)

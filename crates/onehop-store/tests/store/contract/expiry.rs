@@ -42,6 +42,23 @@ pub async fn an_item_is_invisible_at_once_when_its_time_is_over(subject: Subject
     assert!(subject.read("h1", "b").await.is_some());
 }
 
+pub async fn a_page_says_no_more_once_the_rest_has_expired(subject: Subject) {
+    if !subject.can().move_time {
+        return;
+    }
+    subject.create(mortal("c", 60)).await;
+    subject.create(mortal("b", 10)).await;
+    let first = || subject.page("h1", Direction::NewestFirst, None, 1);
+    // Twice: the second may come from a cache.
+    for _ in 0..2 {
+        let page = first().await;
+        assert_eq!((ids(&page), page.has_more), (vec!["c".to_owned()], true));
+    }
+    subject.advance_ms(10_000).await;
+    let page = first().await;
+    assert_eq!((ids(&page), page.has_more), (vec!["c".to_owned()], false));
+}
+
 pub async fn a_purge_takes_what_is_over_and_nothing_else(subject: Subject) {
     if !(subject.can().move_time && subject.can().purge) {
         return;

@@ -7,9 +7,9 @@ use crate::contract::harness::{Subject, THINGS, numbered};
 async fn assert_refused(subject: &Subject, range: &FeedRange, continuation: Option<&Continuation>) {
     let request = FeedRequest { container: THINGS, range, continuation, types: None, limit: 10 };
     let fault = subject.store.read_change_feed(&request, &subject.ledger).await.expect_err("refused");
-    assert_eq!(fault.kind, FaultKind::InvalidContinuation, "{range:?} {continuation:?}");
+    assert_eq!(fault.kind, FaultKind::InvalidContinuation, "{fault}: {range:?} {continuation:?}");
     let fault = subject.store.pending_changes(&request, 10, &subject.ledger).await.expect_err("refused");
-    assert_eq!(fault.kind, FaultKind::InvalidContinuation, "{range:?} {continuation:?}");
+    assert_eq!(fault.kind, FaultKind::InvalidContinuation, "{fault}: {range:?} {continuation:?}");
 }
 
 pub async fn a_forged_continuation_is_refused(subject: Subject) {

@@ -110,6 +110,7 @@ macro_rules! contract_over {
             }
             expiry {
                 an_item_is_invisible_at_once_when_its_time_is_over
+                a_page_says_no_more_once_the_rest_has_expired
                 a_purge_takes_what_is_over_and_nothing_else
                 pages_and_counts_pass_over_what_is_over
                 an_id_whose_time_is_over_is_free_again

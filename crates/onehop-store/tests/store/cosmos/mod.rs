@@ -1,3 +1,5 @@
 //! What is the Cosmos DB adapter's own, over Microsoft's in-memory emulator.
 
+mod announcements;
 mod feed_start;
+mod statuses;

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bytes::Bytes;
-use onehop_store::embedded::EmbeddedStore;
-use onehop_store::{FaultKind, Ledger, NewItem, Store, WriteOp};
+use onehop_runtime::clock::ManualClock;
+use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore};
+use onehop_store::{Fault, FaultKind, Ledger, NewItem, Store, WriteError, WriteOp};
 use serde_json::json;
 
-use crate::embedded::harness::{THINGS, config, create_batch, open, open_with};
+use crate::embedded::harness::{SPEC, THINGS, config, create_batch, open, open_with};
 
 const ITEMS_PER_BATCH: u64 = 4;
 /// The file with the high-water mark.
@@ -217,4 +219,49 @@ async fn damage_in_a_file_of_the_engine_is_an_error_and_not_a_panic() {
     }
     assert!(refused_to_open > 0, "no damaged file kept the store from opening");
     assert!(corrupt_reads > 0, "no damaged file was noticed by a read");
+}
+
+/// Small memtables, so that the engine writes tables and compacts them all the time.
+fn compacting(path: &Path) -> EmbeddedConfig {
+    EmbeddedConfig { memtable_bytes: 1024 * 1024, ..config(path) }
+}
+
+/// Writes large items until a write fails for another reason than a lost commit; returns that fault.
+async fn write_until_refused(store: &EmbeddedStore, first: u64) -> Fault {
+    for number in first..first + WRITES_MAX {
+        let noise: String = (0..16_384_u64).map(|place| format!("{:x} ", place * number % 65_521)).collect();
+        let id = format!("c{number}");
+        let body = json!({"id": id, "home": "h1", "type": "thing", "noise": noise});
+        let create = WriteOp::Create(NewItem::encode(id, &body));
+        match store.write(THINGS, &"h1".into(), create, &Ledger::new()).await {
+            Ok(_) => {}
+            Err(WriteError::Fault(fault)) if fault.kind == FaultKind::Ambiguous => {}
+            Err(WriteError::Fault(fault)) => return fault,
+            Err(refused) => panic!("{refused}"),
+        }
+    }
+    panic!("{WRITES_MAX} writes were taken beside a damaged table");
+}
+
+/// Several times what a compaction takes.
+const WRITES_MAX: u64 = 1_000;
+
+#[tokio::test]
+async fn an_engine_that_fails_again_and_again_refuses_writes() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let bodies = store_with_tables(directory.path()).await;
+    let table = files(&directory.path().join("engine"), "").into_iter().filter(|(file, _)| is_table(file));
+    let (table, _) = table.max_by_key(|(_, length)| *length).expect("a table");
+    damage(&table, &[3, 6, 9, 12]);
+    let clock = Arc::new(ManualClock::new(1_750_000_000_000));
+    let store = EmbeddedStore::open(&compacting(directory.path()), &[SPEC], clock.clone()).expect("it opens");
+    let fault = write_until_refused(&store, 0).await;
+    assert_eq!(fault.kind, FaultKind::Full, "{fault}");
+    assert!(fault.to_string().contains("3 times within 60 s"), "{fault}");
+    assert!(corrupt_items(&store, &bodies).await < bodies.len(), "reads go on");
+    // After a while it is tried again, as often.
+    clock.advance_ms(60_000);
+    let create = WriteOp::Create(NewItem::encode("d", &json!({"id": "d", "home": "h1", "type": "thing"})));
+    store.write(THINGS, &"h1".into(), create, &Ledger::new()).await.expect("it was opened again");
+    assert_eq!(write_until_refused(&store, WRITES_MAX).await.kind, FaultKind::Full);
 }
