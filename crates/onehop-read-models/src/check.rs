@@ -275,6 +275,9 @@ impl Check<'_> {
                 if key_field != Some("type") || key != rule.source.name {
                     self.unsupported(name, "a bounded list has the type of its items as partition key");
                 }
+                if rule.source.partition != ItemPartition::Id {
+                    self.unsupported(name, "the items of a bounded list have their id as partition key");
+                }
                 self.order(rule);
             }
             _ => self
@@ -441,6 +444,22 @@ mod tests {
             .fields(&["title"])
             .newest(3)];
         assert!(matches!(errors(RULES)[..], [DeclarationError::NoOrder { .. }]));
+    }
+
+    #[test]
+    fn a_bounded_list_reads_its_items_by_their_id() {
+        const PAGES: &[Rule] = &[list("newest")
+            .of(&PAGE_WITH_DATE)
+            .into(NEWEST, ListPartition::Constant("page"))
+            .fields(&["date"])
+            .newest(3)];
+        const PAGE_WITH_DATE: ItemType =
+            ItemType::new(BOOKS, "page", &["bookId", "date"]).partitioned_by("bookId");
+        let errors = errors(PAGES);
+        assert!(
+            errors.iter().any(|error| error.to_string().contains("their id as partition key")),
+            "{errors:?}"
+        );
     }
 
     #[test]

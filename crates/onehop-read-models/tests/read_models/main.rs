@@ -2,8 +2,11 @@
 
 mod bounded_lists;
 mod copies;
+mod large_lists;
 mod library;
 mod lists;
+mod random_rankings;
+mod ranking_gaps;
 mod rebuild;
 mod repair;
 mod verification;
