@@ -74,7 +74,7 @@ pub struct DeadLetterEntry {
     attempts: u32,
     /// Why it failed the last time; null on the public listener.
     error: Option<String>,
-    /// The latest version of an item with a time to live; null on the public listener.
+    /// The latest version of an item with a time to live, if it is short; null on the public listener.
     expiring: Option<Json<Value>>,
 }
 
@@ -121,7 +121,7 @@ impl DeadLetter {
 
 impl DeadLetterEntry {
     fn of(item: onehop_change_feed::DeadLetterEntry, audience: Audience) -> Self {
-        let onehop_change_feed::DeadLetterEntry { id, sequence, attempts, error, expiring } = item;
+        let onehop_change_feed::DeadLetterEntry { id, sequence, attempts, error, expiring, .. } = item;
         let is_operator = audience == Audience::Operator;
         Self {
             id,

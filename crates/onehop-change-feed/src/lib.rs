@@ -21,6 +21,7 @@ mod coverage;
 mod dead_letter_list;
 mod dead_letters;
 mod estimator;
+mod expiring_body;
 mod former_leases;
 mod heartbeat;
 mod idle;

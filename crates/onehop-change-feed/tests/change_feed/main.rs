@@ -2,6 +2,7 @@
 //! here.
 
 mod checkpoints;
+mod expiring_bodies;
 mod features;
 mod former_leases;
 mod pages;

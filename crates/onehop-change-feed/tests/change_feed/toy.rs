@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use onehop_change_feed::{
-    self, IntendedWrite, LEASES, LeaseItem, Processor, Projection, ProjectionError, ReadRequest, Settings,
-    Sharing, Step, StepInput,
+    self, DEAD_LETTERS, IntendedWrite, LEASES, LeaseItem, Processor, Projection, ProjectionError,
+    ReadRequest, Settings, Sharing, Step, StepInput,
 };
 use onehop_runtime::clock::ManualClock;
 use onehop_store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
@@ -204,6 +204,16 @@ impl World {
             items.extend(page.changes.into_iter().map(|change| change.item));
         }
         items
+    }
+
+    /// The items of the dead letter container: their types and how many there are of each.
+    pub async fn dead_letter_items(&self) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        for item in self.all(DEAD_LETTERS).await {
+            let item: Value = item.decode().expect("JSON");
+            *counts.entry(item["type"].as_str().expect("a type").to_owned()).or_default() += 1;
+        }
+        counts
     }
 
     async fn things(&self, container: ContainerName) -> BTreeMap<(String, String), u64> {
