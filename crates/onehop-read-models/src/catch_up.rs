@@ -37,6 +37,7 @@ impl Projection for CatchUp {
 
     fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
         let item = Body::selected(&change.item, &self.fields())?;
+        item.required_version()?;
         if item.is_deleted() {
             return Ok(Step::done());
         }

@@ -56,6 +56,7 @@ impl Projection for ElementList {
             None => {
                 // A change that cannot be projected is parked, whatever the item is by now.
                 let item = Body::of(&change.item)?;
+                item.required_version()?;
                 if !item.is_deleted() {
                     Entry::of(&self.rule, &item)?;
                 }

@@ -221,9 +221,11 @@ impl BoundedList {
     }
 
     fn is_older_than_all(&self, change: &Change, page: &QueryPage) -> Result<bool, ProjectionError> {
+        let item = Body::selected(&change.item, &[self.order_by])?;
+        item.required_version()?;
         let Some(last) = page.items.last() else { return Ok(true) };
-        let place = |item| self.place_of(&Body::selected(item, &[self.order_by])?);
-        let (item, last) = (place(&change.item)?, place(last)?);
+        let last = self.place_of(&Body::selected(last, &[self.order_by])?)?;
+        let item = self.place_of(&item)?;
         Ok((item.order_value, item.id) < (last.order_value, last.id))
     }
 

@@ -118,7 +118,7 @@ impl Propagation {
         let source = Body::selected(&change.item, &fields)?;
         let is_pending = self.rule.pending.is_some_and(|pending| source.get(pending).is_some());
         // Of a source as it was created nothing can carry an older value.
-        if source.version() == VERSION_FIRST || is_pending {
+        if source.required_version()? == VERSION_FIRST || is_pending {
             return Ok(Step::done());
         }
         Ok(self.ask(change, PassPosition { target: 0, after: None, entries: None }))
@@ -188,7 +188,9 @@ impl Propagation {
         let mut by_partition: BTreeMap<PartitionKey, Vec<WriteOp>> = BTreeMap::new();
         for item in items {
             let mut body = Body::of(item)?;
-            if body.is_deleted() || !body.set_copies(path, by, &change.id, value) {
+            // An item without a version is parked by its own change, and compared once it is mended.
+            let is_target = !body.is_deleted() && body.required_version().is_ok();
+            if !is_target || !body.set_copies(path, by, &change.id, value) {
                 continue;
             }
             let key = body.partition_key(target.item_type)?;

@@ -30,7 +30,7 @@ pub const RANKING: ContainerName = ContainerName("ranking");
 pub const LISTED_MAX: usize = 3;
 
 const SPECS: &[ContainerSpec] = &[
-    spec(AUTHORS, "authorId", None, &[], &[]),
+    spec(AUTHORS, "authorId", None, &["id"], &[]),
     spec(BOOKS, "bookId", Some("date"), &["authorId"], &["book"]),
     spec(GENRES, "type", None, &[], &[]),
     spec(BY_GENRE, "genreId", None, &["bookId"], &[]),
@@ -254,6 +254,12 @@ impl Library {
 
     pub async fn verify(&self) -> VerificationReport {
         self.verifier().verify(|_| {}).await.expect("a verification")
+    }
+
+    /// The dead letters: the projection, how many items wait, and the error.
+    pub async fn dead_letters(&self) -> Vec<(String, u64, String)> {
+        let list = self.processor.dead_letters().await.expect("a list").dead_letters.into_iter();
+        list.map(|letter| (letter.projection, letter.items, letter.error.unwrap_or_default())).collect()
     }
 
     /// Asserts that the ranking is exactly the readers with most loans, once it is up to date.

@@ -5,6 +5,7 @@ mod copies;
 mod large_lists;
 mod library;
 mod lists;
+mod poison;
 mod random_rankings;
 mod ranking_gaps;
 mod rebuild;
