@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use onehop_change_feed::{ProjectionError, WakingFields};
+use onehop_change_feed::{Cause, ProjectionError, WakingFields};
 use onehop_store::{Item, Keyset, NewItem, PartitionKey, json_text};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -149,10 +149,11 @@ impl Body {
         WakingFields { version: self.version(), values: serde_json::to_vec(&values).unwrap_or_default() }
     }
 
-    /// The item with the next version.
-    pub(crate) fn into_next_version(mut self) -> Result<NewItem, ProjectionError> {
+    /// The item with the next version, which says what caused it.
+    pub(crate) fn into_next_version(mut self, cause: &Cause) -> Result<NewItem, ProjectionError> {
         let version = self.required_version()? + 1;
         self.0.insert(VERSION.to_owned(), version.into());
+        cause.mark(&mut self.0, version);
         self.into_item()
     }
 

@@ -9,7 +9,7 @@ mod cost;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use onehop_change_feed::{Projection, ProjectionError, ReadRequest, Step, StepInput, WakingFields};
+use onehop_change_feed::{Cause, Projection, ProjectionError, ReadRequest, Step, StepInput, WakingFields};
 use onehop_store::{Change, ContainerName, Direction, Item, Keyset, PartitionKey, QueryPage, WriteOp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -185,6 +185,7 @@ impl Propagation {
         next: PassPosition,
     ) -> Result<Step, ProjectionError> {
         let (path, by) = (FieldPath::parse(target.field), FieldPath::parse(self.rule.by));
+        let cause = Cause::Projection(self.rule.name.to_owned());
         let mut by_partition: BTreeMap<PartitionKey, Vec<WriteOp>> = BTreeMap::new();
         for item in items {
             let mut body = Body::of(item)?;
@@ -195,7 +196,7 @@ impl Propagation {
             }
             let key = body.partition_key(target.item_type)?;
             let if_match = Some(item.etag.clone());
-            let operation = WriteOp::Replace { item: body.into_next_version()?, if_match };
+            let operation = WriteOp::Replace { item: body.into_next_version(&cause)?, if_match };
             by_partition.entry(key).or_default().push(operation);
         }
         let container = target.item_type.container;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use onehop_change_feed::Cause;
 use onehop_store::OperationKind::{PointRead, Replace};
 
 use super::CatchUp;
@@ -31,7 +32,7 @@ impl CatchUp {
             .map(|copy| copy.path.root())
             .collect();
         let Some(first) = fields.first() else { return Vec::new() };
-        let corrected = data.replace_charge(&stored, &[first]);
+        let corrected = data.replace_charge(&stored, &[first, Cause::FIELD]);
         let name = item_type.name;
         let predicted = |change, operations, edits| PredictedChange {
             charged: Charged::Projection(self.name),

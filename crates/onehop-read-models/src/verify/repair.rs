@@ -16,7 +16,7 @@ use crate::item_type::VERSION;
 use crate::rule::{CountRule, ListRule, OwnsRule};
 use crate::source_value::source_key;
 use crate::target_copy::TargetCopy;
-use onehop_change_feed::ProjectionError;
+use onehop_change_feed::{Cause, ProjectionError};
 use onehop_store::{
     Batch, ContainerName, Fault, FaultKind, Item, Ledger, NewItem, PartitionKey, Rejection, WriteError,
     WriteOp,
@@ -178,7 +178,7 @@ impl Verifier {
         body: Body,
         unchanged: &Item,
     ) -> Result<bool, Fault> {
-        let item: NewItem = body.into_next_version().map_err(unexpected_shape)?;
+        let item: NewItem = body.into_next_version(&Cause::Repair).map_err(unexpected_shape)?;
         self.write(container, key, WriteOp::Replace { item, if_match: Some(unchanged.etag.clone()) }).await
     }
 

@@ -1,6 +1,7 @@
 //! What follows from a declaration, on a toy domain: a library with authors, books, genres and readers.
 
 mod bounded_lists;
+mod causes;
 mod copies;
 mod large_lists;
 mod library;
