@@ -7,7 +7,7 @@
 //! `lease_handle` shares with the changes of a page. `heartbeat` is the liveness of this instance, `observations` that of the others;
 //! `membership` brings both together.
 //! `load_balancer` acquires leases: `coverage` decides which leases there are and `balancing_strategy` who owns them, both pure;
-//! `former_leases` replaces those of earlier releases. `supervisor` runs the background tasks, and `poll_schedule` decides when a reader looks again. `idle` computes the charge at rest. `processor`, `status` (the estimator), `position` with `position_wait`, `rebuild` and `dead_letter_list` are the
+//! `former_leases` replaces those of earlier releases. `supervisor` runs the background tasks, and `poll_schedule` decides when a reader looks again. `idle` computes the charge at rest. `processor`, `status` (the estimator), `position` with `position_wait` and `joined_position`, `rebuild` and `dead_letter_list` are the
 //! public interface. `tail` is independent of all that: a reader without leases. `created_tail` reports what is created, by the memory of
 //! `creations`; `cause` says who wrote a version.
 
@@ -30,6 +30,7 @@ mod former_leases;
 mod heartbeat;
 mod idle;
 mod instance;
+mod joined_position;
 mod lease;
 mod lease_handle;
 mod lease_scope;

@@ -130,7 +130,7 @@ pub trait Store: Send + Sync + 'static {
 
     /// Whether a reader at a continuation has read all that lies before an end; `false` where the store does not know. The end is
     /// that of a container or of a write ([`Ledger::write_ends`]); the reader stands at a page's continuation or at what it has
-    /// [passed](FeedPage::passed).
+    /// [passed](FeedPage::passed). Of two ends of the same kind, whether the first is not before the second.
     fn is_past(&self, at: &Continuation, end: &Continuation) -> bool;
 
     /// Whether a feed range holds the write that ended here; `true` where the store does not know.

@@ -67,10 +67,13 @@ pub(super) fn read_end(range: &CosmosRange, commit: &Commit) -> Continuation {
     Continuation(format!("{READ}:{min}:{max}:{partition}:{lsn}"))
 }
 
-/// Whether a reader has passed the end of a write.
+/// Whether a reader has passed the end of a write; or whether a write ends behind another one to its logical partition.
 pub(super) fn is_past(at: &Continuation, end: &Continuation) -> bool {
-    let (Some(at), Some(end)) = (parse_read(at), parse_write(end)) else { return false };
-    contains(&at.range, &end.point) && at.commit.has_passed(&end.commit)
+    let Some(end) = parse_write(end) else { return false };
+    if let Some(at) = parse_read(at) {
+        return contains(&at.range, &end.point) && at.commit.has_passed(&end.commit);
+    }
+    parse_write(at).is_some_and(|at| at.point == end.point && at.commit.has_passed(&end.commit))
 }
 
 /// Whether a range holds the logical partition of a write. `true` where its place is not known.
@@ -132,6 +135,21 @@ mod tests {
         }
         let of_another = write_end(&range("20", "20"), &commit("2", 3));
         assert!(!is_past(&at, &of_another), "the partition was split meanwhile");
+    }
+
+    #[test]
+    fn a_write_ends_behind_an_earlier_one_to_its_logical_partition() {
+        let write = |point, partition, lsn| write_end(&range(point, point), &commit(partition, lsn));
+        let at = write("20", "1", 7);
+        for (end, passed) in [
+            (write("20", "1", 7), true),
+            (write("20", "1", 6), true),
+            (write("20", "1", 8), false),
+            (write("21", "1", 6), false),
+            (write("20", "2", 6), false),
+        ] {
+            assert_eq!(is_past(&at, &end), passed, "{end:?}");
+        }
     }
 
     #[test]
