@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use onehop::accounts::Username;
-use onehop::blog::reads::cursor::{COMMENTS, LIKES, POSTS};
+use onehop::blog::reads::cursor::{COMMENTS, FEED, LIKES, POSTS_OF_USER};
 use onehop::domain::cursor;
 use onehop_change_feed::Position;
 use onehop::graphql::GlobalId;
