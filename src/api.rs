@@ -48,8 +48,8 @@ use onehop_store::{FaultKind, Ledger, Store, WriteMark};
 const LABELLED_PATHS: &[&str] = &[SESSION_PATH, operations::PATH];
 /// What positions are sealed for.
 const POSITION_PURPOSE: &[u8] = b"position\0";
-/// The longest position that is read, in characters.
-const POSITION_CHARS_MAX: usize = 512;
+/// The longest position that is read, in characters. A position of many writes has some 2,700.
+const POSITION_CHARS_MAX: usize = 4096;
 
 /// The parts of the API beside the app.
 pub struct ApiParts {
@@ -304,18 +304,34 @@ impl ProcessorRecency {
     fn store(&self) -> &dyn Store {
         &*self.app.store
     }
+
+    fn seal(&self, position: &Position) -> String {
+        self.sealer.seal(POSITION_PURPOSE, &position.encode())
+    }
+
+    fn open(&self, position: &str) -> Option<Position> {
+        let is_short = position.len() <= POSITION_CHARS_MAX;
+        let bytes = is_short.then(|| self.sealer.open(POSITION_PURPOSE, position)).flatten()?;
+        Position::parse(&bytes).ok()
+    }
 }
 
 #[async_trait]
 impl Recency for ProcessorRecency {
     async fn position_after(&self, written: &WriteScope) -> Option<String> {
         match self.app.processor.position_of(written).await {
-            Ok(position) => position.map(|position| self.sealer.seal(POSITION_PURPOSE, &position.encode())),
+            Ok(position) => position.map(|position| self.seal(&position)),
             Err(fault) => {
                 tracing::warn!(error = %fault, "the position of a write cannot be read");
                 None
             }
         }
+    }
+
+    fn join(&self, one: &str, other: &str) -> Option<String> {
+        let (one, other) = (self.open(one)?, self.open(other)?);
+        let joined = self.app.processor.join_positions(&one, &other).ok()?;
+        Some(self.seal(&joined))
     }
 
     async fn reach(
@@ -324,10 +340,7 @@ impl Recency for ProcessorRecency {
         wait_max: Duration,
         ledger: &Ledger,
     ) -> Result<Reach, InvalidPosition> {
-        let bytes =
-            (position.len() <= POSITION_CHARS_MAX).then(|| self.sealer.open(POSITION_PURPOSE, position));
-        let bytes = bytes.flatten().ok_or(InvalidPosition)?;
-        let position = Position::parse(&bytes).map_err(|_| InvalidPosition)?;
+        let position = self.open(position).ok_or(InvalidPosition)?;
         match self.app.processor.wait_for_position(&position, wait_max, ledger).await {
             Ok(onehop_change_feed::PositionOutcome::Reached) => Ok(Reach::Reached),
             Ok(onehop_change_feed::PositionOutcome::TimedOut) => Ok(Reach::NotReached(NotReached::TimedOut)),

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use onehop::accounts::Username;
-use onehop::blog::reads::cursor::{COMMENTS, LIKES, POSTS};
+use onehop::blog::reads::cursor::{COMMENTS, FEED, LIKES, POSTS_OF_USER};
 use onehop::domain::cursor;
 use onehop_change_feed::Position;
 use onehop::graphql::GlobalId;
@@ -17,10 +17,10 @@ fuzz_target!(|text: &str| {
     if let Ok(id) = GlobalId::decode(text) {
         assert_eq!(id.encode(), text);
     }
-    for kind in [POSTS, COMMENTS, LIKES] {
-        if let Ok(keyset) = cursor::decode(kind, text) {
+    for list in [FEED.single(), COMMENTS.single(), LIKES.single(), POSTS_OF_USER.of(Uuid::max())] {
+        if let Ok(keyset) = cursor::decode(list, text) {
             let id = Uuid::parse_str(&keyset.id).expect("the id of an item");
-            assert_eq!(cursor::encode(kind, &keyset.order_value, id), text);
+            assert_eq!(cursor::encode(list, &keyset.order_value, id), text);
         }
     }
     if let Ok(position) = Position::parse(text.as_bytes()) {

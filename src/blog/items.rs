@@ -1,5 +1,6 @@
 //! The items as they are stored: exactly the article's fields in camelCase, plus `version`, which grows with each
-//! change of an item by its write side, and `deleted` with `ttl` (seconds) for soft deletes. A post whose text was changed has
+//! change of an item, and `deleted` with `ttl` (seconds) for soft deletes. A version that a projection wrote has `causedBy`, which commands
+//! neither read nor keep (`onehop_change_feed::Cause`). A post whose text was changed has
 //! `textVersion` and `updateDate`, too; without them an item, and each copy of it, stays as small as it was.
 //!
 //! Source: "Model and partition data on Azure Cosmos DB using a real-world example", its V2 and V3 items.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_graphql::{Context, ID, Object, Result};
+use uuid::Uuid;
 
 use super::connections::Listed;
 use super::date_time::DateTime;
@@ -11,9 +12,7 @@ use super::post::Post;
 use super::resolution::One;
 use super::scope;
 use super::user::User;
-use crate::blog::reads::cursor::COMMENTS;
 use crate::blog::reads::{CommentView, DataModel};
-use crate::domain::cursor::{self, ListKind};
 
 /// A comment, as one data model sees it.
 pub struct Comment {
@@ -34,10 +33,8 @@ impl Comment {
 }
 
 impl Listed for Comment {
-    const LIST: ListKind = COMMENTS;
-
-    fn cursor(&self) -> String {
-        cursor::encode(Self::LIST, &self.view.creation_date, self.view.id.0)
+    fn place(&self) -> (&str, Uuid) {
+        (&self.view.creation_date, self.view.id.0)
     }
 }
 

@@ -8,10 +8,10 @@ use super::connections::PageArguments;
 use super::errors::bad_input;
 use super::ids::{GlobalId, InvalidId};
 use super::model::DataModel;
-use super::post::Post;
 use super::response_extensions::hundredths;
 use super::scope::RequestScope;
 use crate::blog::ids::{PostId, UserId};
+use crate::blog::reads::cursor::FEED;
 use crate::blog::study::read_path::{self, ArticleRead, ReadPath};
 use onehop_store::{FoldedOperation, Ledger};
 
@@ -116,7 +116,7 @@ impl ReadRequest {
     /// # Errors
     /// `BAD_USER_INPUT` for `id` or `first`.
     fn question(self, id: Option<&ID>, first: i32) -> Result<ArticleRead> {
-        let page = PageArguments { first, after: None }.parse::<Post>()?;
+        let page = PageArguments { first, after: None }.parse(FEED.single())?.request;
         Ok(match self {
             Self::Q1 => ArticleRead::User(user(id)?),
             Self::Q2 => ArticleRead::Post(post(id)?),

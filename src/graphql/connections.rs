@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_graphql::resolver_utils::ContainerType;
 use async_graphql::{Error, Object, SimpleObject};
+use uuid::Uuid;
 
 use super::comment::Comment;
 use super::errors::bad_input;
@@ -16,7 +17,7 @@ use super::webstore::customer::Customer;
 use super::webstore::product::Product;
 use super::webstore::sales_order::SalesOrder;
 use crate::blog::reads::{DataModel, FIRST_MAX, FIRST_MIN, Page, PageRequest, PostView};
-use crate::domain::cursor::{self, ListKind};
+use crate::domain::cursor::{self, List};
 
 /// A page of posts.
 pub type PostConnection = Connection<Post>;
@@ -27,10 +28,8 @@ pub type LikeConnection = Connection<Like>;
 
 /// An object that stands in lists.
 pub(super) trait Listed: ContainerType + 'static {
-    const LIST: ListKind;
-
-    /// Where the object stands in its list.
-    fn cursor(&self) -> String;
+    /// Where the object stands in its list: the value that orders it, and its id.
+    fn place(&self) -> (&str, Uuid);
 }
 
 /// The arguments of a list, as the client gave them.
@@ -40,15 +39,22 @@ pub(super) struct PageArguments {
 }
 
 impl PageArguments {
-    /// The page they ask for in a list of `T`.
+    /// The page they ask for in a list.
     ///
     /// # Errors
     /// `BAD_USER_INPUT` for `first` or `after`.
-    pub(super) fn parse<T: Listed>(&self) -> Result<PageRequest, Error> {
-        let after = self.after.as_deref().map(|after| cursor::decode(T::LIST, after)).transpose();
+    pub(super) fn parse(&self, list: List) -> Result<ListPage, Error> {
+        let after = self.after.as_deref().map(|after| cursor::decode(list, after)).transpose();
         let after = after.map_err(|invalid| bad_input("after", invalid))?;
-        PageRequest::new(i64::from(self.first), after).ok_or_else(|| out_of_bounds(self.first))
+        let request = PageRequest::new(i64::from(self.first), after);
+        Ok(ListPage { list, request: request.ok_or_else(|| out_of_bounds(self.first))? })
     }
+}
+
+/// A page that is asked for, and its list.
+pub(super) struct ListPage {
+    list: List,
+    pub(super) request: PageRequest,
 }
 
 fn out_of_bounds(first: i32) -> Error {
@@ -65,6 +71,7 @@ pub struct Connection<T> {
 /// One item of a list and where it stands.
 pub struct Edge<T> {
     node: T,
+    list: List,
 }
 
 /// Where a page stands in its list.
@@ -83,7 +90,7 @@ pub struct PageInfo {
 /// The connection of a page of posts, which share what is read for one of them.
 pub(super) fn posts(
     posts: Page<PostView>,
-    page: &PageRequest,
+    page: &ListPage,
     model: DataModel,
     scope: &Arc<RequestScope>,
 ) -> PostConnection {
@@ -94,11 +101,12 @@ pub(super) fn posts(
 
 impl<T: Listed> Connection<T> {
     /// The connection of a page.
-    pub(super) fn new<V>(found: Page<V>, page: &PageRequest, node: impl Fn(V) -> T) -> Self {
+    pub(super) fn new<V>(found: Page<V>, page: &ListPage, node: impl Fn(V) -> T) -> Self {
+        let ListPage { list, request } = page;
         Self {
-            edges: found.items.into_iter().map(|view| Edge { node: node(view) }).collect(),
+            edges: found.items.into_iter().map(|view| Edge { node: node(view), list: *list }).collect(),
             has_next_page: found.has_next,
-            has_previous_page: page.after().is_some(),
+            has_previous_page: request.after().is_some(),
         }
     }
 
@@ -106,9 +114,16 @@ impl<T: Listed> Connection<T> {
         PageInfo {
             has_next_page: self.has_next_page,
             has_previous_page: self.has_previous_page,
-            start_cursor: self.edges.first().map(|edge| edge.node.cursor()),
-            end_cursor: self.edges.last().map(|edge| edge.node.cursor()),
+            start_cursor: self.edges.first().map(Edge::place),
+            end_cursor: self.edges.last().map(Edge::place),
         }
+    }
+}
+
+impl<T: Listed> Edge<T> {
+    fn place(&self) -> String {
+        let (order_value, id) = self.node.place();
+        cursor::encode(self.list, order_value, id)
     }
 }
 
@@ -158,6 +173,6 @@ impl<T: Listed> Edge<T> {
 
     /// Where the item stands in the list.
     async fn cursor(&self) -> String {
-        self.node.cursor()
+        self.place()
     }
 }

@@ -360,6 +360,10 @@ impl GraphqlService for Executor {
         self.services.recency.reach(position, wait_max, ledger_of(charges)).await
     }
 
+    fn join_positions(&self, one: &str, other: &str) -> Option<String> {
+        self.services.recency.join(one, other)
+    }
+
     fn last_write(&self) -> Option<u64> {
         self.services.recency.last_write()
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_graphql::{Context, ID, Object, Result};
+use uuid::Uuid;
 
 use super::comment::Comment;
 use super::connections::{CommentConnection, Connection, LikeConnection, Listed, PageArguments};
@@ -15,9 +16,8 @@ use super::resolution::One;
 use super::scope::{self, RequestScope};
 use super::user::User;
 use crate::blog::ids::PostId;
-use crate::blog::reads::cursor::POSTS;
+use crate::blog::reads::cursor::{COMMENTS, LIKES};
 use crate::blog::reads::{DataModel, PostView};
-use crate::domain::cursor::{self, ListKind};
 
 /// A post, as one data model sees it.
 #[derive(Clone)]
@@ -59,10 +59,8 @@ impl Post {
 }
 
 impl Listed for Post {
-    const LIST: ListKind = POSTS;
-
-    fn cursor(&self) -> String {
-        cursor::encode(Self::LIST, &self.view.creation_date, self.view.id.0)
+    fn place(&self) -> (&str, Uuid) {
+        (&self.view.creation_date, self.view.id.0)
     }
 }
 
@@ -151,8 +149,8 @@ impl Post {
         #[graphql(desc = "The cursor after which the page begins.")] after: Option<String>,
     ) -> Result<One<CommentConnection>> {
         let scope = scope::of(ctx);
-        let page = PageArguments { first, after }.parse::<Comment>()?;
-        let comments = scope.reads(self.model).comments(self.view.id, &page, scope.session()).await;
+        let page = PageArguments { first, after }.parse(COMMENTS.of(self.view.id.0))?;
+        let comments = scope.reads(self.model).comments(self.view.id, &page.request, scope.session()).await;
         let comments = comments.map_err(|fault| scope.fault(&fault))?;
         let parent = self.as_parent(ctx);
         Ok(One(Connection::new(comments, &page, |view| Comment::new(view, self.model, parent.clone()))))
@@ -166,8 +164,8 @@ impl Post {
         #[graphql(desc = "The cursor after which the page begins.")] after: Option<String>,
     ) -> Result<One<LikeConnection>> {
         let scope = scope::of(ctx);
-        let page = PageArguments { first, after }.parse::<Like>()?;
-        let likes = scope.reads(self.model).likes(self.view.id, &page, scope.session()).await;
+        let page = PageArguments { first, after }.parse(LIKES.of(self.view.id.0))?;
+        let likes = scope.reads(self.model).likes(self.view.id, &page.request, scope.session()).await;
         let likes = likes.map_err(|fault| scope.fault(&fault))?;
         let parent = self.as_parent(ctx);
         Ok(One(Connection::new(likes, &page, |view| Like::new(view, self.model, parent.clone()))))

@@ -16,6 +16,7 @@ use super::user::User;
 use crate::accounts::Username;
 use crate::blog::ids::UserId;
 use crate::blog::reads;
+use crate::blog::reads::cursor::FEED;
 
 /// The part of the root of all reads that is about the blog.
 #[derive(Default)]
@@ -99,8 +100,8 @@ impl BlogQuery {
         #[graphql(desc = "The data model that answers.", default_with = "DataModel::V3")] model: DataModel,
     ) -> Result<Option<One<PostConnection>>> {
         let (scope, model) = (scope::of(ctx), model.into());
-        let page = PageArguments { first, after }.parse::<Post>()?;
-        let posts = scope.reads(model).feed(&page, scope.session()).await;
+        let page = PageArguments { first, after }.parse(FEED.single())?;
+        let posts = scope.reads(model).feed(&page.request, scope.session()).await;
         let posts = posts.map_err(|fault| scope.fault(&fault))?;
         Ok(Some(One(connections::posts(posts, &page, model, scope))))
     }

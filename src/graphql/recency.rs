@@ -16,6 +16,9 @@ pub trait Recency: Send + Sync + 'static {
     /// `None` where no read model depends on them, or it cannot be said.
     async fn position_after(&self, written: &WriteScope) -> Option<String>;
 
+    /// A position that is reached when both of these are; `None` where one of them is no position of this store.
+    fn join(&self, one: &str, other: &str) -> Option<String>;
+
     /// Waits, up to a limit, until the read models have reached a position. What is read for that is in the ledger.
     async fn reach(
         &self,

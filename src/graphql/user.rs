@@ -6,6 +6,7 @@ use super::connections::{self, PageArguments, PostConnection};
 use super::ids::GlobalId;
 use super::resolution::One;
 use super::scope;
+use crate::blog::reads::cursor::POSTS_OF_USER;
 use crate::blog::reads::{DataModel, UserView};
 
 /// A user, as one data model sees it.
@@ -42,8 +43,8 @@ impl User {
     ) -> Result<One<PostConnection>> {
         let scope = scope::of(ctx);
         let arguments = PageArguments { first, after };
-        let page = arguments.parse::<super::post::Post>()?;
-        let posts = scope.reads(self.model).posts_of_user(self.view.id, &page, scope.session()).await;
+        let page = arguments.parse(POSTS_OF_USER.of(self.view.id.0))?;
+        let posts = scope.reads(self.model).posts_of_user(self.view.id, &page.request, scope.session()).await;
         Ok(One(connections::posts(posts.map_err(|fault| scope.fault(&fault))?, &page, self.model, scope)))
     }
 }

@@ -78,7 +78,7 @@ pub struct DeadLetterEntry {
     cause: Option<DeadLetterCause>,
     /// Why it failed the last time; null on the public listener.
     error: Option<String>,
-    /// The latest version of an item with a time to live; null on the public listener.
+    /// The latest version of an item with a time to live, if it is short; null on the public listener.
     expiring: Option<Json<Value>>,
 }
 
@@ -94,7 +94,7 @@ pub enum DeadLetterCause {
     WriteRefused,
     /// A logical partition that the change writes to holds as much as it can.
     PartitionFull,
-    /// An item that the change needs is damaged.
+    /// An item that the change needs is damaged, or gone with its kept body.
     Damaged,
     /// The store does not understand a request that the projection made.
     RequestRefused,
@@ -146,7 +146,7 @@ impl DeadLetter {
 
 impl DeadLetterEntry {
     fn of(item: onehop_change_feed::DeadLetterEntry, audience: Audience) -> Self {
-        let onehop_change_feed::DeadLetterEntry { id, sequence, attempts, cause, error, expiring } = item;
+        let onehop_change_feed::DeadLetterEntry { id, sequence, attempts, cause, error, expiring, .. } = item;
         let is_operator = audience == Audience::Operator;
         Self {
             id,

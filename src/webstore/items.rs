@@ -1,5 +1,6 @@
-//! The items as they are stored: the article's fields in camelCase, plus `version`, which grows with each change of an item by its
-//! write side, and `deleted` with `ttl` (seconds) for soft deletes. Money is stored in minor units with a currency code.
+//! The items as they are stored: the article's fields in camelCase, plus `version`, which grows with each change of an item, and
+//! `deleted` with `ttl` (seconds) for soft deletes. A version that a projection wrote has `causedBy`, which commands neither read nor keep
+//! (`onehop_change_feed::Cause`). Money is stored in minor units with a currency code.
 //!
 //! `sortKey` is the text by which queries order items of `customer` and `ranking`: the date of an order, and the number of orders of
 //! a customer, in ten digits.

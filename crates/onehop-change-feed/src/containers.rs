@@ -19,6 +19,8 @@ pub(super) mod types {
     /// How far a rebuild has come in a feed range.
     pub(crate) const REBUILD: &str = "rebuild";
     pub(crate) const DEAD_LETTER: &str = "deadLetter";
+    /// The body of an item with a time to live, for a dead letter.
+    pub(crate) const EXPIRING_BODY: &str = "expiringBody";
 }
 
 /// The specification of both containers, for the adapter that opens or creates them.

@@ -2,8 +2,8 @@
 //! later change behind them, in order. They are stored in the dead letter container and outlive the process.
 //!
 //! A dead letter holds ids, not bodies: the change feed promises the latest version of an item and no older one, so a replay
-//! reads the item from its container. The exception is an item with a time to live, such as a tombstone. It may be gone by the
-//! time of the replay, so its body is kept. A letter holds up to [`DEAD_LETTER_ENTRIES_MAX`] items; further ones go to a next letter.
+//! reads the item from its container. The exception is an item with a time to live, such as a tombstone: `expiring_body` keeps its
+//! body. A letter holds up to [`DEAD_LETTER_ENTRIES_MAX`] items; further ones go to a next letter.
 //!
 //! Each poison message records its cause. Earlier releases recorded none, and parked changes for faults of the store, too: those letters
 //! are replayed without an operator (see `former_letters`).
@@ -17,11 +17,12 @@ use serde_json::Value;
 
 use super::containers::{DEAD_LETTERS, digest, types};
 use super::context::ProcessorContext;
+use super::expiring_body::{ExpiringBody, delete_bodies};
 use super::poison::{DeadLetterCause, Poison};
 use super::settings::Sharing;
 use onehop_runtime::clock::{format_timestamp, parse_timestamp};
 use onehop_store::{
-    Change, ContainerName, Direction, ETag, Fault, FaultKind, Item, Keyset, Ledger, NewItem, PartitionHash,
+    Change, ContainerName, Direction, ETag, Fault, FaultKind, Keyset, Ledger, NewItem, PartitionHash,
     PartitionKey, Query, WriteError, WriteOp, limits,
 };
 
@@ -29,8 +30,6 @@ use onehop_store::{
 pub const DEAD_LETTER_ENTRIES_MAX: usize = 2_000;
 /// Characters of an error that are kept.
 const ERROR_CHARACTERS_MAX: usize = 500;
-/// Bytes of the body of an expiring item that are kept; a longer one is not. A letter full of them is still an item.
-const EXPIRING_BODY_BYTES_MAX: usize = 640;
 /// How often a write of a letter is tried against concurrent writers of other processes.
 const WRITE_ATTEMPTS_MAX: usize = 16;
 
@@ -80,15 +79,12 @@ pub struct DeadLetterEntry {
     /// The latest version of an item with a time to live: what is projected once the item has expired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expiring: Option<Value>,
-}
-
-impl DeadLetterEntry {
-    /// The change of an item that has expired since it was added, if its body was kept.
-    pub(super) fn expired_change(&self, partition_key: &PartitionKey, now_ms: i64) -> Option<Change> {
-        let body = serde_json::to_vec(self.expiring.as_ref()?).ok()?;
-        let item = Item { body: body.into(), etag: ETag::from_text("expired"), timestamp_ms: now_ms };
-        Some(Change { partition_key: partition_key.clone(), id: self.id.clone(), item })
-    }
+    /// The id of the item in the dead letter container that has this version, where it is longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expiring_body: Option<String>,
+    /// The bytes of this version, where it is too long to be kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unkept_bytes: Option<usize>,
 }
 
 /// A change on its way to a dead letter.
@@ -98,37 +94,27 @@ pub(super) struct FailedChange {
     pub(super) attempts: u32,
     pub(super) error: Option<String>,
     cause: Option<DeadLetterCause>,
-    expiring: Option<Value>,
+    pub(super) expiring: ExpiringBody,
 }
 
 impl FailedChange {
     /// A change that failed.
     pub(super) fn failed(change: &Change, attempts: u32, poison: &Poison) -> Self {
-        Self { expiring: expiring(&change.item), ..Self::failed_again(&change.id, attempts, poison) }
+        Self { expiring: ExpiringBody::of(&change.item), ..Self::failed_again(&change.id, attempts, poison) }
     }
 
     /// An entry that failed again in a replay.
     pub(super) fn failed_again(id: &str, attempts: u32, poison: &Poison) -> Self {
         let error = poison.error.chars().take(ERROR_CHARACTERS_MAX).collect();
         let cause = Some(poison.cause);
-        Self { id: id.to_owned(), attempts, error: Some(error), cause, expiring: None }
+        Self { id: id.to_owned(), attempts, error: Some(error), cause, expiring: ExpiringBody::Unneeded }
     }
 
     /// A change that waits behind a poison message of its logical partition.
     pub(super) fn behind(change: &Change) -> Self {
-        let expiring = expiring(&change.item);
+        let expiring = ExpiringBody::of(&change.item);
         Self { id: change.id.clone(), attempts: 0, error: None, cause: None, expiring }
     }
-}
-
-/// The body of an item with a time to live.
-fn expiring(item: &Item) -> Option<Value> {
-    if item.body.len() > EXPIRING_BODY_BYTES_MAX {
-        return None;
-    }
-    let body: Value = serde_json::from_slice(&item.body).ok()?;
-    let expires = body.get("ttl").and_then(Value::as_i64).is_some_and(|ttl| ttl > 0);
-    expires.then_some(body)
 }
 
 /// The numbers of the first and the last dead letter of a logical partition.
@@ -329,6 +315,7 @@ impl DeadLetterQueue {
                 }
             }
             let empty = letter.items.is_empty();
+            let kept: Vec<_> = letter.items.iter().filter_map(|item| item.expiring_body.clone()).collect();
             let operation = if empty {
                 WriteOp::Delete { id: letter.id, if_match: Some(etag) }
             } else {
@@ -341,6 +328,9 @@ impl DeadLetterQueue {
                 } else if failed.is_some() {
                     self.keep_for_operator(partition_key);
                 }
+                let bodies = replayed.iter().filter_map(|done| done.expiring_body.clone());
+                let unused = bodies.filter(|id| !kept.contains(id)).collect();
+                delete_bodies(unused, &self.context, ledger).await;
                 return Ok(empty);
             }
         }
@@ -369,24 +359,28 @@ impl DeadLetterQueue {
         for _ in 0..WRITE_ATTEMPTS_MAX {
             let added_at_ms = self.context.clock.now_ms();
             let now = format_timestamp(added_at_ms);
-            let operation = match self.read(partition_key, number, ledger).await? {
+            let (operation, unused) = match self.read(partition_key, number, ledger).await? {
                 None => {
                     let mut letter = self.empty_letter(partition_key, number, &now);
                     letter.add(changes);
-                    WriteOp::Create(NewItem::encode(letter.id.clone(), &letter))
+                    (WriteOp::Create(NewItem::encode(letter.id.clone(), &letter)), Vec::new())
                 }
                 Some((letter, _)) if letter.items.len() + changes.len() > DEAD_LETTER_ENTRIES_MAX => {
                     number += 1;
                     continue;
                 }
                 Some((mut letter, etag)) => {
-                    letter.add(changes);
+                    let unused = letter.add(changes);
                     letter.last_parked_at = now;
                     let item = NewItem::encode(letter.id.clone(), &letter);
-                    WriteOp::Replace { item, if_match: Some(etag) }
+                    (WriteOp::Replace { item, if_match: Some(etag) }, unused)
                 }
             };
+            for change in changes {
+                change.keep_body(operation.id(), &self.context, ledger).await?;
+            }
             if self.write(operation, ledger).await? {
+                delete_bodies(unused, &self.context, ledger).await;
                 let mut letters_by_partition = self.letters_by_partition.write();
                 let letters = letters_by_partition.entry(partition_key.clone()).or_insert(LetterRange {
                     first: number,
@@ -450,30 +444,38 @@ impl DeadLetterQueue {
 }
 
 impl DeadLetterItem {
-    /// Adds changes; one whose item waits already keeps its place.
-    fn add(&mut self, changes: &[FailedChange]) {
+    /// Adds changes; one whose item waits already keeps its place. Returns the ids of the bodies to which the letter referred before.
+    fn add(&mut self, changes: &[FailedChange]) -> Vec<String> {
+        let mut unused = Vec::new();
         for change in changes {
             let sequence = self.next_sequence;
             self.next_sequence += 1;
             if let Some(known) = self.items.iter_mut().find(|item| item.id == change.id) {
                 known.sequence = sequence;
                 known.attempts = known.attempts.saturating_add(change.attempts);
-                known.expiring.clone_from(&change.expiring);
+                let before = known.expiring_body.take();
+                change.refer_to_body(&self.id, known);
+                unused.extend(before.filter(|before| known.expiring_body.as_ref() != Some(before)));
                 if change.error.is_some() {
                     known.error.clone_from(&change.error);
                     known.cause = change.cause;
                 }
             } else {
-                self.items.push(DeadLetterEntry {
+                let mut entry = DeadLetterEntry {
                     id: change.id.clone(),
                     sequence,
                     attempts: change.attempts,
                     error: change.error.clone(),
                     cause: change.cause,
-                    expiring: change.expiring.clone(),
-                });
+                    expiring: None,
+                    expiring_body: None,
+                    unkept_bytes: None,
+                };
+                change.refer_to_body(&self.id, &mut entry);
+                self.items.push(entry);
             }
         }
+        unused
     }
 }
 

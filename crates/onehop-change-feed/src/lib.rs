@@ -7,26 +7,32 @@
 //! `lease_handle` shares with the changes of a page. `heartbeat` is the liveness of this instance, `observations` that of the others;
 //! `membership` brings both together. `backfill` serves projections that are behind the checkpoint of a lease, from positions of their own.
 //! `load_balancer` acquires leases: `coverage` decides which leases there are and `balancing_strategy` who owns them, both pure;
-//! `former_leases` replaces those of earlier releases. `supervisor` runs the background tasks, and `poll_schedule` decides when a reader looks again. `idle` computes the charge at rest. `processor`, `status` (the estimator), `position` with `position_wait`, `rebuild` and `dead_letter_list` are the
-//! public interface. `tail` is independent of all that: a reader without leases.
+//! `former_leases` replaces those of earlier releases. `supervisor` runs the background tasks, and `poll_schedule` decides when a reader looks again. `idle` computes the charge at rest. `processor`, `status` (the estimator), `position` with `position_wait` and `joined_position`, `rebuild` and `dead_letter_list` are the
+//! public interface. `tail` is independent of all that: a reader without leases. `created_tail` reports what is created, by the memory of
+//! `creations`; `cause` says who wrote a version.
 
 #![warn(missing_docs)]
 
 mod backfill;
 mod balancing_strategy;
+mod cause;
 mod change_checkpoints;
 mod containers;
 mod context;
 mod counters;
 mod coverage;
+mod created_tail;
+mod creations;
 mod dead_letter_list;
 mod dead_letters;
 mod estimator;
+mod expiring_body;
 mod former_leases;
 mod former_letters;
 mod heartbeat;
 mod idle;
 mod instance;
+mod joined_position;
 mod lease;
 mod lease_handle;
 mod lease_scope;
@@ -64,7 +70,10 @@ mod tail;
 mod turn;
 
 pub use backfill::{Backfill, FeedPlace};
+pub use cause::Cause;
 pub use containers::{DEAD_LETTERS, LEASES, SPECS};
+pub use created_tail::{CreatedTail, CreatedTailSettings, CreationTime};
+pub use creations::{Creations, SeenVersion};
 pub use dead_letter_list::{DEAD_LETTERS_LISTED_MAX, DeadLetterList, DeadLetterSummary};
 pub use dead_letters::{DEAD_LETTER_ENTRIES_MAX, DeadLetterEntry, DeadLetterItem};
 pub use estimator::{Estimator, LeaseEstimate};

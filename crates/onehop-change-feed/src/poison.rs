@@ -19,7 +19,7 @@ pub enum DeadLetterCause {
     WriteRefused,
     /// A logical partition that the change writes to holds as much as it can.
     PartitionFull,
-    /// An item that the change needs is damaged.
+    /// An item that the change needs is damaged, or gone with its kept body.
     Damaged,
     /// The store does not understand a request that the projection made.
     RequestRefused,
@@ -42,6 +42,11 @@ impl Poison {
 
     pub(super) fn too_many_steps(steps_max: usize) -> Self {
         Self::new(DeadLetterCause::StepLimit, format!("no end after {steps_max} steps"))
+    }
+
+    /// An expired item whose body is not there.
+    pub(super) fn lost_body(error: String) -> Self {
+        Self { cause: DeadLetterCause::Damaged, error }
     }
 
     pub(super) fn refused_write(reason: &Rejection) -> Self {

@@ -165,6 +165,17 @@ impl Processor {
         Ok((!position.ends.is_empty()).then_some(position))
     }
 
+    /// A position that is reached when both of these are. It is bounded: a position of many writes may be reached later than the
+    /// writes are.
+    ///
+    /// # Errors
+    /// One of them is not one of this store's, or lies beyond its last write; or a fault of the store.
+    pub fn join_positions(&self, one: &Position, other: &Position) -> Result<Position, PositionError> {
+        self.instance.check_position(one)?;
+        self.instance.check_position(other)?;
+        Ok(one.join(other, |at, end| self.instance.context.store.is_past(at, end)))
+    }
+
     /// Waits until the projections have passed a position, and those that follow them have passed what they wrote for it. The
     /// ledger records the reads.
     ///

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::change_checkpoints::ChangeCheckpoints;
 use super::dead_letters::{DeadLetterEntry, FailedChange, LetterRange};
+use super::expiring_body::ExpiredItem;
 use super::page::PageProgress;
 use super::page_cache::PageCache;
 use super::page_error::{PageError, StallCause};
@@ -328,9 +329,13 @@ impl Runner {
             self.run_change(&change, None, context, &mut turn).await?;
             return Ok(());
         }
-        match entry.expired_change(partition_key, self.context.clock.now_ms()) {
-            Some(change) => self.run_expired(&change, context, &mut turn).await.map(drop),
-            None => Ok(()),
+        let expired = self.with_retries(|| entry.expired_item(partition_key, &self.context, ledger)).await;
+        match expired.map_err(ChangeError::Page)? {
+            ExpiredItem::Change(change) => self.run_expired(&change, context, &mut turn).await.map(drop),
+            ExpiredItem::Unneeded => Ok(()),
+            ExpiredItem::Lost(error) => {
+                Err(ChangeError::Poison { attempts: 1, poison: Poison::lost_body(error) })
+            }
         }
     }
 

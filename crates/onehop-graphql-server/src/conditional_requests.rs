@@ -77,10 +77,10 @@ impl GraphqlEndpoint {
         if context.request.extensions.contains_key(POSITION) {
             return Ok(untagged(self.answer_authenticated(context).await?));
         }
-        if self.read_your_writes().last_write_of(&context).is_some() {
+        if self.read_your_writes().own_writes_of(&context).is_some() {
             context.open_quota()?;
             let mut deadline = WaitDeadline::default();
-            self.read_your_writes().await_last_write(&mut context, &mut deadline).await;
+            self.read_your_writes().await_own_writes(&mut context, &mut deadline).await;
             if context.waited.is_some_and(|waited| waited.is_told) {
                 let permit = self.admit(&mut context).await?;
                 return Ok(untagged(self.execute(context, permit).await));

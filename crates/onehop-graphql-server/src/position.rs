@@ -3,7 +3,8 @@
 
 use axum::http::HeaderName;
 
-/// The extension of a request that names a position, and of a mutation's response that gives one.
+/// The extension of a request that names a position, and of a mutation's response that gives one. A mutation's covers the position that
+/// its request names, and all writes of its caller that no query has reached.
 pub const POSITION: &str = "position";
 
 /// The header that does the same.

@@ -92,6 +92,12 @@ pub trait GraphqlService: Send + Sync + 'static {
         charges: &dyn ChargeRecord,
     ) -> Result<Reach, InvalidPosition>;
 
+    /// A position that is reached when both of these are, so that a caller's later write does not hide an earlier one. `None` where
+    /// one of them is no position that a mutation's response gave.
+    fn join_positions(&self, _one: &str, _other: &str) -> Option<String> {
+        None
+    }
+
     /// The number of the last write that every execution sees which begins now; `None` where that is not known. A request
     /// whose context has a [`ReadTrace`](super::etag::ReadTrace) gets there what its answer depends on.
     fn last_write(&self) -> Option<u64>;

@@ -33,6 +33,28 @@ pub(crate) fn in_batches(
     batches
 }
 
+/// The first of these operations, as many as one batch holds. The first two are always among them: a guard and the write that it guards.
+pub(crate) fn in_one_batch(
+    container: ContainerName,
+    partition_key: &PartitionKey,
+    operations: impl IntoIterator<Item = WriteOp>,
+) -> Vec<IntendedWrite> {
+    let mut fitting: Vec<WriteOp> = Vec::new();
+    let mut bytes = 0;
+    for operation in operations {
+        bytes += operation.body_bytes();
+        let is_full = fitting.len() >= limits::BATCH_OPERATIONS_MAX || bytes > BATCH_ITEMS_BYTES_MAX;
+        if is_full && fitting.len() >= 2 {
+            break;
+        }
+        fitting.push(operation);
+    }
+    if fitting.is_empty() {
+        return Vec::new();
+    }
+    vec![IntendedWrite { container, partition_key: partition_key.clone(), operations: fitting }]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,6 +101,22 @@ mod tests {
         let delete = |number: usize| WriteOp::Delete { id: format!("{number:036}"), if_match: None };
         let operations: Vec<_> = (0..limits::BATCH_OPERATIONS_MAX).map(delete).collect();
         assert!(2 * encoded_bytes(&operations) < limits::BATCH_ENVELOPE_BYTES);
+    }
+
+    #[test]
+    fn one_batch_has_the_first_operations_that_fit() {
+        let creates = |bytes: usize| {
+            let body = serde_json::json!({ "content": "x".repeat(bytes) });
+            (0..250).map(move |number: u32| WriteOp::Create(NewItem::encode(number.to_string(), &body)))
+        };
+        for (bytes, expected) in [(10, limits::BATCH_OPERATIONS_MAX), (600_000, 3), (2_000_000, 2)] {
+            let batches = in_one_batch(ContainerName("feed"), &PartitionKey::from("post"), creates(bytes));
+            let [batch] = &batches[..] else { panic!("{} batches", batches.len()) };
+            let ids: Vec<_> = batch.operations.iter().map(WriteOp::id).collect();
+            let first: Vec<_> = (0..expected).map(|number| number.to_string()).collect();
+            assert_eq!(ids, first);
+        }
+        assert!(in_one_batch(ContainerName("feed"), &PartitionKey::from("post"), []).is_empty());
     }
 
     #[test]

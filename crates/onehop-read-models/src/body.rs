@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use onehop_change_feed::{ProjectionError, WakingFields};
+use onehop_change_feed::{Cause, ProjectionError, WakingFields};
 use onehop_store::{Item, Keyset, NewItem, PartitionKey, json_text};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -51,8 +51,22 @@ impl Body {
         self.get(TYPE).and_then(Value::as_str).unwrap_or_default()
     }
 
+    /// The version; 0 where there is none.
     pub(crate) fn version(&self) -> u64 {
         self.get(VERSION).and_then(Value::as_u64).unwrap_or(0)
+    }
+
+    /// The version of an item, without which nothing tells a newer change from an older one.
+    pub(crate) fn required_version(&self) -> Result<u64, ProjectionError> {
+        if self.get(VERSION).is_none() {
+            return Err(ProjectionError::text(
+                "the item has no `version`: a number from 1 on that every writer increases by one",
+            ));
+        }
+        match self.version() {
+            0 => Err(ProjectionError::text("the `version` of the item is no whole number from 1 on")),
+            version => Ok(version),
+        }
     }
 
     pub(crate) fn is_deleted(&self) -> bool {
@@ -135,10 +149,11 @@ impl Body {
         WakingFields { version: self.version(), values: serde_json::to_vec(&values).unwrap_or_default() }
     }
 
-    /// The item with the next version.
-    pub(crate) fn into_next_version(mut self) -> Result<NewItem, ProjectionError> {
-        let version = self.version() + 1;
+    /// The item with the next version, which says what caused it.
+    pub(crate) fn into_next_version(mut self, cause: &Cause) -> Result<NewItem, ProjectionError> {
+        let version = self.required_version()? + 1;
         self.0.insert(VERSION.to_owned(), version.into());
+        cause.mark(&mut self.0, version);
         self.into_item()
     }
 

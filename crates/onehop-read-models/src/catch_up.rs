@@ -6,8 +6,8 @@
 
 mod cost;
 
-use onehop_change_feed::{IntendedWrite, Projection, ProjectionError, ReadResult, Step, StepInput};
-use onehop_store::{Change, ContainerName, Item, PartitionKey, WriteOp};
+use onehop_change_feed::{Cause, IntendedWrite, Projection, ProjectionError, ReadResult, Step, StepInput};
+use onehop_store::{Change, ContainerName, Item, WriteOp};
 
 use crate::body::Body;
 use crate::source_value::source_value;
@@ -37,6 +37,7 @@ impl Projection for CatchUp {
 
     fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
         let item = Body::selected(&change.item, &self.fields())?;
+        item.required_version()?;
         if item.is_deleted() {
             return Ok(Step::done());
         }
@@ -48,8 +49,8 @@ impl Projection for CatchUp {
             }
             return Ok(if reads.is_empty() { Step::done() } else { Step::ask(reads) });
         }
-        let Some(write) = corrected(&copies, &change.partition_key, &change.item, &item, input.results)?
-        else {
+        let cause = Cause::Projection(self.name.to_owned());
+        let Some(write) = corrected(&copies, change, &change.item, &cause, input.results)? else {
             return Ok(Step::done());
         };
         // A writer that changes the item meanwhile makes a change that comes here again.
@@ -67,15 +68,17 @@ impl CatchUp {
     }
 }
 
-/// The write that gives an item the present values of its sources; `None` where it has them.
+/// The write that gives a changed item the present values of its sources; `None` where it has them.
 pub(crate) fn corrected(
     copies: &[&TargetCopy],
-    partition_key: &PartitionKey,
+    change: &Change,
     item: &Item,
-    body: &Body,
+    cause: &Cause,
     sources: &[ReadResult],
 ) -> Result<Option<IntendedWrite>, ProjectionError> {
     let sources = StepInput { results: sources, ..StepInput::first() };
+    let fields: Vec<_> = copies.iter().flat_map(|copy| [copy.path.root(), copy.by.root()]).collect();
+    let body = Body::selected(item, &fields)?;
     let mut values = Vec::new();
     for copy in copies {
         for (id, stored) in body.keyed(copy.path, copy.by) {
@@ -94,7 +97,7 @@ pub(crate) fn corrected(
         }
     }
     let if_match = Some(item.etag.clone());
-    let operation = WriteOp::Replace { item: changed.into_next_version()?, if_match };
+    let operation = WriteOp::Replace { item: changed.into_next_version(cause)?, if_match };
     let container = copies.first().map(|copy| copy.item_type.container);
-    Ok(container.map(|container| IntendedWrite::one(container, partition_key.clone(), operation)))
+    Ok(container.map(|container| IntendedWrite::one(container, change.partition_key.clone(), operation)))
 }

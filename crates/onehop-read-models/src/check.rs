@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::declaration::ReadModels;
 use crate::field_path::FieldPath;
-use crate::item_type::{ItemPartition, ItemType};
+use crate::item_type::{ID, ItemPartition, ItemType};
 use crate::rule::{CopyMode, CopyRule, CountRule, Keep, ListPartition, ListRule, OwnsRule, Rule};
 
 /// What is wrong with a declaration. Each names the rule.
@@ -256,6 +256,14 @@ impl Check<'_> {
                         "its entries have the partition key of their container as a field",
                     );
                 }
+                let finds_entries = spec.is_some_and(|spec| spec.equality.contains(&ID));
+                if !rule.immutable_partition && !finds_entries {
+                    self.unsupported(
+                        name,
+                        "an entry in another logical partition is found by `id`, an equality path of its container, unless the list has \
+                         `immutable_partition`",
+                    );
+                }
             }
             (ListPartition::Element(path), Keep::All) => {
                 self.field(name, rule.source, path);
@@ -274,6 +282,9 @@ impl Check<'_> {
             (ListPartition::Constant(key), Keep::Newest(_) | Keep::Highest(_)) => {
                 if key_field != Some("type") || key != rule.source.name {
                     self.unsupported(name, "a bounded list has the type of its items as partition key");
+                }
+                if rule.source.partition != ItemPartition::Id {
+                    self.unsupported(name, "the items of a bounded list have their id as partition key");
                 }
                 self.order(rule);
             }
@@ -356,128 +367,4 @@ impl Check<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::rule::{CopyTarget, copy, count, list, owns};
-
-    const AUTHORS: ContainerName = ContainerName("authors");
-    const BOOKS: ContainerName = ContainerName("books");
-    const NEWEST: ContainerName = ContainerName("newest");
-
-    const fn container(
-        name: ContainerName,
-        partition_key: &'static str,
-        order_by: Option<&'static str>,
-        newest_types: &'static [&'static str],
-    ) -> ContainerSpec {
-        ContainerSpec {
-            name,
-            partition_key,
-            order_by,
-            equality: &["authorId"],
-            newest_types,
-            soft_deletes: true,
-        }
-    }
-
-    const SPECS: &[ContainerSpec] = &[
-        container(AUTHORS, "authorId", None, &[]),
-        container(BOOKS, "id", Some("date"), &["book"]),
-        container(NEWEST, "type", Some("date"), &[]),
-    ];
-    const AUTHOR: ItemType = ItemType::new(AUTHORS, "author", &["authorId", "name"]);
-    const BOOK: ItemType =
-        ItemType::new(BOOKS, "book", &["authorId", "authorName", "title", "date", "pages"]);
-    const PAGE: ItemType = ItemType::new(BOOKS, "page", &["bookId"]).partitioned_by("bookId");
-    const NAMES: &[CopyTarget] = &[CopyTarget::new(&BOOK, "authorName")];
-
-    fn errors(rules: &'static [Rule]) -> Vec<DeclarationError> {
-        ReadModels::new(SPECS, rules).map(|_| Vec::new()).unwrap_or_else(|errors| errors)
-    }
-
-    #[test]
-    fn a_declaration_without_mistakes_has_a_projection_for_each_rule_and_a_catch_up() {
-        const RULES: &[Rule] = &[
-            copy("names").of(&AUTHOR, "name").to(NAMES, "authorId").follows("catch-up"),
-            list("of-author")
-                .of(&BOOK)
-                .into(AUTHORS, ListPartition::Field("authorId"))
-                .fields(&["authorId"])
-                .all(),
-            list("newest")
-                .of(&BOOK)
-                .into(NEWEST, ListPartition::Constant("book"))
-                .fields(&["date"])
-                .newest(3),
-            count(&PAGE).into(&BOOK, "pages", "bookId"),
-            owns("deleted", &BOOK, &[&PAGE]),
-        ];
-        let declared = ReadModels::new(SPECS, RULES).unwrap();
-        let names: Vec<_> = declared.projections().iter().map(|projection| projection.name()).collect();
-        assert_eq!(names, ["names", "catch-up", "of-author", "newest", "deleted"]);
-        assert_eq!(declared.mermaid().matches("-->").count(), 5);
-    }
-
-    #[test]
-    fn fields_that_no_item_has_are_named() {
-        const RULES: &[Rule] = &[copy("names").of(&AUTHOR, "nmae").to(NAMES, "authorId").follows("catch-up")];
-        assert_eq!(errors(RULES)[0].to_string(), "names: items of type `author` have no field `nmae`");
-    }
-
-    #[test]
-    fn two_rules_that_write_a_field_are_refused() {
-        const RULES: &[Rule] = &[
-            copy("names").of(&AUTHOR, "name").to(NAMES, "authorId").follows("catch-up"),
-            copy("other-names").of(&AUTHOR, "authorId").to(NAMES, "authorId").follows("catch-up"),
-        ];
-        assert!(matches!(errors(RULES)[..], [DeclarationError::FieldTwice { field: "authorName", .. }]));
-    }
-
-    #[test]
-    fn a_bounded_list_needs_an_order() {
-        const RULES: &[Rule] = &[list("newest")
-            .of(&BOOK)
-            .into(NEWEST, ListPartition::Constant("book"))
-            .fields(&["title"])
-            .newest(3)];
-        assert!(matches!(errors(RULES)[..], [DeclarationError::NoOrder { .. }]));
-    }
-
-    #[test]
-    fn a_list_needs_a_container_with_soft_deleted_entries() {
-        const NONE: &[ContainerSpec] = &[
-            SPECS[0],
-            SPECS[1],
-            ContainerSpec { soft_deletes: false, ..container(NEWEST, "type", Some("date"), &[]) },
-        ];
-        const RULES: &[Rule] = &[list("newest")
-            .of(&BOOK)
-            .into(NEWEST, ListPartition::Constant("book"))
-            .fields(&["date"])
-            .newest(3)];
-        let errors = ReadModels::new(NONE, RULES).map(|_| ()).unwrap_err();
-        assert!(matches!(errors[..], [DeclarationError::Unsupported { .. }]), "{errors:?}");
-    }
-
-    #[test]
-    fn changes_that_lead_back_to_their_source_are_refused() {
-        const BACK: &[CopyTarget] = &[CopyTarget::new(&AUTHOR, "name")];
-        const RULES: &[Rule] = &[
-            copy("names").of(&AUTHOR, "name").to(NAMES, "authorId").follows("catch-up"),
-            copy("back").of(&BOOK, "title").to(BACK, "authorId").follows("catch-up-of-authors"),
-        ];
-        assert!(errors(RULES).iter().any(|error| matches!(error, DeclarationError::Cycle { .. })));
-    }
-
-    #[test]
-    fn targets_that_no_query_finds_are_refused() {
-        const RULES: &[Rule] = &[copy("names").of(&AUTHOR, "name").to(NAMES, "title").follows("catch-up")];
-        assert!(matches!(errors(RULES)[..], [DeclarationError::NotIndexed { field: "title", .. }]));
-    }
-
-    #[test]
-    fn names_are_taken_once() {
-        const RULES: &[Rule] = &[owns("same", &BOOK, &[&PAGE]), owns("same", &BOOK, &[&PAGE])];
-        assert!(matches!(errors(RULES)[..], [DeclarationError::NameTwice("same")]));
-    }
-}
+mod tests;

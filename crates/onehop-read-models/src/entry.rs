@@ -31,7 +31,7 @@ impl Entry {
             let value = (computed.compute)(source.text(computed.from)?);
             fields.push((computed.field, value.into()));
         }
-        fields.push((VERSION, source.version().into()));
+        fields.push((VERSION, source.required_version()?.into()));
         for field in rule.optional.iter().copied() {
             fields.extend(source.get(field).map(|value| (field, value.clone())));
         }

@@ -9,7 +9,7 @@ mod cost;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use onehop_change_feed::{IntendedWrite, Projection, ProjectionError, ReadRequest, Step, StepInput};
+use onehop_change_feed::{Cause, IntendedWrite, Projection, ProjectionError, ReadRequest, Step, StepInput};
 use onehop_store::{Change, ContainerName, Direction, Item, PartitionKey, QueryPage, WriteOp, limits};
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +56,7 @@ impl Projection for ElementList {
             None => {
                 // A change that cannot be projected is parked, whatever the item is by now.
                 let item = Body::of(&change.item)?;
+                item.required_version()?;
                 if !item.is_deleted() {
                     Entry::of(&self.rule, &item)?;
                 }
@@ -146,7 +147,8 @@ impl ElementList {
             // The item has changed since its elements were listed: that change comes here, too.
             return Ok(Step::done());
         }
-        let write = corrected(&copies, &change.partition_key, item, &body, &input.results[1..])?;
+        let cause = Cause::Projection(self.rule.name.to_owned());
+        let write = corrected(&copies, change, item, &cause, &input.results[1..])?;
         Ok(Step::done().after_writing(write.into_iter().collect()).yield_to_newer_changes())
     }
 }

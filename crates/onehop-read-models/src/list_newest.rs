@@ -15,20 +15,26 @@
 //! that adds an entry also writes the last one that it saw, with If-Match: deletes it to make room, or rewrites it
 //! unchanged. So what is older than the last is only ever added by continuing from it. After its write each writer settles the
 //! list: deletes what is over, fetches what is missing. The one that settles last sees the writes of all.
+//!
+//! The list of the highest items, whose order changes, has rules of its own in `ranking`.
 
 mod cost;
+mod ranking;
 
 use std::cmp::{Ordering, Reverse};
 use std::sync::Arc;
 
-use onehop_change_feed::{CacheUpdate, Projection, ProjectionError, ReadRequest, Step, StepInput};
+use onehop_change_feed::{
+    CacheUpdate, IntendedWrite, Projection, ProjectionError, ReadRequest, Step, StepInput,
+};
 use onehop_store::{Change, ContainerName, Direction, ETag, Item, Keyset, PartitionKey, QueryPage, WriteOp};
 use serde::{Deserialize, Serialize};
 
-use crate::batches::in_batches;
+use self::ranking::NextRank;
+use crate::batches::{in_batches, in_one_batch};
 use crate::body::Body;
 use crate::entry::Entry;
-use crate::listing::{ListedEntry, Listing};
+use crate::listing::{Correction, ListedEntry, Listing};
 use crate::rule::{Keep, ListRule};
 
 /// How many times the size of a list is read: the entries that it keeps, and far more than concurrent inserts can be over.
@@ -56,7 +62,11 @@ enum ListState {
     /// The listing and the item's own entry.
     Place,
     /// The listing, and the sources of the entries that were just added.
-    Settle { entered: Vec<String> },
+    Settle {
+        entered: Vec<String>,
+        #[serde(default, skip_serializing_if = "NextRank::is_never")]
+        next_rank: NextRank,
+    },
     /// The listing, and the items older than its last, which is where `after` says.
     Refill { after: Option<Keyset> },
     /// The listing of a ranking, and the highest items.
@@ -95,22 +105,26 @@ impl Projection for BoundedList {
         }
         let state = input.state()?;
         match state {
-            Some(ListState::Settle { entered }) if input.results.is_empty() => {
-                return Ok(self.ask_settle(entered));
+            Some(ListState::Settle { entered, next_rank }) if input.results.is_empty() => {
+                return Ok(self.ask_settle_then(entered, next_rank));
             }
             Some(ListState::Rank) if input.results.is_empty() => return Ok(self.ask_rank()),
             _ => {}
         }
         let page = input.page(0)?;
         match state {
-            Some(ListState::Settle { entered }) if entered.is_empty() && self.is_settled(page) => {
+            Some(ListState::Settle { entered, next_rank })
+                if entered.is_empty() && next_rank != NextRank::Always && self.is_settled(page) =>
+            {
                 Ok(Step::done())
             }
             None => self.look(change, page, input.may_be_projected),
             Some(ListState::Add) => self.add(change, page),
             Some(ListState::Place) => self.place(change, page, input.item(1)?),
-            Some(ListState::Rank) => self.rank(&self.listing(page)?, input.page(1)?),
-            Some(ListState::Settle { entered }) => self.settle(&self.listing(page)?, &entered, input),
+            Some(ListState::Rank) => Ok(self.rank(&self.listing(page)?, input.page(1)?)),
+            Some(ListState::Settle { entered, next_rank }) => {
+                self.settle(&self.listing(page)?, &entered, next_rank, input)
+            }
             Some(ListState::Refill { after }) => {
                 self.refill(change, &self.listing(page)?, after.as_ref(), input.page(1)?)
             }
@@ -207,9 +221,11 @@ impl BoundedList {
     }
 
     fn is_older_than_all(&self, change: &Change, page: &QueryPage) -> Result<bool, ProjectionError> {
+        let item = Body::selected(&change.item, &[self.order_by])?;
+        item.required_version()?;
         let Some(last) = page.items.last() else { return Ok(true) };
-        let place = |item| self.place_of(&Body::selected(item, &[self.order_by])?);
-        let (item, last) = (place(&change.item)?, place(last)?);
+        let last = self.place_of(&Body::selected(last, &[self.order_by])?)?;
+        let item = self.place_of(&item)?;
         Ok((item.order_value, item.id) < (last.order_value, last.id))
     }
 
@@ -226,11 +242,15 @@ impl BoundedList {
             Some(existing) => !Body::selected(existing, &[])?.is_deleted(),
             None => false,
         };
+        let listing = self.listing(page)?;
+        if self.is_ranking() && !was_live && listing.0.len() < self.items_max {
+            return self.fill(entry, existing);
+        }
         let enters = !was_live && !entry.is_deleted();
         if enters && self.is_older_than_all(change, page)? && !self.is_ranked(change, page)? {
             return self.look(change, page, true);
         }
-        if enters && self.listing(page)?.is_full_before(&self.place_of(&source)?, self.items_max) {
+        if enters && listing.is_full_before(&self.place_of(&source)?, self.items_max) {
             return Ok(self.ask_settle(Vec::new()));
         }
         let (id, is_deleted) = (entry.id().to_owned(), entry.is_deleted());
@@ -238,7 +258,7 @@ impl BoundedList {
             return Ok(self.ask_settle(Vec::new()));
         };
         if self.is_ranking() && was_live {
-            return self.rerank(&source, existing, operation);
+            return self.rerank(&source, existing, &listing, operation);
         }
         if was_live && !is_deleted {
             // The listing keeps its order, and stays cached.
@@ -247,52 +267,10 @@ impl BoundedList {
         let mut operations = vec![operation];
         let mut entered = Vec::new();
         if enters {
-            operations.extend(self.listing(page)?.room_for_one(self.items_max));
+            operations.extend(listing.room_for_one(self.items_max));
             entered.push(id);
         }
         Ok(self.ask_settle(entered).after_writing(self.writes(operations)).invalidate_cache())
-    }
-
-    /// Writes the entry of a ranked item whose place may have changed. One that goes down or is deleted may leave its place to an item
-    /// that is not listed.
-    fn rerank(
-        &self,
-        source: &Body,
-        existing: Option<&Arc<Item>>,
-        operation: WriteOp,
-    ) -> Result<Step, ProjectionError> {
-        let stored = existing.map(|entry| Body::selected(entry, &[self.order_by])).transpose()?;
-        let stored = stored.map(|entry| self.place_of(&entry)).transpose()?;
-        let present = self.place_of(source)?;
-        let goes_down =
-            source.is_deleted() || stored.is_some_and(|stored| stored.order_value > present.order_value);
-        let next = if goes_down { self.ask_rank() } else { self.ask_settle(Vec::new()) };
-        Ok(next.after_writing(self.writes([operation])).invalidate_cache())
-    }
-
-    fn ask_rank(&self) -> Step {
-        let highest = ReadRequest::Newest {
-            container: self.rule.source.container,
-            item_type: self.rule.source.name,
-            after: None,
-            limit: self.items_max,
-        };
-        Step::ask(vec![self.read_listing(), highest]).with_state(&ListState::Rank).checkpoint()
-    }
-
-    /// Adds the highest items that are not listed. Surplus entries are deleted by settling.
-    fn rank(&self, listing: &Listing, highest: &QueryPage) -> Result<Step, ProjectionError> {
-        let entry = |item| Entry::of(&self.rule, &Body::of(item).ok()?).ok();
-        let is_missing = |entry: &Entry| listing.0.iter().all(|listed| listed.id != entry.id());
-        let missing: Vec<_> = highest.items.iter().filter_map(entry).filter(is_missing).collect();
-        let entered: Vec<_> = missing.iter().map(|entry| entry.id().to_owned()).collect();
-        if missing.is_empty() {
-            return Ok(self.ask_settle(entered));
-        }
-        // Created and never replaced: an entry that another writer adds meanwhile may be newer, and makes this change run again.
-        let creates = missing.into_iter().map(|entry| WriteOp::Create(entry.into_item()));
-        let writes = self.writes(listing.rewrite_last().into_iter().chain(creates));
-        Ok(self.ask_settle(entered).after_writing(writes).invalidate_cache().checkpoint())
     }
 
     /// Compares what was added with its sources, deletes what is over, asks for what is missing.
@@ -300,22 +278,34 @@ impl BoundedList {
         &self,
         listing: &Listing,
         entered: &[String],
+        next_rank: NextRank,
         input: StepInput<'_>,
     ) -> Result<Step, ProjectionError> {
-        let mut operations = Vec::new();
+        let (mut operations, mut leaving) = (Vec::new(), Vec::new());
         for (place, id) in entered.iter().enumerate() {
-            if let Some(entry) = listing.0.iter().find(|listed| listed.id == *id) {
-                operations.extend(entry.correction(&self.rule, input.item(place + 1)?)?);
+            let Some(entry) = listing.find(id) else { continue };
+            match entry.correction(&self.rule, self.order_by, input.item(place + 1)?) {
+                Some(Correction::Leaves(operation)) if self.is_ranking() => leaving.push(operation),
+                Some(Correction::Leaves(operation) | Correction::Stays(operation)) => {
+                    operations.push(operation);
+                }
+                None => {}
             }
+        }
+        if !leaving.is_empty() {
+            return Ok(self.take_out(listing, leaving));
         }
         if operations.is_empty() {
             operations.extend(listing.overflow(self.items_max));
         }
         if !operations.is_empty() {
-            let writes = self.writes(operations);
-            return Ok(self.ask_settle(Vec::new()).after_writing(writes).invalidate_cache());
+            let next = self.ask_settle_then(Vec::new(), next_rank);
+            return Ok(next.after_writing(self.writes(operations)).invalidate_cache());
         }
-        if listing.0.len() >= self.items_max || self.is_ranking() {
+        if self.is_ranking() {
+            return Ok(self.rank_again(listing, next_rank));
+        }
+        if listing.0.len() >= self.items_max {
             return Ok(Step::done());
         }
         Ok(self.ask_refill(listing, |older| ReadRequest::cached("older", older)))
@@ -342,15 +332,31 @@ impl BoundedList {
             return Ok(Step::ask(vec![self.read_listing()]));
         }
         let entry = |item| Entry::of(&self.rule, &Body::of(item).ok()?).ok();
-        let entries: Vec<_> = older.items.iter().filter_map(entry).collect();
-        if entries.is_empty() {
+        let mut entries = older.items.iter().filter_map(entry).peekable();
+        if entries.peek().is_none() {
             return Ok(Step::done());
         }
-        let entered = entries.iter().map(|entry| entry.id().to_owned()).collect();
-        let creates = entries.into_iter().map(|entry| WriteOp::Create(entry.into_item()));
-        let writes = self.writes(listing.rewrite_last().into_iter().chain(creates));
+        let (writes, entered) = self.add_guarded(listing, entries);
         // Saved, because what was added has to be compared with its source even after a fault or a crash.
         Ok(self.ask_settle(entered).after_writing(writes).invalidate_cache().checkpoint())
+    }
+
+    /// Adds entries, and writes the last one in the same batch. Returns the ids of the entries that fit into it: a second batch would
+    /// be written without the guard.
+    fn add_guarded(
+        &self,
+        listing: &Listing,
+        entries: impl Iterator<Item = Entry>,
+    ) -> (Vec<IntendedWrite>, Vec<String>) {
+        let creates = entries.map(|entry| WriteOp::Create(entry.into_item()));
+        let operations = listing.rewrite_last().into_iter().chain(creates);
+        let writes = in_one_batch(self.rule.container, &self.partition(), operations);
+        let created = |operation: &WriteOp| match operation {
+            WriteOp::Create(item) => Some(item.id.clone()),
+            _ => None,
+        };
+        let entered = writes.iter().flat_map(|batch| &batch.operations).filter_map(created).collect();
+        (writes, entered)
     }
 
     fn ask_refill(&self, listing: &Listing, older: impl FnOnce(ReadRequest) -> ReadRequest) -> Step {
@@ -365,17 +371,18 @@ impl BoundedList {
     }
 
     fn ask_settle(&self, entered: Vec<String>) -> Step {
+        self.ask_settle_then(entered, NextRank::Never)
+    }
+
+    fn ask_settle_then(&self, entered: Vec<String>, next_rank: NextRank) -> Step {
         let source = |id: &String| {
             ReadRequest::item(self.rule.source.container, PartitionKey::from(id.as_str()), id.clone())
         };
         let reads = std::iter::once(self.read_listing()).chain(entered.iter().map(source)).collect();
-        Step::ask(reads).with_state(&ListState::Settle { entered })
+        Step::ask(reads).with_state(&ListState::Settle { entered, next_rank })
     }
 
-    fn writes(
-        &self,
-        operations: impl IntoIterator<Item = WriteOp>,
-    ) -> Vec<onehop_change_feed::IntendedWrite> {
+    fn writes(&self, operations: impl IntoIterator<Item = WriteOp>) -> Vec<IntendedWrite> {
         in_batches(self.rule.container, &self.partition(), operations)
     }
 

@@ -7,7 +7,7 @@ use onehop_store::{Item, Keyset, NewItem, QueryPage, WriteOp};
 
 use crate::body::Body;
 use crate::entry::Entry;
-use crate::rule::ListRule;
+use crate::rule::{Keep, ListRule};
 
 /// The live entries of a bounded list, the first of its order first.
 #[derive(Debug)]
@@ -20,6 +20,15 @@ pub(crate) struct ListedEntry {
     order_value: String,
     version: u64,
     item: Item,
+}
+
+/// The write that makes an entry agree with its source.
+#[derive(Debug)]
+pub(crate) enum Correction {
+    /// The entry stays in the list.
+    Stays(WriteOp),
+    /// The entry leaves the list: its source is deleted, or has a lower place in a ranking.
+    Leaves(WriteOp),
 }
 
 impl Listing {
@@ -42,6 +51,22 @@ impl Listing {
         operations
     }
 
+    /// What is written together with entries that leave: deletes the other entries but the first `keep`, or rewrites the last.
+    /// Nothing is rewritten where the last entry itself leaves.
+    pub(crate) fn shortened(&self, leaving: &[&str], keep: usize) -> Vec<WriteOp> {
+        let rest = self.0.iter().filter(|listed| !leaving.contains(&listed.id.as_str()));
+        let mut operations: Vec<_> = rest.skip(keep).map(ListedEntry::delete).collect();
+        let last_leaves = self.0.last().is_some_and(|last| leaving.contains(&last.id.as_str()));
+        if operations.is_empty() && !last_leaves {
+            operations.extend(self.rewrite_last());
+        }
+        operations
+    }
+
+    pub(crate) fn find(&self, id: &str) -> Option<&ListedEntry> {
+        self.0.iter().find(|listed| listed.id == id)
+    }
+
     /// Where the listing ends.
     pub(crate) fn end(&self) -> Option<Keyset> {
         let last = self.0.last()?;
@@ -57,9 +82,14 @@ impl Listing {
 
     /// Whether the list is full with items before this place of its order.
     pub(crate) fn is_full_before(&self, place: &Keyset, items_max: usize) -> bool {
-        let is_before =
-            |listed: &&ListedEntry| (&listed.order_value, &listed.id) > (&place.order_value, &place.id);
-        self.0.iter().take_while(is_before).count() >= items_max
+        self.0.iter().take_while(|listed| listed.is_before(place)).count() >= items_max
+    }
+
+    /// Whether an entry that moves to this place stays before the last entry of a full list. No unlisted item comes before it then.
+    pub(crate) fn stays_before_last(&self, place: &Keyset, items_max: usize) -> bool {
+        let last_place = items_max.checked_sub(2);
+        let others = self.0.iter().filter(|listed| listed.id != place.id);
+        last_place.and_then(|last| others.skip(last).next()).is_some_and(|last| !last.is_before(place))
     }
 }
 
@@ -74,17 +104,35 @@ impl ListedEntry {
         WriteOp::Delete { id: self.id.clone(), if_match: Some(self.item.etag.clone()) }
     }
 
-    /// The write that makes an entry what its source is by now.
+    /// The version of the source as it is listed.
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+
+    fn is_before(&self, place: &Keyset) -> bool {
+        (&self.order_value, &self.id) > (&place.order_value, &place.id)
+    }
+
+    /// The write that makes an entry what its source is by now. A source that no rule can read is parked with its own change.
     pub(crate) fn correction(
         &self,
         rule: &ListRule,
+        order_by: &'static str,
         source: Option<&Arc<Item>>,
-    ) -> Result<Option<WriteOp>, ProjectionError> {
-        let Some(source) = source else { return Ok(Some(self.delete())) };
-        let current = Entry::of(rule, &Body::of(source)?)?;
+    ) -> Option<Correction> {
+        let Some(source) = source else { return Some(Correction::Leaves(self.delete())) };
+        let source = Body::of(source).ok()?;
+        let current = Entry::of(rule, &source).ok()?;
         if current.version() <= self.version {
-            return Ok(None);
+            return None;
         }
-        Ok(Some(WriteOp::Replace { item: current.into_item(), if_match: Some(self.item.etag.clone()) }))
+        let order_value = source.text(order_by).unwrap_or_default();
+        let goes_down = matches!(rule.keep, Keep::Highest(_)) && order_value < self.order_value.as_str();
+        if goes_down && !current.is_deleted() {
+            return Some(Correction::Leaves(self.delete()));
+        }
+        let is_deleted = current.is_deleted();
+        let replace = WriteOp::Replace { item: current.into_item(), if_match: Some(self.item.etag.clone()) };
+        Some(if is_deleted { Correction::Leaves(replace) } else { Correction::Stays(replace) })
     }
 }

@@ -37,6 +37,7 @@ impl Projection for OwnedItems {
     fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
         let Some(OwnedPosition(place)) = input.state()? else {
             let owner = Body::selected(&change.item, &[])?;
+            owner.required_version()?;
             let key = &change.partition_key;
             return Ok(if owner.is_deleted() { self.ask(key, 0) } else { Step::done() });
         };

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use onehop_change_feed::Projection;
-use onehop_store::ContainerName;
+use onehop_change_feed::{Cause, Projection, ProjectionError};
+use onehop_store::{Change, ContainerName};
 
+use crate::body::Body;
 use crate::catch_up::CatchUp;
 use crate::cost::RuleProjection;
 use crate::declaration::ReadModels;
@@ -40,6 +41,19 @@ impl ReadModels {
     #[must_use]
     pub fn projection(&self, name: &str) -> Option<Arc<dyn Projection>> {
         self.projections().into_iter().find(|projection| projection.name() == name)
+    }
+
+    /// The cause of a change. What a list's projection writes into the list is caused by that projection and has no mark.
+    ///
+    /// # Errors
+    /// The body of the item is no JSON object.
+    pub fn cause(&self, container: ContainerName, change: &Change) -> Result<Cause, ProjectionError> {
+        let body = Body::selected(&change.item, &[])?;
+        let is_entry = |rule: &&ListRule| rule.container == container && rule.source.name == body.item_type();
+        Ok(match self.lists().find(is_entry) {
+            Some(list) => Cause::Projection(list.name.to_owned()),
+            None => Cause::of(&change.item)?,
+        })
     }
 
     fn propagation(&self, rule: &'static CopyRule) -> Propagation {

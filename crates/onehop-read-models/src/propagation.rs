@@ -9,7 +9,7 @@ mod cost;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use onehop_change_feed::{Projection, ProjectionError, ReadRequest, Step, StepInput, WakingFields};
+use onehop_change_feed::{Cause, Projection, ProjectionError, ReadRequest, Step, StepInput, WakingFields};
 use onehop_store::{Change, ContainerName, Direction, Item, Keyset, PartitionKey, QueryPage, WriteOp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -118,7 +118,7 @@ impl Propagation {
         let source = Body::selected(&change.item, &fields)?;
         let is_pending = self.rule.pending.is_some_and(|pending| source.get(pending).is_some());
         // Of a source as it was created nothing can carry an older value.
-        if source.version() == VERSION_FIRST || is_pending {
+        if source.required_version()? == VERSION_FIRST || is_pending {
             return Ok(Step::done());
         }
         Ok(self.ask(change, PassPosition { target: 0, after: None, entries: None }))
@@ -185,15 +185,18 @@ impl Propagation {
         next: PassPosition,
     ) -> Result<Step, ProjectionError> {
         let (path, by) = (FieldPath::parse(target.field), FieldPath::parse(self.rule.by));
+        let cause = Cause::Projection(self.rule.name.to_owned());
         let mut by_partition: BTreeMap<PartitionKey, Vec<WriteOp>> = BTreeMap::new();
         for item in items {
             let mut body = Body::of(item)?;
-            if body.is_deleted() || !body.set_copies(path, by, &change.id, value) {
+            // An item without a version is parked by its own change, and compared once it is mended.
+            let is_target = !body.is_deleted() && body.required_version().is_ok();
+            if !is_target || !body.set_copies(path, by, &change.id, value) {
                 continue;
             }
             let key = body.partition_key(target.item_type)?;
             let if_match = Some(item.etag.clone());
-            let operation = WriteOp::Replace { item: body.into_next_version()?, if_match };
+            let operation = WriteOp::Replace { item: body.into_next_version(&cause)?, if_match };
             by_partition.entry(key).or_default().push(operation);
         }
         let container = target.item_type.container;

@@ -85,6 +85,8 @@ pub struct ListRule {
     pub former: &'static [&'static str],
     /// The fields that name the element and the item, in a list by elements.
     pub element: Option<ElementFields>,
+    /// Whether no writer ever changes the field that names the logical partition, so that no entry is looked for elsewhere.
+    pub immutable_partition: bool,
     /// Which items are listed.
     pub keep: Keep,
 }
@@ -101,7 +103,8 @@ pub struct ElementFields {
 /// The logical partition of a list's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListPartition {
-    /// The value of this field of the source, which never changes.
+    /// The value of this field of the source. Entries do not move: an item whose value changes becomes a dead letter. An entry elsewhere is
+    /// found by `id`, which is among the `equality` paths of the list's container; see [`ListRule::immutable_partition`].
     Field(&'static str),
     /// One logical partition for all entries.
     Constant(&'static str),
@@ -219,7 +222,7 @@ impl CopyTarget {
     }
 }
 
-/// `copy(name).of(&USER, "username").to(&[...]).by("userId")`: a copy that follows.
+/// `copy(name).of(&USER, "username").to(&[...], "userId").follows(catch_up)`: a copy that follows; `.frozen()` for one that stays.
 #[must_use]
 pub const fn copy(name: &'static str) -> CopyNamed {
     CopyNamed { name }
@@ -338,6 +341,7 @@ impl ListOf {
             computed: &[],
             former: &[],
             element: None,
+            immutable_partition: false,
             keep: Keep::All,
         }
     }
@@ -383,6 +387,14 @@ impl ListRule {
     #[must_use]
     pub const fn element_fields(mut self, partition_key: &'static str, id: &'static str) -> Self {
         self.element = Some(ElementFields { partition_key, id });
+        self
+    }
+
+    /// For a list by a field: no writer ever changes the field. The container then needs no index of `id`. A change of the field after all
+    /// leaves the old entry behind, which verification finds.
+    #[must_use]
+    pub const fn immutable_partition(mut self) -> Self {
+        self.immutable_partition = true;
         self
     }
 

@@ -135,7 +135,7 @@ impl NewItem {
 }
 
 /// A value that cannot be the body of an item.
-#[derive(Debug, ThisError)]
+#[derive(Debug, thiserror::Error)]
 #[error("the item {id:?} cannot be written as JSON: {source}")]
 pub struct EncodeError {
     id: String,

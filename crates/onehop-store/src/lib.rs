@@ -31,7 +31,7 @@ pub use container::{ContainerName, ContainerSpec, Indexing};
 pub use decorator::StoreDecorator;
 pub use error::{Damage, Fault, FaultKind, Rejection, WriteError};
 pub use feed::{Change, Continuation, FeedPage, FeedRange, FeedRequest, SignalScope};
-pub use item::{ETag, Item, NewItem, PartitionKey};
+pub use item::{ETag, EncodeError, Item, NewItem, PartitionKey};
 pub use json_text::json_text;
 pub use observed_store::{ObservedOperation, ObservedStore, OperationScope, StoreObserver};
 pub use query::{Direction, Keyset, Query, QueryPage};
@@ -131,7 +131,7 @@ pub trait Store: Send + Sync + 'static {
 
     /// Whether a reader at a continuation has read all that lies before an end; `false` where the store does not know. The end is
     /// that of a container or of a write ([`Ledger::write_ends`]), or where another reader of the range stands; a reader stands at a
-    /// page's continuation or at what it has [passed](FeedPage::passed).
+    /// page's continuation or at what it has [passed](FeedPage::passed). Of two writes, whether the first does not end before the second.
     fn is_past(&self, at: &Continuation, end: &Continuation) -> bool;
 
     /// Whether a feed range holds the write that ended here; `true` where the store does not know.

@@ -1,7 +1,7 @@
 //! Deduplication of a topic: separates what is new from what the change feed merely repeats. The feed says that an item is,
 //! at least once and in its latest version. Pure: changes in, events out.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -11,6 +11,7 @@ use super::events::{BlogEvent, PostEvent};
 use crate::blog::containers::FEED_POSTS_MAX;
 use crate::blog::ids::{CommentId, PostId};
 use crate::blog::reads::{CommentView, PostView};
+use onehop_change_feed::{Creations, SeenVersion};
 use onehop_runtime::clock::parse_timestamp;
 use onehop_store::{Fault, Item};
 
@@ -140,38 +141,24 @@ impl PostDeduplication {
     }
 }
 
-/// Which comments of a post were announced, as added and as deleted. One that was edited before it was heard of is as new as any; one that was
-/// there before is not made new by an edit.
+/// Which comments of a post were announced, as added and as deleted.
 pub(super) struct CommentDeduplication {
-    /// Of comments written before this (Unix ms) only the first version is news.
-    since_ms: i64,
-    added: HashSet<CommentId>,
-    order: VecDeque<(CommentId, i64)>,
+    added: Creations<CommentId>,
     /// Those that were deleted last.
     deleted: VecDeque<CommentId>,
 }
 
 impl CommentDeduplication {
     pub(super) fn since(now_ms: i64) -> Self {
-        Self { since_ms: now_ms, added: HashSet::new(), order: VecDeque::new(), deleted: VecDeque::new() }
+        Self { added: Creations::since(now_ms, ADDED_COMMENTS_MAX), deleted: VecDeque::new() }
     }
 
     fn hear(&mut self, item: &Item) -> Result<Option<BlogEvent>, Fault> {
         let ItemVersion { version } = item.decode()?;
         let Some(view) = CommentView::decode(item)? else { return self.hear_deleted(item) };
-        let created_ms = parse_timestamp(&view.creation_date).unwrap_or(i64::MIN);
-        let is_new = version == 1 || created_ms >= self.since_ms;
-        if !is_new || !self.added.insert(view.id) {
-            return Ok(None);
-        }
-        self.order.push_back((view.id, created_ms));
-        if self.order.len() > ADDED_COMMENTS_MAX
-            && let Some((forgotten, created_ms)) = self.order.pop_front()
-        {
-            self.added.remove(&forgotten);
-            self.since_ms = self.since_ms.max(created_ms.saturating_add(1));
-        }
-        Ok(Some(BlogEvent::Comment(Arc::new(view))))
+        let created_ms = parse_timestamp(&view.creation_date);
+        let is_added = self.added.announces(&view.id, SeenVersion { version, created_ms, etag: &item.etag });
+        Ok(is_added.then(|| BlogEvent::Comment(Arc::new(view))))
     }
 
     fn hear_deleted(&mut self, item: &Item) -> Result<Option<BlogEvent>, Fault> {
@@ -327,9 +314,5 @@ mod tests {
             assert!(is_news(&mut memory, &comment(number, 1, created_ms)));
         }
         assert!(!is_news(&mut memory, &comment(1, 2, START_MS + 1)));
-        let Deduplication::Comments(CommentDeduplication { added, order, .. }) = memory else {
-            unreachable!()
-        };
-        assert_eq!((added.len(), order.len()), (ADDED_COMMENTS_MAX, ADDED_COMMENTS_MAX));
     }
 }

@@ -73,7 +73,7 @@ pub const DELETIONS: &str = "deletions";
 #[rustfmt::skip]
 const RULES: &[Rule] = &[
     copy(USERNAMES).of(&USER, "username").to(AUTHOR, "userId").unless_pending("pendingUsername").follows(USERNAMES_CATCH_UP),
-    list(USER_POSTS).of(&POST).into(USERS, Field("userId")).fields(SHORT).unless_zero(COUNTS).computed(EXCERPT).optional(EDITED).former(FORMER).all(),
+    list(USER_POSTS).of(&POST).into(USERS, Field("userId")).immutable_partition().fields(SHORT).unless_zero(COUNTS).computed(EXCERPT).optional(EDITED).former(FORMER).all(),
     list(FEED_POSTS).of(&POST).into(FEED, Constant("post")).fields(SHORT).unless_zero(COUNTS).computed(EXCERPT).optional(EDITED).former(FORMER).newest(FEED_POSTS_MAX),
     count(&COMMENT).into(&POST, "commentCount", "postId"),
     count(&LIKE).into(&POST, "likeCount", "postId"),

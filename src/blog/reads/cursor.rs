@@ -2,9 +2,11 @@
 
 use crate::domain::cursor::ListKind;
 
-/// Lists of posts.
-pub const POSTS: ListKind = ListKind::by_date(1);
-/// Lists of comments.
+/// The most recent posts.
+pub const FEED: ListKind = ListKind::by_date(1);
+/// The comments of a post.
 pub const COMMENTS: ListKind = ListKind::by_date(2);
-/// Lists of likes.
+/// The likes of a post.
 pub const LIKES: ListKind = ListKind::by_date(3);
+/// The posts of a user.
+pub const POSTS_OF_USER: ListKind = ListKind::by_date(7);

@@ -6,9 +6,8 @@ use async_graphql::{Name, Value, Variables};
 use async_graphql_value::Value as InputValue;
 
 use crate::blog::reads::{FIRST_MAX, PageRequest};
-use crate::domain::cursor::{self, ListKind};
+use crate::domain::cursor::{self, List};
 use crate::graphql::ids::GlobalId;
-use onehop_store::Keyset;
 
 /// The size of a page where the document gives none.
 const FIRST_DEFAULT: i64 = 20;
@@ -96,28 +95,30 @@ fn parse_id(value: &Value) -> Option<GlobalId> {
 #[derive(Debug)]
 pub(super) struct PageVariables {
     first: Argument<i64>,
-    after: Argument<Option<Keyset>>,
-    kind: ListKind,
+    after: Argument<Option<String>>,
 }
 
 impl PageVariables {
     /// Those of a field; `None` where they are not what they have to be.
-    pub(super) fn of(field: &Field, operation: &OperationDefinition, kind: ListKind) -> Option<Self> {
+    pub(super) fn of(field: &Field, operation: &OperationDefinition) -> Option<Self> {
         let first = match field.get_argument("first") {
             Some(first) => Argument::of(&first.node, operation, parse_first)?,
             None => Argument::Given(FIRST_DEFAULT),
         };
         let after = match field.get_argument("after") {
-            Some(after) => Argument::of(&after.node, operation, |value| parse_after(kind, value))?,
+            Some(after) => Argument::of(&after.node, operation, parse_after)?,
             None => Argument::Given(None),
         };
-        Some(Self { first, after, kind })
+        Some(Self { first, after })
     }
 
-    /// The page.
-    pub(super) fn value(&self, variables: &Variables) -> Option<PageRequest> {
+    /// The page of a list.
+    pub(super) fn value(&self, list: List, variables: &Variables) -> Option<PageRequest> {
         let first = self.first.value(variables, parse_first)?;
-        let after = self.after.value(variables, |value| parse_after(self.kind, value))?;
+        let after = match self.after.value(variables, parse_after)? {
+            Some(after) => Some(cursor::decode(list, &after).ok()?),
+            None => None,
+        };
         PageRequest::new(first, after)
     }
 }
@@ -129,10 +130,10 @@ fn parse_first(value: &Value) -> Option<i64> {
     }
 }
 
-fn parse_after(kind: ListKind, value: &Value) -> Option<Option<Keyset>> {
+fn parse_after(value: &Value) -> Option<Option<String>> {
     match value {
         Value::Null => Some(None),
-        Value::String(after) => cursor::decode(kind, after).ok().map(Some),
+        Value::String(after) => Some(Some(after.clone())),
         _ => None,
     }
 }

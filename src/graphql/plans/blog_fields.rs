@@ -3,6 +3,7 @@
 use super::objects::{FieldSource, IdFormat, ListItems, ListRead, ListType, ObjectType, PointType, Presence};
 use crate::blog::items::types;
 use crate::blog::reads::{cursor, shapes};
+use crate::domain::cursor::ListKind;
 use crate::domain::stored_json::{MemberSlot, StoredShape};
 use crate::graphql::ids::GlobalId;
 
@@ -137,18 +138,18 @@ static LIKE: ObjectType = ObjectType {
 };
 
 /// Short copies of posts in `feed`.
-pub(super) static FEED: ListType = posts(ListRead::Feed);
+pub(super) static FEED: ListType = posts(ListRead::Feed, cursor::FEED);
 
 /// Short copies of posts in `users`.
-static POSTS_OF_USER: ListType = posts(ListRead::PostsOfUser);
+static POSTS_OF_USER: ListType = posts(ListRead::PostsOfUser, cursor::POSTS_OF_USER);
 
-const fn posts(read: ListRead) -> ListType {
+const fn posts(read: ListRead, cursor: ListKind) -> ListType {
     let (shape, id, deleted) = (&shapes::POST, post("id"), post("deleted"));
     ListType {
         items: ListItems { read, node: &POST, shape, id, deleted, is_whole: false },
         connection: "PostConnection",
         edge: "PostEdge",
-        cursor: cursor::POSTS,
+        cursor,
         order: post("creationDate"),
     }
 }

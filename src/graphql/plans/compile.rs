@@ -206,7 +206,7 @@ impl<'d> Compiler<'d> {
     }
 
     fn connection(&mut self, field: &'d Field, list: &'static ListType) -> Option<ConnectionPlan> {
-        let page = PageVariables::of(field, self.operation, list.cursor)?;
+        let page = PageVariables::of(field, self.operation)?;
         let (mut planned, mut found) = (Fields::default(), Found::default());
         for selected in self.selections.select(&[&field.selection_set.node], list.connection, false)? {
             if planned.push_type_name(&selected, list.connection, ConnectionValue::Constant) {

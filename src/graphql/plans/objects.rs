@@ -130,7 +130,7 @@ pub(super) struct ListType {
     pub(super) items: ListItems,
     pub(super) connection: &'static str,
     pub(super) edge: &'static str,
-    /// The kind of its cursors, which are made of this member and the id.
+    /// The kind of list. Its cursors are made of this member and the id, for the list of one node.
     pub(super) cursor: ListKind,
     pub(super) order: MemberSlot,
 }

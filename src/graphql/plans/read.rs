@@ -6,6 +6,7 @@ use super::objects::{ListItems, ListRead, PointType};
 use super::plan::{ConnectionPlan, Plan, PointPlan, RootValue};
 use super::request::{PlanCaller, PlanRequest};
 use crate::blog::ids::{PostId, UserId};
+use crate::domain::cursor::{List, ListKind};
 use crate::domain::page::PageRequest;
 use crate::domain::stored_json::StoredMembers;
 use crate::graphql::ids::GlobalId;
@@ -46,6 +47,8 @@ pub(super) struct PointItems<'p> {
 
 /// A page that was read.
 pub(super) struct PageItems {
+    /// Whose cursors it has; `None` of a whole list, which has none.
+    pub(super) list: Option<List>,
     pub(super) page: QueryPage,
     pub(super) has_previous: bool,
     /// Whether the caller likes each post; empty where the caller likes none, or it was not asked.
@@ -176,7 +179,8 @@ impl PlanReader<'_> {
     }
 
     async fn page(self, plan: &ConnectionPlan, parent: Option<GlobalId>) -> Result<PageItems, Unplanned> {
-        let request = plan.page.value(self.0.variables).ok_or(Unplanned)?;
+        let list = list_of(plan.list.cursor, parent)?;
+        let request = plan.page.value(list, self.0.variables).ok_or(Unplanned)?;
         let items = &plan.list.items;
         let page = self.query(items.read, parent, &request).await?;
         let liked_by = self.viewer().filter(|_| plan.asks_likes);
@@ -187,7 +191,7 @@ impl PlanReader<'_> {
             }
             _ => (Vec::new(), Vec::new()),
         };
-        Ok(PageItems { page, has_previous: request.after().is_some(), liked, posts })
+        Ok(PageItems { list: Some(list), page, has_previous: request.after().is_some(), liked, posts })
     }
 
     async fn liked_of(self, posts: &[PostId], viewer: Option<UserId>) -> Result<Vec<bool>, Unplanned> {
@@ -239,7 +243,7 @@ impl PlanReader<'_> {
             ListRead::Tags => webstore.tags(session.ledger()).await?,
             _ => return Err(Unplanned),
         };
-        Ok(PageItems { page, has_previous: false, liked: Vec::new(), posts: Vec::new() })
+        Ok(PageItems { list: None, page, has_previous: false, liked: Vec::new(), posts: Vec::new() })
     }
 }
 
@@ -247,6 +251,21 @@ impl PlanReader<'_> {
 fn present(point: &PointType, item: &Item) -> Result<Option<StoredMembers>, Unplanned> {
     let members = point.shape.read(&item.body).ok_or(Unplanned)?;
     Ok(point.presence.of(&members, &item.body).then_some(members))
+}
+
+/// The list of this kind below an object; the only one of its kind at the root.
+fn list_of(kind: ListKind, parent: Option<GlobalId>) -> Result<List, Unplanned> {
+    Ok(match parent {
+        None => kind.single(),
+        Some(GlobalId::User(id)) => kind.of(id.0),
+        Some(GlobalId::Post(id)) => kind.of(id.0),
+        Some(GlobalId::Customer(id)) => kind.of(id.0),
+        Some(GlobalId::ProductCategory(id)) => kind.of(id.0),
+        Some(GlobalId::ProductTag(id)) => kind.of(id.0),
+        Some(
+            GlobalId::Comment(..) | GlobalId::Like(..) | GlobalId::SalesOrder(..) | GlobalId::Product(..),
+        ) => return Err(Unplanned),
+    })
 }
 
 /// The post in whose logical partition something is.

@@ -4,6 +4,7 @@ use super::objects::{
     AmountSource, CurrencySource, FieldSource, IdFormat, ListItems, ListRead, ListType, ObjectType,
     PointType, Presence,
 };
+use crate::domain::cursor::ListKind;
 use crate::domain::stored_json::{MemberSlot, StoredShape};
 use crate::graphql::ids::GlobalId;
 use crate::webstore::items::types;
@@ -217,17 +218,18 @@ const fn lookup_list(read: ListRead, node: &'static ObjectType) -> ListItems {
     ListItems { read, node, shape, id: meta("id"), deleted: meta("deleted"), is_whole: true }
 }
 
-static PRODUCTS_OF_CATEGORY: ListType = products(ListRead::ProductsOfCategory, true);
+static PRODUCTS_OF_CATEGORY: ListType =
+    products(ListRead::ProductsOfCategory, reads::PRODUCTS_OF_CATEGORY, true);
 /// Short copies of products.
-static PRODUCTS_OF_TAG: ListType = products(ListRead::ProductsOfTag, false);
+static PRODUCTS_OF_TAG: ListType = products(ListRead::ProductsOfTag, reads::PRODUCTS_OF_TAG, false);
 
-const fn products(read: ListRead, is_whole: bool) -> ListType {
+const fn products(read: ListRead, cursor: ListKind, is_whole: bool) -> ListType {
     let (shape, id, deleted) = (&shapes::PRODUCT, product("id"), product("deleted"));
     ListType {
         items: ListItems { read, node: &PRODUCT, shape, id, deleted, is_whole },
         connection: "ProductConnection",
         edge: "ProductEdge",
-        cursor: reads::PRODUCTS,
+        cursor,
         order: product("name"),
     }
 }

@@ -285,7 +285,7 @@ impl DataWriter<'_> {
                     self.list(&list.items, page, |writer, source| writer.object(plan, source))?;
                 }
                 ConnectionValue::Edges(plan) => {
-                    self.list(&list.items, page, |writer, source| writer.edge(list, plan, source))?;
+                    self.list(&list.items, page, |writer, source| writer.edge(list, page, plan, source))?;
                 }
                 ConnectionValue::PageInfo(plan) => self.page_info(list, plan, page)?,
             }
@@ -319,6 +319,7 @@ impl DataWriter<'_> {
     fn edge(
         &mut self,
         list: &ListType,
+        items: &PageItems,
         plan: &Fields<EdgeValue>,
         source: Source<'_>,
     ) -> Result<(), Unplanned> {
@@ -327,7 +328,7 @@ impl DataWriter<'_> {
             match &field.value {
                 EdgeValue::Constant(value) => self.put(value),
                 EdgeValue::Node(plan) => self.object(plan, source)?,
-                EdgeValue::Cursor => self.cursor(list, source.object, field.times)?,
+                EdgeValue::Cursor => self.cursor(list, items, source.object, field.times)?,
             }
         }
         self.close(plan);
@@ -347,20 +348,28 @@ impl DataWriter<'_> {
                 PageInfoValue::HasNextPage => self.put(word(items.page.has_more)),
                 PageInfoValue::HasPreviousPage => self.put(word(items.has_previous)),
                 PageInfoValue::StartCursor => {
-                    self.cursor_of(list, items.page.items.first(), field.times)?;
+                    self.cursor_of(list, items, items.page.items.first(), field.times)?;
                 }
-                PageInfoValue::EndCursor => self.cursor_of(list, items.page.items.last(), field.times)?,
+                PageInfoValue::EndCursor => {
+                    self.cursor_of(list, items, items.page.items.last(), field.times)?;
+                }
             }
         }
         self.close(plan);
         Ok(())
     }
 
-    fn cursor_of(&mut self, list: &ListType, item: Option<&Item>, times: usize) -> Result<(), Unplanned> {
+    fn cursor_of(
+        &mut self,
+        list: &ListType,
+        items: &PageItems,
+        item: Option<&Item>,
+        times: usize,
+    ) -> Result<(), Unplanned> {
         match item {
             Some(item) => {
                 let members = read_item(&list.items, item)?;
-                self.cursor(list, Members { members: &members, body: &item.body }, times)
+                self.cursor(list, items, Members { members: &members, body: &item.body }, times)
             }
             None => {
                 self.put(NULL);
@@ -370,10 +379,16 @@ impl DataWriter<'_> {
         }
     }
 
-    fn cursor(&mut self, list: &ListType, object: Members<'_>, times: usize) -> Result<(), Unplanned> {
+    fn cursor(
+        &mut self,
+        list: &ListType,
+        items: &PageItems,
+        object: Members<'_>,
+        times: usize,
+    ) -> Result<(), Unplanned> {
         let id = object.members.id(list.items.id).ok_or(Unplanned)?;
         let order = object.text(list.order).ok_or(Unplanned)?;
-        let cursor = cursor::encode(list.cursor, &order, id);
+        let cursor = cursor::encode(items.list.ok_or(Unplanned)?, &order, id);
         self.put(b"\"");
         self.put(cursor.as_bytes());
         self.put(b"\"");

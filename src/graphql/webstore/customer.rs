@@ -1,16 +1,16 @@
 //! The `Customer` type.
 
 use async_graphql::{Context, ID, Object, Result, SimpleObject};
+use uuid::Uuid;
 
 use super::sales_order::{SalesOrder, SalesOrderConnection};
-use crate::domain::cursor::{self, ListKind};
 use crate::graphql::connections::{Connection, Listed, PageArguments};
 use crate::graphql::date_time::DateTime;
 use crate::graphql::errors::{Code, error};
 use crate::graphql::ids::GlobalId;
 use crate::graphql::resolution::{All, One};
 use crate::graphql::scope;
-use crate::webstore::reads::{AddressView, CustomerView, RANKED_CUSTOMERS};
+use crate::webstore::reads::{AddressView, CustomerView, SALES_ORDERS};
 
 /// A page of customers.
 pub type CustomerConnection = Connection<Customer>;
@@ -25,10 +25,8 @@ impl Customer {
 }
 
 impl Listed for Customer {
-    const LIST: ListKind = RANKED_CUSTOMERS;
-
-    fn cursor(&self) -> String {
-        cursor::encode(Self::LIST, &self.0.sort_key, self.0.id.0)
+    fn place(&self) -> (&str, Uuid) {
+        (&self.0.sort_key, self.0.id.0)
     }
 }
 
@@ -97,8 +95,9 @@ impl Customer {
         #[graphql(desc = "The cursor after which the page begins.")] after: Option<String>,
     ) -> Result<One<SalesOrderConnection>> {
         let scope = scope::of(ctx);
-        let page = PageArguments { first, after }.parse::<SalesOrder>()?;
-        let orders = scope.services().webstore.reads.sales_orders(self.0.id, &page, scope.ledger()).await;
+        let page = PageArguments { first, after }.parse(SALES_ORDERS.of(self.0.id.0))?;
+        let orders =
+            scope.services().webstore.reads.sales_orders(self.0.id, &page.request, scope.ledger()).await;
         let orders = orders.map_err(|fault| scope.fault(&fault))?;
         Ok(One(SalesOrderConnection::new(orders, &page, SalesOrder::new)))
     }

@@ -17,6 +17,7 @@ use crate::graphql::resolution::{All, One};
 use crate::graphql::scope::{self, RequestScope};
 use crate::webstore::commands::{CreateCustomer, SignInCustomer, TypedAddress, UpdateCustomer};
 use crate::webstore::ids::CustomerId;
+use crate::webstore::reads::RANKED_CUSTOMERS;
 use onehop_store::{Fault, FaultKind};
 
 /// The part of the root of all reads that is about customers.
@@ -57,8 +58,8 @@ impl CustomerQuery {
     ) -> Result<Option<One<CustomerConnection>>> {
         let scope = scope::of(ctx);
         staff::member(scope).await?;
-        let page = PageArguments { first, after }.parse::<Customer>()?;
-        let customers = scope.services().webstore.reads.top_customers(&page, scope.ledger()).await;
+        let page = PageArguments { first, after }.parse(RANKED_CUSTOMERS.single())?;
+        let customers = scope.services().webstore.reads.top_customers(&page.request, scope.ledger()).await;
         let customers = customers.map_err(|fault| scope.fault(&fault))?;
         Ok(Some(One(CustomerConnection::new(customers, &page, Customer::new))))
     }
@@ -71,9 +72,9 @@ impl CustomerQuery {
     ) -> Result<Option<All<Customer>>> {
         let scope = scope::of(ctx);
         staff::member(scope).await?;
-        let page = PageArguments { first, after: None }.parse::<Customer>()?;
+        let page = PageArguments { first, after: None }.parse(RANKED_CUSTOMERS.single())?;
         let reads = &scope.services().webstore.reads;
-        let customers = reads.top_customers_across_partitions(&page, scope.ledger()).await;
+        let customers = reads.top_customers_across_partitions(&page.request, scope.ledger()).await;
         let customers = customers.map_err(|fault| scope.fault(&fault))?;
         Ok(Some(All(customers.into_iter().map(Customer::new).collect())))
     }

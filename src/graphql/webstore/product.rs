@@ -1,17 +1,17 @@
 //! The `Product` type.
 
 use async_graphql::{Context, ID, Object, Result};
+use uuid::Uuid;
 
 use super::category::ProductCategory;
 use super::decimal::MoneyValue;
 use super::tag::ProductTag;
-use crate::domain::cursor::{self, ListKind};
 use crate::graphql::connections::{Connection, Listed};
 use crate::graphql::errors::{Code, error};
 use crate::graphql::ids::GlobalId;
 use crate::graphql::resolution::{Many, One};
 use crate::graphql::scope;
-use crate::webstore::reads::{CategoryView, PRODUCTS, ProductView};
+use crate::webstore::reads::{CategoryView, ProductView};
 
 /// A page of products.
 pub type ProductConnection = Connection<Product>;
@@ -39,10 +39,8 @@ impl Product {
 }
 
 impl Listed for Product {
-    const LIST: ListKind = PRODUCTS;
-
-    fn cursor(&self) -> String {
-        cursor::encode(Self::LIST, &self.view.name, self.view.id.0)
+    fn place(&self) -> (&str, Uuid) {
+        (&self.view.name, self.view.id.0)
     }
 }
 

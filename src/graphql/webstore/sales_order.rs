@@ -1,17 +1,17 @@
 //! The `SalesOrder` type.
 
 use async_graphql::{Context, ID, Object, Result};
+use uuid::Uuid;
 
 use super::customer::Customer;
 use super::decimal::MoneyValue;
-use crate::domain::cursor::{self, ListKind};
 use crate::graphql::connections::{Connection, Listed};
 use crate::graphql::date_time::DateTime;
 use crate::graphql::errors::{Code, error};
 use crate::graphql::ids::GlobalId;
 use crate::graphql::resolution::{Many, One};
 use crate::graphql::scope;
-use crate::webstore::reads::{OrderLineView, SALES_ORDERS, SalesOrderView};
+use crate::webstore::reads::{OrderLineView, SalesOrderView};
 
 /// A page of orders.
 pub type SalesOrderConnection = Connection<SalesOrder>;
@@ -34,10 +34,8 @@ impl SalesOrder {
 }
 
 impl Listed for SalesOrder {
-    const LIST: ListKind = SALES_ORDERS;
-
-    fn cursor(&self) -> String {
-        cursor::encode(Self::LIST, &self.view.order_date, self.view.id.0)
+    fn place(&self) -> (&str, Uuid) {
+        (&self.view.order_date, self.view.id.0)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::graphql::connections::PageArguments;
 use crate::graphql::ids::GlobalId;
 use crate::graphql::resolution::One;
 use crate::graphql::scope;
-use crate::webstore::reads::TagView;
+use crate::webstore::reads::{PRODUCTS_OF_TAG, TagView};
 
 /// A tag.
 pub struct ProductTag(pub(super) TagView);
@@ -39,9 +39,9 @@ impl ProductTag {
         #[graphql(desc = "The cursor after which the page begins.")] after: Option<String>,
     ) -> Result<One<ProductConnection>> {
         let scope = scope::of(ctx);
-        let page = PageArguments { first, after }.parse::<Product>()?;
+        let page = PageArguments { first, after }.parse(PRODUCTS_OF_TAG.of(self.0.id.0))?;
         let products =
-            scope.services().webstore.reads.products_of_tag(self.0.id, &page, scope.ledger()).await;
+            scope.services().webstore.reads.products_of_tag(self.0.id, &page.request, scope.ledger()).await;
         let products = products.map_err(|fault| scope.fault(&fault))?;
         Ok(One(ProductConnection::new(products, &page, Product::new)))
     }

@@ -17,8 +17,8 @@ use onehop_store::{Fault, Item, Ledger, Query, QueryPage, Store};
 
 pub use stored::StoredWebstoreReads;
 pub use views::{
-    AddressView, CategoryView, CustomerView, OrderLineView, PRODUCTS, ProductView, RANKED_CUSTOMERS,
-    SALES_ORDERS, SalesOrderView, TagView,
+    AddressView, CategoryView, CustomerView, OrderLineView, PRODUCTS_OF_CATEGORY, PRODUCTS_OF_TAG,
+    ProductView, RANKED_CUSTOMERS, SALES_ORDERS, SalesOrderView, TagView,
 };
 
 /// The questions that clients ask. Every method returns a [`Fault`] when the store does not answer, or when an item is not what was

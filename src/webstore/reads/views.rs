@@ -8,8 +8,10 @@ use crate::webstore::ids::{CategoryId, CustomerId, ProductId, SalesOrderId, TagI
 use crate::webstore::items::{CustomerItem, MetaItem, OrderLineItem, ProductItem, SalesOrderItem, TagCopy};
 use crate::webstore::money::{CurrencyCode, Money};
 
-/// The lists of products, by name.
-pub const PRODUCTS: ListKind = ListKind::by_text(4);
+/// The products of a category, by name.
+pub const PRODUCTS_OF_CATEGORY: ListKind = ListKind::by_text(4);
+/// The products with a tag, by name.
+pub const PRODUCTS_OF_TAG: ListKind = ListKind::by_text(8);
 /// The list of a customer's orders, by date.
 pub const SALES_ORDERS: ListKind = ListKind::by_date(5);
 /// The list of the customers with most orders.

@@ -156,3 +156,50 @@ async fn commands_beside_a_server_do_their_work_themselves() {
     assert_clean(&server).await;
     server.stop().await;
 }
+
+/// The titles of a user's posts, as the read model has them, and whether the response says that the writes are not reached.
+async fn own_posts(process: &Process, token: &str, query: &str) -> (Vec<String>, bool) {
+    let answer = process.answer(token, query, json!({})).await;
+    assert!(answer["errors"].is_null(), "{answer}");
+    let nodes = answer["data"]["owner"]["posts"]["nodes"].as_array().expect("posts");
+    let titles = nodes.iter().map(|node| node["title"].as_str().expect("a title").to_owned());
+    (titles.collect(), answer["extensions"]["reached"] == false)
+}
+
+/// Reads a page of each of a process's feed ranges, and then the empty one, which says how far the reader is.
+async fn project(process: &Process) {
+    for _ in 0..2 {
+        process.app.processor.run_once().await.unwrap();
+    }
+}
+
+/// Two posts in feed ranges of different processes. The reader of the first one's range stands still.
+#[tokio::test]
+async fn an_earlier_write_in_another_range_is_waited_for_too() {
+    let account = account();
+    let (here, there) = (Process::quiet(&account, "here").await, Process::quiet(&account, "there").await);
+    for process in [&here, &there, &here, &there] {
+        process.app.processor.balance_leases().await.unwrap();
+        process.settle().await;
+    }
+    for round in 0..40 {
+        let token = here.sign_up(&format!("user{round}")).await;
+        let viewer = here.data(&token, "{ viewer { id } }", json!({})).await["viewer"]["id"].clone();
+        for process in [&here, &there] {
+            project(process).await;
+        }
+        for title in ["first", "second"] {
+            here.post(&token, title).await;
+        }
+        project(&here).await;
+        let stranger = format!("{{ owner: user(id: {viewer}) {{ posts {{ nodes {{ title }} }} }} }}");
+        let (listed, _) = own_posts(&here, "", &stranger).await;
+        if listed == ["second"] {
+            let own = "{ owner: viewer { posts { nodes { title } } } }";
+            let (titles, is_late) = own_posts(&here, &token, own).await;
+            assert!(is_late || titles == ["second", "first"], "{titles:?}");
+            return;
+        }
+    }
+    panic!("no two posts were in ranges of different processes");
+}

@@ -138,29 +138,60 @@ async fn a_page_stays_where_it_is_when_items_come_and_go_before_it() {
     }
 }
 
+/// Asks a list for the page after something that is no cursor of it.
+async fn assert_refused(caller: &Caller<'_>, list: &str, forged: &str) {
+    let list = list.replace("ARGS", "after: $after").replace("SELECTED", "{ nodes { id } }");
+    let query = format!("query($after: String) {{ {list} }}");
+    let refused = caller.refused(&query, json!({ "after": forged })).await;
+    assert_eq!(refused.of(), ("BAD_USER_INPUT", Some("after")), "{list}: {forged:.80}");
+    // The same in the document, for which a plan is compiled.
+    let query = query.replace("query($after: String) ", "").replace("$after", &format!("{forged:?}"));
+    if query.len() < 10_000 {
+        let refused = caller.refused(&query, json!({})).await;
+        assert_eq!(refused.of(), ("BAD_USER_INPUT", Some("after")), "{query}");
+    }
+}
+
+async fn end_cursor(caller: &Caller<'_>, list: &str) -> String {
+    let page = page(caller, list, 1, None).await;
+    page["pageInfo"]["endCursor"].as_str().unwrap().to_owned()
+}
+
 #[tokio::test]
-async fn a_cursor_that_was_made_up_or_is_of_another_list_is_refused() {
+async fn a_cursor_that_was_made_up_is_refused() {
     let server = Server::start().await;
     let (ada, post) = full(&server).await;
-    let lists = lists(&ada.id, &post, "V3");
-    let mut cursors = Vec::new();
-    for (_, list) in &lists {
-        let page = page(&ada, list, 1, None).await;
-        cursors.push(page["pageInfo"]["endCursor"].as_str().unwrap().to_owned());
+    for (_, list) in lists(&ada.id, &post, "V3") {
+        let cursor = end_cursor(&ada, &list).await;
+        let mut flipped = cursor.clone().into_bytes();
+        flipped[20] = if flipped[20] == b'A' { b'B' } else { b'A' };
+        let flipped = String::from_utf8(flipped).unwrap();
+        let cut = &cursor[..cursor.len() - 4];
+        let longer = format!("{cursor}AAAA");
+        for forged in ["", "x", "null", cut, &longer, &flipped, &ada.id, &"A".repeat(100_000)] {
+            assert_refused(&ada, &list, forged).await;
+        }
     }
-    let mut flipped = cursors[0].clone().into_bytes();
-    flipped[20] = if flipped[20] == b'A' { b'B' } else { b'A' };
-    let flipped = String::from_utf8(flipped).unwrap();
-    for (number, (name, list)) in lists.iter().enumerate() {
-        let cut = &cursors[number][..cursors[number].len() - 4];
-        let longer = format!("{}AAAA", cursors[number]);
-        // The feed and a user's posts are lists of one kind.
-        let other = &cursors[if number < 2 { 2 } else { 5 - number }];
-        for forged in ["", "x", "null", cut, &longer, other, &flipped, &ada.id, &"A".repeat(100_000)] {
-            let list = list.replace("ARGS", "after: $after").replace("SELECTED", "{ nodes { id } }");
-            let query = format!("query($after: String) {{ {list} }}");
-            let refused = ada.refused(&query, json!({ "after": forged })).await;
-            assert_eq!(refused.of(), ("BAD_USER_INPUT", Some("after")), "{name}: {forged:.80}");
+}
+
+#[tokio::test]
+async fn a_cursor_of_another_list_is_refused() {
+    let server = Server::start().await;
+    let (ada, post) = full(&server).await;
+    let bob = server.sign_up("bob").await;
+    let other = bob.post("another post").await;
+    bob.comment(&other, "a comment").await;
+    bob.like(&other).await;
+    server.settle().await;
+    let [feed, lists_of_ada @ ..] = lists(&ada.id, &post, "V3");
+    let [_, lists_of_bob @ ..] = lists(&bob.id, &other, "V3");
+    let all: Vec<_> = [feed].into_iter().chain(lists_of_ada).chain(lists_of_bob).collect();
+    for (place, (_, list)) in all.iter().enumerate() {
+        let cursor = end_cursor(&ada, list).await;
+        for (other_place, (_, other)) in all.iter().enumerate() {
+            if other_place != place {
+                assert_refused(&ada, other, &cursor).await;
+            }
         }
     }
 }

@@ -178,17 +178,23 @@ async fn a_wait_is_charged_for_what_it_reads() {
     }
 }
 
+/// Has all changes of a post wait among the dead letters. Returns what has to be deleted from the post's logical partition.
+async fn park(server: &Server, post: &str) -> String {
+    let (id, key) = (Uuid::from_u128(7).to_string(), post_id(post).partition_key());
+    let poison = json!({ "id": id, "postId": post_id(post), "type": "post", "creationDate": "2027" });
+    let poison = WriteOp::Create(NewItem::encode(id.clone(), &poison));
+    server.app.store.write(POSTS, &key, poison, &Ledger::new()).await.unwrap();
+    server.settle().await;
+    id
+}
+
 #[tokio::test]
 async fn a_write_that_is_parked_is_not_reached() {
     let server = start(LONG, false).await;
     let (author, other) = (server.sign_up("author").await, server.sign_up("other").await);
     let post = author.post("a post").await;
     server.settle().await;
-    let (id, key) = (Uuid::from_u128(7).to_string(), post_id(&post).partition_key());
-    let poison = json!({ "id": id, "postId": post_id(&post), "type": "post", "creationDate": "2027" });
-    let poison = WriteOp::Create(NewItem::encode(id.clone(), &poison));
-    server.app.store.write(POSTS, &key, poison, &Ledger::new()).await.unwrap();
-    server.settle().await;
+    let (id, key) = (park(&server, &post).await, post_id(&post).partition_key());
 
     let parked = write(&author, "updatePost", json!({ "postId": post, "title": "another title" })).await;
     let reached = write(&other, "createPost", json!({ "title": "new", "content": "Text." })).await;
@@ -206,4 +212,68 @@ async fn a_write_that_is_parked_is_not_reached() {
     server.settle().await;
     let answer = feed_at(&server.anonymous(), &parked).await;
     assert_eq!(answer.body["extensions"]["reached"], true);
+}
+
+/// The earlier write is parked, the later one is projected.
+#[tokio::test]
+async fn the_position_of_a_later_write_covers_the_earlier_one() {
+    let options = waiting(LONG);
+    let server = Server::start_with(Setup { options, waits_for_last_write: true, ..Setup::default() }).await;
+    let author = server.sign_up("author").await;
+    let post = author.post("a post").await;
+    server.settle().await;
+    park(&server, &post).await;
+    write(&author, "updatePost", json!({ "postId": post, "title": "another title" })).await;
+    let later = write(&author, "createPost", json!({ "title": "new", "content": "Text." })).await;
+    server.settle().await;
+    let not_reached = |answer: Answer| answer.body["extensions"]["notReached"].clone();
+    assert_eq!(not_reached(feed_at(&server.anonymous(), &later).await), "PARKED");
+    assert_eq!(not_reached(author.ask(FEED, json!({})).await), "PARKED", "without a position");
+    let next = write(&author, "createPost", json!({ "title": "newer", "content": "Text." })).await;
+    server.settle().await;
+    assert_eq!(
+        feed_at(&server.anonymous(), &next).await.body["extensions"]["reached"],
+        true,
+        "it was told once"
+    );
+}
+
+/// A client whose mutations reach several processes names the position that it has.
+#[tokio::test]
+async fn a_mutation_that_names_a_position_returns_one_that_covers_it() {
+    let server = start(LONG, false).await;
+    let (author, other) = (server.sign_up("author").await, server.sign_up("other").await);
+    let post = author.post("a post").await;
+    server.settle().await;
+    park(&server, &post).await;
+    let parked = write(&author, "updatePost", json!({ "postId": post, "title": "another title" })).await;
+    for (named, expected) in [(json!(parked), json!("PARKED")), (json!("made up"), Value::Null)] {
+        let (query, variables) = mutation_of("createPost", json!({ "title": "new", "content": "Text." }));
+        let extensions = json!({ "position": named });
+        let request = json!({ "query": query, "variables": variables, "extensions": extensions });
+        let answer = other.send(request).await;
+        let position = answer.body["extensions"]["position"].as_str().expect("a position").to_owned();
+        server.settle().await;
+        let answer = feed_at(&server.anonymous(), &position).await;
+        assert_eq!(answer.body["extensions"]["notReached"], expected, "{named}");
+    }
+}
+
+/// Each of these writes is in a logical partition of its own, and on an account their ends are, too.
+#[tokio::test]
+async fn the_position_of_many_writes_in_one_request_is_accepted() {
+    let server = start(LONG, true).await;
+    let author = server.sign_up("author").await;
+    let fields: Vec<_> = (0..10)
+        .map(|number| {
+            format!(
+                "p{number}: createPost(input: {{ title: \"{number}\", content: \"c\" }}) {{ post {{ id }} }}"
+            )
+        })
+        .collect();
+    let answer = author.ask(&format!("mutation {{ {} }}", fields.join(" ")), json!({})).await;
+    let position = answer.body["extensions"]["position"].as_str().expect("a position");
+    let answer = feed_at(&server.anonymous(), position).await;
+    assert_eq!(answer.body["extensions"]["reached"], true, "{answer:?}");
+    assert_eq!(answer.body["data"]["feed"]["nodes"].as_array().expect("posts").len(), 10);
 }

@@ -352,6 +352,11 @@ impl GraphqlService for Service {
         }
     }
 
+    /// A position is the number of mutations.
+    fn join_positions(&self, one: &str, other: &str) -> Option<String> {
+        Some(one.parse::<usize>().ok()?.max(other.parse().ok()?).to_string())
+    }
+
     fn last_write(&self) -> Option<u64> {
         Some(self.state.mutations.load(Ordering::SeqCst) as u64)
     }

@@ -195,3 +195,33 @@ async fn two_renames_of_a_category_at_once_both_count() {
     let now = shop.anonymous().data("{ productCategories { name } }", json!({})).await;
     assert!(names.contains(&now["productCategories"][0]["name"]), "{now}");
 }
+
+#[tokio::test]
+async fn a_cursor_of_another_list_of_products_is_refused() {
+    let shop = open().await;
+    let ada = shop.sign_up("ada").await;
+    let (bikes, parts) = (category(&ada, "Bikes").await, category(&ada, "Parts").await);
+    let (red, blue) = (tag(&ada, "red").await, tag(&ada, "blue").await);
+    product(&ada, "Comet", "1", &bikes, &[&red, &blue]).await;
+    product(&ada, "Brake", "1", &parts, &[&red, &blue]).await;
+    shop.settle().await;
+    let page = "products(after: $after) { nodes { name } pageInfo { endCursor } }";
+    let category = format!("... on ProductCategory {{ {page} }}");
+    let tag = format!("... on ProductTag {{ {page} }}");
+    let query = format!("query($id: ID!, $after: String) {{ node(id: $id) {{ {category} {tag} }} }}");
+    let lists = [&bikes, &parts, &red, &blue];
+    for id in lists {
+        let first = shop.anonymous().data(&query, json!({ "id": id })).await;
+        let cursor = &first["node"]["products"]["pageInfo"]["endCursor"];
+        for other in lists {
+            let variables = json!({ "id": other, "after": cursor });
+            if other == id {
+                let next = shop.anonymous().data(&query, variables).await;
+                assert_eq!(next["node"]["products"]["nodes"], json!([]));
+            } else {
+                let refused = shop.anonymous().refused(&query, variables).await;
+                assert_eq!(refused.of(), ("BAD_USER_INPUT", Some("after")));
+            }
+        }
+    }
+}

@@ -352,6 +352,10 @@ impl Recency for NoProjections {
         None
     }
 
+    fn join(&self, _one: &str, _other: &str) -> Option<String> {
+        None
+    }
+
     async fn reach(
         &self,
         _position: &str,

@@ -137,12 +137,15 @@ function listen(
   };
 }
 
-/** Asks for the operations behind the charge, and, in a query, to see what this tab has written. */
+/**
+ * Asks for the operations behind the charge, and names the position of what this tab has written: a query waits for it, and the position
+ * of a mutation covers it.
+ */
 function withExtensions(operation: Operation): Operation {
   if (operation.kind !== "query" && operation.kind !== "mutation") {
     return operation;
   }
-  const position = operation.kind === "query" ? lastPosition() : undefined;
+  const position = lastPosition();
   const extensions = { ...operation.extensions, operations: true, ...(position === undefined ? {} : { position }) };
   return makeOperation(operation.kind, { ...operation, extensions }, operation.context);
 }

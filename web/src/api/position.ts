@@ -1,10 +1,11 @@
 /**
  * Read your writes: how far this browser tab knows the write side to be. The server says it with each mutation; queries
- * send it along, and the server waits a moment for its read models to get there.
+ * send it along, and the server waits a moment for its read models to get there. Mutations send it, too: the new position covers
+ * the one before.
  */
 const STORAGE_KEY = "onehop:position";
 
-/** The position of the last write, across a reload; undefined before the first. */
+/** The position of all writes that are not reached, across a reload; undefined where there are none. */
 export function lastPosition(): string | undefined {
   return sessionStorage.getItem(STORAGE_KEY) ?? undefined;
 }

@@ -4,6 +4,7 @@
 mod backfills;
 mod checkpoints;
 mod clocks;
+mod expiring_bodies;
 mod faults;
 mod features;
 mod former_leases;

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures::FutureExt;
-use onehop_change_feed::{Backoff, Tail, TailSettings, TailSource};
-use onehop_store::{Change, FaultKind, Ledger, Store};
+use onehop_change_feed::{Backoff, CreatedTail, CreatedTailSettings, Tail, TailSettings, TailSource};
+use onehop_store::{Change, FaultKind, Ledger, NewItem, Store, WriteOp};
+use serde_json::{Value, json};
 
 use crate::toy::{THINGS, Thing, World};
 
@@ -136,4 +137,39 @@ async fn a_wait_that_is_dropped_loses_no_change() {
     world.put(1, 1).await;
     assert!(tail.next().now_or_never().is_none(), "it gathers");
     assert_eq!(numbers(&tail.next().await), [1]);
+}
+
+/// An item with its version.
+async fn write(world: &World, id: &str, version: u64, more: Value) {
+    let mut item = json!({ "id": id, "home": "home-1", "type": "thing", "version": version });
+    item.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+    let write = WriteOp::Upsert(NewItem::encode(id, &item));
+    world.store.write(THINGS, &"home-1".into(), write, &Ledger::new()).await.expect("a write");
+}
+
+#[tokio::test]
+async fn a_tail_of_created_items_leaves_out_the_rest() {
+    let world = World::new(2);
+    let (now, before) = (world.clock_text(), "2020-01-01T00:00:00.000Z");
+    write(&world, "old", 1, json!({ "createdAt": before })).await;
+    let settings = CreatedTailSettings { tail: polling(), ..CreatedTailSettings::dated_by("createdAt") };
+    let ledger = Ledger::new();
+    let opened = CreatedTail::open(world.store.clone(), SOURCE, settings, &*world.clock, &ledger);
+    let mut tail = opened.await.expect("the tail opens");
+    assert!(ledger.total().0 > 0.0);
+
+    write(&world, "old", 2, json!({ "createdAt": before })).await;
+    write(&world, "deleted", 2, json!({ "createdAt": now, "deleted": true, "ttl": 60 })).await;
+    write(&world, "unversioned", 0, json!({ "createdAt": before })).await;
+    write(&world, "changed", 3, json!({ "createdAt": now })).await;
+    assert_eq!(ids(tail.next().await), ["changed"]);
+    write(&world, "changed", 4, json!({ "createdAt": now })).await;
+    world.store.split(0);
+    world.store.fail_feed_pages(&[FaultKind::Unavailable]);
+    write(&world, "undated", 1, json!({})).await;
+    assert_eq!(ids(tail.next().await), ["undated"]);
+}
+
+fn ids(changes: Vec<Change>) -> Vec<String> {
+    changes.into_iter().map(|change| change.id).collect()
 }

@@ -230,6 +230,16 @@ impl World {
         items
     }
 
+    /// The items of the dead letter container: their types and how many there are of each.
+    pub async fn dead_letter_items(&self) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        for item in self.all(DEAD_LETTERS).await {
+            let item: Value = item.decode().expect("JSON");
+            *counts.entry(item["type"].as_str().expect("a type").to_owned()).or_default() += 1;
+        }
+        counts
+    }
+
     pub async fn things(&self, container: ContainerName) -> BTreeMap<(String, String), u64> {
         let things = self.all(container).await.into_iter().map(|item| item.decode().expect("a thing"));
         things.map(|Thing { home, id, number, .. }| ((home, id), number)).collect()

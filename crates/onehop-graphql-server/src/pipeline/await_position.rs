@@ -1,4 +1,4 @@
-//! Await position, for read-your-writes: has queries wait for the position that they name, and for their caller's own last write. Owns how many
+//! Await position, for read-your-writes: has queries wait for the position that they name, and for their caller's own writes. Owns how many
 //! may wait, for each caller and together. What a position is and when it is reached is the service's affair.
 
 use std::collections::HashMap;
@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::context::RequestContext;
 use super::rate_limit::RateLimitKey;
+use crate::caller::Caller;
 use crate::position::{InvalidPosition, NotReached, POSITION, Reach, Waited};
 use crate::service::GraphqlService;
 use crate::session_positions::{SESSION_POSITIONS_MAX, SessionPositions};
@@ -31,7 +32,7 @@ pub const POSITION_WAITS_PER_CALLER_MAX: usize = 16;
 pub struct PositionLimits {
     /// How long one request waits, all its queries together.
     pub wait_max: Duration,
-    /// Users whose last write is remembered; 0 for none.
+    /// Users whose writes are remembered until they are reached; 0 for none.
     pub sessions_max: usize,
 }
 
@@ -41,12 +42,12 @@ impl Default for PositionLimits {
     }
 }
 
-/// Read-your-writes: the queries that wait for positions, and the last writes of users.
+/// Read-your-writes: the queries that wait for positions, and the writes of users that are not reached.
 pub(crate) struct ReadYourWrites {
     service: Arc<dyn GraphqlService>,
     limits: PositionLimits,
     waits: Arc<PositionWaits>,
-    last_writes: SessionPositions,
+    own_writes: SessionPositions,
 }
 
 /// The queries that wait, by who asks.
@@ -121,16 +122,31 @@ impl ReadYourWrites {
         limits: PositionLimits,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let last_writes = SessionPositions::new(limits.sessions_max, clock);
-        Self { service, limits, waits: Arc::default(), last_writes }
+        let own_writes = SessionPositions::new(limits.sessions_max, clock);
+        Self { service, limits, waits: Arc::default(), own_writes }
     }
 
-    /// Remembers the position of a user's last write.
-    pub(crate) fn remember(&self, user: &str, position: &str) {
-        self.last_writes.remember(user, position);
+    /// The position that a mutation's response gives: of its own writes, of the position that the request names, and of all writes of
+    /// the caller that no query has reached yet. A named position that the service did not give out is left out.
+    pub(crate) fn position_after(
+        &self,
+        position: &str,
+        named: Option<&Value>,
+        caller: Option<&Caller>,
+    ) -> String {
+        let join = |one: &str, other: &str| self.service.join_positions(one, other);
+        let joined = match named {
+            Some(Value::String(named)) => join(named, position),
+            _ => None,
+        };
+        let position = joined.unwrap_or_else(|| position.to_owned());
+        match caller {
+            Some(caller) => self.own_writes.remember(&caller.id, &position, join).to_string(),
+            None => position,
+        }
     }
 
-    /// Has a query wait for the position that it names, and for its caller's last write. Its quota is open.
+    /// Has a query wait for the position that it names, and for its caller's own writes. Its quota is open.
     ///
     /// # Errors
     /// The position is not one that this server gave out.
@@ -144,8 +160,8 @@ impl ReadYourWrites {
             Some(_) => return Err(InvalidPosition),
         };
         let mut deadline = WaitDeadline::default();
-        if named.is_none() || named.as_deref() != self.last_write_of(context).as_deref() {
-            self.await_last_write(context, &mut deadline).await;
+        if named.is_none() || named.as_deref() != self.own_writes_of(context).as_deref() {
+            self.await_own_writes(context, &mut deadline).await;
         }
         if let Some(named) = named {
             let reach = self.reach(&named, context, &mut deadline).await?;
@@ -154,13 +170,13 @@ impl ReadYourWrites {
         Ok(())
     }
 
-    /// Session consistency: has a query wait for its caller's last write. The response says so only where the write is not
+    /// Session consistency: has a query wait for its caller's own writes. The response says so only where they are not
     /// reached, or where it says so of a position that it was sent.
-    pub(crate) async fn await_last_write(&self, context: &mut RequestContext, deadline: &mut WaitDeadline) {
+    pub(crate) async fn await_own_writes(&self, context: &mut RequestContext, deadline: &mut WaitDeadline) {
         if context.kind() != OperationType::Query {
             return;
         }
-        let Some(position) = self.last_write_of(context) else { return };
+        let Some(position) = self.own_writes_of(context) else { return };
         // A position that this process gave out is always valid.
         let Ok(reach) = self.reach(&position, context, deadline).await else { return };
         if context.waited.is_none() || !context.request.extensions.contains_key(POSITION) {
@@ -168,9 +184,9 @@ impl ReadYourWrites {
         }
     }
 
-    /// The position of a caller's last write, if no query of this caller has reached it.
-    pub(crate) fn last_write_of(&self, context: &RequestContext) -> Option<Arc<str>> {
-        self.last_writes.last(&context.caller.as_ref()?.id)
+    /// The position of a caller's own writes that no query of this caller has reached, to wait for it.
+    pub(crate) fn own_writes_of(&self, context: &RequestContext) -> Option<Arc<str>> {
+        self.own_writes.take(&context.caller.as_ref()?.id)
     }
 
     async fn reach(
@@ -185,7 +201,7 @@ impl ReadYourWrites {
         let reach = self.service.reach(position, left, &*charges).await?;
         let is_final = matches!(reach, Reach::Reached | Reach::NotReached(NotReached::Parked));
         if let Some(caller) = context.caller.as_ref().filter(|_| is_final) {
-            self.last_writes.forget(&caller.id, position);
+            self.own_writes.reached(&caller.id, position);
         }
         Ok(match reach {
             Reach::NotReached(NotReached::TimedOut) if wait.is_none() => {

@@ -32,14 +32,16 @@ impl GraphqlEndpoint {
             return executed;
         }
         let request = context.take_request();
+        let named = request.extensions.get(POSITION).cloned();
         let context = Arc::new(context);
         let mut charge = SizeCharge::new(&context);
-        let execution = self.service().execute(request, &context).await;
+        let mut execution = self.service().execute(request, &context).await;
         self.observer().executed(&context, &executing, &execution.errors, &execution.extensions);
-        if let (OperationType::Mutation, Some(caller)) = (context.kind(), &context.caller)
-            && let Some(Value::String(position)) = execution.extensions.get(POSITION)
+        if context.kind() == OperationType::Mutation
+            && let Some(Value::String(position)) = execution.extensions.get_mut(POSITION)
         {
-            self.read_your_writes().remember(&caller.id, position);
+            let caller = context.caller.as_deref();
+            *position = self.read_your_writes().position_after(position, named.as_ref(), caller);
         }
         charge.written(self.write(&context, execution, &context.budget))
     }

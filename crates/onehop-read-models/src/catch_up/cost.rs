@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use onehop_change_feed::Cause;
 use onehop_store::OperationKind::{PointRead, Replace};
 
 use super::CatchUp;
@@ -27,7 +28,7 @@ impl CatchUp {
         let fields: Vec<_> =
             self.copies.iter().filter(|copy| copy.item_type == item_type).map(|copy| copy.path).collect();
         let Some(first) = fields.first() else { return Vec::new() };
-        let corrected = data.replace_charge(&stored, &[*first]);
+        let corrected = data.replace_charge(&stored, &[*first, Cause::FIELD.into()]);
         let name = item_type.name;
         let predicted = |change, operations, edits| PredictedChange {
             charged: Charged::Projection(self.name),

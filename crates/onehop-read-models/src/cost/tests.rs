@@ -47,7 +47,12 @@ const RULES: &[Rule] = &[
         .of(&AUTHOR, "name")
         .to(&[CopyTarget::new(&BOOK, "authorName")], "authorId")
         .follows("author-names-catch-up"),
-    list("books-of-author").of(&BOOK).into(AUTHORS, ListPartition::Field("authorId")).fields(SHORT).all(),
+    list("books-of-author")
+        .of(&BOOK)
+        .into(AUTHORS, ListPartition::Field("authorId"))
+        .fields(SHORT)
+        .immutable_partition()
+        .all(),
     list("newest-books")
         .of(&BOOK)
         .into(NEWEST, ListPartition::Constant("book"))

@@ -1,6 +1,7 @@
 //! Request charge of a list by elements: the present item is compared with its entries until both agree, and then the copies in its
 //! elements with their sources.
 
+use onehop_change_feed::Cause;
 use onehop_store::OperationKind::{Create, Delete, PointRead, Query, Replace};
 use onehop_store::limits;
 
@@ -54,8 +55,8 @@ impl RuleProjection for ElementList {
         ];
         if let Some(copy) = self.copies.first() {
             // The corrected item is a change by itself.
-            let corrected =
-                new.and(Replace, 1, data.replace_charge(&source, &[copy.path])).then(replaced(copy.path));
+            let replace = data.replace_charge(&source, &[copy.path, Cause::FIELD.into()]);
+            let corrected = new.and(Replace, 1, replace).then(replaced(copy.path));
             let edit = SampleEdit::Create(vec![FieldEdit::AlterCopy { path: copy.path, by: copy.by }]);
             changes
                 .insert(1, predicted(format!("a new {name} with an old `{}`", copy.path), corrected, edit));

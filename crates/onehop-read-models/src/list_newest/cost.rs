@@ -175,17 +175,16 @@ impl BoundedList {
             .then(self.add_next(data, self.items_max))
     }
 
-    /// The entry is replaced with its lower value. The highest items are read beside the listing, and the one that is not listed is
-    /// added. Then there is an entry too many, the last, which is deleted.
+    /// The entry is deleted beside the last one, which is written unchanged. The highest items are read beside the listing, and the
+    /// item that is not listed is added.
     fn leave(&self, data: &DataProfile) -> Operations {
         let source = StoredType::from(self.rule.source);
         let highest = data.query_charge(&source, data.items(&source).len(), self.items_max, 0);
         self.read_entry(data)
-            .and(Replace, 1, data.replace_charge(&self.entry(), &[self.order_by]))
-            .and(Query, 1, self.listing_charge(data, self.items_max))
-            .and(Query, 1, highest)
-            .then(self.add_next(data, self.items_max + 1))
+            .and(Replace, 1, data.rewrite_unchanged_charge(&self.entry()))
             .and(Delete, 1, data.delete_charge(&self.entry()))
-            .and(Query, 1, self.listing_charge(data, self.items_max))
+            .and(Query, 1, self.listing_charge(data, self.items_max - 1))
+            .and(Query, 1, highest)
+            .then(self.add_next(data, self.items_max))
     }
 }

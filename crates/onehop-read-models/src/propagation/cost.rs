@@ -1,5 +1,6 @@
 //! Request charge of a propagation: pages of targets are listed beside the source, and each target is replaced.
 
+use onehop_change_feed::Cause;
 use onehop_store::OperationKind::{PointRead, Query, Replace};
 
 use super::{ENTRY_PAGE_ITEMS, PAGE_ITEMS, Propagation};
@@ -74,7 +75,7 @@ impl Propagation {
     }
 
     fn target_charge(&self, target: &CopyTarget, data: &DataProfile) -> onehop_store::RequestCharge {
-        data.replace_charge(&StoredType::from(target.item_type), &[target.field])
+        data.replace_charge(&StoredType::from(target.item_type), &[target.field, Cause::FIELD])
     }
 }
 

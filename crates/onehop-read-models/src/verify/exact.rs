@@ -237,7 +237,8 @@ impl Verifier {
         for item in stored_items(&newest)? {
             let id = item.body.id().map_err(unexpected_shape)?.to_owned();
             let entry = entries.iter().find(|entry| entry.body.id().is_ok_and(|listed| listed == id));
-            if let Some(problem) = entry_problem(rule, &key, Some(&item), entry)? {
+            let named = |fault: Fault| fault.of_item(source.container, &id, &id);
+            if let Some(problem) = entry_problem(rule, &key, Some(&item), entry).map_err(named)? {
                 add(&id, problem, vec![Some(etag(&item)), entry.map(etag)]);
             }
             expected.insert(id);

@@ -10,6 +10,7 @@ mod feed_scan;
 mod findings;
 mod invariant;
 mod repair;
+mod repair_bounded;
 mod report;
 mod verifier;
 

@@ -5,7 +5,7 @@
 //! read before its item, is never replaced by an older version, and is compared with the item once more after it was written:
 //! so no entry goes back in time, and none stays of an item that was deleted meanwhile.
 
-use super::exact::{Stored, is_listed};
+use super::exact::Stored;
 use super::findings::{StoredCount, Subject, unexpected_shape};
 use super::invariant::VerifyProgress;
 use super::report::{Drift, VerificationReport};
@@ -13,19 +13,17 @@ use super::verifier::{Suspect, Verifier};
 use crate::body::Body;
 use crate::entry::Entry;
 use crate::item_type::VERSION;
-use crate::list_newest::LISTING_FACTOR;
-use crate::listing::Listing;
-use crate::rule::{CountRule, ListPartition, ListRule, OwnsRule};
+use crate::rule::{CountRule, ListRule, OwnsRule};
 use crate::source_value::source_key;
 use crate::target_copy::TargetCopy;
-use onehop_change_feed::ProjectionError;
+use onehop_change_feed::{Cause, ProjectionError};
 use onehop_store::{
-    Batch, ContainerName, Direction, Fault, FaultKind, Item, Keyset, Ledger, NewItem, PartitionKey, Query,
-    Rejection, WriteError, WriteOp, limits,
+    Batch, ContainerName, Fault, FaultKind, Item, Ledger, NewItem, PartitionKey, Rejection, WriteError,
+    WriteOp,
 };
 
 /// How often a write that met a concurrent one is tried.
-const TRIES_MAX: u32 = 8;
+pub(super) const TRIES_MAX: u32 = 8;
 
 impl Verifier {
     /// Verifies, repairs what it can, and verifies again: the drifts of the report are those that were left.
@@ -135,69 +133,8 @@ impl Verifier {
         Ok(written)
     }
 
-    /// Makes the entry of a bounded list what its item is: adds it where it belongs, and takes out what is over. Every batch
-    /// that adds an entry also writes the last one that was listed, as the projection does.
-    async fn repair_bounded(&self, rule: &ListRule, id: &str) -> Result<bool, Fault> {
-        let (Some(items_max), ListPartition::Constant(key)) = (rule.keep.items_max(), rule.partition) else {
-            return Ok(false);
-        };
-        let (key, order_by) = (PartitionKey::from(key), self.declared.order_by(rule.container));
-        let mut written = false;
-        for _ in 0..TRIES_MAX {
-            let listing = self.listing(rule, &key, items_max, order_by.unwrap_or_default()).await?;
-            let entry = self.read(rule.container, &key, id).await?;
-            let source = self.source_of(rule, id, entry.as_ref(), None).await?;
-            let is_in_list = entry.as_ref().is_some_and(|entry| !entry.body.is_deleted());
-            let may_enter = match &source {
-                Some(source) if is_listed(rule, &key, &source.body) => {
-                    let place: Keyset = source.body.keyset(order_by).map_err(unexpected_shape)?;
-                    !listing.is_full_before(&place, items_max)
-                }
-                _ => false,
-            };
-            let write = match is_in_list || may_enter {
-                true => self.entry_write(rule, &key, entry.as_ref(), source).await?,
-                false => EntryWrite::None,
-            };
-            let mut operations = match write {
-                EntryWrite::Again => continue,
-                EntryWrite::None => Vec::new(),
-                EntryWrite::Write(operation) => vec![operation],
-            };
-            if operations.is_empty() {
-                operations.extend(listing.overflow(items_max));
-            } else if !is_in_list {
-                operations.extend(listing.room_for_one(items_max));
-            }
-            if operations.is_empty() {
-                return Ok(written);
-            }
-            operations.truncate(limits::BATCH_OPERATIONS_MAX);
-            written |= self.batch(rule.container, &key, operations).await?;
-        }
-        Ok(written)
-    }
-
-    async fn listing(
-        &self,
-        rule: &ListRule,
-        key: &PartitionKey,
-        items_max: usize,
-        order_by: &'static str,
-    ) -> Result<Listing, Fault> {
-        let query = Query::Partition {
-            container: rule.container,
-            partition_key: key,
-            item_type: rule.source.name,
-            direction: Direction::NewestFirst,
-            after: None,
-            limit: LISTING_FACTOR * items_max,
-        };
-        Listing::of(&self.store.query(&query, &Ledger::new()).await?, order_by).map_err(unexpected_shape)
-    }
-
     /// The write that makes an entry what its item is. The entry was read first.
-    async fn entry_write(
+    pub(super) async fn entry_write(
         &self,
         rule: &ListRule,
         key: &PartitionKey,
@@ -241,7 +178,7 @@ impl Verifier {
         body: Body,
         unchanged: &Item,
     ) -> Result<bool, Fault> {
-        let item: NewItem = body.into_next_version().map_err(unexpected_shape)?;
+        let item: NewItem = body.into_next_version(&Cause::Repair).map_err(unexpected_shape)?;
         self.write(container, key, WriteOp::Replace { item, if_match: Some(unchanged.etag.clone()) }).await
     }
 
@@ -256,7 +193,7 @@ impl Verifier {
     }
 
     /// Writes together; `false` when the batch was refused because of a concurrent write.
-    async fn batch(
+    pub(super) async fn batch(
         &self,
         container: ContainerName,
         key: &PartitionKey,
@@ -268,7 +205,7 @@ impl Verifier {
 }
 
 /// What is to be done with an entry.
-enum EntryWrite {
+pub(super) enum EntryWrite {
     /// It is what it should be.
     None,
     Write(WriteOp),
@@ -276,7 +213,7 @@ enum EntryWrite {
     Again,
 }
 
-fn delete(unchanged: &Stored) -> Result<WriteOp, Fault> {
+pub(super) fn delete(unchanged: &Stored) -> Result<WriteOp, Fault> {
     let id = unchanged.body.id().map_err(unexpected_shape)?.to_owned();
     Ok(WriteOp::Delete { id, if_match: Some(unchanged.item.etag.clone()) })
 }

@@ -2,9 +2,7 @@
 
 use serde_json::json;
 
-use crate::library::{
-    BOOKS, LISTED_MAX, Library, NEWEST, RANKING, READERS, author, book, deletion, reader, sort_key,
-};
+use crate::library::{BOOKS, LISTED_MAX, Library, NEWEST, RANKING, READERS, author, book, deletion};
 
 async fn with_books(days: impl IntoIterator<Item = u32>) -> Library {
     let library = Library::new().await;
@@ -17,19 +15,9 @@ async fn with_books(days: impl IntoIterator<Item = u32>) -> Library {
     library
 }
 
-async fn with_readers(loans: &[u64]) -> Library {
-    let library = Library::new().await;
-    for (number, loans) in loans.iter().enumerate() {
-        library.put(&reader(&format!("r{number}"), *loans)).await;
-    }
-    library.drain().await;
-    library
-}
-
 /// Gives a reader another number of loans.
 async fn set_loans(library: &Library, id: &str, loans: u64) {
-    let fields = json!({ "loanCount": loans, "sortKey": sort_key(loans) });
-    library.edit(READERS, id, id, fields).await;
+    library.set_loans(id, loans).await;
     library.drain().await;
 }
 
@@ -71,7 +59,7 @@ async fn a_change_of_a_listed_item_changes_its_entry() {
 
 #[tokio::test]
 async fn the_highest_are_ranked() {
-    let library = with_readers(&[5, 1, 9, 3, 7]).await;
+    let library = Library::with_readers(&[5, 1, 9, 3, 7]).await;
     assert_eq!(library.ranking().await, ["r2", "r4", "r0"]);
     let verified = library.verify().await.drifts;
     let ranked =
@@ -81,7 +69,7 @@ async fn the_highest_are_ranked() {
 
 #[tokio::test]
 async fn a_ranking_follows_values_that_rise_and_fall() {
-    let library = with_readers(&[5, 1, 9, 3, 7]).await;
+    let library = Library::with_readers(&[5, 1, 9, 3, 7]).await;
     set_loans(&library, "r1", 8).await;
     assert_eq!(library.ranking().await, ["r2", "r1", "r4"]);
     set_loans(&library, "r2", 0).await;
@@ -95,7 +83,7 @@ async fn a_ranking_follows_values_that_rise_and_fall() {
 
 #[tokio::test]
 async fn equal_values_are_ranked_by_id_and_none_is_over() {
-    let library = with_readers(&[2, 2, 2, 2, 2]).await;
+    let library = Library::with_readers(&[2, 2, 2, 2, 2]).await;
     assert_eq!(library.ranking().await, ["r4", "r3", "r2"]);
     library.edit(READERS, "r3", "r3", deletion()).await;
     library.drain().await;

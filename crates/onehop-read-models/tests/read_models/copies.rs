@@ -20,6 +20,7 @@ async fn a_sources_change_reaches_every_copy_and_no_other_field() {
     for id in ["1", "3"] {
         let mut expected = book(id, &author("ada", "Ada L."), &[], id.parse().unwrap());
         expected["version"] = json!(2);
+        expected["causedBy"] = json!("author-names@2");
         assert_eq!(library.book(id).await, expected);
     }
     assert_eq!(library.book("2").await, before);

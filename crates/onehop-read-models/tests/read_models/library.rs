@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use onehop_change_feed::{Processor, Settings};
-use onehop_read_models::verify::{Invariant, Settle, VerificationReport, Verifier};
+use onehop_read_models::verify::{Drift, Invariant, Settle, VerificationReport, Verifier};
 use onehop_read_models::{CopyTarget, ItemType, ListPartition, ReadModels, Rule, copy, count, list, owns};
 use onehop_runtime::clock::{Clock, ManualClock};
 use onehop_store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
@@ -30,7 +30,7 @@ pub const RANKING: ContainerName = ContainerName("ranking");
 pub const LISTED_MAX: usize = 3;
 
 const SPECS: &[ContainerSpec] = &[
-    spec(AUTHORS, "authorId", None, &[], &[]),
+    spec(AUTHORS, "authorId", None, &["id"], &[]),
     spec(BOOKS, "bookId", Some("date"), &["authorId"], &["book"]),
     spec(GENRES, "type", None, &[], &[]),
     spec(BY_GENRE, "genreId", None, &["bookId"], &[]),
@@ -129,6 +129,16 @@ impl Library {
         Self { store, processor, clock, _directory: directory }
     }
 
+    /// A library with these readers, `r0` first, whose numbers of loans are given. The read models are up to date.
+    pub async fn with_readers(loans: &[u64]) -> Self {
+        let library = Self::new().await;
+        for (number, loans) in loans.iter().enumerate() {
+            library.put(&reader(&format!("r{number}"), *loans)).await;
+        }
+        library.drain().await;
+        library
+    }
+
     /// The store, but that the first write to a container waits until the test resumes it.
     pub fn stopping_before_first_write(&self, container: ContainerName) -> Arc<SteppedStore> {
         let stopped = AtomicBool::new(false);
@@ -171,6 +181,12 @@ impl Library {
         let mut fields = fields;
         fields["version"] = version.into();
         self.damage(container, key, id, fields).await;
+    }
+
+    /// Gives a reader another number of loans.
+    pub async fn set_loans(&self, id: &str, loans: u64) {
+        let fields = json!({ "loanCount": loans, "sortKey": sort_key(loans) });
+        self.edit(READERS, id, id, fields).await;
     }
 
     /// Changes fields of an item behind the back of everything; `null` takes a field out.
@@ -238,6 +254,26 @@ impl Library {
 
     pub async fn verify(&self) -> VerificationReport {
         self.verifier().verify(|_| {}).await.expect("a verification")
+    }
+
+    /// The dead letters: the projection, how many items wait, and the error.
+    pub async fn dead_letters(&self) -> Vec<(String, u64, String)> {
+        let list = self.processor.dead_letters().await.expect("a list").dead_letters.into_iter();
+        list.map(|letter| (letter.projection, letter.items, letter.error.unwrap_or_default())).collect()
+    }
+
+    /// Asserts that the ranking is exactly the readers with most loans, once it is up to date.
+    pub async fn assert_ranked(&self, expected: &[&str]) {
+        self.drain().await;
+        assert_eq!(self.ranking().await, expected);
+        let drifts = self.ranking_drifts().await;
+        assert!(drifts.is_empty(), "{drifts:#?}");
+    }
+
+    /// How the ranking differs from its rule. Loans are not written, so their counts are left out.
+    pub async fn ranking_drifts(&self) -> Vec<Drift> {
+        let drifts = self.verify().await.drifts.into_iter();
+        drifts.filter(|drift| matches!(drift, Drift::Entry { rule, .. } if rule == MOST_LOANS)).collect()
     }
 
     /// Asserts that the read models are right once they are up to date, and nothing is parked.

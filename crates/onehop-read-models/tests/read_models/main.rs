@@ -1,9 +1,14 @@
 //! What follows from a declaration, on a toy domain: a library with authors, books, genres and readers.
 
 mod bounded_lists;
+mod causes;
 mod copies;
+mod large_lists;
 mod library;
 mod lists;
+mod poison;
+mod random_rankings;
+mod ranking_gaps;
 mod rebuild;
 mod repair;
 mod verification;

@@ -1,13 +1,16 @@
 //! Repair beside writes: every write of a repair is refused where its item has changed, and no copy goes back in time.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use onehop_read_models::verify::VerificationReport;
-use onehop_store::ContainerName;
+use onehop_store::{ContainerName, OperationKind, PartitionKey};
+use onehop_testing::stepped_store::{PendingOperation, SteppedStore};
 use serde_json::json;
 
 use crate::library::{
-    AUTHORS, BOOKS, BY_GENRE, Library, NEWEST, RANKING, READERS, author, book, deletion, genre, page, reader,
+    AUTHORS, BOOKS, BY_GENRE, Library, NEWEST, RANKING, READERS, author, book, deletion, genre, loan, page,
+    reader, sort_key,
 };
 
 /// A book of an author and a genre, with a page, and a reader.
@@ -69,6 +72,36 @@ async fn a_repaired_ranking_never_goes_back() {
     };
     assert_eq!(repair_beside(&library, RANKING, meanwhile).await.drifts, []);
     assert_eq!(library.item(RANKING, "reader", "r1").await["name"], "Eva");
+}
+
+/// A listed reader falls after the repair has begun. The repair sees that before the projection does.
+#[tokio::test]
+async fn a_repair_that_finds_a_fall_leaves_no_gap() {
+    for fallen in [json!({ "loanCount": 0, "sortKey": sort_key(0) }), deletion()] {
+        let library = Library::with_readers(&[2, 1, 1, 1]).await;
+        for (id, reader) in [("l0", "r0"), ("l1", "r0"), ("l2", "r1"), ("l3", "r2"), ("l4", "r3")] {
+            library.put(&loan(id, reader)).await;
+        }
+        library.damage(RANKING, "reader", "r0", json!({ "name": "Damaged" })).await;
+        let stopped = AtomicBool::new(false);
+        let store = SteppedStore::new(library.store.clone(), move |operation: PendingOperation<'_>| {
+            operation.kind == OperationKind::PointRead
+                && operation.is_in(READERS, &PartitionKey::from("r0"))
+                && !stopped.swap(true, Ordering::SeqCst)
+        });
+        let verifier = library.verifier_over(Arc::clone(&store) as _, Vec::new());
+        let mut repairing = std::pin::pin!(verifier.repair(|_| {}));
+        tokio::select! {
+            _ = &mut repairing => panic!("r0 was not repaired"),
+            () = store.until_stopped() => {}
+        }
+        library.delete_at(READERS, "r0", "l0").await;
+        library.delete_at(READERS, "r0", "l1").await;
+        library.edit(READERS, "r0", "r0", fallen).await;
+        store.resume();
+        repairing.await.expect("a repair");
+        library.assert_ranked(&["r3", "r2", "r1"]).await;
+    }
 }
 
 #[tokio::test]

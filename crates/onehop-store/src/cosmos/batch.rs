@@ -32,6 +32,7 @@ impl CosmosStore {
         if batch.operations.is_empty() {
             return Ok(Vec::new());
         }
+        let under_way = container.begin_write(&batch.partition_key, types);
         let mut retries = Retries::new(self.retry_policy);
         let mut end = None;
         let (charge, outcome) = loop {
@@ -68,9 +69,7 @@ impl CosmosStore {
         let items = if outcome.is_ok() { batch.operations.len() } else { 0 };
         ledger.record(container.record(OperationKind::Batch, items, retries.charge + charge, 1));
         ledger.wrote(batch.container, &batch.partition_key, end);
-        if outcome.is_ok() {
-            container.announce(&batch.partition_key, &types);
-        }
+        under_way.end(has_written_nothing(&outcome) && !retries.may_have_happened);
         outcome
     }
 }
@@ -84,6 +83,15 @@ fn check(container: &CosmosContainer, batch: &Batch) -> Result<Vec<String>, (usi
         types.extend(item_type.filter(|item_type| !types.contains(item_type)));
     }
     Ok(types)
+}
+
+/// Whether an outcome says that nothing was written.
+fn has_written_nothing<T>(outcome: &Result<T, WriteError>) -> bool {
+    match outcome {
+        Ok(_) => false,
+        Err(WriteError::Rejected { .. }) => true,
+        Err(WriteError::Fault(fault)) => fault.kind != FaultKind::Ambiguous,
+    }
 }
 
 fn transactional(batch: &Batch) -> Result<TransactionalBatch, CosmosError> {

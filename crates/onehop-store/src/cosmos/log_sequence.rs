@@ -67,13 +67,17 @@ pub(super) fn read_end(range: &CosmosRange, commit: &Commit) -> Continuation {
     Continuation(format!("{READ}:{min}:{max}:{partition}:{lsn}"))
 }
 
-/// Whether a reader has passed the end of a write, or all that another reader of the same range has passed.
+/// Whether a reader has passed the end of a write, or all that another reader of the same range has passed; or whether a write ends behind
+/// another one to its logical partition.
 pub(super) fn is_past(at: &Continuation, end: &Continuation) -> bool {
-    let Some(at) = parse_read(at) else { return false };
-    match (parse_write(end), parse_read(end)) {
-        (Some(end), _) => contains(&at.range, &end.point) && at.commit.has_passed(&end.commit),
-        (None, Some(end)) => at.range == end.range && at.commit.has_passed(&end.commit),
-        (None, None) => false,
+    let has_passed = |at: &Commit, end: &Commit| at.has_passed(end);
+    match (parse_read(at), parse_read(end), parse_write(end)) {
+        (Some(at), _, Some(end)) => contains(&at.range, &end.point) && has_passed(&at.commit, &end.commit),
+        (Some(at), Some(end), None) => at.range == end.range && has_passed(&at.commit, &end.commit),
+        (None, _, Some(end)) => {
+            parse_write(at).is_some_and(|at| at.point == end.point && has_passed(&at.commit, &end.commit))
+        }
+        (_, _, None) => false,
     }
 }
 
@@ -150,6 +154,21 @@ mod tests {
             (read("30", "1", 6), false),
         ] {
             assert_eq!(is_past(&at, &other), passed, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_write_ends_behind_an_earlier_one_to_its_logical_partition() {
+        let write = |point, partition, lsn| write_end(&range(point, point), &commit(partition, lsn));
+        let at = write("20", "1", 7);
+        for (end, passed) in [
+            (write("20", "1", 7), true),
+            (write("20", "1", 6), true),
+            (write("20", "1", 8), false),
+            (write("21", "1", 6), false),
+            (write("20", "2", 6), false),
+        ] {
+            assert_eq!(is_past(&at, &end), passed, "{end:?}");
         }
     }
 

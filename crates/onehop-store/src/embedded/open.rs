@@ -17,6 +17,7 @@ use super::key_space::{KeyChange, KeySpace};
 use super::keys::{BEHIND_ALL, prefix_end};
 use super::open_error::{LostWrites, OpenError};
 use super::read_caches::{CacheShares, ReadCaches};
+use super::reopenings::Reopenings;
 use super::store::{EmbeddedContainer, EmbeddedStore};
 use super::stored_container::StoredContainer;
 use super::writer::{GroupCommitWriter, QUEUE_REQUESTS_MAX, WriterContainer};
@@ -129,6 +130,7 @@ impl EmbeddedStore {
         let writer = GroupCommitWriter {
             engine: Arc::clone(&engine),
             room: DiskSpace::new(&config.path, config.disk_reserve_bytes),
+            reopenings: Reopenings::default(),
             containers: Arc::new(writer_containers.collect()),
             clock: Arc::clone(&clock),
             sequence: numbers.last_write,

@@ -323,6 +323,7 @@ mod tests {
         GroupCommitWriter {
             engine: Arc::new(engine),
             room: DiskSpace::new(directory.path(), 0),
+            reopenings: Reopenings::default(),
             containers: Arc::new(vec![WriterContainer { newest_types: &[], signal: watch::channel(0).0 }]),
             clock: Arc::new(ManualClock::new(0)),
             sequence: 0,
