@@ -26,7 +26,7 @@ SOAK_SEED ?= 1
 # no reader has looked for yet, which an account does not say without a request.
 BOTH_STORES := test(/^(api|graphql|webstore|commands|models_agree|operations|projections)::/) & (binary(http_api) | binary(domain)) - test(/^api::(backup|compare|compare_account|cli|full_disk|operations|readme)::/) - test(/::(the_status_counts_what_waits_and_how_long|what_was_written_and_not_projected_is_pending_and_grows_old|projections_show_what_waits_for_them|an_item_in_another_form_is_left_to_the_executor)$$/)
 
-.PHONY: help check program alert-test promtool audit scale soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short fmt web web-test rust-test browser-test chromium nextest deny screenshots lighthouse clean
+.PHONY: help flaky check program alert-test promtool audit scale soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short fmt web web-test rust-test browser-test chromium nextest deny screenshots lighthouse clean
 
 ## Serve a demo blog at http://127.0.0.1:8080 from ./data, which the first start fills
 run:
@@ -75,6 +75,11 @@ soak:
 ## Run valid, invalid and hostile traffic against the server: SOAK_MINUTES, SOAK_ROUNDS, SOAK_SEED
 soak-http: build
 	cd web && ONEHOP_BIN=$(CURDIR)/target/release/onehop SOAK_MINUTES=$(SOAK_MINUTES) SOAK_ROUNDS=$(SOAK_ROUNDS) SOAK_SEED=$(SOAK_SEED) $(NPM) run test:soak
+
+# Over both stores, and the pages in Chromium. FLAKY_BUSY busy loops run beside the tests; FLAKY_TESTS is a filter of cargo-nextest.
+## Run every test many times: FLAKY_RUNS, FLAKY_BROWSER_RUNS, FLAKY_STORES, FLAKY_TESTS, FLAKY_BUSY
+flaky: nextest web/dist/index.html chromium program
+	CARGO='$(CARGO)' NPM='$(NPM)' CHROMIUM=$(CHROMIUM) ONEHOP_BIN=$(CURDIR)/target/debug/onehop BOTH_STORES='$(BOTH_STORES)' .ci/flaky
 
 # Fails where a request finds a fault of the server's. Needs Python 3.10, and the network once.
 ## Send generated requests from the schema: SCHEMATHESIS_EXAMPLES, SCHEMATHESIS_SEED

@@ -6,6 +6,8 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 
 /// One user writes as fast as the server can.
 const NO_WRITE_LIMITS: &str = "--write-limits-percent=0";
+/// Longer than any test: a stop comes to its end, however busy the machine is.
+const LONG_STOP: &str = "--stop-seconds=3600";
 
 /// A running server. It is killed when it is dropped, also by a test that fails.
 pub struct Server {
@@ -17,7 +19,7 @@ impl Server {
     /// Starts a server on a free port, and waits until it says where it listens.
     pub fn start(data: &Path) -> Self {
         let mut command = onehop(data, "serve");
-        command.arg(NO_WRITE_LIMITS);
+        command.args([NO_WRITE_LIMITS, LONG_STOP]);
         let mut child =
             command.args(["--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).spawn().expect("a process");
         let output = BufReader::new(child.stdout.as_mut().expect("its standard output"));

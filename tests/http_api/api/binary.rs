@@ -1,9 +1,15 @@
 //! The program itself, as a process.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek};
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+
+use tokio::net::TcpSocket;
+
+/// A graceful shutdown timeout longer than any test, so that a stop ends well however busy the machine is.
+const STOP_SECONDS: (&str, &str) = ("ONEHOP_STOP_SECONDS", "3600");
 
 /// The program with these arguments, and none of the settings of whoever runs the tests.
 pub fn onehop(arguments: &[&str]) -> Command {
@@ -42,10 +48,17 @@ pub async fn run_on(data: &Path, arguments: &[&str]) -> (i32, String) {
     (output.status.code().unwrap(), String::from_utf8(printed).unwrap())
 }
 
+/// An address that refuses every connection for as long as the socket lives: the socket is bound and does not listen.
+pub fn refusing_address() -> (SocketAddr, TcpSocket) {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind((std::net::Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+    (socket.local_addr().unwrap(), socket)
+}
+
 /// A running `onehop serve`. It is killed when it is dropped.
 pub struct Serving {
     child: Child,
-    log: File,
+    log: Log,
     pub address: String,
     /// Where it serves its metrics, if it has said so.
     pub metrics: Option<String>,
@@ -69,9 +82,9 @@ impl Serving {
 
     /// Starts it by this command, and waits for its ready line.
     pub fn start_as(mut command: Command) -> Self {
-        let mut log = tempfile::tempfile().unwrap();
-        let stderr = log.try_clone().unwrap();
-        let mut child = command.stdout(Stdio::piped()).stderr(stderr).spawn().unwrap();
+        command.env(STOP_SECONDS.0, STOP_SECONDS.1).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let log = Log::of(child.stderr.take().unwrap());
         let mut lines = BufReader::new(child.stdout.as_mut().unwrap()).lines().map(Result::unwrap);
         let mut metrics = None;
         let address = lines.find_map(|line| {
@@ -80,15 +93,21 @@ impl Serving {
             }
             Some(line.strip_prefix("onehop listening on ")?.to_owned())
         });
-        let address = address.unwrap_or_else(|| panic!("it did not start: {}", read_whole(&mut log)));
+        let address = address.unwrap_or_else(|| panic!("it did not start: {}", log.whole()));
         Self { child, log, address, metrics }
+    }
+
+    /// Waits until so many lines of its log have all of these texts, and fails if the log ends before.
+    pub async fn logged(&self, times: usize, texts: &[&str]) {
+        let (log, texts) = (self.log.clone(), texts.iter().map(|text| (*text).to_owned()).collect());
+        tokio::task::spawn_blocking(move || log.until_lines_with(times, texts)).await.unwrap();
     }
 
     /// Ends it at once, and returns its log.
     pub fn kill(mut self) -> String {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
-        read_whole(&mut self.log)
+        self.log.whole()
     }
 
     /// The id of its process.
@@ -101,7 +120,7 @@ impl Serving {
         let terminated = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
         assert!(terminated.unwrap().success());
         let status = self.child.wait().unwrap().code().unwrap();
-        (status, read_whole(&mut self.log))
+        (status, self.log.whole())
     }
 }
 
@@ -113,9 +132,47 @@ impl Drop for Serving {
     }
 }
 
-fn read_whole(file: &mut File) -> String {
-    let mut text = String::new();
-    file.rewind().unwrap();
-    file.read_to_string(&mut text).unwrap();
-    text
+/// The log of a process. A thread reads it, so that the process never waits for a reader.
+#[derive(Clone, Default)]
+struct Log(Arc<(Mutex<LogLines>, Condvar)>);
+
+#[derive(Default)]
+struct LogLines {
+    text: String,
+    is_ended: bool,
+}
+
+impl Log {
+    fn of(stderr: ChildStderr) -> Self {
+        let log = Self::default();
+        let writer = log.clone();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stderr).lines() {
+                writer.change(|log| log.text += &(line.unwrap() + "\n"));
+            }
+            writer.change(|log| log.is_ended = true);
+        });
+        log
+    }
+
+    fn change(&self, change: impl FnOnce(&mut LogLines)) {
+        change(&mut self.0.0.lock().unwrap());
+        self.0.1.notify_all();
+    }
+
+    /// Waits for so many lines that have all of these texts.
+    fn until_lines_with(&self, times: usize, texts: Vec<String>) {
+        let has_all = |line: &&str| texts.iter().all(|text| line.contains(text));
+        let is_there = |log: &LogLines| log.text.lines().filter(has_all).count() >= times;
+        let (lines, written) = &*self.0;
+        let is_awaited = |log: &mut LogLines| !log.is_ended && !is_there(log);
+        let log = written.wait_while(lines.lock().unwrap(), is_awaited).unwrap();
+        assert!(is_there(&log), "fewer than {times} lines with {texts:?}: {}", log.text);
+    }
+
+    /// The log of a process that has ended.
+    fn whole(&self) -> String {
+        let (lines, written) = &*self.0;
+        written.wait_while(lines.lock().unwrap(), |log| !log.is_ended).unwrap().text.clone()
+    }
 }

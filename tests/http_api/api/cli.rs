@@ -7,7 +7,7 @@ use clap::{Command, CommandFactory};
 use onehop::cli::Cli;
 use serde_json::{Value, json};
 
-use crate::api::binary::{Serving, onehop, run, run_on};
+use crate::api::binary::{Serving, onehop, refusing_address, run, run_on};
 
 const SCHEMA: &str = include_str!("../../../schema.graphql");
 const DOCUMENTS: &str = include_str!("../../../web/trusted-documents.json");
@@ -139,7 +139,9 @@ async fn settings_of_an_account_are_checked_before_it_is_asked() {
 
 #[tokio::test]
 async fn a_dry_run_without_an_account_lists_all_changes() {
-    let endpoint = ["--cosmos-endpoint", "http://127.0.0.1:1", "--cosmos-timeout-ms=1000"];
+    let (address, _socket) = refusing_address();
+    let url = format!("http://{address}");
+    let endpoint = ["--cosmos-endpoint", &url, "--cosmos-timeout-ms=1000"];
     let endpoint = [&endpoint[..], &["--cosmos-credential=key"]].concat();
     let throughput = ["--throughput-autoscale-max=2000"];
     let mut command = onehop(&[&["provision", "--dry-run"], &endpoint[..], &throughput].concat());
@@ -157,8 +159,9 @@ async fn a_dry_run_without_an_account_lists_all_changes() {
 #[tokio::test]
 async fn no_secret_that_was_given_is_printed() {
     let directory = tempfile::tempdir().unwrap();
-    let account =
-        ["--store", "cosmos", "--cosmos-endpoint", "http://127.0.0.1:1", "--cosmos-timeout-ms=1000"];
+    let (address, _socket) = refusing_address();
+    let url = format!("http://{address}");
+    let account = ["--store", "cosmos", "--cosmos-endpoint", &url, "--cosmos-timeout-ms=1000"];
     let mut command = onehop(&[&["verify", EVERYTHING], &account[..]].concat());
     const EVERYTHING: &str =
         "--log=trace,azure_core=trace,azure_data_cosmos=trace,azure_data_cosmos_driver=trace";
@@ -167,7 +170,7 @@ async fn no_secret_that_was_given_is_printed() {
     let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
     assert_eq!(output.status.code(), Some(2));
     let printed = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
-    assert!(printed.contains("http://127.0.0.1:1"), "{printed}");
+    assert!(printed.contains(&url), "{printed}");
     assert!(!printed.contains(KEY), "{printed}");
 
     let mut command = onehop(&["serve", "--listen", "nowhere", "--data", directory.path().to_str().unwrap()]);

@@ -351,7 +351,7 @@ async fn a_socket_is_closed_when_its_access_token_expires() {
     // Clocks may differ by half a minute: so much longer is a token good.
     let leeway = Duration::from_secs(30);
     server.clock.advance(ACCESS_TOKEN_LIFETIME_DEFAULT + leeway - Duration::from_secs(2));
-    let mut socket = subscribed(&server, Some(&ada), FEED, json!({})).await;
+    let mut socket = socket(&server, Some(&ada)).await;
     assert_eq!(socket.closed().await.0, 4403);
 }
 

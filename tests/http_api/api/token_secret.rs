@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 
 use crate::api::binary::{Serving, run_on};
 
+/// A running server reads its keys again at an interval, and logs a change.
+const KEYS_CHANGED: &str = "the signing keys of access tokens have changed";
 const CREDENTIALS: &str = "username: \"newcomer\", password: \"one and two\"";
 
 async fn send(serving: &Serving, query: &str, token: Option<&str>) -> Value {
@@ -44,9 +46,12 @@ async fn command(data: &Path, arguments: &[&str]) -> String {
     printed
 }
 
-/// The ids that are listed, the one that signs first.
+/// The ids that are listed; the first one signs.
 async fn ids(data: &Path) -> Vec<String> {
-    let listed = command(data, &["list"]).await;
+    ids_of(&command(data, &["list"]).await)
+}
+
+fn ids_of(listed: &str) -> Vec<String> {
     let ids: Vec<String> =
         listed.lines().filter_map(|line| Some(line.split_once("  ")?.0.to_owned())).collect();
     let signing: Vec<bool> = listed.lines().map(|line| line.contains("signs and")).collect();
@@ -77,7 +82,7 @@ fn assert_secret(files: &[PathBuf], printed: &str) {
 async fn a_running_server_follows_a_rotation_and_the_end_of_a_key() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path();
-    let serving = Serving::start(data, &["--sign-ins-per-address=0", "--log=trace"]);
+    let serving = Serving::start(data, &["--log=trace"]);
     let of_old = token(&serving, "createUser").await;
     let old = kid(&of_old);
     assert_eq!(ids(data).await, [&*old]);
@@ -87,20 +92,17 @@ async fn a_running_server_follows_a_rotation_and_the_end_of_a_key() {
     let new = ids(data).await[0].clone();
     assert!(printed.contains(&new) && printed.contains(&old) && new != old, "{printed}");
     assert!(printed.contains(&format!("until {} is deleted", old_file.display())), "{printed}");
-    let of_new = loop {
-        let token = token(&serving, "signIn").await;
-        if kid(&token) == new {
-            break token;
-        }
-    };
+    serving.logged(1, &[KEYS_CHANGED, &format!("signs={new}")]).await;
+    let of_new = token(&serving, "signIn").await;
+    assert_eq!(kid(&of_new), new);
     assert!(is_good(&serving, &of_old).await && is_good(&serving, &of_new).await);
 
     printed += &command(data, &["list"]).await;
     assert_secret(&key_files(data), &printed);
     let elsewhere = directory.path().join("former");
     std::fs::rename(&old_file, &elsewhere).unwrap();
-    while is_good(&serving, &of_old).await {}
-    assert!(is_good(&serving, &of_new).await);
+    serving.logged(2, &[KEYS_CHANGED, &format!("signs={new}")]).await;
+    assert!(!is_good(&serving, &of_old).await && is_good(&serving, &of_new).await);
     let (status, log) = tokio::task::spawn_blocking(move || serving.stop()).await.unwrap();
     assert_eq!(status, 0);
     assert_secret(&[&key_files(data)[..], &[elsewhere]].concat(), &log);
@@ -134,12 +136,14 @@ async fn a_secret_file_that_was_given_is_rotated_in_its_place() {
     std::fs::write(&path, "thirty-two bytes or more, as RFC 7518 has it\n").unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
     let given = ["--token-secret-file", path.to_str().unwrap()];
-    let serving = Serving::start(&data, &[&given[..], &["--sign-ins-per-address=0"]].concat());
+    let serving = Serving::start(&data, &[&given[..], &["--log=info"]].concat());
     let of_old = token(&serving, "createUser").await;
     let printed = command(&data, &[&["rotate"], &given[..]].concat()).await;
     assert!(path.is_dir() && printed.contains(&kid(&of_old)), "{printed}");
     // The server that runs goes on with the directory.
-    while kid(&token(&serving, "signIn").await) == kid(&of_old) {}
+    let new = ids_of(&command(&data, &[&["list"], &given[..]].concat()).await).remove(0);
+    serving.logged(1, &[KEYS_CHANGED, &format!("signs={new}")]).await;
+    assert_eq!(kid(&token(&serving, "signIn").await), new);
     assert!(is_good(&serving, &of_old).await);
     tokio::task::spawn_blocking(move || serving.stop()).await.unwrap();
     let serving = Serving::start(&data, &given);

@@ -7,7 +7,7 @@ use opentelemetry_proto::tonic::trace::v1::Span;
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 use serde_json::{Value, json};
 
-use crate::api::binary::{Serving, run};
+use crate::api::binary::{Serving, refusing_address, run};
 use crate::api::collector::{Collector, number, text};
 use crate::api::server::{PASSWORD, Server, Setup};
 
@@ -187,7 +187,7 @@ async fn the_program_sends_its_last_spans_when_it_stops() {
 #[tokio::test]
 async fn a_missing_collector_fails_no_request_and_is_logged() {
     let directory = tempfile::tempdir().unwrap();
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (nobody, _socket) = refusing_address();
     let serving = Serving::start(directory.path(), &["--otlp-endpoint", &format!("http://{nobody}")]);
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     let request = json!({ "query": "{ feed { nodes { title } } }" });

@@ -8,7 +8,7 @@ use onehop_graphql_server::pipeline::rate_limit::RateLimits;
 use onehop_graphql_server::server::ConnectionLimits;
 use serde_json::{Value, json};
 
-use crate::http::toy::{Options, Toy};
+use crate::http::toy::{LONG, Options, Toy};
 use onehop_testing::event_stream::{EventStream, ServerSentEvent};
 use onehop_testing::websocket::WebSocketClient;
 
@@ -24,13 +24,15 @@ fn free() -> RequestLimits {
     RequestLimits { callers, ..RequestLimits::default() }
 }
 
-async fn impatient() -> Toy {
-    let live = LiveLimits {
-        results_waiting_max: RESULTS_WAITING_MAX,
-        patience: Duration::ZERO,
-        ..LiveLimits::default()
-    };
-    Toy::start_with(Options { live, limits: free(), ..Options::default() }).await
+/// A server without patience for a subscriber. It has time for the end of a connection, however long a test takes to look at it.
+async fn impatient(live: LiveLimits) -> Toy {
+    let live = LiveLimits { patience: Duration::ZERO, close_timeout: LONG, ..live };
+    let connections = ConnectionLimits { write_timeout: LONG, ..ConnectionLimits::default() };
+    Toy::start_with(Options { live, connections, limits: free(), ..Options::default() }).await
+}
+
+fn few_waiting() -> LiveLimits {
+    LiveLimits { results_waiting_max: RESULTS_WAITING_MAX, ..LiveLimits::default() }
 }
 
 async fn subscribed(toy: &Toy) -> WebSocketClient {
@@ -46,7 +48,7 @@ fn value(result: &Value) -> i32 {
 
 #[tokio::test]
 async fn a_slow_socket_is_closed_with_1013() {
-    let toy = impatient().await;
+    let toy = impatient(few_waiting()).await;
     let (mut quick, mut slow) = (subscribed(&toy).await, subscribed(&toy).await);
     for number in 1..=RESULTS {
         toy.state.tell(number);
@@ -58,7 +60,7 @@ async fn a_slow_socket_is_closed_with_1013() {
 
 #[tokio::test]
 async fn a_slow_stream_gets_an_error_and_ends() {
-    let toy = impatient().await;
+    let toy = impatient(few_waiting()).await;
     let mut quick = subscribed(&toy).await;
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let request =
@@ -80,7 +82,8 @@ async fn a_slow_stream_gets_an_error_and_ends() {
 
 #[tokio::test]
 async fn a_burst_is_buffered_for_every_subscriber() {
-    let live = LiveLimits { results_waiting_max: 2, ..LiveLimits::default() };
+    // However long the first of them takes to read all, nobody is slow.
+    let live = LiveLimits { results_waiting_max: 2, patience: LONG, ..LiveLimits::default() };
     let toy = Toy::start_with(Options { live, limits: free(), ..Options::default() }).await;
     let mut sockets = Vec::new();
     for _ in 0..5 {
@@ -120,12 +123,8 @@ async fn a_connection_that_takes_nothing_is_broken_off() {
 
 #[tokio::test]
 async fn results_that_wait_are_bounded_by_their_bytes() {
-    let live = LiveLimits {
-        results_waiting_bytes_max: 3_500_000,
-        patience: Duration::ZERO,
-        ..LiveLimits::default()
-    };
-    let toy = Toy::start_with(Options { live, limits: free(), ..Options::default() }).await;
+    let live = LiveLimits { results_waiting_bytes_max: 3_500_000, ..LiveLimits::default() };
+    let toy = impatient(live).await;
     let (mut quick, mut slow) = (subscribed(&toy).await, subscribed(&toy).await);
     for number in 1..=RESULTS {
         toy.state.tell(number);

@@ -7,6 +7,7 @@
 mod bounded_reader;
 mod event_errors;
 mod event_stream;
+mod keep_alive;
 mod limits;
 mod messages;
 mod operations;

@@ -9,9 +9,10 @@ use async_graphql::parser::types::OperationType;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::LiveEndpoint;
+use super::keep_alive::KeepAlive;
 use super::messages::{self, ClientMessage, Closing, InvalidMessage};
 use super::operations::{OperationEvent, OperationId, Operations};
 use super::permits::{ConnectionPermit, SubscriptionPermit};
@@ -119,9 +120,7 @@ impl Session {
         let stop = self.live.stop.clone();
         let limits = self.live.limits;
         let init_by = Instant::now() + limits.init_timeout;
-        let mut keep_alive = interval_at(Instant::now() + limits.keep_alive, limits.keep_alive);
-        keep_alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut has_spoken = true;
+        let mut keep_alive = KeepAlive::new(limits.keep_alive);
         loop {
             let happened = tokio::select! {
                 biased;
@@ -134,7 +133,7 @@ impl Session {
                 started = started(self.starting.as_mut()) => SocketEvent::Started(started),
                 received = socket.recv(), if self.starting.is_none() => SocketEvent::Received(received),
                 (id, said) = self.operations.next() => SocketEvent::OperationEvent(id, said),
-                _ = keep_alive.tick() => SocketEvent::KeepAlive,
+                () = keep_alive.tick() => SocketEvent::KeepAlive,
             };
             match happened {
                 SocketEvent::Started(started) => {
@@ -148,14 +147,13 @@ impl Session {
                     }
                 }
                 SocketEvent::Received(received) => {
-                    has_spoken = true;
+                    keep_alive.heard();
                     if let Some(reply) = self.on_received(received?)? {
                         self.send(socket, reply).await?;
                     }
                 }
                 SocketEvent::OperationEvent(id, said) => self.say(socket, &id, said).await?,
-                SocketEvent::KeepAlive if has_spoken || self.starting.is_some() => {
-                    has_spoken = false;
+                SocketEvent::KeepAlive if keep_alive.has_to_ping() || self.starting.is_some() => {
                     self.unless_stopped(socket.ping()).await?;
                 }
                 SocketEvent::KeepAlive => return Err(SocketEnd::Gone),
