@@ -20,7 +20,7 @@ pub struct SchemaOptions {
     pub introspection: bool,
     /// Whether an error says which names are like one that there is not.
     pub suggestions: bool,
-    /// Whether a request may ask which operations on the store it took.
+    /// Whether a request may ask which operations on the store it took, and compare the data models by theirs.
     pub operations: bool,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn live_schema(options: SchemaOptions) -> BlogSchema {
 
 /// The schema before its extensions.
 pub(super) fn builder(options: SchemaOptions) -> SchemaBuilder<Query, Mutation, Subscription> {
-    let mut builder = Schema::build(Query::default(), Mutation::default(), Subscription);
+    let mut builder = Schema::build(Query::default(), Mutation::default(), Subscription).data(options);
     if !options.introspection {
         builder = builder.disable_introspection();
     }

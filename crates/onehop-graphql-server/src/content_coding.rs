@@ -10,13 +10,17 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
+use super::body_memory::{BodyBuffer, BodyRoom};
+use super::endpoint::GraphqlEndpoint;
 use super::pipeline::parse::{BodyLimits, MalformedRequest};
+use super::pipeline::prepare::{Preparation, PreparationWork};
+use super::refusal::Refusal;
 
 /// From how many bytes on the answers of queries are compressed.
 pub const COMPRESS_BYTES_MIN: usize = 1024;
 
-/// Longer bodies are decoded beside the threads that serve others.
-const AT_ONCE_BYTES_MAX: usize = 16 * 1024;
+/// How many bytes are decoded at once.
+const DECODED_CHUNK_BYTES: usize = 8 * 1024;
 
 /// The coding of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,32 +58,50 @@ pub(super) fn coding_of(headers: &HeaderMap) -> Option<Coding> {
     }
 }
 
-impl BodyLimits {
-    /// The body without its coding.
+impl GraphqlEndpoint {
+    /// The body of a request without its coding, in the room of the body. Decoding takes its turn, and is charged.
     ///
     /// # Errors
-    /// It is longer than a body may be, or not what its coding says.
-    pub(super) async fn decode(self, body: Bytes, coding: Coding) -> Result<Bytes, MalformedRequest> {
+    /// The body is longer than a body may be, or not what its coding says; there is no room for it, or no turn.
+    pub(crate) async fn decode(
+        &self,
+        limits: &BodyLimits,
+        body: Bytes,
+        coding: Coding,
+        room: &mut BodyRoom,
+        preparation: &mut Preparation<'_>,
+    ) -> Result<Bytes, Refusal> {
         if coding == Coding::Identity {
+            preparation.work(PreparationWork::decoding(body.len())).await?;
             return Ok(body);
         }
-        if body.len() <= AT_ONCE_BYTES_MAX {
-            return self.gunzip(&body);
-        }
-        let decoded = tokio::task::spawn_blocking(move || self.gunzip(&body)).await;
-        decoded.unwrap_or(Err(MalformedRequest::BodyBroken))
+        preparation.await_turn().await?;
+        let mut decoded = BodyBuffer::new(limits.bytes_max, body.len());
+        let is_decoded = gunzip(&body, &mut decoded, limits, room);
+        preparation.done(PreparationWork::decoding(decoded.len()));
+        is_decoded?;
+        Ok(decoded.into_bytes())
     }
+}
 
-    /// Stops at the first byte beyond the limit, whatever the body would become.
-    fn gunzip(&self, body: &[u8]) -> Result<Bytes, MalformedRequest> {
-        let readable_bytes = u64::try_from(self.bytes_max).unwrap_or(u64::MAX).saturating_add(1);
-        let mut decoded = Vec::new();
-        let read = MultiGzDecoder::new(body).take(readable_bytes).read_to_end(&mut decoded);
-        match read {
-            Ok(_) if decoded.len() > self.bytes_max => Err(self.too_large()),
-            Ok(_) => Ok(decoded.into()),
-            Err(_) => Err(MalformedRequest::BodyNotGzip),
+/// Stops at the first byte beyond the limit, whatever the body would become.
+fn gunzip(
+    body: &[u8],
+    decoded: &mut BodyBuffer,
+    limits: &BodyLimits,
+    room: &mut BodyRoom,
+) -> Result<(), Refusal> {
+    let mut decoder = MultiGzDecoder::new(body);
+    let mut chunk = [0; DECODED_CHUNK_BYTES];
+    loop {
+        let bytes = decoder.read(&mut chunk).map_err(|_| MalformedRequest::BodyNotGzip)?;
+        if bytes == 0 {
+            return Ok(());
         }
+        if decoded.len() + bytes > limits.bytes_max {
+            return Err(limits.too_large().into());
+        }
+        decoded.append(&chunk[..bytes], room).map_err(Refusal::BodiesFull)?;
     }
 }
 

@@ -148,7 +148,12 @@ pub(super) struct Encoded {
 impl Encoded {
     /// A request that was not executed because of this.
     pub(super) fn refused(error: ServerError) -> Self {
-        let mut execution = Execution::from_errors(vec![error]);
+        Self::refused_for(vec![error])
+    }
+
+    /// A request that was not executed because of these.
+    pub(super) fn refused_for(errors: Vec<ServerError>) -> Self {
+        let mut execution = Execution::from_errors(errors);
         execution.extensions = not_charged();
         Self::refusal(execution)
     }
@@ -196,13 +201,13 @@ fn body_of(execution: &mut Execution, budget: &ResponseBudget) -> Result<Bytes, 
     }
 }
 
-/// Gives a code to errors of a request that have none.
+/// Gives a code to errors of a request that have none: those of a schema that validates what it executes.
 fn name_codes(execution: &mut Execution) {
     execution.errors.truncate(REQUEST_ERRORS_MAX);
     for error in &mut execution.errors {
         let extensions = error.extensions.get_or_insert_with(ErrorExtensionValues::default);
         if extensions.get("code").is_none() {
-            extensions.set("code", "BAD_USER_INPUT");
+            extensions.set("code", "GRAPHQL_VALIDATION_FAILED");
         }
     }
 }
