@@ -25,7 +25,7 @@ use super::response_extensions::{OPERATIONS, set_charges, set_reach};
 use super::schema::{BlogSchema, SchemaOptions, live_schema, schema, unchecked_schema, validated_schema};
 use super::scope::{RequestScope, Services};
 use super::subscription;
-use super::validation::Validator;
+use super::validation::{Validator, explain_decimals};
 use super::viewer::{Viewer, session_of};
 use crate::accounts::subject::TokenSubject;
 use crate::accounts::{AuthenticationError, Authenticator, Bearer, ExternalIdentity, Identity, Verified};
@@ -304,6 +304,7 @@ impl GraphqlService for Executor {
         let validator = self.validator.get_or_init(|| Validator::new(self.options));
         let validated = validator.check(&document.definitions, operation_name, variables);
         validated.map_err(|mut errors| {
+            errors.iter_mut().for_each(explain_decimals);
             conceal_schema(&mut errors, self.options);
             errors.iter_mut().for_each(errors::complete);
             errors

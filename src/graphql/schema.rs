@@ -6,7 +6,12 @@ use super::event_scope::EventScopes;
 use super::roots::{Mutation, Query};
 use super::subscription::Subscription;
 use super::validation::SkipsValidation;
+use super::webstore::decimal::Decimal;
 use onehop_graphql_server::service::COMPLEXITY_MAX;
+use onehop_graphql_server::variable_coercion::ScalarCheck;
+
+/// The scalars whose values are checked before an operation runs.
+pub const CHECKED_SCALARS: [(&str, ScalarCheck); 1] = [(Decimal::NAME, Decimal::check)];
 
 /// The schema of the API.
 pub(super) type BlogSchema = Schema<Query, Mutation, Subscription>;

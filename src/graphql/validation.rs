@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use async_graphql::extensions::{Extension, ExtensionContext, ExtensionFactory, NextValidation};
 use async_graphql::parser::types::ExecutableDocument;
-use async_graphql::{CacheControl, Request, ServerError, ValidationResult, Variables};
+use async_graphql::{CacheControl, Request, ServerError, ValidationResult, Value, Variables};
 use async_trait::async_trait;
 use futures::FutureExt;
 
 use super::schema::{BlogSchema, SchemaOptions, builder};
+use super::webstore::decimal::Decimal;
 
 /// Validates documents as the schema does before it executes them.
 pub(super) struct Validator(BlogSchema);
@@ -33,6 +34,15 @@ impl Validator {
         // Validation waits for nothing.
         let errors = self.0.execute(request).now_or_never().map(|response| response.errors);
         errors.filter(|errors| !errors.is_empty()).map_or(Ok(()), Err)
+    }
+}
+
+/// Adds to an error about a decimal number in a document how a decimal number is written.
+pub(super) fn explain_decimals(error: &mut ServerError) {
+    if error.message.ends_with("expected type \"Decimal\"")
+        && let Err(expected) = Decimal::check(&Value::Null)
+    {
+        error.message = format!("{}: {expected}", error.message);
     }
 }
 

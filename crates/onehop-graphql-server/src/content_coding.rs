@@ -5,22 +5,15 @@ use std::io::{Read as _, Write as _};
 
 use axum::http::HeaderMap;
 use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING};
-use bytes::Bytes;
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
-
-use super::body_memory::{BodyBuffer, BodyRoom};
-use super::endpoint::GraphqlEndpoint;
-use super::pipeline::parse::{BodyLimits, MalformedRequest};
-use super::pipeline::prepare::{Preparation, PreparationWork};
-use super::refusal::Refusal;
 
 /// From how many bytes on the answers of queries are compressed.
 pub const COMPRESS_BYTES_MIN: usize = 1024;
 
 /// How many bytes are decoded at once.
-const DECODED_CHUNK_BYTES: usize = 8 * 1024;
+const DECODED_PART_BYTES: usize = 8 * 1024;
 
 /// The coding of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,50 +51,19 @@ pub(super) fn coding_of(headers: &HeaderMap) -> Option<Coding> {
     }
 }
 
-impl GraphqlEndpoint {
-    /// The body of a request without its coding, in the room of the body. Decoding takes its turn, and is charged.
-    ///
-    /// # Errors
-    /// The body is longer than a body may be, or not what its coding says; there is no room for it, or no turn.
-    pub(crate) async fn decode(
-        &self,
-        limits: &BodyLimits,
-        body: Bytes,
-        coding: Coding,
-        room: &mut BodyRoom,
-        preparation: &mut Preparation<'_>,
-    ) -> Result<Bytes, Refusal> {
-        if coding == Coding::Identity {
-            preparation.work(PreparationWork::decoding(body.len())).await?;
-            return Ok(body);
-        }
-        preparation.await_turn().await?;
-        let mut decoded = BodyBuffer::new(limits.bytes_max, body.len());
-        let is_decoded = gunzip(&body, &mut decoded, limits, room);
-        preparation.done(PreparationWork::decoding(decoded.len()));
-        is_decoded?;
-        Ok(decoded.into_bytes())
-    }
-}
-
-/// Stops at the first byte beyond the limit, whatever the body would become.
-fn gunzip(
+/// Decodes a body, and hands over what it becomes part by part. Ends with the error of whoever takes the parts.
+pub(crate) fn gunzip<E>(
     body: &[u8],
-    decoded: &mut BodyBuffer,
-    limits: &BodyLimits,
-    room: &mut BodyRoom,
-) -> Result<(), Refusal> {
+    not_gzip: impl Fn() -> E,
+    mut take: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<(), E> {
     let mut decoder = MultiGzDecoder::new(body);
-    let mut chunk = [0; DECODED_CHUNK_BYTES];
+    let mut part = [0; DECODED_PART_BYTES];
     loop {
-        let bytes = decoder.read(&mut chunk).map_err(|_| MalformedRequest::BodyNotGzip)?;
-        if bytes == 0 {
-            return Ok(());
+        match decoder.read(&mut part).map_err(|_| not_gzip())? {
+            0 => return Ok(()),
+            bytes => take(&part[..bytes])?,
         }
-        if decoded.len() + bytes > limits.bytes_max {
-            return Err(limits.too_large().into());
-        }
-        decoded.append(&chunk[..bytes], room).map_err(Refusal::BodiesFull)?;
     }
 }
 

@@ -28,6 +28,9 @@ pub const QUERY_ROOT_FIELDS_MAX: usize = 20;
 /// How many commands one mutation may issue.
 pub const MUTATION_ROOT_FIELDS_MAX: usize = 10;
 
+/// Errors of a request in its response, at most. A document may have thousands, each as long as a name in it.
+pub const REQUEST_ERRORS_MAX: usize = 50;
+
 /// How deep brackets of all kinds may nest in a document. Fixed, since the parser recurses.
 pub const BRACKETS_MAX: usize = 64;
 

@@ -32,7 +32,7 @@ use crate::response_limits::ResponseLimits;
 use crate::schema_index::SchemaIndex;
 use crate::service::GraphqlService;
 use crate::trusted_documents::{TrustError, TrustedDocuments};
-use crate::variable_coercion::SdlError;
+use crate::variable_coercion::{ScalarCheck, SdlError};
 
 /// How long a request may take from its head to its answer.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -139,6 +139,12 @@ impl GraphqlEndpoint {
     #[must_use]
     pub fn with_schema_told(self, is_told: bool) -> Self {
         Self { schema: self.schema.concealing_schema(!is_told), ..self }
+    }
+
+    /// The same, where the values of variables of a scalar are checked: what its resolvers would refuse is an error with a path.
+    #[must_use]
+    pub fn with_scalar(self, name: &'static str, check: ScalarCheck) -> Self {
+        Self { schema: self.schema.with_scalar(name, check), ..self }
     }
 
     /// The same, whose executions are observed.

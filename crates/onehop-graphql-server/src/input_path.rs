@@ -1,7 +1,7 @@
 //! Input paths: where in an input a value is that cannot be taken, as fields and indexes from the input object on. They are in the
 //! extensions of errors.
 
-use async_graphql::{ErrorExtensionValues, Name, PathSegment, Value};
+use async_graphql::{ErrorExtensionValues, PathSegment, Value};
 
 /// The path of a value within its input.
 pub const PATH: &str = "path";
@@ -33,17 +33,6 @@ pub fn field_of(path: &[PathSegment]) -> Option<&str> {
         PathSegment::Field(name) => Some(name.as_str()),
         PathSegment::Index(_) => None,
     })
-}
-
-/// An entry of `fields`: a field, its path, and what is wrong with it.
-#[must_use]
-pub fn field_entry(path: &[PathSegment], message: &str) -> Value {
-    let entry = [
-        (FIELD, Value::from(field_of(path).unwrap_or_default())),
-        (PATH, path_value(path)),
-        ("message", Value::from(message)),
-    ];
-    Value::Object(entry.into_iter().map(|(name, value)| (Name::new(name), value)).collect())
 }
 
 #[cfg(test)]

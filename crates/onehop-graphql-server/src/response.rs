@@ -16,6 +16,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use uuid::Uuid;
 
+use super::document_limits::REQUEST_ERRORS_MAX;
 use super::media_type::ResponseType;
 use super::pipeline::rate_limit::whole_seconds;
 use super::position::{POSITION, POSITION_HEADER};
@@ -31,9 +32,6 @@ const RESPONSE_HEADERS_EXPECTED: usize = 14;
 
 /// When to try again, in milliseconds, in the extensions of an error.
 pub(super) const RETRY_AFTER_MS: &str = "retryAfterMs";
-
-/// Errors of a request in its response, at most. A document may have thousands, each as long as a name in it.
-const REQUEST_ERRORS_MAX: usize = 50;
 
 /// The response of an execution, written and not yet put together.
 pub(super) struct ExecutedResponse {

@@ -8,7 +8,7 @@ use async_graphql::{Positioned, Response, ServerError, Variables};
 use crate::known_names::KnownNames;
 use crate::nested_variables::VariablePositions;
 use crate::null_propagation::OutputTypes;
-use crate::variable_coercion::{InputTypes, SdlError};
+use crate::variable_coercion::{InputTypes, ScalarCheck, SdlError};
 
 /// What the server knows of a schema.
 #[derive(Debug)]
@@ -36,6 +36,12 @@ impl SchemaIndex {
     #[must_use]
     pub fn concealing_schema(self, conceals: bool) -> Self {
         Self { inputs: self.inputs.concealing_schema(conceals), ..self }
+    }
+
+    /// The same, with a check of the values of a scalar.
+    #[must_use]
+    pub fn with_scalar(self, name: &'static str, check: ScalarCheck) -> Self {
+        Self { inputs: self.inputs.with_scalar(name, check), ..self }
     }
 
     /// Variable coercion: whether the values of variables fit their types.

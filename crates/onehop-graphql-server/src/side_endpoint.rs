@@ -12,6 +12,7 @@ use super::body_memory::BodyRoom;
 use super::document_cache::Documents;
 use super::document_text::move_to_original;
 use super::endpoint::GraphqlEndpoint;
+use super::media_type::is_json_request;
 use super::pipeline::parse::{BodyLimits, MalformedRequest, RequestParameters};
 use super::pipeline::prepare::PreparationWork;
 use super::pipeline::rate_limit::RequestQuota;
@@ -44,12 +45,15 @@ impl GraphqlEndpoint {
         if head.method != Method::POST {
             return Err(Refusal::MethodNotAllowed);
         }
+        if !is_json_request(&head.headers) {
+            return Err(Refusal::UnsupportedMediaType);
+        }
         let ReceivedHead { coding, .. } = self.receive(head)?;
         quota.open(None)?;
         let mut room = self.bodies().room(quota.client().network);
         let mut preparation = self.preparations().begin(quota);
         let body = limits.read(body, &mut room).await?;
-        let body = self.decode(limits, body, coding, &mut room, &mut preparation).await?;
+        let body = limits.decode(body, coding, &mut room, &mut preparation).await?;
         let RequestParameters { mut request, reference } = limits.parse(&body)?;
         let text = reference.text.ok_or(MalformedRequest::QueryMissing)?;
         let document = self.parse_document(documents, &text, &mut preparation).await?;

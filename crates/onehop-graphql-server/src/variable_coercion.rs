@@ -15,18 +15,22 @@ use async_graphql::{
     },
 };
 
+use super::document_limits::REQUEST_ERRORS_MAX;
 use super::input_path::{FIELD, set_input_path};
-use super::pipeline::validate::VALIDATION_ERRORS_MAX;
 
 /// The SDL of the schema could not be read.
 #[derive(Debug, thiserror::Error)]
 #[error("the schema's own SDL does not parse: {0}")]
 pub struct SdlError(#[from] ParserError);
 
+/// Says what a value of a scalar of the schema must be, if it is something else.
+pub type ScalarCheck = fn(&Value) -> Result<(), &'static str>;
+
 /// The input types of a schema.
 #[derive(Debug, Default)]
 pub struct InputTypes {
     types: HashMap<String, InputKind>,
+    scalars: HashMap<&'static str, ScalarCheck>,
     conceals_schema: bool,
 }
 
@@ -71,7 +75,7 @@ impl Mismatches {
     }
 
     fn is_full(&self) -> bool {
-        self.found.len() >= VALIDATION_ERRORS_MAX
+        self.found.len() >= REQUEST_ERRORS_MAX
     }
 }
 
@@ -101,7 +105,14 @@ impl InputTypes {
                 TypeSystemDefinition::Schema(_) | TypeSystemDefinition::Directive(_) => None,
             })
             .collect();
-        Self { types, conceals_schema: false }
+        Self { types, scalars: HashMap::new(), conceals_schema: false }
+    }
+
+    /// The same, with a check of the values of a scalar.
+    #[must_use]
+    pub fn with_scalar(mut self, name: &'static str, check: ScalarCheck) -> Self {
+        self.scalars.insert(name, check);
+        self
     }
 
     /// The same, whose errors conceal names and types that the client did not write.
@@ -115,7 +126,7 @@ impl InputTypes {
     /// A variable that an operation does not define is ignored, as GraphQL has it.
     ///
     /// # Errors
-    /// What does not fit, each with the path in the value of its variable; at most [`VALIDATION_ERRORS_MAX`].
+    /// What does not fit, each with the path in the value of its variable; at most [`REQUEST_ERRORS_MAX`].
     pub fn check(
         &self,
         definitions: &[Positioned<VariableDefinition>],
@@ -141,7 +152,7 @@ impl InputTypes {
                 }
             }
         }
-        errors.truncate(VALIDATION_ERRORS_MAX);
+        errors.truncate(REQUEST_ERRORS_MAX);
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
@@ -179,7 +190,10 @@ impl InputTypes {
                 value => matches!(value, Value::String(_)),
             },
             other => match (self.types.get(other), value) {
-                (None, _) => true,
+                (None, value) => {
+                    let checked = self.scalars.get(other).map_or(Ok(()), |check| check(value));
+                    return checked.unwrap_or_else(|rule| mismatches.add(rule, rule));
+                }
                 (Some(InputKind::Enum(names)), Value::String(text)) => names.contains(text),
                 (Some(InputKind::Object { fields, one_of }), Value::Object(values)) => {
                     return self.find_in_object(name, fields, *one_of, values, mismatches);
@@ -397,8 +411,22 @@ mod tests {
     }
 
     #[test]
+    fn a_scalar_of_the_schema_says_what_its_values_are() {
+        let check: ScalarCheck =
+            |value| if matches!(value, Value::String(_)) { Ok(()) } else { Err("a date is a string") };
+        let types = InputTypes::of(parse_schema(SDL).unwrap().definitions).with_scalar("DateTime", check);
+        let document = parse_query("query($a: [DateTime!]) { a }").unwrap();
+        let operation = select_operation(&document, None).unwrap();
+        let of = |values| types.check(&operation.variable_definitions, &Variables::from_json(values));
+        assert_eq!(of(json!({ "a": ["2026-11-22"] })), Ok(()));
+        let errors = of(json!({ "a": ["2026-11-22", 20261122] })).unwrap_err();
+        let message = "Variable \"$a\" got an invalid value: at index 1, a date is a string.";
+        assert_eq!((errors.len(), errors[0].message.as_str()), (1, message));
+    }
+
+    #[test]
     fn a_value_has_no_more_than_50_errors() {
         let errors = check("$a: [Int!]", json!({ "a": vec!["x"; 5_000] })).unwrap_err();
-        assert_eq!(errors.len(), VALIDATION_ERRORS_MAX);
+        assert_eq!(errors.len(), REQUEST_ERRORS_MAX);
     }
 }

@@ -1,16 +1,29 @@
 //! Check: everything that can be known of a request before its document is validated: which operation runs, whether its variables
 //! fit, and how complex it is.
 
+use std::sync::Arc;
+
 use async_graphql::Name;
 use async_graphql::parser::types::OperationType;
 
 use super::context::{CallerRequest, RequestContext};
 use super::parse::RequestParameters;
 use super::prepare::{Preparation, PreparationWork};
-use super::resolve::ResolvedDocument;
+use super::resolve::{DocumentReference, ReferencedDocument};
+use crate::document::{Document, DocumentError};
+use crate::document_cache::Documents;
 use crate::endpoint::GraphqlEndpoint;
 use crate::refusal::Refusal;
 use crate::trusted_documents::DocumentHash;
+
+/// A document that was found.
+struct ResolvedDocument {
+    /// The text as the client sent it, now or before.
+    text: String,
+    document: Arc<Document>,
+    /// By which it is to be registered once it is known to be good.
+    registers: Option<DocumentHash>,
+}
 
 impl GraphqlEndpoint {
     /// Resolves the document of a request, and checks the request but for validation of its selections. Returns the hash under
@@ -44,6 +57,48 @@ impl GraphqlEndpoint {
             preparation.work(PreparationWork::introspecting(context.complexity)).await?;
         }
         Ok((context, registers))
+    }
+
+    /// The document that a request refers to. One that is not in the cache is parsed, which is charged.
+    ///
+    /// # Errors
+    /// There is no such document, it is beyond a limit, or it does not parse.
+    async fn resolve(
+        &self,
+        reference: DocumentReference,
+        preparation: &mut Preparation<'_>,
+    ) -> Result<ResolvedDocument, Refusal> {
+        // What is too long is not even hashed.
+        if let Some(text) = &reference.text {
+            self.documents().limits().check_bytes(text.len()).map_err(DocumentError::from)?;
+        }
+        let (text, registers) = match self.persisted().find(reference).map_err(Refusal::Persisted)? {
+            ReferencedDocument::Parsed { text, document } => {
+                return Ok(ResolvedDocument { text, document, registers: None });
+            }
+            ReferencedDocument::Sent { text, registers } => (text, registers),
+            ReferencedDocument::Registered { text } => {
+                preparation.work(PreparationWork::decoding(text.len())).await?;
+                (text.as_ref().to_owned(), None)
+            }
+        };
+        let document = self.parse_document(self.documents(), &text, preparation).await?;
+        Ok(ResolvedDocument { text, document, registers })
+    }
+
+    /// The document of a text, from its cache, or parsed in its turn.
+    pub(crate) async fn parse_document(
+        &self,
+        documents: &Documents,
+        text: &str,
+        preparation: &mut Preparation<'_>,
+    ) -> Result<Arc<Document>, Refusal> {
+        let normal = documents.limits().normalize(text).map_err(DocumentError::from)?;
+        if let Some(document) = documents.find(&normal) {
+            return Ok(document);
+        }
+        preparation.work(PreparationWork::parsing(normal.tokens())).await?;
+        Ok(documents.add(normal).map_err(|error| error.in_original(text))?)
     }
 }
 

@@ -5,7 +5,7 @@
 //! 2. [`authenticate`] stage: the caller who bears the access token.
 //! 3. [`rate_limit`] stage: the caller's quota in request units.
 //! 4. [`read_body`] stage: bounded body, body memory, minimum rate.
-//! 5. [`prepare`] stage: charges for the work of the next four stages, and the fair queue for large work.
+//! 5. [`decode`] stage: the body without its content coding.
 //! 6. [`parse`] stage: parameters from JSON or a query string.
 //! 7. [`resolve`] stage: the document by its text, or a persisted document by its hash.
 //! 8. [`check`] stage: document limits, variables, query complexity.
@@ -14,6 +14,8 @@
 //! 11. [`admit`] stage: concurrency limit, queue, load shedding.
 //! 12. [`execute`] stage: the service runs the operation.
 //! 13. [`render`] stage: status, media type, compression.
+//!
+//! The work of the stages 5 to 9 is charged and queued by [`prepare`].
 //!
 //! All stages share one [`RequestContext`](context::RequestContext). The earliest stage that can know it refuses a request.
 //! Nothing reads a body, decodes, parses or reads the store before the caller is known and within its quota. A subscription passes
@@ -24,6 +26,7 @@ pub mod authenticate;
 pub mod await_position;
 pub mod check;
 pub mod context;
+pub mod decode;
 pub mod execute;
 pub mod parse;
 pub mod prepare;
@@ -124,9 +127,8 @@ impl GraphqlEndpoint {
             }
             false => {
                 let body = self.body_limits().read(body, &mut request.body).await?;
-                let body = self
-                    .decode(self.body_limits(), body, coding, &mut request.body, &mut preparation)
-                    .await?;
+                let body =
+                    self.body_limits().decode(body, coding, &mut request.body, &mut preparation).await?;
                 self.body_limits().parse(&body)?
             }
         };

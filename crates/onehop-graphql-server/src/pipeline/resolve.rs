@@ -12,12 +12,9 @@ use async_graphql::ServerError;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-use super::prepare::{Preparation, PreparationWork};
-use crate::document::{Document, DocumentError};
+use crate::document::Document;
 use crate::document_cache::Documents;
 use crate::document_text::move_to_original;
-use crate::endpoint::GraphqlEndpoint;
-use crate::refusal::Refusal;
 use crate::trusted_documents::{DocumentHash, TrustError, TrustedDocuments};
 
 /// The text of all registered documents, in bytes.
@@ -61,15 +58,6 @@ impl PersistedError {
     }
 }
 
-/// A document that was found.
-pub(crate) struct ResolvedDocument {
-    /// The text as the client sent it, now or before.
-    pub(crate) text: String,
-    pub(crate) document: Arc<Document>,
-    /// By which it is to be registered once it is known to be good.
-    pub(crate) registers: Option<DocumentHash>,
-}
-
 /// What a reference leads to.
 #[derive(Debug)]
 pub(crate) enum ReferencedDocument {
@@ -86,50 +74,6 @@ pub(crate) struct PersistedDocuments {
     trusted: HashMap<DocumentHash, (String, Arc<Document>)>,
     trusted_only: bool,
     registered: Cache<DocumentHash, Arc<str>, RegisteredWeighter>,
-}
-
-impl GraphqlEndpoint {
-    /// The document that a request refers to. One that is not in the cache is parsed, which is charged.
-    ///
-    /// # Errors
-    /// There is no such document, it is beyond a limit, or it does not parse.
-    pub(crate) async fn resolve(
-        &self,
-        reference: DocumentReference,
-        preparation: &mut Preparation<'_>,
-    ) -> Result<ResolvedDocument, Refusal> {
-        // What is too long is not even hashed.
-        if let Some(text) = &reference.text {
-            self.documents().limits().check_bytes(text.len()).map_err(DocumentError::from)?;
-        }
-        let (text, registers) = match self.persisted().find(reference).map_err(Refusal::Persisted)? {
-            ReferencedDocument::Parsed { text, document } => {
-                return Ok(ResolvedDocument { text, document, registers: None });
-            }
-            ReferencedDocument::Sent { text, registers } => (text, registers),
-            ReferencedDocument::Registered { text } => {
-                preparation.work(PreparationWork::decoding(text.len())).await?;
-                (text.as_ref().to_owned(), None)
-            }
-        };
-        let document = self.parse_document(self.documents(), &text, preparation).await?;
-        Ok(ResolvedDocument { text, document, registers })
-    }
-
-    /// The document of a text, from its cache, or parsed in its turn.
-    pub(crate) async fn parse_document(
-        &self,
-        documents: &Documents,
-        text: &str,
-        preparation: &mut Preparation<'_>,
-    ) -> Result<Arc<Document>, Refusal> {
-        let normal = documents.limits().normalize(text).map_err(DocumentError::from)?;
-        if let Some(document) = documents.find(&normal) {
-            return Ok(document);
-        }
-        preparation.work(PreparationWork::parsing(normal.tokens())).await?;
-        Ok(documents.add(normal).map_err(|error| error.in_original(text))?)
-    }
 }
 
 impl PersistedDocuments {

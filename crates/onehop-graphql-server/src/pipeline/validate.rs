@@ -5,18 +5,16 @@ use async_graphql::{ServerError, Value};
 
 use super::context::RequestContext;
 use super::prepare::{Preparation, PreparationWork};
+use crate::document_limits::REQUEST_ERRORS_MAX;
 use crate::document_text::move_to_original;
 use crate::endpoint::GraphqlEndpoint;
 use crate::refusal::Refusal;
-
-/// Errors of validation in one response, at most. A document may have thousands, each as long as a name in it.
-pub const VALIDATION_ERRORS_MAX: usize = 50;
 
 impl GraphqlEndpoint {
     /// Validates the document of a request, unless it is known to fit.
     ///
     /// # Errors
-    /// It does not fit, with the first [`VALIDATION_ERRORS_MAX`] errors; or too many requests wait for their turn.
+    /// It does not fit, with the first [`REQUEST_ERRORS_MAX`] errors; or too many requests wait for their turn.
     pub(crate) async fn validate(
         &self,
         context: &mut RequestContext,
@@ -29,8 +27,8 @@ impl GraphqlEndpoint {
             return Ok(());
         }
         preparation.work(PreparationWork::validating(context.document.size.selections)).await?;
-        let unknown = self.schema().unknown_names(&context.document.definitions, VALIDATION_ERRORS_MAX);
-        if unknown.len() >= VALIDATION_ERRORS_MAX {
+        let unknown = self.schema().unknown_names(&context.document.definitions, REQUEST_ERRORS_MAX);
+        if unknown.len() >= REQUEST_ERRORS_MAX {
             return Err(context.invalid(unknown));
         }
         let name = context.request.operation_name.as_deref();
@@ -43,7 +41,7 @@ impl GraphqlEndpoint {
 impl RequestContext {
     /// The refusal of a request for these errors, with the positions in the text that the client sent.
     pub(crate) fn invalid(&self, mut errors: Vec<ServerError>) -> Refusal {
-        errors.truncate(VALIDATION_ERRORS_MAX);
+        errors.truncate(REQUEST_ERRORS_MAX);
         errors.iter_mut().for_each(|error| move_to_original(error, &self.request.query));
         Refusal::Invalid(errors)
     }
