@@ -14,10 +14,10 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use onehop_graphql_server::document::DocumentError;
+use onehop_graphql_server::document_cache::Documents;
 use onehop_graphql_server::document_limits::{DOCUMENT_BYTES_MAX, DocumentLimits};
 use onehop_graphql_server::endpoint::GraphqlEndpoint;
 use onehop_graphql_server::json_size::{VARIABLES_BYTES_MAX, VariableLimits};
-use onehop_graphql_server::pipeline::resolve::Documents;
 use serde_json::json;
 
 use endpoint::{answer, post};

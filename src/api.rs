@@ -21,7 +21,7 @@ use crate::blog::ids::{IdSource as _, RandomIds};
 use crate::blog::reads::ReadModels;
 use crate::blog::sessions::{SessionSettings, Sessions};
 use crate::blog::write_limits::{UserWrites, WriteLimits};
-use crate::graphql::{Executor, Recency, SchemaOptions, Services, sdl};
+use crate::graphql::{CHECKED_SCALARS, Executor, Recency, SchemaOptions, Services, sdl};
 use crate::http::page_routes;
 use crate::http::pages::Pages;
 use crate::http::session_cookie::SESSION_PATH;
@@ -165,6 +165,8 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
         .with_allowed_origins(options.exposure.allowed_origins.clone())
         .with_observer(telemetry.clone().map(|telemetry| telemetry as _))
         .with_trusted(&options.trusted, options.trusted_only)?;
+    let graphql =
+        CHECKED_SCALARS.into_iter().fold(graphql, |graphql, (name, check)| graphql.with_scalar(name, check));
     let live_load = Arc::<LiveLoad>::default();
     let readiness = Arc::new(ProcessReadiness { app: Arc::clone(app), stop: app.tasks.soft_stop() });
     let source = telemetry.clone().map(|telemetry| -> Arc<dyn MetricsSource> {

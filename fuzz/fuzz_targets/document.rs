@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use onehop_graphql_server::document::select_operation;
-use onehop_graphql_server::pipeline::resolve::Documents;
+use onehop_graphql_server::document_cache::Documents;
 use onehop_graphql_server::document_limits::DocumentLimits;
 
 fuzz_target!(|text: &str| {

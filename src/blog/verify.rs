@@ -36,7 +36,7 @@ impl Invariant for Reservations {
         const { &USER }
     }
 
-    async fn violation(&self, id: &str) -> Result<Option<Violation>, Fault> {
+    async fn violation(&self, _: &PartitionKey, id: &str) -> Result<Option<Violation>, Fault> {
         let Some(id) = user_id(id) else { return Ok(None) };
         let Some((user, source)) = self.user(id).await? else { return Ok(None) };
         let violation = |problem: &str, reservation: Option<&Item>| {
@@ -64,7 +64,7 @@ impl Invariant for Reservations {
         Ok(None)
     }
 
-    async fn repair(&self, id: &str) -> Result<bool, Fault> {
+    async fn repair(&self, _: &PartitionKey, id: &str) -> Result<bool, Fault> {
         let Some(id) = user_id(id) else { return Ok(false) };
         UsernameReservations::new(Arc::clone(&self.store)).reserve_again(id, &Ledger::new()).await
     }

@@ -31,8 +31,8 @@ pub struct ExposureSettings {
     #[arg(long, value_name = "ON|OFF", env = "ONEHOP_PLAYGROUND", value_parser = BoolishValueParser::new())]
     pub playground: Option<bool>,
 
-    /// Operations data for clients: the queries of the operations API at /operations/graphql, and the store operations
-    /// of a request (`extensions.operations`) [default: on, or off with --production]
+    /// Operations data for clients: the queries of the operations API at /operations/graphql, the store operations of a
+    /// request (`extensions.operations`), and the query `comparison` [default: on, or off with --production]
     #[arg(long, value_name = "ON|OFF", env = "ONEHOP_OPERATIONS", value_parser = BoolishValueParser::new())]
     pub operations: Option<bool>,
 

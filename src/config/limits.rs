@@ -7,9 +7,11 @@ use clap::Args;
 
 use super::{CallerSettings, number};
 use crate::app::LIVE_POLL_DEFAULT;
+use onehop_graphql_server::body_memory::BODIES_IN_FLIGHT_BYTES_MAX;
 use onehop_graphql_server::endpoint::RequestLimits;
 use onehop_graphql_server::live::LiveLimits;
 use onehop_graphql_server::pipeline::admit::{ConcurrencyLimits, EXECUTING_MAX};
+use onehop_graphql_server::pipeline::parse::{BODY_BYTES_PER_SECOND_MIN, BodyLimits};
 use onehop_graphql_server::response_limits::{RESPONSES_IN_FLIGHT_BYTES_MAX, ResponseLimits};
 use onehop_graphql_server::server::{
     CONNECTIONS_MAX, CONNECTIONS_PER_NETWORK_MAX, ConnectionLimits, HEADER_TIMEOUT,
@@ -54,6 +56,29 @@ pub struct LimitSettings {
     )]
     pub responses_in_flight_bytes_max: usize,
 
+    /// Body memory limit (load shedding): bytes of all request bodies that are being read or worked on, beyond the first 8
+    /// KiB of each; an eighth of them for one network, which is an IPv4 address or a /64 of IPv6. Beyond it requests get
+    /// 503 with Retry-After
+    #[arg(
+        long,
+        value_name = "BYTES",
+        env = "ONEHOP_BODIES_IN_FLIGHT_BYTES_MAX",
+        default_value_t = BODIES_IN_FLIGHT_BYTES_MAX,
+        value_parser = number(8_388_608..=1_099_511_627_776)
+    )]
+    pub bodies_in_flight_bytes_max: usize,
+
+    /// Minimum rate of a request body, in bytes a second; 0 for none. A body that brings nothing for 5 seconds, or less than
+    /// this for longer, gets 408
+    #[arg(
+        long,
+        value_name = "BYTES",
+        env = "ONEHOP_BODY_BYTES_PER_SECOND_MIN",
+        default_value_t = BODY_BYTES_PER_SECOND_MIN,
+        value_parser = clap::value_parser!(u32).range(0..=1_048_576)
+    )]
+    pub body_bytes_per_second_min: u32,
+
     /// Request head timeout and keep-alive timeout, in seconds: how long a head may take to arrive, and how
     /// long an idle connection is kept. Then the connection is closed. A reverse proxy must close its idle
     /// connections earlier
@@ -79,7 +104,8 @@ pub struct LimitSettings {
 
     /// Connection limit of one network, which is an IPv4 address or a /64 of IPv6; 0 for no limit. Beyond it
     /// only health checks are answered. Not counted behind --trusted-proxies. WebSockets and event streams
-    /// have the same limit beside it, also behind proxies; further ones get 429
+    /// have the same limit beside it, also behind proxies; further ones get 429. With 0 a network also has no limit of
+    /// subscriptions, which is otherwise an eighth of all
     #[arg(
         long,
         value_name = "NUMBER",
@@ -95,7 +121,7 @@ pub struct LimitSettings {
 #[command(next_help_heading = "Subscriptions over WebSocket and server-sent events")]
 pub struct SubscriptionSettings {
     /// Limit of WebSockets and event streams that are open at once, beside --connections-max. Further ones
-    /// get 503. Together they may have 2.5 times as many subscriptions. Each takes a file descriptor: the
+    /// get 503. Together they may have 2.5 times as many subscriptions, a network an eighth of those. Each takes a file descriptor: the
     /// soft limit of open files is raised to the hard one (`ulimit -Hn`) at the start
     #[arg(
         long = "live-connections",
@@ -123,6 +149,11 @@ impl LimitSettings {
     #[must_use]
     pub fn requests(&self, callers: &CallerSettings) -> RequestLimits {
         RequestLimits {
+            body: BodyLimits {
+                bytes_per_second_min: self.body_bytes_per_second_min,
+                ..BodyLimits::default()
+            },
+            bodies_in_flight_bytes_max: self.bodies_in_flight_bytes_max,
             admission: ConcurrencyLimits {
                 executing_max: self.executing_max,
                 complexity_max: self.complexity_max,
@@ -151,12 +182,13 @@ impl LimitSettings {
     /// The limits of WebSockets and event streams.
     #[must_use]
     pub fn live(&self, settings: &SubscriptionSettings) -> LiveLimits {
-        LiveLimits {
+        let limits = LiveLimits {
             connections_max: settings.connections,
             connections_per_network_max: self.connections_per_network,
-            subscriptions_max: settings.connections * 5 / 2,
             ..LiveLimits::default()
-        }
+        };
+        let limits = limits.with_subscriptions(settings.connections * 5 / 2);
+        if self.connections_per_network == 0 { limits.without_network_limits() } else { limits }
     }
 }
 

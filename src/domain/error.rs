@@ -33,6 +33,8 @@ pub struct Refusal {
     pub code: RefusalCode,
     /// The input field it is about, in camelCase as clients write it; the first where there are several.
     pub field: Option<&'static str>,
+    /// The path of that field, from the input object on.
+    pub path: Vec<InputStep>,
     /// For the client; it names the field's limit where there is one.
     pub message: String,
     /// All input fields that are invalid.
@@ -41,11 +43,22 @@ pub struct Refusal {
     pub current_version: Option<u32>,
 }
 
+/// A step from an input to a value within it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InputStep {
+    /// Into a field of an object, in camelCase as clients write it.
+    Field(&'static str),
+    /// Into an item of a list, from 0 on.
+    Index(usize),
+}
+
 /// An input field that is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidField {
     /// In camelCase as clients write it.
     pub field: &'static str,
+    /// The path of the field, from the input object on: `lines`, 1, `quantity`.
+    pub path: Vec<InputStep>,
     /// For the client: the field and the rule that it breaks.
     pub message: String,
 }
@@ -53,7 +66,19 @@ pub struct InvalidField {
 impl InvalidField {
     /// The message begins with the field: `title must have 1 to 200 characters, has 0`.
     pub fn new(field: &'static str, rule: impl std::fmt::Display) -> Self {
-        Self { field, message: format!("{field} {rule}") }
+        Self { field, path: vec![InputStep::Field(field)], message: format!("{field} {rule}") }
+    }
+
+    /// The same in an object that these steps lead to.
+    #[must_use]
+    pub fn within(self, steps: &[InputStep]) -> Self {
+        Self { path: [steps, &self.path].concat(), ..self }
+    }
+
+    /// The same at a value within the field: these steps lead there from the field on.
+    #[must_use]
+    pub fn at(self, steps: &[InputStep]) -> Self {
+        Self { path: [&self.path, steps].concat(), ..self }
     }
 }
 
@@ -65,6 +90,17 @@ impl InvalidFields {
     /// The parsed field; `None` where it is invalid.
     pub(crate) fn check<T>(&mut self, parsed: Result<T, Refusal>) -> Option<T> {
         parsed.map_err(|refusal| self.0.extend(refusal.invalid_fields)).ok()
+    }
+
+    /// As [`check`](Self::check), for a value of an object that these steps lead to.
+    pub(crate) fn check_within<T>(&mut self, steps: &[InputStep], parsed: Result<T, Refusal>) -> Option<T> {
+        let prefixed = |refusal: Refusal| refusal.invalid_fields.into_iter().map(|field| field.within(steps));
+        parsed.map_err(|refusal| self.0.extend(prefixed(refusal))).ok()
+    }
+
+    /// This value, unless a field is invalid.
+    pub(crate) fn unless_any<T>(self, value: T) -> Result<T, Refusal> {
+        if self.0.is_empty() { Ok(value) } else { Err(self.refusal()) }
     }
 
     /// All of them.
@@ -109,7 +145,21 @@ impl RefusalCode {
 
 impl Refusal {
     pub(crate) fn new(code: RefusalCode, field: Option<&'static str>, message: impl Into<String>) -> Self {
-        Self { code, field, message: message.into(), invalid_fields: Vec::new(), current_version: None }
+        Self {
+            code,
+            field,
+            path: field.map(InputStep::Field).into_iter().collect(),
+            message: message.into(),
+            invalid_fields: Vec::new(),
+            current_version: None,
+        }
+    }
+
+    /// The same about a value within its field: these steps lead there from the field on.
+    pub(crate) fn at(mut self, steps: &[InputStep]) -> Self {
+        self.path.extend_from_slice(steps);
+        self.invalid_fields = self.invalid_fields.into_iter().map(|field| field.at(steps)).collect();
+        self
     }
 
     /// Invalid fields, at least one. The message has all of theirs.
@@ -118,6 +168,7 @@ impl Refusal {
         Self {
             code: RefusalCode::BadUserInput,
             field: invalid_fields.first().map(|invalid| invalid.field),
+            path: invalid_fields.first().map(|invalid| invalid.path.clone()).unwrap_or_default(),
             message: messages.join("; "),
             invalid_fields,
             current_version: None,
@@ -180,4 +231,27 @@ pub(crate) fn contended(what: &str) -> Fault {
 /// A refusal of the store that a command rules out beforehand.
 pub(crate) fn unexpected(rejection: onehop_store::Rejection) -> Fault {
     Fault::new(FaultKind::Internal, "the store refused a write that keeps its limits").with_source(rejection)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::InputStep::{Field, Index};
+    use super::*;
+
+    #[test]
+    fn invalid_fields_of_nested_objects_keep_their_paths() {
+        let mut invalid = InvalidFields::default();
+        let quantity: Result<(), _> = Err(Refusal::bad_input("quantity", "must be 1 to 1000, is 0"));
+        assert_eq!(invalid.check_within(&[Field("lines"), Index(1)], quantity), None);
+        let tag: Result<(), _> = Err(Refusal::bad_input("tagIds", "is not the id of a tag").at(&[Index(2)]));
+        assert_eq!(invalid.check(tag), None);
+        let refusal = invalid.refusal();
+        let paths: Vec<_> = refusal.invalid_fields.iter().map(|field| field.path.clone()).collect();
+        assert_eq!(
+            paths,
+            [vec![Field("lines"), Index(1), Field("quantity")], vec![Field("tagIds"), Index(2)]]
+        );
+        assert_eq!((refusal.field, &refusal.path), (Some("quantity"), &paths[0]));
+        assert_eq!(refusal.message, "quantity must be 1 to 1000, is 0; tagIds is not the id of a tag");
+    }
 }

@@ -30,9 +30,10 @@ impl CompiledOperation {
         complexity: &Complexity,
     ) -> Option<&'a Self> {
         let definitions = &document.definitions;
-        document.compiled(operation, || Self {
-            plans: OperationPlans::of(definitions, operation),
-            complexity: fixed_complexity(definitions, operation, complexity),
+        document.compiled(operation, || {
+            let plans = OperationPlans::of(definitions, operation);
+            document.add_compiled_bytes(size_of::<Self>() + plans.bytes());
+            Self { plans, complexity: fixed_complexity(definitions, operation, complexity) }
         })
     }
 }

@@ -47,6 +47,7 @@ pub(super) fn concealed(message: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use async_graphql::Variables;
     use async_graphql::parser::parse_query;
 
     use super::*;
@@ -77,7 +78,8 @@ mod tests {
             ("{ viewer @include { id } }", "Directive \"@include\" lacks a required argument"),
             ("{ viewer { ... on Comment { id } } }", "Fragment cannot be spread here"),
         ] {
-            let error = validator.check(parse_query(text).unwrap()).expect_err(text);
+            let checked = validator.check(&parse_query(text).unwrap(), None, &Variables::default());
+            let error = &checked.expect_err(text)[0];
             let concealed = concealed(&error.message);
             let shown = concealed.as_deref().unwrap_or_default();
             assert!(

@@ -3,13 +3,17 @@
 
 use std::time::Duration;
 
-use async_graphql::{Error, ErrorExtensionValues, ErrorExtensions as _, Name, ServerError, Value};
+use async_graphql::{
+    Error, ErrorExtensionValues, ErrorExtensions as _, Name, PathSegment, ServerError, Value,
+};
 use tracing::{debug, error, warn};
 use uuid::Uuid;
 
 use crate::accounts::brute_force_protection::TooManyAttempts;
 use crate::blog::commands::{InvalidField, Refusal};
 use crate::blog::write_limits::TooManyWrites;
+use crate::domain::error::InputStep;
+use onehop_graphql_server::input_path::{FIELD, PATH, path_value};
 use onehop_graphql_server::limit_exceeded::LimitExceeded;
 use onehop_store::{Fault, FaultKind};
 
@@ -43,7 +47,6 @@ impl Code {
 }
 
 const CODE: &str = "code";
-const FIELD: &str = "field";
 /// All fields that are invalid, with what is wrong with each.
 const FIELDS: &str = "fields";
 /// The version that a post has, where an edit was of another one.
@@ -69,15 +72,28 @@ pub(super) fn invalid(fields: &[InvalidField]) -> Error {
     error(Code::BadUserInput, messages.join("; ")).extend_with(|_, extensions| set_fields(extensions, fields))
 }
 
-/// `field` is the first of them, `fields` are all.
+/// `field` is the first of them and `path` its path, `fields` are all.
 fn set_fields(extensions: &mut ErrorExtensionValues, fields: &[InvalidField]) {
     let Some(first) = fields.first() else { return };
     extensions.set(FIELD, first.field);
-    let all = fields.iter().map(|InvalidField { field, message }| {
-        let entry = [(FIELD, *field), ("message", message.as_str())];
-        Value::Object(entry.into_iter().map(|(name, text)| (Name::new(name), text.into())).collect())
+    extensions.set(PATH, path_value(&segments(&first.path)));
+    let all = fields.iter().map(|InvalidField { field, path, message }| {
+        let entry = [
+            (FIELD, Value::from(*field)),
+            (PATH, path_value(&segments(path))),
+            ("message", Value::from(message.as_str())),
+        ];
+        Value::Object(entry.into_iter().map(|(name, value)| (Name::new(name), value)).collect())
     });
     extensions.set(FIELDS, Value::List(all.collect()));
+}
+
+fn segments(path: &[InputStep]) -> Vec<PathSegment> {
+    let segments = path.iter().map(|step| match step {
+        InputStep::Field(name) => PathSegment::Field((*name).to_owned()),
+        InputStep::Index(index) => PathSegment::Index(*index),
+    });
+    segments.collect()
 }
 
 /// An error of the document as a whole.
@@ -93,6 +109,7 @@ pub(super) fn refusal(refusal: &Refusal) -> Error {
         extensions.set(CODE, refusal.code.as_str());
         if let Some(field) = refusal.field {
             extensions.set(FIELD, field);
+            extensions.set(PATH, path_value(&segments(&refusal.path)));
         }
         set_fields(extensions, &refusal.invalid_fields);
         if let Some(version) = refusal.current_version {
@@ -193,6 +210,9 @@ mod tests {
         let shown = json(bad_input("first", "must be 1 to 100"));
         assert_eq!(shown["message"], "first must be 1 to 100");
         assert_eq!(shown["extensions"]["field"], "first");
-        assert_eq!(shown["extensions"]["fields"][0]["message"], "first must be 1 to 100");
+        assert_eq!(shown["extensions"]["path"], serde_json::json!(["first"]));
+        let entry =
+            serde_json::json!({ "field": "first", "path": ["first"], "message": "first must be 1 to 100" });
+        assert_eq!(shown["extensions"]["fields"], serde_json::json!([entry]));
     }
 }

@@ -25,7 +25,7 @@ use super::response_extensions::{OPERATIONS, set_charges, set_reach};
 use super::schema::{BlogSchema, SchemaOptions, live_schema, schema, unchecked_schema, validated_schema};
 use super::scope::{RequestScope, Services};
 use super::subscription;
-use super::validation::Validator;
+use super::validation::{Validator, explain_decimals};
 use super::viewer::{Viewer, session_of};
 use crate::accounts::subject::TokenSubject;
 use crate::accounts::{AuthenticationError, Authenticator, Bearer, ExternalIdentity, Identity, Verified};
@@ -53,7 +53,7 @@ pub struct Executor {
     unchecked_schema: BlogSchema,
     pub(super) live_schema: BlogSchema,
     complexity: Complexity,
-    /// Made when a document is to be validated that is not executed.
+    /// Made when the first document is validated.
     validator: OnceLock<Validator>,
     pub(super) options: SchemaOptions,
     services: Arc<Services>,
@@ -108,19 +108,14 @@ impl Executor {
         let begun_ms = is_mutation.then(|| self.services.clock.now_ms());
         let charged = Charged::new(&*context.quota, scope.ledger()).with_follow_up(scope.follow_up());
         request.data.insert(Arc::clone(&scope));
-        // A variable that may be null can stand where null may not.
-        let has_null = request.variables.values().any(|value| *value == Value::Null);
-        let schema = match !has_null && context.document.is_valid() {
+        let schema = match context.is_validated {
             true if is_mutation => &self.unchecked_schema,
             true => &self.validated_schema,
             false => &self.schema,
         };
         let mut response = schema.execute(request).await;
         charged.finish();
-        if response.errors.is_empty() {
-            context.document.set_valid();
-        }
-        conceal_schema(&mut response, self.options);
+        conceal_schema(&mut response.errors, self.options);
         complete(&mut response, &root_keys(context));
         let before = context.prior_charges();
         let spent = sum(before.iter().map(|before| ledger_of(&**before)).chain([scope.ledger()]));
@@ -140,13 +135,13 @@ impl Executor {
     /// Runs the plan of a query, if it has one.
     async fn run_plan(&self, context: &RequestContext) -> Option<WrittenResponse> {
         let document = &context.document;
-        // A document is validated by its first execution.
-        if !document.is_valid() {
+        // A plan checks nothing.
+        if !context.is_validated {
             return None;
         }
         let compiled = CompiledOperation::of(document, context.operation(), &self.complexity)?;
         let variables = context.variables();
-        let plan = compiled.plans.plan(&document.definitions, context.operation(), variables)?;
+        let plan = compiled.plans.plan(document, context.operation(), variables)?;
         if self.has_ended(context).await {
             return None;
         }
@@ -300,9 +295,22 @@ impl GraphqlService for Executor {
         Ok(complexity)
     }
 
-    fn validate(&self, document: &Document) -> Result<(), ServerError> {
+    fn validate(
+        &self,
+        document: &Document,
+        operation_name: Option<&str>,
+        variables: &Variables,
+    ) -> Result<bool, Vec<ServerError>> {
         let validator = self.validator.get_or_init(|| Validator::new(self.options));
-        validator.check(document.definitions.clone()).inspect(|()| document.set_valid())
+        let validated = validator.check(&document.definitions, operation_name, variables);
+        validated.map_err(|mut errors| {
+            errors.iter_mut().for_each(explain_decimals);
+            conceal_schema(&mut errors, self.options);
+            errors.iter_mut().for_each(errors::complete);
+            errors
+        })?;
+        document.set_valid();
+        Ok(true)
     }
 
     fn new_charge_record(&self, span: Option<SpanContext>) -> Arc<dyn ChargeRecord> {

@@ -1,6 +1,15 @@
 //! The inputs of mutations. Their limits are the commands' own.
 
-use async_graphql::{ID, InputObject};
+use async_graphql::{ID, InputObject, MaybeUndefined};
+
+/// The change of an optional field: `None` where it is left out and stays, `Some(None)` where it is null and is removed.
+pub(super) fn change_of<T>(value: MaybeUndefined<T>) -> Option<Option<T>> {
+    match value {
+        MaybeUndefined::Undefined => None,
+        MaybeUndefined::Null => Some(None),
+        MaybeUndefined::Value(value) => Some(Some(value)),
+    }
+}
 
 /// Who signs up.
 #[derive(InputObject)]

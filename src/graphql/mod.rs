@@ -51,5 +51,5 @@ pub use comparison::ChargeSource;
 pub use executor::Executor;
 pub use ids::{GlobalId, InvalidId};
 pub use recency::Recency;
-pub use schema::{SchemaOptions, sdl};
+pub use schema::{CHECKED_SCALARS, SchemaOptions, sdl};
 pub use scope::Services;

@@ -4,12 +4,13 @@ use async_graphql::{Context, ID, Object, Result};
 
 use super::comparison::{self, ReadPlan, ReadRequest};
 use super::connections::{self, PageArguments, PostConnection};
-use super::errors::bad_input;
+use super::errors::{self, Code, bad_input};
 use super::ids::{GlobalId, InvalidId};
 use super::model::DataModel;
 use super::node::{self, SomeNode};
 use super::post::Post;
 use super::resolution::One;
+use super::schema::SchemaOptions;
 use super::scope;
 use super::scope::RequestScope;
 use super::user::User;
@@ -107,7 +108,7 @@ impl BlogQuery {
     }
 
     /// Runs one read request of the article under each data model, on the live data, and says what each read did. It
-    /// writes nothing, and its charge is the sum of all plans.
+    /// writes nothing, and its charge is the sum of all plans. `FORBIDDEN` where the server does not show its operations on the store.
     async fn comparison(
         &self,
         ctx: &Context<'_>,
@@ -116,6 +117,9 @@ impl BlogQuery {
         id: Option<ID>,
         #[graphql(desc = "How many items of a list, 1 to 100.", default = 20)] first: i32,
     ) -> Result<Option<Vec<ReadPlan>>> {
+        if !ctx.data_unchecked::<SchemaOptions>().operations {
+            return Err(errors::error(Code::Forbidden, "The comparison is switched off on this server."));
+        }
         comparison::compare(scope::of(ctx), request, id.as_ref(), first).await.map(Some)
     }
 }

@@ -51,11 +51,11 @@ pub(super) fn complete(response: &mut Response, root: &[Name]) {
 }
 
 /// Takes names and types of the schema out of errors of validation, where clients may not know them.
-pub(super) fn conceal_schema(response: &mut Response, options: SchemaOptions) {
+pub(super) fn conceal_schema(errors: &mut [ServerError], options: SchemaOptions) {
     if options.suggestions {
         return;
     }
-    for error in response.errors.iter_mut().filter(|error| error.path.is_empty()) {
+    for error in errors.iter_mut().filter(|error| error.path.is_empty()) {
         if let Some(message) = concealed(&error.message) {
             error.message = message;
         }

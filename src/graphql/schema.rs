@@ -6,7 +6,12 @@ use super::event_scope::EventScopes;
 use super::roots::{Mutation, Query};
 use super::subscription::Subscription;
 use super::validation::SkipsValidation;
+use super::webstore::decimal::Decimal;
 use onehop_graphql_server::service::COMPLEXITY_MAX;
+use onehop_graphql_server::variable_coercion::ScalarCheck;
+
+/// The scalars whose values are checked before an operation runs.
+pub const CHECKED_SCALARS: [(&str, ScalarCheck); 1] = [(Decimal::NAME, Decimal::check)];
 
 /// The schema of the API.
 pub(super) type BlogSchema = Schema<Query, Mutation, Subscription>;
@@ -20,7 +25,7 @@ pub struct SchemaOptions {
     pub introspection: bool,
     /// Whether an error says which names are like one that there is not.
     pub suggestions: bool,
-    /// Whether a request may ask which operations on the store it took.
+    /// Whether a request may ask which operations on the store it took, and compare the data models by theirs.
     pub operations: bool,
 }
 
@@ -54,7 +59,7 @@ pub(super) fn live_schema(options: SchemaOptions) -> BlogSchema {
 
 /// The schema before its extensions.
 pub(super) fn builder(options: SchemaOptions) -> SchemaBuilder<Query, Mutation, Subscription> {
-    let mut builder = Schema::build(Query::default(), Mutation::default(), Subscription);
+    let mut builder = Schema::build(Query::default(), Mutation::default(), Subscription).data(options);
     if !options.introspection {
         builder = builder.disable_introspection();
     }

@@ -35,8 +35,8 @@ impl Executor {
         request.data.insert(begun);
         let responses = self.live_schema.execute_stream(request);
         let options = self.options;
-        let completed = move |mut response| {
-            conceal_schema(&mut response, options);
+        let completed = move |mut response: Response| {
+            conceal_schema(&mut response.errors, options);
             complete(&mut response, &root);
             response
         };

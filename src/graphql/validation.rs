@@ -1,15 +1,16 @@
-//! Validation alone, for documents that are not executed (trusted documents at the start), and none, for mutations that are known to be
-//! valid.
+//! Validation alone, before a document is executed and for trusted documents at the start; and none, for mutations that are known to
+//! be valid.
 
 use std::sync::Arc;
 
 use async_graphql::extensions::{Extension, ExtensionContext, ExtensionFactory, NextValidation};
 use async_graphql::parser::types::ExecutableDocument;
-use async_graphql::{CacheControl, Request, ServerError, ValidationResult};
+use async_graphql::{CacheControl, Request, ServerError, ValidationResult, Value, Variables};
 use async_trait::async_trait;
 use futures::FutureExt;
 
 use super::schema::{BlogSchema, SchemaOptions, builder};
+use super::webstore::decimal::Decimal;
 
 /// Validates documents as the schema does before it executes them.
 pub(super) struct Validator(BlogSchema);
@@ -20,16 +21,28 @@ impl Validator {
     }
 
     /// # Errors
-    /// The first thing in a document that does not fit the schema.
-    pub(super) fn check(&self, document: ExecutableDocument) -> Result<(), ServerError> {
-        let mut request = Request::new("");
-        request.set_parsed_query(document);
+    /// What in a document does not fit the schema with these variables.
+    pub(super) fn check(
+        &self,
+        document: &ExecutableDocument,
+        operation_name: Option<&str>,
+        variables: &Variables,
+    ) -> Result<(), Vec<ServerError>> {
+        let mut request = Request::new("").variables(variables.clone());
+        request.operation_name = operation_name.map(str::to_owned);
+        request.set_parsed_query(document.clone());
         // Validation waits for nothing.
-        let response = self.0.execute(request).now_or_never();
-        match response.and_then(|response| response.errors.into_iter().next()) {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
+        let errors = self.0.execute(request).now_or_never().map(|response| response.errors);
+        errors.filter(|errors| !errors.is_empty()).map_or(Ok(()), Err)
+    }
+}
+
+/// Adds to an error about a decimal number in a document how a decimal number is written.
+pub(super) fn explain_decimals(error: &mut ServerError) {
+    if error.message.ends_with("expected type \"Decimal\"")
+        && let Err(expected) = Decimal::check(&Value::Null)
+    {
+        error.message = format!("{}: {expected}", error.message);
     }
 }
 
@@ -82,7 +95,8 @@ mod tests {
 
     fn check(text: &str) -> Result<(), String> {
         let validator = Validator::new(SchemaOptions::default());
-        validator.check(parse_query(text).unwrap()).map_err(|error| error.message)
+        let checked = validator.check(&parse_query(text).unwrap(), None, &Variables::default());
+        checked.map_err(|errors| errors[0].message.clone())
     }
 
     #[test]

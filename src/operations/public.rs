@@ -4,23 +4,22 @@
 use std::sync::Arc;
 
 use async_graphql::{EmptyMutation, EmptySubscription, Schema};
-use async_graphql_axum::rejection::GraphQLRejection;
-use async_graphql_axum::{GraphQLRequest, GraphQLResponse};
+use async_graphql_axum::GraphQLResponse;
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{FromRequest, Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::extract::{Request, State};
+use axum::http::HeaderValue;
+use axum::http::header::CACHE_CONTROL;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
+use onehop_graphql_server::document_cache::Documents;
 use onehop_graphql_server::document_limits::DocumentLimits;
 use onehop_graphql_server::endpoint::GraphqlEndpoint;
+use onehop_graphql_server::pipeline::parse::BodyLimits;
 use onehop_graphql_server::pipeline::rate_limit::RequestQuota;
-use onehop_graphql_server::pipeline::resolve::Documents;
 use onehop_graphql_server::quota::QuotaAccount;
 use onehop_graphql_server::refusal::Refusal;
 use onehop_store::Ledger;
-use tower_http::limit::RequestBodyLimitLayer;
 
 use super::audience::Audience;
 use super::context::Context;
@@ -74,8 +73,7 @@ pub fn public_routes(app: &Arc<App>, graphql: &Arc<GraphqlEndpoint>, options: Pu
         documents: Arc::new(Documents::new(DOCUMENT_LIMITS)),
         graphql: Arc::clone(graphql),
     };
-    let route = post(answer).layer(RequestBodyLimitLayer::new(REQUEST_BYTES_MAX)).with_state(endpoint);
-    Router::new().route(PATH, route)
+    Router::new().route(PATH, post(answer).with_state(endpoint))
 }
 
 fn schema(app: &Arc<App>, options: PublicOptions) -> PublicSchema {
@@ -99,7 +97,7 @@ fn schema(app: &Arc<App>, options: PublicOptions) -> PublicSchema {
 /// Answers one query.
 async fn answer(State(endpoint): State<Endpoint>, request: Request) -> Response {
     let graphql = Arc::clone(&endpoint.graphql);
-    let quota = graphql.request_quota(request.headers(), request.extensions());
+    let quota = Arc::new(graphql.request_quota(request.headers(), request.extensions()));
     let answered = graphql.in_time(endpoint.answer(request, &quota)).await;
     let mut response = answered.into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -108,31 +106,17 @@ async fn answer(State(endpoint): State<Endpoint>, request: Request) -> Response 
 }
 
 impl Endpoint {
-    async fn answer(&self, request: Request, quota: &RequestQuota) -> Result<Response<Body>, Refusal> {
-        quota.open(None)?;
-        // A form of another site cannot have this media type, and nothing is uploaded.
-        if !is_json(request.headers()) {
-            return Ok(StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response());
-        }
-        let mut request = match GraphQLRequest::<GraphQLRejection>::from_request(request, &()).await {
-            Ok(request) => request.into_inner(),
-            Err(rejection) => return Ok(rejection.into_response()),
-        };
-        let document = self.documents.parse(&request.query)?;
-        request.set_parsed_query(document.definitions.clone());
+    async fn answer(&self, request: Request, quota: &Arc<RequestQuota>) -> Result<Response<Body>, Refusal> {
+        // A form of another site cannot have JSON's media type, and nothing is uploaded.
+        let limits = BodyLimits { bytes_max: REQUEST_BYTES_MAX, ..BodyLimits::default() };
+        let prepared = self.graphql.prepare_side_request(request, quota, &limits, &self.documents).await;
+        let mut request = prepared?;
         let _admitted = self.graphql.concurrency_limit().admit(1).await?;
         quota.charge(QUERY_REQUEST_CHARGE);
         let ledger = Arc::new(Ledger::new());
-        let response = self.schema.execute(request.data(Arc::clone(&ledger))).await;
+        let mut response = self.schema.execute(request.take().data(Arc::clone(&ledger))).await;
         quota.charge(ledger.total().0);
+        request.complete(&mut response);
         Ok(GraphQLResponse::from(response).into_response())
     }
-}
-
-fn is_json(headers: &HeaderMap) -> bool {
-    let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    media_type
-        .split(';')
-        .next()
-        .is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
 }

@@ -22,6 +22,8 @@ pub mod types {
     pub const TAG: &str = "tag";
     /// The reservation of an e-mail address.
     pub const EMAIL_ADDRESS: &str = "emailAddress";
+    /// The reservation of an SKU.
+    pub const SKU: &str = "sku";
 }
 
 /// How long a soft-deleted item stays, in seconds: 30 days, within which every projection has to have seen it.
@@ -193,6 +195,28 @@ pub struct AbandonedCustomerItem {
     #[serde(rename = "type")]
     pub item_type: String,
     pub customer_id: CustomerId,
+    pub ttl: u32,
+}
+
+/// The reservation of an SKU, in `accounts` under a hash of the SKU with a prefix.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SkuReservationItem {
+    pub id: String,
+    #[serde(rename = "type")]
+    pub item_type: String,
+    pub category_id: CategoryId,
+    pub product_id: ProductId,
+}
+
+/// Blocks the id of a product whose creation was given up, in `product` under that id. No product ever follows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AbandonedProductItem {
+    pub id: ProductId,
+    #[serde(rename = "type")]
+    pub item_type: String,
+    pub category_id: CategoryId,
     pub ttl: u32,
 }
 

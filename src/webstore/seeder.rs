@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures::stream::{self, StreamExt as _};
 use thiserror::Error;
 
-use super::commands::email_reservation;
+use super::commands::{ProductKey, email_reservation, sku_reservation};
 use super::containers::{CUSTOMER, PRODUCT, PRODUCT_META};
 use super::dataset::{SeedOrder, SeedProduct, WebstoreDataset};
 use super::ids::{CategoryId, CustomerId, ProductId, SalesOrderId, TagId};
@@ -96,6 +96,7 @@ impl WebstoreSeeder {
         self.write(PRODUCT_META, PartitionKey::from(item_type), vec![create]).await
     }
 
+    /// The reservation of the SKU, then the product.
     async fn write_product(&self, index: u32) -> Result<u64, WebstoreSeedError> {
         let product = &self.products[index as usize];
         let category = self.dataset.category(product.category);
@@ -119,6 +120,10 @@ impl WebstoreSeeder {
             deleted: false,
             ttl: None,
         };
+        let reservation = sku_reservation(&item.sku, ProductKey::of(&item));
+        let key = PartitionKey::from(reservation.id.as_str());
+        let reserve = WriteOp::Create(NewItem::encode(reservation.id.clone(), &reservation));
+        self.write(ACCOUNTS, key, vec![reserve]).await?;
         let create = WriteOp::Create(NewItem::encode(product.id.to_string(), &item));
         self.write(PRODUCT, category_id.partition_key(), vec![create]).await
     }

@@ -1,13 +1,17 @@
-//! Verification of the web store: its read models, and that each e-mail address is reserved for its one customer.
+//! Verification of the web store: its read models, and that each e-mail address is reserved for its one customer, and each SKU for
+//! its one product.
+
+mod skus;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use onehop_read_models::ItemType;
 use onehop_read_models::verify::{Invariant, Settle, Verifier, Violation};
-use onehop_store::{Fault, Ledger, Store};
+use onehop_store::{Fault, Ledger, PartitionKey, Store};
 
-use super::commands::{Customers, reservation_id};
+use self::skus::{HeldSkus, ReservedSkus};
+use super::commands::{Customers, Products, reservation_id};
 use super::ids::CustomerId;
 use super::items::{CustomerItem, types};
 use super::read_models::{CUSTOMER, read_models};
@@ -21,14 +25,14 @@ const EMAIL_RESERVATION: ItemType = ItemType::new(ACCOUNTS, types::EMAIL_ADDRESS
 /// A verifier of the web store in this store.
 #[must_use]
 pub fn verifier(store: Arc<dyn Store>, settle: Arc<dyn Settle>) -> Verifier {
-    let customers = Customers(Arc::clone(&store));
-    let reserved = ReservedAddresses(customers.clone());
-    Verifier::new(
-        read_models(),
-        store,
-        settle,
-        vec![Box::new(reserved), Box::new(HeldReservations(customers))],
-    )
+    let (customers, products) = (Customers(Arc::clone(&store)), Products(Arc::clone(&store)));
+    let invariants: Vec<Box<dyn Invariant>> = vec![
+        Box::new(ReservedAddresses(customers.clone())),
+        Box::new(HeldReservations(customers)),
+        Box::new(ReservedSkus(products.clone())),
+        Box::new(HeldSkus(products)),
+    ];
+    Verifier::new(read_models(), store, settle, invariants)
 }
 
 /// The e-mail address of each customer is reserved for that customer.
@@ -44,7 +48,7 @@ impl Invariant for ReservedAddresses {
         const { &CUSTOMER }
     }
 
-    async fn violation(&self, id: &str) -> Result<Option<Violation>, Fault> {
+    async fn violation(&self, _: &PartitionKey, id: &str) -> Result<Option<Violation>, Fault> {
         let (Some(id), ledger) = (customer_id(id), Ledger::new()) else { return Ok(None) };
         let HolderLookup::Found(stored) = self.0.read(id, &ledger).await? else { return Ok(None) };
         let Some(key) = key_of(&stored.customer) else {
@@ -63,7 +67,7 @@ impl Invariant for ReservedAddresses {
         Ok(violation(problem, [Some(stored.etag), etag]))
     }
 
-    async fn repair(&self, id: &str) -> Result<bool, Fault> {
+    async fn repair(&self, _: &PartitionKey, id: &str) -> Result<bool, Fault> {
         let Some(id) = customer_id(id) else { return Ok(false) };
         self.0.reserve_again(id, &Ledger::new()).await
     }
@@ -90,7 +94,7 @@ impl Invariant for HeldReservations {
         const { &EMAIL_RESERVATION }
     }
 
-    async fn violation(&self, id: &str) -> Result<Option<Violation>, Fault> {
+    async fn violation(&self, _: &PartitionKey, id: &str) -> Result<Option<Violation>, Fault> {
         let ledger = Ledger::new();
         let Some((reservation, etag)) = self.0.reservations().find(id, &ledger).await? else {
             return Ok(None);
@@ -109,7 +113,7 @@ impl Invariant for HeldReservations {
         }
     }
 
-    async fn repair(&self, id: &str) -> Result<bool, Fault> {
+    async fn repair(&self, _: &PartitionKey, id: &str) -> Result<bool, Fault> {
         self.0.release_lapsed(id, &Ledger::new()).await
     }
 }

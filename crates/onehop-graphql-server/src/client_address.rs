@@ -4,11 +4,13 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use axum::extract::ConnectInfo;
 use axum::http::{Extensions, HeaderMap, HeaderName};
 
 use onehop_runtime::trace_context::SpanContext;
 
-/// The other end of a connection. The server puts it into every request.
+/// The other end of a connection. [`Server`](super::server::Server) puts it into every request. A program that serves the router
+/// otherwise adds it, or axum's `ConnectInfo<SocketAddr>`: without either, all anonymous clients are one client.
 #[derive(Debug, Clone, Copy)]
 pub struct PeerAddress(pub IpAddr);
 
@@ -36,7 +38,7 @@ pub enum Network {
     V4(Ipv4Addr),
     /// The first 64 bits.
     V6(u64),
-    /// There is no connection, as in a test.
+    /// The address is not known: the router is served without the addresses of connections, as in a test.
     Unknown,
 }
 
@@ -55,6 +57,13 @@ impl ClientAddress {
     /// That of a request with these headers, behind these proxies.
     pub(super) fn of(proxies: Proxies, headers: &HeaderMap, extensions: &Extensions) -> Self {
         Self { network: proxies.network(headers, extensions), span: extensions.get().copied() }
+    }
+}
+
+impl Network {
+    /// The network, unless it is unknown.
+    pub(crate) fn known(self) -> Option<Self> {
+        (self != Self::Unknown).then_some(self)
     }
 }
 
@@ -82,8 +91,7 @@ impl Proxies {
     #[must_use]
     pub fn network(self, headers: &HeaderMap, extensions: &Extensions) -> Network {
         let told = self.trusted.checked_sub(1).and_then(|nearer| self.told(headers, nearer));
-        let peer = extensions.get::<PeerAddress>().map(|PeerAddress(address)| *address);
-        told.or(peer).map_or(Network::Unknown, Network::from)
+        told.or_else(|| peer(extensions)).map_or(Network::Unknown, Network::from)
     }
 
     /// What the farthest trusted proxy said, beyond this many nearer ones. A client that leaves some of them out is known by
@@ -102,6 +110,12 @@ impl Proxies {
             ForwardingHeader::Forwarded => address(forwarded_for(said)?),
         }
     }
+}
+
+/// The other end of the connection: as this crate's server has it, or axum's own.
+fn peer(extensions: &Extensions) -> Option<IpAddr> {
+    let ours = extensions.get::<PeerAddress>().map(|PeerAddress(address)| *address);
+    ours.or_else(|| extensions.get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(address)| address.ip()))
 }
 
 /// The value of `for` in an element of `Forwarded`.
@@ -143,6 +157,17 @@ mod tests {
 
     fn v4(address: [u8; 4]) -> Network {
         Network::V4(address.into())
+    }
+
+    #[test]
+    fn the_address_of_a_connection_is_taken_from_axum_too() {
+        let of = |extensions: &Extensions| behind(0).network(&HeaderMap::new(), extensions);
+        let mut extensions = Extensions::new();
+        assert_eq!(of(&extensions), Network::Unknown);
+        extensions.insert(ConnectInfo(SocketAddr::from(([192, 0, 2, 1], 80))));
+        assert_eq!(of(&extensions), v4([192, 0, 2, 1]));
+        extensions.insert(PeerAddress(IpAddr::from(PEER)));
+        assert_eq!(of(&extensions), v4(PEER));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The stream of one connection: write timeout, the connection's slot, and lingering close. Where a request was answered
+//! The stream of one connection: write timeout, the connection's slot, strict framing of requests, and lingering close. Where a request was answered
 //! before its body was read, what is left of the body is read and discarded for a bounded while, or the system would
 //! reset the connection and with it the answer. Knows bytes, not HTTP.
 
@@ -18,6 +18,7 @@ use tokio::time::{Sleep, sleep};
 use tokio_io_timeout::TimeoutWriter;
 
 use super::connection_limits::ConnectionSlot;
+use super::request_framing::RequestFraming;
 
 /// How long the rest of a body is read after its answer.
 const LINGER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -25,6 +26,10 @@ const LINGER_TIMEOUT: Duration = Duration::from_secs(5);
 const LINGER_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// How many are read at once.
 const LINGER_BUFFER_BYTES: usize = 4 * 1024;
+
+/// What a byte is replaced by that gives a request a second reading: no part of a request may hold it, so the parser of HTTP
+/// answers 400 and closes the connection.
+const REFUSED_BYTE: &[u8] = b"\0";
 
 /// Whether the body of the last request of a connection was not read to its end.
 #[derive(Debug, Clone, Default)]
@@ -34,6 +39,7 @@ pub(super) struct UnreadBody(Arc<AtomicBool>);
 pub(super) struct ClientStream<S> {
     /// A write that the peer does not take for a while fails.
     stream: Pin<Box<TimeoutWriter<S>>>,
+    framing: RequestFraming,
     unread: UnreadBody,
     is_shut: bool,
     lingering: Option<Pin<Box<Sleep>>>,
@@ -71,6 +77,7 @@ impl<S: AsyncWrite> ClientStream<S> {
         stream.set_timeout(Some(write_timeout));
         Self {
             stream: Box::pin(stream),
+            framing: RequestFraming::new(),
             unread,
             is_shut: false,
             lingering: None,
@@ -106,7 +113,20 @@ impl<S: AsyncRead + Unpin> AsyncRead for ClientStream<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.stream.as_mut().poll_read(context, buffer)
+        // After a refusal there is nothing more to read.
+        if self.framing.is_refused() {
+            return Poll::Ready(Ok(()));
+        }
+        let before = buffer.filled().len();
+        ready!(self.stream.as_mut().poll_read(context, buffer))?;
+        let accepted = self.framing.accept(&buffer.filled()[before..]);
+        if self.framing.is_refused() {
+            // The place of the byte that is not accepted.
+            buffer.set_filled(before + accepted);
+            buffer.put_slice(REFUSED_BYTE);
+            self.unread.0.store(true, Ordering::Relaxed);
+        }
+        Poll::Ready(Ok(()))
     }
 }
 

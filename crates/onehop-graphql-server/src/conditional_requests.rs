@@ -71,14 +71,12 @@ impl GraphqlEndpoint {
         quota: &Arc<RequestQuota>,
     ) -> Result<Answer, Refusal> {
         let named = named_by(request.headers());
-        let mut context = self.check_single(self.receive(request, quota).await?)?;
-        self.authenticate(&mut context).await?;
+        let mut context = self.prepare_single(request, quota).await?;
         // What was waited for is part of the answer.
         if context.request.extensions.contains_key(POSITION) {
-            return Ok(untagged(self.answer_authenticated(context).await?));
+            return Ok(untagged(self.answer(context).await?));
         }
         if self.read_your_writes().own_writes_of(&context).is_some() {
-            context.open_quota()?;
             let mut deadline = WaitDeadline::default();
             self.read_your_writes().await_own_writes(&mut context, &mut deadline).await;
             if context.waited.is_some_and(|waited| waited.is_told) {
@@ -118,7 +116,7 @@ impl GraphqlEndpoint {
         let trace = Arc::new(ReadTrace::default());
         let write = self.service().last_write();
         context.read_trace = Some(Arc::clone(&trace));
-        let executed = self.answer_authenticated(context).await?;
+        let executed = self.answer(context).await?;
         let (Some(write), Some(marks)) = (write, trace.take()) else { return Ok((executed, None)) };
         let reads = ReadDependencies { write, marks };
         let tag = self.is_unwritten_since(&reads).then(|| self.tags().of_reads(request, &reads));

@@ -5,18 +5,15 @@ use std::io::{Read as _, Write as _};
 
 use axum::http::HeaderMap;
 use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING};
-use bytes::Bytes;
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
-use super::pipeline::parse::{BodyLimits, MalformedRequest};
-
 /// From how many bytes on the answers of queries are compressed.
 pub const COMPRESS_BYTES_MIN: usize = 1024;
 
-/// Longer bodies are decoded beside the threads that serve others.
-const AT_ONCE_BYTES_MAX: usize = 16 * 1024;
+/// How many bytes are decoded at once.
+const DECODED_PART_BYTES: usize = 8 * 1024;
 
 /// The coding of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,31 +51,18 @@ pub(super) fn coding_of(headers: &HeaderMap) -> Option<Coding> {
     }
 }
 
-impl BodyLimits {
-    /// The body without its coding.
-    ///
-    /// # Errors
-    /// It is longer than a body may be, or not what its coding says.
-    pub(super) async fn decode(self, body: Bytes, coding: Coding) -> Result<Bytes, MalformedRequest> {
-        if coding == Coding::Identity {
-            return Ok(body);
-        }
-        if body.len() <= AT_ONCE_BYTES_MAX {
-            return self.gunzip(&body);
-        }
-        let decoded = tokio::task::spawn_blocking(move || self.gunzip(&body)).await;
-        decoded.unwrap_or(Err(MalformedRequest::BodyBroken))
-    }
-
-    /// Stops at the first byte beyond the limit, whatever the body would become.
-    fn gunzip(&self, body: &[u8]) -> Result<Bytes, MalformedRequest> {
-        let readable_bytes = u64::try_from(self.bytes_max).unwrap_or(u64::MAX).saturating_add(1);
-        let mut decoded = Vec::new();
-        let read = MultiGzDecoder::new(body).take(readable_bytes).read_to_end(&mut decoded);
-        match read {
-            Ok(_) if decoded.len() > self.bytes_max => Err(self.too_large()),
-            Ok(_) => Ok(decoded.into()),
-            Err(_) => Err(MalformedRequest::BodyNotGzip),
+/// Decodes a body, and hands over what it becomes part by part. Ends with the error of whoever takes the parts.
+pub(crate) fn gunzip<E>(
+    body: &[u8],
+    not_gzip: impl Fn() -> E,
+    mut take: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut decoder = MultiGzDecoder::new(body);
+    let mut part = [0; DECODED_PART_BYTES];
+    loop {
+        match decoder.read(&mut part).map_err(|_| not_gzip())? {
+            0 => return Ok(()),
+            bytes => take(&part[..bytes])?,
         }
     }
 }

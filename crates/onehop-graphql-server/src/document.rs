@@ -1,7 +1,7 @@
 //! Documents: bounded before they are parsed, with the operations that they hold. Knows operations and their kinds, no schema.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_graphql::parser::parse_query;
 use async_graphql::parser::types::{ExecutableDocument, OperationDefinition};
@@ -11,9 +11,15 @@ use super::{
     compiled_operations::CompiledOperations,
     document_limits::DocumentLimits,
     document_size::{DocumentSize, SizeError},
+    document_text::{NormalText, move_to_original},
     limit_exceeded::LimitExceeded,
+    syntax_error::syntax_error,
     typename,
 };
+
+/// Bytes that a token takes at most in a parsed document, as the live bytes of hostile documents have it: a field with its
+/// name, in a list that grew by doubling.
+const TOKEN_BYTES: usize = 400;
 
 /// Why a document was not taken.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -38,9 +44,23 @@ impl From<SizeError> for DocumentError {
     }
 }
 
+impl DocumentError {
+    /// The error, whose positions in the normal form of a text are moved to the text itself.
+    pub(crate) fn in_original(mut self, original: &str) -> Self {
+        if let Self::Syntax(error) | Self::Invalid(error) = &mut self {
+            move_to_original(error, original);
+        }
+        self
+    }
+}
+
 /// A parsed document within the limits.
 #[derive(Debug)]
 pub struct Document {
+    /// The normal form of its text, from which it was parsed: positions are positions there.
+    pub text: Box<str>,
+    /// Tokens of the text.
+    pub tokens: usize,
     pub definitions: ExecutableDocument,
     pub size: DocumentSize,
     /// Whether it was found to fit the schema, whatever its variables are. What does not is looked at again each time.
@@ -48,6 +68,9 @@ pub struct Document {
     /// Whether variables within lists and input objects fit their positions, once that was looked at.
     nested_variables_fit: OnceLock<bool>,
     compiled: CompiledOperations,
+    compiled_bytes: AtomicUsize,
+    /// Whether bytes were added that the document cache has not weighed.
+    has_grown: AtomicBool,
 }
 
 impl Document {
@@ -56,14 +79,51 @@ impl Document {
     /// # Errors
     /// It is beyond a limit, or no document of any schema.
     pub fn parse(text: &str, limits: &DocumentLimits) -> Result<Self, DocumentError> {
-        limits.check_text(text)?;
+        Self::of_normal(limits.normalize(text)?, limits).map_err(|error| error.in_original(text))
+    }
+
+    /// Parses a normal form.
+    ///
+    /// # Errors
+    /// It is beyond a limit, or no document of any schema. Positions are positions in the normal form.
+    pub fn of_normal(normal: NormalText, limits: &DocumentLimits) -> Result<Self, DocumentError> {
+        let text = normal.as_str();
         let mut definitions =
-            parse_query(text).map_err(|error| DocumentError::Syntax(Box::new(syntax_error(error.into()))))?;
+            parse_query(text).map_err(|error| DocumentError::Syntax(Box::new(syntax_error(&error))))?;
         let size = limits.measure(&definitions, text.len())?;
         typename::normalize(&mut definitions).map_err(|error| DocumentError::Invalid(Box::new(error)))?;
         let compiled = CompiledOperations::new(definitions.operations.iter().count());
-        let (is_valid, nested_variables_fit) = (AtomicBool::new(false), OnceLock::new());
-        Ok(Self { definitions, size, is_valid, nested_variables_fit, compiled })
+        Ok(Self {
+            definitions,
+            size,
+            is_valid: AtomicBool::new(false),
+            nested_variables_fit: OnceLock::new(),
+            compiled,
+            compiled_bytes: AtomicUsize::new(0),
+            has_grown: AtomicBool::new(false),
+            tokens: normal.tokens(),
+            text: normal.into_text(),
+        })
+    }
+
+    /// Bytes of memory that this document takes: an estimate for its text and its parsed form, and what the service has said
+    /// of what it was compiled to.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        // The text stays beside the names that were parsed from it.
+        let parsed = size_of::<Self>() + 2 * self.text.len() + self.tokens * TOKEN_BYTES;
+        parsed.saturating_add(self.compiled_bytes.load(Ordering::Relaxed))
+    }
+
+    /// Counts bytes of what an operation was compiled to, beside what was counted before.
+    pub fn add_compiled_bytes(&self, bytes: usize) {
+        self.compiled_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.has_grown.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether bytes were added since this was last asked.
+    pub(crate) fn take_growth(&self) -> bool {
+        self.has_grown.load(Ordering::Relaxed) && self.has_grown.swap(false, Ordering::Relaxed)
     }
 
     /// What a service has compiled an operation of this document to. The first call compiles; the result is kept for as long as
@@ -117,14 +177,6 @@ pub enum OperationError {
     Ambiguous,
 }
 
-/// The parser draws the line at fault, and that may hold a password: the location says as much.
-fn syntax_error(mut error: ServerError) -> ServerError {
-    if let Some((_, expectation)) = error.message.rsplit_once("\n  = ") {
-        error.message = format!("Syntax error: {expectation}.");
-    }
-    error
-}
-
 /// The operation that a request with this `operationName` executes.
 pub fn select_operation<'a>(
     document: &'a ExecutableDocument,
@@ -163,7 +215,7 @@ mod tests {
         let Err(DocumentError::Syntax(error)) = parse("{ a(secret: \"word }") else {
             panic!("it was parsed")
         };
-        assert_eq!(error.message, "Syntax error: expected value.");
+        assert_eq!(error.message, "Syntax error: expected a value.");
         assert_eq!((error.locations[0].line, error.locations[0].column), (1, 13));
     }
 

@@ -1,6 +1,6 @@
-//! Bounds on documents: what they are, and the walk over a text that keeps them before anything is built from it. The
-//! parser, the validator and the executor recurse, and visit a fragment again wherever it is spread; what a document
-//! amounts to once it is parsed is the affair of [`document_size`](super::document_size).
+//! Limits of documents. The parser, the validator and the executor recurse, and visit a fragment again wherever it is spread, so
+//! the limits of texts are counted in [`document_text`](super::document_text) before anything is built from a text, and the limits of
+//! parsed documents in [`document_size`](super::document_size).
 
 use super::limit_exceeded::LimitExceeded;
 
@@ -27,6 +27,9 @@ pub const QUERY_ROOT_FIELDS_MAX: usize = 20;
 
 /// How many commands one mutation may issue.
 pub const MUTATION_ROOT_FIELDS_MAX: usize = 10;
+
+/// Errors of a request in its response, at most. A document may have thousands, each as long as a name in it.
+pub const REQUEST_ERRORS_MAX: usize = 50;
 
 /// How deep brackets of all kinds may nest in a document. Fixed, since the parser recurses.
 pub const BRACKETS_MAX: usize = 64;
@@ -64,45 +67,6 @@ impl Default for DocumentLimits {
 }
 
 impl DocumentLimits {
-    /// Looks at the length of a text, then walks over it once, counting tokens and open brackets.
-    ///
-    /// # Errors
-    /// The first limit that the text exceeds.
-    pub fn check_text(&self, text: &str) -> Result<(), LimitExceeded> {
-        self.check_bytes(text.len())?;
-        let bytes = text.as_bytes();
-        let (mut position, mut tokens, mut brackets) = (0, 0_usize, 0_usize);
-        while let Some(&byte) = bytes.get(position) {
-            let length = match byte {
-                b' ' | b'\t' | b'\n' | b'\r' | b',' => {
-                    position += 1;
-                    continue;
-                }
-                b'#' => {
-                    position += length_until(&bytes[position..], |byte| matches!(byte, b'\n' | b'\r'));
-                    continue;
-                }
-                b'{' | b'(' | b'[' => {
-                    brackets += 1;
-                    1
-                }
-                b'}' | b')' | b']' => {
-                    brackets = brackets.saturating_sub(1);
-                    1
-                }
-                b'"' => string_length(&bytes[position..]),
-                b'.' if bytes[position..].starts_with(b"...") => 3,
-                _ if is_word(byte) => length_until(&bytes[position..], |byte| !is_word(byte)),
-                _ => 1,
-            };
-            position += length;
-            tokens += 1;
-            at_most(BRACKETS_MAX, brackets, "document-brackets", "nested brackets")?;
-            self.check_tokens(tokens)?;
-        }
-        Ok(())
-    }
-
     pub(super) fn check_bytes(&self, bytes: usize) -> Result<(), LimitExceeded> {
         at_most(self.bytes_max, bytes, "document-bytes-max", "bytes")
     }
@@ -119,37 +83,6 @@ pub(super) fn at_most(
     unit: &'static str,
 ) -> Result<(), LimitExceeded> {
     LimitExceeded::new(limit, max, "The document has more than", unit).unless(actual <= max)
-}
-
-/// Names and numbers; a byte of a character beyond ASCII counts as one so that it is one step.
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
-}
-
-fn length_until(bytes: &[u8], is_end: impl Fn(u8) -> bool) -> usize {
-    bytes.iter().position(|&byte| is_end(byte)).unwrap_or(bytes.len())
-}
-
-/// The length of the string literal that starts here, closed or not.
-fn string_length(bytes: &[u8]) -> usize {
-    let (delimiter, escape): (&[u8], &[u8]) =
-        if bytes.starts_with(b"\"\"\"") { (b"\"\"\"", b"\\\"\"\"") } else { (b"\"", b"\\\"") };
-    let mut position = delimiter.len();
-    while position < bytes.len() {
-        let rest = &bytes[position..];
-        if rest.starts_with(delimiter) {
-            return position + delimiter.len();
-        }
-        // In an ordinary string a backslash may itself be escaped; in a block string it is plain text.
-        position += if rest.starts_with(escape) {
-            escape.len()
-        } else if delimiter.len() == 1 && rest[0] == b'\\' {
-            2
-        } else {
-            1
-        };
-    }
-    bytes.len()
 }
 
 #[cfg(test)]

@@ -10,9 +10,11 @@ use axum::http::{Extensions, HeaderMap, HeaderValue};
 use onehop_runtime::clock::{Clock, SystemClock};
 use onehop_runtime::sealed::Sealer;
 
+use crate::body_memory::{BODIES_IN_FLIGHT_BYTES_MAX, BodyMemory};
 use crate::client_address::ClientAddress;
 use crate::content_coding::COMPRESS_BYTES_MIN;
 use crate::document::Document;
+use crate::document_cache::Documents;
 use crate::document_limits::DocumentLimits;
 use crate::etag::EntityTags;
 use crate::media_type::ResponseType;
@@ -20,8 +22,9 @@ use crate::observer::{HttpObserver, ObserverHandle};
 use crate::pipeline::admit::{ConcurrencyLimit, ConcurrencyLimits};
 use crate::pipeline::await_position::{PositionLimits, ReadYourWrites};
 use crate::pipeline::parse::BodyLimits;
+use crate::pipeline::prepare::{PreparationLimits, Preparations};
 use crate::pipeline::rate_limit::{RateLimiter, RateLimits, RequestQuota};
-use crate::pipeline::resolve::{Documents, PersistedDocuments};
+use crate::pipeline::resolve::PersistedDocuments;
 use crate::refusal::Refusal;
 use crate::representation::Representation;
 use crate::response_budget::ResponseMemory;
@@ -29,7 +32,7 @@ use crate::response_limits::ResponseLimits;
 use crate::schema_index::SchemaIndex;
 use crate::service::GraphqlService;
 use crate::trusted_documents::{TrustError, TrustedDocuments};
-use crate::variable_coercion::SdlError;
+use crate::variable_coercion::{ScalarCheck, SdlError};
 
 /// How long a request may take from its head to its answer.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -38,6 +41,9 @@ pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone, Copy)]
 pub struct RequestLimits {
     pub body: BodyLimits,
+    /// Bytes of all bodies that are being read or worked on; an eighth of them for one network.
+    pub bodies_in_flight_bytes_max: usize,
+    pub preparation: PreparationLimits,
     pub documents: DocumentLimits,
     pub admission: ConcurrencyLimits,
     pub callers: RateLimits,
@@ -52,6 +58,8 @@ impl Default for RequestLimits {
     fn default() -> Self {
         Self {
             body: BodyLimits::default(),
+            bodies_in_flight_bytes_max: BODIES_IN_FLIGHT_BYTES_MAX,
+            preparation: PreparationLimits::default(),
             documents: DocumentLimits::default(),
             admission: ConcurrencyLimits::default(),
             callers: RateLimits::default(),
@@ -70,6 +78,8 @@ pub struct GraphqlEndpoint {
     persisted: PersistedDocuments,
     schema: SchemaIndex,
     limits: RequestLimits,
+    bodies: BodyMemory,
+    preparations: Preparations,
     concurrency_limit: ConcurrencyLimit,
     limiter: Arc<RateLimiter>,
     responses: ResponseMemory,
@@ -88,6 +98,8 @@ impl GraphqlEndpoint {
             persisted: PersistedDocuments::new(),
             schema: SchemaIndex::from_sdl(sdl)?,
             limits,
+            bodies: BodyMemory::new(limits.bodies_in_flight_bytes_max),
+            preparations: Preparations::new(limits.preparation),
             concurrency_limit: ConcurrencyLimit::new(limits.admission),
             limiter: Arc::new(RateLimiter::new(limits.callers, Arc::new(SystemClock))),
             responses: ResponseMemory::new(limits.responses),
@@ -129,6 +141,12 @@ impl GraphqlEndpoint {
         Self { schema: self.schema.concealing_schema(!is_told), ..self }
     }
 
+    /// The same, where the values of variables of a scalar are checked: what its resolvers would refuse is an error with a path.
+    #[must_use]
+    pub fn with_scalar(self, name: &'static str, check: ScalarCheck) -> Self {
+        Self { schema: self.schema.with_scalar(name, check), ..self }
+    }
+
     /// The same, whose executions are observed.
     #[must_use]
     pub fn with_observer(self, observer: Option<Arc<dyn HttpObserver>>) -> Self {
@@ -140,7 +158,7 @@ impl GraphqlEndpoint {
     /// # Errors
     /// A document that does not parse, is beyond a limit, or does not fit the schema.
     pub fn with_trusted(self, trusted: &TrustedDocuments, trusted_only: bool) -> Result<Self, TrustError> {
-        let check = |document: &Document| self.check_trusted(document).map_err(|error| error_text(&error));
+        let check = |document: &Document| self.check_trusted(document);
         let persisted = PersistedDocuments::new().trusting(trusted, trusted_only, &self.documents, check)?;
         Ok(Self { persisted, ..self })
     }
@@ -150,7 +168,18 @@ impl GraphqlEndpoint {
         for (_, operation) in document.definitions.operations.iter() {
             self.service.complexity(document, &operation.node, &Variables::default())?;
         }
-        self.service.validate(document)
+        let validated = self.service.validate(document, None, &Variables::default());
+        validated.map(drop).map_err(|errors| first_of(errors))
+    }
+
+    /// The memory of all request bodies.
+    pub(crate) fn bodies(&self) -> &BodyMemory {
+        &self.bodies
+    }
+
+    /// The fair queue of preparation, and its charges.
+    pub(crate) fn preparations(&self) -> &Preparations {
+        &self.preparations
     }
 
     /// The concurrency limit.
@@ -165,7 +194,7 @@ impl GraphqlEndpoint {
 
     /// The quota of a request with these headers.
     pub fn request_quota(&self, headers: &HeaderMap, extensions: &Extensions) -> RequestQuota {
-        let client = ClientAddress::of(self.limiter.proxies(), headers, extensions);
+        let client = self.limiter.client(headers, extensions);
         self.quota_of(client, !headers.contains_key(AUTHORIZATION))
     }
 
@@ -244,10 +273,8 @@ impl GraphqlEndpoint {
     }
 }
 
-/// What is wrong with a document, and where.
-fn error_text(error: &ServerError) -> String {
-    match error.locations.first() {
-        Some(place) => format!("{} (line {}, column {})", error.message, place.line, place.column),
-        None => error.message.clone(),
-    }
+/// The first of some errors, of which there is at least one.
+fn first_of(errors: Vec<ServerError>) -> ServerError {
+    let none = || ServerError::new("The document is not valid.", None);
+    errors.into_iter().next().unwrap_or_else(none)
 }

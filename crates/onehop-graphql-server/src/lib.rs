@@ -7,6 +7,7 @@
 
 #![doc = include_str!("../README.md")]
 
+pub mod body_memory;
 pub mod caller;
 pub mod client_address;
 mod client_stream;
@@ -16,14 +17,19 @@ mod connection_limits;
 pub mod content_coding;
 pub mod csrf;
 pub mod document;
+pub mod document_cache;
 pub mod document_limits;
 pub mod document_size;
+pub mod document_text;
 pub mod endpoint;
 pub mod etag;
+pub mod fair_queue;
 pub mod health;
 pub mod host_allowlist;
+pub mod input_path;
 pub mod json_length;
 pub mod json_size;
+mod known_names;
 pub mod limit_exceeded;
 pub mod live;
 pub mod media_type;
@@ -37,6 +43,7 @@ pub mod position;
 pub mod quota;
 pub mod refusal;
 mod representation;
+mod request_framing;
 mod response;
 pub mod response_budget;
 pub mod response_limits;
@@ -48,6 +55,9 @@ pub mod selections;
 pub mod server;
 pub mod service;
 pub mod session_positions;
+mod shared_limit;
+pub mod side_endpoint;
+mod syntax_error;
 pub mod trusted_documents;
 mod typename;
 pub mod variable_coercion;

@@ -14,7 +14,7 @@ use super::limit_exceeded::LimitExceeded;
 use super::media_type::ResponseType;
 use super::pipeline::admit::{Overloaded, RETRY_AFTER as OVERLOADED_RETRY_AFTER};
 use super::pipeline::parse::MalformedRequest;
-use super::pipeline::resolve::{NoDocument, PersistedError};
+use super::pipeline::resolve::PersistedError;
 use super::position::InvalidPosition;
 use super::response::{Encoded, RETRY_AFTER_MS, ResponseBody, encode, not_charged, respond, set_retry_after};
 use super::response_limits::{RETRY_AFTER as SHED_RETRY_AFTER, ResponseRefused};
@@ -52,9 +52,9 @@ pub enum Refusal {
     Operation(#[from] OperationError),
     #[error(transparent)]
     OverLimit(#[from] LimitExceeded),
-    /// What the schema says of variables, or of what is asked. Its code is its own, if it has one.
-    #[error("{0}")]
-    Schema(ServerError),
+    /// What does not fit the schema: variables, or what is asked; at least one error. Their codes are their own, if they have any.
+    #[error("The request does not fit the schema.")]
+    Invalid(Vec<ServerError>),
     #[error(transparent)]
     Overloaded(#[from] Overloaded),
     /// There is no room for the response.
@@ -74,21 +74,15 @@ pub enum Refusal {
     /// So has the network of the client.
     #[error(transparent)]
     NetworkFull(LimitExceeded),
+    /// There is no room for the body of the request.
+    #[error(transparent)]
+    BodiesFull(LimitExceeded),
     #[error("This is no WebSocket handshake: {0}.")]
     Handshake(&'static str),
     #[error("The version of a WebSocket must be 13.")]
     WebSocketVersion,
     #[error("The request took longer than {0:?}.")]
     TimedOut(Duration),
-}
-
-impl From<NoDocument> for Refusal {
-    fn from(error: NoDocument) -> Self {
-        match error {
-            NoDocument::Persisted(error) => Self::Persisted(error),
-            NoDocument::Document(error) => Self::Document(error),
-        }
-    }
 }
 
 /// Whether the status depends on the media type.
@@ -120,7 +114,11 @@ impl Refusal {
         let challenged = matches!(self, Self::Rejected(RequestRejection::InvalidToken));
         let retry_after = self.retry_after();
         // What is left of such a body is not waited for.
-        let is_last = matches!(self, Self::Malformed(MalformedRequest::BodyTooSlow(_)));
+        let is_last = matches!(
+            self,
+            Self::Malformed(MalformedRequest::BodyTooSlow(_) | MalformedRequest::BodyBroken)
+                | Self::BodiesFull(_)
+        );
 
         let mut response = respond(status, media_type, self.into_body());
         let headers = response.headers_mut();
@@ -148,7 +146,7 @@ impl Refusal {
         match self {
             Self::Rejected(RequestRejection::Unavailable { retry_after }) => *retry_after,
             Self::Rejected(RequestRejection::OverBudget { retry_after, .. }) => Some(*retry_after),
-            Self::Overloaded(Overloaded) => Some(OVERLOADED_RETRY_AFTER),
+            Self::Overloaded(Overloaded) | Self::BodiesFull(_) => Some(OVERLOADED_RETRY_AFTER),
             Self::Response(ResponseRefused::Overloaded) => Some(SHED_RETRY_AFTER),
             Self::ConnectionsFull | Self::NetworkFull(_) => Some(CONNECTIONS_FULL_RETRY_AFTER),
             _ => None,
@@ -162,14 +160,12 @@ impl Refusal {
 
     /// The refusal as a result, for transports on which a request has no status.
     pub(super) fn into_encoded(self) -> Encoded {
-        let code = self.code();
-        Encoded::refused(self.into_error(code))
+        Encoded::refused_for(self.into_errors())
     }
 
     /// The body of that response.
     pub fn into_body(self) -> Vec<u8> {
-        let code = self.code();
-        let (errors, extensions) = ([self.into_error(code)], not_charged());
+        let (errors, extensions) = (self.into_errors(), not_charged());
         encode(&ResponseBody { data: None, errors: &errors, extensions: Some(&extensions) })
     }
 
@@ -194,7 +190,9 @@ impl Refusal {
             Self::Handshake(_) => (Kind::Http(Status::BAD_REQUEST), "BAD_USER_INPUT"),
             Self::WebSocketVersion => (Kind::Http(Status::UPGRADE_REQUIRED), "BAD_USER_INPUT"),
             Self::NetworkFull(_) => (Kind::Http(Status::TOO_MANY_REQUESTS), LimitExceeded::CODE),
-            Self::ConnectionsFull => (Kind::Http(Status::SERVICE_UNAVAILABLE), LimitExceeded::CODE),
+            Self::ConnectionsFull | Self::BodiesFull(_) => {
+                (Kind::Http(Status::SERVICE_UNAVAILABLE), LimitExceeded::CODE)
+            }
             Self::Malformed(MalformedRequest::BodyTooLarge(_)) => {
                 (Kind::Http(Status::PAYLOAD_TOO_LARGE), LimitExceeded::CODE)
             }
@@ -212,14 +210,12 @@ impl Refusal {
             Self::Document(DocumentError::OverLimit(_))
             | Self::OverLimit(_)
             | Self::Response(ResponseRefused::OverLimit(_)) => (Kind::RequestError, LimitExceeded::CODE),
-            Self::Document(DocumentError::FragmentCycle(_) | DocumentError::Invalid(_)) => {
-                (Kind::RequestError, "GRAPHQL_VALIDATION_FAILED")
+            Self::Document(DocumentError::Syntax(_)) => (Kind::RequestError, "GRAPHQL_PARSE_FAILED"),
+            Self::Document(DocumentError::FragmentCycle(_) | DocumentError::Invalid(_))
+            | Self::Invalid(_) => (Kind::RequestError, "GRAPHQL_VALIDATION_FAILED"),
+            Self::Subscription | Self::Position(_) | Self::Operation(_) => {
+                (Kind::RequestError, "BAD_USER_INPUT")
             }
-            Self::Subscription
-            | Self::Position(_)
-            | Self::Document(DocumentError::Syntax(_))
-            | Self::Operation(_)
-            | Self::Schema(_) => (Kind::RequestError, "BAD_USER_INPUT"),
             Self::Rejected(RequestRejection::InvalidToken) => {
                 (Kind::Http(Status::UNAUTHORIZED), "UNAUTHENTICATED")
             }
@@ -233,11 +229,21 @@ impl Refusal {
         }
     }
 
+    fn into_errors(self) -> Vec<ServerError> {
+        let code = self.code();
+        match self {
+            Self::Invalid(mut errors) => {
+                errors.iter_mut().for_each(|error| set_code(error, code));
+                errors
+            }
+            refusal => vec![refusal.into_error(code)],
+        }
+    }
+
     fn into_error(self, code: &'static str) -> ServerError {
         let retry_after = self.retry_after();
         let is_position = matches!(self, Self::Position(_));
         let mut error = match self {
-            Self::Schema(error) => error,
             Self::Document(DocumentError::Syntax(error) | DocumentError::Invalid(error)) => *error,
             Self::OverLimit(exceeded)
             | Self::Document(DocumentError::OverLimit(exceeded))
@@ -246,16 +252,14 @@ impl Refusal {
                 | MalformedRequest::BodyTooLarge(exceeded)
                 | MalformedRequest::BodyTooSlow(exceeded),
             ) => return exceeded.into(),
-            Self::Rejected(RequestRejection::OverBudget { exceeded, .. }) | Self::NetworkFull(exceeded) => {
-                exceeded.into()
-            }
+            Self::Rejected(RequestRejection::OverBudget { exceeded, .. })
+            | Self::NetworkFull(exceeded)
+            | Self::BodiesFull(exceeded) => exceeded.into(),
             Self::Response(refused) => return refused.into(),
             other => ServerError::new(other.to_string(), None),
         };
+        set_code(&mut error, code);
         let extensions = error.extensions.get_or_insert_default();
-        if extensions.get("code").is_none() {
-            extensions.set("code", code);
-        }
         if let Some(delay) = retry_after {
             extensions.set(RETRY_AFTER_MS, u64::try_from(delay.as_millis()).unwrap_or(u64::MAX));
         }
@@ -263,6 +267,14 @@ impl Refusal {
             extensions.set("field", "extensions.position");
         }
         error
+    }
+}
+
+/// Gives a code to an error that has none.
+fn set_code(error: &mut ServerError, code: &'static str) {
+    let extensions = error.extensions.get_or_insert_default();
+    if extensions.get("code").is_none() {
+        extensions.set("code", code);
     }
 }
 

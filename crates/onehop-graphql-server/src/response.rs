@@ -16,6 +16,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use uuid::Uuid;
 
+use super::document_limits::REQUEST_ERRORS_MAX;
 use super::media_type::ResponseType;
 use super::pipeline::rate_limit::whole_seconds;
 use super::position::{POSITION, POSITION_HEADER};
@@ -31,9 +32,6 @@ const RESPONSE_HEADERS_EXPECTED: usize = 14;
 
 /// When to try again, in milliseconds, in the extensions of an error.
 pub(super) const RETRY_AFTER_MS: &str = "retryAfterMs";
-
-/// Errors of a request in its response, at most. A document may have thousands, each as long as a name in it.
-const REQUEST_ERRORS_MAX: usize = 50;
 
 /// The response of an execution, written and not yet put together.
 pub(super) struct ExecutedResponse {
@@ -148,7 +146,12 @@ pub(super) struct Encoded {
 impl Encoded {
     /// A request that was not executed because of this.
     pub(super) fn refused(error: ServerError) -> Self {
-        let mut execution = Execution::from_errors(vec![error]);
+        Self::refused_for(vec![error])
+    }
+
+    /// A request that was not executed because of these.
+    pub(super) fn refused_for(errors: Vec<ServerError>) -> Self {
+        let mut execution = Execution::from_errors(errors);
         execution.extensions = not_charged();
         Self::refusal(execution)
     }
@@ -196,13 +199,13 @@ fn body_of(execution: &mut Execution, budget: &ResponseBudget) -> Result<Bytes, 
     }
 }
 
-/// Gives a code to errors of a request that have none.
+/// Gives a code to errors of a request that have none: those of a schema that validates what it executes.
 fn name_codes(execution: &mut Execution) {
     execution.errors.truncate(REQUEST_ERRORS_MAX);
     for error in &mut execution.errors {
         let extensions = error.extensions.get_or_insert_with(ErrorExtensionValues::default);
         if extensions.get("code").is_none() {
-            extensions.set("code", "BAD_USER_INPUT");
+            extensions.set("code", "GRAPHQL_VALIDATION_FAILED");
         }
     }
 }

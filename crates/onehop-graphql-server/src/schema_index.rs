@@ -1,12 +1,14 @@
-//! Schema index: the types of an SDL, parsed once: input types for the coercion of variables, output types for null propagation.
+//! Schema index: the types of an SDL, parsed once: input types for the coercion of variables, output types for null propagation,
+//! and the names of fields and arguments.
 
 use async_graphql::parser::parse_schema;
 use async_graphql::parser::types::{ExecutableDocument, OperationDefinition, VariableDefinition};
 use async_graphql::{Positioned, Response, ServerError, Variables};
 
+use crate::known_names::KnownNames;
 use crate::nested_variables::VariablePositions;
 use crate::null_propagation::OutputTypes;
-use crate::variable_coercion::{InputTypes, SdlError};
+use crate::variable_coercion::{InputTypes, ScalarCheck, SdlError};
 
 /// What the server knows of a schema.
 #[derive(Debug)]
@@ -14,6 +16,7 @@ pub struct SchemaIndex {
     inputs: InputTypes,
     outputs: OutputTypes,
     positions: VariablePositions,
+    names: KnownNames,
 }
 
 impl SchemaIndex {
@@ -25,7 +28,8 @@ impl SchemaIndex {
         let definitions = parse_schema(sdl)?.definitions;
         let outputs = OutputTypes::of(&definitions);
         let positions = VariablePositions::of(&definitions);
-        Ok(Self { inputs: InputTypes::of(definitions), outputs, positions })
+        let names = KnownNames::of(&definitions);
+        Ok(Self { inputs: InputTypes::of(definitions), outputs, positions, names })
     }
 
     /// The same, whose errors conceal names and types that a client did not write, if so.
@@ -34,15 +38,21 @@ impl SchemaIndex {
         Self { inputs: self.inputs.concealing_schema(conceals), ..self }
     }
 
+    /// The same, with a check of the values of a scalar.
+    #[must_use]
+    pub fn with_scalar(self, name: &'static str, check: ScalarCheck) -> Self {
+        Self { inputs: self.inputs.with_scalar(name, check), ..self }
+    }
+
     /// Variable coercion: whether the values of variables fit their types.
     ///
     /// # Errors
-    /// The first variable that does not.
+    /// All variables that do not.
     pub fn check_variables(
         &self,
         definitions: &[Positioned<VariableDefinition>],
         variables: &Variables,
-    ) -> Result<(), ServerError> {
+    ) -> Result<(), Vec<ServerError>> {
         self.inputs.check(definitions, variables)
     }
 
@@ -50,6 +60,12 @@ impl SchemaIndex {
     #[must_use]
     pub fn nested_variables_fit(&self, document: &ExecutableDocument) -> bool {
         self.positions.fit(document)
+    }
+
+    /// An error for each field and argument of a document that the schema does not have, up to this many.
+    #[must_use]
+    pub fn unknown_names(&self, document: &ExecutableDocument, errors_max: usize) -> Vec<ServerError> {
+        self.names.unknown(document, errors_max)
     }
 
     /// Null propagation: nulls what the errors of a response say has failed.

@@ -1,8 +1,10 @@
 //! Listens, serves connections, and stops in an orderly way. Knows TCP and HTTP/1.1, not what is served.
 
-use std::{io, net::SocketAddr, time::Duration};
+use std::{convert::Infallible, io, net::SocketAddr, time::Duration};
 
 use axum::Router;
+use axum::http::header::{CONNECTION, UPGRADE};
+use axum::http::{HeaderValue, StatusCode};
 use hyper::{
     Request,
     body::Incoming,
@@ -228,7 +230,16 @@ async fn serve_connection(
         if let Some(on_reserve) = on_reserve {
             request.extensions_mut().insert(on_reserve);
         }
-        router.call(request)
+        let is_upgrade = request.headers().contains_key(UPGRADE);
+        let answer = router.call(request);
+        async move {
+            let mut response = answer.await?;
+            // What came after such a request was not looked at.
+            if is_upgrade && response.status() != StatusCode::SWITCHING_PROTOCOLS {
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            Ok::<_, Infallible>(response)
+        }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

@@ -36,11 +36,17 @@ pub trait GraphqlService: Send + Sync + 'static {
         variables: &Variables,
     ) -> Result<usize, ServerError>;
 
-    /// Whether a document fits the schema, whatever its variables will be.
+    /// Validates a document with the variables of a request: whether it fits the schema. A service that finds out that the document
+    /// fits whatever its variables are says so by [`Document::set_valid`]. `false` from a service that validates while it executes.
     ///
     /// # Errors
-    /// The first thing that does not.
-    fn validate(&self, document: &Document) -> Result<(), ServerError>;
+    /// What does not fit. The pipeline has made sure that few of the document's names are unknown.
+    fn validate(
+        &self,
+        document: &Document,
+        operation_name: Option<&str>,
+        variables: &Variables,
+    ) -> Result<bool, Vec<ServerError>>;
 
     /// A new record of charges for what comes before an execution, traced under this span. The service gets it back in
     /// [`authenticate`](Self::authenticate), [`reach`](Self::reach) and

@@ -3,8 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use async_graphql::indexmap::IndexMap;
 use async_graphql::{
-    Name, Positioned, ServerError, Value, Variables,
+    Name, PathSegment, Positioned, ServerError, Value, Variables,
     parser::{
         Error as ParserError,
         types::{
@@ -14,22 +15,29 @@ use async_graphql::{
     },
 };
 
+use super::document_limits::REQUEST_ERRORS_MAX;
+use super::input_path::{FIELD, set_input_path};
+
 /// The SDL of the schema could not be read.
 #[derive(Debug, thiserror::Error)]
 #[error("the schema's own SDL does not parse: {0}")]
 pub struct SdlError(#[from] ParserError);
 
+/// Says what a value of a scalar of the schema must be, if it is something else.
+pub type ScalarCheck = fn(&Value) -> Result<(), &'static str>;
+
 /// The input types of a schema.
 #[derive(Debug, Default)]
 pub struct InputTypes {
     types: HashMap<String, InputKind>,
+    scalars: HashMap<&'static str, ScalarCheck>,
     conceals_schema: bool,
 }
 
 /// Why a value is none of a type: where in the value, and what is wrong there.
 struct Mismatch {
-    /// From the innermost place to the outermost. The client named them.
-    places: Vec<String>,
+    /// From the value of the variable on. The client named all of it but the last name of a missing field.
+    path: Vec<PathSegment>,
     /// The message, which may hold names and types that the client did not write.
     fault: String,
     /// The same without them.
@@ -37,19 +45,37 @@ struct Mismatch {
 }
 
 impl Mismatch {
-    fn new(concealed: &'static str, fault: impl Into<String>) -> Self {
-        Self { places: Vec::new(), fault: fault.into(), concealed }
-    }
-
-    fn within(mut self, place: String) -> Self {
-        self.places.push(place);
-        self
-    }
-
     fn text(&self, conceals_schema: bool) -> String {
-        let fault: &str = if conceals_schema { self.concealed } else { &self.fault };
-        let places = self.places.iter().rev().map(String::as_str);
-        places.chain([fault]).collect::<Vec<_>>().join(", ")
+        let places = self.path.iter().map(|segment| match segment {
+            PathSegment::Field(name) => format!("in field \"{name}\""),
+            PathSegment::Index(index) => format!("at index {index}"),
+        });
+        let fault = if conceals_schema { self.concealed } else { &self.fault };
+        places.chain([fault.to_owned()]).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The mismatches of one value, in its order.
+struct Mismatches {
+    path: Vec<PathSegment>,
+    found: Vec<Mismatch>,
+}
+
+impl Mismatches {
+    fn add(&mut self, concealed: &'static str, fault: impl Into<String>) {
+        if !self.is_full() {
+            self.found.push(Mismatch { path: self.path.clone(), fault: fault.into(), concealed });
+        }
+    }
+
+    fn within(&mut self, segment: PathSegment, find: impl FnOnce(&mut Self)) {
+        self.path.push(segment);
+        find(self);
+        self.path.pop();
+    }
+
+    fn is_full(&self) -> bool {
+        self.found.len() >= REQUEST_ERRORS_MAX
     }
 }
 
@@ -59,7 +85,7 @@ const DOES_NOT_FIT: &str = "the value does not fit";
 #[derive(Debug)]
 enum InputKind {
     Enum(HashSet<String>),
-    Object { fields: HashMap<String, InputField>, one_of: bool },
+    Object { fields: IndexMap<String, InputField>, one_of: bool },
 }
 
 #[derive(Debug)]
@@ -79,7 +105,14 @@ impl InputTypes {
                 TypeSystemDefinition::Schema(_) | TypeSystemDefinition::Directive(_) => None,
             })
             .collect();
-        Self { types, conceals_schema: false }
+        Self { types, scalars: HashMap::new(), conceals_schema: false }
+    }
+
+    /// The same, with a check of the values of a scalar.
+    #[must_use]
+    pub fn with_scalar(mut self, name: &'static str, check: ScalarCheck) -> Self {
+        self.scalars.insert(name, check);
+        self
     }
 
     /// The same, whose errors conceal names and types that the client did not write.
@@ -91,48 +124,60 @@ impl InputTypes {
     /// Checks the values of the variables of an operation.
     ///
     /// A variable that an operation does not define is ignored, as GraphQL has it.
+    ///
+    /// # Errors
+    /// What does not fit, each with the path in the value of its variable; at most [`REQUEST_ERRORS_MAX`].
     pub fn check(
         &self,
         definitions: &[Positioned<VariableDefinition>],
         variables: &Variables,
-    ) -> Result<(), ServerError> {
+    ) -> Result<(), Vec<ServerError>> {
+        let mut errors = Vec::new();
         for definition in definitions {
             let (name, ty) = (&definition.node.name.node, &definition.node.var_type.node);
-            let fault = match variables.get(name) {
-                None if ty.nullable || definition.node.default_value.is_some() => continue,
-                None => format!("Variable \"${name}\" of required type \"{ty}\" was not provided."),
-                Some(value) => match self.mismatch(ty, value) {
-                    None => continue,
-                    Some(mismatch) => {
-                        let mismatch = mismatch.text(self.conceals_schema);
-                        format!("Variable \"${name}\" got an invalid value: {mismatch}.")
-                    }
-                },
-            };
-            return Err(ServerError::new(fault, Some(definition.pos)));
+            match variables.get(name) {
+                None if ty.nullable || definition.node.default_value.is_some() => {}
+                None => {
+                    let fault = format!("Variable \"${name}\" of required type \"{ty}\" was not provided.");
+                    errors.push(variable_error(fault, definition, &[]));
+                }
+                Some(value) => {
+                    let mut mismatches = Mismatches { path: Vec::new(), found: Vec::new() };
+                    self.find(ty, value, &mut mismatches);
+                    errors.extend(mismatches.found.iter().map(|mismatch| {
+                        let text = mismatch.text(self.conceals_schema);
+                        let fault = format!("Variable \"${name}\" got an invalid value: {text}.");
+                        variable_error(fault, definition, &mismatch.path)
+                    }));
+                }
+            }
         }
-        Ok(())
+        errors.truncate(REQUEST_ERRORS_MAX);
+        if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
-    /// Why the value is none of the type, if so. Values come from JSON, whose reader bounds their depth.
-    fn mismatch(&self, ty: &Type, value: &Value) -> Option<Mismatch> {
+    /// Finds out why the value is none of the type, if so. Values come from JSON, whose reader bounds their depth.
+    fn find(&self, ty: &Type, value: &Value, mismatches: &mut Mismatches) {
         match (&ty.base, value) {
-            (_, Value::Null) if ty.nullable => None,
+            (_, Value::Null) if ty.nullable => {}
             (_, Value::Null) => {
                 let fault = format!("expected a value of type \"{ty}\", found null");
-                Some(Mismatch::new("the value may not be null", fault))
+                mismatches.add("the value may not be null", fault);
             }
             (BaseType::List(item), Value::List(values)) => {
-                values.iter().enumerate().find_map(|(index, value)| {
-                    self.mismatch(item, value).map(|mismatch| mismatch.within(format!("at index {index}")))
-                })
+                for (index, value) in values.iter().enumerate() {
+                    mismatches.within(PathSegment::Index(index), |within| self.find(item, value, within));
+                    if mismatches.is_full() {
+                        return;
+                    }
+                }
             }
-            (BaseType::List(item), value) => self.mismatch(item, value),
-            (BaseType::Named(name), value) => self.mismatch_named(name, value),
+            (BaseType::List(item), value) => self.find(item, value, mismatches),
+            (BaseType::Named(name), value) => self.find_named(name, value, mismatches),
         }
     }
 
-    fn mismatch_named(&self, name: &Name, value: &Value) -> Option<Mismatch> {
+    fn find_named(&self, name: &Name, value: &Value, mismatches: &mut Mismatches) {
         let fits = match name.as_str() {
             "Int" => {
                 matches!(value, Value::Number(number) if number.as_i64().is_some_and(|number| i32::try_from(number).is_ok()))
@@ -145,48 +190,70 @@ impl InputTypes {
                 value => matches!(value, Value::String(_)),
             },
             other => match (self.types.get(other), value) {
-                (None, _) => true,
+                (None, value) => {
+                    let checked = self.scalars.get(other).map_or(Ok(()), |check| check(value));
+                    return checked.unwrap_or_else(|rule| mismatches.add(rule, rule));
+                }
                 (Some(InputKind::Enum(names)), Value::String(text)) => names.contains(text),
                 (Some(InputKind::Object { fields, one_of }), Value::Object(values)) => {
-                    return self.mismatch_object(name, fields, *one_of, values);
+                    return self.find_in_object(name, fields, *one_of, values, mismatches);
                 }
                 (Some(InputKind::Enum(_) | InputKind::Object { .. }), _) => false,
             },
         };
-        (!fits).then(|| Mismatch::new(DOES_NOT_FIT, format!("expected a value of type \"{name}\"")))
+        if !fits {
+            mismatches.add(DOES_NOT_FIT, format!("expected a value of type \"{name}\""));
+        }
     }
 
-    fn mismatch_object(
+    fn find_in_object(
         &self,
         name: &Name,
-        fields: &HashMap<String, InputField>,
+        fields: &IndexMap<String, InputField>,
         one_of: bool,
-        values: &async_graphql::indexmap::IndexMap<Name, Value>,
-    ) -> Option<Mismatch> {
+        values: &IndexMap<Name, Value>,
+        mismatches: &mut Mismatches,
+    ) {
         if one_of && (values.len() != 1 || values.values().any(|value| *value == Value::Null)) {
             let fault = format!("\"{name}\" takes exactly one field, and not null");
-            return Some(Mismatch::new("exactly one field is taken, and not null", fault));
+            return mismatches.add("exactly one field is taken, and not null", fault);
         }
         for (field, value) in values {
-            let Some(known) = fields.get(field.as_str()) else {
-                let mismatch =
-                    Mismatch::new("there is no such field", format!("\"{name}\" has no such field"));
-                return Some(mismatch.within(format!("in field \"{field}\"")));
-            };
-            if let Some(mismatch) = self.mismatch(&known.ty, value) {
-                return Some(mismatch.within(format!("in field \"{field}\"")));
-            }
+            mismatches.within(PathSegment::Field(field.to_string()), |within| {
+                match fields.get(field.as_str()) {
+                    Some(known) => self.find(&known.ty, value, within),
+                    None => within.add("there is no such field", format!("\"{name}\" has no such field")),
+                }
+            });
         }
-        fields
-            .iter()
-            .find(|(field, known)| {
-                !known.ty.nullable && !known.has_default && !values.contains_key(field.as_str())
-            })
-            .map(|(field, known)| {
-                let fault = format!("field \"{field}\" of type \"{}\" is required", known.ty);
-                Mismatch::new("a required field is missing", fault)
-            })
+        for (field, known) in fields {
+            if known.ty.nullable || known.has_default || values.contains_key(field.as_str()) {
+                continue;
+            }
+            if self.conceals_schema {
+                mismatches.add("a required field is missing", "");
+                continue;
+            }
+            let missing = PathSegment::Field(field.clone());
+            mismatches.within(missing, |within| {
+                within.add("", format!("a value of type \"{}\" is required", known.ty));
+            });
+        }
     }
+}
+
+/// An error of a variable: its field is the one that the path leads to, or the variable.
+fn variable_error(
+    fault: String,
+    definition: &Positioned<VariableDefinition>,
+    path: &[PathSegment],
+) -> ServerError {
+    let mut error = ServerError::new(fault, Some(definition.pos));
+    let extensions = error.extensions.get_or_insert_default();
+    extensions.set("code", "BAD_USER_INPUT");
+    extensions.set(FIELD, definition.node.name.node.as_str());
+    set_input_path(extensions, path);
+    error
 }
 
 fn input_kind(definition: TypeDefinition) -> Option<(String, InputKind)> {
@@ -203,7 +270,7 @@ fn input_kind(definition: TypeDefinition) -> Option<(String, InputKind)> {
     Some((definition.name.node.to_string(), kind))
 }
 
-fn input_fields(object: InputObjectType) -> HashMap<String, InputField> {
+fn input_fields(object: InputObjectType) -> IndexMap<String, InputField> {
     let fields = object.fields.into_iter().map(|field| {
         let field = field.node;
         let has_default = field.default_value.is_some();
@@ -228,7 +295,7 @@ mod tests {
         type Query { a: Int }
     "#;
 
-    fn check(definition: &str, variables: serde_json::Value) -> Result<(), ServerError> {
+    fn check(definition: &str, variables: serde_json::Value) -> Result<(), Vec<ServerError>> {
         let document = parse_query(format!("query({definition}) {{ a }}")).unwrap();
         let operation = select_operation(&document, None).unwrap();
         InputTypes::of(parse_schema(SDL).unwrap().definitions)
@@ -278,7 +345,7 @@ mod tests {
             let document = parse_query("query($a: Page) { a }").unwrap();
             let operation = select_operation(&document, None).unwrap();
             let checked = types.check(&operation.variable_definitions, &Variables::from_json(variables));
-            assert_eq!(checked.unwrap_err().message, message);
+            assert_eq!(checked.unwrap_err()[0].message, message);
         }
     }
 
@@ -309,9 +376,57 @@ mod tests {
             ("$a: Key", json!({ "a": { "id": 1, "name": "x" } }), "exactly one"),
             ("$a: Key", json!({ "a": { "id": null } }), "exactly one"),
         ] {
-            let error = check(definition, variables.clone()).unwrap_err();
+            let errors = check(definition, variables.clone()).unwrap_err();
+            let [error] = errors.as_slice() else { panic!("{definition}: {errors:?}") };
             assert!(error.message.contains("$a") && error.message.contains(place), "{definition}: {error}");
             assert_eq!(error.locations.len(), 1);
         }
+    }
+
+    #[test]
+    fn all_errors_of_nested_input_have_their_paths() {
+        let pages = json!({ "a": [
+            { "order": "NEWEST", "tags": ["x", 1, 2] },
+            { "first": "many", "order": "SIDEWAYS" },
+            { "after": 1 },
+        ] });
+        let errors = check("$a: [Page!]!, $b: ID!", pages).unwrap_err();
+        let shown: Vec<_> = errors
+            .iter()
+            .map(|error| {
+                let extensions = serde_json::to_value(&error.extensions).unwrap();
+                (extensions["field"].as_str().unwrap().to_owned(), extensions["path"].to_string())
+            })
+            .collect();
+        let expected = [
+            ("tags", r#"[0,"tags",1]"#),
+            ("tags", r#"[0,"tags",2]"#),
+            ("first", r#"[1,"first"]"#),
+            ("order", r#"[1,"order"]"#),
+            ("after", r#"[2,"after"]"#),
+            ("order", r#"[2,"order"]"#),
+            ("b", "[]"),
+        ];
+        assert_eq!(shown, expected.map(|(field, path)| (field.to_owned(), path.to_owned())));
+    }
+
+    #[test]
+    fn a_scalar_of_the_schema_says_what_its_values_are() {
+        let check: ScalarCheck =
+            |value| if matches!(value, Value::String(_)) { Ok(()) } else { Err("a date is a string") };
+        let types = InputTypes::of(parse_schema(SDL).unwrap().definitions).with_scalar("DateTime", check);
+        let document = parse_query("query($a: [DateTime!]) { a }").unwrap();
+        let operation = select_operation(&document, None).unwrap();
+        let of = |values| types.check(&operation.variable_definitions, &Variables::from_json(values));
+        assert_eq!(of(json!({ "a": ["2026-11-22"] })), Ok(()));
+        let errors = of(json!({ "a": ["2026-11-22", 20261122] })).unwrap_err();
+        let message = "Variable \"$a\" got an invalid value: at index 1, a date is a string.";
+        assert_eq!((errors.len(), errors[0].message.as_str()), (1, message));
+    }
+
+    #[test]
+    fn a_value_has_no_more_than_50_errors() {
+        let errors = check("$a: [Int!]", json!({ "a": vec!["x"; 5_000] })).unwrap_err();
+        assert_eq!(errors.len(), REQUEST_ERRORS_MAX);
     }
 }

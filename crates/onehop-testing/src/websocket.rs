@@ -43,9 +43,14 @@ impl WebSocketClient {
     /// As [`open`](Self::open), with this payload of `connection_init`.
     pub async fn open_with(address: SocketAddr, payload: Value) -> Self {
         let mut socket = Self::connect(address).await;
-        socket.say(json!({ "type": "connection_init", "payload": payload })).await;
-        assert_eq!(socket.hear().await, json!({ "type": "connection_ack" }));
+        socket.init(payload).await;
         socket
+    }
+
+    /// Has the connection acknowledged, with this payload of `connection_init`.
+    pub async fn init(&mut self, payload: Value) {
+        self.say(json!({ "type": "connection_init", "payload": payload })).await;
+        assert_eq!(self.hear().await, json!({ "type": "connection_ack" }));
     }
 
     /// A handshake with these headers beside its own.

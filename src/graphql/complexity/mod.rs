@@ -17,6 +17,7 @@ use super::comparison::ReadRequest;
 use super::schema::{BlogSchema, sdl_of};
 use crate::blog::reads::FIRST_MAX;
 use crate::blog::study::read_path::ReadPath;
+use crate::webstore::commands::{ADDRESSES_MAX, TAGS_PER_PRODUCT_MAX};
 use introspection::Introspected;
 use onehop_graphql_server::limit_exceeded::LimitExceeded;
 use onehop_graphql_server::selections::fields;
@@ -31,13 +32,15 @@ const COMPARED_OPERATION: usize = 5;
 /// repeat long texts as cheaply as counts and dates.
 const TEXTS: [(&str, &str, usize); 3] =
     [("Post", "content", 20), ("Comment", "content", 2), ("Product", "description", 2)];
-/// The fields that are whole lists, and as how many items each counts: more than most have.
-const LISTS: [(&str, &str, usize); 5] = [
+/// The fields that are whole lists, and as how many items each counts: as many as it may have, or more than most have where
+/// a few have many (an order has at most 100 lines).
+const LISTS: [(&str, &str, usize); 6] = [
     ("Query", "productCategories", 100),
     ("Query", "productTags", 100),
-    ("Product", "tags", 5),
-    ("Customer", "addresses", 3),
-    ("SalesOrder", "lines", 5),
+    ("Product", "tags", TAGS_PER_PRODUCT_MAX),
+    ("Customer", "addresses", ADDRESSES_MAX),
+    ("SalesOrder", "lines", 20),
+    ("ReadPlan", "operations", 10),
 ];
 /// How many fields of introspection count as one: no store is asked for them.
 const INTROSPECTED_FIELDS: usize = 2;
@@ -242,7 +245,29 @@ mod tests {
     fn a_whole_list_counts_its_fields_for_the_items_that_it_may_have() {
         assert_eq!(complexity("{ productCategories { id name } }"), 100 * 2 + 1);
         let nested = "{ productTags { products(first: 3) { nodes { id tags { name } } } } }";
-        assert_eq!(complexity(nested), 100 * (3 * (1 + 1 + 5 + 1) + LIST_READ) + 1);
+        assert_eq!(complexity(nested), 100 * (3 * (1 + 1 + 10 + 1) + LIST_READ) + 1);
+    }
+
+    #[test]
+    fn an_embedded_list_counts_the_items_that_it_may_have() {
+        let orders =
+            "{ viewerCustomer { salesOrders(first: 7) { nodes { lines { name } } } addresses { city } } }";
+        assert_eq!(complexity(orders), 1 + (7 * (20 + 1) + LIST_READ) + (10 + 1));
+        let schema = parse_schema(crate::graphql::sdl()).unwrap();
+        for definition in schema.definitions {
+            let TypeSystemDefinition::Type(definition) = definition else { continue };
+            let TypeKind::Object(object) = definition.node.kind else { continue };
+            let name = definition.node.name.node.as_str();
+            for field in object.fields.iter().map(|field| &field.node) {
+                let (BaseType::List(_), field) = (&field.ty.node.base, field.name.node.as_str()) else {
+                    continue;
+                };
+                // A connection counts the items of its page itself.
+                let is_counted = LISTS.iter().any(|(on, list, _)| (*on, *list) == (name, field));
+                let is_page = name.ends_with("Connection") || (name, field) == ("Query", "comparison");
+                assert!(is_counted || is_page, "{name}.{field} counts as one item");
+            }
+        }
     }
 
     #[test]

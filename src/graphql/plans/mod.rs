@@ -9,6 +9,7 @@ mod blog_fields;
 mod compile;
 mod objects;
 mod plan;
+mod plan_size;
 mod read;
 mod request;
 mod root_fields;
@@ -28,11 +29,15 @@ use async_graphql_value::Value as InputValue;
 use self::plan::Plan;
 use self::read::PlanReader;
 pub(super) use self::request::{PlanCaller, PlanRequest};
+use onehop_graphql_server::document::Document;
 use onehop_graphql_server::selections::{SelectionVisitor, visit};
 use onehop_graphql_server::written_response::WrittenData;
 
 /// Variables of `@skip` and `@include` in one operation, at most: there is a plan for each combination of their values.
-const CONDITIONS_MAX: usize = 4;
+const CONDITIONS_MAX: usize = 2;
+
+/// Bytes of one plan. A larger one is not kept, and the general executor answers.
+const PLAN_BYTES_MAX: usize = 128 * 1024;
 
 /// The plans of one operation: one for each combination of the variables of its directives, made when it is first needed.
 #[derive(Debug)]
@@ -59,10 +64,16 @@ impl OperationPlans {
         Self { conditions: conditions.0, variants }
     }
 
-    /// The plan for a request with these variables, if there is one.
+    /// Bytes of memory for the plans, without their content.
+    pub(super) fn bytes(&self) -> usize {
+        self.conditions.capacity() * size_of::<Name>()
+            + self.variants.capacity() * size_of::<OnceLock<Option<Plan>>>()
+    }
+
+    /// The plan for a request with these variables, if there is one. A plan that is made here adds its bytes to those of the document.
     pub(super) fn plan(
         &self,
-        document: &ExecutableDocument,
+        document: &Document,
         operation: &OperationDefinition,
         variables: &Variables,
     ) -> Option<FittingPlan<'_>> {
@@ -78,7 +89,14 @@ impl OperationPlans {
             Some(variant >> bit & 1 == 1)
         };
         let plan = self.variants.get(variant)?;
-        let plan = plan.get_or_init(|| compile::compile(document, operation, &is_set)).as_ref()?;
+        let compile = || {
+            let plan = compile::compile(&document.definitions, operation, &is_set)?;
+            let bytes = plan.bytes();
+            let is_kept = bytes <= PLAN_BYTES_MAX;
+            document.add_compiled_bytes(if is_kept { bytes } else { 0 });
+            is_kept.then_some(plan)
+        };
+        let plan = plan.get_or_init(compile).as_ref()?;
         plan.models.iter().all(|model| model.is_v3(variables)).then_some(FittingPlan(plan))
     }
 }

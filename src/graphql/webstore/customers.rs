@@ -1,6 +1,6 @@
 //! Customers in the schema: who sees them, and how they sign up, sign in and change.
 
-use async_graphql::{Context, ID, InputObject, Object, Result, SimpleObject};
+use async_graphql::{Context, ID, InputObject, MaybeUndefined, Object, Result, SimpleObject};
 
 use super::customer::{Customer, CustomerConnection};
 use super::nodes;
@@ -13,6 +13,7 @@ use crate::graphql::attempts;
 use crate::graphql::connections::PageArguments;
 use crate::graphql::errors::bad_input;
 use crate::graphql::ids::{GlobalId, InvalidId};
+use crate::graphql::inputs::change_of;
 use crate::graphql::resolution::{All, One};
 use crate::graphql::scope::{self, RequestScope};
 use crate::webstore::commands::{CreateCustomer, SignInCustomer, TypedAddress, UpdateCustomer};
@@ -130,16 +131,16 @@ pub struct SignInCustomerInput {
 /// How the signed-in customer changes; what is left out stays.
 #[derive(InputObject)]
 pub struct UpdateCustomerInput {
-    /// 1 to 20 characters.
-    pub title: Option<String>,
+    /// 1 to 20 characters; null removes the title.
+    pub title: MaybeUndefined<String>,
     /// 1 to 100 characters.
     pub first_name: Option<String>,
     /// 1 to 100 characters.
     pub last_name: Option<String>,
-    /// 1 to 40 characters.
-    pub phone_number: Option<String>,
-    /// All addresses that the customer has from now on, at most 10.
-    pub addresses: Option<Vec<CustomerAddressInput>>,
+    /// 1 to 40 characters; null removes the number.
+    pub phone_number: MaybeUndefined<String>,
+    /// All addresses that the customer has from now on, at most 10; null removes all.
+    pub addresses: MaybeUndefined<Vec<CustomerAddressInput>>,
 }
 
 /// What signing up as a customer made.
@@ -225,12 +226,13 @@ impl CustomerMutation {
     ) -> Result<Option<One<UpdateCustomerPayload>>> {
         let scope = scope::for_write(ctx)?;
         let UpdateCustomerInput { title, first_name, last_name, phone_number, addresses } = input;
+        let addresses = change_of(addresses).map(Option::unwrap_or_default);
         let command = UpdateCustomer {
             customer_id: scope.signed_in_customer()?,
-            title,
+            title: change_of(title),
             first_name,
             last_name,
-            phone_number,
+            phone_number: change_of(phone_number),
             addresses: addresses.map(|addresses| addresses.into_iter().map(typed).collect()),
         };
         let updated = scope.services().webstore.commands.update_customer(command, scope.ledger()).await;

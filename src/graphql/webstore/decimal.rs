@@ -7,14 +7,34 @@ use crate::webstore::money::Money;
 /// A decimal number in its text form. Whether it is an amount of a currency, commands say.
 pub struct Decimal(pub String);
 
-/// An exact decimal number as a string, such as "12.50".
+/// What a value must be. A JSON number is refused, since it may have been rounded on its way.
+const EXPECTED: &str = "a decimal number is a string such as \"12.50\"";
+
+impl Decimal {
+    /// The name of the scalar in the schema.
+    pub const NAME: &'static str = "Decimal";
+
+    /// Checks that a value is a decimal number in its text form.
+    ///
+    /// # Errors
+    /// What a value of this scalar must be.
+    pub fn check(value: &Value) -> Result<(), &'static str> {
+        if matches!(value, Value::String(_)) { Ok(()) } else { Err(EXPECTED) }
+    }
+}
+
+/// An exact decimal number as a string, such as "12.50". A number without quotes is refused.
 #[Scalar]
 impl ScalarType for Decimal {
     fn parse(value: Value) -> InputValueResult<Self> {
         match value {
             Value::String(text) => Ok(Self(text)),
-            value => Err(InputValueError::expected_type(value)),
+            _ => Err(InputValueError::custom(EXPECTED)),
         }
+    }
+
+    fn is_valid(value: &Value) -> bool {
+        Self::check(value).is_ok()
     }
 
     fn to_value(&self) -> Value {

@@ -1,6 +1,6 @@
 //! The inputs of the web store's mutations. Their limits are the commands' own.
 
-use async_graphql::{ID, InputObject};
+use async_graphql::{ID, InputObject, MaybeUndefined};
 
 use super::decimal::Decimal;
 
@@ -48,7 +48,7 @@ pub struct UpdateProductTagInput {
 /// A new product.
 #[derive(InputObject)]
 pub struct CreateProductInput {
-    /// The stock keeping unit: 1 to 40 characters.
+    /// The stock keeping unit: 1 to 40 characters, unique among all products whatever its case.
     pub sku: String,
     /// 1 to 200 characters.
     pub name: String,
@@ -73,8 +73,8 @@ pub struct UpdateProductInput {
     pub description: Option<String>,
     /// The price of one. Orders that were placed keep theirs.
     pub price: Option<MoneyInput>,
-    /// The ids of all tags that the product has from now on, at most 10.
-    pub tag_ids: Option<Vec<ID>>,
+    /// The ids of all tags that the product has from now on, at most 10; null removes all.
+    pub tag_ids: MaybeUndefined<Vec<ID>>,
 }
 
 /// Which product is deleted.

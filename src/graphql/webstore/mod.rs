@@ -3,7 +3,7 @@
 mod category;
 pub(super) mod customer;
 pub(super) mod customers;
-mod decimal;
+pub(super) mod decimal;
 pub(super) mod inputs;
 pub(super) mod mutation;
 pub(super) mod nodes;

@@ -1,18 +1,20 @@
 //! Sales orders in the schema: placing, deleting and shipping them.
 
 use async_graphql::{Context, Error, ID, InputObject, Object, Result, SimpleObject};
+use uuid::Uuid;
 
 use super::customer::Customer;
 use super::sales_order::SalesOrder;
 use super::staff;
-use crate::graphql::errors::{Code, bad_input, error};
+use crate::domain::error::{InputStep, InvalidField};
+use crate::graphql::errors::{self, Code, bad_input, error};
 use crate::graphql::ids::GlobalId;
 use crate::graphql::resolution::One;
 use crate::graphql::scope;
 use crate::webstore::commands::{
     CreateSalesOrder, DeleteSalesOrder, ORDER_LINES_MAX, OrderedProduct, SettledOrder,
 };
-use crate::webstore::ids::{CustomerId, SalesOrderId};
+use crate::webstore::ids::{CategoryId, CustomerId, ProductId, SalesOrderId};
 
 /// How much of one product is ordered.
 #[derive(InputObject)]
@@ -87,7 +89,11 @@ impl SalesOrderMutation {
         let scope = scope::for_write(ctx)?;
         let customer_id = scope.signed_in_customer()?;
         let CreateSalesOrderInput { lines, idempotency_key } = input;
-        let command = CreateSalesOrder { customer_id, lines: parse_lines(&lines)?, idempotency_key };
+        let (lines, invalid) = parse_lines(&lines);
+        let command = CreateSalesOrder { customer_id, lines, idempotency_key };
+        if !invalid.is_empty() {
+            return Err(errors::invalid(&[invalid, command.invalid_fields()].concat()));
+        }
         let placed = scope.services().webstore.commands.create_sales_order(command, scope.ledger()).await;
         let SettledOrder { order, customer } = placed.map_err(|failure| scope.command_error(failure))?;
         Ok(Some(One(CreateSalesOrderPayload {
@@ -133,17 +139,24 @@ impl SalesOrderMutation {
     }
 }
 
-fn parse_lines(lines: &[SalesOrderLineInput]) -> Result<Vec<OrderedProduct>> {
+/// The lines, and the invalid ids among them.
+fn parse_lines(lines: &[SalesOrderLineInput]) -> (Vec<OrderedProduct>, Vec<InvalidField>) {
+    let mut invalid = Vec::new();
     // One line more than may be is enough to refuse them all.
-    let lines = lines.iter().take(ORDER_LINES_MAX + 1);
-    let parse = |line: &SalesOrderLineInput| match GlobalId::decode(&line.product_id) {
-        Ok(GlobalId::Product(category_id, product_id)) => {
-            Ok(OrderedProduct { category_id, product_id, quantity: line.quantity })
-        }
-        Ok(_) => Err(bad_input("productId", "is not the id of a product")),
-        Err(invalid) => Err(bad_input("productId", invalid)),
+    let lines = lines.iter().take(ORDER_LINES_MAX + 1).enumerate();
+    let parse = |(index, line): (usize, &SalesOrderLineInput)| {
+        let product = match GlobalId::decode(&line.product_id) {
+            Ok(GlobalId::Product(category_id, product_id)) => Ok((category_id, product_id)),
+            Ok(_) => Err(InvalidField::new("productId", "is not the id of a product")),
+            Err(invalid) => Err(InvalidField::new("productId", invalid)),
+        };
+        let (category_id, product_id) = product.unwrap_or_else(|field| {
+            invalid.push(field.within(&[InputStep::Field("lines"), InputStep::Index(index)]));
+            (CategoryId(Uuid::nil()), ProductId(Uuid::nil()))
+        });
+        OrderedProduct { category_id, product_id, quantity: line.quantity }
     };
-    lines.map(parse).collect()
+    (lines.map(parse).collect(), invalid)
 }
 
 fn parse_order_id(id: &str) -> Result<(CustomerId, SalesOrderId), Error> {

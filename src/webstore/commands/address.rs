@@ -1,6 +1,6 @@
 //! Postal addresses of customers.
 
-use crate::domain::error::Refusal;
+use crate::domain::error::{InputStep, InvalidFields, Refusal};
 use crate::domain::text::{check_controls, check_length};
 use crate::webstore::items::AddressItem;
 
@@ -25,26 +25,36 @@ pub struct TypedAddress {
 /// The addresses, each checked.
 ///
 /// # Errors
-/// `BAD_USER_INPUT` on `addresses` or on a field of one.
+/// `BAD_USER_INPUT` on `addresses`, or on all invalid fields of all addresses.
 pub(super) fn parse_addresses(typed: Vec<TypedAddress>) -> Result<Vec<AddressItem>, Refusal> {
     if typed.len() > ADDRESSES_MAX {
         let rule = format_args!("must be at most {ADDRESSES_MAX}, are {}", typed.len());
         return Err(Refusal::bad_input("addresses", rule));
     }
-    typed.into_iter().map(parse_address).collect()
+    let mut invalid = InvalidFields::default();
+    let mut addresses = Vec::with_capacity(typed.len());
+    for (index, typed) in typed.into_iter().enumerate() {
+        let steps = [InputStep::Field("addresses"), InputStep::Index(index)];
+        addresses.extend(invalid.check_within(&steps, parse_address(typed)));
+    }
+    invalid.unless_any(addresses)
 }
 
 fn parse_address(typed: TypedAddress) -> Result<AddressItem, Refusal> {
-    let line = |field: &'static str, text: &str| check(field, text, LINE_CHARS_MAX);
-    let optional = |field, text: &Option<String>| text.as_deref().map_or(Ok(()), |text| line(field, text));
-    line("addressLine1", &typed.address_line1)?;
-    optional("addressLine2", &typed.address_line2)?;
-    line("city", &typed.city)?;
-    optional("state", &typed.state)?;
-    line("country", &typed.country)?;
-    check("zipCode", &typed.zip_code, ZIP_CODE_CHARS_MAX)?;
+    let mut invalid = InvalidFields::default();
+    let TypedAddress { address_line1, address_line2, city, state, country, zip_code } = &typed;
+    for (field, text) in [
+        ("addressLine1", Some(address_line1)),
+        ("addressLine2", address_line2.as_ref()),
+        ("city", Some(city)),
+        ("state", state.as_ref()),
+        ("country", Some(country)),
+    ] {
+        invalid.check(text.map_or(Ok(()), |text| check(field, text, LINE_CHARS_MAX)));
+    }
+    invalid.check(check("zipCode", zip_code, ZIP_CODE_CHARS_MAX));
     let TypedAddress { address_line1, address_line2, city, state, country, zip_code } = typed;
-    Ok(AddressItem { address_line1, address_line2, city, state, country, zip_code })
+    invalid.unless_any(AddressItem { address_line1, address_line2, city, state, country, zip_code })
 }
 
 fn check(field: &'static str, text: &str, chars_max: usize) -> Result<(), Refusal> {

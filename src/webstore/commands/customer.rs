@@ -51,10 +51,12 @@ pub struct SignInCustomer {
 /// How a customer changes, as typed; what is `None` stays.
 pub struct UpdateCustomer {
     pub customer_id: CustomerId,
-    pub title: Option<String>,
+    /// `Some(None)` removes it.
+    pub title: Option<Option<String>>,
     pub first_name: Option<String>,
     pub last_name: Option<String>,
-    pub phone_number: Option<String>,
+    /// `Some(None)` removes it.
+    pub phone_number: Option<Option<String>>,
     pub addresses: Option<Vec<TypedAddress>>,
 }
 
@@ -145,10 +147,10 @@ impl WebstoreCommands {
         ledger: &Ledger,
     ) -> Result<CustomerItem, CommandError> {
         let mut invalid = InvalidFields::default();
-        let title = invalid.check(input.title.map(CustomerTitle::parse).transpose());
+        let title = invalid.check(parse_change(input.title, CustomerTitle::parse));
         let first_name = invalid.check(input.first_name.map(FirstName::parse).transpose());
         let last_name = invalid.check(input.last_name.map(LastName::parse).transpose());
-        let phone_number = invalid.check(input.phone_number.map(PhoneNumber::parse).transpose());
+        let phone_number = invalid.check(parse_change(input.phone_number, PhoneNumber::parse));
         let addresses = invalid.check(input.addresses.map(parse_addresses).transpose());
         let (Some(title), Some(first_name), Some(last_name), Some(phone_number), Some(addresses)) =
             (title, first_name, last_name, phone_number, addresses)
@@ -158,7 +160,7 @@ impl WebstoreCommands {
         let update = |customer: &CustomerItem| {
             let mut updated = customer.clone();
             if let Some(title) = &title {
-                updated.title = Some(title.as_str().to_owned());
+                updated.title = title.as_ref().map(|title| title.as_str().to_owned());
             }
             if let Some(first_name) = &first_name {
                 first_name.as_str().clone_into(&mut updated.first_name);
@@ -167,7 +169,7 @@ impl WebstoreCommands {
                 last_name.as_str().clone_into(&mut updated.last_name);
             }
             if let Some(phone_number) = &phone_number {
-                updated.phone_number = Some(phone_number.as_str().to_owned());
+                updated.phone_number = phone_number.as_ref().map(|number| number.as_str().to_owned());
             }
             if let Some(addresses) = &addresses {
                 updated.addresses.clone_from(addresses);
@@ -242,6 +244,14 @@ impl WebstoreCommands {
             HolderLookup::Missing | HolderLookup::Abandoned => None,
         })
     }
+}
+
+/// A change of an optional text: `None` keeps it, `Some(None)` removes it.
+fn parse_change<T>(
+    typed: Option<Option<String>>,
+    parse: impl Fn(String) -> Result<T, Refusal>,
+) -> Result<Option<Option<T>>, Refusal> {
+    typed.map(|text| text.map(parse).transpose()).transpose()
 }
 
 /// A token outlived its customer.

@@ -11,6 +11,7 @@ mod holders;
 mod meta;
 mod product;
 mod sales_order;
+mod skus;
 mod text;
 
 use std::sync::Arc;
@@ -35,6 +36,7 @@ pub use product::{CreateProduct, TAGS_PER_PRODUCT_MAX, TypedMoney, UpdateProduct
 pub use sales_order::{
     CreateSalesOrder, DeleteSalesOrder, ORDER_LINES_MAX, OrderedProduct, QUANTITY_MAX, SettledOrder,
 };
+pub(in crate::webstore) use skus::{ProductKey, Products, sku_reservation, sku_reservation_id};
 
 /// What the commands need from outside.
 pub struct WebstoreParts {
@@ -52,6 +54,7 @@ pub struct WebstoreCommands {
     ids: Arc<dyn IdSource>,
     passwords: PasswordHasher,
     customers: Customers,
+    products: Products,
     /// Commands on one customer take turns: they would only refuse each other.
     turns: Arc<StripedLocks>,
 }
@@ -61,8 +64,8 @@ impl WebstoreCommands {
     #[must_use]
     pub fn new(parts: WebstoreParts) -> Self {
         let WebstoreParts { store, clock, ids, passwords } = parts;
-        let customers = Customers(Arc::clone(&store));
-        Self { store, clock, ids, passwords, customers, turns: Arc::default() }
+        let (customers, products) = (Customers(Arc::clone(&store)), Products(Arc::clone(&store)));
+        Self { store, clock, ids, passwords, customers, products, turns: Arc::default() }
     }
 
     fn new_id(&self) -> Uuid {

@@ -1,17 +1,21 @@
 //! Products: creating, changing and deleting them. A product is written with the names that its category and its tags have at that
-//! moment; projections correct them later.
+//! moment; projections correct them later. First the reservation of its SKU is written, then the product.
 
-use crate::domain::error::{CommandError, InvalidFields, Refusal};
+use crate::domain::error::{CommandError, InputStep, InvalidField, InvalidFields, Refusal, contended};
+use crate::domain::reservations::KeyClaim;
 use crate::webstore::containers::{PRODUCT, PRODUCT_META};
 use crate::webstore::ids::{CategoryId, ProductId, TagId};
 use crate::webstore::items::{MetaItem, ProductItem, TOMBSTONE_TTL_S, TagCopy, types};
-use crate::webstore::money::Money;
+use crate::webstore::money::{Money, MoneyError};
 use crate::webstore::staff::StaffMember;
 use onehop_store::{Fault, Ledger, PartitionKey};
 
+use super::skus::{ProductKey, sku_reservation};
 use super::text::{Description, ProductName, Sku};
 use super::{Place, WebstoreCommands};
 
+/// How often a creation starts again with a new id after others had given it up for dead.
+const CREATION_ATTEMPTS_MAX: u32 = 8;
 /// The most tags of a product.
 pub const TAGS_PER_PRODUCT_MAX: usize = 10;
 
@@ -32,6 +36,14 @@ pub struct CreateProduct {
     pub tag_ids: Vec<TagId>,
 }
 
+impl CreateProduct {
+    /// The invalid fields, for an input that is refused for another one anyway.
+    #[must_use]
+    pub fn invalid_fields(self) -> Vec<InvalidField> {
+        check_new(self).err().map(|refusal| refusal.invalid_fields).unwrap_or_default()
+    }
+}
+
 /// How a product changes, as typed; what is `None` stays.
 pub struct UpdateProduct {
     pub category_id: CategoryId,
@@ -40,6 +52,19 @@ pub struct UpdateProduct {
     pub description: Option<String>,
     pub price: Option<TypedMoney>,
     pub tag_ids: Option<Vec<TagId>>,
+}
+
+impl UpdateProduct {
+    /// The invalid fields, for an input that is refused for another one anyway.
+    #[must_use]
+    pub fn invalid_fields(self) -> Vec<InvalidField> {
+        let mut invalid = InvalidFields::default();
+        invalid.check(self.name.map(ProductName::parse).transpose());
+        invalid.check(self.description.map(Description::parse).transpose());
+        invalid.check(self.price.as_ref().map(parse_price).transpose());
+        invalid.check(self.tag_ids.map(parse_tags).transpose());
+        invalid.into_vec()
+    }
 }
 
 /// What a product changes to.
@@ -54,31 +79,20 @@ impl WebstoreCommands {
     /// Creates a product.
     ///
     /// # Errors
-    /// `BAD_USER_INPUT` on any field; `NOT_FOUND` on `categoryId` or `tagIds`.
+    /// `BAD_USER_INPUT` on any field; `NOT_FOUND` on `categoryId` or `tagIds`; `CONFLICT` on `sku` where another product has it.
     pub async fn create_product(
         &self,
         _by: &StaffMember,
         input: CreateProduct,
         ledger: &Ledger,
     ) -> Result<ProductItem, CommandError> {
-        let mut invalid = InvalidFields::default();
-        let sku = invalid.check(Sku::parse(input.sku));
-        let name = invalid.check(ProductName::parse(input.name));
-        let description = invalid.check(Description::parse(input.description));
-        let price = invalid.check(parse_price(&input.price));
-        let tag_ids = invalid.check(parse_tags(input.tag_ids));
-        let (Some(sku), Some(name), Some(description), Some(price), Some(tag_ids)) =
-            (sku, name, description, price, tag_ids)
-        else {
-            return Err(invalid.refusal().into());
-        };
-        let category_name = self.category_name(input.category_id, ledger).await?;
+        let NewProduct { sku, name, description, price, category_id, tag_ids } = check_new(input)?;
+        let category_name = self.category_name(category_id, ledger).await?;
         let tags = self.tag_copies(&tag_ids, ledger).await?;
-        let id = ProductId(self.new_id());
-        let product = ProductItem {
-            id,
+        let mut product = ProductItem {
+            id: ProductId(self.new_id()),
             item_type: types::PRODUCT.to_owned(),
-            category_id: input.category_id,
+            category_id,
             category_name,
             sku: sku.as_str().to_owned(),
             name: name.into(),
@@ -90,9 +104,18 @@ impl WebstoreCommands {
             deleted: false,
             ttl: None,
         };
-        let partition_key = input.category_id.partition_key();
-        self.create_new((PRODUCT, &partition_key), id.to_string(), &product, ledger).await?;
-        Ok(product)
+        for _ in 0..CREATION_ATTEMPTS_MAX {
+            let wanted = sku_reservation(&product.sku, ProductKey::of(&product));
+            let claim = self.products.reservations().claim(&wanted.id, &wanted, ledger).await?;
+            if matches!(claim, KeyClaim::Held { .. }) {
+                return Err(Refusal::conflict("sku", "another product has this SKU").into());
+            }
+            if let Some(created) = self.products.create(&product, ledger).await? {
+                return Ok(created);
+            }
+            product.id = ProductId(self.new_id());
+        }
+        Err(contended("the reservation of an SKU").into())
     }
 
     /// Changes a product.
@@ -123,7 +146,8 @@ impl WebstoreCommands {
         self.change_product(input.category_id, input.product_id, update, ledger).await
     }
 
-    /// Deletes a product. A tombstone with its tags stays for as long as projections may need to see it.
+    /// Deletes a product. A tombstone with its tags stays for as long as projections may need to see it. The SKU is free from then on:
+    /// its reservation has lapsed, and goes.
     ///
     /// # Errors
     /// `NOT_FOUND` on `productId`.
@@ -144,7 +168,12 @@ impl WebstoreCommands {
                 ..product.clone()
             }))
         };
-        self.change_product(category_id, product_id, delete, ledger).await
+        let deleted = self.change_product(category_id, product_id, delete, ledger).await?;
+        if let Err(fault) = self.products.release(&deleted, ledger).await {
+            // The next product with this SKU, or a repair, finds that the reservation has lapsed.
+            tracing::warn!(%fault, "the reservation of a deleted product's SKU was not released");
+        }
+        Ok(deleted)
     }
 
     async fn change_product(
@@ -174,8 +203,10 @@ impl WebstoreCommands {
         let keys: Vec<_> = ids.iter().map(|id| (PartitionKey::from(types::TAG), id.to_string())).collect();
         let items = self.store.read_many(PRODUCT_META, &keys, ledger).await?;
         let mut tags = Vec::with_capacity(ids.len());
-        for (id, item) in ids.iter().zip(items) {
-            let item = item.ok_or_else(|| Refusal::not_found("tagIds", "there is no such tag"))?;
+        for (index, (id, item)) in ids.iter().zip(items).enumerate() {
+            let missing =
+                || Refusal::not_found("tagIds", "there is no such tag").at(&[InputStep::Index(index)]);
+            let item = item.ok_or_else(missing)?;
             let name: Result<MetaItem, Fault> = item.decode();
             tags.push(TagCopy { id: *id, name: name?.name });
         }
@@ -217,7 +248,36 @@ fn updated(product: &ProductItem, changes: &Changes) -> Result<Option<ProductIte
 }
 
 fn parse_price(price: &TypedMoney) -> Result<Money, Refusal> {
-    Money::parse(&price.amount, &price.currency_code).map_err(|rule| Refusal::bad_input("price", rule))
+    Money::parse(&price.amount, &price.currency_code).map_err(|rule| {
+        let field = if rule == MoneyError::Currency { "currencyCode" } else { "amount" };
+        Refusal::bad_input("price", rule).at(&[InputStep::Field(field)])
+    })
+}
+
+/// A new product, as checked.
+struct NewProduct {
+    sku: Sku,
+    name: ProductName,
+    description: Description,
+    price: Money,
+    category_id: CategoryId,
+    tag_ids: Vec<TagId>,
+}
+
+fn check_new(input: CreateProduct) -> Result<NewProduct, Refusal> {
+    let category_id = input.category_id;
+    let mut invalid = InvalidFields::default();
+    let sku = invalid.check(Sku::parse(input.sku));
+    let name = invalid.check(ProductName::parse(input.name));
+    let description = invalid.check(Description::parse(input.description));
+    let price = invalid.check(parse_price(&input.price));
+    let tag_ids = invalid.check(parse_tags(input.tag_ids));
+    let (Some(sku), Some(name), Some(description), Some(price), Some(tag_ids)) =
+        (sku, name, description, price, tag_ids)
+    else {
+        return Err(invalid.refusal());
+    };
+    Ok(NewProduct { sku, name, description, price, category_id, tag_ids })
 }
 
 /// The tags, each once, in the order in which they were given.

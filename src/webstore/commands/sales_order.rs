@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::domain::command_marker::{command_of, encode_marked};
 use crate::domain::conditional_write::judge;
 use crate::domain::digest::sha256_hex;
-use crate::domain::error::{CommandError, InvalidFields, Refusal, contended};
+use crate::domain::error::{CommandError, InputStep, InvalidField, InvalidFields, Refusal, contended};
 use crate::domain::reservations::HolderLookup;
 use crate::domain::text::IdempotencyKey;
 use crate::webstore::containers::{CUSTOMER, PRODUCT};
@@ -71,6 +71,17 @@ struct StoredOrder {
     etag: ETag,
     /// The command that wrote it last, where it left its marker.
     written_by: Option<Uuid>,
+}
+
+impl CreateSalesOrder {
+    /// The invalid fields, for an input that is refused for another one anyway.
+    #[must_use]
+    pub fn invalid_fields(self) -> Vec<InvalidField> {
+        let mut invalid = InvalidFields::default();
+        invalid.check(self.idempotency_key.map(IdempotencyKey::parse).transpose());
+        invalid.check(check_lines(&self.lines));
+        invalid.into_vec()
+    }
 }
 
 impl WebstoreCommands {
@@ -277,8 +288,7 @@ impl WebstoreCommands {
         for (key, item) in keys.into_iter().zip(self.store.read_many(PRODUCT, &reads, ledger).await?) {
             let product: Option<ProductItem> = item.map(|item| item.decode()).transpose()?;
             let product = product.filter(|product| !product.deleted);
-            products
-                .insert(key, product.ok_or_else(|| Refusal::not_found("lines", "there is no such product"))?);
+            products.insert(key, product.ok_or_else(|| no_such_product(ordered, key))?);
         }
         let ordered = ordered.iter().map(|line| &products[&(line.category_id, line.product_id)]);
         Ok(frozen(&ordered.zip(quantities.iter().copied()).collect::<Vec<_>>())?)
@@ -314,6 +324,13 @@ struct Lines {
     total: i64,
 }
 
+/// The refusal of the first line with a product that does not exist.
+fn no_such_product(ordered: &[OrderedProduct], missing: (CategoryId, ProductId)) -> Refusal {
+    let index = ordered.iter().position(|line| (line.category_id, line.product_id) == missing);
+    let steps = [InputStep::Index(index.unwrap_or_default()), InputStep::Field("productId")];
+    Refusal::not_found("lines", "there is no such product").at(&steps)
+}
+
 /// The lines of these products: one currency, an exact sum.
 fn frozen(ordered: &[(&ProductItem, u32)]) -> Result<Lines, Refusal> {
     let Some((first, _)) = ordered.first() else {
@@ -321,9 +338,10 @@ fn frozen(ordered: &[(&ProductItem, u32)]) -> Result<Lines, Refusal> {
     };
     let mut total: i64 = 0;
     let mut details = Vec::with_capacity(ordered.len());
-    for (product, quantity) in ordered {
+    for (index, (product, quantity)) in ordered.iter().enumerate() {
         if product.currency_code != first.currency_code {
-            return Err(Refusal::bad_input("lines", "must have products of one currency"));
+            let steps = [InputStep::Index(index), InputStep::Field("productId")];
+            return Err(Refusal::bad_input("lines", "must have products of one currency").at(&steps));
         }
         let line = product.money().times(*quantity).and_then(|line| total.checked_add(line.minor_units));
         total = line.ok_or_else(|| Refusal::limit_exceeded("the total of the order is too large"))?;
@@ -343,13 +361,19 @@ fn check_lines(lines: &[OrderedProduct]) -> Result<Vec<u32>, Refusal> {
         let rule = format_args!("must be 1 to {ORDER_LINES_MAX}, are {}", lines.len());
         return Err(Refusal::bad_input("lines", rule));
     }
-    let quantity = |line: &OrderedProduct| {
-        let quantity =
-            u32::try_from(line.quantity).ok().filter(|quantity| (1..=QUANTITY_MAX).contains(quantity));
-        let rule = || format!("must be 1 to {QUANTITY_MAX}, is {}", line.quantity);
-        quantity.ok_or_else(|| Refusal::bad_input("quantity", rule()))
-    };
-    lines.iter().map(quantity).collect()
+    let mut invalid = InvalidFields::default();
+    let mut quantities = Vec::with_capacity(lines.len());
+    for (index, line) in lines.iter().enumerate() {
+        let steps = [InputStep::Field("lines"), InputStep::Index(index)];
+        quantities.extend(invalid.check_within(&steps, parse_quantity(line.quantity)));
+    }
+    invalid.unless_any(quantities)
+}
+
+fn parse_quantity(quantity: i32) -> Result<u32, Refusal> {
+    let parsed = u32::try_from(quantity).ok().filter(|quantity| (1..=QUANTITY_MAX).contains(quantity));
+    let rule = || format!("must be 1 to {QUANTITY_MAX}, is {quantity}");
+    parsed.ok_or_else(|| Refusal::bad_input("quantity", rule()))
 }
 
 fn content_hash(lines: &[OrderedProduct]) -> String {

@@ -2,5 +2,6 @@
 
 pub mod shop;
 mod sign_ups;
+mod skus;
 mod storms;
 mod verification;

@@ -31,6 +31,7 @@ pub struct Refused {
     pub code: String,
     pub field: Option<String>,
     pub message: String,
+    pub extensions: Value,
 }
 
 impl<'a> Caller<'a> {
@@ -127,6 +128,7 @@ impl Answer {
             code: text(&error["extensions"]["code"]).unwrap_or_default(),
             field: text(&error["extensions"]["field"]),
             message: text(&error["message"]).unwrap_or_default(),
+            extensions: error["extensions"].clone(),
         }
     }
 }

@@ -88,8 +88,8 @@ async fn without_introspection_no_error_shows_names_and_types() {
     stop(serving).await;
 }
 
-/// Whether a server with these arguments serves the operations API, and shows operations of requests.
-async fn operations(arguments: &[&str]) -> [bool; 2] {
+/// Whether a server with these arguments serves the operations API, shows operations of requests, and compares data models by them.
+async fn operations(arguments: &[&str]) -> [bool; 3] {
     let directory = tempfile::tempdir().unwrap();
     let serving = Serving::start(directory.path(), arguments);
     let query = "{ projections { name leaseCount leases { range } } partitions { container } }";
@@ -109,16 +109,21 @@ async fn operations(arguments: &[&str]) -> [bool; 2] {
         client().post(format!("{}/graphql", serving.address)).header("content-type", "application/json");
     let feed = answer(request.body(body.to_string())).await;
     assert!(feed["extensions"]["requestCharge"].is_number(), "{feed}");
+    let comparison = post(&serving, "{ comparison(request: Q6) { model } }", None).await;
+    if comparison["data"]["comparison"].is_null() {
+        assert_eq!(comparison["errors"][0]["extensions"]["code"], "FORBIDDEN", "{comparison}");
+    }
     assert_eq!(stop(serving).await.0, 0);
-    [is_served, feed["extensions"]["operations"].is_array()]
+    let is_compared = !comparison["data"]["comparison"].is_null();
+    [is_served, feed["extensions"]["operations"].is_array(), is_compared]
 }
 
 #[tokio::test]
 async fn production_hides_operations_by_default() {
-    assert_eq!(operations(&[]).await, [true; 2]);
-    assert_eq!(operations(&["--production"]).await, [false; 2]);
-    assert_eq!(operations(&["--production", "--operations=on"]).await, [true; 2]);
-    assert_eq!(operations(&["--operations=off"]).await, [false; 2]);
+    assert_eq!(operations(&[]).await, [true; 3]);
+    assert_eq!(operations(&["--production"]).await, [false; 3]);
+    assert_eq!(operations(&["--production", "--operations=on"]).await, [true; 3]);
+    assert_eq!(operations(&["--operations=off"]).await, [false; 3]);
 }
 
 #[tokio::test]

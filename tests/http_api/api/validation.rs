@@ -167,3 +167,67 @@ async fn a_directive_on_typename_is_validated_and_obeyed() {
         assert_eq!(caller.refused(query, variables).await.code, "GRAPHQL_VALIDATION_FAILED", "{query}");
     }
 }
+
+#[tokio::test]
+async fn codes_tell_what_does_not_parse_from_what_is_not_valid() {
+    let server = Server::start().await;
+    let anonymous = server.anonymous();
+    for (query, variables, code, field) in [
+        ("{ feed {", Value::Null, "GRAPHQL_PARSE_FAILED", None),
+        ("{ feed(first: ) { nodes { id } } }", Value::Null, "GRAPHQL_PARSE_FAILED", None),
+        ("{ feed { nodes { titel } } }", Value::Null, "GRAPHQL_VALIDATION_FAILED", None),
+        ("{ feed(last: 1) { nodes { id } } }", Value::Null, "GRAPHQL_VALIDATION_FAILED", None),
+        ("{ post { id } }", Value::Null, "GRAPHQL_VALIDATION_FAILED", None),
+        ("query($id: ID!) { post(id: $id) { id } }", json!({}), "BAD_USER_INPUT", Some("id")),
+        (
+            "query($n: Int!) { feed(first: $n) { nodes { id } } }",
+            json!({ "n": "x" }),
+            "BAD_USER_INPUT",
+            Some("n"),
+        ),
+    ] {
+        let refused = anonymous.ask(query, variables).await.refused();
+        assert_eq!(refused.of(), (code, field), "{query}: {}", refused.message);
+        let is_parsed = code != "GRAPHQL_PARSE_FAILED";
+        let is_sentence = !refused.message.contains('_') && refused.message.ends_with('.');
+        assert!(is_parsed || is_sentence, "{}", refused.message);
+    }
+    let message = anonymous.ask("{ feed {", Value::Null).await.refused().message;
+    assert_eq!(message, "Syntax error: expected a field or a fragment.");
+}
+
+#[tokio::test]
+async fn errors_point_into_the_document_as_it_was_sent() {
+    let server = Server::start().await;
+    let anonymous = server.anonymous();
+    for (query, line, column) in [
+        ("# one\n{\n    feed {\n        nodes { titel }\n    }\n}\n", 4, 17),
+        ("{\n\n  feed(first: )\n}", 3, 15),
+        ("# é\n{\n  post(id: \"x\") { id }\n}", 3, 3),
+        ("query(\n  $id: ID!\n) { post(id: $id) { id } }", 2, 3),
+    ] {
+        for _ in 0..2 {
+            let answer = anonymous.ask(query, Value::Null).await;
+            let place = &answer.body["errors"][0]["locations"][0];
+            assert_eq!((&place["line"], &place["column"]), (&json!(line), &json!(column)), "{answer:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn validation_stops_after_50_errors() {
+    let server = Server::start().await;
+    let unknown: String = (0..990).map(|number| format!("{:x<40}{number} ", "unknown")).collect();
+    let arguments: String = (0..1_000).map(|number| format!("a{number}: 1 ")).collect();
+    for query in
+        [format!("{{ viewer {{ {unknown} }} }}"), format!("{{ feed({arguments}) {{ nodes {{ id }} }} }}")]
+    {
+        let answer = server.anonymous().ask(&query, Value::Null).await;
+        let errors = answer.body["errors"].as_array().unwrap();
+        assert_eq!(errors.len(), 50);
+        for error in errors {
+            assert_eq!(error["extensions"]["code"], "GRAPHQL_VALIDATION_FAILED");
+            assert!(error["locations"][0]["column"].as_u64().unwrap() > 1, "{error}");
+        }
+    }
+}

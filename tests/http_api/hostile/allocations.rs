@@ -50,6 +50,11 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
+/// The bytes that this thread has.
+pub fn live_bytes() -> isize {
+    BYTES.with(Cell::get).0
+}
+
 /// The most bytes that this thread had at once, beyond what it had before, until a future was ready.
 pub async fn peak_bytes<T>(future: impl Future<Output = T>) -> (usize, T) {
     let mut future = pin!(future);

@@ -2,8 +2,8 @@
 //! together, and one larger.
 
 use onehop_graphql_server::document::DocumentError;
+use onehop_graphql_server::document_cache::Documents;
 use onehop_graphql_server::document_limits::{DOCUMENT_BYTES_MAX, DocumentLimits};
-use onehop_graphql_server::pipeline::resolve::Documents;
 use serde_json::json;
 
 use crate::hostile::allocations::peak_bytes;

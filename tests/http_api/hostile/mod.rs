@@ -4,5 +4,7 @@
 mod allocations;
 mod documents;
 mod endpoint;
+mod parsed;
+mod plans;
 mod shapes;
 mod variables;

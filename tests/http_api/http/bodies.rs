@@ -1,4 +1,4 @@
-//! Bodies of requests on the wire: those that are answered before they are read, coded ones, and those with two lengths.
+//! Bodies of requests on the wire: bodies that are answered before they are read, and coded ones.
 
 use std::io::Write as _;
 
@@ -102,36 +102,4 @@ async fn a_body_that_grows_beyond_the_limit_gets_413() {
     assert!(bomb.len() < 1_000_000);
     let answer = post_text(bomb).header("Content-Encoding", "gzip").send(toy.address).await;
     assert_eq!((answer.status, answer.code().as_str()), (413, "LIMIT_EXCEEDED"));
-}
-
-#[tokio::test]
-async fn nothing_is_smuggled_behind_two_lengths() {
-    let toy = Toy::start().await;
-    let body = r#"{"query":"{ viewer }"}"#;
-    let chunks = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
-    let smuggled = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
-    let (length, chunked) =
-        (format!("Content-Length: {}\r\n", chunks.len()), "Transfer-Encoding: chunked\r\n");
-    for headers in [
-        format!("{length}{chunked}"),
-        format!("{chunked}{length}"),
-        format!("{chunked}Content-Length: 3\r\n"),
-    ] {
-        let head =
-            format!("POST /graphql HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n{headers}\r\n");
-        let (status, answer) =
-            status_after_writing(&toy, format!("{head}{chunks}{smuggled}").as_bytes()).await;
-        // RFC 9112, section 6.3: the chunks are the body, and the connection is closed.
-        assert_eq!((status, answer.matches("HTTP/1.1").count()), (200, 1), "{headers}: {answer}");
-        assert!(answer.to_ascii_lowercase().contains("connection: close"), "{answer}");
-    }
-    for refused in [
-        "Transfer-Encoding: chunked, identity",
-        "Transfer-Encoding: xchunked",
-        "Content-Length: 1\r\nContent-Length: 2",
-    ] {
-        let request = format!("POST /graphql HTTP/1.1\r\nHost: a\r\n{refused}\r\n\r\n{smuggled}");
-        let (status, answer) = status_after_writing(&toy, request.as_bytes()).await;
-        assert_eq!((status, answer.matches("HTTP/1.1").count()), (400, 1), "{refused}: {answer}");
-    }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use onehop_graphql_server::client_address::{ForwardingHeader, Proxies};
 use onehop_graphql_server::endpoint::RequestLimits;
 use onehop_graphql_server::pipeline::admit::ConcurrencyLimits;
+use onehop_graphql_server::pipeline::prepare::PreparationLimits;
 use onehop_graphql_server::pipeline::rate_limit::RateLimits;
 use onehop_runtime::clock::ManualClock;
 use serde_json::json;
@@ -20,7 +21,8 @@ const QUERY: &str = "{ viewer }";
 /// A budget of 1 RU a second that holds 3, and the clock by which it fills.
 async fn toy(proxies: Proxies) -> (Toy, Arc<ManualClock>) {
     let callers = RateLimits { proxies, ru_per_second: 1, burst_seconds: 3 };
-    let limits = RequestLimits { callers, ..RequestLimits::default() };
+    let preparation = PreparationLimits { is_charged: false, ..PreparationLimits::default() };
+    let limits = RequestLimits { callers, preparation, ..RequestLimits::default() };
     let options = Options { limits, ..Options::default() };
     let clock = options.clock.clone();
     (Toy::start_with(options).await, clock)

@@ -103,11 +103,11 @@ async fn an_operation_by_get_works_as_by_post() {
 async fn a_request_that_cannot_be_executed_gets_an_error_event() {
     let toy = Toy::start().await;
     for (body, expected) in [
-        (json!({ "query": "{ unclosed" }), "BAD_USER_INPUT"),
-        (json!({ "query": "{ nothing }" }), "BAD_USER_INPUT"),
+        (json!({ "query": "{ unclosed" }), "GRAPHQL_PARSE_FAILED"),
+        (json!({ "query": "{ nothing }" }), "GRAPHQL_VALIDATION_FAILED"),
         (json!({ "query": "query A { viewer } query B { viewer }" }), "BAD_USER_INPUT"),
         (json!({ "query": "query($a: ID!) { item(id: $a) }" }), "BAD_USER_INPUT"),
-        (json!({ "query": "subscription { nothing }" }), "BAD_USER_INPUT"),
+        (json!({ "query": "subscription { nothing }" }), "GRAPHQL_VALIDATION_FAILED"),
         (json!({ "query": "subscription { refused }" }), "NOT_FOUND"),
     ] {
         let results = EventStream::of(send(&toy, &body, &[]).await).rest().await;

@@ -2,11 +2,14 @@
 
 use std::sync::atomic::Ordering;
 
+use onehop_graphql_server::client_address::{ForwardingHeader, Proxies};
+use onehop_graphql_server::endpoint::RequestLimits;
 use onehop_graphql_server::live::LiveLimits;
+use onehop_graphql_server::pipeline::rate_limit::RateLimits;
 use serde_json::json;
 
 use crate::http::toy::{Options, Toy};
-use onehop_testing::websocket::WebSocketClient;
+use onehop_testing::websocket::{SUBPROTOCOL, WebSocketClient};
 
 const NUMBERS: &str = "subscription { numbers { value } }";
 
@@ -61,7 +64,7 @@ async fn different_variables_or_extensions_are_not_shared() {
     let padded = "subscription A($n: Int!) { numbers { padding(length: $n) } } subscription B($n: Int!) { numbers { p: padding(length: $n) } }";
     let requests = [
         json!({ "query": NUMBERS }),
-        json!({ "query": format!("{NUMBERS} ") }),
+        json!({ "query": "subscription { numbers { number: value } }" }),
         json!({ "query": NUMBERS, "extensions": { "operations": true } }),
         json!({ "query": padded, "operationName": "A", "variables": { "n": 1 } }),
         json!({ "query": padded, "operationName": "A", "variables": { "n": 2 } }),
@@ -118,7 +121,10 @@ async fn a_refusal_reaches_all_members_and_is_not_cached() {
 async fn big_and_too_many_different_subscriptions_are_refused() {
     let live = LiveLimits { subscription_bytes_max: 100, different_bytes_max: 150, ..LiveLimits::default() };
     let toy = Toy::start_with(Options { live, ..Options::default() }).await;
-    let padded = |length: usize| format!("{NUMBERS} #{}", "x".repeat(length - NUMBERS.len() - 2));
+    let normal = "subscription{numbers{:value}}";
+    let padded = |length: usize| {
+        format!("subscription {{ numbers {{ {}: value }} }}", "x".repeat(length - normal.len()))
+    };
     let mut socket = WebSocketClient::open(toy.address).await;
     // With the braces of empty variables and extensions.
     socket.subscribe("big", &padded(97)).await;
@@ -136,4 +142,62 @@ async fn big_and_too_many_different_subscriptions_are_refused() {
     }
     socket.subscribe("other", &padded(60)).await;
     socket.settle().await;
+}
+
+#[tokio::test]
+async fn comments_white_space_and_undefined_variables_share() {
+    let toy = Toy::start().await;
+    let mut socket = WebSocketClient::open(toy.address).await;
+    let requests = [
+        json!({ "query": NUMBERS }),
+        json!({ "query": "# a comment of my own\nsubscription{numbers{value}}" }),
+        json!({ "query": "subscription {\n  numbers {\n    value,\n  }\n}\n" }),
+        json!({ "query": NUMBERS, "variables": { "undefined": 1 } }),
+    ];
+    for (id, request) in requests.iter().enumerate() {
+        socket.request(&id.to_string(), request.clone()).await;
+    }
+    socket.settle().await;
+    assert_eq!(executions(&toy), 1);
+    toy.state.tell(7);
+    for id in 0..requests.len() {
+        assert_eq!(socket.hear_of("next", &id.to_string()).await["data"]["numbers"]["value"], 7);
+    }
+}
+
+#[tokio::test]
+async fn a_network_does_not_take_all_different_subscriptions() {
+    let live = LiveLimits {
+        different_bytes_max: 800,
+        different_bytes_per_network_max: 100,
+        ..LiveLimits::default()
+    };
+    let callers = RateLimits {
+        proxies: Proxies { trusted: 1, header: ForwardingHeader::XForwardedFor },
+        ..RateLimits::default()
+    };
+    let limits = RequestLimits { callers, ..RequestLimits::default() };
+    let toy = Toy::start_with(Options { live, limits, ..Options::default() }).await;
+    let open = async |address: &str, payload| {
+        let headers = [("Sec-WebSocket-Protocol", SUBPROTOCOL), ("X-Forwarded-For", address)];
+        let mut socket = WebSocketClient::handshake(toy.address, &headers).await.expect("a socket");
+        socket.init(payload).await;
+        socket
+    };
+    let mut first = open("192.0.2.1", json!({})).await;
+    first.subscribe("1", NUMBERS).await;
+    first.subscribe("2", "subscription { numbers { number: value } }").await;
+    first.subscribe("3", "subscription { numbers { another: value } }").await;
+    let extensions = first.hear_of("error", "3").await[0]["extensions"].take();
+    assert_eq!(extensions["limit"], "different-subscriptions-bytes-per-network");
+    first.subscribe("4", NUMBERS).await;
+    for (address, payload) in
+        [("192.0.2.1", json!({ "authorization": "Bearer ada" })), ("192.0.2.2", json!({}))]
+    {
+        let mut socket = open(address, payload).await;
+        socket.subscribe("1", "subscription { numbers { another: value } }").await;
+        socket.settle().await;
+        toy.state.tell(1);
+        assert_eq!(socket.hear_of("next", "1").await["data"]["numbers"]["another"], 1);
+    }
 }

@@ -262,8 +262,13 @@ impl GraphqlService for Service {
         Ok(selections)
     }
 
-    fn validate(&self, _document: &Document) -> Result<(), ServerError> {
-        Ok(())
+    fn validate(
+        &self,
+        _document: &Document,
+        _operation_name: Option<&str>,
+        _variables: &Variables,
+    ) -> Result<bool, Vec<ServerError>> {
+        Ok(false)
     }
 
     fn new_charge_record(&self, _span: Option<SpanContext>) -> Arc<dyn ChargeRecord> {

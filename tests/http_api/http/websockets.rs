@@ -229,13 +229,13 @@ async fn a_request_that_cannot_be_executed_is_an_error_and_has_no_end() {
     let toy = Toy::start().await;
     let mut socket = WebSocketClient::open(toy.address).await;
     for (payload, expected) in [
-        (json!({ "query": "{ unclosed" }), "BAD_USER_INPUT"),
-        (json!({ "query": "{ nothing }" }), "BAD_USER_INPUT"),
+        (json!({ "query": "{ unclosed" }), "GRAPHQL_PARSE_FAILED"),
+        (json!({ "query": "{ nothing }" }), "GRAPHQL_VALIDATION_FAILED"),
         (json!({ "query": "query A { viewer } query B { viewer }" }), "BAD_USER_INPUT"),
         (json!({ "query": "{ viewer }", "operationName": "C" }), "BAD_USER_INPUT"),
         (json!({ "query": "query($a: ID!) { item(id: $a) }" }), "BAD_USER_INPUT"),
         (json!({ "query": format!("{{ {} }}", "viewer ".repeat(10_001)) }), "LIMIT_EXCEEDED"),
-        (json!({ "query": "subscription { nothing }" }), "BAD_USER_INPUT"),
+        (json!({ "query": "subscription { nothing }" }), "GRAPHQL_VALIDATION_FAILED"),
         (json!({ "query": "subscription { refused }" }), "NOT_FOUND"),
     ] {
         socket.request("1", payload.clone()).await;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::shop::{
-    PRODUCT, assert_one_hop, category, counted, mutate, open, product, product_input, refused, tag,
+    PRODUCT, assert_one_hop, category, counted, mutate, open, product, product_input, refused, run, tag,
 };
 use crate::api::caller::id_of;
 
@@ -224,4 +224,90 @@ async fn a_cursor_of_another_list_of_products_is_refused() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn an_sku_belongs_to_one_product_whatever_its_case() {
+    let shop = open().await;
+    let ada = shop.sign_up("ada").await;
+    let (bikes, parts) = (category(&ada, "Bikes").await, category(&ada, "Parts").await);
+    let comet = product(&ada, "Comet", "1", &bikes, &[]).await;
+    let mut twin = product_input("Twin", "1", &parts, &[]);
+    twin["sku"] = json!("sku-COMET");
+    let taken = refused(&ada, "createProduct", twin.clone()).await;
+    assert_eq!(taken.of(), ("CONFLICT", Some("sku")));
+    mutate(&ada, "deleteProduct", json!({ "productId": comet["id"] }), "deletedProductId").await;
+    let made = mutate(&ada, "createProduct", twin, "product { sku }").await;
+    assert_eq!(made["product"]["sku"], "sku-COMET");
+}
+
+#[tokio::test]
+async fn of_many_products_with_one_sku_one_is_created() {
+    let shop = open().await;
+    let ada = shop.sign_up("ada").await;
+    let categories = [category(&ada, "Bikes").await, category(&ada, "Parts").await];
+    let created = (0..8).map(|number| {
+        let mut input = product_input(&format!("Twin {number}"), "1", &categories[number % 2], &[]);
+        input["sku"] = json!("ONE");
+        run(&ada, "createProduct", input, "product { id }")
+    });
+    let answers = futures::future::join_all(created).await;
+    let made = answers.iter().filter(|answer| answer.body.get("errors").is_none()).count();
+    assert_eq!(made, 1);
+}
+
+#[tokio::test]
+async fn null_removes_the_tags_of_a_product() {
+    let shop = open().await;
+    let ada = shop.sign_up("ada").await;
+    let (bikes, red) = (category(&ada, "Bikes").await, tag(&ada, "red").await);
+    let comet = product(&ada, "Comet", "1", &bikes, &[&red]).await;
+    let change = |tags: Value| json!({ "productId": comet["id"], "name": "Comet", "tagIds": tags });
+    let changed = mutate(&ada, "updateProduct", change(Value::Null), "product { tags { name } }").await;
+    assert_eq!(changed["product"]["tags"], json!([]));
+}
+
+#[tokio::test]
+async fn an_amount_without_quotes_names_the_form_that_is_expected() {
+    let shop = open().await;
+    let ada = shop.sign_up("ada").await;
+    let bikes = category(&ada, "Bikes").await;
+    let mut input = product_input("Comet", "1", &bikes, &[]);
+    for amount in [json!(12.5), json!(12), json!(true)] {
+        input["price"]["amount"] = amount.clone();
+        let refused = refused(&ada, "createProduct", input.clone()).await;
+        assert_eq!(refused.of(), ("BAD_USER_INPUT", Some("amount")), "{amount}");
+        assert_eq!(refused.extensions["path"], json!(["price", "amount"]));
+        assert!(refused.message.contains(r#"a string such as "12.50""#), "{refused:?}");
+    }
+    let literal = format!(
+        "mutation {{ createProduct(input: {{ sku: \"A\", name: \"A\", description: \"A\", tagIds: [], \
+         categoryId: \"{bikes}\", price: {{ amount: 12.5, currencyCode: \"EUR\" }} }}) {{ __typename }} }}"
+    );
+    let refused = ada.ask(&literal, Value::Null).await.refused();
+    assert_eq!(refused.code, "GRAPHQL_VALIDATION_FAILED");
+    assert!(refused.message.contains("input.price.amount"), "{refused:?}");
+    assert!(refused.message.contains(r#"a string such as "12.50""#), "{refused:?}");
+}
+
+#[tokio::test]
+async fn all_errors_of_a_product_have_their_paths() {
+    let shop = open().await;
+    let ada = shop.sign_up("ada").await;
+    let red = tag(&ada, "red").await;
+    let input = json!({
+        "sku": "", "name": "Comet", "description": "", "price": { "amount": "1.234", "currencyCode": "EUR" },
+        "categoryId": red, "tagIds": [red, "nothing"],
+    });
+    let refused = refused(&ada, "createProduct", input).await;
+    let paths: Vec<&Value> =
+        refused.extensions["fields"].as_array().unwrap().iter().map(|field| &field["path"]).collect();
+    let expected = [
+        json!(["categoryId"]),
+        json!(["tagIds", 1]),
+        json!(["sku"]),
+        json!(["description"]),
+        json!(["price", "amount"]),
+    ];
+    assert_eq!(paths, expected.iter().collect::<Vec<_>>());
 }

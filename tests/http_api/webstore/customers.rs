@@ -192,3 +192,54 @@ async fn invalid_fields_of_a_customer_are_named() {
     let made = sign_up_customer(&shop, "eva@example.com").await;
     assert_eq!(id_of(&made.data("{ viewerCustomer { id } }", json!({})).await["viewerCustomer"]), made.id);
 }
+
+#[tokio::test]
+async fn null_removes_what_is_optional_and_absence_keeps_it() {
+    let shop = open().await;
+    let eva = sign_up_customer(&shop, "eva@example.com").await;
+    let payload = "customer { title phoneNumber firstName addresses { city } }";
+    let change = async |input: Value| mutate(&eva, "updateCustomer", input, payload).await["customer"].take();
+    let address =
+        json!({ "addressLine1": "1 Main Street", "city": "Springfield", "country": "US", "zipCode": "1" });
+    let given = change(json!({ "title": "Dr", "phoneNumber": "555", "addresses": [address] })).await;
+    let kept = change(json!({ "firstName": "Marie" })).await;
+    assert_eq!((&kept["title"], &kept["phoneNumber"]), (&json!("Dr"), &json!("555")));
+    assert_eq!(kept["addresses"], given["addresses"]);
+    let removed = change(json!({ "title": null, "firstName": null, "phoneNumber": null })).await;
+    assert_eq!(
+        removed,
+        json!({ "title": null, "phoneNumber": null, "firstName": "Marie", "addresses": given["addresses"] })
+    );
+    assert_eq!(change(json!({ "addresses": null })).await["addresses"], json!([]));
+}
+
+#[tokio::test]
+async fn all_blank_fields_of_all_addresses_have_their_paths() {
+    let shop = open().await;
+    let mut input = customer_input("eva@example.com");
+    let blank = json!({ "addressLine1": "", "city": " ", "country": "", "zipCode": "" });
+    let good =
+        json!({ "addressLine1": "1 Main Street", "city": "Springfield", "country": "US", "zipCode": "1" });
+    input["addresses"] =
+        json!([good, blank, { "addressLine1": "x", "city": "", "country": "x", "zipCode": "x" }]);
+    input["firstName"] = json!("");
+    let refused = refused(&shop.anonymous(), "createCustomer", input).await;
+    assert_eq!(refused.of(), ("BAD_USER_INPUT", Some("firstName")));
+    let paths: Vec<String> = refused.extensions["fields"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|field| field["path"].to_string())
+        .collect();
+    assert_eq!(
+        paths,
+        [
+            r#"["firstName"]"#,
+            r#"["addresses",1,"addressLine1"]"#,
+            r#"["addresses",1,"city"]"#,
+            r#"["addresses",1,"country"]"#,
+            r#"["addresses",1,"zipCode"]"#,
+            r#"["addresses",2,"city"]"#,
+        ]
+    );
+}

@@ -250,3 +250,36 @@ async fn the_top_customers_are_for_staff_and_by_orders() {
         assert_eq!(shop.anonymous().refused(query, json!({})).await.of(), ("UNAUTHENTICATED", None));
     }
 }
+
+#[tokio::test]
+async fn all_errors_of_an_orders_lines_have_their_paths() {
+    let shop = open().await;
+    let ada = shop.sign_up("ada").await;
+    let bikes = category(&ada, "Bikes").await;
+    let bell = product(&ada, "Bell", "4.99", &bikes, &[]).await;
+    let eva = sign_up_customer(&shop, "eva@example.com").await;
+    let wrong = json!({ "idempotencyKey": "", "lines": [
+        { "productId": bell["id"], "quantity": 1 },
+        { "productId": bell["id"], "quantity": 0 },
+        { "productId": bikes, "quantity": 1_001 },
+    ] });
+    let refused_lines = refused(&eva, "createSalesOrder", wrong).await;
+    assert_eq!(refused_lines.of(), ("BAD_USER_INPUT", Some("productId")));
+    assert_eq!(refused_lines.extensions["path"], json!(["lines", 2, "productId"]));
+    let fields = refused_lines.extensions["fields"].as_array().unwrap().clone();
+    let paths: Vec<String> = fields.iter().map(|field| field["path"].to_string()).collect();
+    let expected = [
+        r#"["lines",2,"productId"]"#,
+        r#"["idempotencyKey"]"#,
+        r#"["lines",1,"quantity"]"#,
+        r#"["lines",2,"quantity"]"#,
+    ];
+    assert_eq!(paths, expected);
+    assert_eq!(fields[2]["message"], "quantity must be 1 to 1000, is 0");
+
+    mutate(&ada, "deleteProduct", json!({ "productId": bell["id"] }), "deletedProductId").await;
+    let horn = product(&ada, "Horn", "4.99", &bikes, &[]).await;
+    let missing = refused(&eva, "createSalesOrder", lines(&[(&horn, 1), (&bell, 1)])).await;
+    assert_eq!(missing.of(), ("NOT_FOUND", Some("lines")));
+    assert_eq!(missing.extensions["path"], json!(["lines", 1, "productId"]));
+}

@@ -76,8 +76,7 @@ impl LiveEndpoint {
         single: Option<Representation>,
         quota: &Arc<RequestQuota>,
     ) -> Response<Body> {
-        let received = self.graphql.in_time(self.graphql.receive(request, quota)).await;
-        let context = match received.and_then(|received| self.graphql.check(received)) {
+        let context = match self.graphql.in_time(self.graphql.prepare(request, quota)).await {
             Ok(context) => context,
             Err(refusal) => return self.refuse(refusal, single),
         };
@@ -101,15 +100,14 @@ impl LiveEndpoint {
 
     async fn subscribe(
         &self,
-        mut context: RequestContext,
+        context: RequestContext,
         quota: &Arc<RequestQuota>,
     ) -> Result<Response<Body>, Refusal> {
-        self.graphql.in_time(self.graphql.authenticate(&mut context)).await?;
-        context.open_quota()?;
-        context.settle();
+        context.prior_charges.settle();
         let connection = self.permits.connection(context.client.network)?;
         let caller = context.caller.clone();
-        let permit = match self.permits.subscription(caller.as_ref().map(|caller| caller.id.as_str())) {
+        let user = caller.as_ref().map(|caller| caller.id.as_str());
+        let permit = match self.permits.subscription(user, context.client.network) {
             Ok(permit) => permit,
             Err(exceeded) => return Ok(only(&Encoded::refused(exceeded.into()))),
         };

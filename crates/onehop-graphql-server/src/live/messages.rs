@@ -213,6 +213,11 @@ impl Closing {
         Self::new(1013, "The server holds as many bytes of responses as it may: try again later")
     }
 
+    /// The quota of the caller is spent, and a long message is not read.
+    pub(super) fn over_quota() -> Self {
+        Self::new(1013, "The quota is spent: try again later")
+    }
+
     pub(super) fn invalid(invalid: &InvalidMessage) -> Self {
         Self::new(4400, invalid.to_string())
     }

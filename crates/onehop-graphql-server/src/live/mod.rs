@@ -5,6 +5,7 @@
 //! `socket` and served by a `session`, which speaks in `messages`; `event_stream` is the other transport. What the fields mean is unknown here.
 
 mod bounded_reader;
+mod caller_shares;
 mod event_errors;
 mod event_stream;
 mod keep_alive;

@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 
+use super::caller_shares::{CallerNetwork, CallerShare, CallerShares};
 use super::limits::LiveLimits;
 use crate::client_address::Network;
 use crate::limit_exceeded::LimitExceeded;
+use crate::shared_limit::{Share, ShareRefusal, SharedLimit};
 
 /// The part of the bytes of unfinished messages that one network may take.
 const NETWORK_BYTES_PART: usize = 8;
@@ -38,16 +40,11 @@ impl LiveLoad {
 pub(super) struct Permits {
     limits: LiveLimits,
     load: Arc<LiveLoad>,
+    subscriptions: CallerShares,
     by_user: Mutex<HashMap<String, usize>>,
-    unfinished_bytes: AtomicUsize,
-    by_network: Mutex<HashMap<Network, Usage>>,
-}
-
-/// What the connections of one network take.
-#[derive(Debug, Default)]
-struct Usage {
-    connections: usize,
-    unfinished_bytes: usize,
+    unfinished_bytes: Arc<SharedLimit<Network>>,
+    /// Connections of each network.
+    by_network: Mutex<HashMap<Network, usize>>,
 }
 
 /// That there is room for a connection, and for this network's.
@@ -66,8 +63,7 @@ pub(super) enum ConnectionRefusal {
 /// Room for the messages of one socket that are not complete. What a socket has taken it keeps until it ends, as it
 /// keeps the buffer of its longest message.
 pub(super) struct MessageRoom {
-    permits: Arc<Permits>,
-    network: Network,
+    share: Share<Network>,
     bytes: usize,
 }
 
@@ -75,15 +71,18 @@ pub(super) struct MessageRoom {
 pub(super) struct SubscriptionPermit {
     permits: Arc<Permits>,
     user: Option<String>,
+    _share: CallerShare,
 }
 
 impl Permits {
     pub(super) fn new(limits: LiveLimits, load: Arc<LiveLoad>) -> Self {
+        let bytes_max = limits.unfinished_bytes_max;
         Self {
             limits,
             load,
+            subscriptions: CallerShares::new(limits.subscriptions_max, limits.subscriptions_per_network_max),
             by_user: Mutex::default(),
-            unfinished_bytes: AtomicUsize::default(),
+            unfinished_bytes: SharedLimit::new(bytes_max, bytes_max / NETWORK_BYTES_PART),
             by_network: Mutex::default(),
         }
     }
@@ -95,61 +94,57 @@ impl Permits {
     ) -> Result<ConnectionPermit, ConnectionRefusal> {
         let max = self.limits.connections_per_network_max;
         let mut by_network = self.by_network();
-        let usage = by_network.entry(network).or_default();
-        if max > 0 && network != Network::Unknown && usage.connections >= max {
+        let connections = by_network.get(&network).copied().unwrap_or(0);
+        if max > 0 && network != Network::Unknown && connections >= max {
             return Err(ConnectionRefusal::Network(self.limits.connections_per_network()));
         }
         if !take(&self.load.connections, 1, self.limits.connections_max) {
-            forget_unused(&mut by_network, network);
             return Err(ConnectionRefusal::Process);
         }
-        usage.connections += 1;
+        by_network.insert(network, connections + 1);
         Ok(ConnectionPermit { permits: Arc::clone(self), network })
     }
 
     /// Room for the unfinished messages of a socket; none is taken yet.
     pub(super) fn message_room(self: &Arc<Self>, network: Network) -> MessageRoom {
-        MessageRoom { permits: Arc::clone(self), network, bytes: 0 }
+        MessageRoom { share: self.unfinished_bytes.share(network.known()), bytes: 0 }
     }
 
-    fn by_network(&self) -> MutexGuard<'_, HashMap<Network, Usage>> {
+    fn by_network(&self) -> MutexGuard<'_, HashMap<Network, usize>> {
         self.by_network.lock()
     }
 
-    /// Room for a subscription. An anonymous caller is bounded by the connection and by the process alone.
+    /// Room for a subscription of a user, or of an anonymous caller, from a network.
     pub(super) fn subscription(
         self: &Arc<Self>,
         user: Option<&str>,
+        network: Network,
     ) -> Result<SubscriptionPermit, LimitExceeded> {
-        let is_taken = take(&self.load.subscriptions, 1, self.limits.subscriptions_max);
-        self.limits.subscriptions().unless(is_taken)?;
-        let mut permit = SubscriptionPermit { permits: Arc::clone(self), user: None };
+        let caller = CallerNetwork { network, is_user: user.is_some() };
+        let share = self.subscriptions.take(caller, 1).map_err(|refusal| match refusal {
+            ShareRefusal::All => self.limits.subscriptions(),
+            ShareRefusal::OneKey => self.limits.subscriptions_per_network(),
+        })?;
         if let Some(user) = user {
             let mut by_user = self.by_user.lock();
-            let count = by_user.entry(user.to_owned()).or_default();
-            self.limits.subscriptions_per_user().unless(*count < self.limits.subscriptions_per_user_max)?;
-            *count += 1;
-            permit.user = Some(user.to_owned());
+            let count = by_user.get(user).copied().unwrap_or(0);
+            self.limits.subscriptions_per_user().unless(count < self.limits.subscriptions_per_user_max)?;
+            by_user.insert(user.to_owned(), count + 1);
         }
-        Ok(permit)
+        self.load.subscriptions.fetch_add(1, Ordering::Relaxed);
+        Ok(SubscriptionPermit { permits: Arc::clone(self), user: user.map(str::to_owned), _share: share })
     }
 }
 
 impl MessageRoom {
     /// Takes room for this many bytes in all, and returns whether there was any.
     pub(super) fn grow_to(&mut self, bytes: usize) -> bool {
-        let Some(more) = bytes.checked_sub(self.bytes).filter(|more| *more > 0) else { return true };
-        let max = self.permits.limits.unfinished_bytes_max;
-        let mut by_network = self.permits.by_network();
-        let usage = by_network.entry(self.network).or_default();
-        let network_max = if self.network == Network::Unknown { max } else { max / NETWORK_BYTES_PART };
-        let has_room = usage.unfinished_bytes.saturating_add(more) <= network_max
-            && take(&self.permits.unfinished_bytes, more, max);
+        if bytes <= self.bytes {
+            return true;
+        }
+        let has_room = self.share.resize(bytes).is_ok();
         if has_room {
-            usage.unfinished_bytes += more;
             self.bytes = bytes;
-        } else {
-            forget_unused(&mut by_network, self.network);
         }
         has_room
     }
@@ -162,34 +157,14 @@ fn take(count: &AtomicUsize, more: usize, limit: usize) -> bool {
     taken.is_ok()
 }
 
-fn forget_unused(by_network: &mut HashMap<Network, Usage>, network: Network) {
-    if by_network.get(&network).is_some_and(|usage| usage.connections == 0 && usage.unfinished_bytes == 0) {
-        by_network.remove(&network);
-    }
-}
-
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         self.permits.load.connections.fetch_sub(1, Ordering::Relaxed);
         let mut by_network = self.permits.by_network();
-        if let Some(usage) = by_network.get_mut(&self.network) {
-            usage.connections = usage.connections.saturating_sub(1);
+        match by_network.get_mut(&self.network) {
+            Some(connections) if *connections > 1 => *connections -= 1,
+            _ => drop(by_network.remove(&self.network)),
         }
-        forget_unused(&mut by_network, self.network);
-    }
-}
-
-impl Drop for MessageRoom {
-    fn drop(&mut self) {
-        if self.bytes == 0 {
-            return;
-        }
-        self.permits.unfinished_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
-        let mut by_network = self.permits.by_network();
-        if let Some(usage) = by_network.get_mut(&self.network) {
-            usage.unfinished_bytes = usage.unfinished_bytes.saturating_sub(self.bytes);
-        }
-        forget_unused(&mut by_network, self.network);
     }
 }
 
@@ -215,6 +190,7 @@ mod tests {
         let limits = LiveLimits {
             connections_max: 1,
             subscriptions_max: 3,
+            subscriptions_per_network_max: 0,
             subscriptions_per_user_max: 2,
             ..LiveLimits::default()
         };
@@ -248,20 +224,36 @@ mod tests {
         assert!(first.grow_to(60) && !second.grow_to(60) && second.grow_to(40));
         assert!(permits.message_room(other).grow_to(100));
         drop((first, second, held));
-        assert!(permits.by_network().is_empty() && permits.unfinished_bytes.load(Ordering::Relaxed) == 0);
+        assert!(permits.by_network().is_empty() && permits.unfinished_bytes.used() == 0);
     }
 
     #[test]
     fn a_user_has_a_limit_and_everybody_together_another() {
         let permits = permits();
-        let mut held = vec![permits.subscription(Some("ada")), permits.subscription(Some("ada"))];
-        let limit_of = |user: Option<&str>| permits.subscription(user).err().map(|over| over.limit);
+        let subscription = |user: Option<&str>| permits.subscription(user, Network::V6(1));
+        let mut held = vec![subscription(Some("ada")), subscription(Some("ada"))];
+        let limit_of = |user: Option<&str>| subscription(user).err().map(|over| over.limit);
         assert_eq!(limit_of(Some("ada")), Some("live-subscriptions-per-user"));
-        held.push(permits.subscription(Some("grace")));
+        held.push(subscription(Some("grace")));
         assert!(held.iter().all(Result::is_ok), "what was refused counts nowhere");
         assert_eq!(limit_of(None), Some("live-subscriptions"));
         held.clear();
-        assert!(permits.subscription(Some("ada")).is_ok());
+        assert!(subscription(Some("ada")).is_ok());
         assert!(permits.by_user.lock().is_empty(), "nobody is remembered");
+        assert_eq!(permits.load.subscriptions(), 0);
+    }
+
+    #[test]
+    fn a_network_has_a_part_of_the_subscriptions() {
+        let limits =
+            LiveLimits { subscriptions_max: 16, subscriptions_per_network_max: 2, ..LiveLimits::default() };
+        let permits = Arc::new(Permits::new(limits, Arc::default()));
+        let (one, other) = (Network::V6(1), Network::V6(2));
+        let held = [permits.subscription(None, one), permits.subscription(None, one)];
+        let refused = permits.subscription(None, one).err();
+        assert_eq!(refused.map(|over| (over.limit, over.max)), Some(("live-subscriptions-per-network", 2)));
+        assert!(permits.subscription(Some("ada"), one).is_ok(), "users have a part beside anonymous callers");
+        assert!(permits.subscription(None, other).is_ok());
+        drop(held);
     }
 }

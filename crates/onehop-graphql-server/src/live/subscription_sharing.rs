@@ -10,6 +10,7 @@ use parking_lot::{Mutex, MutexGuard};
 use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, broadcast, watch};
 
+use super::caller_shares::{CallerNetwork, CallerShare, CallerShares};
 use super::event_errors::error;
 use super::limits::LiveLimits;
 use super::shared_subscription::{Begun, Shared, SharedResult, SharedSubscription, SubscriptionEvent};
@@ -19,6 +20,7 @@ use crate::limit_exceeded::LimitExceeded;
 use crate::pipeline::context::RequestContext;
 use crate::pipeline::rate_limit::RequestQuota;
 use crate::response::Encoded;
+use crate::shared_limit::ShareRefusal;
 use onehop_runtime::tasks::Tasks;
 
 /// The shared executions of the process.
@@ -26,6 +28,8 @@ pub(super) struct SubscriptionSharing {
     graphql: Arc<GraphqlEndpoint>,
     limits: LiveLimits,
     tasks: Tasks,
+    /// Bytes of what the running ones ask.
+    bytes: CallerShares,
     /// Events of all groups that execute or wait for that in the line of requests.
     event_turns: Arc<Semaphore>,
     state: Mutex<State>,
@@ -34,8 +38,6 @@ pub(super) struct SubscriptionSharing {
 #[derive(Default)]
 struct State {
     running: HashMap<Key, Entry>,
-    /// Bytes of what the running ones ask.
-    bytes: usize,
     started: u64,
 }
 
@@ -44,7 +46,8 @@ type Key = [u8; 32];
 
 struct Entry {
     number: u64,
-    bytes: usize,
+    /// The share of the caller who began it, for as long as it runs.
+    _bytes: CallerShare,
     members: usize,
     results: broadcast::Sender<SharedResult>,
     begun: watch::Receiver<Begun>,
@@ -73,7 +76,8 @@ impl SubscriptionSharing {
     pub(super) fn new(graphql: Arc<GraphqlEndpoint>, limits: LiveLimits, tasks: Tasks) -> Self {
         let events_max = (graphql.executing_max() / EVENTS_PART).max(1);
         let event_turns = Arc::new(Semaphore::new(events_max));
-        Self { graphql, limits, tasks, event_turns, state: Mutex::default() }
+        let bytes = CallerShares::new(limits.different_bytes_max, limits.different_bytes_per_network_max);
+        Self { graphql, limits, tasks, bytes, event_turns, state: Mutex::default() }
     }
 
     /// Joins those who ask the same, or begins. What is written after this returns is heard, and goes on the bill.
@@ -109,18 +113,20 @@ impl SubscriptionSharing {
     ) -> Result<(Member, watch::Receiver<Begun>), LimitExceeded> {
         let SubscriptionKey { key, bytes } = self.key_of(&context)?;
         let mut state = self.lock();
-        let State { running, bytes: all_bytes, started } = &mut *state;
+        let State { running, started } = &mut *state;
         let (entry, payment) = match running.entry(key) {
             MapEntry::Occupied(entry) => {
                 let entry = entry.into_mut();
                 let payment = Payment::of(quota, &entry.shared.payers);
                 (entry, payment)
             }
-            MapEntry::Vacant(_) if *all_bytes + bytes > self.limits.different_bytes_max => {
-                return Err(self.limits.different_bytes());
-            }
             MapEntry::Vacant(vacant) => {
-                *all_bytes += bytes;
+                let caller =
+                    CallerNetwork { network: context.client.network, is_user: context.caller.is_some() };
+                let bytes = self.bytes.take(caller, bytes).map_err(|refusal| match refusal {
+                    ShareRefusal::All => self.limits.different_bytes(),
+                    ShareRefusal::OneKey => self.limits.different_bytes_per_network(),
+                })?;
                 *started += 1;
                 let shared = Arc::<Shared>::default();
                 // Before the first event.
@@ -139,7 +145,7 @@ impl SubscriptionSharing {
         Ok((member, entry.begun.clone()))
     }
 
-    fn begin(self: &Arc<Self>, beginning: Beginning, key: Key, number: u64, bytes: usize) -> Entry {
+    fn begin(self: &Arc<Self>, beginning: Beginning, key: Key, number: u64, bytes: CallerShare) -> Entry {
         let Beginning { context, shared } = beginning;
         let (results, _) = broadcast::channel(self.limits.results_waiting_max);
         let (begin, begun) = watch::channel(Begun::NotYet);
@@ -163,7 +169,7 @@ impl SubscriptionSharing {
             group.run(context).await;
             drop(running);
         });
-        Entry { number, bytes, members: 0, results, begun, shared }
+        Entry { number, _bytes: bytes, members: 0, results, begun, shared }
     }
 
     /// What distinguishes a subscription from others.
@@ -173,13 +179,15 @@ impl SubscriptionSharing {
         let variables = serde_json::to_string(&request.variables).unwrap_or_default();
         let extensions = serde_json::to_string(&request.extensions.0).unwrap_or_default();
         let name = request.operation_name.as_deref().unwrap_or_default();
-        let bytes = request.query.len() + variables.len() + extensions.len();
+        // Texts with one normal form ask the same.
+        let text = &*context.document.text;
+        let bytes = text.len() + variables.len() + extensions.len();
         self.limits.subscription_bytes().unless(bytes <= self.limits.subscription_bytes_max)?;
         let is_personal = self.graphql.service().is_personal(&context.document.definitions);
         let caller = context.caller.as_ref().filter(|_| is_personal);
         let viewer = caller.map_or("", |caller| &caller.id);
         let mut digest = Sha256::new();
-        for part in [&*request.query, name, &variables, &extensions, viewer] {
+        for part in [text, name, &variables, &extensions, viewer] {
             digest.update(part.len().to_le_bytes());
             digest.update(part);
         }
@@ -233,7 +241,6 @@ impl Membership {
 
     fn remove(&self, state: &mut State) {
         if let Some(entry) = state.running.remove(&self.key) {
-            state.bytes -= entry.bytes;
             entry.shared.abandoned.cancel();
         }
     }

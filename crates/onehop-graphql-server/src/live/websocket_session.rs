@@ -20,16 +20,21 @@ use super::socket::{Received, Socket, SocketEnd};
 use super::subscription_sharing::Member;
 use crate::caller::{Caller, RequestRejection};
 use crate::client_address::ClientAddress;
-use crate::limit_exceeded::LimitExceeded;
 use crate::pipeline::authenticate::bearer_of;
 use crate::pipeline::context::RequestContext;
-use crate::pipeline::parse::{MalformedRequest, RequestParameters};
-use crate::pipeline::receive::ReceivedRequest;
+use crate::pipeline::parse::MalformedRequest;
+use crate::pipeline::prepare::PreparationWork;
+use crate::pipeline::rate_limit::RequestQuota;
+use crate::quota::QuotaAccount as _;
 use crate::refusal::Refusal;
 use crate::response::{Encoded, ExecutedResponse};
 
 /// How often a result is in memory while it is sent: in the message, and in the write buffer of the socket.
 const MESSAGE_COPIES: usize = 2;
+
+/// The longest message that is read although the quota of its caller is spent: `complete`, `ping` and `pong`, and an operation whose
+/// refusal names its id.
+const UNCHARGED_MESSAGE_BYTES_MAX: usize = 16 * 1024;
 
 /// One WebSocket.
 pub(super) struct Session {
@@ -59,7 +64,17 @@ enum Stage {
 
 enum Started {
     Connection(Result<Option<Caller>, Refusal>),
-    Subscription { id: OperationId, permit: SubscriptionPermit, joined: Result<Member, Encoded> },
+    /// An operation is prepared, or refused.
+    Operation {
+        id: OperationId,
+        quota: Arc<RequestQuota>,
+        prepared: Result<Box<RequestContext>, Refusal>,
+    },
+    Subscription {
+        id: OperationId,
+        permit: SubscriptionPermit,
+        joined: Result<Member, Encoded>,
+    },
 }
 
 enum SocketEvent {
@@ -164,15 +179,32 @@ impl Session {
     fn on_received(&mut self, received: Received) -> Result<Option<String>, SocketEnd> {
         match received {
             Received::Text(text) => {
+                let quota = self.charge_message(text.len())?;
                 let message = ClientMessage::parse(&text).map_err(|invalid| Closing::invalid(&invalid))?;
-                Ok(self.on_message(message)?)
+                Ok(self.on_message(message, quota)?)
             }
             Received::Binary => Err(Closing::invalid(&InvalidMessage::binary()).into()),
             Received::Control => Ok(None),
         }
     }
 
-    fn on_message(&mut self, message: ClientMessage) -> Result<Option<String>, Closing> {
+    /// Charges a message for its bytes before it is read. A long one of a caller without a quota is not read at all.
+    fn charge_message(&self, bytes: usize) -> Result<Arc<RequestQuota>, Closing> {
+        let graphql = &self.live.graphql;
+        let quota = Arc::new(graphql.quota_of(self.client, self.caller.is_none()));
+        let opened = quota.open(self.caller.as_ref().map(|caller| caller.id.as_str()));
+        if opened.is_err() && bytes > UNCHARGED_MESSAGE_BYTES_MAX {
+            return Err(Closing::over_quota());
+        }
+        quota.charge(graphql.preparations().charge(PreparationWork::decoding(bytes)));
+        Ok(quota)
+    }
+
+    fn on_message(
+        &mut self,
+        message: ClientMessage,
+        quota: Arc<RequestQuota>,
+    ) -> Result<Option<String>, Closing> {
         match message {
             ClientMessage::ConnectionInit { authorization } => {
                 if self.stage != Stage::Opened {
@@ -189,14 +221,13 @@ impl Session {
             }
             ClientMessage::Subscribe { id, .. } if self.operations.contains(&id) => Err(Closing::exists(&id)),
             ClientMessage::Subscribe { id, payload } => {
-                let started = match self.live.graphql.body_limits().parse(payload.as_bytes()) {
-                    Ok(parameters) => self.start(id.as_str().into(), parameters),
-                    Err(MalformedRequest::OverLimit(exceeded)) => Err(Encoded::refused(exceeded.into())),
-                    Err(_) => {
-                        return Err(Closing::invalid(&InvalidMessage::not_a_request()));
-                    }
-                };
-                Ok(started.err().map(|refusal| refused(&id, &refusal)))
+                let limits = self.live.limits;
+                let has_room = self.operations.len() < limits.operations_per_connection_max;
+                if let Err(exceeded) = limits.operations_per_connection().unless(has_room) {
+                    return Ok(Some(refused(&id, &Encoded::refused(exceeded.into()))));
+                }
+                self.prepare(id.as_str().into(), payload, quota);
+                Ok(None)
             }
             ClientMessage::Complete { id } => {
                 self.operations.end(&id);
@@ -220,25 +251,33 @@ impl Session {
         Ok(())
     }
 
-    /// Starts an operation.
-    fn start(&mut self, id: OperationId, parameters: RequestParameters) -> Result<(), Encoded> {
-        let limits = self.live.limits;
-        let has_room = self.operations.len() < limits.operations_per_connection_max;
-        let over = |exceeded: LimitExceeded| Encoded::refused(exceeded.into());
-        limits.operations_per_connection().unless(has_room).map_err(over)?;
-        let quota = Arc::new(self.live.graphql.quota_of(self.client, self.caller.is_none()));
-        let received = ReceivedRequest::of_operation(parameters, Arc::clone(&quota));
-        let mut context = self.live.graphql.check(received).map_err(Refusal::into_encoded)?;
-        context.caller = self.caller.clone();
+    /// Prepares an operation.
+    fn prepare(&mut self, id: OperationId, payload: String, quota: Arc<RequestQuota>) {
+        let (live, caller) = (Arc::clone(&self.live), self.caller.clone());
+        let preparation = async move {
+            let graphql = &live.graphql;
+            let prepared = graphql.in_time(graphql.prepare_operation(payload, caller, &quota)).await;
+            Started::Operation { id, quota, prepared: prepared.map(Box::new) }
+        };
+        self.starting = Some(preparation.boxed());
+    }
+
+    /// Starts an operation that is prepared.
+    fn start(
+        &mut self,
+        id: OperationId,
+        context: RequestContext,
+        quota: Arc<RequestQuota>,
+    ) -> Result<(), Encoded> {
         let live = Arc::clone(&self.live);
         if context.kind() != OperationType::Subscription {
             let execution = async move { execute(&live, context).await };
             self.operations.run(id, execution.boxed());
             return Ok(());
         }
-        context.open_quota().map_err(|rejection| Refusal::from(rejection).into_encoded())?;
         let user = self.caller.as_ref().map(|caller| caller.id.as_str());
-        let permit = live.permits.subscription(user).map_err(over)?;
+        let permit = live.permits.subscription(user, self.client.network);
+        let permit = permit.map_err(|exceeded| Encoded::refused(exceeded.into()))?;
         let subscription = async move {
             let joined = live.groups.join_in_time(context, &quota).await;
             Started::Subscription { id, permit, joined }
@@ -261,6 +300,18 @@ impl Session {
                 Err(Closing::forbidden())
             }
             Started::Connection(Err(_)) => Err(Closing::unavailable()),
+            Started::Operation { prepared: Err(Refusal::Malformed(malformed)), .. }
+                if !matches!(malformed, MalformedRequest::OverLimit(_)) =>
+            {
+                Err(Closing::invalid(&InvalidMessage::not_a_request()))
+            }
+            Started::Operation { id, prepared: Err(refusal), .. } => {
+                Ok(Some(refused(&id, &refusal.into_encoded())))
+            }
+            Started::Operation { id, quota, prepared: Ok(context) } => {
+                let started = self.start(Arc::clone(&id), *context, quota);
+                Ok(started.err().map(|refusal| refused(&id, &refusal)))
+            }
             Started::Subscription { id, permit, joined: Ok(member) } => {
                 self.operations.follow(id, member, permit);
                 Ok(None)
@@ -328,7 +379,7 @@ impl Session {
 }
 
 async fn execute(live: &LiveEndpoint, context: RequestContext) -> Encoded {
-    let execution = live.graphql.in_time(live.graphql.answer_authenticated(context)).await;
+    let execution = live.graphql.in_time(live.graphql.answer(context)).await;
     execution.map_or_else(Refusal::into_encoded, ExecutedResponse::into_encoded)
 }
 

@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, header::AUTHORIZATION};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
-use super::context::RequestContext;
+use super::context::CallerRequest;
 use crate::caller::{Caller, RequestRejection};
 use crate::endpoint::GraphqlEndpoint;
 use crate::refusal::Refusal;
@@ -35,11 +35,11 @@ impl GraphqlEndpoint {
     ///
     /// # Errors
     /// The token is expired or forged, or cannot be verified now.
-    pub(crate) async fn authenticate(&self, context: &mut RequestContext) -> Result<(), Refusal> {
-        let Some(bearer) = context.bearer.as_deref() else { return Ok(()) };
-        let charges = context.charge_record(|span| self.service().new_charge_record(span));
+    pub(crate) async fn authenticate(&self, request: &mut CallerRequest) -> Result<(), Refusal> {
+        let Some(bearer) = request.bearer.as_deref() else { return Ok(()) };
+        let charges = request.prior_charges.record(|span| self.service().new_charge_record(span));
         let caller = self.service().authenticate(bearer, &*charges).await?;
-        context.caller = Some(Arc::new(caller));
+        request.caller = Some(Arc::new(caller));
         Ok(())
     }
 

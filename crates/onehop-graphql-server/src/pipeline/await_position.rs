@@ -197,7 +197,7 @@ impl ReadYourWrites {
     ) -> Result<Reach, InvalidPosition> {
         let wait = self.waits.begin(context.rate_limit_key());
         let left = wait.as_ref().map_or(Duration::ZERO, |_| deadline.left(self.limits.wait_max));
-        let charges = context.charge_record(|span| self.service.new_charge_record(span));
+        let charges = context.prior_charges.record(|span| self.service.new_charge_record(span));
         let reach = self.service.reach(position, left, &*charges).await?;
         let is_final = matches!(reach, Reach::Reached | Reach::NotReached(NotReached::Parked));
         if let Some(caller) = context.caller.as_ref().filter(|_| is_final) {

@@ -13,8 +13,9 @@ use axum::http::HeaderMap;
 use onehop_runtime::trace_context::SpanContext;
 use parking_lot::{Mutex, MutexGuard};
 
-use super::rate_limit::RateLimitKey;
-use crate::caller::{Caller, RequestRejection};
+use super::rate_limit::{RateLimitKey, RequestQuota};
+use crate::body_memory::BodyRoom;
+use crate::caller::Caller;
 use crate::client_address::ClientAddress;
 use crate::document::{Document, OperationError};
 use crate::etag::ReadTrace;
@@ -28,14 +29,16 @@ pub struct RequestContext {
     pub client: ClientAddress,
     /// Receive: the headers of the HTTP request; empty for an operation on a WebSocket.
     pub headers: HeaderMap,
-    /// Resolve: the parsed document, within the limits of documents.
-    pub document: Arc<Document>,
-    /// Check: what the operation may cost, in fields.
-    pub complexity: usize,
     /// Authenticate: the caller; `None` is an anonymous one.
     pub caller: Option<Arc<Caller>>,
     /// Rate limit: the quota that is charged.
     pub quota: Arc<dyn QuotaAccount>,
+    /// Resolve: the parsed document, within the limits of documents.
+    pub document: Arc<Document>,
+    /// Check: what the operation may cost, in fields.
+    pub complexity: usize,
+    /// Validate: whether the document fits the schema with these variables. The service validates it otherwise.
+    pub is_validated: bool,
     /// Await position: what came of waiting for a position.
     pub waited: Option<Waited>,
     /// Admit: the response size limit, and what it has left.
@@ -47,10 +50,12 @@ pub struct RequestContext {
     /// Execute: where the service records what the response depends on; `None` where that is not asked for.
     pub read_trace: Option<Arc<ReadTrace>>,
     /// What was charged before the execution.
-    prior_charges: PriorCharges,
+    pub(crate) prior_charges: PriorCharges,
     /// Receive: the access token.
     pub(crate) bearer: Option<String>,
-    /// Parse: variables, extensions and the text of the document.
+    /// Read the body: its room in the body memory, for as long as the request holds what was in it.
+    pub(crate) body: Option<BodyRoom>,
+    /// Parse: variables, extensions and the text of the document as the client sent it.
     pub(crate) request: Request,
 }
 
@@ -67,20 +72,23 @@ impl RequestContext {
         quota: Arc<dyn QuotaAccount>,
     ) -> Result<Self, OperationError> {
         document.operation(request.operation_name.as_deref())?;
+        let prior_charges = PriorCharges::new(client.span, Arc::clone(&quota));
         Ok(Self {
             client,
             headers,
-            document,
-            complexity: 0,
             caller: None,
             quota,
+            document,
+            complexity: 0,
+            is_validated: false,
             waited: None,
             budget: Arc::default(),
             event_admission: None,
             span: None,
             read_trace: None,
-            prior_charges: PriorCharges::default(),
+            prior_charges,
             bearer: None,
+            body: None,
             request,
         })
     }
@@ -119,19 +127,11 @@ impl RequestContext {
 
     /// The request as async-graphql executes it: with the parsed document, in place of what is left here.
     pub fn take_request(&mut self) -> Request {
-        let mut rest = Request::new("");
+        let mut rest = Request::new(self.request.query.as_str());
         rest.operation_name.clone_from(&self.request.operation_name);
         let mut request = std::mem::replace(&mut self.request, rest);
         request.set_parsed_query(self.document.definitions.clone());
         request
-    }
-
-    /// Rate limit: opens the quota of the caller.
-    ///
-    /// # Errors
-    /// The quota is spent, with the time when it is not any more.
-    pub(crate) fn open_quota(&self) -> Result<(), RequestRejection> {
-        self.quota.open(self.caller.as_ref().map(|caller| caller.id.as_str()))
     }
 
     /// Whose quota is charged: the caller's, or that of an anonymous caller's network.
@@ -139,33 +139,9 @@ impl RequestContext {
         RateLimitKey::of(self.caller.as_ref().map(|caller| caller.id.as_str()), self.client.network)
     }
 
-    /// Where the service records what it does before the execution: made by the first who asks.
-    pub(crate) fn charge_record(
-        &self,
-        make: impl FnOnce(Option<SpanContext>) -> Arc<dyn ChargeRecord>,
-    ) -> Arc<dyn ChargeRecord> {
-        Arc::clone(self.prior_charges.lock().open.get_or_insert_with(|| make(self.client.span)))
-    }
-
-    /// Charges the quota with what was recorded until now.
-    pub(crate) fn settle(&self) {
-        let mut charges = self.prior_charges.lock();
-        if let Some(record) = charges.open.take() {
-            self.quota.charge(record.request_charge());
-            charges.settled = Some(record);
-        }
-    }
-
     /// What was recorded before the execution, and is charged already.
     pub fn prior_charges(&self) -> Option<Arc<dyn ChargeRecord>> {
-        self.prior_charges.lock().settled.clone()
-    }
-}
-
-/// A request that ends before its execution pays for what it made the service do.
-impl Drop for RequestContext {
-    fn drop(&mut self) {
-        self.settle();
+        self.prior_charges.settled()
     }
 }
 
@@ -179,9 +155,13 @@ impl fmt::Debug for RequestContext {
     }
 }
 
-/// The charge records of authentication and of waiting for a position.
-#[derive(Default)]
-struct PriorCharges(Mutex<PriorChargeRecords>);
+/// The charge records of authentication and of waiting for a position. A request that ends before its execution pays for what
+/// it made the service do.
+pub(crate) struct PriorCharges {
+    span: Option<SpanContext>,
+    quota: Arc<dyn QuotaAccount>,
+    records: Mutex<PriorChargeRecords>,
+}
 
 #[derive(Default)]
 struct PriorChargeRecords {
@@ -190,7 +170,83 @@ struct PriorChargeRecords {
 }
 
 impl PriorCharges {
+    /// No records yet, for a request under this span.
+    pub(crate) fn new(span: Option<SpanContext>, quota: Arc<dyn QuotaAccount>) -> Self {
+        Self { span, quota, records: Mutex::default() }
+    }
+
+    /// Where the service records what it does before the execution: made when it is first needed.
+    pub(crate) fn record(
+        &self,
+        make: impl FnOnce(Option<SpanContext>) -> Arc<dyn ChargeRecord>,
+    ) -> Arc<dyn ChargeRecord> {
+        Arc::clone(self.lock().open.get_or_insert_with(|| make(self.span)))
+    }
+
+    /// Charges the quota with what was recorded until now.
+    pub(crate) fn settle(&self) {
+        let mut records = self.lock();
+        if let Some(record) = records.open.take() {
+            self.quota.charge(record.request_charge());
+            records.settled = Some(record);
+        }
+    }
+
+    fn settled(&self) -> Option<Arc<dyn ChargeRecord>> {
+        self.lock().settled.clone()
+    }
+
     fn lock(&self) -> MutexGuard<'_, PriorChargeRecords> {
-        self.0.lock()
+        self.records.lock()
+    }
+}
+
+impl Drop for PriorCharges {
+    fn drop(&mut self) {
+        self.settle();
+    }
+}
+
+/// A request of a caller who is known, before its document is.
+pub(crate) struct CallerRequest {
+    pub(crate) client: ClientAddress,
+    pub(crate) headers: HeaderMap,
+    /// It came by GET.
+    pub(crate) is_read_only: bool,
+    pub(crate) bearer: Option<String>,
+    pub(crate) caller: Option<Arc<Caller>>,
+    pub(crate) quota: Arc<RequestQuota>,
+    pub(crate) prior_charges: PriorCharges,
+    pub(crate) body: BodyRoom,
+}
+
+impl CallerRequest {
+    /// A request of an anonymous caller, or of one who is about to be authenticated.
+    pub(crate) fn new(quota: &Arc<RequestQuota>, body: BodyRoom) -> Self {
+        let client = quota.client();
+        Self {
+            client,
+            headers: HeaderMap::new(),
+            is_read_only: false,
+            bearer: None,
+            caller: None,
+            prior_charges: PriorCharges::new(client.span, Arc::clone(quota) as _),
+            quota: Arc::clone(quota),
+            body,
+        }
+    }
+
+    /// The context of this request for an operation of a document.
+    ///
+    /// # Errors
+    /// The document has no such operation, or several and the request names none.
+    pub(crate) fn with_document(
+        self,
+        document: Arc<Document>,
+        request: Request,
+    ) -> Result<RequestContext, OperationError> {
+        let Self { client, headers, bearer, caller, quota, prior_charges, body, .. } = self;
+        let context = RequestContext::new(client, headers, document, request, quota)?;
+        Ok(RequestContext { caller, bearer, prior_charges, body: Some(body), ..context })
     }
 }

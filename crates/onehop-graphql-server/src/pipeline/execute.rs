@@ -8,6 +8,7 @@ use futures::stream::BoxStream;
 
 use super::admit::ExecutionPermit;
 use super::context::RequestContext;
+use crate::document_text::move_to_original;
 use crate::endpoint::GraphqlEndpoint;
 use crate::observer::ExecutionTimer;
 use crate::position::POSITION;
@@ -25,11 +26,13 @@ impl GraphqlEndpoint {
     ) -> ExecutedResponse {
         let executing = self.observer().executing(context.client.span);
         context.span = executing.span;
-        context.settle();
-        if context.kind() == OperationType::Query
-            && let Some(executed) = self.execute_plan(&context, &executing).await
-        {
-            return executed;
+        context.prior_charges.settle();
+        if context.kind() == OperationType::Query {
+            let executed = self.execute_plan(&context, &executing).await;
+            self.documents().reweigh(&context.document);
+            if let Some(executed) = executed {
+                return executed;
+            }
         }
         let request = context.take_request();
         let named = request.extensions.get(POSITION).cloned();
@@ -78,6 +81,7 @@ impl GraphqlEndpoint {
         context.event_admission = Some(event_admission);
         // A shared subscription outlives the request that started it.
         context.bearer = None;
+        context.body = None;
         context.headers.clear();
         let request = context.take_request();
         let context = Arc::new(context);
@@ -97,6 +101,8 @@ impl GraphqlEndpoint {
         if !execution.errors.is_empty() {
             let definitions = &context.document.definitions;
             self.schema().propagate_nulls(definitions, context.operation(), &mut execution);
+            let original = &context.request.query;
+            execution.errors.iter_mut().for_each(|error| move_to_original(error, original));
         }
         ExecutedResponse::of(execution, context.kind(), budget)
     }

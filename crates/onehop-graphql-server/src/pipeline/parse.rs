@@ -1,17 +1,17 @@
 //! Parse: the parameters of a GraphQL-over-HTTP request, read from a JSON body or from the query of a URL.
 //! Knows whether a request is well-formed; whether its document makes sense is not asked here.
 
+use std::collections::HashSet;
+use std::fmt;
 use std::time::Duration;
 
 use async_graphql::{Extensions, Request, Value, Variables};
 use axum::{
-    body::Body,
     extract::Query,
     http::{HeaderMap, Uri},
 };
-use bytes::{Bytes, BytesMut};
-use futures::TryStreamExt;
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::resolve::DocumentReference;
@@ -26,9 +26,14 @@ pub const BODY_BYTES_MAX: usize = 1024 * 1024;
 /// How long a body may take to arrive.
 pub const BODY_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// How many times the limit of a body is read and thrown away before the answer, so that a client that
-/// writes before it reads sees the answer and not a broken connection.
-const DISCARDED_BODIES_MAX: usize = 4;
+/// How long a body may bring nothing, and how much time it may save up by bringing more than the minimum rate.
+pub const BODY_GRACE: Duration = Duration::from_secs(5);
+
+/// The minimum rate of a body, in bytes a second.
+pub const BODY_BYTES_PER_SECOND_MIN: u32 = 4 * 1024;
+
+/// Bytes of the members of a request that GraphQL over HTTP does not define. Clients add small ones of their own.
+pub const UNKNOWN_MEMBERS_BYTES_MAX: usize = 4 * 1024;
 
 /// The extension in which Apollo's clients send the hash of a document.
 const PERSISTED_QUERY: &str = "persistedQuery";
@@ -79,12 +84,25 @@ pub struct BodyLimits {
     pub bytes_max: usize,
     /// From the end of the head to the end of the body.
     pub timeout: Duration,
+    /// How long a body may bring nothing. Time that its bytes have bought by the minimum rate is saved up to this.
+    pub grace: Duration,
+    /// Minimum rate; 0 for none.
+    pub bytes_per_second_min: u32,
+    /// Bytes of top-level members that a request does not have.
+    pub unknown_members_bytes_max: usize,
     pub variables: VariableLimits,
 }
 
 impl Default for BodyLimits {
     fn default() -> Self {
-        Self { bytes_max: BODY_BYTES_MAX, timeout: BODY_TIMEOUT, variables: VariableLimits::default() }
+        Self {
+            bytes_max: BODY_BYTES_MAX,
+            timeout: BODY_TIMEOUT,
+            grace: BODY_GRACE,
+            bytes_per_second_min: BODY_BYTES_PER_SECOND_MIN,
+            unknown_members_bytes_max: UNKNOWN_MEMBERS_BYTES_MAX,
+            variables: VariableLimits::default(),
+        }
     }
 }
 
@@ -98,50 +116,6 @@ pub struct RequestParameters {
 }
 
 impl BodyLimits {
-    /// Reads a body.
-    ///
-    /// # Errors
-    /// It is too large, too slow, or breaks off.
-    pub async fn read(&self, body: Body) -> Result<Bytes, MalformedRequest> {
-        let seconds = usize::try_from(self.timeout.as_secs()).unwrap_or(usize::MAX);
-        let too_slow = LimitExceeded::new("body-seconds", seconds, "The body took longer than", "seconds");
-        let read = tokio::time::timeout(self.timeout, self.read_to_end(body)).await;
-        read.unwrap_or(Err(MalformedRequest::BodyTooSlow(too_slow)))
-    }
-
-    async fn read_to_end(&self, body: Body) -> Result<Bytes, MalformedRequest> {
-        let mut chunks = body.into_data_stream();
-        let mut whole = Bytes::new();
-        let mut joined = BytesMut::new();
-        let mut length = 0_usize;
-        while let Some(chunk) = chunks.try_next().await.map_err(|_| MalformedRequest::BodyBroken)? {
-            length = length.saturating_add(chunk.len());
-            if length > self.bytes_max {
-                if length > self.bytes_max.saturating_mul(DISCARDED_BODIES_MAX) {
-                    break;
-                }
-                joined = BytesMut::new();
-            } else if length == chunk.len() {
-                whole = chunk;
-            } else {
-                if joined.is_empty() {
-                    joined.extend_from_slice(&whole);
-                }
-                joined.extend_from_slice(&chunk);
-            }
-        }
-        match length {
-            _ if length > self.bytes_max => Err(self.too_large()),
-            _ if joined.is_empty() => Ok(whole),
-            _ => Ok(joined.freeze()),
-        }
-    }
-
-    pub(crate) fn too_large(&self) -> MalformedRequest {
-        let (max, what) = (self.bytes_max, "The body has more than");
-        MalformedRequest::BodyTooLarge(LimitExceeded::new("body-bytes-max", max, what, "bytes"))
-    }
-
     /// What the body of a `POST` asks.
     ///
     /// # Errors
@@ -153,9 +127,16 @@ impl BodyLimits {
             Some(_) => {
                 let parameters: BodyParameters<'_> =
                     serde_json::from_slice(body).map_err(MalformedRequest::Body)?;
+                self.check_unknown_members(&parameters)?;
                 self.request(parameters)
             }
         }
+    }
+
+    fn check_unknown_members(&self, parameters: &BodyParameters<'_>) -> Result<(), LimitExceeded> {
+        let (max, what) = (self.unknown_members_bytes_max, "The request has more than");
+        let exceeded = LimitExceeded::new("unknown-members-bytes-max", max, what, "bytes in unknown members");
+        exceeded.unless(parameters.unknown_bytes <= max)
     }
 
     fn request(&self, parameters: BodyParameters<'_>) -> Result<RequestParameters, MalformedRequest> {
@@ -208,20 +189,99 @@ impl RequestParameters {
     }
 }
 
-/// What is null or left out in a body is the same; what is empty in a URL is, too.
-#[derive(Deserialize)]
+/// The members of a body. A member that is null is like one that is left out.
+#[derive(Default)]
 struct BodyParameters<'a> {
     query: Option<String>,
-    #[serde(rename = "documentId")]
     document_id: Option<String>,
-    #[serde(rename = "operationName")]
     operation_name: Option<String>,
-    #[serde(borrow)]
     variables: Option<&'a RawValue>,
-    #[serde(borrow)]
     extensions: Option<&'a RawValue>,
+    /// Bytes of all other members.
+    unknown_bytes: usize,
 }
 
+/// The name of a member of a body.
+enum Member {
+    Query,
+    DocumentId,
+    OperationName,
+    Variables,
+    Extensions,
+    /// With the bytes of its name.
+    Unknown(usize),
+}
+
+impl<'de> Deserialize<'de> for Member {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Name;
+        impl Visitor<'_> for Name {
+            type Value = Member;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("the name of a member")
+            }
+
+            fn visit_str<E>(self, name: &str) -> Result<Member, E> {
+                Ok(match name {
+                    "query" => Member::Query,
+                    "documentId" => Member::DocumentId,
+                    "operationName" => Member::OperationName,
+                    "variables" => Member::Variables,
+                    "extensions" => Member::Extensions,
+                    other => Member::Unknown(other.len()),
+                })
+            }
+        }
+        deserializer.deserialize_identifier(Name)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for BodyParameters<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(BodyMembers)
+    }
+}
+
+struct BodyMembers;
+
+impl<'de> Visitor<'de> for BodyMembers {
+    type Value = BodyParameters<'de>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
+        /// The value of a member that stands there once.
+        fn once<'de, A: MapAccess<'de>, T: Deserialize<'de>>(
+            members: &mut A,
+            seen: &mut HashSet<&'static str>,
+            name: &'static str,
+        ) -> Result<T, A::Error> {
+            if seen.insert(name) { members.next_value() } else { Err(A::Error::duplicate_field(name)) }
+        }
+        let (mut parameters, mut seen) = (BodyParameters::default(), HashSet::new());
+        while let Some(member) = members.next_key()? {
+            match member {
+                Member::Query => parameters.query = once(&mut members, &mut seen, "query")?,
+                Member::DocumentId => parameters.document_id = once(&mut members, &mut seen, "documentId")?,
+                Member::OperationName => {
+                    parameters.operation_name = once(&mut members, &mut seen, "operationName")?;
+                }
+                Member::Variables => parameters.variables = once(&mut members, &mut seen, "variables")?,
+                Member::Extensions => parameters.extensions = once(&mut members, &mut seen, "extensions")?,
+                Member::Unknown(name_bytes) => {
+                    let value: &RawValue = members.next_value()?;
+                    parameters.unknown_bytes += name_bytes + value.get().len();
+                }
+            }
+        }
+        Ok(parameters)
+    }
+}
+
+/// What is empty in a URL is like what is left out.
 #[derive(Deserialize)]
 struct UrlParameters {
     query: Option<String>,

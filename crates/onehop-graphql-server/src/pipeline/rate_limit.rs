@@ -4,10 +4,11 @@
 //! whose quota it is, not what is charged.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue};
 
 use crate::caller::RequestRejection;
 use crate::client_address::{ClientAddress, Network, Proxies};
@@ -74,6 +75,8 @@ pub(crate) struct RateLimiter {
     /// `RateLimit-Policy`, the same for all.
     policy: Option<HeaderValue>,
     clock: Arc<dyn Clock>,
+    /// Whether the log has said that addresses are not known.
+    has_warned: AtomicBool,
 }
 
 /// Whose quota is charged.
@@ -112,12 +115,19 @@ impl RateLimiter {
         let buckets = (limits.ru_per_second > 0)
             .then(|| TokenBuckets::new(BucketRate { per_second, capacity }, CALLERS_MAX));
         let policy = buckets.as_ref().and_then(|_| HeaderValue::try_from(limits.policy()).ok());
-        Self { limits, buckets, policy, clock }
+        Self { limits, buckets, policy, clock, has_warned: AtomicBool::new(false) }
     }
 
-    /// From where a request comes.
-    pub(crate) fn proxies(&self) -> Proxies {
-        self.limits.proxies
+    /// From where a request comes. Says once in the log if that is not known.
+    pub(crate) fn client(&self, headers: &HeaderMap, extensions: &Extensions) -> ClientAddress {
+        let client = ClientAddress::of(self.limits.proxies, headers, extensions);
+        if client.network == Network::Unknown && !self.has_warned.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "the addresses of clients are not known, so all anonymous clients share one quota: serve the router with \
+                 onehop_graphql_server::server::Server, or with into_make_service_with_connect_info::<SocketAddr>()"
+            );
+        }
+        client
     }
 
     fn check(&self, key: &RateLimitKey) -> Result<(), RequestRejection> {

@@ -8,62 +8,20 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use async_graphql::ServerError;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-use crate::document::{Document, DocumentError};
-use crate::document_limits::DocumentLimits;
+use crate::document::Document;
+use crate::document_cache::Documents;
+use crate::document_text::move_to_original;
 use crate::trusted_documents::{DocumentHash, TrustError, TrustedDocuments};
-
-/// The longest document that is kept, in bytes.
-const CACHED_DOCUMENT_BYTES_MAX: usize = 8 * 1024;
-
-/// The text of all documents kept, in bytes. A parsed document takes tens of times its text.
-const CACHE_BYTES_MAX: u64 = 512 * 1024;
-
-/// How many documents the cache expects to hold.
-const CACHE_DOCUMENTS_EXPECTED: usize = 512;
 
 /// The text of all registered documents, in bytes.
 pub const REGISTERED_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 /// How many documents are expected to be registered.
 const REGISTERED_EXPECTED: usize = 2048;
-
-/// The document cache: parses documents and keeps those that were parsed lately.
-pub struct Documents {
-    limits: DocumentLimits,
-    cache: Cache<String, Arc<Document>, CachedWeighter>,
-}
-
-impl Documents {
-    /// An empty cache.
-    #[must_use]
-    pub fn new(limits: DocumentLimits) -> Self {
-        let cache = Cache::with_weighter(CACHE_DOCUMENTS_EXPECTED, CACHE_BYTES_MAX, CachedWeighter);
-        Self { limits, cache }
-    }
-
-    /// What every document keeps.
-    pub fn limits(&self) -> &DocumentLimits {
-        &self.limits
-    }
-
-    /// The document of a text, from the cache if it was parsed lately.
-    ///
-    /// # Errors
-    /// It is beyond a limit, or no document of any schema.
-    pub fn parse(&self, text: &str) -> Result<Arc<Document>, DocumentError> {
-        if let Some(document) = self.cache.get(text) {
-            return Ok(document);
-        }
-        let document = Arc::new(Document::parse(text, &self.limits)?);
-        if text.len() <= CACHED_DOCUMENT_BYTES_MAX {
-            self.cache.insert(text.to_owned(), Arc::clone(&document));
-        }
-        Ok(document)
-    }
-}
 
 /// How a client says which document it wants.
 #[derive(Debug, Default)]
@@ -100,12 +58,15 @@ impl PersistedError {
     }
 }
 
-/// A document that was found.
-pub(crate) struct ResolvedDocument {
-    pub(crate) text: String,
-    pub(crate) document: Arc<Document>,
-    /// By which it is to be registered once it is known to be good.
-    pub(crate) registers: Option<DocumentHash>,
+/// What a reference leads to.
+#[derive(Debug)]
+pub(crate) enum ReferencedDocument {
+    /// A trusted document, which was parsed at the start.
+    Parsed { text: String, document: Arc<Document> },
+    /// The text that the client sent, with the hash by which it is to be registered.
+    Sent { text: String, registers: Option<DocumentHash> },
+    /// The text that was registered under a hash.
+    Registered { text: Arc<str> },
 }
 
 /// Finds documents by text and by hash.
@@ -113,25 +74,6 @@ pub(crate) struct PersistedDocuments {
     trusted: HashMap<DocumentHash, (String, Arc<Document>)>,
     trusted_only: bool,
     registered: Cache<DocumentHash, Arc<str>, RegisteredWeighter>,
-}
-
-/// A document that cannot be had.
-#[derive(Debug)]
-pub(crate) enum NoDocument {
-    Persisted(PersistedError),
-    Document(DocumentError),
-}
-
-impl From<PersistedError> for NoDocument {
-    fn from(error: PersistedError) -> Self {
-        Self::Persisted(error)
-    }
-}
-
-impl From<DocumentError> for NoDocument {
-    fn from(error: DocumentError) -> Self {
-        Self::Document(error)
-    }
 }
 
 impl PersistedDocuments {
@@ -150,45 +92,43 @@ impl PersistedDocuments {
         trusted: &TrustedDocuments,
         trusted_only: bool,
         documents: &Documents,
-        check: impl Fn(&Document) -> Result<(), String>,
+        check: impl Fn(&Document) -> Result<(), ServerError>,
     ) -> Result<Self, TrustError> {
         let mut parsed = HashMap::new();
         for (hash, text) in trusted.iter() {
             let fault = |reason| TrustError::Document { hash, reason };
             let document = documents.parse(text).map_err(|error| fault(error.to_string()))?;
-            check(&document).map_err(fault)?;
+            check(&document).map_err(|mut error| {
+                move_to_original(&mut error, text);
+                fault(error_text(&error))
+            })?;
             parsed.insert(hash, (text.to_owned(), document));
         }
         Ok(Self { trusted: parsed, trusted_only, ..self })
     }
 
-    /// The document that is asked for.
-    pub(crate) fn resolve(
-        &self,
-        reference: DocumentReference,
-        documents: &Documents,
-    ) -> Result<ResolvedDocument, NoDocument> {
+    /// What a reference leads to.
+    ///
+    /// # Errors
+    /// It leads to nothing, or to two documents.
+    pub(crate) fn find(&self, reference: DocumentReference) -> Result<ReferencedDocument, PersistedError> {
         let DocumentReference { text, id, registered } = reference;
         let by_id = id.as_deref().map(DocumentHash::parse);
         // A request that names two documents is about none.
         if let (Some(by_id), Some(registered)) = (by_id, registered)
             && by_id != Some(registered)
         {
-            return Err(PersistedError::HashMismatch.into());
-        }
-        // What is too long is not even hashed.
-        if let Some(text) = &text {
-            documents.limits().check_bytes(text.len()).map_err(DocumentError::from)?;
+            return Err(PersistedError::HashMismatch);
         }
         match (text, by_id.or(registered.map(Some))) {
             (Some(text), named) => {
                 if named.is_some_and(|named| named != Some(DocumentHash::of(&text))) {
-                    return Err(PersistedError::HashMismatch.into());
+                    return Err(PersistedError::HashMismatch);
                 }
-                self.by_text(text, registered, documents)
+                self.by_text(text, registered)
             }
-            (None, Some(Some(hash))) => self.by_hash(hash, documents),
-            (None, _) => Err(PersistedError::NotFound.into()),
+            (None, Some(Some(hash))) => self.by_hash(hash),
+            (None, _) => Err(PersistedError::NotFound),
         }
     }
 
@@ -196,33 +136,23 @@ impl PersistedDocuments {
         &self,
         text: String,
         registered: Option<DocumentHash>,
-        documents: &Documents,
-    ) -> Result<ResolvedDocument, NoDocument> {
+    ) -> Result<ReferencedDocument, PersistedError> {
         if self.trusted_only {
             let Some((_, document)) = self.trusted.get(&DocumentHash::of(&text)) else {
-                return Err(PersistedError::NotTrusted.into());
+                return Err(PersistedError::NotTrusted);
             };
-            return Ok(ResolvedDocument { text, document: Arc::clone(document), registers: None });
+            return Ok(ReferencedDocument::Parsed { text, document: Arc::clone(document) });
         }
-        let document = documents.parse(&text)?;
         let registers = registered.filter(|hash| !self.trusted.contains_key(hash));
-        Ok(ResolvedDocument { text, document, registers })
+        Ok(ReferencedDocument::Sent { text, registers })
     }
 
-    fn by_hash(&self, hash: DocumentHash, documents: &Documents) -> Result<ResolvedDocument, NoDocument> {
+    fn by_hash(&self, hash: DocumentHash) -> Result<ReferencedDocument, PersistedError> {
         if let Some((text, document)) = self.trusted.get(&hash) {
-            return Ok(ResolvedDocument {
-                text: text.clone(),
-                document: Arc::clone(document),
-                registers: None,
-            });
+            return Ok(ReferencedDocument::Parsed { text: text.clone(), document: Arc::clone(document) });
         }
         let text = self.registered.get(&hash).ok_or(PersistedError::NotFound)?;
-        Ok(ResolvedDocument {
-            document: documents.parse(&text)?,
-            text: text.as_ref().to_owned(),
-            registers: None,
-        })
+        Ok(ReferencedDocument::Registered { text })
     }
 
     /// Keeps a document for requests that name it by its hash.
@@ -230,6 +160,14 @@ impl PersistedDocuments {
         if self.registered.get(&hash).is_none() {
             self.registered.insert(hash, Arc::from(text));
         }
+    }
+}
+
+/// What is wrong with a document, and where.
+fn error_text(error: &ServerError) -> String {
+    match error.locations.first() {
+        Some(place) => format!("{} (line {}, column {})", error.message, place.line, place.column),
+        None => error.message.clone(),
     }
 }
 
@@ -250,25 +188,12 @@ impl Weighter<DocumentHash, Arc<str>> for RegisteredWeighter {
     }
 }
 
-impl fmt::Debug for Documents {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Documents").field("kept", &self.cache.len()).finish()
-    }
-}
-
-#[derive(Clone)]
-struct CachedWeighter;
-
-impl Weighter<String, Arc<Document>> for CachedWeighter {
-    fn weight(&self, text: &String, _document: &Arc<Document>) -> u64 {
-        text.len() as u64
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use async_graphql::Pos;
+
     use super::*;
-    use crate::document_limits::DOCUMENT_BYTES_MAX;
+    use crate::document_limits::DocumentLimits;
 
     fn documents() -> Documents {
         Documents::new(DocumentLimits::default())
@@ -285,57 +210,35 @@ mod tests {
             let json = serde_json::json!({ hash.to_string(): text }).to_string();
             let trusted = TrustedDocuments::from_json(&json).unwrap();
             let check = |document: &Document| match document.size.selections {
-                2 => Err("two fields".to_owned()),
+                2 => Err(ServerError::new("two fields", Some(Pos { line: 1, column: 4 }))),
                 _ => Ok(()),
             };
             let trusting = PersistedDocuments::new().trusting(&trusted, true, &documents(), check);
             trusting.map(drop).map_err(|error| (error.to_string(), hash.to_string()))
         };
         assert_eq!(trusting("{ a }"), Ok(()));
-        for (text, reason) in
-            [("{ a b }", "two fields"), ("{", "Syntax error"), (&"{a".repeat(99), "brackets")]
-        {
+        for (text, reason) in [
+            ("{\n a b }", "two fields (line 2, column 4)"),
+            ("{", "Syntax error"),
+            (&"{a".repeat(99), "brackets"),
+        ] {
             let (told, hash) = trusting(text).unwrap_err();
             assert!(told.starts_with(&hash) && told.contains(reason), "{told}");
         }
     }
 
     #[test]
-    fn a_text_beyond_the_limit_is_refused_before_it_is_hashed() {
-        let text = " ".repeat(DOCUMENT_BYTES_MAX + 1);
-        let registered = Some(DocumentHash::of("{ another }"));
-        let found = PersistedDocuments::new()
-            .resolve(DocumentReference { text: Some(text), id: None, registered }, &documents());
-        assert!(matches!(found, Err(NoDocument::Document(DocumentError::OverLimit(_)))));
-    }
-
-    #[test]
     fn registered_documents_stay_within_their_bytes() {
-        let (persisted, documents) = (PersistedDocuments::new(), documents());
+        let persisted = PersistedDocuments::new();
         for number in 0..2_000 {
             let text = format!("{{ a{number} }} # {}", "x".repeat(10_000));
             persisted.register(DocumentHash::of(&text), &text);
         }
         assert!(persisted.registered.weight() <= REGISTERED_BYTES_MAX);
         let last = "{ last }";
-        assert!(persisted.resolve(by_hash(DocumentHash::of(last)), &documents).is_err());
+        assert!(persisted.find(by_hash(DocumentHash::of(last))).is_err());
         persisted.register(DocumentHash::of(last), last);
-        assert_eq!(persisted.resolve(by_hash(DocumentHash::of(last)), &documents).unwrap().text, last);
-    }
-
-    #[test]
-    fn same_text_is_parsed_once() {
-        let documents = Documents::new(DocumentLimits::default());
-        let (first, second) = (documents.parse("{ a }").unwrap(), documents.parse("{ a }").unwrap());
-        assert!(Arc::ptr_eq(&first, &second));
-    }
-
-    #[test]
-    fn document_cache_stays_within_its_bytes() {
-        let documents = Documents::new(DocumentLimits::default());
-        for number in 0..2_000 {
-            documents.parse(&format!("{{ a{number} # {} \n }}", "x".repeat(1_000))).unwrap();
-        }
-        assert!(documents.cache.weight() <= CACHE_BYTES_MAX);
+        let found = persisted.find(by_hash(DocumentHash::of(last))).unwrap();
+        assert!(matches!(found, ReferencedDocument::Registered { text } if &*text == last));
     }
 }

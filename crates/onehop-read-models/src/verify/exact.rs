@@ -55,9 +55,9 @@ impl Verifier {
                 self.compare_owned(self.owns_rule(*rule), partition_key, id).await?
             }
             Subject::Bounded { list } => return self.compare_bounded(*list).await,
-            Subject::Invariant { place, id } => {
+            Subject::Invariant { place, partition_key, id } => {
                 let invariant = &self.invariants[*place];
-                let violation = invariant.violation(id).await?;
+                let violation = invariant.violation(partition_key, id).await?;
                 violation.map(|violation| {
                     let (invariant, id) = (invariant.name().to_owned(), id.clone());
                     (Drift::Invariant { invariant, id, problem: violation.problem }, violation.seen)

@@ -49,6 +49,7 @@ pub(super) enum Subject {
     },
     Invariant {
         place: usize,
+        partition_key: PartitionKey,
         id: String,
     },
 }
@@ -212,7 +213,8 @@ impl<'a> Findings<'a> {
         for (place, invariant) in self.invariants.iter().enumerate() {
             let of = invariant.item_type();
             if of.container == container && of.name == item_type {
-                self.of_invariants.push(Subject::Invariant { place, id: id.to_owned() });
+                let (partition_key, id) = (change.partition_key.clone(), id.to_owned());
+                self.of_invariants.push(Subject::Invariant { place, partition_key, id });
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! What a domain adds to a verification: invariants of its own. What it receives: the progress.
 
 use async_trait::async_trait;
-use onehop_store::{ETag, Fault};
+use onehop_store::{ETag, Fault, PartitionKey};
 
 use crate::item_type::ItemType;
 
@@ -14,17 +14,17 @@ pub trait Invariant: Send + Sync {
     /// The type of item for each of which it has to hold.
     fn item_type(&self) -> &'static ItemType;
 
-    /// How it is violated for the item with this id, if it is.
+    /// How it is violated for the item with this id in a logical partition, if it is.
     ///
     /// # Errors
     /// A fault of the store.
-    async fn violation(&self, id: &str) -> Result<Option<Violation>, Fault>;
+    async fn violation(&self, partition_key: &PartitionKey, id: &str) -> Result<Option<Violation>, Fault>;
 
-    /// Repairs it for the item with this id; says whether something was written.
+    /// Repairs it for the item with this id in a logical partition; says whether something was written.
     ///
     /// # Errors
     /// A fault of the store.
-    async fn repair(&self, id: &str) -> Result<bool, Fault>;
+    async fn repair(&self, partition_key: &PartitionKey, id: &str) -> Result<bool, Fault>;
 }
 
 /// How an invariant is violated.

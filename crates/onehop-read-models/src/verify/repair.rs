@@ -69,7 +69,9 @@ impl Verifier {
                 self.repair_bounded(self.list_rule(*list), id).await
             }
             (Subject::Bounded { .. }, _) => Ok(false),
-            (Subject::Invariant { place, id }, _) => self.invariants[*place].repair(id).await,
+            (Subject::Invariant { place, partition_key, id }, _) => {
+                self.invariants[*place].repair(partition_key, id).await
+            }
         }
     }
 

@@ -232,7 +232,7 @@ impl Invariant for Birthplaces {
         const { &AUTHOR }
     }
 
-    async fn violation(&self, id: &str) -> Result<Option<Violation>, Fault> {
+    async fn violation(&self, _: &PartitionKey, id: &str) -> Result<Option<Violation>, Fault> {
         let item = self.0.read(AUTHORS, &PartitionKey::from(id), id, &Ledger::new()).await?;
         let Some(item) = item else { return Ok(None) };
         let author: Value = item.decode()?;
@@ -241,7 +241,7 @@ impl Invariant for Birthplaces {
         Ok(author.get("birthplace").is_none().then(violation))
     }
 
-    async fn repair(&self, _id: &str) -> Result<bool, Fault> {
+    async fn repair(&self, _: &PartitionKey, _id: &str) -> Result<bool, Fault> {
         Ok(false)
     }
 }

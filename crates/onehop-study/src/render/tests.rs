@@ -142,7 +142,13 @@ fn the_html_file_prints_every_column() {
 fn assumptions_end_each_format() {
     let estimated = StudyReport { charge_source: ChargeSource::Estimated, ..report(None) };
     for text in shown(&estimated) {
-        for part in ["Assumptions, and what is left out", "Calibration of the estimates: current", "Unsettled, compositeUnits", "Composite indexes", "ORDER BY"] {
+        for part in [
+            "Assumptions, and what is left out",
+            "Calibration of the estimates: current",
+            "Unsettled, compositeUnits",
+            "Composite indexes",
+            "ORDER BY",
+        ] {
             assert!(text.contains(part), "no {part}: {text}");
         }
     }

@@ -44,7 +44,7 @@ impl Asked {
         Self { document: Arc::new(document), operation: None, variables, caller: None }
     }
 
-    fn context(&self) -> RequestContext {
+    fn context(&self, blog: &Blog) -> RequestContext {
         let mut request = Request::new("").variables(Variables::from_json(self.variables.clone()));
         request.operation_name = self.operation.map(str::to_owned);
         request.extensions.insert("operations".to_owned(), async_graphql::Value::from(true));
@@ -55,11 +55,13 @@ impl Asked {
         let valid_for = Duration::from_secs(3600);
         let caller = self.caller.clone().map(|id| Caller { id, valid_for, session: None });
         context.caller = caller.map(Arc::new);
+        let validated = blog.executor.validate(&self.document, self.operation, context.variables());
+        context.is_validated = validated.is_ok();
         context
     }
 
     async fn general(&self, blog: &Blog) -> (Response, usize) {
-        let mut context = self.context();
+        let mut context = self.context(blog);
         let request = context.take_request();
         let context = Arc::new(context);
         let response = blog.executor.execute(request, &context).await;
@@ -67,7 +69,7 @@ impl Asked {
     }
 
     async fn planned(&self, blog: &Blog) -> Option<(WrittenResponse, usize)> {
-        let context = self.context();
+        let context = self.context(blog);
         let written = blog.executor.execute_plan(&context).await?;
         Some((written, context.budget.used()))
     }
