@@ -26,7 +26,7 @@ SOAK_SEED ?= 1
 # no reader has looked for yet, which an account does not say without a request.
 BOTH_STORES := test(/^(api|graphql|webstore|commands|models_agree|operations|projections)::/) & (binary(http_api) | binary(domain)) - test(/^api::(backup|compare|compare_account|cli|full_disk|operations|readme)::/) - test(/::(the_status_counts_what_waits_and_how_long|what_was_written_and_not_projected_is_pending_and_grows_old|projections_show_what_waits_for_them|an_item_in_another_form_is_left_to_the_executor)$$/)
 
-.PHONY: help flaky check program alert-test promtool audit scale soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short fmt web web-test rust-test browser-test chromium nextest deny screenshots lighthouse clean
+.PHONY: help account-run flaky check program alert-test promtool audit scale soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short fmt web web-test rust-test browser-test chromium nextest deny screenshots lighthouse clean
 
 ## Serve a demo blog at http://127.0.0.1:8080 from ./data, which the first start fills
 run:
@@ -102,6 +102,12 @@ fuzz-markdown: web/node_modules
 ## Run the store contract over a live account: ONEHOP_TEST_COSMOS_ENDPOINT, ONEHOP_TEST_COSMOS_KEY
 cosmos-test: nextest
 	$(CARGO) nextest run --locked --workspace --run-ignored only -E 'binary(store) and test(/^contract::suite::account::/)'
+
+# Prints its budget first, and goes on with ACCOUNT_RUN=--yes. It makes a database of its own; ACCOUNT_RUN='--yes --drop' deletes it in the
+# end. The endpoint and the key are those of docs/configuration.md.
+## Measure request charges of an account: ACCOUNT_RUN, ONEHOP_COSMOS_ENDPOINT, ONEHOP_COSMOS_KEY
+account-run: build
+	target/release/onehop charges measure $(ACCOUNT_RUN)
 
 # Names what it could not check because the network does not reach it.
 ## Check licences, sources and known vulnerabilities of the dependencies

@@ -51,7 +51,7 @@ pub enum Command {
     /// It writes the data set once for each data model, runs the article's ten requests on it, and prints what each
     /// did and what it was charged, beside the article's figures. The report goes to standard output.
     Compare(compare::Compare),
-    /// Check the model of request charges against published ones, fit its constants, and explain a charge
+    /// Check the model of request charges against published ones, fit its constants, explain a charge, and measure those of an account
     Charges(charges::Charges),
     /// Verify every count, copy, summary and reservation against the write side, and report each drift
     ///
@@ -149,7 +149,7 @@ impl Cli {
             Command::Serve(command) => command.run().await,
             Command::Seed(command) => command.run().await,
             Command::Compare(command) => command.run().await,
-            Command::Charges(command) => command.run(),
+            Command::Charges(command) => command.run().await,
             Command::Verify(command) => command.run().await,
             Command::Rebuild(command) => command.run().await,
             Command::Replay(command) => command.run().await,

@@ -7,10 +7,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::backfill::{Backfill, FeedPlace};
 use super::containers::{LEASES, lease_id, types};
 use super::context::ProcessorContext;
+use super::feed_place::{Backfill, FeedPlace};
 use super::lease_scope::LeaseScope;
+use super::page_error::PageError;
 use super::read_progress::ReadProgress;
 use onehop_store::{
     Change, Continuation, Direction, ETag, Fault, FeedRange, Item, Keyset, Ledger, NewItem, PartitionKey,
@@ -130,6 +131,15 @@ pub(super) enum LeaseError {
     Lost,
     #[error(transparent)]
     Fault(#[from] Fault),
+}
+
+impl From<LeaseError> for PageError {
+    fn from(error: LeaseError) -> Self {
+        match error {
+            LeaseError::Lost => Self::LeaseLost,
+            LeaseError::Fault(fault) => Self::Fault(fault),
+        }
+    }
 }
 
 /// A lease of any owner, with the ETag of its last read or write.

@@ -7,8 +7,8 @@ use serde_json::Value;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 
-use super::backfill::{Backfill, FeedPlace};
 use super::context::ProcessorContext;
+use super::feed_place::{Backfill, FeedPlace};
 use super::lease::{LeaseError, LeaseItem, OwnedLease};
 use super::lease_scope::LeaseScope;
 use super::read_progress::ReadProgress;

@@ -14,6 +14,7 @@
 #![warn(missing_docs)]
 
 mod backfill;
+mod backfills;
 mod balancing_strategy;
 mod cause;
 mod change_checkpoints;
@@ -27,6 +28,7 @@ mod dead_letter_list;
 mod dead_letters;
 mod estimator;
 mod expiring_body;
+mod feed_place;
 mod former_leases;
 mod former_letters;
 mod heartbeat;
@@ -36,6 +38,7 @@ mod joined_position;
 mod lease;
 mod lease_handle;
 mod lease_scope;
+mod letter_bodies;
 mod load_balancer;
 mod looks;
 mod membership;
@@ -69,7 +72,6 @@ mod supervisor;
 mod tail;
 mod turn;
 
-pub use backfill::{Backfill, FeedPlace};
 pub use cause::Cause;
 pub use containers::{DEAD_LETTERS, LEASES, SPECS};
 pub use created_tail::{CreatedTail, CreatedTailSettings, CreationTime};
@@ -77,6 +79,7 @@ pub use creations::{Creations, SeenVersion};
 pub use dead_letter_list::{DEAD_LETTERS_LISTED_MAX, DeadLetterList, DeadLetterSummary};
 pub use dead_letters::{DEAD_LETTER_ENTRIES_MAX, DeadLetterEntry, DeadLetterItem};
 pub use estimator::{Estimator, LeaseEstimate};
+pub use feed_place::{Backfill, FeedPlace};
 pub use idle::idle_charge;
 pub use lease::{ChangeCheckpoint, LeaseItem};
 pub use notifications::{LeaseEvent, Notification, Notifications};

@@ -3,8 +3,6 @@
 use onehop_store::{Fault, FaultKind, Rejection};
 use serde::{Serialize, Serializer};
 
-use super::lease::LeaseError;
-
 /// The error of a page that ended early. The page is tried again.
 #[derive(Debug, thiserror::Error)]
 pub enum PageError {
@@ -66,15 +64,6 @@ impl PageError {
             None => false,
             Some(StallCause::Contention) => true,
             Some(StallCause::Fault(kind)) => kind.is_of_the_store(),
-        }
-    }
-}
-
-impl From<LeaseError> for PageError {
-    fn from(error: LeaseError) -> Self {
-        match error {
-            LeaseError::Lost => Self::LeaseLost,
-            LeaseError::Fault(fault) => Self::Fault(fault),
         }
     }
 }

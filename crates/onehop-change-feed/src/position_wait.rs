@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::backfill::Backfill;
+use super::feed_place::Backfill;
 use super::instance::{Instance, LeaseSnapshot};
 use super::lease::{LeaseItem, StoredLease};
 use super::position::{Position, PositionOutcome, PositionTarget};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::future::{BoxFuture, join_all, try_join_all};
 use tokio_util::sync::CancellationToken;
 
-use super::backfill::BackfillOutcome;
+use super::backfills::BackfillOutcome;
 use super::context::ProcessorContext;
 use super::instance::{Instance, StepOutcome};
 use super::load_balancer::Steal;

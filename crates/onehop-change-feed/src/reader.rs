@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tokio::sync::{Mutex, Notify, watch};
 
-use super::backfill::{Backfill, Backfills, FeedPlace};
+use super::backfills::Backfills;
+use super::feed_place::{Backfill, FeedPlace};
 use super::lease::{LeaseItem, OwnedLease};
 use super::lease_handle::LeaseHandle;
 use super::looks::Looks;

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use futures::future::try_join_all;
 use serde::Serialize;
 
-use super::backfill::Backfill;
 use super::counters::PendingCount;
+use super::feed_place::Backfill;
 use super::instance::{Instance, LeaseSnapshot};
 use super::lease::LeaseItem;
 use super::page_error::StallCause;

@@ -8,7 +8,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 
-use super::backfill::BackfillOutcome;
+use super::backfills::BackfillOutcome;
 use super::instance::{Instance, StepOutcome};
 use super::load_balancer::Steal;
 use super::page_error::{PageError, StallCause};

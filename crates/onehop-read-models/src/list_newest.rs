@@ -19,6 +19,7 @@
 //! The list of the highest items, whose order changes, has rules of its own in `ranking`.
 
 mod cost;
+mod next_rank;
 mod ranking;
 
 use std::cmp::{Ordering, Reverse};
@@ -30,7 +31,7 @@ use onehop_change_feed::{
 use onehop_store::{Change, ContainerName, Direction, ETag, Item, Keyset, PartitionKey, QueryPage, WriteOp};
 use serde::{Deserialize, Serialize};
 
-use self::ranking::NextRank;
+use self::next_rank::NextRank;
 use crate::batches::{in_batches, in_one_batch};
 use crate::body::Body;
 use crate::entry::Entry;

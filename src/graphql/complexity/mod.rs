@@ -252,7 +252,7 @@ mod tests {
     fn an_embedded_list_counts_the_items_that_it_may_have() {
         let orders =
             "{ viewerCustomer { salesOrders(first: 7) { nodes { lines { name } } } addresses { city } } }";
-        assert_eq!(complexity(orders), 1 + (7 * (20 + 1) + LIST_READ) + (10 + 1));
+        assert_eq!(complexity(orders), 1 + (7 * (1 + 20 + 1) + LIST_READ) + (10 + 1));
         let schema = parse_schema(crate::graphql::sdl()).unwrap();
         for definition in schema.definitions {
             let TypeSystemDefinition::Type(definition) = definition else { continue };

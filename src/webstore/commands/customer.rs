@@ -181,7 +181,7 @@ impl WebstoreCommands {
             Ok(Some(updated))
         };
         let (partition_key, id) = (input.customer_id.partition_key(), input.customer_id.to_string());
-        let _turn = self.turns.lock(input.customer_id.0).await;
+        let _turn = self.turns.wait(input.customer_id.0).await;
         self.change(
             Place { container: CUSTOMER, partition_key: &partition_key, item_type: types::CUSTOMER },
             &id,

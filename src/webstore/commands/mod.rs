@@ -24,7 +24,7 @@ use crate::accounts::password::PasswordHasher;
 use crate::domain::conditional_write::{self, ATTEMPTS_MAX, Attempt};
 use crate::domain::error::{CommandError, Refusal, contended};
 use crate::domain::ids::IdSource;
-use crate::domain::striped_locks::StripedLocks;
+use crate::domain::keyed_turns::KeyedTurns;
 use onehop_runtime::clock::Clock;
 use onehop_store::{ContainerName, Fault, Item, Ledger, NewItem, PartitionKey, Store, WriteOp};
 
@@ -56,7 +56,7 @@ pub struct WebstoreCommands {
     customers: Customers,
     products: Products,
     /// Commands on one customer take turns: they would only refuse each other.
-    turns: Arc<StripedLocks>,
+    turns: Arc<KeyedTurns>,
 }
 
 impl WebstoreCommands {

@@ -104,7 +104,7 @@ impl WebstoreCommands {
             Some(key) => (SalesOrderId::derive(customer_id, key.as_str()), Some(content_hash(&input.lines))),
             None => (SalesOrderId(self.new_id()), None),
         };
-        let _turn = self.turns.lock(customer_id.0).await;
+        let _turn = self.turns.wait(customer_id.0).await;
         if key.is_some()
             && let Some(first) = self.read_order(customer_id, id, ledger).await?
         {
@@ -126,7 +126,7 @@ impl WebstoreCommands {
     ) -> Result<SettledOrder, CommandError> {
         let DeleteSalesOrder { customer_id, order_id } = input;
         let command_id = self.new_id();
-        let _turn = self.turns.lock(customer_id.0).await;
+        let _turn = self.turns.wait(customer_id.0).await;
         for _ in 0..BATCH_ATTEMPTS_MAX {
             let stored = self.read_order(customer_id, order_id, ledger).await?;
             let StoredOrder { order, etag, written_by } = stored.ok_or_else(order_not_found)?;

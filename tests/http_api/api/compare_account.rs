@@ -28,7 +28,7 @@ pub struct Account {
 }
 
 impl Account {
-    async fn start() -> Self {
+    pub async fn start() -> Self {
         Self::behind(|router| router).await
     }
 
@@ -69,7 +69,7 @@ impl Account {
     }
 
     /// Which of these databases there are.
-    async fn databases<'a>(&self, names: &[&'a str]) -> Vec<&'a str> {
+    pub async fn databases<'a>(&self, names: &[&'a str]) -> Vec<&'a str> {
         let client = self.client().await;
         let mut there = Vec::new();
         for name in names {

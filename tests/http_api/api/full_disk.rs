@@ -117,7 +117,7 @@ async fn a_full_disk_makes_mutations_unavailable() {
     let log = serving.kill();
     let lines = |text: &str| log.lines().filter(|line| line.contains(text)).count();
     assert_eq!((lines("writes are refused"), lines("writes are taken")), (1, 1), "{log}");
-    assert_eq!(lines(" onehop_store::"), 2, "one line for the full disk, and one for the room: {log}");
+    assert_eq!(lines("the disk "), 2, "one line for the full disk, and one for the room: {log}");
     let (status, printed) = run_on(&data, &["verify", "--disk-reserve-mib", &reserve]).await;
     assert_eq!(status, 0, "{printed}");
     let serving = Serving::start(&data, &["--disk-reserve-mib", &reserve, "--write-limits-percent", "0"]);

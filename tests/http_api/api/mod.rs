@@ -10,6 +10,7 @@ mod logs;
 mod provider;
 pub mod server;
 
+mod account_run;
 mod account_topology;
 mod attempts;
 mod backup;

@@ -12,31 +12,13 @@ use std::sync::Arc;
 
 use onehop_change_feed::{ProjectionError, ReadRequest, Step};
 use onehop_store::{Item, QueryPage, WriteOp};
-use serde::{Deserialize, Serialize};
 
+use super::next_rank::NextRank;
 use super::{BoundedList, ListState};
 use crate::batches::in_one_batch;
 use crate::body::Body;
 use crate::entry::Entry;
 use crate::listing::Listing;
-
-/// Whether the highest items are asked for again after what was added is settled.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum NextRank {
-    #[default]
-    Never,
-    /// Where the list is short: an entry that was added may have been taken out again.
-    IfShort,
-    /// Not all of the missing items fitted into the batch.
-    Always,
-}
-
-impl NextRank {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-    pub(super) fn is_never(&self) -> bool {
-        *self == Self::Never
-    }
-}
 
 impl BoundedList {
     /// The step for an item that has no live entry in a list with room: the highest items, of which it may be one.

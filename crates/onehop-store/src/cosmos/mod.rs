@@ -11,6 +11,7 @@
 //! Items carry `_ts` in whole seconds. Their bodies come back with the same properties and values, not byte for byte.
 
 mod account;
+mod all_versions;
 mod batch;
 mod client;
 mod container;
@@ -39,7 +40,9 @@ use onehop_runtime::clock::{Clock, SystemClock};
 use tokio::sync::watch;
 
 pub use account::{AccountReader, WriteRegions};
+pub use all_versions::AllVersionsFeed;
 pub use client::{client_of, default_options, encoding};
+pub use queries::query_text;
 pub use settings::{BackgroundSettings, Consistency, CosmosSettings, Credential, RetryPolicy};
 
 use client::{background_options, read_options};

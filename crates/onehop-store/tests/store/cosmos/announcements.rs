@@ -86,9 +86,11 @@ async fn a_write_that_was_refused_wakes_nobody() {
 
 #[tokio::test]
 async fn a_write_that_nobody_waits_for_any_more_wakes_its_readers() {
-    let emulator = Emulator::new(SPECS, 1);
-    let store = emulator.open().await;
     for operation in [FaultOperationType::CreateItem, FaultOperationType::BatchItem] {
+        let emulator = Emulator::new(SPECS, 1);
+        // The emulator answers at once: a write that is throttled waits.
+        let store =
+            emulator.open_behind(vec![rule(operation, FaultInjectionErrorType::TooManyRequests)]).await;
         let mut signal = store.change_signal(&SignalScope::of(THINGS)).expect("a signal");
         signal.mark_unchanged();
         let dropped = write(&store, operation).now_or_never();

@@ -1,5 +1,7 @@
 //! `onehop charges`: published request charges beside the estimates, the fit of a calibration, and one charge as its sum.
 
+mod measure;
+
 use std::fmt::Write as _;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -7,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, ensure};
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{Exit, output};
+use crate::cli::{Exit, output};
 use crate::config::CalibrationSettings;
 use onehop_store::charges::Calibration;
 use onehop_study::ledger::{
@@ -37,6 +39,8 @@ enum ChargesCommand {
     Calibrate(Calibrate),
     /// Print one charge as its sum: base, indexed paths by name, size, physical partitions
     Explain(Explain),
+    /// Measure the charges of an account: print the budget, run each operation once, write a ledger and a report
+    Measure(Box<measure::Measure>),
 }
 
 /// Form of a check.
@@ -93,11 +97,12 @@ struct Explain {
 }
 
 impl Charges {
-    pub fn run(self) -> anyhow::Result<Exit> {
+    pub async fn run(self) -> anyhow::Result<Exit> {
         match self.command {
             ChargesCommand::Check(command) => command.run(),
             ChargesCommand::Calibrate(command) => command.run(),
             ChargesCommand::Explain(command) => command.run(),
+            ChargesCommand::Measure(command) => command.run().await,
         }
     }
 }
