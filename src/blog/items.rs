@@ -19,6 +19,8 @@ pub mod types {
     pub const SUBJECT: &str = "subject";
     pub const OUTCOME: &str = "outcome";
     pub const SESSIONS: &str = "sessions";
+    /// The user of a staff name.
+    pub const STAFF_NAME: &str = "staffName";
     /// Stands in `users` where a sign-up was given up, so that its user is never created.
     pub const ABANDONED: &str = crate::domain::containers::ABANDONED;
 }

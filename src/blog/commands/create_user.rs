@@ -38,7 +38,7 @@ impl Commands {
     /// Creates a user who can sign in with a password.
     ///
     /// # Errors
-    /// `BAD_USER_INPUT` on `username`, `password` or `idempotencyKey`; `CONFLICT` on `username` when it is taken, on
+    /// `BAD_USER_INPUT` on `username`, `password` or `idempotencyKey`; `CONFLICT` on `username` when it is taken or protected, on
     /// `idempotencyKey` when a sign-up with this key had another password or spelling.
     pub async fn create_user(&self, input: CreateUser, ledger: &Ledger) -> Result<UserItem, CommandError> {
         let mut invalid = InvalidFields::default();
@@ -50,6 +50,7 @@ impl Commands {
         let (Some(username), Some(password), Some(key)) = (username, password, key) else {
             return Err(invalid.refusal().into());
         };
+        self.protected_names().check_new(&username)?;
         let key_hash = key.map(|key| sha256_hex(&[username.normalized().as_str(), key.as_str()]));
         let password_hash = self.passwords.hash_for(input.caller, password.clone()).await?.to_stored();
 

@@ -124,7 +124,7 @@ impl SalesOrderMutation {
         #[graphql(desc = "Which order.")] input: ShipSalesOrderInput,
     ) -> Result<Option<One<ShipSalesOrderPayload>>> {
         let scope = scope::for_write(ctx)?;
-        let by = staff::member(scope).await?;
+        let by = staff::member(scope)?;
         let (customer, id) = parse_order_id(&input.sales_order_id)?;
         let commands = &scope.services().webstore.commands;
         let shipped = commands.ship_sales_order(&by, customer, id, scope.ledger()).await;

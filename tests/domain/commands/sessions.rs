@@ -253,3 +253,48 @@ async fn a_connection_is_notified_when_its_session_ends() {
         _ = futures::future::join3(one_here, one_elsewhere, ending) => {}
     }
 }
+
+#[tokio::test]
+async fn a_crashed_password_change_leaves_no_old_session() {
+    for step in 0..4 {
+        let blog = Blog::new().await;
+        let user = blog.user("ada").await.id;
+        let sessions = process(&blog);
+        let old = sign_in(&blog, &sessions, "ada", PASSWORD).await.unwrap();
+        blog.store.next(Meddling::CrashBefore(step));
+        let changed = change(&blog, &sessions, user, [PASSWORD, NEW_PASSWORD]).await;
+        blog.store.next(Meddling::Nothing);
+        let other = process(&blog);
+        let is_changed = sign_in(&blog, &other, "ada", NEW_PASSWORD).await.is_ok();
+        assert!(is_changed || changed.is_err(), "{step}");
+        assert!(!is_changed || !exists(&other, user, old.id).await, "{step}: an old session is alive");
+    }
+}
+
+#[tokio::test]
+async fn a_dropped_sign_out_is_known_here_at_once() {
+    let blog = Blog::new().await;
+    let user = blog.user("ada").await.id;
+    let sessions = process(&blog);
+    let session = start(&sessions, user).await;
+    assert!(exists(&sessions, user, session.id).await);
+    blog.store.next(Meddling::Hang(0));
+    let ledger = Ledger::new();
+    tokio::select! {
+        _ = sessions.end(user, session.id, &ledger) => panic!("its answer never comes"),
+        () = blog.store.until_held(1) => {}
+    }
+    blog.store.next(Meddling::Nothing);
+    assert!(!exists(&sessions, user, session.id).await);
+}
+
+#[tokio::test]
+async fn the_old_password_is_no_new_password() {
+    let blog = Blog::new().await;
+    let user = blog.user("ada").await.id;
+    let sessions = process(&blog);
+    let old = sign_in(&blog, &sessions, "ada", PASSWORD).await.unwrap();
+    let same = change(&blog, &sessions, user, [PASSWORD, PASSWORD]).await;
+    assert_eq!(code_and_field(same), (RefusalCode::BadUserInput, Some("newPassword")));
+    assert!(exists(&sessions, user, old.id).await);
+}

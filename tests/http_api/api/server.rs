@@ -7,20 +7,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use onehop::accounts::Username;
+use onehop::accounts::hashing_queue::HashingCaller;
 use onehop::accounts::key_directory::KeyDirectory;
 use onehop::accounts::oidc::{HttpProviderDocuments, OidcVerifier};
 use onehop::accounts::password::HashingCost;
 use onehop::accounts::signing_secrets::{Secrets, SigningSecret};
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
 use onehop::api::{ApiOptions, ApiParts, api_of};
+use onehop::app::staff::resolve_staff;
 use onehop::app::{App, AppOptions, container_specs};
+use onehop::blog::commands::{CreateUser, ListedUser};
 use onehop::blog::containers::POSTS;
+use onehop::blog::reads::ReadModels;
 use onehop::blog::verify::verifier;
 use onehop::operations::serve_socket;
 use onehop::telemetry::{Telemetry, TraceSettings, Traces};
+use onehop::webstore::reads::WebstoreReads;
+use onehop::webstore::staff::Staff;
 use onehop_graphql_server::server::Server as HttpServer;
 use onehop_read_models::verify::VerificationReport;
 use onehop_runtime::clock::Clock;
+use onehop_store::{Ledger, Store};
 use serde_json::{Value, json};
 
 use crate::api::caller::Caller;
@@ -47,6 +55,9 @@ impl Clock for TickingClock {
     }
 }
 
+/// Wraps a store in a decorator.
+pub type Decorate = Box<dyn Fn(Arc<dyn Store>) -> Arc<dyn Store>>;
+
 /// What differs from server to server.
 #[derive(Default)]
 pub struct Setup {
@@ -60,6 +71,12 @@ pub struct Setup {
     /// Whether queries of signed-in users wait for their last write, as in production. Without readers in the background
     /// each would wait for as long as it may.
     pub waits_for_last_write: bool,
+    /// Usernames of staff: these users are there from the start.
+    pub staff: &'static [&'static str],
+    /// Usernames of staff that no user has.
+    pub missing_staff: &'static [&'static str],
+    /// Decorates the store beneath the reads and sessions of the API.
+    pub decorate: Option<Decorate>,
 }
 
 pub struct Server {
@@ -93,7 +110,15 @@ impl Server {
             observers: vec![Arc::clone(&telemetry) as _],
             ..AppOptions::default()
         };
-        let app = Arc::new(keeper.app(options).await);
+        let mut app = keeper.app(options).await;
+        if let Some(decorate) = setup.decorate.take() {
+            let store = decorate(Arc::clone(&app.store));
+            app.reads = ReadModels::new(&store);
+            app.webstore_reads = WebstoreReads::new(store);
+            app.recent = decorate(Arc::clone(&app.recent));
+        }
+        let app = Arc::new(app);
+        setup.options.staff = staff(&app, setup.staff, setup.missing_staff).await;
         let secrets = match app.data_directory() {
             Some(directory) => {
                 let keys = KeyDirectory::in_data_directory(directory).read_or_create(START_MS).unwrap();
@@ -186,6 +211,16 @@ impl Server {
         Caller::new(self, Some(token.to_owned()))
     }
 
+    /// A user who is there, signed in.
+    pub async fn sign_in(&self, username: &str) -> Caller<'_> {
+        let credentials = json!({ "username": username, "password": PASSWORD });
+        let query = "mutation($i: SignInInput!) { signIn(input: $i) { accessToken user { id } } }";
+        let data = self.anonymous().data(query, json!({ "i": credentials })).await["signIn"].take();
+        let mut caller = self.bearing(data["accessToken"].as_str().unwrap());
+        caller.id = data["user"]["id"].as_str().unwrap().to_owned();
+        caller
+    }
+
     /// Somebody new, signed in.
     pub async fn sign_up(&self, username: &str) -> Caller<'_> {
         let data = self.anonymous().sign_up(username, PASSWORD).await;
@@ -193,4 +228,19 @@ impl Server {
         caller.id = data["user"]["id"].as_str().unwrap().to_owned();
         caller
     }
+}
+
+/// Signs these users up, and makes them staff beside those who are missing.
+async fn staff(app: &App, usernames: &[&str], missing: &[&str]) -> Staff {
+    for username in usernames {
+        let input = CreateUser {
+            username: (*username).to_owned(),
+            password: PASSWORD.to_owned(),
+            idempotency_key: None,
+            caller: HashingCaller::default(),
+        };
+        app.commands.create_user(input, &Ledger::new()).await.unwrap();
+    }
+    let listed = usernames.iter().chain(missing).map(|name| ListedUser::Name(Username::parse(name).unwrap()));
+    resolve_staff(app, &listed.collect::<Vec<_>>(), false).await.unwrap()
 }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::shop::{
     CUSTOMER, assert_one_hop, counted, customer_input, mutate, open, refused, run, sign_up_customer,
+    staff_member,
 };
 use crate::api::caller::id_of;
 
@@ -110,7 +111,7 @@ async fn no_token_acts_as_another_kind_of_person() {
 #[tokio::test]
 async fn a_customer_is_seen_by_the_customer_and_by_staff() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let bob = shop.sign_up("bob").await;
     let eva = sign_up_customer(&shop, "eva@example.com").await;
     let other = sign_up_customer(&shop, "max@example.com").await;

@@ -6,4 +6,5 @@ mod orders;
 mod positions;
 mod quotas;
 mod read_models;
-mod shop;
+pub mod shop;
+mod staff;

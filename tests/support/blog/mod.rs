@@ -13,7 +13,7 @@ use onehop::accounts::brute_force_protection::{AttemptLimits, Attempts};
 use onehop::accounts::password::{HashingCost, HashingLimits};
 use onehop::accounts::signing_secrets::SigningSecret;
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
-use onehop::accounts::{Authenticator, PasswordHasher, Username};
+use onehop::accounts::{Authenticator, PasswordHasher};
 use onehop::app::container_specs;
 use onehop::blog::commands::{CommandLimits, CommandParts, Commands};
 use onehop::blog::containers::{ACCOUNTS, POSTS, USERS};
@@ -107,7 +107,7 @@ pub async fn empty() -> Blog {
                 ids: Arc::new(RandomIds),
                 passwords: passwords.clone(),
             }),
-            staff: Arc::new(Staff::new([&Username::parse(USERNAMES[0]).expect("a username")])),
+            staff: Arc::new(Staff::new([user_id(0).0])),
         },
         attempts: Arc::new(Attempts::new(AttemptLimits::default())),
         writes: Arc::new(UserWrites::new(WriteLimits::NONE)),
