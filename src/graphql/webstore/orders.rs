@@ -9,10 +9,12 @@ use crate::graphql::errors::{Code, bad_input, error};
 use crate::graphql::ids::GlobalId;
 use crate::graphql::resolution::One;
 use crate::graphql::scope;
+use crate::graphql::writes::within_limit;
 use crate::webstore::commands::{
     CreateSalesOrder, DeleteSalesOrder, ORDER_LINES_MAX, OrderedProduct, SettledOrder,
 };
 use crate::webstore::ids::{CustomerId, SalesOrderId};
+use crate::webstore::write_limits;
 
 /// How much of one product is ordered.
 #[derive(InputObject)]
@@ -88,8 +90,9 @@ impl SalesOrderMutation {
         let customer_id = scope.signed_in_customer()?;
         let CreateSalesOrderInput { lines, idempotency_key } = input;
         let command = CreateSalesOrder { customer_id, lines: parse_lines(&lines)?, idempotency_key };
-        let placed = scope.services().webstore.commands.create_sales_order(command, scope.ledger()).await;
-        let SettledOrder { order, customer } = placed.map_err(|failure| scope.command_error(failure))?;
+        let placing = scope.services().webstore.commands.create_sales_order(command, scope.ledger());
+        let SettledOrder { order, customer } =
+            within_limit(scope, &write_limits::SALES_ORDERS, customer_id, placing).await?;
         Ok(Some(One(CreateSalesOrderPayload {
             sales_order: One(SalesOrder::new(order.into())),
             customer: One(Customer::new(customer.into())),
@@ -109,8 +112,9 @@ impl SalesOrderMutation {
             return Err(error(Code::Forbidden, "This is not an order of yours."));
         }
         let command = DeleteSalesOrder { customer_id, order_id };
-        let deleted = scope.services().webstore.commands.delete_sales_order(command, scope.ledger()).await;
-        let SettledOrder { customer, .. } = deleted.map_err(|failure| scope.command_error(failure))?;
+        let deleting = scope.services().webstore.commands.delete_sales_order(command, scope.ledger());
+        let limit = &write_limits::SALES_ORDER_DELETIONS;
+        let SettledOrder { customer, .. } = within_limit(scope, limit, customer_id, deleting).await?;
         Ok(Some(One(DeleteSalesOrderPayload {
             deleted_sales_order_id: GlobalId::SalesOrder(owner, order_id).encode().into(),
             customer: One(Customer::new(customer.into())),

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use onehop::accounts::Username;
+use onehop::accounts::brute_force_protection::AttemptLimits;
 use onehop::accounts::hashing_queue::HashingCaller;
 use onehop::accounts::key_directory::KeyDirectory;
 use onehop::accounts::oidc::{HttpProviderDocuments, OidcVerifier};
@@ -86,7 +87,7 @@ pub struct Server {
     pub http: reqwest::Client,
     address: SocketAddr,
     telemetry: Arc<Telemetry>,
-    keeper: Keeper,
+    keeper: Arc<Keeper>,
 }
 
 impl Server {
@@ -99,7 +100,11 @@ impl Server {
         if !setup.in_background && !setup.waits_for_last_write {
             setup.options.limits.positions.sessions_max = 0;
         }
-        let keeper = store::keep(&container_specs());
+        if setup.options.attempts == AttemptLimits::default() {
+            // Tests sign up many users at one address and at one time.
+            setup.options.attempts.sign_ups_per_address = 0;
+        }
+        let keeper = Arc::new(store::keep(&container_specs()));
         let clock = Arc::new(TickingClock(AtomicI64::new(START_MS)));
         let ticking: Arc<dyn Clock> = Arc::clone(&clock) as _;
         let traces = setup.traces.map(|settings| Traces::start(&settings).unwrap());
@@ -142,14 +147,24 @@ impl Server {
             app.start(None);
             serve_socket(&app, true).unwrap();
         }
-        let listening = HttpServer::bind((Ipv4Addr::LOCALHOST, 0).into()).await.unwrap();
-        let (address, stop) = (listening.local_address(), app.tasks.soft_stop());
-        app.tasks.spawn("http", async move {
-            listening.serve(router, stop, Duration::ZERO).await;
-            Ok::<(), std::convert::Infallible>(())
-        });
+        let address = listen(&app, router).await;
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
         Self { app, clock, tokens, http, address, telemetry, keeper }
+    }
+
+    /// The server as it is after a restart: the same data and secrets, and nothing in memory.
+    pub async fn restarted(&self, options: ApiOptions) -> Self {
+        let parts = ApiParts { tokens: self.tokens.clone(), provider: None, options, telemetry: None };
+        let address = listen(&self.app, api_of(&self.app, parts).unwrap().router).await;
+        Self {
+            app: Arc::clone(&self.app),
+            clock: Arc::clone(&self.clock),
+            tokens: self.tokens.clone(),
+            http: self.http.clone(),
+            address,
+            telemetry: Arc::clone(&self.telemetry),
+            keeper: Arc::clone(&self.keeper),
+        }
     }
 
     /// Has all spans sent, and no more afterwards.
@@ -243,4 +258,15 @@ async fn staff(app: &App, usernames: &[&str], missing: &[&str]) -> Staff {
     }
     let listed = usernames.iter().chain(missing).map(|name| ListedUser::Name(Username::parse(name).unwrap()));
     resolve_staff(app, &listed.collect::<Vec<_>>(), false).await.unwrap()
+}
+
+/// Serves routes in the background, and returns their address.
+async fn listen(app: &App, router: axum::Router) -> SocketAddr {
+    let listening = HttpServer::bind((Ipv4Addr::LOCALHOST, 0).into()).await.unwrap();
+    let (address, stop) = (listening.local_address(), app.tasks.soft_stop());
+    app.tasks.spawn("http", async move {
+        listening.serve(router, stop, Duration::ZERO).await;
+        Ok::<(), std::convert::Infallible>(())
+    });
+    address
 }

@@ -1,6 +1,7 @@
 //! The web store over the API, one file for each subject. `shop` is a server with a member of staff.
 
 mod catalogue;
+mod customer_sessions;
 mod customers;
 mod orders;
 mod positions;

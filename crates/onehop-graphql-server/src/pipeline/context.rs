@@ -131,7 +131,7 @@ impl RequestContext {
     /// # Errors
     /// The quota is spent, with the time when it is not any more.
     pub(crate) fn open_quota(&self) -> Result<(), RequestRejection> {
-        self.quota.open(self.caller.as_ref().map(|caller| caller.id.as_str()))
+        self.quota.open(self.caller.as_deref())
     }
 
     /// Whose quota is charged: the caller's, or that of an anonymous caller's network.
