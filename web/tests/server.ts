@@ -28,8 +28,8 @@ export interface Server {
   kill: () => Promise<void>;
 }
 
-/** Tests write faster than people do. */
-const NO_WRITE_LIMITS = { ONEHOP_WRITE_LIMITS_PERCENT: "0" };
+/** Tests write and sign up faster than people do. */
+const NO_LIMITS = { ONEHOP_WRITE_LIMITS_PERCENT: "0", ONEHOP_SIGN_UPS_PER_ADDRESS: "0" };
 
 /** Starts the binary, and comes when it is ready. */
 export async function startServer(options: ServerOptions): Promise<Server> {
@@ -37,7 +37,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const listen = `127.0.0.1:${port}`;
   const server = spawn(binary, ["serve", "--listen", listen, "--data", data, ...(options.arguments ?? [])], {
     stdio: ["ignore", "pipe", log],
-    env: { ...process.env, ...NO_WRITE_LIMITS },
+    env: { ...process.env, ...NO_LIMITS },
   });
   try {
     return {
