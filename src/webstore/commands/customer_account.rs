@@ -266,7 +266,9 @@ impl WebstoreCommands {
 impl PasswordHolder for CustomerPassword<'_> {
     async fn current(&self, ledger: &Ledger) -> Result<StoredPassword, CommandError> {
         let stored = self.commands.read_customer(self.customer, ledger).await?;
-        Ok(self.commands.stored_password(&stored.customer, ledger).await?)
+        // A password of an earlier version moves first: it is replaced where the current version has it.
+        let customer = self.commands.customers.move_password(stored.customer, ledger).await?;
+        Ok(self.commands.stored_password(&customer, ledger).await?)
     }
 
     async fn replace(

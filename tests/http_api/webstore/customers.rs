@@ -101,9 +101,10 @@ async fn writes_of_a_customer_have_limits() {
 #[tokio::test]
 async fn no_password_is_in_a_customer_and_old_ones_are_moved() {
     let shop = open().await;
-    let eva = sign_up_customer(&shop, "eva@example.com").await;
+    let caller = sign_up_customer(&shop, "eva@example.com").await;
     let max = sign_up_customer(&shop, "max@example.com").await;
-    let onehop::graphql::GlobalId::Customer(eva) = onehop::graphql::GlobalId::decode(&eva.id).unwrap() else {
+    let onehop::graphql::GlobalId::Customer(eva) = onehop::graphql::GlobalId::decode(&caller.id).unwrap()
+    else {
         panic!("no customer")
     };
     let stored = async || {
@@ -119,22 +120,31 @@ async fn no_password_is_in_a_customer_and_old_ones_are_moved() {
     let password =
         shop.app.store.read(accounts, &password_key, &place, &Ledger::new()).await.unwrap().unwrap();
     let hash = password.decode::<Value>().unwrap()["passwordHash"].clone();
-    let credentials = json!({ "emailAddress": "eva@example.com", "password": "a long password" });
-    for by_repair in [true, false] {
+    let credentials = |password: &str| json!({ "emailAddress": "eva@example.com", "password": password });
+    for way in ["repair", "sign-in", "change"] {
         let mut customer = stored().await;
         customer["password"] = json!({ "hash": hash });
         let write = WriteOp::Upsert(NewItem::encode(eva.to_string(), &customer));
         shop.app.store.write(CUSTOMER_CONTAINER, &eva.partition_key(), write, &Ledger::new()).await.unwrap();
         let delete = WriteOp::Delete { id: place.clone(), if_match: None };
         shop.app.store.write(accounts, &password_key, delete, &Ledger::new()).await.unwrap();
-        if by_repair {
-            let report = shop.app.verify(true, &onehop::app::work::ProgressSink::none()).await.unwrap();
-            assert_eq!(report.repaired, 1, "{report:?}");
-        } else {
-            mutate(&shop.anonymous(), "signInCustomer", credentials.clone(), "accessToken").await;
+        let mut password = "a long password";
+        match way {
+            "repair" => {
+                let report = shop.app.verify(true, &onehop::app::work::ProgressSink::none()).await.unwrap();
+                assert_eq!(report.repaired, 1, "{report:?}");
+            }
+            "sign-in" => {
+                mutate(&shop.anonymous(), "signInCustomer", credentials(password), "accessToken").await;
+            }
+            _ => {
+                let change = json!({ "currentPassword": password, "newPassword": "another long sentence" });
+                mutate(&caller, "changeCustomerPassword", change, "accessToken").await;
+                password = "another long sentence";
+            }
         }
-        assert!(stored().await.get("password").is_none(), "{by_repair}");
-        mutate(&shop.anonymous(), "signInCustomer", credentials.clone(), "accessToken").await;
+        assert!(stored().await.get("password").is_none(), "{way}");
+        mutate(&shop.anonymous(), "signInCustomer", credentials(password), "accessToken").await;
     }
     assert!(max.data("{ viewerCustomer { id } }", json!({})).await["viewerCustomer"].is_object());
 }
