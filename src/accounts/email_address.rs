@@ -3,13 +3,15 @@
 //!
 //! [`EmailAddress::parse`] accepts every stored address, for signing in. [`EmailAddress::choose`] accepts a new one: without invisible
 //! characters, the part before the `@` in one script (UTS 39), the domain valid by UTS 46 (IDNA) and of scripts that belong
-//! together, as browsers have it. An internationalised domain is stored in Unicode, whichever form was typed. Letters of one script
-//! that look alike, such as `l` and `I`, stay different addresses: both may exist.
+//! together, as browsers have it. Neither part is a whole-script confusable of ASCII letters. An internationalised domain is stored
+//! in Unicode, whichever form was typed. Letters of one script that look alike, such as `l` and `I`, stay different addresses: both
+//! may exist.
 
 use std::fmt;
 
 use icu_normalizer::ComposingNormalizerBorrowed;
 use thiserror::Error;
+use unicode_security::confusable_detection::skeleton;
 use unicode_security::{RestrictionLevel, RestrictionLevelDetection as _};
 
 use super::username_rules::{is_allowed, is_invisible, is_mark};
@@ -36,6 +38,8 @@ pub enum EmailAddressError {
     Local,
     #[error("must have a valid domain after the @, with letters of one script")]
     Domain,
+    #[error("must not look like an address in Latin letters")]
+    LookAlike,
 }
 
 /// An e-mail address as typed, without white space around it, and with its domain in Unicode.
@@ -74,7 +78,7 @@ impl EmailAddress {
     /// A new address.
     ///
     /// # Errors
-    /// The first rule that is broken: form, then invisible characters, then the part before the `@`, then the domain.
+    /// The first rule that is broken: form, invisible characters, the part before the `@`, the domain, then look-alikes.
     pub fn choose(typed: &str) -> Result<Self, EmailAddressError> {
         let address = Self::parse(typed)?;
         if let Some(found) = typed.trim().chars().find(|found| is_invisible(*found)) {
@@ -87,6 +91,9 @@ impl EmailAddress {
         let is_label = |label: &str| label.detect_restriction_level() <= RestrictionLevel::HighlyRestrictive;
         if idna::domain_to_ascii_strict(domain).is_err() || !domain.split('.').all(is_label) {
             return Err(EmailAddressError::Domain);
+        }
+        if looks_ascii(local) || looks_ascii(domain) {
+            return Err(EmailAddressError::LookAlike);
         }
         Ok(address)
     }
@@ -127,6 +134,13 @@ fn is_local(local: &str) -> bool {
         && !local.split('.').any(str::is_empty)
         && !local.starts_with(is_mark)
         && letters.detect_restriction_level() <= RestrictionLevel::SingleScript
+}
+
+/// Whether a part of an address is a whole-script confusable (UTS 39, section 4): letters of another script, in this case or in lower
+/// case, that all look like ASCII.
+fn looks_ascii(part: &str) -> bool {
+    let is_confusable = |form: &str| skeleton(form).all(|found| found.is_ascii());
+    !part.is_ascii() && (is_confusable(part) || is_confusable(&part.to_lowercase()))
 }
 
 impl fmt::Debug for EmailAddress {
@@ -171,6 +185,7 @@ mod tests {
             "o'brien_1@example.org",
             "用户@例子.广告",
             "зоя.иванова@почта.рф",
+            "света@москва.рус",
             "δοκιμή@παράδειγμα.gr",
             "josé@correo.example",
             "山田たろう@例え.テスト",
@@ -196,6 +211,15 @@ mod tests {
             "\u{301}a@b.com",
         ] {
             assert_eq!(EmailAddress::choose(typed), Err(EmailAddressError::Local), "{typed:?}");
+        }
+        for typed in [
+            "\u{430}@b.com",
+            "\u{430}\u{441}\u{435}@почта.рф",
+            "СВЕТА@почта.рф",
+            "ada@\u{430}\u{440}\u{440}\u{4cf}\u{435}.com",
+            "ada@xn--80ak6aa92e.com",
+        ] {
+            assert_eq!(EmailAddress::choose(typed), Err(EmailAddressError::LookAlike), "{typed:?}");
         }
         for typed in ["a@\u{430}pple.com", "a@xn--0.com", "a@b_c.com", "a@ex\u{3b1}mple.com"] {
             assert_eq!(EmailAddress::choose(typed), Err(EmailAddressError::Domain), "{typed:?}");
