@@ -16,11 +16,12 @@ use crate::accounts::Authenticator;
 use crate::accounts::brute_force_protection::{AttemptLimits, Attempts};
 use crate::accounts::oidc::OidcVerifier;
 use crate::accounts::token::Tokens;
+use crate::accounts::write_limits::{AccountWrites, WriteLimits};
 use crate::app::App;
+use crate::blog;
 use crate::blog::ids::{IdSource as _, RandomIds};
 use crate::blog::reads::ReadModels;
-use crate::blog::sessions::{SessionSettings, Sessions};
-use crate::blog::write_limits::{UserWrites, WriteLimits};
+use crate::domain::accounts::sessions::{SessionSettings, Sessions};
 use crate::graphql::{CHECKED_SCALARS, Executor, Recency, SchemaOptions, Services, sdl};
 use crate::http::page_routes;
 use crate::http::pages::Pages;
@@ -28,9 +29,9 @@ use crate::http::session_cookie::SESSION_PATH;
 use crate::http::static_files::StaticFiles;
 use crate::operations::{self, PublicOptions, public_routes};
 use crate::telemetry::{Gauges, Telemetry};
-use crate::webstore::Webstore;
 use crate::webstore::reads::WebstoreReads;
 use crate::webstore::staff::Staff;
+use crate::webstore::{self, Webstore};
 use onehop_change_feed::{Position, PositionError, ProcessorStatus, WriteScope};
 use onehop_graphql_server::endpoint::{GraphqlEndpoint, RequestLimits};
 use onehop_graphql_server::health::{Condition, READINESS_TIMEOUT, Readiness, UnreadyPart};
@@ -45,7 +46,7 @@ use onehop_runtime::sealed::Sealer;
 use onehop_store::{FaultKind, Ledger, Store, WriteMark};
 
 /// The paths that have a label of their own in metrics and traces.
-const LABELLED_PATHS: &[&str] = &[SESSION_PATH, operations::PATH];
+const LABELLED_PATHS: &[&str] = &[SESSION_PATH, "/session/customer", operations::PATH];
 /// What positions are sealed for.
 const POSITION_PURPOSE: &[u8] = b"position\0";
 /// The longest position that is read, in characters. A position of many writes has some 2,700.
@@ -135,7 +136,9 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
         Arc::clone(&app.clock),
         tokens.audience().clone(),
         options.sessions,
-    );
+    )
+    .with_sealer(tokens.sealer());
+    let declared_writes = blog::write_limits::ALL.iter().chain(webstore::write_limits::ALL);
     let services = Services {
         reads: app.reads.clone(),
         commands: app.commands.clone(),
@@ -148,7 +151,7 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
         live: app.live.clone(),
         live_reads: ReadModels::new(&app.recent),
         attempts: Arc::new(Attempts::new(options.attempts)),
-        writes: Arc::new(UserWrites::new(options.writes)),
+        writes: Arc::new(AccountWrites::new(declared_writes, &options.writes)),
         tokens: tokens.clone(),
         sessions,
         recency: Arc::new(ProcessorRecency { app: Arc::clone(app), sealer: tokens.sealer() }),

@@ -8,6 +8,7 @@ pub mod operations;
 mod partitions;
 pub mod provisioning;
 pub mod read_model_costs;
+pub mod staff;
 pub mod work;
 
 pub use lease_throughput::warn_of_shared_leases;

@@ -8,7 +8,7 @@ const server = process.env.ONEHOP_URL ?? "http://127.0.0.1:8080";
 const proxy = {
   "^/graphql$": { target: server, ws: true },
   // It takes requests of pages of its own origin.
-  "^/session$": { target: server, changeOrigin: false },
+  "^/session(/customer)?$": { target: server, changeOrigin: false },
 };
 
 export default defineConfig({
@@ -28,12 +28,12 @@ export default defineConfig({
             { name: "react", test: /node_modules\/(react|react-dom|scheduler)\//, priority: 3 },
             {
               name: "requests",
-              test: /vite\/preload-helper|node_modules\/@0no-co\/|src\/api\/(renewal|request|stored-session)/,
+              test: /vite\/preload-helper|node_modules\/@0no-co\/|src\/api\/(renewal|request|stored-session|user-kind)/,
               priority: 2,
             },
             {
               name: "frame",
-              test: /src\/(app|ui|charges|not-found)\/|src\/api\/(client|cache|connection|errors|position|session)|node_modules\/(urql|@urql|wonka|wouter|graphql-ws)\//,
+              test: /src\/(app|ui|charges|not-found)\/|src\/api\/(client|cache|connection|errors|position|account-session|session)|node_modules\/(urql|@urql|wonka|wouter|graphql-ws)\//,
               priority: 1,
             },
           ],

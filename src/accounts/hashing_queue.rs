@@ -35,6 +35,14 @@ pub struct HashingCaller {
     pub origin: AttemptOrigin,
 }
 
+impl HashingCaller {
+    /// The network of the caller.
+    #[must_use]
+    pub fn network(&self) -> Prefix {
+        self.origin.address()
+    }
+}
+
 /// How many hashes there may be at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HashingLimits {

@@ -99,7 +99,7 @@ mod tests {
     }
 
     fn judge(tokens: &Tokens, token: &AccessToken) -> Result<String, TokenError> {
-        tokens.verify(token.as_str(), NOW_MS).map(|verified| verified.bearer.user_id)
+        tokens.verify(token.as_str(), NOW_MS).map(|verified| verified.bearer.subject)
     }
 
     #[test]

@@ -4,9 +4,10 @@
 //! In reading order: [`username`] and [`password`] judge what people type; [`brute_force_protection`] limits how often they may, by
 //! [`network_prefixes`] and [`known_networks`], and [`hashing_queue`] in which order passwords are hashed; [`signing_secrets`], [`secret_file`],
 //! [`key_directory`], [`key_reload`] and [`token`] make and
-//! verify Onehop's own access tokens, for an [`audience`] and a [`session`]; [`oidc`] verifies those of an OpenID Connect provider; [`Authenticator`]
+//! verify Onehop's own access tokens, for an [`account_id`], an [`audience`] and a [`session`]; [`oidc`] verifies those of an OpenID Connect provider; [`Authenticator`]
 //! takes whatever a request carries.
 
+pub mod account_id;
 pub mod audience;
 pub mod brute_force_protection;
 pub mod claim_times;
@@ -23,10 +24,10 @@ pub mod password;
 pub mod secret_file;
 pub mod session;
 pub mod signing_secrets;
-pub mod subject;
 pub mod token;
 pub mod username;
 mod username_rules;
+pub mod write_limits;
 
 use std::sync::Arc;
 
@@ -45,7 +46,7 @@ pub const TOKEN_BYTES_MAX: usize = 8 * 1024;
 /// Who sends a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Identity {
-    /// A user who signed in here. Whether the session still exists is not known here.
+    /// An account that signed in here. Whether the session still exists is not known here.
     Local(Bearer),
     /// Somebody an OpenID Connect provider vouches for.
     External(ExternalIdentity),
@@ -174,7 +175,7 @@ mod tests {
         let session_id = SessionId::parse("AAAAAAAAAAAAAAAAAAAAAA").unwrap();
         let token = tokens().issue("u1", session_id, NOW_MS).unwrap();
         let verified = with_provider().authenticate(token.as_str(), NOW_MS).await.unwrap();
-        let bearer = Bearer { user_id: "u1".to_owned(), session_id, issued_at_ms: NOW_MS };
+        let bearer = Bearer { subject: "u1".to_owned(), session_id, issued_at_ms: NOW_MS };
         assert_eq!(verified.bearer, Identity::Local(bearer));
         let later_ms = NOW_MS + 3_600_000 + CLOCK_LEEWAY_MS;
         let expired = with_provider().authenticate(token.as_str(), later_ms).await;

@@ -2,6 +2,8 @@
 //! address is its own network. For an IPv6 address the /64, the /56 and the /48 count: a customer of a provider often has a
 //! /56 or a /48, and with it 256 or 65,536 networks of 64 bits.
 
+use std::fmt;
+
 /// How many networks of one address count.
 pub const NETWORKS: usize = 3;
 
@@ -14,6 +16,32 @@ pub enum Prefix {
     V6 { bits: u64, length: u8 },
     /// There is no connection, as in a test.
     Unknown,
+}
+
+impl Prefix {
+    /// Reads a network as [`Display`](fmt::Display) writes it.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        match text.split_once(':')? {
+            ("4", bits) => u32::from_str_radix(bits, 16).ok().map(Self::V4),
+            ("6", rest) => {
+                let (bits, length) = rest.split_once('/')?;
+                let bits = u64::from_str_radix(bits, 16).ok()?;
+                Some(Self::V6 { bits, length: length.parse().ok()? })
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Prefix {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::V4(bits) => write!(formatter, "4:{bits:08x}"),
+            Self::V6 { bits, length } => write!(formatter, "6:{bits:016x}/{length}"),
+            Self::Unknown => formatter.write_str("unknown"),
+        }
+    }
 }
 
 /// The networks that a request comes from.
@@ -86,5 +114,15 @@ mod tests {
         let origin = AttemptOrigin::v4(0xC000_0201);
         assert_eq!(origin.networks(), [Some(origin.address()), None, None]);
         assert_eq!(origin.site(), origin.address());
+    }
+
+    #[test]
+    fn a_network_is_read_as_it_was_written() {
+        for prefix in [Prefix::V4(7), Prefix::V4(u32::MAX), Prefix::V6 { bits: 0x2001_0db8, length: 64 }] {
+            assert_eq!(Prefix::parse(&prefix.to_string()), Some(prefix));
+        }
+        for text in ["", "4:", "4:x", "6:1", "7:1", "unknown"] {
+            assert_eq!(Prefix::parse(text), None, "{text}");
+        }
     }
 }

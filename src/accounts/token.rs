@@ -64,8 +64,8 @@ impl<T> Verified<T> {
 /// Whom an access token names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bearer {
-    /// The user's id.
-    pub user_id: String,
+    /// The account, as [`AccountId`](super::account_id::AccountId) writes it.
+    pub subject: String,
     pub session_id: SessionId,
     /// When the token was issued (Unix ms).
     pub issued_at_ms: i64,
@@ -167,6 +167,18 @@ impl Tokens {
         self.lifetime
     }
 
+    /// When a token that is issued now is no longer accepted, save for the leeway of clocks (Unix ms).
+    #[must_use]
+    pub fn expires_at_ms(&self, now_ms: i64) -> i64 {
+        self.expiry_s(now_ms).saturating_mul(1000)
+    }
+
+    /// The claim `exp` of a token that is issued now.
+    fn expiry_s(&self, now_ms: i64) -> i64 {
+        let lifetime_s = i64::try_from(self.lifetime.as_secs()).unwrap_or(i64::MAX);
+        now_ms.div_euclid(1000).saturating_add(lifetime_s)
+    }
+
     /// Verifies with these secrets from now on, and says whether anything changed. One that was not among them before
     /// does not sign yet, unless the one that does is gone: other processes may learn of it later, and have to verify
     /// what is signed with it.
@@ -198,20 +210,18 @@ impl Tokens {
         Arc::clone(&self.keys.read())
     }
 
-    /// A token for the session of a user, good from now on.
+    /// A token for the session of an account, good from now on.
     ///
     /// # Errors
     /// The signing fails, whatever the input.
     pub fn issue(
         &self,
-        user_id: &str,
+        subject: &str,
         session_id: SessionId,
         now_ms: i64,
     ) -> Result<AccessToken, IssueFault> {
-        let iat = now_ms.div_euclid(1000);
-        let lifetime_s = i64::try_from(self.lifetime.as_secs()).unwrap_or(i64::MAX);
-        let exp = iat.saturating_add(lifetime_s);
-        let (iss, aud, sub) = (ISSUER.to_owned(), self.audience.to_string(), user_id.to_owned());
+        let (iat, exp) = (now_ms.div_euclid(1000), self.expiry_s(now_ms));
+        let (iss, aud, sub) = (ISSUER.to_owned(), self.audience.to_string(), subject.to_owned());
         let claims = Claims { iss, aud, sub, sid: session_id.to_string(), iat, exp };
         let keys = self.keys();
         let Key { id, key } = &keys.signing;
@@ -234,7 +244,7 @@ impl Tokens {
             return Err(TokenError::Expired);
         }
         let issued_at_ms = claims.iat.saturating_mul(1000);
-        let bearer = Bearer { user_id: claims.sub.clone(), session_id, issued_at_ms };
+        let bearer = Bearer { subject: claims.sub.clone(), session_id, issued_at_ms };
         Ok(Verified { bearer, valid_until_ms: end_of(claims.exp) })
     }
 }
@@ -323,7 +333,7 @@ mod tests {
     }
 
     fn verify(token: &str, now_ms: i64) -> Result<String, TokenError> {
-        tokens().verify(token, now_ms).map(|verified| verified.bearer.user_id)
+        tokens().verify(token, now_ms).map(|verified| verified.bearer.subject)
     }
 
     fn judged(claims: &Value) -> Result<String, TokenError> {
@@ -335,6 +345,7 @@ mod tests {
         let token = tokens().issue("u1", session(), NOW_MS).unwrap();
         assert_eq!(verify(token.as_str(), NOW_MS).as_deref(), Ok("u1"));
         assert_eq!(verify(token.as_str(), NOW_MS + LIFETIME_MS).as_deref(), Ok("u1"));
+        assert_eq!(tokens().expires_at_ms(NOW_MS), NOW_S * 1000 + LIFETIME_MS);
         let expired = verify(token.as_str(), NOW_MS + LIFETIME_MS + CLOCK_LEEWAY_MS);
         assert_eq!(expired, Err(TokenError::Expired));
     }
@@ -423,7 +434,7 @@ mod tests {
             let header = Header { kid: kid.map(str::to_owned), ..Header::new(ALGORITHM) };
             let key = EncodingKey::from_secret(secret.as_bytes());
             let token = jsonwebtoken::encode(&header, &claims(), &key).unwrap();
-            tokens.verify(&token, NOW_MS).map(|verified| verified.bearer.user_id)
+            tokens.verify(&token, NOW_MS).map(|verified| verified.bearer.subject)
         };
         let [id_of_first, id_of_second] = [first.id(), second.id()];
         for (kid, secret) in [(None, &first), (None, &second), (Some(id_of_second.as_str()), &second)] {

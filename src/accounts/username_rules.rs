@@ -108,6 +108,11 @@ pub(super) fn is_letter_or_digit(found: char) -> bool {
     is_letter_mark_or_digit(found) && !is_mark(found)
 }
 
+/// Whether a character shows nothing: a format character, or one that may be ignored.
+pub(super) fn is_invisible(found: char) -> bool {
+    IGNORABLE.contains(found) || CATEGORY.get(found) == GeneralCategory::Format
+}
+
 pub(super) fn is_mark(found: char) -> bool {
     matches!(CATEGORY.get(found), GeneralCategory::NonspacingMark | GeneralCategory::SpacingMark)
 }

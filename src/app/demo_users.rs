@@ -2,17 +2,20 @@
 //! server in production refuses data with such accounts.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 
 use super::App;
 use super::work::DEMO_PASSWORD;
+use crate::accounts::audience::Audience;
 use crate::accounts::password::{Password, PasswordHash};
 use crate::accounts::username::Username;
 use crate::blog::containers::{ACCOUNTS, USERS};
 use crate::blog::ids::UserId;
 use crate::blog::items::{AccountItem, UserItem};
 use crate::blog::study::dataset::{DEFAULT_END_MS, DEFAULT_RNG_SEED, DEMO_USERNAMES, Dataset};
+use crate::domain::accounts::sessions::{SessionSettings, Sessions};
 use onehop_store::{ETag, Ledger, NewItem, PartitionKey, WriteOp};
 
 /// An account that has the published password.
@@ -38,15 +41,25 @@ pub async fn refuse_demo_accounts(app: &App) -> anyhow::Result<()> {
     )
 }
 
-/// Locks every account that has the published password; returns their usernames.
+/// Locks every account that has the published password, and ends its sessions; returns the usernames. Sessions end before and after
+/// the lock: a process that dies in between leaves none that was started with the password, or the command can be repeated.
 ///
 /// # Errors
 /// A fault of the store, or an account that was changed concurrently: then the command can be repeated.
 pub async fn lock_demo_accounts(app: &App) -> anyhow::Result<Vec<String>> {
     let ledger = Ledger::new();
     let mut usernames = Vec::new();
+    let sessions = Sessions::new(
+        Arc::clone(&app.recent),
+        Arc::clone(&app.clock),
+        Audience::default(),
+        SessionSettings::default(),
+    );
     for DemoAccount { mut account, etag } in demo_accounts(app).await? {
+        let user = account.user_id.into();
+        sessions.end_all(user, &ledger).await?;
         account.password_hash = None;
+        account.password_version += 1;
         let username = account.id.clone();
         let item = NewItem::encode(username.clone(), &account);
         let operation = WriteOp::Replace { item, if_match: Some(etag) };
@@ -55,6 +68,7 @@ pub async fn lock_demo_accounts(app: &App) -> anyhow::Result<Vec<String>> {
         written.with_context(|| {
             format!("the account {username} was changed meanwhile: run the command again")
         })?;
+        sessions.end_all(user, &ledger).await?;
         usernames.push(username);
     }
     Ok(usernames)

@@ -3,6 +3,7 @@
 
 use uuid::Uuid;
 
+use crate::accounts::account_id::AccountId;
 use crate::domain::ids::id;
 pub use crate::domain::ids::{IdSource, RandomIds};
 
@@ -22,6 +23,12 @@ id!(
     /// A like's id.
     LikeId
 );
+
+impl From<UserId> for AccountId {
+    fn from(id: UserId) -> Self {
+        Self::user(id.0)
+    }
+}
 
 impl LikeId {
     /// The id of the like of a post by a user: a UUIDv5 of the user in the namespace of the post.

@@ -19,7 +19,8 @@ pub mod types {
     pub const ACCOUNT: &str = "account";
     pub const SUBJECT: &str = "subject";
     pub const OUTCOME: &str = "outcome";
-    pub const SESSIONS: &str = "sessions";
+    /// The user of a staff name.
+    pub const STAFF_NAME: &str = "staffName";
     /// Stands in `users` where a sign-up was given up, so that its user is never created.
     pub const ABANDONED: &str = crate::domain::containers::ABANDONED;
 }
@@ -242,30 +243,6 @@ pub struct SubjectItem {
     #[serde(rename = "type")]
     pub item_type: String,
     pub user_id: UserId,
-}
-
-/// The sessions of a user, in `accounts` under the user's id with a prefix.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SessionsItem {
-    pub id: String,
-    #[serde(rename = "type")]
-    pub item_type: String,
-    pub user_id: UserId,
-    /// The environment that they are good in.
-    pub audience: String,
-    /// The oldest first.
-    pub sessions: Vec<SessionEntry>,
-    pub ttl: u32,
-}
-
-/// One session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SessionEntry {
-    /// A hash of the refresh token's secret.
-    pub id: String,
-    pub expires_at_ms: i64,
 }
 
 /// What a command with an idempotency key is about to create, in `accounts` under a hash of user, command and key.

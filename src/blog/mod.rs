@@ -9,7 +9,6 @@ pub mod plain_text;
 pub mod read_models;
 pub mod reads;
 pub mod renames;
-pub mod sessions;
 pub mod study;
 pub mod summary;
 pub mod verify;

@@ -16,6 +16,7 @@ use crate::accounts::oidc::{HttpProviderDocuments, OidcVerifier};
 use crate::accounts::token::Tokens;
 use crate::api::{Api, ApiOptions, ApiParts, api_of};
 use crate::app::demo_users::refuse_demo_accounts;
+use crate::app::staff::resolve_staff;
 use crate::app::work::DEMO_PASSWORD;
 use crate::app::{App, AppOptions};
 use crate::blog::study::dataset::{DEFAULT_RNG_SEED, DEMO_USERNAMES, Texts};
@@ -28,6 +29,7 @@ use crate::graphql::SchemaOptions;
 use crate::http::static_files::StaticFiles;
 use crate::operations;
 use crate::telemetry::{Telemetry, Traces};
+use crate::webstore::staff::Staff;
 use onehop_graphql_server::open_files::raise_open_files;
 use onehop_graphql_server::router::metrics_alone;
 use onehop_graphql_server::server::{ConnectionLimits, Server, Stopped};
@@ -65,7 +67,7 @@ impl Serve {
     pub async fn run(self) -> anyhow::Result<Exit> {
         log_panics();
         self.exposure.refuse_dangers(&self.serve, &self.store, &self.accounts)?;
-        let (options, provider) = (self.options()?, self.provider()?);
+        let (mut options, provider) = (self.options()?, self.provider()?);
         let environment = Environment::of_process();
         let choice = self.store.choice(&environment)?;
         let given_keys = self.accounts.signing_keys(&environment)?;
@@ -99,6 +101,8 @@ impl Serve {
         if self.serve.demo {
             self.seed_demo(&app).await?;
         }
+        let listed = self.webstore.listed(self.serve.demo);
+        options.staff = resolve_staff(&app, &listed, self.exposure.production).await?;
 
         let (tokens, directory) = self.tokens(&app, &choice, given_keys).await?;
         if let Some(directory) = directory {
@@ -190,7 +194,7 @@ impl Serve {
             metrics: self.exposure.metrics(),
             operations: self.exposure.operations(),
             sessions: self.accounts.sessions(),
-            staff: self.webstore.staff(self.serve.demo),
+            staff: Staff::default(),
         })
     }
 

@@ -12,7 +12,7 @@ use crate::accounts::key_directory::KeyDirectory;
 use crate::accounts::secret_file::{KeyFileFault, keys_of, without_line_break};
 use crate::accounts::signing_secrets::SigningKeys;
 use crate::accounts::token::ACCESS_TOKEN_MINUTES_MAX;
-use crate::blog::sessions::SessionSettings;
+use crate::domain::accounts::sessions::SessionSettings;
 
 /// The environment variable that holds the secret that signs access tokens.
 pub const TOKEN_SECRET_VARIABLE: &str = "ONEHOP_TOKEN_SECRET";

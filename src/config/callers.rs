@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use crate::accounts::brute_force_protection::{
     AttemptLimits, SIGN_INS_PER_ADDRESS, SIGN_INS_PER_USERNAME, SIGN_UPS_PER_ADDRESS,
 };
-use crate::blog::write_limits::WriteLimits;
+use crate::accounts::write_limits::WriteLimits;
 use onehop_graphql_server::client_address::{ForwardingHeader, Proxies};
 use onehop_graphql_server::pipeline::rate_limit::{CALLER_RU_PER_SECOND, RateLimits};
 
@@ -43,8 +43,9 @@ pub struct CallerSettings {
     )]
     pub trusted_proxies_header: ForwardingHeaderSetting,
 
-    /// Rate limit (request-unit quota): request units a second that one user may spend, or one network of
-    /// anonymous clients, which is an IPv4 address or a /64 of IPv6; 0 for no quota. The token bucket holds
+    /// Rate limit (request-unit quota): request units a second that one user or customer may spend, or one
+    /// network of anonymous clients, which is an IPv4 address or a /64 of IPv6; 0 for no quota. In its first 24
+    /// hours an account spends the quota of its network as well. The token bucket holds
     /// the units of 10 seconds. Beyond it requests get 429 with Retry-After
     #[arg(
         long,
@@ -67,9 +68,9 @@ pub struct CallerSettings {
     )]
     pub sign_ins_per_address: u32,
 
-    /// Brute-force protection: failed sign-ins at one username in a minute, sign-ups at a taken one among
-    /// them; 0 for no limit. Beyond it each network that signed in at the name before has one attempt a
-    /// minute, and all these networks together five, so that strangers cannot lock a user out
+    /// Brute-force protection: failed sign-ins at one username or e-mail address in a minute; 0 for no limit.
+    /// Beyond it each network that signed in at it before has one attempt a minute, and all these networks
+    /// together five, so that strangers cannot lock its owner out
     #[arg(
         long,
         value_name = "NUMBER",
@@ -79,8 +80,9 @@ pub struct CallerSettings {
     )]
     pub sign_ins_per_username: u32,
 
-    /// Brute-force protection: sign-up attempts from one network in a minute, and from wider networks as for
-    /// sign-ins; 0 for no limit. A further one gets LIMIT_EXCEEDED with retryAfterMs
+    /// Brute-force protection: sign-up attempts from one network in a minute, of users and customers together,
+    /// and from wider networks as for sign-ins; 0 for no limit. A further one gets LIMIT_EXCEEDED with
+    /// retryAfterMs
     #[arg(
         long,
         value_name = "NUMBER",
@@ -90,9 +92,10 @@ pub struct CallerSettings {
     )]
     pub sign_ups_per_address: u32,
 
-    /// Write limits of one user, in percent of 10 new posts, 30 edits of posts, 30 comments, 120 likes and 60
-    /// deletions a minute, and 5 renames an hour; 0 for no limits. A further write gets LIMIT_EXCEEDED with
-    /// retryAfterMs
+    /// Write limits, in percent: of one user, 10 new posts, 30 edits of posts, 30 comments, 120 likes and 60
+    /// deletions a minute, and 5 renames an hour; of one customer, 10 sales orders, 10 deletions of sales orders
+    /// and 30 profile updates a minute, and 5 changes of the e-mail address an hour; 0 for no limits. A further
+    /// write gets LIMIT_EXCEEDED with retryAfterMs
     #[arg(
         long,
         value_name = "PERCENT",
@@ -111,13 +114,14 @@ impl CallerSettings {
             sign_ins_per_address: self.sign_ins_per_address,
             sign_ins_per_username: self.sign_ins_per_username,
             sign_ups_per_address: self.sign_ups_per_address,
+            ..AttemptLimits::default()
         }
     }
 
-    /// The limits of a user's writes of each kind.
+    /// The limits of an account's writes of each kind.
     #[must_use]
     pub fn writes(&self) -> WriteLimits {
-        WriteLimits::default().in_percent(self.write_limits_percent)
+        WriteLimits::in_percent(self.write_limits_percent)
     }
 
     /// The client addresses and the quota of each.

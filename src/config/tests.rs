@@ -167,7 +167,7 @@ fn a_token_secret_is_the_same_by_file_and_by_environment() {
     };
     let session = crate::accounts::session::SessionId::parse("AAAAAAAAAAAAAAAAAAAAAA").unwrap();
     let issued = token(read).issue("u1", session, 1_800_000_000_000).unwrap();
-    assert_eq!(token(given).verify(issued.as_str(), 1_800_000_000_000).unwrap().bearer.user_id, "u1");
+    assert_eq!(token(given).verify(issued.as_str(), 1_800_000_000_000).unwrap().bearer.subject, "u1");
     let both = by_file.signing_keys(&variable).unwrap_err().to_string();
     assert!(both.contains("--token-secret-file") && both.contains(TOKEN_SECRET_VARIABLE), "{both}");
 }

@@ -3,7 +3,8 @@
 use clap::Args;
 
 use crate::accounts::Username;
-use crate::webstore::staff::Staff;
+use crate::blog::commands::ListedUser;
+use crate::graphql::GlobalId;
 
 /// The staff of the demo: one of the demo users.
 const DEMO_STAFF: &str = "ada";
@@ -12,37 +13,52 @@ const DEMO_STAFF: &str = "ada";
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Web store")]
 pub struct WebstoreSettings {
-    /// Staff, as usernames with commas between them: users who may change the catalogue, ship orders and see all
-    /// customers. Whoever has such a name is staff, so the user should exist before [default: none; `ada` with
+    /// Staff, as usernames or user ids of the API with commas between them: users who may change the catalogue,
+    /// ship orders and see all customers. A username is resolved to its user at the start and protected: nobody
+    /// else can take it, and its user keeps it. --production needs users that exist [default: none; `ada` with
     /// --demo]
-    #[arg(long, value_name = "USERNAMES", env = "ONEHOP_STAFF", value_delimiter = ',', value_parser = parse_username)]
-    pub staff: Vec<Username>,
+    #[arg(long, value_name = "USERS", env = "ONEHOP_STAFF", value_delimiter = ',', value_parser = parse_user)]
+    pub staff: Vec<ListedUser>,
 }
 
 impl WebstoreSettings {
-    /// The staff; in the demo there is always a member.
+    /// The staff as it is listed; in the demo there is always a member.
     #[must_use]
-    pub fn staff(&self, is_demo: bool) -> Staff {
+    pub fn listed(&self, is_demo: bool) -> Vec<ListedUser> {
         let demo = (is_demo && self.staff.is_empty()).then(|| Username::parse(DEMO_STAFF).ok()).flatten();
-        Staff::new(self.staff.iter().chain(&demo))
+        self.staff.iter().cloned().chain(demo.map(ListedUser::Name)).collect()
     }
 }
 
-fn parse_username(text: &str) -> Result<Username, String> {
-    Username::parse(text.trim()).map_err(|error| error.to_string())
+fn parse_user(text: &str) -> Result<ListedUser, String> {
+    match GlobalId::decode(text.trim()) {
+        Ok(GlobalId::User(id)) => Ok(ListedUser::Id(id)),
+        _ => Username::parse(text.trim()).map(ListedUser::Name).map_err(|error| error.to_string()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+
     use super::*;
+    use crate::blog::ids::UserId;
 
     #[test]
-    fn the_demo_has_a_member_of_staff_unless_others_are_named() {
-        let named = WebstoreSettings { staff: vec![Username::parse("Eve").unwrap()] };
+    fn the_demo_has_a_member_of_staff_unless_others_are_listed() {
+        let name = |typed: &str| ListedUser::Name(Username::parse(typed).unwrap());
+        let named = WebstoreSettings { staff: vec![name("Eve")] };
         let none = WebstoreSettings { staff: Vec::new() };
-        assert!(none.staff(false).is_empty());
-        assert!(none.staff(true).member("Ada").is_some());
-        assert!(named.staff(true).member("ada").is_none());
-        assert!(named.staff(false).member("eve").is_some());
+        assert_eq!(none.listed(false), []);
+        assert_eq!(none.listed(true), [name("ada")]);
+        assert_eq!((named.listed(true), named.listed(false)), (vec![name("Eve")], vec![name("Eve")]));
+    }
+
+    #[test]
+    fn staff_is_listed_by_username_or_by_user_id() {
+        let user = UserId(Uuid::from_u128(7));
+        assert_eq!(parse_user(&GlobalId::User(user).encode()), Ok(ListedUser::Id(user)));
+        assert_eq!(parse_user(" ada "), Ok(ListedUser::Name(Username::parse("ada").unwrap())));
+        assert!(parse_user("no name").is_err());
     }
 }

@@ -1,6 +1,7 @@
 //! What the domains share: refusals and faults of commands, checked texts, ids, pages and cursors. It knows no domain, no GraphQL
 //! and no HTTP.
 
+pub mod accounts;
 pub(crate) mod command_marker;
 pub(crate) mod conditional_write;
 pub mod containers;

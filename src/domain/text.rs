@@ -1,7 +1,7 @@
 //! Texts that people write, checked once: lengths, blank texts, control characters. Lengths count Unicode scalar values. What is
 //! accepted is stored as it was typed. Each domain declares its own texts.
 
-use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
+use icu_properties::props::{BidiControl, DefaultIgnorableCodePoint, GeneralCategory};
 use icu_properties::{
     CodePointMapData, CodePointMapDataBorrowed, CodePointSetData, CodePointSetDataBorrowed,
 };
@@ -10,6 +10,8 @@ use super::error::Refusal;
 
 const CATEGORY: CodePointMapDataBorrowed<'static, GeneralCategory> = CodePointMapData::new();
 const IGNORABLE: CodePointSetDataBorrowed<'static> = CodePointSetData::new::<DefaultIgnorableCodePoint>();
+
+const BIDI_CONTROLS: CodePointSetDataBorrowed<'static> = CodePointSetData::new::<BidiControl>();
 
 /// A symbol without a dot: no white space by its category, and nothing to see.
 const BRAILLE_BLANK: char = '\u{2800}';
@@ -73,6 +75,19 @@ fn is_invisible(character: char) -> bool {
         || character == BRAILLE_BLANK
         || IGNORABLE.contains(character)
         || CATEGORY.get(character) == GeneralCategory::Format
+}
+
+/// Checks a text of one line, such as a name: no control characters, and none that change the direction of what follows
+/// (bidirectional controls, by which a name shows as another one).
+pub(crate) fn check_line(field: &'static str, typed: &str) -> Result<(), Refusal> {
+    check_controls(field, typed)?;
+    match typed.chars().find(|found| BIDI_CONTROLS.contains(*found)) {
+        None => Ok(()),
+        Some(found) => {
+            let code = u32::from(found);
+            Err(Refusal::bad_input(field, format_args!("must have no direction controls, has U+{code:04X}")))
+        }
+    }
 }
 
 pub(crate) fn check_controls(field: &'static str, typed: &str) -> Result<(), Refusal> {

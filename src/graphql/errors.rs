@@ -10,8 +10,8 @@ use tracing::{debug, error, warn};
 use uuid::Uuid;
 
 use crate::accounts::brute_force_protection::TooManyAttempts;
+use crate::accounts::write_limits::TooManyWrites;
 use crate::blog::commands::{InvalidField, Refusal};
-use crate::blog::write_limits::TooManyWrites;
 use crate::domain::error::InputStep;
 use onehop_graphql_server::input_path::{FIELD, PATH, path_value};
 use onehop_graphql_server::limit_exceeded::LimitExceeded;

@@ -27,7 +27,7 @@ use super::scope::{RequestScope, Services};
 use super::subscription;
 use super::validation::{Validator, explain_decimals};
 use super::viewer::{Viewer, session_of};
-use crate::accounts::subject::TokenSubject;
+use crate::accounts::account_id::{AccountId, AccountKind};
 use crate::accounts::{AuthenticationError, Authenticator, Bearer, ExternalIdentity, Identity, Verified};
 use crate::blog::commands::{CommandError, ExternalSubject};
 use crate::blog::containers::{POSTS, USERS};
@@ -181,8 +181,8 @@ impl Executor {
     /// Whether the session of the caller's access token has ended.
     async fn has_ended(&self, context: &RequestContext) -> bool {
         match context.caller.as_deref().and_then(session_of) {
-            Some((user, session, issued_at_ms)) => {
-                matches!(self.services.sessions.exists(user, session, issued_at_ms).await, Ok(false))
+            Some((account, session, issued_at_ms)) => {
+                matches!(self.services.sessions.exists(account, session, issued_at_ms).await, Ok(false))
             }
             None => false,
         }
@@ -217,7 +217,7 @@ impl Executor {
                     Identity::Local(bearer) => self.local_viewer(bearer).await?,
                     Identity::External(identity) => {
                         let user = self.external_viewer(identity, ledger).await?;
-                        Viewer { subject: TokenSubject::User(user.0), session: None }
+                        Viewer { account: user.into(), session: None }
                     }
                 };
                 Ok(Verified { bearer, valid_until_ms })
@@ -233,16 +233,12 @@ impl Executor {
         }
     }
 
-    /// The user of an access token whose session exists.
+    /// The account of an access token whose session exists.
     async fn local_viewer(&self, bearer: Bearer) -> Result<Viewer, RequestRejection> {
-        let Bearer { user_id: id, session_id, issued_at_ms } = bearer;
-        let subject = TokenSubject::parse(&id).ok_or(RequestRejection::InvalidToken)?;
-        let TokenSubject::User(user) = subject else {
-            // Customers have no sessions: their tokens are good until they expire.
-            return Ok(Viewer { subject, session: None });
-        };
-        match self.services.sessions.exists(UserId(user), session_id, issued_at_ms).await {
-            Ok(true) => Ok(Viewer { subject, session: Some((session_id, issued_at_ms)) }),
+        let Bearer { subject, session_id, issued_at_ms } = bearer;
+        let account = AccountId::parse(&subject).ok_or(RequestRejection::InvalidToken)?;
+        match self.services.sessions.exists(account, session_id, issued_at_ms).await {
+            Ok(true) => Ok(Viewer { account, session: Some((session_id, issued_at_ms)) }),
             Ok(false) => Err(RequestRejection::InvalidToken),
             Err(fault) => {
                 warn!(kind = ?fault.kind, %fault, "the session of a token could not be checked");
@@ -325,15 +321,17 @@ impl GraphqlService for Executor {
         let Verified { bearer, valid_until_ms } = self.viewer(bearer, ledger_of(charges)).await?;
         let session =
             bearer.session.map(|(id, issued_at_ms)| CallerSession { id: id.to_string(), issued_at_ms });
-        let valid_for_ms = valid_until_ms.saturating_sub(self.services.clock.now_ms());
+        let now_ms = self.services.clock.now_ms();
+        let valid_for_ms = valid_until_ms.saturating_sub(now_ms);
         let valid_for = Duration::from_millis(u64::try_from(valid_for_ms).unwrap_or(0));
-        Ok(Caller { id: bearer.subject.to_string(), valid_for, session })
+        let (id, is_new) = (bearer.account.to_string(), bearer.account.is_new(now_ms));
+        Ok(Caller { id, valid_for, session, is_new })
     }
 
     async fn session_ended(&self, caller: &Caller) {
         match session_of(caller) {
-            Some((user, session, issued_at_ms)) => {
-                self.services.sessions.ended(user, session, issued_at_ms).await;
+            Some((account, session, issued_at_ms)) => {
+                self.services.sessions.ended(account, session, issued_at_ms).await;
             }
             None => std::future::pending().await,
         }
@@ -393,10 +391,10 @@ impl std::fmt::Debug for Executor {
 
 /// Who sends a request, as plans know the caller.
 fn plan_caller(context: &RequestContext) -> PlanCaller {
-    let subject = context.caller.as_ref().and_then(|caller| TokenSubject::parse(&caller.id));
-    match subject {
-        Some(TokenSubject::User(id)) => PlanCaller::User(UserId(id)),
-        Some(TokenSubject::Customer(id)) => PlanCaller::Customer(CustomerId(id)),
+    let account = context.caller.as_ref().and_then(|caller| AccountId::parse(&caller.id));
+    match account {
+        Some(AccountId { kind: AccountKind::User, id }) => PlanCaller::User(UserId(id)),
+        Some(AccountId { kind: AccountKind::Customer, id }) => PlanCaller::Customer(CustomerId(id)),
         None => PlanCaller::Anonymous,
     }
 }

@@ -45,6 +45,7 @@ mod user;
 mod validation;
 mod viewer;
 mod webstore;
+mod writes;
 
 pub use charged::Charged;
 pub use comparison::ChargeSource;

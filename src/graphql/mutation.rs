@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_graphql::{Context, Error, Object, Result};
 use uuid::Uuid;
 
-use super::attempts::{self, unless_failed};
+use super::attempts::{self, AttemptedLogin};
 use super::comment::Comment;
 use super::errors;
 use super::ids::GlobalId;
@@ -26,8 +26,10 @@ use super::resolution::One;
 use super::scope::{self, RequestScope, Services};
 use super::session::{self, Credentials, credentials};
 use super::user::User;
+use super::writes::within_limit;
 use crate::accounts::Username;
-use crate::accounts::brute_force_protection::{Attempt, AttemptOutcome};
+use crate::accounts::account_id::AccountKind;
+use crate::accounts::brute_force_protection::AttemptKind;
 use crate::blog::commands::{
     ChangePassword, CommandError, CommentCreated, CreateComment, CreatePost, CreateUser, DeleteComment,
     DeletePost, DeletedComment, InvalidField, LikePost, PostLiked, SignIn, UnlikePost, UpdatePost,
@@ -36,7 +38,7 @@ use crate::blog::commands::{
 use crate::blog::ids::{CommentId, PostId, UserId};
 use crate::blog::items::{PostItem, UserItem};
 use crate::blog::reads::DataModel;
-use crate::blog::write_limits::WriteKind;
+use crate::blog::write_limits;
 
 /// What is read beneath a payload is read as in this model.
 const MODEL: DataModel = DataModel::V3;
@@ -56,15 +58,16 @@ impl BlogMutation {
     ) -> Result<Option<One<CreateUserPayload>>> {
         let scope = scope::for_write(ctx)?;
         let CreateUserInput { username, password, idempotency_key } = input;
-        let attempt = attempt(ctx, AttemptOutcome::SignUp, &username)?;
+        let attempt = attempts::begin(ctx, AttemptKind::SignUp, &login(&username)).await?;
         let caller = attempt.hashing_caller();
         let command = CreateUser { username, password, idempotency_key, caller };
-        let created = scope.services().commands.create_user(command, scope.ledger()).await;
-        let user = done(scope, unless_failed(scope, attempt, created))?;
-        let session = scope.services().sessions.start(user.id, scope.ledger()).await;
-        let session = session.map_err(|fault| scope.fault(&fault))?;
-        let Credentials { access_token, refresh_token } = credentials(ctx, user.id, &session)?;
-        Ok(Some(One(CreateUserPayload { user: One(user_of(user)), access_token, refresh_token })))
+        let Services { commands, sessions, .. } = scope.services();
+        let created = commands.sign_up(command, sessions, scope.ledger()).await;
+        let (user, session) = done(scope, attempts::end(scope, attempt, created))?;
+        let Credentials { access_token, expires_at, refresh_token } =
+            credentials(ctx, user.id.into(), &session)?;
+        let user = One(user_of(user));
+        Ok(Some(One(CreateUserPayload { user, access_token, expires_at, refresh_token })))
     }
 
     /// Signs in with a username and a password. A wrong one is `INVALID_CREDENTIALS`.
@@ -75,28 +78,45 @@ impl BlogMutation {
     ) -> Result<Option<One<SignInPayload>>> {
         let scope = scope::for_write(ctx)?;
         let SignInInput { username, password } = input;
-        let attempt = attempt(ctx, AttemptOutcome::SignIn, &username)?;
-        let command = SignIn { username, password, caller: attempt.hashing_caller() };
+        let attempt = attempts::begin(ctx, AttemptKind::SignIn, &login(&username)).await?;
+        let caller = attempt.hashing_caller();
+        let command = SignIn { username, password, caller };
         let Services { commands, sessions, .. } = scope.services();
         let signed_in = commands.start_session(command, sessions, scope.ledger()).await;
-        let (user, session) = done(scope, unless_failed(scope, attempt, signed_in))?;
-        let Credentials { access_token, refresh_token } = credentials(ctx, user.id, &session)?;
-        Ok(Some(One(SignInPayload { user: One(user_of(user)), access_token, refresh_token })))
+        let (user, session) = done(scope, attempts::end(scope, attempt, signed_in))?;
+        let Credentials { access_token, expires_at, refresh_token } =
+            credentials(ctx, user.id.into(), &session)?;
+        let user = One(user_of(user));
+        Ok(Some(One(SignInPayload { user, access_token, expires_at, refresh_token })))
     }
 
-    /// Renews the access token of a session.
+    /// Renews the access token of a session. The refresh token is replaced by another one, and is good for a minute more; an older
+    /// one ends the session.
     async fn renew_session(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Which session.")] input: RenewSessionInput,
     ) -> Result<Option<One<RenewSessionPayload>>> {
-        let (user, access_token) = session::renew(scope::for_write(ctx)?, &input.refresh_token).await?;
-        Ok(Some(One(RenewSessionPayload { user: One(User::new(user, MODEL)), access_token })))
+        let scope = scope::for_write(ctx)?;
+        let token = session::parse_refresh_token(&input.refresh_token, AccountKind::User)?;
+        // Read first, so that no fault comes after the rotation.
+        let user = scope.reads(MODEL).user(UserId(token.account().id), scope.session()).await;
+        let user = user.map_err(|fault| scope.fault(&fault))?.ok_or_else(session::no_session)?;
+        let Credentials { access_token, expires_at, refresh_token } = session::renew(ctx, &token).await?;
+        let user = One(User::new(user, MODEL));
+        Ok(Some(One(RenewSessionPayload { user, access_token, expires_at, refresh_token })))
     }
 
     /// Signs out: ends the session of the access token that the request bears.
-    async fn sign_out(&self, ctx: &Context<'_>) -> Result<Option<One<SignOutPayload>>> {
-        let user = session::end_current(ctx).await?;
+    async fn sign_out(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Whether all other sessions of the user end as well.", default = false)]
+        everywhere: bool,
+    ) -> Result<Option<One<SignOutPayload>>> {
+        let scope = scope::of(ctx);
+        let user = scope.signed_in()?;
+        session::end(scope, user.into(), everywhere).await?;
         Ok(Some(One(SignOutPayload { user_id: GlobalId::User(user).encode().into() })))
     }
 
@@ -109,17 +129,19 @@ impl BlogMutation {
         let scope = scope::for_write(ctx)?;
         let user_id = scope.signed_in()?;
         let user = scope.reads(MODEL).user(user_id, scope.session()).await;
-        let user = user.map_err(|fault| scope.fault(&fault))?;
-        let username = user.map(|user| user.username).unwrap_or_default();
-        let attempt = attempt(ctx, AttemptOutcome::SignIn, &username)?;
+        let user = user.map_err(|fault| scope.fault(&fault))?.ok_or_else(session::no_session)?;
+        let attempt = attempts::begin(ctx, AttemptKind::SignIn, &login(&user.username)).await?;
         let ChangePasswordInput { current_password, new_password } = input;
         let caller = attempt.hashing_caller();
-        let command = ChangePassword { user_id, current_password, new_password, caller };
+        let username = user.username.clone();
+        let command = ChangePassword { user_id, username, current_password, new_password, caller };
         let Services { commands, sessions, .. } = scope.services();
         let changed = commands.change_password(command, sessions, scope.ledger()).await;
-        let (user, session) = done(scope, unless_failed(scope, attempt, changed))?;
-        let Credentials { access_token, refresh_token } = credentials(ctx, user.id, &session)?;
-        Ok(Some(One(ChangePasswordPayload { user: One(user_of(user)), access_token, refresh_token })))
+        let session = done(scope, attempts::end(scope, attempt, changed))?;
+        let Credentials { access_token, expires_at, refresh_token } =
+            credentials(ctx, user_id.into(), &session)?;
+        let user = One(User::new(user, MODEL));
+        Ok(Some(One(ChangePasswordPayload { user, access_token, expires_at, refresh_token })))
     }
 
     /// C1: renames the signed-in user. Posts, comments, likes and copies follow by the change feed.
@@ -132,7 +154,7 @@ impl BlogMutation {
         let user_id = scope.signed_in()?;
         let command = UpdateUser { user_id, username: input.username };
         let renaming = scope.services().commands.update_user(command, scope.ledger());
-        let user = within_limit(scope, WriteKind::Rename, user_id, renaming).await?;
+        let user = within_limit(scope, &write_limits::RENAMES, user_id, renaming).await?;
         charge_follow_up(scope, user_id).await;
         Ok(Some(One(UpdateUserPayload { user: One(user_of(user)) })))
     }
@@ -148,7 +170,7 @@ impl BlogMutation {
         let user_id = scope.signed_in()?;
         let command = CreatePost { user_id, title, content, idempotency_key };
         let creating = scope.services().commands.create_post(command, scope.ledger());
-        let post = within_limit(scope, WriteKind::Post, user_id, creating).await?;
+        let post = within_limit(scope, &write_limits::POSTS, user_id, creating).await?;
         Ok(Some(One(CreatePostPayload { post: One(post_of(post)) })))
     }
 
@@ -167,7 +189,7 @@ impl BlogMutation {
             return Err(errors::invalid(&[vec![invalid], command.invalid_fields()].concat()));
         }
         let editing = scope.services().commands.update_post(command, scope.ledger());
-        let post = within_limit(scope, WriteKind::Edit, user_id, editing).await?;
+        let post = within_limit(scope, &write_limits::EDITS, user_id, editing).await?;
         Ok(Some(One(UpdatePostPayload { post: One(post_of(post)) })))
     }
 
@@ -181,7 +203,7 @@ impl BlogMutation {
         let user_id = scope.signed_in()?;
         let command = DeletePost { user_id, post_id: parse_post_id(&input.post_id).map_err(refused)? };
         let deleting = scope.services().commands.delete_post(command, scope.ledger());
-        let post = within_limit(scope, WriteKind::Deletion, user_id, deleting).await?;
+        let post = within_limit(scope, &write_limits::DELETIONS, user_id, deleting).await?;
         Ok(Some(One(DeletePostPayload { deleted_post_id: GlobalId::Post(post.id).encode().into() })))
     }
 
@@ -201,7 +223,7 @@ impl BlogMutation {
         }
         let creating = scope.services().commands.create_comment(command, scope.ledger());
         let CommentCreated { comment, post } =
-            within_limit(scope, WriteKind::Comment, user_id, creating).await?;
+            within_limit(scope, &write_limits::COMMENTS, user_id, creating).await?;
         let post = Arc::new(post_of(post));
         let comment = Comment::new(comment.into(), MODEL, Some(Arc::clone(&post)));
         Ok(Some(One(CreateCommentPayload { comment: One(comment), post: One(post) })))
@@ -219,7 +241,7 @@ impl BlogMutation {
         let command = DeleteComment { user_id, post_id, comment_id };
         let deleting = scope.services().commands.delete_comment(command, scope.ledger());
         let DeletedComment { comment_id, post } =
-            within_limit(scope, WriteKind::Deletion, user_id, deleting).await?;
+            within_limit(scope, &write_limits::DELETIONS, user_id, deleting).await?;
         Ok(Some(One(DeleteCommentPayload {
             deleted_comment_id: GlobalId::Comment(post_id, comment_id).encode().into(),
             post: One(post_of(post)),
@@ -236,7 +258,7 @@ impl BlogMutation {
         let user_id = scope.signed_in()?;
         let command = LikePost { user_id, post_id: parse_post_id(&input.post_id).map_err(refused)? };
         let liking = scope.services().commands.like_post(command, scope.ledger());
-        let PostLiked { like, post } = within_limit(scope, WriteKind::Like, user_id, liking).await?;
+        let PostLiked { like, post } = within_limit(scope, &write_limits::LIKES, user_id, liking).await?;
         let post = Arc::new(post_of(post));
         let like = Like::new(like.into(), MODEL, Some(Arc::clone(&post)));
         Ok(Some(One(LikePostPayload { like: One(like), post: One(post) })))
@@ -252,31 +274,16 @@ impl BlogMutation {
         let user_id = scope.signed_in()?;
         let command = UnlikePost { user_id, post_id: parse_post_id(&input.post_id).map_err(refused)? };
         let unliking = scope.services().commands.unlike_post(command, scope.ledger());
-        let post = within_limit(scope, WriteKind::Like, user_id, unliking).await?;
+        let post = within_limit(scope, &write_limits::LIKES, user_id, unliking).await?;
         Ok(Some(One(UnlikePostPayload { post: One(post_of(post)) })))
     }
 }
 
-/// Brute-force protection: counts an attempt to sign in or up, by name and network.
-fn attempt<'a>(ctx: &Context<'a>, attempted: AttemptOutcome, username: &str) -> Result<Attempt<'a>> {
+/// The login name of an attempt of a user. Usernames are public.
+fn login(username: &str) -> AttemptedLogin {
     let name = Username::parse(username).ok();
-    attempts::begin(ctx, attempted, name.as_ref().map(|name| name.normalized().as_str()))
-}
-
-/// Runs a command within the user's limit on its kind. One that does not succeed does not count.
-async fn within_limit<T>(
-    scope: &RequestScope,
-    kind: WriteKind,
-    user: UserId,
-    command: impl Future<Output = Result<T, CommandError>> + Send,
-) -> Result<T> {
-    let Services { writes, clock, .. } = scope.services();
-    writes.take(kind, user, clock.now_ms()).map_err(|over| errors::too_many_writes(&over))?;
-    let outcome = command.await;
-    if outcome.is_err() {
-        writes.give_back(kind, user, clock.now_ms());
-    }
-    done(scope, outcome)
+    let key = name.map(|name| name.normalized().as_str().to_owned());
+    AttemptedLogin { kind: AccountKind::User, key, is_private: false }
 }
 
 /// Charges what a rename makes the projections do. The rename is done, so a fault is only logged.

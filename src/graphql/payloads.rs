@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_graphql::{ID, SimpleObject};
 
 use super::comment::Comment;
+use super::date_time::DateTime;
 use super::like::Like;
 use super::post::Post;
 use super::resolution::One;
@@ -17,6 +18,8 @@ pub struct CreateUserPayload {
     pub(super) user: One<User>,
     /// To be sent as `Authorization: Bearer`. It expires within the hour, unless the server is set otherwise.
     pub(super) access_token: String,
+    /// When the access token expires.
+    pub(super) expires_at: DateTime,
     /// Renews the access token until the session ends, by `renewSession`. To be kept secret. Null where the session cookie holds
     /// it.
     pub(super) refresh_token: Option<String>,
@@ -29,6 +32,8 @@ pub struct SignInPayload {
     pub(super) user: One<User>,
     /// To be sent as `Authorization: Bearer`. It expires within the hour, unless the server is set otherwise.
     pub(super) access_token: String,
+    /// When the access token expires.
+    pub(super) expires_at: DateTime,
     /// Renews the access token until the session ends, by `renewSession`. To be kept secret. Null where the session cookie holds
     /// it.
     pub(super) refresh_token: Option<String>,
@@ -41,6 +46,10 @@ pub struct RenewSessionPayload {
     pub(super) user: One<User>,
     /// To be sent as `Authorization: Bearer`.
     pub(super) access_token: String,
+    /// When the access token expires.
+    pub(super) expires_at: DateTime,
+    /// Takes the place of the refresh token that was sent. To be kept secret. Null where the session cookie holds it.
+    pub(super) refresh_token: Option<String>,
 }
 
 /// What signing out ended.
@@ -57,6 +66,8 @@ pub struct ChangePasswordPayload {
     pub(super) user: One<User>,
     /// To be sent as `Authorization: Bearer`.
     pub(super) access_token: String,
+    /// When the access token expires.
+    pub(super) expires_at: DateTime,
     /// Renews the access token until the session ends, by `renewSession`. To be kept secret. Null where the session cookie holds
     /// it.
     pub(super) refresh_token: Option<String>,

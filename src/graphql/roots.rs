@@ -4,6 +4,7 @@ use async_graphql::MergedObject;
 
 use super::mutation::BlogMutation;
 use super::query::BlogQuery;
+use super::webstore::customer_accounts::CustomerAccountMutation;
 use super::webstore::customers::{CustomerMutation, CustomerQuery};
 use super::webstore::mutation::WebstoreMutation;
 use super::webstore::orders::SalesOrderMutation;
@@ -15,4 +16,10 @@ pub struct Query(BlogQuery, WebstoreQuery, CustomerQuery);
 
 /// Where every write begins. A command that fails is null, and hides no other.
 #[derive(MergedObject, Default)]
-pub struct Mutation(BlogMutation, WebstoreMutation, CustomerMutation, SalesOrderMutation);
+pub struct Mutation(
+    BlogMutation,
+    WebstoreMutation,
+    CustomerAccountMutation,
+    CustomerMutation,
+    SalesOrderMutation,
+);

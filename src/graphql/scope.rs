@@ -7,16 +7,17 @@ use async_graphql::{ContextBase, Error};
 use super::charged::FollowUp;
 use super::errors::{self, Code};
 use super::recency::Recency;
-use super::viewer::{customer_id, session_of, user_id};
+use super::viewer::session_of;
+use crate::accounts::account_id::{AccountId, AccountKind};
 use crate::accounts::brute_force_protection::Attempts;
 use crate::accounts::session::SessionId;
 use crate::accounts::token::Tokens;
+use crate::accounts::write_limits::AccountWrites;
 use crate::blog::commands::Commands;
 use crate::blog::ids::{IdSource, UserId};
 use crate::blog::live::LiveEvents;
 use crate::blog::reads::{DataModel, ReadModels, Reads, Session};
-use crate::blog::sessions::Sessions;
-use crate::blog::write_limits::UserWrites;
+use crate::domain::accounts::sessions::Sessions;
 use crate::domain::error::CommandError;
 use crate::webstore::Webstore;
 use crate::webstore::ids::CustomerId;
@@ -39,9 +40,9 @@ pub struct Services {
     pub live_reads: ReadModels,
     /// Brute-force protection of signing in and up.
     pub attempts: Arc<Attempts>,
-    /// How many writes of each kind a user may make.
-    pub writes: Arc<UserWrites>,
-    /// Issues the tokens of those who sign in.
+    /// How many writes of each kind an account may make.
+    pub writes: Arc<AccountWrites>,
+    /// Issues the access tokens of sessions.
     pub tokens: Tokens,
     /// Starts, checks and ends sessions.
     pub sessions: Sessions,
@@ -56,8 +57,7 @@ pub struct RequestScope {
     services: Arc<Services>,
     context: Arc<RequestContext>,
     session: Session,
-    viewer: Option<UserId>,
-    customer: Option<CustomerId>,
+    account: Option<AccountId>,
     budget: Arc<ResponseBudget>,
     follow_up: FollowUp,
     tells_operations: bool,
@@ -70,8 +70,7 @@ impl RequestScope {
         Self {
             services,
             session: Session::new(Arc::new(ledger)),
-            viewer: context.caller.as_ref().and_then(|caller| user_id(&caller.id)),
-            customer: context.caller.as_ref().and_then(|caller| customer_id(&caller.id)),
+            account: context.caller.as_ref().and_then(|caller| AccountId::parse(&caller.id)),
             budget: Arc::clone(&context.budget),
             follow_up: FollowUp::default(),
             tells_operations: false,
@@ -116,7 +115,7 @@ impl RequestScope {
     /// The signed-in user.
     #[must_use]
     pub fn viewer(&self) -> Option<UserId> {
-        self.viewer
+        self.account.filter(|account| account.kind == AccountKind::User).map(|account| UserId(account.id))
     }
 
     /// The signed-in user, for what an anonymous caller may not do.
@@ -124,13 +123,14 @@ impl RequestScope {
     /// # Errors
     /// `UNAUTHENTICATED`.
     pub fn signed_in(&self) -> Result<UserId, Error> {
-        self.viewer.ok_or_else(|| errors::error(Code::Unauthenticated, "Sign in to do this."))
+        self.viewer().ok_or_else(|| errors::error(Code::Unauthenticated, "Sign in to do this."))
     }
 
     /// The signed-in customer of the web store.
     #[must_use]
     pub fn customer(&self) -> Option<CustomerId> {
-        self.customer
+        let account = self.account.filter(|account| account.kind == AccountKind::Customer);
+        account.map(|account| CustomerId(account.id))
     }
 
     /// The signed-in customer, for what only a customer may do.
@@ -139,7 +139,7 @@ impl RequestScope {
     /// `UNAUTHENTICATED`.
     pub fn signed_in_customer(&self) -> Result<CustomerId, Error> {
         let message = "Sign in as a customer to do this.";
-        self.customer.ok_or_else(|| errors::error(Code::Unauthenticated, message))
+        self.customer().ok_or_else(|| errors::error(Code::Unauthenticated, message))
     }
 
     /// The reads of this request.
@@ -195,7 +195,7 @@ impl RequestScope {
 
 impl std::fmt::Debug for RequestScope {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("RequestScope").field("viewer", &self.viewer).finish_non_exhaustive()
+        formatter.debug_struct("RequestScope").field("account", &self.account).finish_non_exhaustive()
     }
 }
 

@@ -15,8 +15,9 @@ use axum::routing::post;
 use onehop_graphql_server::endpoint::GraphqlEndpoint;
 
 use self::pages::Pages;
-use self::session_cookie::SESSION_PATH;
+use self::session_cookie::session_path;
 use self::session_endpoint::{SessionEndpoint, SessionService};
+use crate::accounts::account_id::AccountKind;
 
 /// The routes of pages: all paths that nothing else has, and `/session` where there are sessions.
 pub fn page_routes(
@@ -25,19 +26,20 @@ pub fn page_routes(
     graphql: &Arc<GraphqlEndpoint>,
 ) -> Router {
     let (pages, reads) = (Arc::new(pages), Arc::clone(graphql));
-    let sessions =
-        sessions.map(|sessions| session_router(SessionEndpoint::new(sessions, Arc::clone(graphql))));
+    let sessions = sessions.map(|sessions| session_router(&sessions, graphql));
     sessions.unwrap_or_default().fallback(move |request: Request| {
         let (pages, reads) = (Arc::clone(&pages), Arc::clone(&reads));
         async move { pages.respond(&request.into_parts().0, &*reads).await }
     })
 }
 
-/// `/session` alone. No other origin may read its answers, whatever origins may call the API.
-fn session_router(endpoint: SessionEndpoint) -> Router {
-    let endpoint = Arc::new(endpoint);
-    let other = Arc::clone(&endpoint);
-    let renew = post(move |request: Request| async move { endpoint.handle(request).await });
-    Router::new()
-        .route(SESSION_PATH, renew.delete(move |request: Request| async move { other.handle(request).await }))
+/// `/session` alone, with a path for each kind of account. No other origin may read its answers, whatever origins may call the API.
+fn session_router(sessions: &Arc<dyn SessionService>, graphql: &Arc<GraphqlEndpoint>) -> Router {
+    AccountKind::ALL.into_iter().fold(Router::new(), |router, kind| {
+        let endpoint = Arc::new(SessionEndpoint::new(kind, Arc::clone(sessions), Arc::clone(graphql)));
+        let other = Arc::clone(&endpoint);
+        let renew = post(move |request: Request| async move { endpoint.handle(request).await });
+        let both = renew.delete(move |request: Request| async move { other.handle(request).await });
+        router.route(&session_path(kind), both)
+    })
 }

@@ -4,7 +4,7 @@
 use axum::http::{Extensions, HeaderMap};
 
 use super::pages::PageReads;
-use onehop_graphql_server::caller::RequestRejection;
+use onehop_graphql_server::caller::{Caller, RequestRejection};
 use onehop_graphql_server::endpoint::GraphqlEndpoint;
 use onehop_graphql_server::pipeline::admit::ExecutionPermit;
 use onehop_graphql_server::pipeline::rate_limit::RequestQuota;
@@ -27,7 +27,7 @@ impl PageReads for GraphqlEndpoint {
 }
 
 impl QuotaAccount for Reading {
-    fn open(&self, caller: Option<&str>) -> Result<(), RequestRejection> {
+    fn open(&self, caller: Option<&Caller>) -> Result<(), RequestRejection> {
         self.quota.open(caller)
     }
 

@@ -153,7 +153,9 @@ fn place(path: &str) -> PageRoute<'_> {
         ["" | "write" | "signin" | "compare" | "operations"] => PageRoute::Page,
         ["posts", id] | ["posts", id, "edit"] if !id.is_empty() => PageRoute::About(PageSubject::Post(id)),
         ["users", id] if !id.is_empty() => PageRoute::About(PageSubject::User(id)),
-        ["shop"] | ["shop", "cart" | "orders" | "signin" | "staff" | "ranking"] => PageRoute::Page,
+        ["shop"] | ["shop", "account" | "cart" | "orders" | "signin" | "staff" | "ranking"] => {
+            PageRoute::Page
+        }
         ["shop", "product", id] if !id.is_empty() => PageRoute::About(PageSubject::Product(id)),
         ["shop", "category", id] if !id.is_empty() => PageRoute::About(PageSubject::ProductCategory(id)),
         ["shop", "tag", id] if !id.is_empty() => PageRoute::About(PageSubject::ProductTag(id)),

@@ -3,6 +3,7 @@
 
 use uuid::Uuid;
 
+use crate::accounts::account_id::AccountId;
 use crate::domain::ids::id;
 
 id!(
@@ -25,6 +26,12 @@ id!(
     /// A tag's id.
     TagId
 );
+
+impl From<CustomerId> for AccountId {
+    fn from(id: CustomerId) -> Self {
+        Self::customer(id.0)
+    }
+}
 
 impl SalesOrderId {
     /// The id of the order that a customer creates with an idempotency key: a UUIDv5 of the key in the namespace of the customer.

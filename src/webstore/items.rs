@@ -102,7 +102,7 @@ pub struct CustomerItem {
     /// RFC 3339 in UTC with milliseconds.
     pub creation_date: String,
     pub addresses: Vec<AddressItem>,
-    /// `None` for those who cannot sign in.
+    /// A password that an earlier version stored here. Today's are in `accounts`, and this one is moved there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<PasswordItem>,
     pub sales_order_count: u32,
@@ -124,7 +124,7 @@ pub struct AddressItem {
     pub zip_code: String,
 }
 
-/// How a customer signs in. The salt is part of the hash.
+/// How a customer signed in with an earlier version. The salt is part of the hash.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PasswordItem {
     /// A PHC string.

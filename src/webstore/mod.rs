@@ -11,6 +11,7 @@ pub mod reads;
 pub mod seeder;
 pub mod staff;
 pub mod verify;
+pub mod write_limits;
 
 use std::sync::Arc;
 

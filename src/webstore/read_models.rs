@@ -43,7 +43,6 @@ pub const CUSTOMER: ItemType = ItemType::new(
         "phoneNumber",
         "creationDate",
         "addresses",
-        "password",
         "salesOrderCount",
         "sortKey",
     ],

@@ -1,35 +1,29 @@
-//! Staff: who may change the catalogue and see all customers. The settings name them by username.
+//! Staff: who may change the catalogue and see all customers. Rights belong to the ids of users, never to their names: a name can
+//! pass to another user, an id cannot.
 
 use std::collections::BTreeSet;
 
-use crate::accounts::{NormalizedUsername, Username};
+use uuid::Uuid;
 
-/// The usernames of the members of staff.
+/// The users who are members of staff.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Staff(BTreeSet<NormalizedUsername>);
+pub struct Staff(BTreeSet<Uuid>);
 
 /// Proof that a member of staff acts. Only [`Staff::member`] makes one.
 #[derive(Debug)]
 pub struct StaffMember(());
 
 impl Staff {
-    /// Those with these names.
+    /// The users with these ids.
     #[must_use]
-    pub fn new<'a>(usernames: impl IntoIterator<Item = &'a Username>) -> Self {
-        Self(usernames.into_iter().map(|username| username.normalized().clone()).collect())
+    pub fn new(users: impl IntoIterator<Item = Uuid>) -> Self {
+        Self(users.into_iter().collect())
     }
 
-    /// Whether there are any.
+    /// The member of staff with this user id.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// The member of staff with this username, whatever its case.
-    #[must_use]
-    pub fn member(&self, username: &str) -> Option<StaffMember> {
-        let username = Username::parse(username).ok()?;
-        self.0.contains(username.normalized()).then_some(StaffMember(()))
+    pub fn member(&self, user: Uuid) -> Option<StaffMember> {
+        self.0.contains(&user).then_some(StaffMember(()))
     }
 }
 
@@ -38,10 +32,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn staff_is_who_is_named_whatever_the_case() {
-        let staff = Staff::new([&Username::parse("Ada").unwrap()]);
-        assert!(staff.member("ada").is_some());
-        assert!(staff.member("bob").is_none());
-        assert!(Staff::default().member("ada").is_none());
+    fn a_listed_user_is_a_member_of_staff() {
+        let staff = Staff::new([Uuid::from_u128(1)]);
+        assert!(staff.member(Uuid::from_u128(1)).is_some());
+        assert!(staff.member(Uuid::from_u128(2)).is_none());
+        assert!(Staff::default().member(Uuid::nil()).is_none());
     }
 }

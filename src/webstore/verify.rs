@@ -28,11 +28,44 @@ pub fn verifier(store: Arc<dyn Store>, settle: Arc<dyn Settle>) -> Verifier {
     let (customers, products) = (Customers(Arc::clone(&store)), Products(Arc::clone(&store)));
     let invariants: Vec<Box<dyn Invariant>> = vec![
         Box::new(ReservedAddresses(customers.clone())),
-        Box::new(HeldReservations(customers)),
+        Box::new(HeldReservations(customers.clone())),
+        Box::new(MovedPasswords(customers)),
         Box::new(ReservedSkus(products.clone())),
         Box::new(HeldSkus(products)),
     ];
     Verifier::new(read_models(), store, settle, invariants)
+}
+
+/// No customer holds a password: earlier versions stored it there, from where it travels through the change feed.
+struct MovedPasswords(Customers);
+
+#[async_trait]
+impl Invariant for MovedPasswords {
+    fn name(&self) -> &'static str {
+        "customerPassword"
+    }
+
+    fn item_type(&self) -> &'static ItemType {
+        const { &CUSTOMER }
+    }
+
+    async fn violation(&self, _: &PartitionKey, id: &str) -> Result<Option<Violation>, Fault> {
+        let Some(id) = customer_id(id) else { return Ok(None) };
+        match self.0.read(id, &Ledger::new()).await? {
+            HolderLookup::Found(stored) if stored.customer.password.is_some() => {
+                Ok(violation("the customer holds the hash of its password", [Some(stored.etag), None]))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    async fn repair(&self, _: &PartitionKey, id: &str) -> Result<bool, Fault> {
+        let (Some(id), ledger) = (customer_id(id), Ledger::new()) else { return Ok(false) };
+        let HolderLookup::Found(stored) = self.0.read(id, &ledger).await? else { return Ok(false) };
+        let is_held = stored.customer.password.is_some();
+        self.0.move_password(stored.customer, &ledger).await?;
+        Ok(is_held)
+    }
 }
 
 /// The e-mail address of each customer is reserved for that customer.

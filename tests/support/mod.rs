@@ -3,4 +3,5 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 pub mod blog;
+pub mod failing_reads;
 pub mod store;

@@ -44,7 +44,9 @@ const { productCategories } = await ask(
 const category = productCategories.find(({ products }) => products.nodes.length === 2);
 const products = category.products.nodes;
 const { createCustomer } = await ask(
-  "mutation($input: CreateCustomerInput!) { createCustomer(input: $input) { accessToken customer { id firstName lastName } } }",
+  `mutation($input: CreateCustomerInput!) {
+    createCustomer(input: $input) { accessToken refreshToken customer { id firstName lastName } }
+  }`,
   {
     input: {
       firstName: "Eva",
@@ -60,13 +62,20 @@ await ask(
   { input: { lines: products.map(({ id }) => ({ productId: id, quantity: 2 })), idempotencyKey: "screenshots" } },
   createCustomer.accessToken,
 );
-/** What the browser of a customer has stored. */
-const customerStorage = {
-  session: JSON.stringify({ ...createCustomer, hasEnded: false }),
-  cart: JSON.stringify({
-    lines: products.map((product) => ({ product, quantity: 2, isGone: false })),
-    idempotencyKey: "screenshots of the cart",
-  }),
+/** Who is signed in, as their browsers have it: a session cookie, which each renewal replaces, and what the pages store. */
+const user = {
+  cookie: { name: "onehop-session", value: signIn.refreshToken, path: "/session" },
+  stored: { "onehop:session": JSON.stringify({ user: signIn.user }) },
+};
+const customer = {
+  cookie: { name: "onehop-customer-session", value: createCustomer.refreshToken, path: "/session/customer" },
+  stored: {
+    "onehop:customer-session": JSON.stringify({ customer: createCustomer.customer }),
+    "onehop:cart": JSON.stringify({
+      lines: products.map((product) => ({ product, quantity: 2, isGone: false })),
+      idempotencyKey: "screenshots of the cart",
+    }),
+  },
 };
 
 const pages = [
@@ -74,8 +83,8 @@ const pages = [
   { name: "post", path: `/posts/${post.id}`, ready: ".comment" },
   { name: "post-cost", path: `/posts/${post.id}`, ready: ".comment", click: ".cost summary" },
   { name: "profile", path: `/users/${post.author.id}`, ready: ".post-card" },
-  { name: "own-profile", path: `/users/${signIn.user.id}`, ready: ".post-card", isSignedIn: true },
-  { name: "write", path: "/write", ready: ".post-form", isSignedIn: true },
+  { name: "own-profile", path: `/users/${signIn.user.id}`, ready: ".post-card", account: user },
+  { name: "write", path: "/write", ready: ".post-form", account: user },
   { name: "signin", path: "/signin", ready: ".credentials" },
   { name: "compare", path: "/compare", ready: ".compare-operations" },
   { name: "compare-whole", path: "/compare", ready: ".compare-operations", isWhole: true },
@@ -83,11 +92,12 @@ const pages = [
   { name: "shop", path: "/shop", ready: ".catalogue" },
   { name: "shop-category", path: `/shop/category/${category.id}`, ready: ".product-card" },
   { name: "shop-product", path: `/shop/product/${products[0].id}`, ready: ".add-to-cart" },
-  { name: "shop-cart", path: "/shop/cart", ready: ".place-order", isCustomer: true },
-  { name: "shop-orders", path: "/shop/orders", ready: ".order", isCustomer: true },
+  { name: "shop-cart", path: "/shop/cart", ready: ".place-order", account: customer },
+  { name: "shop-orders", path: "/shop/orders", ready: ".order", account: customer },
+  { name: "shop-account", path: "/shop/account", ready: ".customer-email", account: customer },
   { name: "shop-signin", path: "/shop/signin", ready: ".customer-form" },
-  { name: "shop-staff", path: "/shop/staff", ready: ".staff-form", isSignedIn: true },
-  { name: "shop-ranking", path: "/shop/ranking", ready: ".ranking ol", isSignedIn: true },
+  { name: "shop-staff", path: "/shop/staff", ready: ".staff-form", account: user },
+  { name: "shop-ranking", path: "/shop/ranking", ready: ".ranking ol", account: user },
   { name: "not-found", path: "/nowhere", ready: ".notice" },
   { name: "graphiql", path: "/graphiql", ready: ".graphiql-query-editor .view-line" },
 ];
@@ -98,24 +108,15 @@ const browser = await chromium.launch({
   args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"],
 });
 for (const { name: look, colorScheme, viewport } of looks) {
-  for (const { name, path, ready, click, isSignedIn = false, isCustomer = false, isWhole = false } of pages) {
+  for (const { name, path, ready, click, account, isWhole = false } of pages) {
     const context = await browser.newContext({ colorScheme, viewport, reducedMotion: "reduce" });
-    if (isSignedIn) {
-      await context.addCookies([
-        { name: "onehop-session", value: signIn.refreshToken, domain: new URL(url).hostname, path: "/session" },
-      ]);
-      await context.addInitScript(
-        (session) => {
-          globalThis.localStorage.setItem("onehop:session", session);
-        },
-        JSON.stringify({ user: signIn.user }),
-      );
-    }
-    if (isCustomer) {
-      await context.addInitScript(({ session, cart }) => {
-        globalThis.sessionStorage.setItem("onehop:customer", session);
-        globalThis.localStorage.setItem("onehop:cart", cart);
-      }, customerStorage);
+    if (account !== undefined) {
+      await context.addCookies([{ ...account.cookie, domain: new URL(url).hostname }]);
+      await context.addInitScript((stored) => {
+        for (const [key, value] of Object.entries(stored)) {
+          globalThis.localStorage.setItem(key, value);
+        }
+      }, account.stored);
     }
     const page = await context.newPage();
     await page.goto(url + path);
@@ -124,6 +125,10 @@ for (const { name: look, colorScheme, viewport } of looks) {
       await page.locator(click).click();
     }
     await page.screenshot({ path: join(folder, `${name}-${look}.png`), fullPage: isWhole });
+    if (account !== undefined) {
+      const cookies = await context.cookies();
+      account.cookie.value = cookies.find(({ name }) => name === account.cookie.name).value;
+    }
     await context.close();
   }
 }

@@ -13,6 +13,9 @@ pub struct Caller {
     pub valid_for: Duration,
     /// The session of the token; `None` for a token of another provider.
     pub session: Option<CallerSession>,
+    /// Whether the account is new: then what it spends counts for the quota of its network as well, so that many new accounts of
+    /// one network have no more than the network has.
+    pub is_new: bool,
 }
 
 /// The session that an access token belongs to.

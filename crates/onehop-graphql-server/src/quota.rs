@@ -8,7 +8,7 @@ use std::fmt;
 use async_graphql::{ServerError, Value};
 use async_trait::async_trait;
 
-use super::caller::RequestRejection;
+use super::caller::{Caller, RequestRejection};
 
 /// The quota that a request is charged to.
 pub trait QuotaAccount: Send + Sync {
@@ -16,7 +16,7 @@ pub trait QuotaAccount: Send + Sync {
     ///
     /// # Errors
     /// The quota is spent.
-    fn open(&self, caller: Option<&str>) -> Result<(), RequestRejection>;
+    fn open(&self, caller: Option<&Caller>) -> Result<(), RequestRejection>;
 
     /// Whether the quota is spent by now, whatever it was when it was opened.
     ///
@@ -46,7 +46,7 @@ pub type EventPermit = Box<dyn Any + Send>;
 pub struct Unmetered;
 
 impl QuotaAccount for Unmetered {
-    fn open(&self, _caller: Option<&str>) -> Result<(), RequestRejection> {
+    fn open(&self, _caller: Option<&Caller>) -> Result<(), RequestRejection> {
         Ok(())
     }
 

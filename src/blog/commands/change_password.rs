@@ -1,21 +1,24 @@
-//! Changing a password. It ends every session of the user: first the new hash is stored, then the sessions are replaced by a new one.
-//! A sign-in that compared the old hash starts its session before the sessions are replaced, or finds the new hash afterwards.
+//! Changing a user's password, by the protocol of all [accounts](crate::domain::accounts::password_change).
 //!
 //! The hash lies in the reservation of the username, and a rename copies it to the next one. The version of the password
 //! says which copy is the latest, whichever of both is faster.
 
+use async_trait::async_trait;
+
 use crate::accounts::hashing_queue::HashingCaller;
-use crate::accounts::password::{Password, PasswordHash};
+use crate::accounts::password::PasswordHash;
 use crate::blog::containers::ACCOUNTS;
 use crate::blog::ids::UserId;
 use crate::blog::items::{AccountItem, UserItem};
-use crate::blog::sessions::{NewSession, Sessions};
+use crate::domain::accounts::password_change::{PasswordChange, change_password};
+use crate::domain::accounts::passwords::{PasswordHolder, StoredPassword, wrong_password};
+use crate::domain::accounts::sessions::{NewSession, Sessions};
+use crate::domain::error::contended;
 use onehop_store::{Ledger, NewItem, PartitionKey, WriteOp};
 
-use super::create_user::stored_hash;
+use super::create_user::stored_password;
 use super::names::{Attempt, UserLookup, normalized};
-use super::{CommandError, Commands, Refusal, no_such_user};
-use crate::domain::error::contended;
+use super::{CommandError, Commands, no_such_user};
 
 /// How often a change starts again after others changed the user or the reservation.
 const ATTEMPTS_MAX: u32 = 16;
@@ -23,9 +26,17 @@ const ATTEMPTS_MAX: u32 = 16;
 /// The passwords of the signed-in user, as typed.
 pub struct ChangePassword {
     pub user_id: UserId,
+    /// The name that the user has, of which no password is made.
+    pub username: String,
     pub current_password: String,
     pub new_password: String,
     pub caller: HashingCaller,
+}
+
+/// The password of a user, in the reservation of the name that the user has at the moment.
+struct UserPassword<'a> {
+    commands: &'a Commands,
+    user: UserId,
 }
 
 impl Commands {
@@ -39,20 +50,16 @@ impl Commands {
         input: ChangePassword,
         sessions: &Sessions,
         ledger: &Ledger,
-    ) -> Result<(UserItem, NewSession), CommandError> {
-        let new =
-            Password::parse(&input.new_password).map_err(|rule| Refusal::bad_input("newPassword", rule))?;
-        let (user, account) = self.current_account(input.user_id, ledger).await?;
-        let current = Password::attempt(&input.current_password);
-        if self.passwords.verify_for(input.caller, current, stored_hash(&account)?).await? {
-            let hash = self.passwords.hash_for(input.caller, new).await?;
-            self.store_password(&user, &account, &hash, ledger).await?;
-        } else if !self.passwords.verify_for(input.caller, new, stored_hash(&account)?).await? {
-            // With the new password it would be a repeat: what came before may have ended before the sessions did.
-            return Err(Refusal::wrong_password().into());
-        }
-        let session = sessions.start_only(user.id, ledger).await?;
-        Ok((user, session))
+    ) -> Result<NewSession, CommandError> {
+        let change = PasswordChange {
+            account: input.user_id.into(),
+            login: &input.username,
+            current_password: &input.current_password,
+            new_password: &input.new_password,
+            caller: input.caller,
+        };
+        let holder = UserPassword { commands: self, user: input.user_id };
+        change_password((&self.passwords, sessions), &holder, change, ledger).await
     }
 
     /// The user, and the reservation of the name that the user has now.
@@ -82,26 +89,24 @@ impl Commands {
     /// Stores the hash in the reservation of the name that the user has, until that is still the user's name afterwards.
     async fn store_password(
         &self,
-        user: &UserItem,
-        compared: &AccountItem,
+        user: UserId,
+        compared: &StoredPassword,
         hash: &PasswordHash,
         ledger: &Ledger,
     ) -> Result<(), CommandError> {
-        let (hash, version) = (hash.to_stored(), compared.password_version + 1);
+        let wanted = StoredPassword::new("", Some(&hash.to_stored()), compared.version + 1);
         for _ in 0..ATTEMPTS_MAX {
-            let (_, account) = self.current_account(user.id, ledger).await?;
-            let is_written = account.password_hash.as_ref() == Some(&hash);
-            if !is_written && account.password_hash != compared.password_hash {
+            let (_, account) = self.current_account(user, ledger).await?;
+            let now = stored_password(&account);
+            if !now.is_same(&wanted) && !now.is_same(compared) {
                 // Another change was faster: what was compared is the password no more.
-                return Err(Refusal::wrong_password().into());
+                return Err(wrong_password().into());
             }
-            if !is_written
-                && !self.write_hash(&account.id, user.id, compared, (&hash, version), ledger).await?
-            {
+            if !now.is_same(&wanted) && !self.write_hash((&account.id, user), compared, hash, ledger).await? {
                 continue;
             }
-            let (_, now) = self.current_account(user.id, ledger).await?;
-            if now.password_hash.as_ref() == Some(&hash) {
+            let (_, now) = self.current_account(user, ledger).await?;
+            if stored_password(&now).is_same(&wanted) {
                 return Ok(());
             }
         }
@@ -110,20 +115,39 @@ impl Commands {
 
     async fn write_hash(
         &self,
-        name: &str,
-        user: UserId,
-        compared: &AccountItem,
-        (hash, version): (&str, u64),
+        (name, user): (&str, UserId),
+        compared: &StoredPassword,
+        hash: &PasswordHash,
         ledger: &Ledger,
     ) -> Result<bool, CommandError> {
         let Some((account, etag)) = self.names.reservation(name, ledger).await? else { return Ok(false) };
-        if account.user_id != user || account.password_hash != compared.password_hash {
+        if account.user_id != user || !stored_password(&account).is_same(compared) {
             return Ok(false);
         }
-        let changed =
-            AccountItem { password_hash: Some(hash.to_owned()), password_version: version, ..account };
+        let changed = AccountItem {
+            password_hash: Some(hash.to_stored()),
+            password_version: compared.version + 1,
+            ..account
+        };
         let replace = WriteOp::Replace { item: NewItem::encode(name, &changed), if_match: Some(etag) };
         let written = self.names.attempt(ACCOUNTS, &PartitionKey::from(name), replace, ledger).await?;
         Ok(written == Attempt::Written)
+    }
+}
+
+#[async_trait]
+impl PasswordHolder for UserPassword<'_> {
+    async fn current(&self, ledger: &Ledger) -> Result<StoredPassword, CommandError> {
+        let (_, account) = self.commands.current_account(self.user, ledger).await?;
+        Ok(stored_password(&account))
+    }
+
+    async fn replace(
+        &self,
+        compared: &StoredPassword,
+        hash: &PasswordHash,
+        ledger: &Ledger,
+    ) -> Result<(), CommandError> {
+        self.commands.store_password(self.user, compared, hash, ledger).await
     }
 }

@@ -2,14 +2,17 @@
 //! for why a crash between them neither loses the name nor gives it away twice.
 
 use crate::accounts::hashing_queue::HashingCaller;
-use crate::accounts::password::{Password, PasswordHash};
+use crate::accounts::password::Password;
 use crate::accounts::username::Username;
 use crate::blog::ids::UserId;
 use crate::blog::items::{AccountItem, UserItem};
-use onehop_store::{Fault, FaultKind, Ledger};
+use onehop_store::Ledger;
 
 use super::names::{self, ClaimOutcome, ReservationOwner};
 use super::{CommandError, Commands, Refusal};
+use crate::domain::accounts::password_change::start_first_session;
+use crate::domain::accounts::passwords::StoredPassword;
+use crate::domain::accounts::sessions::{NewSession, SessionStart, Sessions};
 use crate::domain::digest::sha256_hex;
 use crate::domain::error::{InvalidFields, contended};
 use crate::domain::text::IdempotencyKey;
@@ -38,9 +41,35 @@ impl Commands {
     /// Creates a user who can sign in with a password.
     ///
     /// # Errors
-    /// `BAD_USER_INPUT` on `username`, `password` or `idempotencyKey`; `CONFLICT` on `username` when it is taken, on
+    /// `BAD_USER_INPUT` on `username`, `password` or `idempotencyKey`; `CONFLICT` on `username` when it is taken or protected, on
     /// `idempotencyKey` when a sign-up with this key had another password or spelling.
     pub async fn create_user(&self, input: CreateUser, ledger: &Ledger) -> Result<UserItem, CommandError> {
+        Ok(self.create_account(input, ledger).await?.0)
+    }
+
+    /// Creates a user, and starts a session.
+    ///
+    /// # Errors
+    /// As [`create_user`](Self::create_user).
+    pub async fn sign_up(
+        &self,
+        input: CreateUser,
+        sessions: &Sessions,
+        ledger: &Ledger,
+    ) -> Result<(UserItem, NewSession), CommandError> {
+        let network = input.caller.network();
+        let (user, password_version) = self.create_account(input, ledger).await?;
+        let start = SessionStart { password_version, network };
+        let session = start_first_session(sessions, user.id.into(), start, ledger).await?;
+        Ok((user, session))
+    }
+
+    /// The user, and the version of the password.
+    async fn create_account(
+        &self,
+        input: CreateUser,
+        ledger: &Ledger,
+    ) -> Result<(UserItem, u64), CommandError> {
         let mut invalid = InvalidFields::default();
         let username = Username::choose(&input.username);
         let username = invalid.check(username.map_err(|rule| Refusal::bad_input("username", rule)));
@@ -50,6 +79,7 @@ impl Commands {
         let (Some(username), Some(password), Some(key)) = (username, password, key) else {
             return Err(invalid.refusal().into());
         };
+        self.protected_names().check_new(&username)?;
         let key_hash = key.map(|key| sha256_hex(&[username.normalized().as_str(), key.as_str()]));
         let password_hash = self.passwords.hash_for(input.caller, password.clone()).await?.to_stored();
 
@@ -70,7 +100,7 @@ impl Commands {
             }
             if let Some(user) = self.names.create_user(id, &username, ledger).await? {
                 self.names.keep_author_name(id, &user.username, self.clock.monotonic_ms());
-                return Ok(user);
+                return Ok((user, 0));
             }
         }
         Err(contended("the reservation of a username").into())
@@ -84,23 +114,22 @@ impl Commands {
         caller: HashingCaller,
         ReservationOwner { reservation, user }: ReservationOwner,
         ledger: &Ledger,
-    ) -> Result<UserItem, CommandError> {
+    ) -> Result<(UserItem, u64), CommandError> {
         if user.pending_username.is_some() {
             self.names.roll_forward(user.id, ledger).await?;
         }
         if key_hash.is_none() || reservation.idempotency_key_hash.as_deref() != key_hash {
             return Err(Refusal::username_taken().into());
         }
-        let stored = stored_hash(&reservation)?;
+        let stored = stored_password(&reservation).hash()?;
         if self.passwords.verify_for(caller, password, stored).await? && user.username == username.as_str() {
-            return Ok(user);
+            return Ok((user, reservation.password_version));
         }
         Err(Refusal::key_reused().into())
     }
 }
 
-/// The password hash of an account; `None` for those who cannot sign in with a password.
-pub(super) fn stored_hash(account: &AccountItem) -> Result<Option<PasswordHash>, Fault> {
-    let stored = account.password_hash.as_deref().map(PasswordHash::from_stored).transpose();
-    stored.map_err(|error| Fault::new(FaultKind::Corrupt, "an account's hash").with_source(error))
+/// The password in the reservation of a username.
+pub(super) fn stored_password(account: &AccountItem) -> StoredPassword {
+    StoredPassword::new(&account.id, account.password_hash.as_deref(), account.password_version)
 }

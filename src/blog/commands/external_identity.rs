@@ -102,7 +102,8 @@ impl Commands {
         ledger: &Ledger,
     ) -> Result<Option<UserItem>, CommandError> {
         let last_resort = std::iter::repeat_with(|| self.random_name()).take(RANDOM_SUFFIXES_MAX).flatten();
-        for name in candidates.iter().cloned().chain(last_resort) {
+        let may_be_given = |name: &Username| self.protected_names().check_new(name).is_ok();
+        for name in candidates.iter().cloned().chain(last_resort).filter(may_be_given) {
             let wanted = names::account(&name.normalized().clone().into(), id, None);
             if let ClaimOutcome::Granted = self.names.claim_name(&name, &wanted, ledger).await? {
                 return Ok(self.names.create_user(id, &name, ledger).await?);

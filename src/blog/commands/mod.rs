@@ -20,12 +20,13 @@ mod post_queue;
 mod refusals;
 mod rename_charge;
 mod sign_in;
+mod staff_names;
 mod text;
 mod unlike_post;
 mod update_post;
 mod update_user;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
@@ -53,6 +54,7 @@ pub(in crate::blog) use names::left_keys;
 pub use names::{RollForward, UsernameReservations};
 pub use post_queue::CommandLimits;
 pub use sign_in::SignIn;
+pub use staff_names::{ListedUser, ProtectedNames, ResolvedStaff, StaffNameError};
 pub use text::{COMMENT_CHARS_MAX, POST_CONTENT_CHARS_MAX, TITLE_CHARS_MAX};
 pub use unlike_post::UnlikePost;
 pub use update_post::UpdatePost;
@@ -81,6 +83,7 @@ pub struct Commands {
     passwords: PasswordHasher,
     names: UsernameReservations,
     posts: Arc<PostQueues>,
+    protected_names: Arc<OnceLock<ProtectedNames>>,
 }
 
 impl Commands {
@@ -91,11 +94,25 @@ impl Commands {
         Self {
             names: UsernameReservations::new(Arc::clone(&store)),
             posts: Arc::new(PostQueues::new(Arc::clone(&store), tasks, limits)),
+            protected_names: Arc::default(),
             store,
             clock,
             ids,
             passwords,
         }
+    }
+
+    /// Protects these names from now on: once, before the first request.
+    pub fn protect(&self, names: ProtectedNames) {
+        if self.protected_names.set(names).is_err() {
+            tracing::warn!("staff was resolved twice: the names of the first time stay protected");
+        }
+    }
+
+    /// Names that only their user may have.
+    fn protected_names(&self) -> &ProtectedNames {
+        static NOT_RESOLVED: LazyLock<ProtectedNames> = LazyLock::new(ProtectedNames::default);
+        self.protected_names.get().unwrap_or(&NOT_RESOLVED)
     }
 
     /// How many commands wait for their post at this moment.

@@ -1,12 +1,8 @@
 //! Refusals of the blog's commands.
 
-use crate::domain::error::{Refusal, RefusalCode};
+use crate::domain::error::Refusal;
 
 impl Refusal {
-    pub(super) fn wrong_password() -> Self {
-        Self::new(RefusalCode::Forbidden, Some("currentPassword"), "currentPassword is wrong")
-    }
-
     pub(super) fn post_not_found() -> Self {
         Self::not_found("postId", "there is no such post")
     }

@@ -4,11 +4,13 @@
 use crate::accounts::hashing_queue::HashingCaller;
 use crate::accounts::password::Password;
 use crate::accounts::username::{NormalizedUsername, Username};
+use crate::blog::ids::UserId;
 use crate::blog::items::{AccountItem, UserItem};
-use crate::blog::sessions::{NewSession, Sessions};
-use onehop_store::{Ledger, OperationRecord, RequestCharge};
+use crate::domain::accounts::password_change::start_session;
+use crate::domain::accounts::sessions::{NewSession, Sessions};
+use onehop_store::{Fault, Ledger, OperationRecord, RequestCharge};
 
-use super::create_user::stored_hash;
+use super::create_user::stored_password;
 use super::names::{UserLookup, normalized};
 use super::{CommandError, Commands, Refusal};
 
@@ -42,15 +44,20 @@ impl Commands {
         sessions: &Sessions,
         ledger: &Ledger,
     ) -> Result<(UserItem, NewSession), CommandError> {
-        let (user, compared) = self.identify(input, ledger).await?;
-        let session = sessions.start(user.id, ledger).await?;
-        // A changed password ends the sessions that were there, not those that come later.
-        let now = self.names.reservation(&compared.id, ledger).await?;
-        if now.is_none_or(|(now, _)| now.password_hash != compared.password_hash) {
-            sessions.end(user.id, session.id, ledger).await?;
-            return Err(refused().into());
-        }
-        Ok((user, session))
+        let network = input.caller.network();
+        let (user, account) = self.identify(input, ledger).await?;
+        let compared = stored_password(&account);
+        let store = self.names.store();
+        let session = start_session((store, sessions), user.id.into(), &compared, network, ledger).await?;
+        Ok((user, session.ok_or_else(refused)?))
+    }
+
+    /// The user for whom a name is reserved, by the key of the name.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    pub async fn user_of_name(&self, key: &str, ledger: &Ledger) -> Result<Option<UserId>, Fault> {
+        Ok(self.names.reservation(key, ledger).await?.map(|(account, _)| account.user_id))
     }
 
     async fn identify(
@@ -63,7 +70,7 @@ impl Commands {
             Some(name) => self.reserved(name, ledger).await?,
             None => None,
         };
-        let stored = account.as_ref().map(stored_hash).transpose()?.flatten();
+        let stored = account.as_ref().map(|account| stored_password(account).hash()).transpose()?.flatten();
         let password = Password::attempt(&input.password);
         let accepted = self.passwords.verify_for(input.caller, password, stored).await?;
         match (name, account) {

@@ -1,25 +1,20 @@
-//! Customers in the schema: who sees them, and how they sign up, sign in and change.
+//! Customers in the schema: who sees them, and how they change their data.
 
 use async_graphql::{Context, ID, InputObject, MaybeUndefined, Object, Result, SimpleObject};
 
 use super::customer::{Customer, CustomerConnection};
 use super::nodes;
 use super::staff;
-use crate::accounts::brute_force_protection::AttemptOutcome;
-use crate::accounts::email_address::EmailAddress;
-use crate::accounts::session::RefreshToken;
-use crate::accounts::subject::TokenSubject;
-use crate::graphql::attempts;
 use crate::graphql::connections::PageArguments;
 use crate::graphql::errors::bad_input;
 use crate::graphql::ids::{GlobalId, InvalidId};
 use crate::graphql::inputs::change_of;
 use crate::graphql::resolution::{All, One};
-use crate::graphql::scope::{self, RequestScope};
-use crate::webstore::commands::{CreateCustomer, SignInCustomer, TypedAddress, UpdateCustomer};
-use crate::webstore::ids::CustomerId;
+use crate::graphql::scope;
+use crate::graphql::writes::within_limit;
+use crate::webstore::commands::{TypedAddress, UpdateCustomer};
 use crate::webstore::reads::RANKED_CUSTOMERS;
-use onehop_store::{Fault, FaultKind};
+use crate::webstore::write_limits;
 
 /// The part of the root of all reads that is about customers.
 #[derive(Default)]
@@ -58,7 +53,7 @@ impl CustomerQuery {
         #[graphql(desc = "The cursor after which the page begins.")] after: Option<String>,
     ) -> Result<Option<One<CustomerConnection>>> {
         let scope = scope::of(ctx);
-        staff::member(scope).await?;
+        staff::member(scope)?;
         let page = PageArguments { first, after }.parse(RANKED_CUSTOMERS.single())?;
         let customers = scope.services().webstore.reads.top_customers(&page.request, scope.ledger()).await;
         let customers = customers.map_err(|fault| scope.fault(&fault))?;
@@ -72,7 +67,7 @@ impl CustomerQuery {
         #[graphql(desc = "How many customers, 1 to 100.", default = 10)] first: i32,
     ) -> Result<Option<All<Customer>>> {
         let scope = scope::of(ctx);
-        staff::member(scope).await?;
+        staff::member(scope)?;
         let page = PageArguments { first, after: None }.parse(RANKED_CUSTOMERS.single())?;
         let reads = &scope.services().webstore.reads;
         let customers = reads.top_customers_across_partitions(&page.request, scope.ledger()).await;
@@ -98,36 +93,6 @@ pub struct CustomerAddressInput {
     pub zip_code: String,
 }
 
-/// Who signs up as a customer.
-#[derive(InputObject)]
-pub struct CreateCustomerInput {
-    /// How to address the customer: 1 to 20 characters.
-    pub title: Option<String>,
-    /// 1 to 100 characters.
-    pub first_name: String,
-    /// 1 to 100 characters.
-    pub last_name: String,
-    /// The e-mail address, unique whatever its case.
-    pub email_address: String,
-    /// 1 to 40 characters.
-    pub phone_number: Option<String>,
-    /// 10 to 200 characters; no common password.
-    pub password: String,
-    /// At most 10.
-    pub addresses: Option<Vec<CustomerAddressInput>>,
-    /// A repeat with the same key and password returns the first outcome.
-    pub idempotency_key: Option<String>,
-}
-
-/// Which customer signs in.
-#[derive(InputObject)]
-pub struct SignInCustomerInput {
-    /// The e-mail address, in any case.
-    pub email_address: String,
-    /// The password.
-    pub password: String,
-}
-
 /// How the signed-in customer changes; what is left out stays.
 #[derive(InputObject)]
 pub struct UpdateCustomerInput {
@@ -137,28 +102,10 @@ pub struct UpdateCustomerInput {
     pub first_name: Option<String>,
     /// 1 to 100 characters.
     pub last_name: Option<String>,
-    /// 1 to 40 characters; null removes the number.
+    /// 1 to 40 characters; null removes the phone number.
     pub phone_number: MaybeUndefined<String>,
     /// All addresses that the customer has from now on, at most 10; null removes all.
     pub addresses: MaybeUndefined<Vec<CustomerAddressInput>>,
-}
-
-/// What signing up as a customer made.
-#[derive(SimpleObject)]
-pub struct CreateCustomerPayload {
-    /// The new customer.
-    customer: One<Customer>,
-    /// To be sent as `Authorization: Bearer`. It expires within the hour, unless the server is set otherwise.
-    access_token: String,
-}
-
-/// What signing in as a customer gave.
-#[derive(SimpleObject)]
-pub struct SignInCustomerPayload {
-    /// The customer who signed in.
-    customer: One<Customer>,
-    /// To be sent as `Authorization: Bearer`. It expires within the hour, unless the server is set otherwise.
-    access_token: String,
 }
 
 /// The customer who was changed.
@@ -175,49 +122,6 @@ pub struct CustomerMutation;
 /// Writes of customers.
 #[Object]
 impl CustomerMutation {
-    /// Signs up as a customer, and signs in.
-    async fn create_customer(
-        &self,
-        ctx: &Context<'_>,
-        #[graphql(desc = "Who signs up.")] input: CreateCustomerInput,
-    ) -> Result<Option<One<CreateCustomerPayload>>> {
-        let scope = scope::for_write(ctx)?;
-        let attempt = attempts::begin(ctx, AttemptOutcome::SignUp, key(&input.email_address).as_deref())?;
-        let command = CreateCustomer {
-            title: input.title,
-            first_name: input.first_name,
-            last_name: input.last_name,
-            email_address: input.email_address,
-            phone_number: input.phone_number,
-            password: input.password,
-            addresses: input.addresses.unwrap_or_default().into_iter().map(typed).collect(),
-            idempotency_key: input.idempotency_key,
-            caller: attempt.hashing_caller(),
-        };
-        let created = scope.services().webstore.commands.create_customer(command, scope.ledger()).await;
-        let created = attempts::unless_failed(scope, attempt, created);
-        let customer = created.map_err(|failure| scope.command_error(failure))?;
-        let access_token = access_token(scope, customer.id)?;
-        Ok(Some(One(CreateCustomerPayload { customer: One(Customer::new(customer.into())), access_token })))
-    }
-
-    /// Signs in as a customer. A wrong address or password is `INVALID_CREDENTIALS`.
-    async fn sign_in_customer(
-        &self,
-        ctx: &Context<'_>,
-        #[graphql(desc = "Who signs in.")] input: SignInCustomerInput,
-    ) -> Result<Option<One<SignInCustomerPayload>>> {
-        let scope = scope::for_write(ctx)?;
-        let SignInCustomerInput { email_address, password } = input;
-        let attempt = attempts::begin(ctx, AttemptOutcome::SignIn, key(&email_address).as_deref())?;
-        let command = SignInCustomer { email_address, password, caller: attempt.hashing_caller() };
-        let signed_in = scope.services().webstore.commands.sign_in_customer(command, scope.ledger()).await;
-        let signed_in = attempts::unless_failed(scope, attempt, signed_in);
-        let customer = signed_in.map_err(|failure| scope.command_error(failure))?;
-        let access_token = access_token(scope, customer.id)?;
-        Ok(Some(One(SignInCustomerPayload { customer: One(Customer::new(customer.into())), access_token })))
-    }
-
     /// Changes the data of the signed-in customer; what is left out stays.
     async fn update_customer(
         &self,
@@ -227,40 +131,22 @@ impl CustomerMutation {
         let scope = scope::for_write(ctx)?;
         let UpdateCustomerInput { title, first_name, last_name, phone_number, addresses } = input;
         let addresses = change_of(addresses).map(Option::unwrap_or_default);
+        let customer_id = scope.signed_in_customer()?;
         let command = UpdateCustomer {
-            customer_id: scope.signed_in_customer()?,
+            customer_id,
             title: change_of(title),
             first_name,
             last_name,
             phone_number: change_of(phone_number),
             addresses: addresses.map(|addresses| addresses.into_iter().map(typed).collect()),
         };
-        let updated = scope.services().webstore.commands.update_customer(command, scope.ledger()).await;
-        let customer = updated.map_err(|failure| scope.command_error(failure))?;
+        let updating = scope.services().webstore.commands.update_customer(command, scope.ledger());
+        let customer = within_limit(scope, &write_limits::PROFILE_UPDATES, customer_id, updating).await?;
         Ok(Some(One(UpdateCustomerPayload { customer: One(Customer::new(customer.into())) })))
     }
 }
 
-/// The key under which attempts at an address count; it is none of a username.
-fn key(email_address: &str) -> Option<String> {
-    EmailAddress::parse(email_address).ok().map(|address| format!("email:{}", address.key()))
-}
-
-fn typed(input: CustomerAddressInput) -> TypedAddress {
+pub(super) fn typed(input: CustomerAddressInput) -> TypedAddress {
     let CustomerAddressInput { address_line1, address_line2, city, state, country, zip_code } = input;
     TypedAddress { address_line1, address_line2, city, state, country, zip_code }
-}
-
-/// An access token of a customer. It has no session that could end before it expires.
-fn access_token(scope: &RequestScope, id: CustomerId) -> Result<String> {
-    let services = scope.services();
-    let session = RefreshToken::random(id.0).map_err(|error| {
-        scope.fault(&Fault::new(FaultKind::Internal, "the system gave no random bytes").with_source(error))
-    })?;
-    let subject = TokenSubject::Customer(id.0).to_string();
-    let token = services.tokens.issue(&subject, session.session_id(), services.clock.now_ms());
-    let token = token.map_err(|error| {
-        scope.fault(&Fault::new(FaultKind::Internal, "no access token could be issued").with_source(error))
-    })?;
-    Ok(token.into_string())
 }

@@ -2,6 +2,7 @@
 
 mod category;
 pub(super) mod customer;
+pub(super) mod customer_accounts;
 pub(super) mod customers;
 pub(super) mod decimal;
 pub(super) mod inputs;

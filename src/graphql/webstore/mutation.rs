@@ -40,7 +40,7 @@ impl WebstoreMutation {
         #[graphql(desc = "The category.")] input: CreateProductCategoryInput,
     ) -> Result<Option<One<CreateProductCategoryPayload>>> {
         let scope = scope::for_write(ctx)?;
-        let by = staff::member(scope).await?;
+        let by = staff::member(scope)?;
         let category = commands(scope).create_product_category(&by, input.name, scope.ledger()).await;
         let product_category = One(ProductCategory::new(done(scope, category)?.into()));
         Ok(Some(One(CreateProductCategoryPayload { product_category })))
@@ -53,7 +53,7 @@ impl WebstoreMutation {
         #[graphql(desc = "The new name.")] input: UpdateProductCategoryInput,
     ) -> Result<Option<One<UpdateProductCategoryPayload>>> {
         let scope = scope::for_write(ctx)?;
-        let by = staff::member(scope).await?;
+        let by = staff::member(scope)?;
         let id = category_id("productCategoryId", &input.product_category_id).map_err(refused)?;
         let category = commands(scope).update_product_category(&by, id, input.name, scope.ledger()).await;
         let product_category = One(ProductCategory::new(done(scope, category)?.into()));
@@ -67,7 +67,7 @@ impl WebstoreMutation {
         #[graphql(desc = "The tag.")] input: CreateProductTagInput,
     ) -> Result<Option<One<CreateProductTagPayload>>> {
         let scope = scope::for_write(ctx)?;
-        let by = staff::member(scope).await?;
+        let by = staff::member(scope)?;
         let tag = commands(scope).create_product_tag(&by, input.name, scope.ledger()).await;
         let product_tag = One(ProductTag::new(done(scope, tag)?.into()));
         Ok(Some(One(CreateProductTagPayload { product_tag })))
@@ -80,7 +80,7 @@ impl WebstoreMutation {
         #[graphql(desc = "The new name.")] input: UpdateProductTagInput,
     ) -> Result<Option<One<UpdateProductTagPayload>>> {
         let scope = scope::for_write(ctx)?;
-        let by = staff::member(scope).await?;
+        let by = staff::member(scope)?;
         let id = tag_id("productTagId", &input.product_tag_id).map_err(refused)?;
         let tag = commands(scope).update_product_tag(&by, id, input.name, scope.ledger()).await;
         let product_tag = One(ProductTag::new(done(scope, tag)?.into()));
@@ -94,7 +94,7 @@ impl WebstoreMutation {
         #[graphql(desc = "The product.")] input: CreateProductInput,
     ) -> Result<Option<One<CreateProductPayload>>> {
         let scope = scope::for_write(ctx)?;
-        let by = staff::member(scope).await?;
+        let by = staff::member(scope)?;
         let CreateProductInput { sku, name, description, price, category_id: category, tag_ids } = input;
         let mut invalid = Vec::new();
         let category_id =
@@ -117,7 +117,7 @@ impl WebstoreMutation {
         #[graphql(desc = "The changes.")] input: UpdateProductInput,
     ) -> Result<Option<One<UpdateProductPayload>>> {
         let scope = scope::for_write(ctx)?;
-        let by = staff::member(scope).await?;
+        let by = staff::member(scope)?;
         let UpdateProductInput { product_id: id, name, description, price, tag_ids } = input;
         let mut invalid = Vec::new();
         let nil = (CategoryId(Uuid::nil()), ProductId(Uuid::nil()));
@@ -141,7 +141,7 @@ impl WebstoreMutation {
         #[graphql(desc = "Which product.")] input: DeleteProductInput,
     ) -> Result<Option<One<DeleteProductPayload>>> {
         let scope = scope::for_write(ctx)?;
-        let by = staff::member(scope).await?;
+        let by = staff::member(scope)?;
         let (category, id) = product_id("productId", &input.product_id).map_err(refused)?;
         let deleted = commands(scope).delete_product(&by, category, id, scope.ledger()).await;
         done(scope, deleted)?;

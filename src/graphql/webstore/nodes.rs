@@ -35,7 +35,7 @@ pub(in crate::graphql) async fn tag(scope: &RequestScope, id: TagId) -> Result<O
 
 /// A customer, for the customer and for staff; `None` for all others.
 pub(in crate::graphql) async fn customer(scope: &RequestScope, id: CustomerId) -> Result<Option<Customer>> {
-    if !may_see(scope, id).await {
+    if !staff::may_see(scope, id) {
         return Ok(None);
     }
     customer_of(scope, id).await
@@ -53,14 +53,9 @@ pub(in crate::graphql) async fn sales_order(
     customer: CustomerId,
     id: SalesOrderId,
 ) -> Result<Option<SalesOrder>> {
-    if !may_see(scope, customer).await {
+    if !staff::may_see(scope, customer) {
         return Ok(None);
     }
     let order = scope.services().webstore.reads.sales_order(customer, id, scope.ledger()).await;
     Ok(order.map_err(|fault| scope.fault(&fault))?.map(SalesOrder::new))
-}
-
-/// Whether the caller is the customer, or staff.
-async fn may_see(scope: &RequestScope, id: CustomerId) -> bool {
-    scope.customer() == Some(id) || staff::member(scope).await.is_ok()
 }

@@ -11,10 +11,12 @@ use crate::graphql::errors::{self, Code, bad_input, error};
 use crate::graphql::ids::GlobalId;
 use crate::graphql::resolution::One;
 use crate::graphql::scope;
+use crate::graphql::writes::within_limit;
 use crate::webstore::commands::{
     CreateSalesOrder, DeleteSalesOrder, ORDER_LINES_MAX, OrderedProduct, SettledOrder,
 };
 use crate::webstore::ids::{CategoryId, CustomerId, ProductId, SalesOrderId};
+use crate::webstore::write_limits;
 
 /// How much of one product is ordered.
 #[derive(InputObject)]
@@ -94,8 +96,9 @@ impl SalesOrderMutation {
         if !invalid.is_empty() {
             return Err(errors::invalid(&[invalid, command.invalid_fields()].concat()));
         }
-        let placed = scope.services().webstore.commands.create_sales_order(command, scope.ledger()).await;
-        let SettledOrder { order, customer } = placed.map_err(|failure| scope.command_error(failure))?;
+        let placing = scope.services().webstore.commands.create_sales_order(command, scope.ledger());
+        let SettledOrder { order, customer } =
+            within_limit(scope, &write_limits::SALES_ORDERS, customer_id, placing).await?;
         Ok(Some(One(CreateSalesOrderPayload {
             sales_order: One(SalesOrder::new(order.into())),
             customer: One(Customer::new(customer.into())),
@@ -115,8 +118,9 @@ impl SalesOrderMutation {
             return Err(error(Code::Forbidden, "This is not an order of yours."));
         }
         let command = DeleteSalesOrder { customer_id, order_id };
-        let deleted = scope.services().webstore.commands.delete_sales_order(command, scope.ledger()).await;
-        let SettledOrder { customer, .. } = deleted.map_err(|failure| scope.command_error(failure))?;
+        let deleting = scope.services().webstore.commands.delete_sales_order(command, scope.ledger());
+        let limit = &write_limits::SALES_ORDER_DELETIONS;
+        let SettledOrder { customer, .. } = within_limit(scope, limit, customer_id, deleting).await?;
         Ok(Some(One(DeleteSalesOrderPayload {
             deleted_sales_order_id: GlobalId::SalesOrder(owner, order_id).encode().into(),
             customer: One(Customer::new(customer.into())),
@@ -130,7 +134,7 @@ impl SalesOrderMutation {
         #[graphql(desc = "Which order.")] input: ShipSalesOrderInput,
     ) -> Result<Option<One<ShipSalesOrderPayload>>> {
         let scope = scope::for_write(ctx)?;
-        let by = staff::member(scope).await?;
+        let by = staff::member(scope)?;
         let (customer, id) = parse_order_id(&input.sales_order_id)?;
         let commands = &scope.services().webstore.commands;
         let shipped = commands.ship_sales_order(&by, customer, id, scope.ledger()).await;

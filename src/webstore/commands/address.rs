@@ -1,7 +1,7 @@
 //! Postal addresses of customers.
 
 use crate::domain::error::{InputStep, InvalidFields, Refusal};
-use crate::domain::text::{check_controls, check_length};
+use crate::domain::text::{check_length, check_line};
 use crate::webstore::items::AddressItem;
 
 /// The most addresses of a customer.
@@ -59,5 +59,5 @@ fn parse_address(typed: TypedAddress) -> Result<AddressItem, Refusal> {
 
 fn check(field: &'static str, text: &str, chars_max: usize) -> Result<(), Refusal> {
     check_length(field, text, chars_max)?;
-    check_controls(field, text)
+    check_line(field, text)
 }

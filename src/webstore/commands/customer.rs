@@ -1,20 +1,20 @@
-//! Customers: signing up, signing in, changing their data. First the reservation of the e-mail address is written, then the customer
-//! with the password's hash.
+//! Customers: signing up, and changing their data. First the reservation of the e-mail address is written, then the password, then the
+//! customer. The password's hash is in `accounts`: what is in the customer travels through the change feed.
 
 use crate::accounts::email_address::EmailAddress;
 use crate::accounts::hashing_queue::HashingCaller;
-use crate::accounts::password::{Password, PasswordHash};
+use crate::accounts::password::Password;
+use crate::domain::accounts::password_change::start_first_session;
+use crate::domain::accounts::sessions::{NewSession, SessionStart, Sessions};
 use crate::domain::digest::sha256_hex;
 use crate::domain::error::{CommandError, InvalidFields, Refusal, contended};
-use crate::domain::reservations::{HolderLookup, KeyClaim};
+use crate::domain::reservations::KeyClaim;
 use crate::domain::text::IdempotencyKey;
 use crate::webstore::containers::CUSTOMER;
 use crate::webstore::ids::CustomerId;
-use crate::webstore::items::{
-    AddressItem, CustomerItem, EmailReservationItem, PasswordItem, rank_key, types,
-};
+use crate::webstore::items::{AddressItem, CustomerItem, EmailReservationItem, rank_key, types};
 use onehop_runtime::clock::format_timestamp;
-use onehop_store::{Fault, FaultKind, Ledger, OperationRecord, RequestCharge};
+use onehop_store::Ledger;
 
 use super::address::{TypedAddress, parse_addresses};
 use super::holders::{StoredCustomer, reservation, reservation_id};
@@ -23,8 +23,6 @@ use super::{Place, WebstoreCommands};
 
 /// How often a sign-up starts again with a new id after others had given it up for dead.
 const SIGN_UP_ATTEMPTS_MAX: u32 = 8;
-/// The charge of a point read of a small item. An emulator charges nothing for a missing one.
-const POINT_READ_MIN: RequestCharge = RequestCharge(1.0);
 
 /// A new customer, as typed.
 pub struct CreateCustomer {
@@ -40,22 +38,14 @@ pub struct CreateCustomer {
     pub caller: HashingCaller,
 }
 
-/// Sign-in input of a customer.
-pub struct SignInCustomer {
-    pub email_address: String,
-    pub password: String,
-    /// In whose turn the password is hashed.
-    pub caller: HashingCaller,
-}
-
 /// How a customer changes, as typed; what is `None` stays.
 pub struct UpdateCustomer {
     pub customer_id: CustomerId,
-    /// `Some(None)` removes it.
+    /// `Some(None)` removes the title.
     pub title: Option<Option<String>>,
     pub first_name: Option<String>,
     pub last_name: Option<String>,
-    /// `Some(None)` removes it.
+    /// `Some(None)` removes the phone number.
     pub phone_number: Option<Option<String>>,
     pub addresses: Option<Vec<TypedAddress>>,
 }
@@ -88,6 +78,32 @@ impl WebstoreCommands {
         input: CreateCustomer,
         ledger: &Ledger,
     ) -> Result<CustomerItem, CommandError> {
+        Ok(self.create_account(input, ledger).await?.0)
+    }
+
+    /// Creates a customer, and starts a session.
+    ///
+    /// # Errors
+    /// As [`create_customer`](Self::create_customer).
+    pub async fn sign_up_customer(
+        &self,
+        input: CreateCustomer,
+        sessions: &Sessions,
+        ledger: &Ledger,
+    ) -> Result<(CustomerItem, NewSession), CommandError> {
+        let network = input.caller.network();
+        let (customer, password_version) = self.create_account(input, ledger).await?;
+        let start = SessionStart { password_version, network };
+        let session = start_first_session(sessions, customer.id.into(), start, ledger).await?;
+        Ok((customer, session))
+    }
+
+    /// The customer, and the version of the password.
+    async fn create_account(
+        &self,
+        input: CreateCustomer,
+        ledger: &Ledger,
+    ) -> Result<(CustomerItem, u64), CommandError> {
         let caller = input.caller;
         let checked = check(input)?;
         let hash = self.passwords.hash_for(caller, checked.password.clone()).await?.to_stored();
@@ -97,44 +113,19 @@ impl WebstoreCommands {
             let wanted = reservation(&key, id, checked.key_hash.clone());
             match self.customers.reservations().claim(&key, &wanted, ledger).await? {
                 KeyClaim::Held { reservation, holder } => {
-                    return self.first_sign_up(checked, caller, &reservation, holder).await;
+                    return self.first_sign_up(checked, caller, (&reservation, holder), ledger).await;
                 }
                 KeyClaim::Granted => {}
             }
-            let customer = self.new_customer(id, &checked, hash.clone());
+            self.account_passwords.create(id.into(), &hash, ledger).await?;
+            let customer = self.new_customer(id, &checked);
             if let Some(customer) = self.customers.create(&customer, ledger).await? {
-                return Ok(customer);
+                return Ok((customer, 0));
             }
+            // Others gave this sign-up up: nobody ever has this id.
+            self.account_passwords.remove(id.into(), ledger).await?;
         }
         Err(contended("the reservation of an e-mail address").into())
-    }
-
-    /// The customer with this address and password.
-    ///
-    /// # Errors
-    /// `INVALID_CREDENTIALS`, for every failure, after the same work.
-    pub async fn sign_in_customer(
-        &self,
-        input: SignInCustomer,
-        ledger: &Ledger,
-    ) -> Result<CustomerItem, CommandError> {
-        let reads = ledger.part();
-        let outcome = self.identify(input, &reads).await;
-        record_sign_in(&reads, matches!(outcome, Ok(Some(_))), ledger);
-        let refused = || Refusal::invalid_credentials("the e-mail address or the password is wrong");
-        Ok(outcome?.ok_or_else(refused)?)
-    }
-
-    async fn identify(
-        &self,
-        input: SignInCustomer,
-        ledger: &Ledger,
-    ) -> Result<Option<CustomerItem>, CommandError> {
-        let customer = self.customer_with(&input.email_address, ledger).await?;
-        let stored = customer.as_ref().map(stored_hash).transpose()?.flatten();
-        let password = Password::attempt(&input.password);
-        let accepted = self.passwords.verify_for(input.caller, password, stored).await?;
-        Ok(customer.filter(|_| accepted))
     }
 
     /// Changes the data of a customer.
@@ -192,7 +183,7 @@ impl WebstoreCommands {
         .await
     }
 
-    fn new_customer(&self, id: CustomerId, checked: &Checked, hash: String) -> CustomerItem {
+    fn new_customer(&self, id: CustomerId, checked: &Checked) -> CustomerItem {
         let profile = &checked.profile;
         CustomerItem {
             id,
@@ -205,7 +196,7 @@ impl WebstoreCommands {
             phone_number: profile.phone_number.as_ref().map(|number| number.as_str().to_owned()),
             creation_date: format_timestamp(self.clock.now_ms()),
             addresses: profile.addresses.clone(),
-            password: Some(PasswordItem { hash }),
+            password: None,
             sales_order_count: 0,
             sort_key: rank_key(0),
             version: 1,
@@ -218,32 +209,23 @@ impl WebstoreCommands {
         &self,
         checked: Checked,
         caller: HashingCaller,
-        reservation: &EmailReservationItem,
-        holder: StoredCustomer,
-    ) -> Result<CustomerItem, CommandError> {
+        (reservation, holder): (&EmailReservationItem, StoredCustomer),
+        ledger: &Ledger,
+    ) -> Result<(CustomerItem, u64), CommandError> {
         if checked.key_hash.is_none() || reservation.idempotency_key_hash != checked.key_hash {
-            return Err(Refusal::conflict("emailAddress", "this e-mail address is taken").into());
+            return Err(address_taken().into());
         }
-        let stored = stored_hash(&holder.customer)?;
-        if self.passwords.verify_for(caller, checked.password, stored).await? {
-            return Ok(holder.customer);
+        let stored = self.stored_password(&holder.customer, ledger).await?;
+        if self.passwords.verify_for(caller, checked.password, stored.hash()?).await? {
+            return Ok((holder.customer, stored.version));
         }
         Err(Refusal::key_reused().into())
     }
+}
 
-    /// The customer who holds an address. There are two point reads, whether there is one or not.
-    async fn customer_with(&self, address: &str, ledger: &Ledger) -> Result<Option<CustomerItem>, Fault> {
-        let key = match EmailAddress::parse(address) {
-            Ok(address) => reservation_id(&address),
-            Err(_) => "email:".to_owned(),
-        };
-        let reserved = self.customers.reservations().find(&key, ledger).await?;
-        let id = reserved.map_or(CustomerId(uuid::Uuid::nil()), |(reservation, _)| reservation.customer_id);
-        Ok(match self.customers.read(id, ledger).await? {
-            HolderLookup::Found(stored) => Some(stored.customer),
-            HolderLookup::Missing | HolderLookup::Abandoned => None,
-        })
-    }
+/// Another customer has the address.
+pub(super) fn address_taken() -> Refusal {
+    Refusal::conflict("emailAddress", "this e-mail address is taken")
 }
 
 /// A change of an optional text: `None` keeps it, `Some(None)` removes it.
@@ -264,7 +246,7 @@ fn check(input: CreateCustomer) -> Result<Checked, CommandError> {
     let title = invalid.check(input.title.map(CustomerTitle::parse).transpose());
     let first_name = invalid.check(FirstName::parse(input.first_name));
     let last_name = invalid.check(LastName::parse(input.last_name));
-    let email_address = EmailAddress::parse(&input.email_address);
+    let email_address = EmailAddress::choose(&input.email_address);
     let email_address = invalid.check(email_address.map_err(|rule| Refusal::bad_input("emailAddress", rule)));
     let phone_number = invalid.check(input.phone_number.map(PhoneNumber::parse).transpose());
     let password = Password::choose(&input.password, &input.email_address);
@@ -282,23 +264,4 @@ fn check(input: CreateCustomer) -> Result<Checked, CommandError> {
     let key_hash = key.map(|key| sha256_hex(&[&email_address.key(), key.as_str()]));
     let profile = Profile { title, first_name, last_name, phone_number, addresses };
     Ok(Checked { email_address, password, key_hash, profile })
-}
-
-fn stored_hash(customer: &CustomerItem) -> Result<Option<PasswordHash>, Fault> {
-    let stored = customer.password.as_ref();
-    stored
-        .map(|password| PasswordHash::from_stored(&password.hash))
-        .transpose()
-        .map_err(|error| Fault::new(FaultKind::Corrupt, "a customer's hash").with_source(error))
-}
-
-/// Records the reads of a sign-in. Those of one that failed look the same whether the address exists or not.
-fn record_sign_in(reads: &Ledger, succeeded: bool, ledger: &Ledger) {
-    for operation in reads.operations() {
-        let recorded = match succeeded {
-            true => operation,
-            false => OperationRecord { items: 1, charge: POINT_READ_MIN, ..operation },
-        };
-        ledger.record(recorded);
-    }
 }

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use serde::Deserialize;
 
 use crate::accounts::email_address::EmailAddress;
+use crate::domain::accounts::passwords::AccountPasswords;
 use crate::domain::conditional_write::{self, ATTEMPTS_MAX, Attempt};
 use crate::domain::containers::{ABANDONED, ABANDONED_TTL_S};
 use crate::domain::digest::sha256_hex;
@@ -71,6 +72,43 @@ impl Customers {
                 HolderLookup::Found(stored) => return Ok(Some(stored.customer)),
                 HolderLookup::Abandoned => return Ok(None),
                 HolderLookup::Missing => {}
+            }
+        }
+        Err(contended("a customer"))
+    }
+
+    /// Replaces a customer that has not changed since it was read.
+    pub(super) async fn replace(
+        &self,
+        customer: &CustomerItem,
+        etag: ETag,
+        ledger: &Ledger,
+    ) -> Result<Attempt, Fault> {
+        let item = NewItem::encode(customer.id.to_string(), customer);
+        self.attempt(customer.id, WriteOp::Replace { item, if_match: Some(etag) }, ledger).await
+    }
+
+    /// Moves the password that earlier versions kept in the customer to the accounts container. Safe to repeat.
+    pub(in crate::webstore) async fn move_password(
+        &self,
+        customer: CustomerItem,
+        ledger: &Ledger,
+    ) -> Result<CustomerItem, Fault> {
+        let Some(password) = &customer.password else { return Ok(customer) };
+        // A later password is there already, and stays.
+        let passwords = AccountPasswords::new(Arc::clone(&self.0));
+        passwords.create(customer.id.into(), &password.hash, ledger).await?;
+        for _ in 0..ATTEMPTS_MAX {
+            let HolderLookup::Found(stored) = self.read(customer.id, ledger).await? else {
+                return Ok(customer);
+            };
+            let current = stored.customer;
+            if current.password.is_none() {
+                return Ok(current);
+            }
+            let moved = CustomerItem { password: None, version: current.version + 1, ..current };
+            if self.replace(&moved, stored.etag, ledger).await? == Attempt::Written {
+                return Ok(moved);
             }
         }
         Err(contended("a customer"))

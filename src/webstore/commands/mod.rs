@@ -7,6 +7,7 @@
 
 mod address;
 mod customer;
+mod customer_account;
 mod holders;
 mod meta;
 mod product;
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::accounts::password::PasswordHasher;
+use crate::domain::accounts::passwords::AccountPasswords;
 use crate::domain::conditional_write::{self, ATTEMPTS_MAX, Attempt};
 use crate::domain::error::{CommandError, Refusal, contended};
 use crate::domain::ids::IdSource;
@@ -29,7 +31,8 @@ use onehop_runtime::clock::Clock;
 use onehop_store::{ContainerName, Fault, Item, Ledger, NewItem, PartitionKey, Store, WriteOp};
 
 pub use address::{ADDRESSES_MAX, TypedAddress};
-pub use customer::{CreateCustomer, SignInCustomer, UpdateCustomer};
+pub use customer::{CreateCustomer, UpdateCustomer};
+pub use customer_account::{ChangeCustomerPassword, ChangeEmailAddress, SignInCustomer};
 pub(in crate::webstore) use holders::{Customers, email_reservation, reservation_id};
 pub use meta::{META_ITEMS_MAX, MetaKind};
 pub use product::{CreateProduct, TAGS_PER_PRODUCT_MAX, TypedMoney, UpdateProduct};
@@ -53,6 +56,7 @@ pub struct WebstoreCommands {
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
     passwords: PasswordHasher,
+    account_passwords: AccountPasswords,
     customers: Customers,
     products: Products,
     /// Commands on one customer take turns: they would only refuse each other.
@@ -65,7 +69,8 @@ impl WebstoreCommands {
     pub fn new(parts: WebstoreParts) -> Self {
         let WebstoreParts { store, clock, ids, passwords } = parts;
         let (customers, products) = (Customers(Arc::clone(&store)), Products(Arc::clone(&store)));
-        Self { store, clock, ids, passwords, customers, products, turns: Arc::default() }
+        let account_passwords = AccountPasswords::new(Arc::clone(&store));
+        Self { store, clock, ids, passwords, account_passwords, customers, products, turns: Arc::default() }
     }
 
     fn new_id(&self) -> Uuid {

@@ -294,7 +294,11 @@ impl WebstoreCommands {
         Ok(frozen(&ordered.zip(quantities.iter().copied()).collect::<Vec<_>>())?)
     }
 
-    async fn read_customer(&self, id: CustomerId, ledger: &Ledger) -> Result<StoredCustomer, CommandError> {
+    pub(super) async fn read_customer(
+        &self,
+        id: CustomerId,
+        ledger: &Ledger,
+    ) -> Result<StoredCustomer, CommandError> {
         match self.customers.read(id, ledger).await? {
             HolderLookup::Found(stored) => Ok(stored),
             HolderLookup::Missing | HolderLookup::Abandoned => Err(no_such_customer().into()),

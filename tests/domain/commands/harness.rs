@@ -40,6 +40,8 @@ pub enum Meddling {
     Repeat(usize),
     /// This write waits at the gate.
     Pause(usize),
+    /// This write happens, and its answer never comes.
+    Hang(usize),
 }
 
 /// A store that passes everything on, counts what was spent, and meddles with one write.
@@ -60,6 +62,7 @@ enum Fate {
     Lose,
     Repeat,
     Pause,
+    Hang,
 }
 
 impl Meddler {
@@ -117,6 +120,7 @@ impl Meddler {
             Meddling::LoseAnswer(at) if number == at => Fate::Lose,
             Meddling::Repeat(at) if number == at => Fate::Repeat,
             Meddling::Pause(at) if number == at => Fate::Pause,
+            Meddling::Hang(at) if number == at => Fate::Hang,
             _ => Fate::Pass,
         }
     }
@@ -144,6 +148,11 @@ impl Meddler {
             Fate::Repeat => {
                 call.clone().run(&*self.inner, own).await?;
                 call.run(&*self.inner, own).await
+            }
+            Fate::Hang => {
+                call.run(&*self.inner, own).await?;
+                self.held.fetch_add(1, Ordering::SeqCst);
+                std::future::pending().await
             }
             Fate::Lose => {
                 call.run(&*self.inner, own).await?;

@@ -10,4 +10,5 @@ mod refusals;
 mod repeats;
 mod sessions;
 mod slowness;
+mod staff_names;
 mod writes;

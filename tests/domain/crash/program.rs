@@ -4,8 +4,9 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 
-/// One user writes as fast as the server can.
-const NO_WRITE_LIMITS: &str = "--write-limits-percent=0";
+/// Users of one address sign up and write as fast as the server can.
+const NO_RATE_LIMITS: [&str; 3] =
+    ["--write-limits-percent=0", "--sign-ups-per-address=0", "--caller-ru-per-second=0"];
 /// Longer than any test: a stop comes to its end, however busy the machine is.
 const LONG_STOP: &str = "--stop-seconds=3600";
 
@@ -19,7 +20,7 @@ impl Server {
     /// Starts a server on a free port, and waits until it says where it listens.
     pub fn start(data: &Path) -> Self {
         let mut command = onehop(data, "serve");
-        command.args([NO_WRITE_LIMITS, LONG_STOP]);
+        command.args(NO_RATE_LIMITS).arg(LONG_STOP);
         let mut child =
             command.args(["--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).spawn().expect("a process");
         let output = BufReader::new(child.stdout.as_mut().expect("its standard output"));

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use onehop::accounts::Username;
 use onehop::accounts::hashing_queue::HashingCaller;
 use onehop::domain::error::CommandError;
 use onehop::webstore::commands::{
@@ -38,8 +37,8 @@ pub struct Shop {
 
 impl Shop {
     pub fn new(commands: &WebstoreCommands) -> Self {
-        let ada = Username::parse("ada").expect("a username");
-        let staff = Staff::new([&ada]).member("ada").expect("a member of staff");
+        let ada = uuid::Uuid::from_u128(1);
+        let staff = Staff::new([ada]).member(ada).expect("a member of staff");
         Self { commands: commands.clone(), staff: Arc::new(staff) }
     }
 

@@ -9,8 +9,8 @@ use super::shop::Shop;
 use crate::commands::harness::{Meddler, Meddling, code_and_field};
 use crate::process::TestProcess;
 
-/// Operations of a sign-up for a free address: the writes of the reservation and of the customer.
-const SIGN_UP_OPERATIONS: usize = 2;
+/// Operations of a sign-up for a free address: the writes of the reservation, the password and the customer.
+const SIGN_UP_OPERATIONS: usize = 3;
 
 /// A web store and commands over a store that meddles.
 struct Scene {
@@ -71,8 +71,9 @@ async fn taking_over_a_dead_sign_ups_address_may_die_at_any_step() {
         let address = format!("eva{operation}@example.com");
         assert_eq!(scene.dying_sign_up(&address, None, 1).await, None);
         if scene.dying_sign_up(&address, None, operation).await.is_some() {
-            // The Create that is refused, reads of reservation and customer, the block of the id, the reservation, the customer.
-            assert!(operation >= 6, "{operation}");
+            // The Create that is refused, reads of reservation and customer, the block of the id, the reservation, the
+            // password, the customer.
+            assert!(operation >= 7, "{operation}");
             break;
         }
         scene.assert_address_is_free(&address).await;

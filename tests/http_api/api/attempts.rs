@@ -18,11 +18,14 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 /// A server behind a proxy.
 async fn start(attempts: AttemptLimits) -> Server {
+    Server::start_with(Setup { options: options(attempts), ..Setup::default() }).await
+}
+
+fn options(attempts: AttemptLimits) -> ApiOptions {
     let proxies = Proxies { trusted: 1, ..Proxies::default() };
     let callers = RateLimits { proxies, ..RateLimits::default() };
     let limits = RequestLimits { callers, ..RequestLimits::default() };
-    let options = ApiOptions { limits, attempts, ..ApiOptions::default() };
-    Server::start_with(Setup { options, ..Setup::default() }).await
+    ApiOptions { limits, attempts, ..ApiOptions::default() }
 }
 
 /// What became of a mutation that was sent from an address.
@@ -154,7 +157,7 @@ async fn failures_at_once_are_counted_before_they_have_failed() {
 #[tokio::test]
 async fn sign_ups_are_counted_by_address_and_at_names_that_are_taken() {
     let limits =
-        AttemptLimits { sign_ups_per_address: 3, sign_ins_per_username: 2, ..AttemptLimits::default() };
+        AttemptLimits { sign_ups_per_address: 3, sign_ups_per_username: 2, ..AttemptLimits::default() };
     let server = start(limits).await;
     for username in ["ada", "grace", "alan"] {
         assert_eq!(attempt(&server, "createUser", "192.0.2.1", username, PASSWORD).await.code, None);
@@ -166,8 +169,8 @@ async fn sign_ups_are_counted_by_address_and_at_names_that_are_taken() {
         let tried = attempt(&server, "createUser", address, "ada", PASSWORD).await;
         assert_eq!(tried.code.as_deref(), Some("CONFLICT"), "{address}");
     }
-    attempt(&server, "createUser", "192.0.2.2", "ada", PASSWORD).await.assert_limit("sign-ins-per-username");
-    assert_eq!(attempt(&server, "signIn", "192.0.2.1", "grace", PASSWORD).await.code, None);
+    attempt(&server, "createUser", "192.0.2.2", "ada", PASSWORD).await.assert_limit("sign-ups-per-username");
+    assert_eq!(attempt(&server, "signIn", "192.0.2.2", "ada", PASSWORD).await.code, None);
 }
 
 #[tokio::test]
@@ -190,5 +193,41 @@ async fn sign_in_compares_one_password_also_for_unknown_names() {
         let before = server.app.passwords.comparisons();
         attempt(&server, "signIn", "192.0.2.1", username, password).await;
         assert_eq!(server.app.passwords.comparisons() - before, 1, "{username:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_network_is_known_after_a_restart_of_the_process() {
+    let limits = AttemptLimits { sign_ins_per_username: 2, ..AttemptLimits::default() };
+    let server = start(limits).await;
+    server.sign_up("ada").await;
+    assert_eq!(attempt(&server, "signIn", "203.0.113.7", "ada", PASSWORD).await.code, None);
+    let restarted = server.restarted(options(limits)).await;
+    for stranger in ["198.51.100.1", "198.51.100.2"] {
+        let tried = attempt(&restarted, "signIn", stranger, "ada", WRONG).await;
+        assert_eq!(tried.code.as_deref(), Some("INVALID_CREDENTIALS"));
+    }
+    attempt(&restarted, "signIn", "198.51.100.3", "ada", PASSWORD)
+        .await
+        .assert_limit("sign-ins-per-username");
+    assert_eq!(attempt(&restarted, "signIn", "203.0.113.7", "ada", PASSWORD).await.code, None);
+}
+
+#[tokio::test]
+async fn a_name_without_an_account_is_recalled_like_any_other() {
+    let limits = AttemptLimits { sign_ins_per_username: 1, ..AttemptLimits::default() };
+    let server = start(limits).await;
+    server.sign_up("ada").await;
+    for username in ["ada", "nobody"] {
+        let mut seen = Vec::new();
+        for address in ["198.51.100.1", "198.51.100.2"] {
+            let tried = attempt(&server, "signIn", address, username, WRONG).await;
+            seen.push((tried.code, tried.extensions["limit"].clone()));
+        }
+        assert_eq!(
+            seen[1],
+            (Some("LIMIT_EXCEEDED".to_owned()), json!("sign-ins-per-username")),
+            "{username}"
+        );
     }
 }

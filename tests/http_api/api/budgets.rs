@@ -1,5 +1,6 @@
 //! What callers may cost: as the settings say, and charged with what requests take.
 
+use onehop::accounts::account_id::NEW_ACCOUNT_AGE;
 use onehop::api::ApiOptions;
 use onehop_graphql_server::endpoint::RequestLimits;
 use onehop_graphql_server::pipeline::prepare::REQUEST_RU;
@@ -26,7 +27,9 @@ async fn a_quota_decreases_by_the_stated_request_charges() {
     let options = ApiOptions { limits, ..ApiOptions::default() };
     let server = Server::start_with(Setup { options, ..Setup::default() }).await;
     let ada = server.sign_up("ada").await;
-    let (mut charged, mut last) = (0.0, 1_000.0);
+    // A new account spends the quota of its network as well, which has paid for the sign-up.
+    let first = left(&ada.ask("{ __typename }", json!({})).await);
+    let (mut charged, mut last) = (0.0, first);
     for number in 0..4 {
         let input = json!({ "title": format!("Post {number}"), "content": "All about it." });
         let query = "mutation($input: CreatePostInput!) { createPost(input: $input) { post { id } } }";
@@ -36,8 +39,28 @@ async fn a_quota_decreases_by_the_stated_request_charges() {
     }
     assert!(charged > 4.0, "{charged}");
     // Told in whole units; meanwhile the clock has gone on by milliseconds. Each request is charged for its preparation, too.
-    let prepared = 1_000.0 - charged - last;
-    assert!((-1.0..4.0).contains(&(prepared - 4.0 * REQUEST_RU)), "{charged} {last}");
+    let prepared = first - charged - last;
+    assert!((-1.0..4.0).contains(&(prepared - 4.0 * REQUEST_RU)), "{first} {charged} {last}");
+}
+
+#[tokio::test]
+async fn an_account_spends_its_networks_quota_for_a_day() {
+    let callers = RateLimits { ru_per_second: 1, burst_seconds: 1_000, ..RateLimits::default() };
+    let limits = RequestLimits { callers, ..RequestLimits::default() };
+    let options = ApiOptions { limits, ..ApiOptions::default() };
+    let server = Server::start_with(Setup { options, ..Setup::default() }).await;
+    let of_network = async || left(&server.anonymous().ask("{ __typename }", json!({})).await);
+    server.sign_up("ada").await;
+    for is_new in [true, false] {
+        let ada = server.sign_in("ada").await;
+        let before = of_network().await;
+        let charged = ada.ask(FEED, json!({})).await.body["extensions"]["requestCharge"].as_f64().unwrap();
+        let spent = before - of_network().await;
+        let of_network = if is_new { charged } else { 0.0 };
+        // Told in whole units; meanwhile the clock has gone on by milliseconds.
+        assert!(charged > 2.0 && (spent - of_network).abs() < 2.0, "{is_new}: {charged} {spent}");
+        server.clock.advance(NEW_ACCOUNT_AGE);
+    }
 }
 
 #[tokio::test]

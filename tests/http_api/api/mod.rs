@@ -25,6 +25,7 @@ mod documents;
 mod entity_tags;
 mod errors;
 mod file_modes;
+mod fresh_tags;
 mod full_disk;
 mod idempotency;
 mod introspection;

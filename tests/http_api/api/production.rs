@@ -276,3 +276,51 @@ async fn production_refuses_unlocked_demo_users() {
     assert_eq!((status, printed.trim()), (0, "no account has the demo password"));
     assert_eq!(stop(serving).await.0, 0);
 }
+
+/// The answer to a mutation at a server.
+async fn mutate(serving: &Serving, mutation: &str, input: Value, token: Option<&str>) -> Value {
+    let (query, variables) = mutation_of(mutation, input);
+    let request = client().post(format!("{}/graphql", serving.address));
+    let request = request.header("content-type", "application/json");
+    let request = request.body(json!({ "query": query, "variables": variables }).to_string());
+    answer(match token {
+        Some(token) => request.bearer_auth(token),
+        None => request,
+    })
+    .await
+}
+
+#[tokio::test]
+async fn production_needs_staff_that_exists_and_keeps_its_name() {
+    const PASSWORD: &str = "kumquat-zeppelin-94";
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path();
+    let refused = async |staff: &str| {
+        let serve = ["serve", "--listen", "127.0.0.1:0", "--production", "--staff", staff];
+        let (status, printed) = run_on(data, &serve).await;
+        assert_eq!(status, 2, "{printed}");
+        printed
+    };
+    let printed = refused("boss").await;
+    assert!(printed.contains("--staff") && printed.contains("boss"), "{printed}");
+
+    let serving = Serving::start(data, &["--staff", "boss"]);
+    let credentials = |name: &str| json!({ "username": name, "password": PASSWORD });
+    let boss = mutate(&serving, "createUser", credentials("boss"), None).await;
+    assert_eq!(boss["errors"][0]["extensions"]["code"], "CONFLICT", "{boss}");
+    let eve = mutate(&serving, "createUser", credentials("eve"), None).await["data"]["createUser"].take();
+    let id = eve["user"]["id"].as_str().unwrap();
+    assert_eq!(stop(serving).await.0, 0);
+
+    let rename = json!({ "username": "evelyn" });
+    for (staff, code) in [("Eve", json!("FORBIDDEN")), (id, Value::Null)] {
+        let serving = Serving::start(data, &["--production", "--staff", staff]);
+        let token = eve["accessToken"].as_str();
+        let renamed = mutate(&serving, "updateUser", rename.clone(), token).await;
+        assert_eq!(renamed["errors"][0]["extensions"]["code"], code, "{renamed}");
+        let made = mutate(&serving, "createUser", credentials("eve"), None).await;
+        assert_eq!(made["errors"].is_null(), code.is_null(), "{made}");
+        assert_eq!(stop(serving).await.0, 0);
+    }
+    assert!(refused("eve").await.contains(id));
+}

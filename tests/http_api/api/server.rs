@@ -7,20 +7,29 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use onehop::accounts::Username;
+use onehop::accounts::brute_force_protection::AttemptLimits;
+use onehop::accounts::hashing_queue::HashingCaller;
 use onehop::accounts::key_directory::KeyDirectory;
 use onehop::accounts::oidc::{HttpProviderDocuments, OidcVerifier};
 use onehop::accounts::password::HashingCost;
 use onehop::accounts::signing_secrets::{Secrets, SigningSecret};
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
 use onehop::api::{ApiOptions, ApiParts, api_of};
+use onehop::app::staff::resolve_staff;
 use onehop::app::{App, AppOptions, container_specs};
+use onehop::blog::commands::{CreateUser, ListedUser};
 use onehop::blog::containers::POSTS;
+use onehop::blog::reads::ReadModels;
 use onehop::blog::verify::verifier;
 use onehop::operations::serve_socket;
 use onehop::telemetry::{Telemetry, TraceSettings, Traces};
+use onehop::webstore::reads::WebstoreReads;
+use onehop::webstore::staff::Staff;
 use onehop_graphql_server::server::Server as HttpServer;
 use onehop_read_models::verify::VerificationReport;
 use onehop_runtime::clock::Clock;
+use onehop_store::{Ledger, Store};
 use serde_json::{Value, json};
 
 use crate::api::caller::Caller;
@@ -51,6 +60,9 @@ impl Clock for TickingClock {
     }
 }
 
+/// Wraps a store in a decorator.
+pub type Decorate = Box<dyn Fn(Arc<dyn Store>) -> Arc<dyn Store>>;
+
 /// What differs from server to server.
 #[derive(Default)]
 pub struct Setup {
@@ -64,6 +76,12 @@ pub struct Setup {
     /// Whether queries of signed-in users wait for their last write, as in production. Without readers in the background
     /// each would wait for as long as it may.
     pub waits_for_last_write: bool,
+    /// Usernames of staff: these users are there from the start.
+    pub staff: &'static [&'static str],
+    /// Usernames of staff that no user has.
+    pub missing_staff: &'static [&'static str],
+    /// Decorates the store beneath the reads and sessions of the API.
+    pub decorate: Option<Decorate>,
 }
 
 pub struct Server {
@@ -73,7 +91,7 @@ pub struct Server {
     pub http: reqwest::Client,
     address: SocketAddr,
     telemetry: Arc<Telemetry>,
-    keeper: Keeper,
+    keeper: Arc<Keeper>,
 }
 
 impl Server {
@@ -86,7 +104,11 @@ impl Server {
         if !setup.in_background && !setup.waits_for_last_write {
             setup.options.limits.positions.sessions_max = 0;
         }
-        let keeper = store::keep(&container_specs());
+        if setup.options.attempts == AttemptLimits::default() {
+            // Tests sign up many users at one address and at one time.
+            setup.options.attempts.sign_ups_per_address = 0;
+        }
+        let keeper = Arc::new(store::keep(&container_specs()));
         let clock = Arc::new(TickingClock(AtomicI64::new(START_MS)));
         let ticking: Arc<dyn Clock> = Arc::clone(&clock) as _;
         let traces = setup.traces.map(|settings| Traces::start(&settings).unwrap());
@@ -97,7 +119,15 @@ impl Server {
             observers: vec![Arc::clone(&telemetry) as _],
             ..AppOptions::default()
         };
-        let app = Arc::new(keeper.app(options).await);
+        let mut app = keeper.app(options).await;
+        if let Some(decorate) = setup.decorate.take() {
+            let store = decorate(Arc::clone(&app.store));
+            app.reads = ReadModels::new(&store);
+            app.webstore_reads = WebstoreReads::new(store);
+            app.recent = decorate(Arc::clone(&app.recent));
+        }
+        let app = Arc::new(app);
+        setup.options.staff = staff(&app, setup.staff, setup.missing_staff).await;
         let secrets = match app.data_directory() {
             Some(directory) => {
                 let keys = KeyDirectory::in_data_directory(directory).read_or_create(START_MS).unwrap();
@@ -121,14 +151,24 @@ impl Server {
             app.start(None);
             serve_socket(&app, true).unwrap();
         }
-        let listening = HttpServer::bind((Ipv4Addr::LOCALHOST, 0).into()).await.unwrap();
-        let (address, stop) = (listening.local_address(), app.tasks.soft_stop());
-        app.tasks.spawn("http", async move {
-            listening.serve(router, stop, Duration::ZERO).await;
-            Ok::<(), std::convert::Infallible>(())
-        });
+        let address = listen(&app, router).await;
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
         Self { app, clock, tokens, http, address, telemetry, keeper }
+    }
+
+    /// The server as it is after a restart: the same data and secrets, and nothing in memory.
+    pub async fn restarted(&self, options: ApiOptions) -> Self {
+        let parts = ApiParts { tokens: self.tokens.clone(), provider: None, options, telemetry: None };
+        let address = listen(&self.app, api_of(&self.app, parts).unwrap().router).await;
+        Self {
+            app: Arc::clone(&self.app),
+            clock: Arc::clone(&self.clock),
+            tokens: self.tokens.clone(),
+            http: self.http.clone(),
+            address,
+            telemetry: Arc::clone(&self.telemetry),
+            keeper: Arc::clone(&self.keeper),
+        }
     }
 
     /// Has all spans sent, and no more afterwards.
@@ -190,6 +230,16 @@ impl Server {
         Caller::new(self, Some(token.to_owned()))
     }
 
+    /// A user who is there, signed in.
+    pub async fn sign_in(&self, username: &str) -> Caller<'_> {
+        let credentials = json!({ "username": username, "password": PASSWORD });
+        let query = "mutation($i: SignInInput!) { signIn(input: $i) { accessToken user { id } } }";
+        let data = self.anonymous().data(query, json!({ "i": credentials })).await["signIn"].take();
+        let mut caller = self.bearing(data["accessToken"].as_str().unwrap());
+        caller.id = data["user"]["id"].as_str().unwrap().to_owned();
+        caller
+    }
+
     /// Somebody new, signed in.
     pub async fn sign_up(&self, username: &str) -> Caller<'_> {
         let data = self.anonymous().sign_up(username, PASSWORD).await;
@@ -197,4 +247,30 @@ impl Server {
         caller.id = data["user"]["id"].as_str().unwrap().to_owned();
         caller
     }
+}
+
+/// Signs these users up, and makes them staff beside those who are missing.
+async fn staff(app: &App, usernames: &[&str], missing: &[&str]) -> Staff {
+    for username in usernames {
+        let input = CreateUser {
+            username: (*username).to_owned(),
+            password: PASSWORD.to_owned(),
+            idempotency_key: None,
+            caller: HashingCaller::default(),
+        };
+        app.commands.create_user(input, &Ledger::new()).await.unwrap();
+    }
+    let listed = usernames.iter().chain(missing).map(|name| ListedUser::Name(Username::parse(name).unwrap()));
+    resolve_staff(app, &listed.collect::<Vec<_>>(), false).await.unwrap()
+}
+
+/// Serves routes in the background, and returns their address.
+async fn listen(app: &App, router: axum::Router) -> SocketAddr {
+    let listening = HttpServer::bind((Ipv4Addr::LOCALHOST, 0).into()).await.unwrap();
+    let (address, stop) = (listening.local_address(), app.tasks.soft_stop());
+    app.tasks.spawn("http", async move {
+        listening.serve(router, stop, Duration::ZERO).await;
+        Ok::<(), std::convert::Infallible>(())
+    });
+    address
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use onehop::accounts::token::ACCESS_TOKEN_LIFETIME_DEFAULT;
-use onehop::blog::sessions::SESSION_LIFETIME_DEFAULT;
+use onehop::domain::accounts::sessions::{REFRESH_TOKEN_GRACE, SESSION_LIFETIME_DEFAULT};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -30,15 +30,20 @@ async fn is_good(caller: &Caller<'_>) -> bool {
     answer.status == 200
 }
 
-async fn renewed(server: &Server, refresh_token: &str) -> Result<String, String> {
-    let query =
-        "mutation($i: RenewSessionInput!) { renewSession(input: $i) { accessToken user { username } } }";
+/// The payload of a renewal, or the code of its refusal.
+async fn renew(server: &Server, refresh_token: &str) -> Result<Value, String> {
+    let query = "mutation($i: RenewSessionInput!) {
+        renewSession(input: $i) { accessToken refreshToken expiresAt user { username } } }";
     let variables = json!({ "i": { "refreshToken": refresh_token } });
-    let answer = server.anonymous().ask(query, variables).await;
-    match answer.body["data"]["renewSession"]["accessToken"].as_str() {
-        Some(token) => Ok(token.to_owned()),
-        None => Err(answer.refused().code),
+    let mut answer = server.anonymous().ask(query, variables).await;
+    match answer.body["data"]["renewSession"].take() {
+        Value::Null => Err(answer.refused().code),
+        renewed => Ok(renewed),
     }
+}
+
+async fn renewed(server: &Server, refresh_token: &str) -> Result<String, String> {
+    renew(server, refresh_token).await.map(|renewed| text(&renewed, "accessToken"))
 }
 
 #[tokio::test]
@@ -71,6 +76,51 @@ async fn a_session_is_renewed_until_it_ends_by_itself() {
     assert_eq!(renewed(&server, &refresh_token).await.unwrap_err(), "UNAUTHENTICATED");
     for forged in ["", "x", &"A".repeat(64), &refresh_token[..63]] {
         assert_eq!(renewed(&server, forged).await.unwrap_err(), "UNAUTHENTICATED");
+    }
+}
+
+#[tokio::test]
+async fn a_refresh_token_that_is_used_again_ends_its_session() {
+    let server = Server::start().await;
+    let ada = server.sign_up("ada").await;
+    let first = text(&sign_in(&server).await, "refreshToken");
+    let second = renew(&server, &first).await.unwrap();
+    let (token, refresh_token) = (text(&second, "accessToken"), text(&second, "refreshToken"));
+    assert_ne!(first, refresh_token);
+    server.clock.advance(REFRESH_TOKEN_GRACE + Duration::from_secs(1));
+    assert_eq!(renewed(&server, &first).await.unwrap_err(), "UNAUTHENTICATED");
+    assert!(!is_good(&server.bearing(&token)).await && is_good(&ada).await);
+    assert_eq!(renewed(&server, &refresh_token).await.unwrap_err(), "UNAUTHENTICATED");
+}
+
+#[tokio::test]
+async fn signing_out_everywhere_ends_all_sessions() {
+    let server = Server::start().await;
+    let (ada, bob) = (server.sign_up("ada").await, server.sign_up("bob").await);
+    let other = text(&sign_in(&server).await, "accessToken");
+    ada.data("mutation { signOut(everywhere: true) { userId } }", json!({})).await;
+    assert!(!is_good(&ada).await && !is_good(&server.bearing(&other)).await && is_good(&bob).await);
+}
+
+#[tokio::test]
+async fn each_access_token_comes_with_the_time_of_its_end() {
+    let server = Server::start().await;
+    let credentials = json!({ "username": "ada", "password": PASSWORD });
+    let change = json!({ "currentPassword": PASSWORD, "newPassword": NEW_PASSWORD });
+    let mut token = String::new();
+    for (mutation, input) in
+        [("createUser", &credentials), ("signIn", &credentials), ("changePassword", &change)]
+    {
+        let kind = format!("{}{}Input", mutation[..1].to_uppercase(), &mutation[1..]);
+        let query = format!(
+            "mutation($i: {kind}!) {{ {mutation}(input: $i) {{ accessToken expiresAt refreshToken }} }}"
+        );
+        let caller = if token.is_empty() { server.anonymous() } else { server.bearing(&token) };
+        let payload = caller.data(&query, json!({ "i": input })).await[mutation].take();
+        token = text(&payload, "accessToken");
+        assert_eq!(text(&payload, "expiresAt"), "2027-01-15T09:00:00.000Z", "{mutation}");
+        let renewed = renew(&server, &text(&payload, "refreshToken")).await.unwrap();
+        assert_eq!(text(&renewed, "expiresAt"), "2027-01-15T09:00:00.000Z");
     }
 }
 
@@ -174,8 +224,14 @@ async fn a_page_signs_in_by_a_cookie_that_renews_and_signs_out() {
 
     let (status, set, body) = page.session(Method::POST, pair).await;
     let renewal: Value = serde_json::from_str(&body).unwrap();
-    assert_eq!((status, set, &renewal["user"]["username"]), (200, None, &json!("ada")));
+    assert_eq!((status, &renewal["user"]["username"]), (200, &json!("ada")));
     assert_eq!(renewal["expiresIn"], 3600);
+    let (set, former) = (set.unwrap(), pair);
+    let (pair, attributes) = set.split_once("; ").unwrap();
+    assert!(pair != former && attributes.ends_with("HttpOnly; SameSite=Strict"), "{set}");
+    // Another tab sends the former cookie at once, and both have the same one afterwards.
+    let (status, again, _) = page.session(Method::POST, former).await;
+    assert_eq!((status, again.unwrap().split(';').next()), (200, Some(pair)));
     let renewed = server.bearing(renewal["accessToken"].as_str().unwrap());
     assert_eq!(renewed.data(VIEWER, json!({})).await["viewer"]["id"], renewal["user"]["id"]);
 

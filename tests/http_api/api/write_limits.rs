@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use onehop::accounts::write_limits::WriteLimits;
 use onehop::api::ApiOptions;
-use onehop::blog::write_limits::WriteLimits;
+use onehop::blog::write_limits::{COMMENTS, DELETIONS, EDITS, LIKES, POSTS, RENAMES};
 use onehop_graphql_server::endpoint::RequestLimits;
 use onehop_graphql_server::pipeline::rate_limit::RateLimits;
 use serde_json::{Value, json};
@@ -34,14 +35,8 @@ fn assert_limit(answer: &Answer, limit: &str, max: u32) {
 
 #[tokio::test]
 async fn each_kind_of_write_has_a_limit_for_each_user() {
-    let limits = WriteLimits {
-        posts_per_user: 2,
-        edits_per_user: 1,
-        comments_per_user: 1,
-        likes_per_user: 2,
-        deletions_per_user: 1,
-        renames_per_user: 1,
-    };
+    let limits = WriteLimits::NONE.with(&POSTS, 2).with(&EDITS, 1).with(&COMMENTS, 1);
+    let limits = limits.with(&LIKES, 2).with(&DELETIONS, 1).with(&RENAMES, 1);
     let server = start(limits).await;
     let (ada, grace) = (server.sign_up("ada").await, server.sign_up("grace").await);
     let posts = [ada.post("one").await, ada.post("two").await];
@@ -76,7 +71,7 @@ async fn each_kind_of_write_has_a_limit_for_each_user() {
 
 #[tokio::test]
 async fn a_write_that_is_refused_does_not_count() {
-    let server = start(WriteLimits { posts_per_user: 1, likes_per_user: 2, ..WriteLimits::default() }).await;
+    let server = start(WriteLimits::default().with(&POSTS, 1).with(&LIKES, 2)).await;
     let ada = server.sign_up("ada").await;
     for _ in 0..3 {
         let refused = ada.refused_mutation("createPost", json!({ "title": "", "content": "c" })).await;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use async_graphql::Request;
-use onehop_graphql_server::caller::RequestRejection;
+use onehop_graphql_server::caller::{Caller, RequestRejection};
 use onehop_graphql_server::quota::QuotaAccount;
 use serde_json::{Value, json};
 
@@ -54,8 +54,8 @@ struct Remembering {
 }
 
 impl QuotaAccount for Remembering {
-    fn open(&self, caller: Option<&str>) -> Result<(), RequestRejection> {
-        self.opened.lock().unwrap().push(caller.map(str::to_owned));
+    fn open(&self, caller: Option<&Caller>) -> Result<(), RequestRejection> {
+        self.opened.lock().unwrap().push(caller.map(|caller| caller.id.clone()));
         Ok(())
     }
 

@@ -85,6 +85,29 @@ async fn every_answer_tells_the_policy_and_what_is_left() {
 }
 
 #[tokio::test]
+async fn new_accounts_share_the_quota_of_their_network() {
+    let (toy, _) = toy(behind(1)).await;
+    let from = |user: &'static str, address: &'static str| {
+        let request = ask().header("X-Forwarded-For", address);
+        if user.is_empty() { request } else { request.header("Authorization", &format!("Bearer {user}")) }
+    };
+    spend(toy.address, || from("new-1", "192.0.2.1")).await;
+    for (user, address, status) in [
+        ("new-1", "192.0.2.2", 429),
+        ("new-2", "192.0.2.1", 429),
+        ("", "192.0.2.1", 429),
+        ("ada", "192.0.2.1", 200),
+        ("new-2", "192.0.2.2", 200),
+    ] {
+        let answer = from(user, address).send(toy.address).await;
+        assert_eq!(answer.status, status, "{user:?} from {address}");
+    }
+    let left = from("new-3", "192.0.2.2").send(toy.address).await;
+    let limit = left.header("ratelimit").unwrap();
+    assert!(limit.starts_with("\"request-charge\";r=1;"), "the least of both: {limit}");
+}
+
+#[tokio::test]
 async fn a_user_has_one_quota_on_all_networks() {
     let (toy, _) = toy(behind(1)).await;
     let from = |address: &'static str| {

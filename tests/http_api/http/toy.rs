@@ -288,7 +288,8 @@ impl GraphqlService for Service {
             bearer => {
                 let valid_for_ms = bearer.strip_prefix(BRIEF).map(|ms| ms.parse().unwrap());
                 let valid_for = valid_for_ms.map_or(LONG, Duration::from_millis);
-                Ok(Caller { id: bearer.to_owned(), valid_for, session: None })
+                let is_new = bearer.starts_with("new");
+                Ok(Caller { id: bearer.to_owned(), valid_for, session: None, is_new })
             }
         }
     }

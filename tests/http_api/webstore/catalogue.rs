@@ -3,14 +3,15 @@
 use serde_json::{Value, json};
 
 use super::shop::{
-    PRODUCT, assert_one_hop, category, counted, mutate, open, product, product_input, refused, run, tag,
+    PRODUCT, assert_one_hop, category, counted, mutate, open, product, product_input, refused, run,
+    staff_member, tag,
 };
 use crate::api::caller::id_of;
 
 #[tokio::test]
 async fn a_product_has_the_names_of_its_category_and_tags() {
     let shop = open().await;
-    let ada = shop.sign_up("Ada").await;
+    let ada = staff_member(&shop).await;
     let (bikes, red, fast) = (category(&ada, "Bikes").await, tag(&ada, "red").await, tag(&ada, "fast").await);
     let made = product(&ada, "Comet", "1250.5", &bikes, &[&red, &fast, &red]).await;
     assert_eq!(made["price"], json!({ "amount": "1250.50", "currencyCode": "EUR" }));
@@ -26,7 +27,7 @@ async fn a_product_has_the_names_of_its_category_and_tags() {
 #[tokio::test]
 async fn lists_are_by_name_and_products_come_in_pages() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     for name in ["Parts", "Bikes", "Clothes"] {
         category(&ada, name).await;
     }
@@ -60,7 +61,7 @@ async fn lists_are_by_name_and_products_come_in_pages() {
 #[tokio::test]
 async fn each_read_of_the_catalogue_is_one_operation() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let (bikes, red) = (category(&ada, "Bikes").await, tag(&ada, "red").await);
     let comet = product(&ada, "Comet", "1", &bikes, &[&red]).await;
     let asked = format!("query($id: ID!) {{ product(id: $id) {{ {PRODUCT} }} }}");
@@ -84,7 +85,7 @@ async fn each_read_of_the_catalogue_is_one_operation() {
 #[tokio::test]
 async fn a_product_changes_as_its_fields_say() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let (bikes, red, new) = (category(&ada, "Bikes").await, tag(&ada, "red").await, tag(&ada, "new").await);
     let comet = product(&ada, "Comet", "1", &bikes, &[&red]).await;
     let payload = format!("product {{ {PRODUCT} }}");
@@ -116,7 +117,7 @@ async fn a_product_changes_as_its_fields_say() {
 #[tokio::test]
 async fn categories_and_tags_take_another_name() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let (bikes, red) = (category(&ada, "Bikes").await, tag(&ada, "red").await);
     let input = json!({ "productCategoryId": bikes, "name": "Cycles" });
     let renamed = mutate(&ada, "updateProductCategory", input, "productCategory { id name }").await;
@@ -129,7 +130,7 @@ async fn categories_and_tags_take_another_name() {
 #[tokio::test]
 async fn only_staff_write_the_catalogue() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let bob = shop.sign_up("bob").await;
     let (bikes, red) = (category(&ada, "Bikes").await, tag(&ada, "red").await);
     let comet = product(&ada, "Comet", "1", &bikes, &[]).await;
@@ -151,7 +152,7 @@ async fn only_staff_write_the_catalogue() {
 #[tokio::test]
 async fn invalid_fields_of_a_product_are_named() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let bikes = category(&ada, "Bikes").await;
     let with = |field: &str, value: Value| {
         let mut input = product_input("Comet", "1", &bikes, &[]);
@@ -183,7 +184,7 @@ async fn invalid_fields_of_a_product_are_named() {
 #[tokio::test]
 async fn two_renames_of_a_category_at_once_both_count() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let bikes = category(&ada, "Bikes").await;
     let rename = |name: &'static str| {
         let input = json!({ "productCategoryId": bikes, "name": name });

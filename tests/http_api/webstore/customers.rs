@@ -1,10 +1,17 @@
 //! Customers: signing up and in, unique e-mail addresses, who sees whom, and that no token acts as another.
 
+use onehop::accounts::write_limits::WriteLimits;
+use onehop::api::ApiOptions;
+use onehop::webstore::containers::CUSTOMER as CUSTOMER_CONTAINER;
+use onehop::webstore::write_limits::{
+    EMAIL_ADDRESS_CHANGES, PROFILE_UPDATES, SALES_ORDER_DELETIONS, SALES_ORDERS,
+};
 use onehop_store::{Ledger, NewItem, PartitionKey, WriteOp};
 use serde_json::{Value, json};
 
 use super::shop::{
-    CUSTOMER, assert_one_hop, counted, customer_input, mutate, open, refused, run, sign_up_customer,
+    CUSTOMER, assert_one_hop, category, counted, customer_input, mutate, open, open_with, product, refused,
+    run, sign_up_customer, staff_member,
 };
 use crate::api::caller::id_of;
 
@@ -37,6 +44,109 @@ async fn a_customer_signs_up_and_in_and_changes() {
         (&json!([]), &json!("555"))
     );
     assert_eq!(changed["customer"]["firstName"], customer["firstName"]);
+}
+
+#[tokio::test]
+async fn null_removes_optional_data_and_absence_keeps_it() {
+    let shop = open().await;
+    let mut input = customer_input("eva@example.com");
+    input["title"] = json!("Dr.");
+    input["phoneNumber"] = json!("555");
+    let made = mutate(&shop.anonymous(), "createCustomer", input, "accessToken").await;
+    let eva = shop.bearing(made["accessToken"].as_str().unwrap());
+    let payload = "customer { title phoneNumber firstName }";
+    for (change, title, phone) in [
+        (json!({}), json!("Dr."), json!("555")),
+        (json!({ "phoneNumber": null }), json!("Dr."), Value::Null),
+        (json!({ "title": null, "phoneNumber": "556", "firstName": null }), Value::Null, json!("556")),
+    ] {
+        let customer = mutate(&eva, "updateCustomer", change, payload).await["customer"].take();
+        assert_eq!(customer, json!({ "title": title, "phoneNumber": phone, "firstName": "Eva" }));
+    }
+}
+
+#[tokio::test]
+async fn writes_of_a_customer_have_limits() {
+    let writes = WriteLimits::NONE.with(&SALES_ORDERS, 2).with(&PROFILE_UPDATES, 1);
+    let writes = writes.with(&SALES_ORDER_DELETIONS, 1).with(&EMAIL_ADDRESS_CHANGES, 1);
+    let shop = open_with(ApiOptions { writes, ..ApiOptions::default() }).await;
+    let ada = staff_member(&shop).await;
+    let bikes = category(&ada, "Bikes").await;
+    let comet = product(&ada, "Comet", "1", &bikes, &[]).await;
+    let eva = sign_up_customer(&shop, "eva@example.com").await;
+    let order = json!({ "lines": [{ "productId": comet["id"], "quantity": 1 }] });
+    let mut placed = Vec::new();
+    for _ in 0..2 {
+        let made = mutate(&eva, "createSalesOrder", order.clone(), "salesOrder { id }").await;
+        placed.push(made["salesOrder"]["id"].clone());
+    }
+    let address = |name: &str| json!({ "emailAddress": format!("{name}@example.com"), "currentPassword": "a long password" });
+    mutate(&eva, "updateCustomer", json!({ "lastName": "Curie" }), "customer { id }").await;
+    mutate(&eva, "deleteSalesOrder", json!({ "salesOrderId": placed[0] }), "deletedSalesOrderId").await;
+    mutate(&eva, "changeCustomerEmailAddress", address("ev"), "customer { id }").await;
+    for (mutation, input, limit) in [
+        ("createSalesOrder", order, "sales-orders-per-customer"),
+        ("updateCustomer", json!({ "lastName": "X" }), "profile-updates-per-customer"),
+        ("deleteSalesOrder", json!({ "salesOrderId": placed[1] }), "sales-order-deletions-per-customer"),
+        ("changeCustomerEmailAddress", address("e"), "email-address-changes-per-customer"),
+    ] {
+        let refused = refused(&eva, mutation, input).await;
+        assert_eq!(refused.code, "LIMIT_EXCEEDED", "{mutation}");
+        assert!(refused.message.contains(limit), "{}", refused.message);
+    }
+    let max = sign_up_customer(&shop, "max@example.com").await;
+    mutate(&max, "updateCustomer", json!({ "lastName": "X" }), "customer { id }").await;
+}
+
+#[tokio::test]
+async fn no_password_is_in_a_customer_and_old_ones_are_moved() {
+    let shop = open().await;
+    let caller = sign_up_customer(&shop, "eva@example.com").await;
+    let max = sign_up_customer(&shop, "max@example.com").await;
+    let onehop::graphql::GlobalId::Customer(eva) = onehop::graphql::GlobalId::decode(&caller.id).unwrap()
+    else {
+        panic!("no customer")
+    };
+    let stored = async || {
+        let (key, id) = (eva.partition_key(), eva.to_string());
+        let item = shop.app.store.read(CUSTOMER_CONTAINER, &key, &id, &Ledger::new()).await.unwrap().unwrap();
+        item.decode::<Value>().unwrap()
+    };
+    assert!(stored().await.get("password").is_none());
+    // As an earlier version stored it.
+    let accounts = onehop::domain::containers::ACCOUNTS;
+    let place = format!("password:customer:{eva}");
+    let password_key = PartitionKey::from(place.as_str());
+    let password =
+        shop.app.store.read(accounts, &password_key, &place, &Ledger::new()).await.unwrap().unwrap();
+    let hash = password.decode::<Value>().unwrap()["passwordHash"].clone();
+    let credentials = |password: &str| json!({ "emailAddress": "eva@example.com", "password": password });
+    for way in ["repair", "sign-in", "change"] {
+        let mut customer = stored().await;
+        customer["password"] = json!({ "hash": hash });
+        let write = WriteOp::Upsert(NewItem::encode(eva.to_string(), &customer));
+        shop.app.store.write(CUSTOMER_CONTAINER, &eva.partition_key(), write, &Ledger::new()).await.unwrap();
+        let delete = WriteOp::Delete { id: place.clone(), if_match: None };
+        shop.app.store.write(accounts, &password_key, delete, &Ledger::new()).await.unwrap();
+        let mut password = "a long password";
+        match way {
+            "repair" => {
+                let report = shop.app.verify(true, &onehop::app::work::ProgressSink::none()).await.unwrap();
+                assert_eq!(report.repaired, 1, "{report:?}");
+            }
+            "sign-in" => {
+                mutate(&shop.anonymous(), "signInCustomer", credentials(password), "accessToken").await;
+            }
+            _ => {
+                let change = json!({ "currentPassword": password, "newPassword": "another long sentence" });
+                mutate(&caller, "changeCustomerPassword", change, "accessToken").await;
+                password = "another long sentence";
+            }
+        }
+        assert!(stored().await.get("password").is_none(), "{way}");
+        mutate(&shop.anonymous(), "signInCustomer", credentials(password), "accessToken").await;
+    }
+    assert!(max.data("{ viewerCustomer { id } }", json!({})).await["viewerCustomer"].is_object());
 }
 
 #[tokio::test]
@@ -103,14 +213,14 @@ async fn no_token_acts_as_another_kind_of_person() {
     let onehop::graphql::GlobalId::Customer(id) = onehop::graphql::GlobalId::decode(&eva.id).unwrap() else {
         panic!("no customer")
     };
-    let subject = onehop::accounts::subject::TokenSubject::Customer(id.0).to_string();
+    let subject = onehop::accounts::account_id::AccountId::customer(id.0).to_string();
     assert!(uuid::Uuid::try_parse(&subject).is_err());
 }
 
 #[tokio::test]
 async fn a_customer_is_seen_by_the_customer_and_by_staff() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let bob = shop.sign_up("bob").await;
     let eva = sign_up_customer(&shop, "eva@example.com").await;
     let other = sign_up_customer(&shop, "max@example.com").await;
@@ -175,7 +285,11 @@ async fn invalid_fields_of_a_customer_are_named() {
     for (field, value, named) in [
         ("firstName", json!(""), "firstName"),
         ("lastName", json!("x".repeat(101)), "lastName"),
+        ("firstName", json!("Ev\u{202e}a"), "firstName"),
+        ("lastName", json!("\u{2066}Stone"), "lastName"),
         ("emailAddress", json!("nobody"), "emailAddress"),
+        ("emailAddress", json!("eva@example.com\u{200b}"), "emailAddress"),
+        ("emailAddress", json!("\u{435}va@example.com"), "emailAddress"),
         ("password", json!("short"), "password"),
         ("addresses", json!([address]), "city"),
         (

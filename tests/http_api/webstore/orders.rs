@@ -5,7 +5,9 @@ use onehop::webstore::containers::{CUSTOMER as CUSTOMERS, RANKING, RANKING_PARTI
 use onehop_store::{Ledger, NewItem, PartitionKey, WriteOp};
 use serde_json::{Value, json};
 
-use super::shop::{assert_one_hop, category, counted, mutate, open, product, refused, run, sign_up_customer};
+use super::shop::{
+    assert_one_hop, category, counted, mutate, open, product, refused, run, sign_up_customer, staff_member,
+};
 use crate::api::caller::{Caller, id_of};
 
 const ORDER: &str = "salesOrder { id orderDate shipDate total { amount currencyCode } \
@@ -33,7 +35,7 @@ async fn count(customer: &Caller<'_>) -> u64 {
 #[tokio::test]
 async fn an_order_freezes_names_and_prices() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let bikes = category(&ada, "Bikes").await;
     let comet = product(&ada, "Comet", "1250.55", &bikes, &[]).await;
     let bell = product(&ada, "Bell", "4.99", &bikes, &[]).await;
@@ -61,7 +63,7 @@ async fn an_order_freezes_names_and_prices() {
 #[tokio::test]
 async fn orders_are_listed_newest_first_by_one_operation() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let bikes = category(&ada, "Bikes").await;
     let bell = product(&ada, "Bell", "4.99", &bikes, &[]).await;
     let eva = sign_up_customer(&shop, "eva@example.com").await;
@@ -88,7 +90,7 @@ async fn orders_are_listed_newest_first_by_one_operation() {
 #[tokio::test]
 async fn a_storm_of_orders_and_deletions_leaves_an_exact_count() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let bikes = category(&ada, "Bikes").await;
     let bell = product(&ada, "Bell", "4.99", &bikes, &[]).await;
     let eva = sign_up_customer(&shop, "eva@example.com").await;
@@ -109,7 +111,7 @@ async fn a_storm_of_orders_and_deletions_leaves_an_exact_count() {
 #[tokio::test]
 async fn a_repeat_with_an_idempotency_key_orders_once() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let bikes = category(&ada, "Bikes").await;
     let bell = product(&ada, "Bell", "4.99", &bikes, &[]).await;
     let eva = sign_up_customer(&shop, "eva@example.com").await;
@@ -132,7 +134,7 @@ async fn a_repeat_with_an_idempotency_key_orders_once() {
 #[tokio::test]
 async fn an_order_is_deleted_by_its_customer_until_it_is_shipped() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let bikes = category(&ada, "Bikes").await;
     let bell = product(&ada, "Bell", "4.99", &bikes, &[]).await;
     let eva = sign_up_customer(&shop, "eva@example.com").await;
@@ -171,7 +173,7 @@ async fn an_order_is_deleted_by_its_customer_until_it_is_shipped() {
 #[tokio::test]
 async fn what_is_no_order_is_refused() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let bikes = category(&ada, "Bikes").await;
     let bell = product(&ada, "Bell", "4.99", &bikes, &[]).await;
     let yen = json!({
@@ -202,7 +204,7 @@ async fn what_is_no_order_is_refused() {
 #[tokio::test]
 async fn the_top_customers_are_for_staff_and_by_orders() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let bikes = category(&ada, "Bikes").await;
     let bell = product(&ada, "Bell", "4.99", &bikes, &[]).await;
     let mut expected = Vec::new();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::shop::{category, open_with, product, run, sign_up_customer};
+use super::shop::{category, open_with, product, run, sign_up_customer, staff_member};
 use crate::api::caller::Caller;
 use crate::api::positions::waiting;
 
@@ -25,7 +25,7 @@ async fn is_reached(caller: &Caller<'_>, position: &str) -> Value {
 #[tokio::test]
 async fn a_repeated_command_has_a_position_of_its_domain() {
     let shop = open_with(waiting(Duration::ZERO)).await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let bikes = category(&ada, "Bikes").await;
     let comet = product(&ada, "Comet", "1", &bikes, &[]).await;
     let eva = sign_up_customer(&shop, "eva@example.com").await;

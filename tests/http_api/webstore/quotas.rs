@@ -5,7 +5,7 @@ use onehop_graphql_server::endpoint::RequestLimits;
 use onehop_graphql_server::pipeline::rate_limit::RateLimits;
 use serde_json::json;
 
-use super::shop::{category, open_with, product, run, sign_up_customer};
+use super::shop::{category, open_with, product, run, sign_up_customer, staff_member};
 use crate::api::budgets::left;
 
 #[tokio::test]
@@ -13,7 +13,7 @@ async fn commands_are_charged_to_their_caller() {
     let callers = RateLimits { ru_per_second: 1, burst_seconds: 1_000, ..RateLimits::default() };
     let limits = RequestLimits { callers, ..RequestLimits::default() };
     let shop = open_with(ApiOptions { limits, ..ApiOptions::default() }).await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let bikes = category(&ada, "Bikes").await;
     let comet = product(&ada, "Comet", "1", &bikes, &[]).await;
     let eva = sign_up_customer(&shop, "eva@example.com").await;

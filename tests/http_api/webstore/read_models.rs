@@ -8,7 +8,8 @@ use onehop_store::{ContainerName, Ledger, NewItem, PartitionKey, WriteOp};
 use serde_json::{Value, json};
 
 use super::shop::{
-    assert_one_hop, category, counted, mutate, open, product, product_input, sign_up_customer, tag,
+    assert_one_hop, category, counted, mutate, open, product, product_input, sign_up_customer, staff_member,
+    tag,
 };
 use crate::api::caller::{Caller, id_of};
 use crate::api::server::Server;
@@ -38,7 +39,7 @@ async fn assert_clean(shop: &Server) {
 #[tokio::test]
 async fn a_renamed_category_and_tag_reach_every_product_and_its_short_copies() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let (bikes, parts) = (category(&ada, "Bikes").await, category(&ada, "Parts").await);
     let (red, fast) = (tag(&ada, "red").await, tag(&ada, "fast").await);
     product(&ada, "Bell", "4.99", &parts, &[&red]).await;
@@ -64,7 +65,7 @@ async fn a_renamed_category_and_tag_reach_every_product_and_its_short_copies() {
 #[tokio::test]
 async fn tags_that_come_and_go_move_the_short_copies() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let bikes = category(&ada, "Bikes").await;
     let (red, fast) = (tag(&ada, "red").await, tag(&ada, "fast").await);
     let comet = product(&ada, "Comet", "1250", &bikes, &[&red]).await;
@@ -82,7 +83,7 @@ async fn tags_that_come_and_go_move_the_short_copies() {
 #[tokio::test]
 async fn a_tag_renamed_while_products_are_tagged_leaves_no_old_name() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let bikes = category(&ada, "Bikes").await;
     let (red, fast) = (tag(&ada, "red").await, tag(&ada, "fast").await);
     let mut products = Vec::new();
@@ -115,7 +116,7 @@ async fn a_tag_renamed_while_products_are_tagged_leaves_no_old_name() {
 #[tokio::test]
 async fn the_ranking_is_what_the_query_across_partitions_finds() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let parts = category(&ada, "Parts").await;
     let bell = product(&ada, "Bell", "4.99", &parts, &[]).await;
     let input = json!({ "lines": [{ "productId": bell["id"], "quantity": 1 }] });
@@ -162,7 +163,7 @@ async fn the_ranking_is_what_the_query_across_partitions_finds() {
 #[tokio::test]
 async fn each_kind_of_drift_is_found_and_repaired() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let (bikes, red) = (category(&ada, "Bikes").await, tag(&ada, "red").await);
     let comet = product(&ada, "Comet", "1250", &bikes, &[&red]).await;
     let customer = sign_up_customer(&shop, "eva@example.com").await;
@@ -217,7 +218,7 @@ async fn each_kind_of_drift_is_found_and_repaired() {
 #[tokio::test]
 async fn a_rebuild_of_lost_lists_gives_the_same() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let (bikes, red) = (category(&ada, "Bikes").await, tag(&ada, "red").await);
     let input = product_input("Comet", "1250", &bikes, &[&red]);
     mutate(&ada, "createProduct", input, "product { id }").await;

@@ -1,12 +1,11 @@
 //! A web store for a test: a server whose member of staff is Ada, and what she puts into its catalogue.
 
-use onehop::accounts::Username;
 use onehop::api::ApiOptions;
-use onehop::webstore::staff::Staff;
 use serde_json::{Value, json};
 
 use crate::api::caller::{Answer, Caller, Refused, id_of};
-use crate::api::server::{Server, Setup};
+use crate::api::server::{Decorate, Server, Setup};
+use crate::support::failing_reads::ReadFaults;
 
 /// What is asked of a product where a test looks at all of it.
 pub const PRODUCT: &str =
@@ -39,9 +38,23 @@ pub async fn open() -> Server {
 
 /// A server with staff and these options.
 pub async fn open_with(options: ApiOptions) -> Server {
-    let staff = Staff::new([&Username::parse("ada").unwrap()]);
-    let options = ApiOptions { staff, ..options };
-    Server::start_with(Setup { options, ..Setup::default() }).await
+    open_as(Setup { options, ..Setup::default() }).await
+}
+
+/// A server with staff, whose reads can be told to fail.
+pub async fn open_failing(faults: &ReadFaults) -> Server {
+    let faults = faults.clone();
+    let decorate: Decorate = Box::new(move |store| faults.over(store));
+    open_as(Setup { decorate: Some(decorate), ..Setup::default() }).await
+}
+
+async fn open_as(setup: Setup) -> Server {
+    Server::start_with(Setup { staff: &["ada"], missing_staff: &["boss"], ..setup }).await
+}
+
+/// The member of staff, signed in.
+pub async fn staff_member(shop: &Server) -> Caller<'_> {
+    shop.sign_in("ada").await
 }
 
 /// The answer to a mutation with this input and this selection of its payload.

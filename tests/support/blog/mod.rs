@@ -13,7 +13,8 @@ use onehop::accounts::brute_force_protection::{AttemptLimits, Attempts};
 use onehop::accounts::password::{HashingCost, HashingLimits};
 use onehop::accounts::signing_secrets::SigningSecret;
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
-use onehop::accounts::{Authenticator, PasswordHasher, Username};
+use onehop::accounts::write_limits::{AccountWrites, WriteLimits};
+use onehop::accounts::{Authenticator, PasswordHasher};
 use onehop::app::container_specs;
 use onehop::blog::commands::{CommandLimits, CommandParts, Commands};
 use onehop::blog::containers::{ACCOUNTS, POSTS, USERS};
@@ -22,8 +23,7 @@ use onehop::blog::items::{AccountItem, CommentItem, LikeItem, PostItem, UserItem
 use onehop::blog::live::{LiveEvents, LiveParts, LiveSettings};
 use onehop::blog::read_models;
 use onehop::blog::reads::ReadModels;
-use onehop::blog::sessions::{SessionSettings, Sessions};
-use onehop::blog::write_limits::{UserWrites, WriteLimits};
+use onehop::domain::accounts::sessions::{SessionSettings, SessionStart, Sessions};
 use onehop::graphql::{Executor, GlobalId, Recency, SchemaOptions, Services};
 use onehop::webstore::Webstore;
 use onehop::webstore::commands::{WebstoreCommands, WebstoreParts};
@@ -107,10 +107,10 @@ pub async fn empty() -> Blog {
                 ids: Arc::new(RandomIds),
                 passwords: passwords.clone(),
             }),
-            staff: Arc::new(Staff::new([&Username::parse(USERNAMES[0]).expect("a username")])),
+            staff: Arc::new(Staff::new([user_id(0).0])),
         },
         attempts: Arc::new(Attempts::new(AttemptLimits::default())),
-        writes: Arc::new(UserWrites::new(WriteLimits::NONE)),
+        writes: Arc::new(AccountWrites::new([], &WriteLimits::NONE)),
         tokens: tokens.clone(),
         sessions: sessions.clone(),
         recency: Arc::new(NoProjections),
@@ -150,7 +150,9 @@ pub fn post_id(number: u128) -> PostId {
 impl Blog {
     /// The access token of a new session of a user.
     pub async fn token_of(&self, number: usize, issued_at_ms: i64) -> String {
-        let session = self.sessions.start(user_id(number), &Ledger::new()).await.expect("a session");
+        let (user, start) = (user_id(number), SessionStart::default());
+        let session = self.sessions.start(user.into(), start, &Ledger::new()).await.expect("an answer");
+        let session = session.expect("a session");
         let token = self.tokens.issue(&user_id(number).to_string(), session.id, issued_at_ms);
         token.expect("a token").into_string()
     }
@@ -314,7 +316,7 @@ pub async fn execute(
         Some(bearer) => Some(executor.authenticate(bearer, &*executor.new_charge_record(None)).await?),
         None => None,
     };
-    account.open(caller.as_ref().map(|caller| &*caller.id))?;
+    account.open(caller.as_ref())?;
     Ok(execute_with(executor, request, caller, account).await)
 }
 
@@ -324,6 +326,7 @@ pub async fn execute_as(executor: &Executor, request: Request, viewer: Option<Us
         id: user.to_string(),
         valid_for: Duration::from_secs(3600),
         session: None,
+        is_new: false,
     });
     execute_with(executor, request, caller, Arc::new(Unmetered)).await
 }

@@ -1,52 +1,50 @@
 /**
- * The session endpoint: renews the access token by the session cookie, which no script can read, and signs out. Knows nothing of React
- * or of any page.
+ * Session endpoints: renew the access token by the session cookie, which no script can read, and sign out. Each kind of account has
+ * one. Knows nothing of React or of any page.
  */
-
-const SESSION_ENDPOINT = "/session";
 
 /** With this header a sign-in puts its session into the cookie, and hands no refresh token to the page. */
 export const SESSION_COOKIE_HEADER = { "onehop-session": "cookie" } as const;
 
-export interface User {
-  id: string;
-  username: string;
-}
-
+/** What a renewal answers, beside the account under the name of its kind. */
 export interface Renewal {
   accessToken: string;
   /** In seconds. */
   expiresIn: number;
-  user: User;
 }
 
-let renewing: Promise<Renewal | null> | null = null;
+const renewing = new Map<string, Promise<unknown>>();
 
 /**
  * Another access token; null for an anonymous visitor. Concurrent calls share one request. Rejects when
  * the server cannot be reached or cannot say.
  */
-export function renewSession(): Promise<Renewal | null> {
-  renewing ??= requestRenewal().finally(() => {
-    renewing = null;
+export function renewSession<Renewed extends Renewal>(endpoint: string): Promise<Renewed | null> {
+  const under = renewing.get(endpoint) as Promise<Renewed | null> | undefined;
+  if (under !== undefined) {
+    return under;
+  }
+  const renewal = requestRenewal<Renewed>(endpoint).finally(() => {
+    renewing.delete(endpoint);
   });
-  return renewing;
+  renewing.set(endpoint, renewal);
+  return renewal;
 }
 
-async function requestRenewal(): Promise<Renewal | null> {
-  const response = await fetch(SESSION_ENDPOINT, { method: "POST" });
+async function requestRenewal<Renewed>(endpoint: string): Promise<Renewed | null> {
+  const response = await fetch(endpoint, { method: "POST" });
   if (response.status === 204) {
     return null;
   }
   if (!response.ok) {
     throw new Error(`The session could not be renewed: the server answered ${String(response.status)}.`);
   }
-  return (await response.json()) as Renewal;
+  return (await response.json()) as Renewed;
 }
 
 /** Ends the session on the server, also when the page is left meanwhile. Rejects when that is not known to be done. */
-export async function deleteSession(): Promise<void> {
-  const response = await fetch(SESSION_ENDPOINT, { method: "DELETE", keepalive: true });
+export async function deleteSession(endpoint: string): Promise<void> {
+  const response = await fetch(endpoint, { method: "DELETE", keepalive: true });
   if (!response.ok) {
     throw new Error(`The session could not be ended: the server answered ${String(response.status)}.`);
   }

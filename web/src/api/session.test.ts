@@ -16,6 +16,10 @@ function renewal(accessToken: string, user = ada, expiresIn = 3600): () => Respo
   return () => Response.json({ accessToken, expiresIn, user });
 }
 
+function inAnHour(): string {
+  return new Date(Date.now() + 3_600_000).toISOString();
+}
+
 const ended = (): Response => new Response(null, { status: 204 });
 
 beforeEach(() => {
@@ -58,9 +62,16 @@ describe("the session", () => {
     expect(await accessToken()).toBe("next");
   });
 
+  test("that was just started is renewed before its token expires", async () => {
+    const { accessToken, startSession } = await opened();
+    startSession({ user: ada, accessToken: "brief", expiresAt: new Date(Date.now() + 20_000).toISOString() });
+    answers = [renewal("next")];
+    expect(await accessToken()).toBe("next");
+  });
+
   test("is renewed when the server refuses the token, unless it was already", async () => {
     const { accessToken, accessTokenAfter, startSession } = await opened();
-    startSession({ user: ada, accessToken: "first" });
+    startSession({ user: ada, accessToken: "first", expiresAt: inAnHour() });
     answers = [renewal("second")];
     expect(await accessToken()).toBe("first");
     expect(await accessTokenAfter("first")).toBe("second");
@@ -74,7 +85,7 @@ describe("the session", () => {
     const { accessToken, currentSession, startSession } = await opened();
     expect(await accessToken()).toBeNull();
     expect(currentSession()).toEqual({ user: ada, hasEnded: true });
-    startSession({ user: ada, accessToken: "again" });
+    startSession({ user: ada, accessToken: "again", expiresAt: inAnHour() });
     expect(await accessToken()).toBe("again");
   });
 
@@ -87,7 +98,7 @@ describe("the session", () => {
 
   test("leaves no token in the browser's storage", async () => {
     const { startSession } = await opened();
-    startSession({ user: ada, accessToken: "secret" });
+    startSession({ user: ada, accessToken: "secret", expiresAt: inAnHour() });
     expect(JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage)])).not.toContain("secret");
   });
 
@@ -100,7 +111,7 @@ describe("the session", () => {
 
   test("ends on the server, too, and that is tried again", async () => {
     const { startSession, endSession, currentSession } = await opened();
-    startSession({ user: ada, accessToken: "first" });
+    startSession({ user: ada, accessToken: "first", expiresAt: inAnHour() });
     endSession();
     expect(currentSession()).toBeNull();
     await vi.waitFor(() => {

@@ -1,48 +1,61 @@
 /**
- * What all tabs of the browser know of the session, the playground's among them: who is signed in, and whether a sign-out has still to
- * reach the server. No token is stored: the session itself is in a cookie that no script can read.
+ * What all tabs of the browser know of a session: who is signed in, and whether a sign-out has still to reach the server. No token is
+ * stored: the session itself is in a cookie that no script can read.
  */
-import type { User } from "./renewal.js";
 
-export const SESSION_KEY = "onehop:session";
-const SIGN_OUT_KEY = "onehop:sign-out";
-
-/** The signed-in user, as this browser has stored it. Entries of older versions of the page are removed. */
-export function storedUser(): User | null {
-  const stored = localStorage.getItem(SESSION_KEY);
-  const user = userOf(stored);
-  if (stored !== null && stored !== JSON.stringify({ user })) {
-    storeUser(user);
-  }
-  return user;
+/** A kind of account, and where the browser keeps what is known of its session. */
+export interface AccountKind<Name extends string, Profile> {
+  /** The member of renewals and of stored sessions that has the account. */
+  name: Name;
+  /** The session endpoint. */
+  endpoint: string;
+  sessionKey: string;
+  signOutKey: string;
+  /** The account in a stored session; null for anything else. */
+  parse: (value: unknown) => Profile | null;
 }
 
-export function storeUser(user: User | null): void {
-  if (user === null) {
-    localStorage.removeItem(SESSION_KEY);
+/** The signed-in account, as this browser has stored it. Entries of older versions of the page are removed. */
+export function storedProfile<Name extends string, Profile>(kind: AccountKind<Name, Profile>): Profile | null {
+  const stored = localStorage.getItem(kind.sessionKey);
+  const profile = profileIn(stored, kind);
+  if (stored !== null && stored !== JSON.stringify({ [kind.name]: profile })) {
+    storeProfile(kind, profile);
+  }
+  return profile;
+}
+
+export function storeProfile<Name extends string, Profile>(
+  kind: AccountKind<Name, Profile>,
+  profile: Profile | null,
+): void {
+  if (profile === null) {
+    localStorage.removeItem(kind.sessionKey);
   } else {
-    localStorage.setItem(SESSION_KEY, JSON.stringify({ user: { id: user.id, username: user.username } }));
+    localStorage.setItem(kind.sessionKey, JSON.stringify({ [kind.name]: kind.parse(profile) }));
   }
 }
 
-/** Whether a user has signed out and the request to the server failed. */
-export function isSignOutPending(): boolean {
-  return localStorage.getItem(SIGN_OUT_KEY) !== null;
+/** Whether the account has signed out and the request to the server failed. */
+export function isSignOutPending({ signOutKey }: { signOutKey: string }): boolean {
+  return localStorage.getItem(signOutKey) !== null;
 }
 
-export function setSignOutPending(isPending: boolean): void {
+export function setSignOutPending({ signOutKey }: { signOutKey: string }, isPending: boolean): void {
   if (isPending) {
-    localStorage.setItem(SIGN_OUT_KEY, "1");
+    localStorage.setItem(signOutKey, "1");
   } else {
-    localStorage.removeItem(SIGN_OUT_KEY);
+    localStorage.removeItem(signOutKey);
   }
 }
 
-function userOf(stored: string | null): User | null {
+function profileIn<Name extends string, Profile>(
+  stored: string | null,
+  kind: AccountKind<Name, Profile>,
+): Profile | null {
   try {
-    const { user } = JSON.parse(stored ?? "null") as { user: User };
-    const isUser = typeof user.id === "string" && typeof user.username === "string";
-    return isUser ? { id: user.id, username: user.username } : null;
+    const session = JSON.parse(stored ?? "null") as Record<string, unknown> | null;
+    return session === null ? null : kind.parse(session[kind.name]);
   } catch {
     return null;
   }

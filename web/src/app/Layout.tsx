@@ -70,10 +70,12 @@ function Account() {
   const [pathname] = useLocation();
   if (session === null) {
     const next = pathname === "/signin" || pathname === "/" ? "" : `?next=${encodeURIComponent(pathname)}`;
+    // The shop has accounts of its own: there the sign-in of customers stands out.
+    const isInShop = pathname === "/shop" || pathname.startsWith("/shop/");
     return (
       <div className="account">
-        <Link className="button" href={`/signin${next}`}>
-          Sign in
+        <Link className={isInShop ? "quiet" : "button"} href={`/signin${next}`}>
+          {isInShop ? "Sign in to the blog" : "Sign in"}
         </Link>
       </div>
     );

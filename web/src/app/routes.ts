@@ -35,6 +35,7 @@ export const routes: readonly PageRoute[] = [
   route("/shop/product/:id", () => import("../shop/ProductPage.js")),
   route("/shop/cart", () => import("../shop/CartPage.js")),
   route("/shop/orders", () => import("../shop/OrdersPage.js")),
+  route("/shop/account", () => import("../shop/AccountPage.js")),
   route("/shop/signin", () => import("../shop/CustomerPage.js")),
   route("/shop/staff", () => import("../shop/StaffPage.js")),
   route("/shop/ranking", () => import("../shop/RankingPage.js")),

@@ -1,6 +1,7 @@
 /** The access token of the playground's requests. It is in the memory of the page alone, and gone when that is left. */
 import { renewSession } from "../api/renewal.js";
-import { storedUser } from "../api/stored-session.js";
+import { storedProfile } from "../api/stored-session.js";
+import { users } from "../api/user-kind.js";
 
 /** Where older versions of the playground stored it. */
 const FORMER_STORAGE_KEY = "onehop:accessToken";
@@ -14,8 +15,8 @@ export function readAccessToken(): string | null {
 /** Starts with an access token of the user who is signed in on the blog's pages. Never fails: without one, requests are anonymous. */
 export async function takeOverSession(): Promise<void> {
   sessionStorage.removeItem(FORMER_STORAGE_KEY);
-  if (storedUser() !== null) {
-    const renewal = await renewSession().catch(() => null);
+  if (storedProfile(users) !== null) {
+    const renewal = await renewSession(users.endpoint).catch(() => null);
     current = renewal?.accessToken ?? null;
   }
 }

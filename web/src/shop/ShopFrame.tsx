@@ -46,16 +46,20 @@ function CustomerAccount() {
     return (
       <p className="shop-customer">
         {session !== null && "Your session as a customer has ended. "}
-        <Link href={`/shop/signin${next}`}>{session === null ? "Sign in as a customer" : "Sign in again"}</Link>
+        <Link className="button" href={`/shop/signin${next}`}>
+          {session === null ? "Sign in as a customer" : "Sign in again"}
+        </Link>
       </p>
     );
   }
   const { firstName, lastName } = session.customer;
   return (
     <p className="shop-customer">
-      <bdi>
-        {firstName} {lastName}
-      </bdi>{" "}
+      <Link href="/shop/account">
+        <bdi>
+          {firstName} {lastName}
+        </bdi>
+      </Link>{" "}
       <button type="button" className="quiet" onClick={endCustomerSession}>
         Sign out of the shop
       </button>

@@ -4,8 +4,13 @@ import type * as Sessions from "./customer-session.js";
 // The pages' client opens a live connection, which these tests have no use for.
 vi.mock("../api/client.js", () => ({ createClient: (identity: unknown) => identity }));
 
-const STORED = "onehop:customer";
-const customer = { id: "c1", firstName: "Eva", lastName: "Stone" };
+const STORED = "onehop:customer-session";
+const eva = { id: "c1", firstName: "Eva", lastName: "Stone" };
+const signedIn = { customer: eva, accessToken: "t1", expiresAt: new Date(Date.now() + 3_600_000).toISOString() };
+
+/** What was sent to the server, and what it answers. */
+let sent: string[];
+let answers: (() => Response)[];
 
 /** The module as a tab has it that is opened now. */
 async function open(): Promise<typeof Sessions> {
@@ -13,44 +18,89 @@ async function open(): Promise<typeof Sessions> {
   return import("./customer-session.js");
 }
 
+function renewal(accessToken: string, customer = eva): () => Response {
+  return () => Response.json({ accessToken, expiresIn: 3600, customer });
+}
+
+const ended = (): Response => new Response(null, { status: 204 });
+
 beforeEach(() => {
+  localStorage.clear();
   sessionStorage.clear();
+  sent = [];
+  answers = [];
+  vi.stubGlobal("fetch", (url: string, { method }: { method: string }) => {
+    sent.push(`${method} ${url}`);
+    const answer = answers.shift();
+    return answer === undefined ? Promise.reject(new TypeError("offline")) : Promise.resolve(answer());
+  });
 });
 
 describe("the session of a customer", () => {
-  test("outlives a reload, and ends with signing out", async () => {
+  test("is known to a reloaded page and to another tab, which renew it", async () => {
     const before = await open();
-    before.startCustomerSession({ customer, accessToken: "t1" });
+    before.startCustomerSession(signedIn);
     const after = await open();
-    expect(after.currentCustomerSession()).toEqual({ customer, accessToken: "t1", hasEnded: false });
-    after.endCustomerSession();
-    expect(after.currentCustomerSession()).toBeNull();
-    expect(sessionStorage.getItem(STORED)).toBeNull();
+    expect(after.currentCustomerSession()).toEqual({ customer: eva, hasEnded: false });
+    answers = [renewal("t2")];
+    expect(await after.customerIdentity.accessToken()).toBe("t2");
+    expect(sent).toEqual(["POST /session/customer"]);
   });
 
-  test("ends where the server refuses its token, and the customer stays known", async () => {
+  test("leaves no token in the browser's storage, and removes an older page's", async () => {
+    sessionStorage.setItem("onehop:customer", JSON.stringify({ customer: eva, accessToken: "old", hasEnded: false }));
     const tab = await open();
-    tab.startCustomerSession({ customer, accessToken: "t1" });
-    const identity = tab.identityOf(tab.currentCustomerSession());
-    expect(await identity.accessToken()).toBe("t1");
-    expect(await identity.accessTokenAfter("t1")).toBeNull();
-    expect(tab.currentCustomerSession()).toMatchObject({ customer, hasEnded: true });
-    expect(await tab.identityOf(tab.currentCustomerSession()).accessToken()).toBeNull();
+    expect(tab.currentCustomerSession()).toBeNull();
+    tab.startCustomerSession({ ...signedIn, accessToken: "secret" });
+    const stored = JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage)]);
+    expect(stored).not.toMatch(/secret|old/);
   });
 
-  test("is not ended by what was sent for an earlier one", async () => {
+  test("ends in this tab and, by what it stores, in all others", async () => {
     const tab = await open();
-    tab.startCustomerSession({ customer, accessToken: "t1" });
-    const earlier = tab.identityOf(tab.currentCustomerSession());
-    tab.startCustomerSession({ customer: { ...customer, id: "c2" }, accessToken: "t2" });
-    await earlier.accessTokenAfter("t1");
-    expect(tab.currentCustomerSession()).toMatchObject({ customer: { id: "c2" }, hasEnded: false });
+    tab.startCustomerSession(signedIn);
+    localStorage.removeItem(STORED);
+    dispatchEvent(new StorageEvent("storage", { key: STORED }));
+    expect(tab.currentCustomerSession()).toBeNull();
+    expect(await tab.customerIdentity.accessToken()).toBeNull();
+
+    tab.startCustomerSession(signedIn);
+    answers = [ended];
+    tab.endCustomerSession();
+    await vi.waitFor(() => {
+      expect(localStorage).toHaveLength(0);
+    });
+    expect(sent).toEqual(["DELETE /session/customer"]);
   });
 
-  test.each(["{", "null", '{"customer":{"id":"c1"},"accessToken":"t","hasEnded":false}', '{"accessToken":"t"}'])(
+  test("ends where the server refuses to renew it, and the customer stays known", async () => {
+    const tab = await open();
+    tab.startCustomerSession(signedIn);
+    answers = [ended];
+    expect(await tab.customerIdentity.accessTokenAfter("t1")).toBeNull();
+    expect(tab.currentCustomerSession()).toEqual({ customer: eva, hasEnded: true });
+    expect(await tab.customerIdentity.accessToken()).toBeNull();
+  });
+
+  test("that a mutation found missing is asked for again", async () => {
+    const tab = await open();
+    tab.startCustomerSession(signedIn);
+    answers = [ended];
+    tab.customerIdentity.signInNeeded();
+    await vi.waitFor(() => {
+      expect(tab.currentCustomerSession()?.hasEnded).toBe(true);
+    });
+  });
+
+  test("is apart from the session of the blog's user", async () => {
+    localStorage.setItem("onehop:session", JSON.stringify({ user: { id: "u1", username: "ada" } }));
+    expect((await open()).currentCustomerSession()).toBeNull();
+  });
+
+  test.each(["{", "null", "{}", '{"customer":{"id":"c1"}}', '{"customer":null}'])(
     "stored as %j is none",
     async (text) => {
-      sessionStorage.setItem(STORED, text);
+      localStorage.setItem(STORED, text);
       expect((await open()).currentCustomerSession()).toBeNull();
     },
   );

@@ -1,13 +1,13 @@
-/**
- * The session of a customer of the shop. A customer is no user of the blog: the API gives customers an access token and nothing to renew it
- * by, so it is kept in this tab's `sessionStorage` and ends with the tab, or when the server refuses it.
- */
+/** The session of the signed-in customer of the shop, in every tab of the browser. A customer is no user of the blog. */
 import { useSyncExternalStore } from "react";
 import { type Client } from "urql";
+import { AccountSession, type SessionOf } from "../api/account-session.js";
 import { createClient, type Identity } from "../api/client.js";
+import type { AccountKind } from "../api/stored-session.js";
 import { shopUpdates } from "./shop-cache.js";
 
-const STORAGE_KEY = "onehop:customer";
+/** Where older versions of the page stored a session with its token. */
+const FORMER_STORAGE_KEY = "onehop:customer";
 
 export interface Customer {
   id: string;
@@ -15,23 +15,37 @@ export interface Customer {
   lastName: string;
 }
 
-export interface CustomerSession {
-  customer: Customer;
-  accessToken: string;
-  /** Whether the customer has to sign in again. */
-  hasEnded: boolean;
-}
+export type CustomerSession = SessionOf<"customer", Customer>;
 
-const listeners = new Set<() => void>();
-let session = parseSession(sessionStorage.getItem(STORAGE_KEY));
+const customers: AccountKind<"customer", Customer> = {
+  name: "customer",
+  endpoint: "/session/customer",
+  sessionKey: "onehop:customer-session",
+  signOutKey: "onehop:customer-sign-out",
+  parse: (value) => {
+    const { id, firstName, lastName } = (value ?? {}) as Partial<Customer>;
+    const isCustomer = [id, firstName, lastName].every((each) => typeof each === "string");
+    return isCustomer ? ({ id, firstName, lastName } as Customer) : null;
+  },
+};
 
-export function currentCustomerSession(): CustomerSession | null {
-  return session;
-}
+sessionStorage.removeItem(FORMER_STORAGE_KEY);
+const session = new AccountSession(customers);
+
+export const currentCustomerSession = session.current;
+/** Signs out of the shop, in this browser at once and on the server. */
+export const endCustomerSession = session.end;
+
+/** Requests on behalf of the signed-in customer. */
+export const customerIdentity: Identity = {
+  accessToken: session.accessToken,
+  accessTokenAfter: session.accessTokenAfter,
+  signInNeeded: session.refused,
+};
 
 /** The session, also one that has ended; null where there is none. */
 export function useCustomerSession(): CustomerSession | null {
-  return useSyncExternalStore(subscribe, currentCustomerSession);
+  return useSyncExternalStore(session.subscribe, session.current);
 }
 
 /** The signed-in customer. */
@@ -40,70 +54,19 @@ export function useCustomer(): Customer | null {
   return current === null || current.hasEnded ? null : current.customer;
 }
 
-export function startCustomerSession({ customer, accessToken }: { customer: Customer; accessToken: string }): void {
-  const { id, firstName, lastName } = customer;
-  replace({ customer: { id, firstName, lastName }, accessToken, hasEnded: false });
+/** Stores the session of a customer who has signed in. */
+export function startCustomerSession(signedIn: { customer: Customer; accessToken: string; expiresAt: string }): void {
+  const { id, firstName, lastName } = signedIn.customer;
+  session.start({ id, firstName, lastName }, signedIn.accessToken, signedIn.expiresAt);
 }
 
-/** Signs out: nothing on the server has to hear of it. */
-export function endCustomerSession(): void {
-  replace(null);
-}
-
-let current: { session: CustomerSession | null; client: Client } | null = null;
+let current: { of: string | null; client: Client } | null = null;
 
 /** The client that asks for the signed-in customer, or for an anonymous visitor. Each has a cache of their own. */
 export function useCustomerClient(): Client {
-  const shown = useCustomerSession();
-  if (current?.session !== shown) {
-    current = { session: shown, client: createClient(identityOf(shown), shopUpdates) };
+  const of = useCustomer()?.id ?? null;
+  if (current?.of !== of) {
+    current = { of, client: createClient(customerIdentity, shopUpdates) };
   }
   return (current as { client: Client }).client;
-}
-
-/** Requests on behalf of this session, which ends where the server refuses its token. */
-export function identityOf(of: CustomerSession | null): Identity {
-  const token = (): Promise<string | null> => Promise.resolve(of === null || of.hasEnded ? null : of.accessToken);
-  const end = (): void => {
-    if (of !== null && session === of) {
-      replace({ ...of, hasEnded: true });
-    }
-  };
-  return {
-    accessToken: token,
-    accessTokenAfter: () => {
-      end();
-      return Promise.resolve(null);
-    },
-    signInNeeded: end,
-  };
-}
-
-/** A session as it was stored; null where the text is none. */
-export function parseSession(text: string | null): CustomerSession | null {
-  try {
-    const { customer, accessToken, hasEnded } = JSON.parse(text ?? "null") as CustomerSession;
-    const texts = [customer.id, customer.firstName, customer.lastName, accessToken];
-    const isSession = texts.every((each) => typeof each === "string") && typeof hasEnded === "boolean";
-    return isSession ? { customer, accessToken, hasEnded } : null;
-  } catch {
-    return null;
-  }
-}
-
-function replace(next: CustomerSession | null): void {
-  session = next;
-  if (next === null) {
-    sessionStorage.removeItem(STORAGE_KEY);
-  } else {
-    sessionStorage.setItem(STORAGE_KEY, JSON.stringify(next));
-  }
-  listeners.forEach((listener) => {
-    listener();
-  });
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
 }

@@ -109,7 +109,7 @@ async function lookAllWays(page: Page, ready: string): Promise<void> {
   }
 }
 
-test("a customer's sign-up, cart and orders have no fault that axe finds", async () => {
+test("a customer's sign-up, cart, orders and account have no fault that axe finds", async () => {
   const { page } = await openPage(browser, `/shop/product/${category?.products[0]?.id ?? ""}`);
   await page.locator(".add-to-cart").waitFor();
   await addToCart(page, 2);
@@ -121,6 +121,11 @@ test("a customer's sign-up, cart and orders have no fault that axe finds", async
   await lookAllWays(page, ".cart-line");
   await page.getByRole("button", { name: "Order", exact: true }).click();
   await lookAllWays(page, ".order");
+  await page.getByRole("link", { name: "Eva Stone" }).click();
+  await lookAllWays(page, ".customer-email");
+  await page.getByRole("button", { name: "Change your e-mail address" }).click();
+  await page.getByRole("button", { name: "Change your password" }).click();
+  await lookAllWays(page, ".change-password input");
   await page.context().close();
 });
 

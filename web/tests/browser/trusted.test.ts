@@ -46,11 +46,13 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
       texts.flatMap((text) => (operationOf(text) === undefined ? [] : [[operationOf(text) ?? "", text]])),
     );
     username = freshName();
+    const data = join(directory, "data");
+    const staff = await signedUpStaff(data, username);
     const trustedOnly = ["--trusted-only", "--trusted-documents", file];
     server = await startServer({
       binary,
-      data: join(directory, "data"),
-      arguments: ["--production", "--operations=on", "--playground=on", "--staff", username, ...trustedOnly],
+      data,
+      arguments: ["--production", "--operations=on", "--playground=on", "--staff", staff, ...trustedOnly],
     });
     browser = await launchBrowser();
     ({ page, conduct } = await openPage(browser, "/", { url: server.url, watch }));
@@ -92,8 +94,14 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
     return request<Data>(documents.get(name) ?? "", variables, { url: server.url, accessToken });
   }
 
-  test("a user signs up and writes", async () => {
-    await signUp(page, username);
+  test("a user signs up, another one signs in and writes", async () => {
+    await signUp(page);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("link", { name: "Sign in" }).first().click();
+    await page.getByLabel("Username").fill(username);
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.getByRole("link", { name: username, exact: true }).first().waitFor();
     await page.getByRole("link", { name: "Write", exact: true }).click();
     await page.getByLabel("Title").fill("Trusted");
     await page.getByLabel("Text").fill("To the byte.");
@@ -184,6 +192,7 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
     await page.getByLabel("Password").fill(PASSWORD);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
     await page.getByRole("button", { name: "Sign out of the shop" }).waitFor();
+    await changeCustomerAccount(page, emailAddress);
 
     for (const [item, name] of [
       [made.categoryId, "Horns"],
@@ -269,6 +278,35 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
     expect(unsent.filter((name) => !OF_PRODUCTS.includes(name) && !EXAMPLE.test(name))).toEqual([]);
   });
 });
+
+/** Staff has to be there before a server in production lists it: the id of a user who signs up. */
+async function signedUpStaff(data: string, username: string): Promise<string> {
+  const before = await startServer({ binary, data });
+  const { createUser } = await request<{ createUser: { user: { id: string } } }>(
+    "mutation($input: CreateUserInput!) { createUser(input: $input) { user { id } } }",
+    { input: { username, password: PASSWORD } },
+    { url: before.url },
+  );
+  await before.stop();
+  return createUser.user.id;
+}
+
+/** Changes password and address of the signed-in customer, and signs out of all browsers. */
+async function changeCustomerAccount(page: Page, emailAddress: string): Promise<void> {
+  await page.getByRole("link", { name: "Eva Stone" }).click();
+  await page.getByRole("button", { name: "Change your password" }).click();
+  await page.getByLabel("Current password").fill(PASSWORD);
+  await page.getByLabel("New password").fill(NEW_PASSWORD);
+  await page.getByRole("button", { name: "Change the password" }).click();
+  await page.getByText("Your password is changed.").waitFor();
+  await page.getByRole("button", { name: "Change your e-mail address" }).click();
+  await page.getByLabel("New e-mail address").fill(`new.${emailAddress}`);
+  await page.getByLabel("Password").fill(NEW_PASSWORD);
+  await page.getByRole("button", { name: "Change the e-mail address" }).click();
+  await page.getByText(`new.${emailAddress}`).waitFor();
+  await page.getByRole("button", { name: "Sign out of all browsers" }).click();
+  await page.getByRole("heading", { name: "Sign in to see your account" }).waitFor();
+}
 
 function operationOf(text: string): string | undefined {
   return OPERATION.exec(text)?.[1];

@@ -32,6 +32,8 @@ const SUBSCRIBERS = 50;
 const MEMORY_GROWTH_MIB_MAX = 64;
 /** A cache that is full before a life is half over: one that fills looks like a leak. */
 const SMALL_CACHE = ["--cache-mib", "16"];
+/** All clients have one address, and new accounts spend its quota as well: ten times the default. */
+const WIDE_QUOTA = ["--caller-ru-per-second", "50000"];
 /** Files that the store opens and keeps, beyond those of the first round. */
 const FILES_GROWTH_MAX = 200;
 const FIRST_POSTS = 20;
@@ -47,7 +49,7 @@ test("the server lives through everything and forgets nothing", async () => {
   let server: Server | undefined;
   try {
     for (let life = 1; Date.now() < end; life += 1) {
-      server = await startServer({ binary, data, log, arguments: SMALL_CACHE });
+      server = await startServer({ binary, data, log, arguments: [...SMALL_CACHE, ...WIDE_QUOTA] });
       await soak.live(server, life);
     }
     await server?.kill();

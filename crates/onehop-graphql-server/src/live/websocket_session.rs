@@ -192,7 +192,7 @@ impl Session {
     fn charge_message(&self, bytes: usize) -> Result<Arc<RequestQuota>, Closing> {
         let graphql = &self.live.graphql;
         let quota = Arc::new(graphql.quota_of(self.client, self.caller.is_none()));
-        let opened = quota.open(self.caller.as_ref().map(|caller| caller.id.as_str()));
+        let opened = quota.open(self.caller.as_deref());
         if opened.is_err() && bytes > UNCHARGED_MESSAGE_BYTES_MAX {
             return Err(Closing::over_quota());
         }

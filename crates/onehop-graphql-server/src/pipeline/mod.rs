@@ -199,6 +199,6 @@ impl CallerRequest {
     /// # Errors
     /// The quota is spent, with the time when it is not any more.
     pub(crate) fn open_quota(&self) -> Result<(), Refusal> {
-        Ok(self.quota.open(self.caller.as_ref().map(|caller| caller.id.as_str()))?)
+        Ok(self.quota.open(self.caller.as_deref())?)
     }
 }

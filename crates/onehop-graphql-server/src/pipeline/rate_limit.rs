@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue};
 
-use crate::caller::RequestRejection;
+use crate::caller::{Caller, RequestRejection};
 use crate::client_address::{ClientAddress, Network, Proxies};
 use crate::limit_exceeded::LimitExceeded;
 use crate::quota::QuotaAccount;
@@ -105,7 +105,31 @@ pub struct RequestQuota {
     client: ClientAddress,
     /// Whether there is no access token. A request with a token does not show the quota of its network.
     is_anonymous: bool,
-    opened: OnceLock<(RateLimitKey, Result<(), RequestRejection>)>,
+    opened: OnceLock<OpenedQuota>,
+}
+
+/// The buckets that pay for a request, and whether there was anything in them when it began.
+struct OpenedQuota {
+    keys: QuotaKeys,
+    is_open: Result<(), RequestRejection>,
+}
+
+/// A caller's own bucket, and for a new account the bucket of its network as well.
+struct QuotaKeys {
+    own: RateLimitKey,
+    network: Option<RateLimitKey>,
+}
+
+impl QuotaKeys {
+    fn of(caller: Option<&Caller>, network: Network) -> Self {
+        let own = RateLimitKey::of(caller.map(|caller| caller.id.as_str()), network);
+        let is_new = caller.is_some_and(|caller| caller.is_new);
+        Self { own, network: is_new.then_some(RateLimitKey::Network(network)) }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &RateLimitKey> {
+        std::iter::once(&self.own).chain(&self.network)
+    }
 }
 
 impl RateLimiter {
@@ -141,17 +165,23 @@ impl RateLimiter {
         }
     }
 
+    fn check_all(&self, keys: &QuotaKeys) -> Result<(), RequestRejection> {
+        keys.iter().try_for_each(|key| self.check(key))
+    }
+
     fn charge(&self, key: &RateLimitKey, request_charge: f64) {
         if let Some(buckets) = self.buckets.as_ref().filter(|_| request_charge > 0.0) {
             buckets.spend(key, request_charge, self.clock.now_ms());
         }
     }
 
-    /// `RateLimit` for a key: a client that spreads what is left over the stated time spends no faster than the budget
-    /// fills.
-    fn limit(&self, key: &RateLimitKey) -> Option<String> {
+    /// `RateLimit` for the key with the least left: a client that spreads what is left over the stated time spends no faster than
+    /// the budget fills.
+    fn limit<'a>(&self, keys: impl Iterator<Item = &'a RateLimitKey>) -> Option<String> {
         let (buckets, now_ms) = (self.buckets.as_ref()?, self.clock.now_ms());
-        let left = buckets.left(key, now_ms).max(0.0).floor();
+        let left = keys.map(|key| (buckets.left(key, now_ms), key));
+        let (left, key) = left.min_by(|(one, _), (other, _)| one.total_cmp(other))?;
+        let left = left.max(0.0).floor();
         let window = match buckets.empty_for(key, now_ms) {
             Some(wait) => whole_seconds(whole_ms(wait)),
             None => u64::from(self.limits.burst_seconds),
@@ -173,11 +203,13 @@ impl RequestQuota {
 
     /// Writes what is left of the quota into the `RateLimit` headers.
     pub fn write_headers(&self, headers: &mut HeaderMap) {
-        let key = match self.opened.get() {
-            Some((key, _)) => Some(key.clone()),
-            None => self.is_anonymous.then_some(RateLimitKey::Network(self.client.network)),
+        let limit = match self.opened.get() {
+            Some(opened) => self.limiter.limit(opened.keys.iter()),
+            None if self.is_anonymous => {
+                self.limiter.limit(std::iter::once(&RateLimitKey::Network(self.client.network)))
+            }
+            None => None,
         };
-        let limit = key.and_then(|key| self.limiter.limit(&key));
         let limit = limit.and_then(|limit| HeaderValue::try_from(limit).ok());
         for (name, value) in [(RATE_LIMIT, limit), (RATE_LIMIT_POLICY, self.limiter.policy.clone())] {
             if let Some(value) = value {
@@ -189,22 +221,21 @@ impl RequestQuota {
 
 impl QuotaAccount for RequestQuota {
     /// Opened once: a request that may begin may finish.
-    fn open(&self, caller: Option<&str>) -> Result<(), RequestRejection> {
-        let (_, is_open) = self.opened.get_or_init(|| {
-            let key =
-                caller.map_or(RateLimitKey::Network(self.client.network), |id| RateLimitKey::User(id.into()));
-            let is_open = self.limiter.check(&key);
-            (key, is_open)
+    fn open(&self, caller: Option<&Caller>) -> Result<(), RequestRejection> {
+        let opened = self.opened.get_or_init(|| {
+            let keys = QuotaKeys::of(caller, self.client.network);
+            let is_open = self.limiter.check_all(&keys);
+            OpenedQuota { keys, is_open }
         });
-        is_open.clone()
+        opened.is_open.clone()
     }
 
     fn check(&self) -> Result<(), RequestRejection> {
-        self.opened.get().map_or(Ok(()), |(key, _)| self.limiter.check(key))
+        self.opened.get().map_or(Ok(()), |opened| self.limiter.check_all(&opened.keys))
     }
 
     fn charge(&self, request_charge: f64) {
-        if let Some((key, _)) = self.opened.get() {
+        for key in self.opened.get().iter().flat_map(|opened| opened.keys.iter()) {
             self.limiter.charge(key, request_charge);
         }
     }

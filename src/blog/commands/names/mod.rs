@@ -78,6 +78,10 @@ impl UsernameReservations {
         Self { store, author_names: AuthorNames::default() }
     }
 
+    pub(super) fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
     /// Keeps the name of a user who is likely to write something next.
     pub(super) fn keep_author_name(&self, id: UserId, username: &str, now_ms: i64) {
         self.author_names.insert(id, username, now_ms);

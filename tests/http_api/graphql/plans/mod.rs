@@ -53,7 +53,7 @@ impl Asked {
         let mut context = RequestContext::new(ClientAddress::UNKNOWN, headers, document, request, quota)
             .expect("an operation");
         let valid_for = Duration::from_secs(3600);
-        let caller = self.caller.clone().map(|id| Caller { id, valid_for, session: None });
+        let caller = self.caller.clone().map(|id| Caller { id, valid_for, session: None, is_new: false });
         context.caller = caller.map(Arc::new);
         let validated = blog.executor.validate(&self.document, self.operation, context.variables());
         context.is_validated = validated.is_ok();

@@ -262,7 +262,7 @@ async fn customers_are_shown_to_themselves_alone() {
         assert_eq!(data.contains("Lovelace 0"), is_shown, "{data}");
         assert_eq!(data.contains("KWD"), is_shown, "{data}");
     }
-    // Whether a user is staff takes a read.
+    // Whether a user is staff, the general executor knows.
     for (user, is_shown) in [(0, true), (1, false)] {
         asked.caller = Some(user_id(user).to_string());
         let (data, by_plan) = asked.compare(&blog).await;

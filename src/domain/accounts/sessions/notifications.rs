@@ -1,4 +1,4 @@
-//! Notifications of changed sessions to connections that stay open, by user. Bounded by the connections that wait.
+//! Notifications of changed sessions to connections that stay open, by account. Bounded by the connections that wait.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
@@ -6,31 +6,31 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use crate::blog::ids::UserId;
+use crate::accounts::account_id::AccountId;
 
-type Senders = HashMap<UserId, watch::Sender<()>>;
+type Senders = HashMap<AccountId, watch::Sender<()>>;
 
-/// Who waits for changes of which user.
+/// The connections that wait, by account.
 #[derive(Default)]
 pub(super) struct SessionNotifier(Arc<Mutex<Senders>>);
 
-/// One that waits for changes of a user.
+/// A connection that waits for changes of an account.
 pub(super) struct SessionWatcher {
-    user: UserId,
+    account: AccountId,
     changes: watch::Receiver<()>,
     senders: Arc<Mutex<Senders>>,
 }
 
 impl SessionNotifier {
-    /// Waits for changes of a user from now on.
-    pub(super) fn watch(&self, user: UserId) -> SessionWatcher {
-        let changes = lock(&self.0).entry(user).or_insert_with(|| watch::Sender::new(())).subscribe();
-        SessionWatcher { user, changes, senders: Arc::clone(&self.0) }
+    /// Waits for changes of an account from now on.
+    pub(super) fn watch(&self, account: AccountId) -> SessionWatcher {
+        let changes = lock(&self.0).entry(account).or_insert_with(|| watch::Sender::new(())).subscribe();
+        SessionWatcher { account, changes, senders: Arc::clone(&self.0) }
     }
 
-    /// Tells of a change.
-    pub(super) fn notify(&self, user: UserId) {
-        if let Some(sender) = lock(&self.0).get(&user) {
+    /// Notifies the connections of an account.
+    pub(super) fn notify(&self, account: AccountId) {
+        if let Some(sender) = lock(&self.0).get(&account) {
             sender.send_replace(());
         }
     }
@@ -48,8 +48,8 @@ impl Drop for SessionWatcher {
     fn drop(&mut self) {
         let mut senders = lock(&self.senders);
         // This one is still counted.
-        if senders.get(&self.user).is_some_and(|sender| sender.receiver_count() <= 1) {
-            senders.remove(&self.user);
+        if senders.get(&self.account).is_some_and(|sender| sender.receiver_count() <= 1) {
+            senders.remove(&self.account);
         }
     }
 }
@@ -66,7 +66,7 @@ mod tests {
 
     #[tokio::test]
     async fn changes_reach_those_who_wait_and_nothing_is_left() {
-        let (watchers, user) = (SessionNotifier::default(), UserId(Uuid::from_u128(1)));
+        let (watchers, user) = (SessionNotifier::default(), AccountId::user(Uuid::from_u128(1)));
         watchers.notify(user);
         let [mut one, mut other] = [watchers.watch(user), watchers.watch(user)];
         watchers.notify(user);
