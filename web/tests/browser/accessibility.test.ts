@@ -125,7 +125,7 @@ test("a customer's sign-up, cart, orders and account have no fault that axe find
   await lookAllWays(page, ".customer-email");
   await page.getByRole("button", { name: "Change your e-mail address" }).click();
   await page.getByRole("button", { name: "Change your password" }).click();
-  await lookAllWays(page, ".change-password input");
+  await lookAllWays(page, ".change-password .button");
   await page.context().close();
 });
 
