@@ -43,7 +43,7 @@ impl Commands {
     pub async fn create_user(&self, input: CreateUser, ledger: &Ledger) -> Result<UserItem, CommandError> {
         let mut invalid = InvalidFields::default();
         let username = Username::choose(&input.username);
-        let username = invalid.check(username.map_err(|rule| Refusal::bad_input("username", rule)));
+        let username = invalid.check(username.map_err(Refusal::invalid_username));
         let password = Password::choose(&input.password, &input.username);
         let password = invalid.check(password.map_err(|rule| Refusal::bad_input("password", rule)));
         let key = invalid.check(input.idempotency_key.map(IdempotencyKey::parse).transpose());

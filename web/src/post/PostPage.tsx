@@ -87,7 +87,7 @@ function Own({ post }: { post: ShownPost }) {
       </Link>
       <Confirm
         label="Delete"
-        question="Delete this post with its comments and likes?"
+        question="Delete this post and its comments?"
         isBusy={fetching}
         onConfirm={() => {
           void deletePost({ input: { postId: post.id } }).then((result) => {

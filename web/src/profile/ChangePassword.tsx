@@ -84,7 +84,7 @@ export function ChangePassword({ username }: { username: string }) {
         {fetching ? "One moment…" : "Change the password"}
       </button>{" "}
       <button type="button" className="quiet" onClick={close}>
-        Keep the password
+        Cancel
       </button>
     </form>
   );

@@ -30,7 +30,7 @@ export default function ProfilePage({ params: { id = "" } }: { params: Readonly<
   const isMe = useSession()?.user.id === id;
   const [pages, showMore] = useShownPages(`posts of ${id}`);
   const user = data?.user;
-  usePageTitle(user?.username ?? null, user == null ? undefined : `What ${user.username} wrote.`);
+  usePageTitle(user?.username ?? null, user == null ? undefined : `Posts by ${user.username}.`);
   if (user == null) {
     if (error?.networkError !== undefined) {
       return <Failure error={error} onRetry={refresh} />;

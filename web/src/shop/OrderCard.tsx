@@ -66,8 +66,9 @@ function DeleteOrder({ id, onDeleted }: { id: string; onDeleted: () => void }) {
   return (
     <>
       <Confirm
-        label="Delete"
-        question="Delete this order?"
+        label="Cancel order"
+        question="Cancel this order?"
+        keep="Keep order"
         className="quiet"
         isBusy={fetching}
         onConfirm={() => {

@@ -32,7 +32,8 @@ export default function StaffPage() {
   return (
     <ShopFrame>
       {session === null ? (
-        <Notice heading="h1" title="Staff sign in with their account of the blog">
+        <Notice heading="h1" title="Sign in as staff">
+          <p>Use your blog account.</p>
           <Link className="button" href="/signin?next=%2Fshop%2Fstaff">
             Sign in
           </Link>
@@ -41,10 +42,7 @@ export default function StaffPage() {
         <>
           <header className="shop-intro">
             <h1>Rename a category or a tag</h1>
-            <p>
-              For staff. Products keep a copy of these names, so that a list of products is one hop. The change feed
-              corrects the copies after a rename.
-            </p>
+            <p>All products show the new name within moments.</p>
           </header>
           <Catalogue />
         </>
@@ -146,6 +144,8 @@ function Rename({ categories, tags }: { categories: readonly Named[]; tags: read
           <NameTravels
             key={`${renamed.id} ${renamed.name}`}
             name={renamed.name}
+            unit="product"
+            done="Done. The new name is shown everywhere."
             readCopies={(signal) => namesInProducts(renamed.id, signal)}
           />
         </section>
