@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_graphql::{ContextBase, Error};
+use tokio::sync::OnceCell;
 
 use super::charged::FollowUp;
 use super::errors::{self, Code};
@@ -61,6 +62,8 @@ pub struct RequestScope {
     budget: Arc<ResponseBudget>,
     follow_up: FollowUp,
     tells_operations: bool,
+    /// Whether the viewer is staff, once that was asked.
+    viewer_is_staff: OnceCell<bool>,
 }
 
 impl RequestScope {
@@ -75,6 +78,7 @@ impl RequestScope {
             budget: Arc::clone(&context.budget),
             follow_up: FollowUp::default(),
             tells_operations: false,
+            viewer_is_staff: OnceCell::new(),
             context,
         }
     }
@@ -119,6 +123,12 @@ impl RequestScope {
         self.viewer
     }
 
+    /// Whether this user sends the request.
+    #[must_use]
+    pub fn is_viewer(&self, user: UserId) -> bool {
+        self.viewer == Some(user)
+    }
+
     /// The signed-in user, for what an anonymous caller may not do.
     ///
     /// # Errors
@@ -140,6 +150,11 @@ impl RequestScope {
     pub fn signed_in_customer(&self) -> Result<CustomerId, Error> {
         let message = "Sign in as a customer to do this.";
         self.customer.ok_or_else(|| errors::error(Code::Unauthenticated, message))
+    }
+
+    /// Whether the viewer is staff: found out once for a request.
+    pub(super) fn viewer_is_staff(&self) -> &OnceCell<bool> {
+        &self.viewer_is_staff
     }
 
     /// The reads of this request.

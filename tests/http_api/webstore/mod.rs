@@ -7,3 +7,4 @@ mod positions;
 mod quotas;
 mod read_models;
 mod shop;
+mod viewer_rights;

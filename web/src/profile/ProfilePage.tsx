@@ -41,7 +41,7 @@ export default function ProfilePage({ params: { id = "" } }: { params: Readonly<
     <>
       <header className="profile">
         <h1 dir="auto">{user.username}</h1>
-        {isMe && <Rename userId={id} />}
+        {user.viewerCanUpdate && <Rename userId={id} />}
         {isMe && <ChangePassword username={user.username} />}
       </header>
       {user.posts.nodes.length === 0 ? (

@@ -12,6 +12,7 @@ import { RankingDocument } from "./ranking.generated.js";
 import { RankingCosts } from "./RankingCosts.js";
 import { RANKED_CUSTOMERS } from "./ranking-limits.js";
 import { ShopFrame } from "./ShopFrame.js";
+import { StaffOnly } from "./StaffOnly.js";
 
 /** The customers with most orders, for staff. Where costs are shown, beside the same question across partitions. */
 export default function RankingPage() {
@@ -41,11 +42,7 @@ function Ranking({ areCostsShown }: { areCostsShown: boolean }) {
     requestPolicy: "network-only",
   });
   if (ranking.error !== undefined && codeOf(ranking.error) === "FORBIDDEN") {
-    return (
-      <Notice heading="h1" title="Only staff can see this page">
-        <p>Ask an administrator for access.</p>
-      </Notice>
-    );
+    return <StaffOnly />;
   }
   if (ranking.error !== undefined) {
     return (

@@ -13,6 +13,8 @@ import { SkeletonLines } from "../ui/Skeleton.js";
 import { CatalogueDocument } from "./catalogue.generated.js";
 import { NamesInProductsDocument } from "./copies.generated.js";
 import { ShopFrame } from "./ShopFrame.js";
+import { StaffOnly } from "./StaffOnly.js";
+import { useViewerIsStaff } from "./viewer-is-staff.js";
 import { RenameCategoryDocument, RenameTagDocument } from "./staff.generated.js";
 
 /** The longest name of a category or tag that the server accepts, in characters. */
@@ -29,6 +31,7 @@ interface Named {
 export default function StaffPage() {
   usePageTitle("Staff of the shop");
   const session = useSession();
+  const isStaff = useViewerIsStaff();
   return (
     <ShopFrame>
       {session === null ? (
@@ -38,6 +41,10 @@ export default function StaffPage() {
             Sign in
           </Link>
         </Notice>
+      ) : isStaff === null ? (
+        <SkeletonLines lines={4} />
+      ) : !isStaff ? (
+        <StaffOnly />
       ) : (
         <>
           <header className="shop-intro">

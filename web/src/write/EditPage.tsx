@@ -30,7 +30,9 @@ export default function EditPage({ params: { id = "" } }: { params: Readonly<Rec
   };
   const post = data?.post;
   if (post != null) {
-    return post.author.id === session?.user.id ? (
+    // Where the session has ended the draft stays in view: saving asks to sign in again.
+    const isAuthor = session?.user.id === post.author.id;
+    return session !== null && (post.viewerCanUpdate || (isAuthor && session.hasEnded)) ? (
       <Edit post={post} userId={session.user.id} readAgain={readAgain} />
     ) : (
       <Notice heading="h1" title="Only the author can edit this post">
