@@ -72,7 +72,7 @@ const customerStorage = {
 const pages = [
   { name: "feed", path: "/", ready: ".post-card" },
   { name: "post", path: `/posts/${post.id}`, ready: ".comment" },
-  { name: "post-cost", path: `/posts/${post.id}`, ready: ".comment", click: ".cost summary" },
+  { name: "post-cost", path: `/posts/${post.id}`, ready: ".comment", click: ".cost summary", showsCosts: true },
   { name: "profile", path: `/users/${post.author.id}`, ready: ".post-card" },
   { name: "own-profile", path: `/users/${signIn.user.id}`, ready: ".post-card", isSignedIn: true },
   { name: "write", path: "/write", ready: ".post-form", isSignedIn: true },
@@ -88,6 +88,7 @@ const pages = [
   { name: "shop-signin", path: "/shop/signin", ready: ".customer-form" },
   { name: "shop-staff", path: "/shop/staff", ready: ".staff-form", isSignedIn: true },
   { name: "shop-ranking", path: "/shop/ranking", ready: ".ranking ol", isSignedIn: true },
+  { name: "shop-ranking-cost", path: "/shop/ranking", ready: ".rankings ol", isSignedIn: true, showsCosts: true },
   { name: "not-found", path: "/nowhere", ready: ".notice" },
   { name: "graphiql", path: "/graphiql", ready: ".graphiql-query-editor .view-line" },
 ];
@@ -98,7 +99,17 @@ const browser = await chromium.launch({
   args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"],
 });
 for (const { name: look, colorScheme, viewport } of looks) {
-  for (const { name, path, ready, click, isSignedIn = false, isCustomer = false, isWhole = false } of pages) {
+  for (const page of pages) {
+    const {
+      name,
+      path,
+      ready,
+      click,
+      isSignedIn = false,
+      isCustomer = false,
+      isWhole = false,
+      showsCosts = false,
+    } = page;
     const context = await browser.newContext({ colorScheme, viewport, reducedMotion: "reduce" });
     if (isSignedIn) {
       await context.addCookies([
@@ -117,13 +128,18 @@ for (const { name: look, colorScheme, viewport } of looks) {
         globalThis.localStorage.setItem("onehop:cart", cart);
       }, customerStorage);
     }
-    const page = await context.newPage();
-    await page.goto(url + path);
-    await page.locator(ready).first().waitFor();
-    if (click !== undefined) {
-      await page.locator(click).click();
+    if (showsCosts) {
+      await context.addInitScript(() => {
+        globalThis.localStorage.setItem("onehop:show-costs", "yes");
+      });
     }
-    await page.screenshot({ path: join(folder, `${name}-${look}.png`), fullPage: isWhole });
+    const tab = await context.newPage();
+    await tab.goto(url + path);
+    await tab.locator(ready).first().waitFor();
+    if (click !== undefined) {
+      await tab.locator(click).click();
+    }
+    await tab.screenshot({ path: join(folder, `${name}-${look}.png`), fullPage: isWhole });
     await context.close();
   }
 }
