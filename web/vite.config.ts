@@ -31,6 +31,7 @@ export default defineConfig({
               test: /vite\/preload-helper|node_modules\/@0no-co\/|src\/api\/(renewal|request|stored-session|user-kind)/,
               priority: 2,
             },
+            { name: "costs", test: /src\/charges\/(shown-costs|CostSwitch|cost-switch)/, priority: 2 },
             {
               name: "frame",
               test: /src\/(app|ui|charges|not-found)\/|src\/api\/(client|cache|connection|errors|position|account-session|session)|node_modules\/(urql|@urql|wonka|wouter|graphql-ws)\//,

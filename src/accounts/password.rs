@@ -77,9 +77,9 @@ impl fmt::Debug for Password {
 /// The rule a password breaks. The message names no field and shows no password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PasswordError {
-    #[error("must have {min} to {max} characters, has {actual}")]
+    #[error("must have {min} to {max} characters; this one has {actual}")]
     Length { min: usize, max: usize, actual: usize },
-    #[error("must have at most {max} bytes, has {actual}")]
+    #[error("must have at most {max} bytes; this one has {actual}")]
     Bytes { max: usize, actual: usize },
     #[error("must not be a common password, nor made of the username")]
     Common,
@@ -295,7 +295,7 @@ mod tests {
     fn length_counts_characters_and_has_a_byte_limit() {
         assert_eq!(
             Password::parse("123456789").unwrap_err().to_string(),
-            "must have 10 to 200 characters, has 9"
+            "must have 10 to 200 characters; this one has 9"
         );
         assert!(Password::parse("1234567890").is_ok());
         assert!(Password::parse(&"é".repeat(200)).is_ok());

@@ -205,7 +205,7 @@ mod tests {
         assert!(Username::parse("éàü").is_ok());
         assert!(Username::parse(&"é".repeat(30)).is_ok());
         assert_eq!(refusal("ab"), UsernameError::Length { min: 3, max: 30, actual: 2 });
-        assert_eq!(refusal("ab").to_string(), "must have 3 to 30 characters, has 2");
+        assert_eq!(refusal("ab").to_string(), "Usernames must have 3 to 30 characters; this one has 2");
         assert_eq!(refusal(&"a".repeat(31)), UsernameError::Length { min: 3, max: 30, actual: 31 });
         assert_eq!(refusal(&"a".repeat(5000)), UsernameError::Length { min: 3, max: 30, actual: 5000 });
         assert_eq!(refusal(""), UsernameError::Length { min: 3, max: 30, actual: 0 });
@@ -248,10 +248,20 @@ mod tests {
             let refused = refusal(&format!("ab{found}cd"));
             assert!(matches!(refused, UsernameError::Character { position: 3, .. }), "{name}: {refused}");
         }
-        assert_eq!(
-            refusal("ab\u{7}").to_string(),
-            "must consist of letters, digits, '_', '-' and '.', has U+0007 as character 3"
-        );
+    }
+
+    #[test]
+    fn a_refused_character_is_named_for_users() {
+        for (typed, message) in [
+            ("two words", "Usernames cannot contain spaces"),
+            ("two\u{3000}words", "Usernames cannot contain spaces"),
+            ("ab\u{7}", "Usernames cannot contain invisible characters; character 3 is U+0007"),
+            ("ab\u{200B}", "Usernames cannot contain invisible characters; character 3 is U+200B"),
+            ("ab\u{202E}cd", "Usernames cannot contain invisible characters; character 3 is U+202E"),
+            ("ab/cd", "Usernames can contain letters, digits, '_', '-' and '.', but not '/'"),
+        ] {
+            assert_eq!(refusal(typed).to_string(), message);
+        }
     }
 
     #[test]

@@ -19,36 +19,50 @@ const CATEGORY: CodePointMapDataBorrowed<'static, GeneralCategory> = CodePointMa
 const DIRECTION: CodePointMapDataBorrowed<'static, BidiClass> = CodePointMapData::new();
 const IGNORABLE: CodePointSetDataBorrowed<'static> = CodePointSetData::new::<DefaultIgnorableCodePoint>();
 
-/// The rule a name breaks. The message names no field: the caller puts one before it.
+/// The rule a name breaks, as a sentence for users without its full stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UsernameError {
-    #[error("must have {min} to {max} characters, has {actual}")]
+    #[error("Usernames must have {min} to {max} characters; this one has {actual}")]
     Length { min: usize, max: usize, actual: usize },
     /// `position` counts characters of the display form from 1.
-    #[error(
-        "must consist of letters, digits, '_', '-' and '.', has U+{:04X} as character {position}",
-        u32::from(*found)
-    )]
+    #[error("{}", character_rule(*found, *position))]
     Character { found: char, position: usize },
-    #[error("must not begin with a combining mark")]
+    #[error("Usernames cannot begin with a combining mark")]
     LeadingMark,
     /// The Bidi Rule (RFC 5893, section 2), which keeps a name readable in one order only.
-    #[error("must not mix left-to-right and right-to-left characters")]
+    #[error("Usernames cannot mix left-to-right and right-to-left characters")]
     Direction,
-    #[error("must have a letter or a digit")]
+    #[error("Usernames must have a letter or a digit")]
     NoLetter,
-    #[error("must have at most {max} combining marks in a row, and not more than other characters")]
+    #[error(
+        "Usernames can have at most {max} combining marks in a row, and not more of them than other characters"
+    )]
     Marks { max: usize },
     /// UTS 39, highly restrictive.
-    #[error("must be written in one script, with the characters that are in common use")]
+    #[error("Usernames must be written in one script, with characters in common use")]
     Script,
-    #[error("is reserved")]
+    #[error("This username is reserved")]
     Reserved,
 }
 
 impl UsernameError {
     pub(super) fn length(text: &str) -> Self {
         Self::Length { min: USERNAME_CHARS_MIN, max: USERNAME_CHARS_MAX, actual: text.chars().count() }
+    }
+}
+
+/// Spaces and invisible characters are named: their own sign shows nothing.
+fn character_rule(found: char, position: usize) -> String {
+    if found.is_whitespace() {
+        "Usernames cannot contain spaces".to_owned()
+    } else if found.is_control()
+        || IGNORABLE.contains(found)
+        || CATEGORY.get(found) == GeneralCategory::Format
+    {
+        let code = u32::from(found);
+        format!("Usernames cannot contain invisible characters; character {position} is U+{code:04X}")
+    } else {
+        format!("Usernames can contain letters, digits, '_', '-' and '.', but not '{found}'")
     }
 }
 

@@ -84,7 +84,7 @@ impl Default for WriteLimits {
 
 /// Too many writes of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("There may not be more than {max} {what} {window} (limit {limit}): try again later.")]
+#[error("You can make at most {max} {what} {window} (limit {limit}). Try again later.")]
 pub struct TooManyWrites {
     /// The name of the limit, such as `posts-per-user`.
     pub limit: &'static str,
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(refused.retry_after, Duration::from_secs(30));
         assert_eq!(
             refused.to_string(),
-            "There may not be more than 2 posts a minute (limit posts-per-user): try again later."
+            "You can make at most 2 posts a minute (limit posts-per-user). Try again later."
         );
         assert!(writes.take(&RENAMES, user(1), NOW_MS).is_ok(), "another kind");
         assert!(writes.take(&POSTS, user(2), NOW_MS).is_ok(), "another user");

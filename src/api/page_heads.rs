@@ -65,7 +65,7 @@ impl ModelPageHeads {
     async fn user(&self, id: UserId, session: &Session) -> Head {
         let user = self.blog.of(DataModel::V3).user(id, session).await?;
         Ok(user.map(|user| {
-            let description = format!("What {} wrote.", user.username);
+            let description = format!("Posts by {}.", user.username);
             PageHead { title: user.username, description }
         }))
     }

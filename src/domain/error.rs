@@ -64,7 +64,7 @@ pub struct InvalidField {
 }
 
 impl InvalidField {
-    /// The message begins with the field: `title must have 1 to 200 characters, has 0`.
+    /// The message begins with the field: `title must have 1 to 200 characters; this one has 201`.
     pub fn new(field: &'static str, rule: impl std::fmt::Display) -> Self {
         Self { field, path: vec![InputStep::Field(field)], message: format!("{field} {rule}") }
     }
@@ -163,7 +163,7 @@ impl Refusal {
     }
 
     /// Invalid fields, at least one. The message has all of theirs.
-    fn invalid(invalid_fields: Vec<InvalidField>) -> Self {
+    pub(crate) fn invalid(invalid_fields: Vec<InvalidField>) -> Self {
         let messages: Vec<&str> = invalid_fields.iter().map(|invalid| invalid.message.as_str()).collect();
         Self {
             code: RefusalCode::BadUserInput,
@@ -191,7 +191,7 @@ impl Refusal {
         Self::new(RefusalCode::NotFound, Some(field), message)
     }
 
-    /// The message begins with the field: `title must have 1 to 200 characters, has 0`.
+    /// The message begins with the field: `title must have 1 to 200 characters; this one has 201`.
     pub(crate) fn bad_input(field: &'static str, rule: impl std::fmt::Display) -> Self {
         Self::invalid(vec![InvalidField::new(field, rule)])
     }

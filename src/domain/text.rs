@@ -64,7 +64,10 @@ pub(crate) fn check_length(field: &'static str, typed: &str, max: usize) -> Resu
     }
     let actual = typed.chars().count();
     if actual > max {
-        return Err(Refusal::bad_input(field, format_args!("must have 1 to {max} characters, has {actual}")));
+        return Err(Refusal::bad_input(
+            field,
+            format_args!("must have 1 to {max} characters; this one has {actual}"),
+        ));
     }
     Ok(())
 }
@@ -96,7 +99,10 @@ pub(crate) fn check_controls(field: &'static str, typed: &str) -> Result<(), Ref
         None => Ok(()),
         Some(found) => {
             let code = u32::from(found);
-            Err(Refusal::bad_input(field, format_args!("must have no control characters, has U+{code:04X}")))
+            Err(Refusal::bad_input(
+                field,
+                format_args!("cannot contain control characters such as U+{code:04X}"),
+            ))
         }
     }
 }

@@ -12,6 +12,7 @@ use super::post::Post;
 use super::resolution::One;
 use super::scope;
 use super::user::User;
+use crate::blog::ids::UserId;
 use crate::blog::reads::{CommentView, DataModel};
 
 /// A comment, as one data model sees it.
@@ -20,11 +21,19 @@ pub struct Comment {
     model: DataModel,
     /// The post, where it was read anyway.
     post: Option<Arc<Post>>,
+    /// The author of the post, where that is known without a read.
+    post_author: Option<UserId>,
 }
 
 impl Comment {
     pub(super) fn new(view: CommentView, model: DataModel, post: Option<Arc<Post>>) -> Self {
-        Self { view, model, post }
+        let post_author = post.as_ref().map(|post| post.author_id());
+        Self { view, model, post, post_author }
+    }
+
+    /// The same, of a post by this author.
+    pub(super) fn below_post_of(self, author: UserId) -> Self {
+        Self { post_author: Some(author), ..self }
     }
 
     fn global_id(&self) -> GlobalId {
@@ -67,5 +76,19 @@ impl Comment {
     /// When the comment was created.
     async fn creation_date(&self) -> DateTime {
         DateTime(self.view.creation_date.clone())
+    }
+
+    /// Whether the caller may delete the comment: its author, and the author of the post. Reading it costs nothing below a post
+    /// and for the comment's author; otherwise the post is read for a signed-in user.
+    async fn viewer_can_delete(&self, ctx: &Context<'_>) -> Result<bool> {
+        let scope = scope::of(ctx);
+        if scope.viewer().is_none() || scope.is_viewer(self.view.author.id) {
+            return Ok(scope.viewer().is_some());
+        }
+        let author = match self.post_author {
+            Some(author) => author,
+            None => Post::read(scope, self.model, self.view.post).await?.author_id(),
+        };
+        Ok(scope.is_viewer(author))
     }
 }

@@ -87,7 +87,7 @@ pub enum StoreOperationKind {
     Delete,
     /// Several writes in one logical partition, all or none.
     Batch,
-    /// A page of the change feed. No read asks for one.
+    /// A page of the change feed: a request reads it while it waits for the writes that its position names.
     ChangeFeed,
 }
 

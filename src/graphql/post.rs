@@ -15,7 +15,7 @@ use super::loaders::PostPage;
 use super::resolution::One;
 use super::scope::{self, RequestScope};
 use super::user::User;
-use crate::blog::ids::PostId;
+use crate::blog::ids::{PostId, UserId};
 use crate::blog::reads::cursor::{COMMENTS, LIKES};
 use crate::blog::reads::{DataModel, PostView};
 
@@ -42,6 +42,11 @@ impl Post {
         let post = scope.reads(model).post(id, scope.session()).await.map_err(|fault| scope.fault(&fault))?;
         let post = post.ok_or_else(|| error(Code::NotFound, "The post was deleted."))?;
         Ok(Self::new(post, model))
+    }
+
+    /// Who wrote the post.
+    pub(super) fn author_id(&self) -> UserId {
+        self.view.author.id
     }
 
     /// A post of a list.
@@ -141,6 +146,16 @@ impl Post {
         }
     }
 
+    /// Whether the caller may change the post: its author. Reading it costs nothing.
+    async fn viewer_can_update(&self, ctx: &Context<'_>) -> bool {
+        scope::of(ctx).is_viewer(self.author_id())
+    }
+
+    /// Whether the caller may delete the post: its author. Reading it costs nothing.
+    async fn viewer_can_delete(&self, ctx: &Context<'_>) -> bool {
+        scope::of(ctx).is_viewer(self.author_id())
+    }
+
     /// Q4: the post's comments, oldest first.
     async fn comments(
         &self,
@@ -153,7 +168,8 @@ impl Post {
         let comments = scope.reads(self.model).comments(self.view.id, &page.request, scope.session()).await;
         let comments = comments.map_err(|fault| scope.fault(&fault))?;
         let parent = self.as_parent(ctx);
-        Ok(One(Connection::new(comments, &page, |view| Comment::new(view, self.model, parent.clone()))))
+        let comment = |view| Comment::new(view, self.model, parent.clone()).below_post_of(self.author_id());
+        Ok(One(Connection::new(comments, &page, comment)))
     }
 
     /// Q5: the post's likes, newest first.

@@ -118,6 +118,12 @@ impl RequestScope {
         self.account.filter(|account| account.kind == AccountKind::User).map(|account| UserId(account.id))
     }
 
+    /// Whether this user sends the request.
+    #[must_use]
+    pub fn is_viewer(&self, user: UserId) -> bool {
+        self.viewer() == Some(user)
+    }
+
     /// The signed-in user, for what an anonymous caller may not do.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use async_graphql::SelectionField;
 use crate::blog::live::PostChanges;
 
 /// Fields below a list of a post, or below its author, that change with nothing but the list or the author.
-const OF_LIST_OR_AUTHOR: [&str; 16] = [
+const OF_LIST_OR_AUTHOR: [&str; 18] = [
     "__typename",
     "author",
     "content",
@@ -22,6 +22,8 @@ const OF_LIST_OR_AUTHOR: [&str; 16] = [
     "startCursor",
     "user",
     "username",
+    "viewerCanDelete",
+    "viewerCanUpdate",
 ];
 
 /// The parts on which the fields below a field depend; all parts for a field that is not known here.
@@ -31,7 +33,9 @@ pub(super) fn selected_parts(field: SelectionField<'_>) -> PostChanges {
 
 fn parts_of(field: SelectionField<'_>) -> PostChanges {
     let parts = match field.name() {
-        "__typename" | "id" | "creationDate" => return PostChanges::NONE,
+        "__typename" | "id" | "creationDate" | "viewerCanUpdate" | "viewerCanDelete" => {
+            return PostChanges::NONE;
+        }
         "title" => return PostChanges::TITLE,
         "summary" => return PostChanges::TEXT,
         "commentCount" => return PostChanges::COMMENTS,

@@ -22,8 +22,8 @@ use onehop_graphql_server::limit_exceeded::LimitExceeded;
 
 /// What is read beneath an event is read as in this model.
 const MODEL: DataModel = DataModel::V3;
-/// The fields whose value depends on who asks.
-const VIEWER_FIELDS: [&str; 1] = ["viewerHasLiked"];
+/// The names of the fields whose value depends on who asks begin with this word, and no other names do.
+const VIEWER_PREFIX: &str = "viewer";
 
 /// The root of all subscriptions.
 pub struct Subscription;
@@ -137,7 +137,7 @@ pub(super) fn is_personal(document: &ExecutableDocument) -> bool {
 fn selects_of_viewer(selections: &SelectionSet) -> bool {
     selections.items.iter().any(|selection| match &selection.node {
         Selection::Field(field) => {
-            VIEWER_FIELDS.contains(&field.node.name.node.as_str())
+            field.node.name.node.starts_with(VIEWER_PREFIX)
                 || selects_of_viewer(&field.node.selection_set.node)
         }
         Selection::InlineFragment(inline) => selects_of_viewer(&inline.node.selection_set.node),

@@ -34,6 +34,11 @@ impl User {
         &self.view.username
     }
 
+    /// Whether the caller may rename the user: only the user. Reading it costs nothing.
+    async fn viewer_can_update(&self, ctx: &Context<'_>) -> bool {
+        scope::of(ctx).is_viewer(self.view.id)
+    }
+
     /// Q3: the user's posts, newest first.
     async fn posts(
         &self,

@@ -91,10 +91,11 @@ impl Pages {
     /// Answers a request that no other route took.
     pub async fn respond(&self, request: &Parts, reads: &dyn PageReads) -> Response<Body> {
         let Parts { method, headers, extensions, .. } = request;
-        if method != Method::GET && method != Method::HEAD {
-            return only_read();
-        }
         let path = request.uri.path();
+        if method != Method::GET && method != Method::HEAD {
+            // A path without a page, such as an API that is switched off, is not found by any method.
+            return if self.has(path, headers) { only_read() } else { not_found() };
+        }
         match place(path) {
             PageRoute::Page => self.files.index(headers),
             PageRoute::About(subject) => match self.known(subject, reads.admit(headers, extensions)).await {
@@ -108,6 +109,11 @@ impl Pages {
                 None => self.no_such_page(),
             },
         }
+    }
+
+    /// Whether there is a page or a file at a path. Nothing is read for it.
+    fn has(&self, path: &str, headers: &HeaderMap) -> bool {
+        place(path) != PageRoute::Elsewhere || self.files.file(path, headers).is_some()
     }
 
     async fn known(
@@ -361,5 +367,19 @@ mod tests {
         let response = respond(Method::POST, "/", SubjectSummary::Nothing, Reads(true)).await;
         assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
         assert_eq!(response.headers()[ALLOW], "GET, HEAD");
+    }
+
+    #[tokio::test]
+    async fn a_path_without_a_page_is_not_found_by_any_method() {
+        for path in ["/operations/graphql", "/nowhere", "/assets/gone.js", "/session"] {
+            for method in [Method::POST, Method::PUT, Method::DELETE, Method::OPTIONS] {
+                let response = respond(method.clone(), path, SubjectSummary::Nothing, Reads(true)).await;
+                assert_eq!(response.status(), StatusCode::NOT_FOUND, "{method} {path}");
+            }
+        }
+        for path in ["/posts/p1", "/assets/a.js", "/graphiql"] {
+            let response = respond(Method::POST, path, SubjectSummary::Nothing, Reads(true)).await;
+            assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED, "{path}");
+        }
     }
 }

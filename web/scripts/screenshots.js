@@ -81,7 +81,7 @@ const customer = {
 const pages = [
   { name: "feed", path: "/", ready: ".post-card" },
   { name: "post", path: `/posts/${post.id}`, ready: ".comment" },
-  { name: "post-cost", path: `/posts/${post.id}`, ready: ".comment", click: ".cost summary" },
+  { name: "post-cost", path: `/posts/${post.id}`, ready: ".comment", click: ".cost summary", showsCosts: true },
   { name: "profile", path: `/users/${post.author.id}`, ready: ".post-card" },
   { name: "own-profile", path: `/users/${signIn.user.id}`, ready: ".post-card", account: user },
   { name: "write", path: "/write", ready: ".post-form", account: user },
@@ -98,6 +98,7 @@ const pages = [
   { name: "shop-signin", path: "/shop/signin", ready: ".customer-form" },
   { name: "shop-staff", path: "/shop/staff", ready: ".staff-form", account: user },
   { name: "shop-ranking", path: "/shop/ranking", ready: ".ranking ol", account: user },
+  { name: "shop-ranking-cost", path: "/shop/ranking", ready: ".rankings ol", account: user, showsCosts: true },
   { name: "not-found", path: "/nowhere", ready: ".notice" },
   { name: "graphiql", path: "/graphiql", ready: ".graphiql-query-editor .view-line" },
 ];
@@ -108,7 +109,7 @@ const browser = await chromium.launch({
   args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"],
 });
 for (const { name: look, colorScheme, viewport } of looks) {
-  for (const { name, path, ready, click, account, isWhole = false } of pages) {
+  for (const { name, path, ready, click, account, isWhole = false, showsCosts = false } of pages) {
     const context = await browser.newContext({ colorScheme, viewport, reducedMotion: "reduce" });
     if (account !== undefined) {
       await context.addCookies([{ ...account.cookie, domain: new URL(url).hostname }]);
@@ -118,13 +119,18 @@ for (const { name: look, colorScheme, viewport } of looks) {
         }
       }, account.stored);
     }
-    const page = await context.newPage();
-    await page.goto(url + path);
-    await page.locator(ready).first().waitFor();
-    if (click !== undefined) {
-      await page.locator(click).click();
+    if (showsCosts) {
+      await context.addInitScript(() => {
+        globalThis.localStorage.setItem("onehop:show-costs", "yes");
+      });
     }
-    await page.screenshot({ path: join(folder, `${name}-${look}.png`), fullPage: isWhole });
+    const tab = await context.newPage();
+    await tab.goto(url + path);
+    await tab.locator(ready).first().waitFor();
+    if (click !== undefined) {
+      await tab.locator(click).click();
+    }
+    await tab.screenshot({ path: join(folder, `${name}-${look}.png`), fullPage: isWhole });
     if (account !== undefined) {
       const cookies = await context.cookies();
       account.cookie.value = cookies.find(({ name }) => name === account.cookie.name).value;

@@ -222,7 +222,20 @@ impl CopyTarget {
     }
 }
 
-/// `copy(name).of(&USER, "username").to(&[...], "userId").follows(catch_up)`: a copy that follows; `.frozen()` for one that stays.
+/// Begins a copy rule: a field of a source item is stored in every target that names the source. `follows` keeps the copies current,
+/// `frozen` leaves them as they were written.
+///
+/// ```
+/// use onehop_read_models::{CopyTarget, ItemType, Rule, copy};
+/// use onehop_store::ContainerName;
+///
+/// const USER: ItemType = ItemType::new(ContainerName("users"), "user", &["userId", "username"]);
+/// const POST: ItemType = ItemType::new(ContainerName("posts"), "post", &["userId", "username", "title"]);
+///
+/// const NAMES: Rule =
+///     copy("names").of(&USER, "username").to(&[CopyTarget::new(&POST, "username")], "userId").follows("names-catch-up");
+/// assert!(matches!(NAMES, Rule::Copy(_)));
+/// ```
 #[must_use]
 pub const fn copy(name: &'static str) -> CopyNamed {
     CopyNamed { name }

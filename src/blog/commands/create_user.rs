@@ -72,7 +72,7 @@ impl Commands {
     ) -> Result<(UserItem, u64), CommandError> {
         let mut invalid = InvalidFields::default();
         let username = Username::choose(&input.username);
-        let username = invalid.check(username.map_err(|rule| Refusal::bad_input("username", rule)));
+        let username = invalid.check(username.map_err(Refusal::invalid_username));
         let password = Password::choose(&input.password, &input.username);
         let password = invalid.check(password.map_err(|rule| Refusal::bad_input("password", rule)));
         let key = invalid.check(input.idempotency_key.map(IdempotencyKey::parse).transpose());

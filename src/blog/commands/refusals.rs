@@ -1,6 +1,7 @@
 //! Refusals of the blog's commands.
 
-use crate::domain::error::Refusal;
+use crate::accounts::username::UsernameError;
+use crate::domain::error::{InputStep, InvalidField, Refusal};
 
 impl Refusal {
     pub(super) fn post_not_found() -> Self {
@@ -25,6 +26,12 @@ impl Refusal {
     pub(super) fn post_changed(current_version: u32) -> Self {
         let message = format!("the post has been changed since: its version is {current_version}");
         Self { current_version: Some(current_version), ..Self::conflict("ifVersion", &message) }
+    }
+
+    /// The name breaks a rule, which the message says as a sentence.
+    pub(super) fn invalid_username(rule: UsernameError) -> Self {
+        let path = vec![InputStep::Field("username")];
+        Self::invalid(vec![InvalidField { field: "username", path, message: rule.to_string() }])
     }
 
     pub(super) fn username_taken() -> Self {

@@ -48,11 +48,11 @@ mod tests {
     fn a_text_beyond_its_limit_is_refused_with_field_and_limit() {
         let refusal = Title::parse("a".repeat(TITLE_CHARS_MAX + 1)).unwrap_err();
         assert_eq!(refusal.field, Some("title"));
-        assert_eq!(refusal.message, "title must have 1 to 200 characters, has 201");
+        assert_eq!(refusal.message, "title must have 1 to 200 characters; this one has 201");
         let refusal = CommentContent::parse("a".repeat(COMMENT_CHARS_MAX + 1)).unwrap_err();
-        assert_eq!(refusal.message, "content must have 1 to 10000 characters, has 10001");
+        assert_eq!(refusal.message, "content must have 1 to 10000 characters; this one has 10001");
         let refusal = PostContent::parse("a".repeat(POST_CONTENT_CHARS_MAX + 1)).unwrap_err();
-        assert_eq!(refusal.message, "content must have 1 to 100000 characters, has 100001");
+        assert_eq!(refusal.message, "content must have 1 to 100000 characters; this one has 100001");
         let refusal = IdempotencyKey::parse("a".repeat(201)).unwrap_err();
         assert_eq!(refusal.field, Some("idempotencyKey"));
     }
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn a_title_has_no_control_characters() {
         let refusal = Title::parse("bell\u{7}".to_owned()).unwrap_err();
-        assert_eq!(refusal.message, "title must have no control characters, has U+0007");
+        assert_eq!(refusal.message, "title cannot contain control characters such as U+0007");
         assert!(PostContent::parse("bell\u{7}".to_owned()).is_ok());
     }
 }

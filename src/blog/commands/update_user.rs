@@ -27,8 +27,7 @@ impl Commands {
     /// `BAD_USER_INPUT` and `CONFLICT` on `username`, `FORBIDDEN` on it for a member of staff who is listed by name;
     /// `UNAUTHENTICATED` when the user does not exist.
     pub async fn update_user(&self, input: UpdateUser, ledger: &Ledger) -> Result<UserItem, CommandError> {
-        let username =
-            Username::choose(&input.username).map_err(|rule| Refusal::bad_input("username", rule))?;
+        let username = Username::choose(&input.username).map_err(Refusal::invalid_username)?;
         self.protected_names().check_rename(input.user_id, &username)?;
         for _ in 0..RENAME_ATTEMPTS_MAX {
             let UserLookup::User(stored) = self.names.find(input.user_id, ledger).await? else {

@@ -1,6 +1,8 @@
 //! Field tables of the blog: for each type that plans write, where the value of each field is stored, declared once.
 
-use super::objects::{FieldSource, IdFormat, ListItems, ListRead, ListType, ObjectType, PointType, Presence};
+use super::objects::{
+    FieldSource, IdFormat, ListItems, ListRead, ListType, ObjectType, PointType, Presence, ViewerRight,
+};
 use crate::blog::items::types;
 use crate::blog::reads::{cursor, shapes};
 use crate::domain::cursor::ListKind;
@@ -68,6 +70,7 @@ static USER: ObjectType = ObjectType {
     fields: &[
         ("id", FieldSource::GlobalId(IdFormat::User(shapes::USER.slot("id")))),
         ("username", FieldSource::Text(USERNAME)),
+        ("viewerCanUpdate", FieldSource::ViewerRight(ViewerRight::User(shapes::USER.slot("id")))),
         ("posts", FieldSource::List(&POSTS_OF_USER)),
     ],
 };
@@ -75,18 +78,21 @@ static USER: ObjectType = ObjectType {
 /// The user in a post, by the copied name. What else a user has is not in the post.
 static AUTHOR_OF_POST: ObjectType = copied_user(&[
     ("id", FieldSource::GlobalId(IdFormat::User(post("userId")))),
+    ("viewerCanUpdate", FieldSource::ViewerRight(ViewerRight::User(post("userId")))),
     ("username", FieldSource::Text(post("userUsername"))),
 ]);
 
 /// The user in a comment.
 static AUTHOR_OF_COMMENT: ObjectType = copied_user(&[
     ("id", FieldSource::GlobalId(IdFormat::User(comment("userId")))),
+    ("viewerCanUpdate", FieldSource::ViewerRight(ViewerRight::User(comment("userId")))),
     ("username", FieldSource::Text(comment("userUsername"))),
 ]);
 
 /// The user in a like.
 static USER_OF_LIKE: ObjectType = copied_user(&[
     ("id", FieldSource::GlobalId(IdFormat::User(like("userId")))),
+    ("viewerCanUpdate", FieldSource::ViewerRight(ViewerRight::User(like("userId")))),
     ("username", FieldSource::Text(like("userUsername"))),
 ]);
 
@@ -109,10 +115,15 @@ static POST: ObjectType = ObjectType {
         ("commentCount", FieldSource::Count(post("commentCount"))),
         ("likeCount", FieldSource::Count(post("likeCount"))),
         ("viewerHasLiked", FieldSource::ViewerHasLiked),
+        ("viewerCanUpdate", FieldSource::ViewerRight(ViewerRight::User(post("userId")))),
+        ("viewerCanDelete", FieldSource::ViewerRight(ViewerRight::User(post("userId")))),
         ("comments", FieldSource::List(&COMMENTS_OF_POST)),
         ("likes", FieldSource::List(&LIKES_OF_POST)),
     ],
 };
+
+/// The author of a comment and the author of its post may delete it.
+const OF_COMMENT: ViewerRight = ViewerRight::UserOrOwner { user: comment("userId"), owner: post("userId") };
 
 /// A comment.
 static COMMENT: ObjectType = ObjectType {
@@ -123,6 +134,7 @@ static COMMENT: ObjectType = ObjectType {
         ("author", FieldSource::Object(&AUTHOR_OF_COMMENT)),
         ("content", FieldSource::Text(comment("content"))),
         ("creationDate", FieldSource::Text(comment("creationDate"))),
+        ("viewerCanDelete", FieldSource::ViewerRight(OF_COMMENT)),
     ],
 };
 

@@ -168,6 +168,7 @@ impl<'d> Compiler<'d> {
                 within.found.likes_asked += selected.fields.len();
                 (WORD_BYTES, ObjectValue::ViewerHasLiked)
             }
+            FieldSource::ViewerRight(right) => (WORD_BYTES, ObjectValue::ViewerRight(right)),
             // Each object within is counted as often as it is selected; what is selected of it, once each.
             FieldSource::Object(object) => {
                 let fields = self.object(&selected.sets(), object, &mut within.at(Place::Part))?;

@@ -105,7 +105,7 @@ impl FittingPlan<'_> {
     /// Reads, and writes the data of the response; `None` where something was not as the plan expects it.
     pub(super) async fn run(self, request: PlanRequest<'_>) -> Option<WrittenData> {
         let read = PlanReader(request).read(self.0).await.ok()?;
-        write::write(self.0, &read, request.budget).ok()
+        write::write(self.0, &read, request).ok()
     }
 }
 

@@ -43,6 +43,8 @@ pub(super) enum FieldSource {
     GlobalId(IdFormat),
     /// Whether the caller likes the post: a read for a signed-in user, false for all others.
     ViewerHasLiked,
+    /// Whether the caller may change or delete the object.
+    ViewerRight(ViewerRight),
     /// An object within the same item.
     Object(&'static ObjectType),
     /// Objects within the same item, by the shape of each.
@@ -51,6 +53,19 @@ pub(super) enum FieldSource {
     Beside(&'static ObjectType),
     /// A list that takes a read of its own.
     List(&'static ListType),
+}
+
+/// Who may change or delete an object. The ids of the item and of the caller decide.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum ViewerRight {
+    /// The user with this id.
+    User(MemberSlot),
+    /// The user with the one id, and in the object that this one is below or beside, the user with the other.
+    UserOrOwner { user: MemberSlot, owner: MemberSlot },
+    /// The customer with this id.
+    Customer(MemberSlot),
+    /// The customer with this id, as long as the other member is missing.
+    CustomerUntil { customer: MemberSlot, end: MemberSlot },
 }
 
 /// An amount: minor units, maybe times a quantity, in a currency.

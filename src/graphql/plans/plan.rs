@@ -1,7 +1,7 @@
 //! Plans: an operation as the reads that it takes and the bytes that are written around what was read.
 
 use super::arguments::{IdArgument, PageVariables, VariableArgument};
-use super::objects::{AmountSource, IdFormat, ListItems, ListType, PointType};
+use super::objects::{AmountSource, IdFormat, ListItems, ListType, PointType, ViewerRight};
 use crate::domain::stored_json::{MemberSlot, StoredShape};
 
 /// The plan of an operation.
@@ -78,6 +78,7 @@ pub(super) enum ObjectValue {
     },
     GlobalId(IdFormat),
     ViewerHasLiked,
+    ViewerRight(ViewerRight),
     Object(Fields<ObjectValue>),
     Objects(MemberSlot, &'static StoredShape, Fields<ObjectValue>),
     Beside(Fields<ObjectValue>),

@@ -2,7 +2,7 @@
 
 use super::objects::{
     AmountSource, CurrencySource, FieldSource, IdFormat, ListItems, ListRead, ListType, ObjectType,
-    PointType, Presence,
+    PointType, Presence, ViewerRight,
 };
 use crate::domain::cursor::ListKind;
 use crate::domain::stored_json::{MemberSlot, StoredShape};
@@ -161,6 +161,7 @@ static CUSTOMER: ObjectType = ObjectType {
     name: "Customer",
     fields: &[
         ("id", FieldSource::GlobalId(IdFormat::Customer(customer("id")))),
+        ("viewerCanUpdate", FieldSource::ViewerRight(ViewerRight::Customer(customer("id")))),
         ("title", FieldSource::OptionalText(customer("title"))),
         ("firstName", FieldSource::Text(customer("firstName"))),
         ("lastName", FieldSource::Text(customer("lastName"))),
@@ -185,6 +186,10 @@ static ADDRESS: ObjectType = ObjectType {
     ],
 };
 
+/// Customers may delete their orders until they are shipped.
+const OF_ORDER: ViewerRight =
+    ViewerRight::CustomerUntil { customer: order("customerId"), end: order("shipDate") };
+
 /// A sales order. Its customer takes another read.
 static SALES_ORDER: ObjectType = ObjectType {
     name: "SalesOrder",
@@ -192,6 +197,7 @@ static SALES_ORDER: ObjectType = ObjectType {
         ("id", FieldSource::GlobalId(IdFormat::SalesOrder(order("customerId"), order("id")))),
         ("orderDate", FieldSource::Text(order("orderDate"))),
         ("shipDate", FieldSource::OptionalText(order("shipDate"))),
+        ("viewerCanDelete", FieldSource::ViewerRight(OF_ORDER)),
         ("lines", FieldSource::Objects(order("details"), &shapes::ORDER_LINE, &ORDER_LINE)),
         ("total", FieldSource::Object(&TOTAL_OF_ORDER)),
     ],

@@ -3,11 +3,14 @@
 use std::borrow::Cow;
 use std::io::Write as _;
 
-use super::objects::{AmountSource, CurrencySource, IdFormat, ListItems, ListType};
+use uuid::Uuid;
+
+use super::objects::{AmountSource, CurrencySource, IdFormat, ListItems, ListType, ViewerRight};
 use super::plan::{
     ConnectionPlan, ConnectionValue, EdgeValue, Fields, ObjectValue, PageInfoValue, Plan, RootValue,
 };
 use super::read::{PageItems, PointItems, RootItems, Unplanned};
+use super::request::{PlanCaller, PlanRequest};
 use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
 use crate::blog::items::TEXT_VERSION_FIRST;
 use crate::blog::reads::shapes::POST;
@@ -32,20 +35,21 @@ const NULL_BYTES: usize = 5;
 pub(super) fn write(
     plan: &Plan,
     read: &[RootItems<'_>],
-    budget: &ResponseBudget,
+    request: PlanRequest<'_>,
 ) -> Result<WrittenData, Unplanned> {
     let expected = read.iter().map(RootItems::bytes_expected).sum::<usize>();
     let mut data = WrittenData::with_capacity(expected + BYTES_BESIDE_ITEMS);
-    let mut writer = DataWriter { out: data.buffer(), budget, bytes: 0 };
+    let mut writer =
+        DataWriter { out: data.buffer(), budget: request.budget, caller: request.caller, bytes: 0 };
     for (field, read) in plan.roots.fields.iter().zip(read) {
         writer.put(&field.before);
         match (&field.value, read) {
             (RootValue::Constant(value), _) => writer.put(value),
             (_, RootItems::Null) => writer.put(NULL),
             (_, RootItems::Point(point)) => writer.point(point)?,
-            (RootValue::Page(plan), RootItems::List(page)) => writer.connection(plan, page)?,
+            (RootValue::Page(plan), RootItems::List(page)) => writer.connection(plan, page, None)?,
             (RootValue::All(list, plan), RootItems::List(page)) => {
-                writer.list(list, page, |writer, source| writer.object(plan, source))?;
+                writer.list(list, page, None, |writer, source| writer.object(plan, source))?;
             }
             _ => return Err(Unplanned),
         }
@@ -83,6 +87,8 @@ struct Source<'a> {
     object: Members<'a>,
     /// Those of the object that this one is a part of.
     outer: Option<Members<'a>>,
+    /// Those of the object to whose list this one belongs.
+    owner: Option<Members<'a>>,
     /// What was read with an object that was read by itself.
     point: Option<&'a PointItems<'a>>,
     /// Whether the caller likes the post.
@@ -111,6 +117,7 @@ impl<'a> Members<'a> {
 struct DataWriter<'a> {
     out: &'a mut Vec<u8>,
     budget: &'a ResponseBudget,
+    caller: PlanCaller,
     /// Bytes that are not yet taken from the response budget.
     bytes: usize,
 }
@@ -144,7 +151,9 @@ impl DataWriter<'_> {
 
     fn point(&mut self, point: &PointItems<'_>) -> Result<(), Unplanned> {
         let object = Members { members: &point.members, body: &point.item.body };
-        let source = Source { object, outer: None, point: Some(point), is_liked: point.is_liked, post: None };
+        let owner = point.beside.as_ref().map(|(item, members)| Members { members, body: &item.body });
+        let source =
+            Source { object, outer: None, owner, point: Some(point), is_liked: point.is_liked, post: None };
         self.object(&point.plan.object, source)
     }
 
@@ -158,7 +167,7 @@ impl DataWriter<'_> {
     }
 
     fn value(&mut self, value: &ObjectValue, times: usize, source: Source<'_>) -> Result<(), Unplanned> {
-        let Source { object, outer, point, is_liked, post } = source;
+        let Source { object, outer, owner, point, is_liked, post } = source;
         let json = |slot: MemberSlot| object.json(slot).ok_or(Unplanned);
         match value {
             ObjectValue::Constant(value) => self.put(value),
@@ -203,17 +212,21 @@ impl DataWriter<'_> {
                 self.out.push(b'"');
             }
             ObjectValue::ViewerHasLiked => self.put(word(is_liked)),
+            ObjectValue::ViewerRight(right) => self.put(word(self.has_right(*right, object, owner)?)),
             ObjectValue::Object(plan) => self.object(plan, source)?,
             ObjectValue::Objects(slot, shape, plan) => self.objects((*slot, shape), plan, object)?,
             ObjectValue::Beside(plan) => {
                 let (item, members) = point.and_then(|point| point.beside.as_ref()).ok_or(Unplanned)?;
                 let object = Members { members, body: &item.body };
-                self.object(plan, Source { object, outer: None, point: None, is_liked, post: None })?;
+                self.object(
+                    plan,
+                    Source { object, outer: None, owner: None, point: None, is_liked, post: None },
+                )?;
             }
             ObjectValue::List(place) => {
                 let point = point.ok_or(Unplanned)?;
                 match (point.plan.lists.get(*place), point.pages.get(*place)) {
-                    (Some(plan), Some(page)) => self.connection(plan, page)?,
+                    (Some(plan), Some(page)) => self.connection(plan, page, Some(object))?,
                     _ => return Err(Unplanned),
                 }
             }
@@ -238,11 +251,37 @@ impl DataWriter<'_> {
             let object = Members { members: &members.ok_or(Unplanned)?, body };
             self.object(
                 plan,
-                Source { object, outer: Some(outer), point: None, is_liked: false, post: None },
+                Source { object, outer: Some(outer), owner: None, point: None, is_liked: false, post: None },
             )?;
         }
         self.put(b"]");
         Ok(())
+    }
+
+    /// Whether the caller has a right on an object.
+    fn has_right(
+        &self,
+        right: ViewerRight,
+        object: Members<'_>,
+        owner: Option<Members<'_>>,
+    ) -> Result<bool, Unplanned> {
+        let is_caller = |members: Members<'_>, slot: MemberSlot, caller: Uuid| {
+            members.members.id(slot).map(|id| id == caller).ok_or(Unplanned)
+        };
+        match (right, self.caller) {
+            (ViewerRight::User(slot), PlanCaller::User(UserId(caller))) => is_caller(object, slot, caller),
+            (ViewerRight::UserOrOwner { user, owner: slot }, PlanCaller::User(UserId(caller))) => {
+                let owner = owner.ok_or(Unplanned)?;
+                Ok(is_caller(object, user, caller)? || is_caller(owner, slot, caller)?)
+            }
+            (ViewerRight::Customer(slot), PlanCaller::Customer(CustomerId(caller))) => {
+                is_caller(object, slot, caller)
+            }
+            (ViewerRight::CustomerUntil { customer, end }, PlanCaller::Customer(CustomerId(caller))) => {
+                Ok(object.json(end).is_none() && is_caller(object, customer, caller)?)
+            }
+            _ => Ok(false),
+        }
     }
 
     fn amount(&mut self, amount: AmountSource, times: usize, source: Source<'_>) -> Result<(), Unplanned> {
@@ -269,7 +308,12 @@ impl DataWriter<'_> {
         Ok(())
     }
 
-    fn connection(&mut self, plan: &ConnectionPlan, page: &PageItems) -> Result<(), Unplanned> {
+    fn connection(
+        &mut self,
+        plan: &ConnectionPlan,
+        page: &PageItems,
+        owner: Option<Members<'_>>,
+    ) -> Result<(), Unplanned> {
         let list = plan.list;
         // A list whose items are not selected has none that is deleted or cannot be read, either.
         let selects_items =
@@ -282,10 +326,12 @@ impl DataWriter<'_> {
             match &field.value {
                 ConnectionValue::Constant(value) => self.put(value),
                 ConnectionValue::Nodes(plan) => {
-                    self.list(&list.items, page, |writer, source| writer.object(plan, source))?;
+                    self.list(&list.items, page, owner, |writer, source| writer.object(plan, source))?;
                 }
                 ConnectionValue::Edges(plan) => {
-                    self.list(&list.items, page, |writer, source| writer.edge(list, page, plan, source))?;
+                    self.list(&list.items, page, owner, |writer, source| {
+                        writer.edge(list, page, plan, source)
+                    })?;
                 }
                 ConnectionValue::PageInfo(plan) => self.page_info(list, plan, page)?,
             }
@@ -298,6 +344,7 @@ impl DataWriter<'_> {
         &mut self,
         list: &ListItems,
         page: &PageItems,
+        owner: Option<Members<'_>>,
         mut write: impl FnMut(&mut Self, Source<'_>) -> Result<(), Unplanned>,
     ) -> Result<(), Unplanned> {
         self.put(b"[");
@@ -309,7 +356,7 @@ impl DataWriter<'_> {
             let object = Members { members: &members, body: &item.body };
             let is_liked = page.liked.get(place).copied().unwrap_or_default();
             let post = page.posts.get(place).and_then(Option::as_ref);
-            write(self, Source { object, outer: None, point: None, is_liked, post })?;
+            write(self, Source { object, outer: None, owner, point: None, is_liked, post })?;
             self.settle()?;
         }
         self.put(b"]");

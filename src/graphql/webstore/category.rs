@@ -3,6 +3,7 @@
 use async_graphql::{Context, ID, Object, Result};
 
 use super::product::{Product, ProductConnection};
+use super::staff;
 use crate::graphql::connections::PageArguments;
 use crate::graphql::ids::GlobalId;
 use crate::graphql::resolution::One;
@@ -29,6 +30,11 @@ impl ProductCategory {
     /// The category's name.
     async fn name(&self) -> &str {
         &self.0.name
+    }
+
+    /// Whether the caller may change the category: staff.
+    async fn viewer_can_update(&self, ctx: &Context<'_>) -> bool {
+        staff::viewer_is_staff(scope::of(ctx))
     }
 
     /// The products of the category, by name.

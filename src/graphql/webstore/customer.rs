@@ -38,6 +38,11 @@ impl Customer {
         GlobalId::Customer(self.0.id).encode().into()
     }
 
+    /// Whether the caller may change the customer: only the customer. Reading it costs nothing.
+    async fn viewer_can_update(&self, ctx: &Context<'_>) -> bool {
+        scope::of(ctx).customer() == Some(self.0.id)
+    }
+
     /// How the customer is addressed.
     async fn title(&self) -> Option<&str> {
         self.0.title.as_deref()

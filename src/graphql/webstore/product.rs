@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use super::category::ProductCategory;
 use super::decimal::MoneyValue;
+use super::staff;
 use super::tag::ProductTag;
 use crate::graphql::connections::{Connection, Listed};
 use crate::graphql::errors::{Code, error};
@@ -83,6 +84,16 @@ impl Product {
     /// The category that the product belongs to.
     async fn category(&self) -> One<ProductCategory> {
         One(self.category_of())
+    }
+
+    /// Whether the caller may change the product: staff.
+    async fn viewer_can_update(&self, ctx: &Context<'_>) -> bool {
+        staff::viewer_is_staff(scope::of(ctx))
+    }
+
+    /// Whether the caller may delete the product: staff.
+    async fn viewer_can_delete(&self, ctx: &Context<'_>) -> bool {
+        staff::viewer_is_staff(scope::of(ctx))
     }
 
     /// The product's tags.

@@ -5,6 +5,7 @@ use async_graphql::{Context, ID, Object, Result};
 use super::category::ProductCategory;
 use super::nodes;
 use super::product::Product;
+use super::staff;
 use super::tag::ProductTag;
 use crate::graphql::errors::bad_input;
 use crate::graphql::ids::{GlobalId, InvalidId};
@@ -18,6 +19,12 @@ pub struct WebstoreQuery;
 /// Reads of the web store.
 #[Object]
 impl WebstoreQuery {
+    /// Whether the caller is staff of the web store, and may change the catalogue, ship orders and see all customers; false for
+    /// anonymous requests and for customers.
+    async fn viewer_is_staff(&self, ctx: &Context<'_>) -> bool {
+        staff::viewer_is_staff(scope::of(ctx))
+    }
+
     /// A product; null when there is none with this id, or none any more.
     async fn product(
         &self,

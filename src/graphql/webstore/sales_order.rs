@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use super::customer::Customer;
 use super::decimal::MoneyValue;
+use super::staff;
 use crate::graphql::connections::{Connection, Listed};
 use crate::graphql::date_time::DateTime;
 use crate::graphql::errors::{Code, error};
@@ -69,6 +70,16 @@ impl SalesOrder {
     /// What was ordered, at the names and prices of that moment.
     async fn lines(&self) -> Many<'_, SalesOrderLine> {
         Many(self.lines.iter().collect())
+    }
+
+    /// Whether the caller may delete the order: the customer, until it is shipped. Reading it costs nothing.
+    async fn viewer_can_delete(&self, ctx: &Context<'_>) -> bool {
+        self.view.ship_date.is_none() && scope::of(ctx).customer() == Some(self.view.customer_id)
+    }
+
+    /// Whether the caller may ship the order: staff, until it is shipped.
+    async fn viewer_can_ship(&self, ctx: &Context<'_>) -> bool {
+        self.view.ship_date.is_none() && staff::viewer_is_staff(scope::of(ctx))
     }
 
     /// The sum of the lines.

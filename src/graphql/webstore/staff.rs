@@ -21,6 +21,11 @@ pub(super) fn member(scope: &RequestScope) -> Result<StaffMember> {
     scope.services().webstore.staff.member(user.0).ok_or_else(forbidden)
 }
 
+/// Whether a member of staff sends the request.
+pub(super) fn viewer_is_staff(scope: &RequestScope) -> bool {
+    member(scope).is_ok()
+}
+
 /// Whether the caller may see what belongs to a customer: the customer, and staff.
 pub(super) fn may_see(scope: &RequestScope, customer: CustomerId) -> bool {
     scope.customer() == Some(customer) || member(scope).is_ok()

@@ -35,10 +35,10 @@ async fn a_sign_up_names_the_field_that_breaks_a_rule() {
     let ledger = Ledger::new();
     let short_name = refusal(blog.commands.create_user(input("ab", PASSWORD, None), &ledger).await);
     assert_eq!((short_name.code, short_name.field), (RefusalCode::BadUserInput, Some("username")));
-    assert_eq!(short_name.message, "username must have 3 to 30 characters, has 2");
+    assert_eq!(short_name.message, "Usernames must have 3 to 30 characters; this one has 2");
     let short_password = refusal(blog.commands.create_user(input("ada", "short", None), &ledger).await);
     assert_eq!((short_password.code, short_password.field), (RefusalCode::BadUserInput, Some("password")));
-    assert_eq!(short_password.message, "password must have 10 to 200 characters, has 5");
+    assert_eq!(short_password.message, "password must have 10 to 200 characters; this one has 5");
     let blank_key = blog.commands.create_user(input("ada", PASSWORD, Some(" ")), &ledger).await;
     assert_eq!(code_and_field(blank_key), (RefusalCode::BadUserInput, Some("idempotencyKey")));
     assert!(ledger.operations().is_empty());

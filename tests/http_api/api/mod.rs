@@ -58,4 +58,5 @@ mod tokens;
 mod traces;
 mod user_sessions;
 mod validation;
+mod viewer_rights;
 mod write_limits;

@@ -163,8 +163,10 @@ async fn connections_end_with_their_session() {
     let mut stream =
         EventStream::of(request.bearer_auth(ada.token()).json(&subscription).send().await.unwrap());
     ada.data(SIGN_OUT, json!({})).await;
-    assert_eq!(socket.closed().await.0, 4403);
-    assert_eq!(stream.result().await["errors"][0]["extensions"]["code"], "UNAUTHENTICATED");
+    assert_eq!(socket.closed().await, (4403, "Forbidden: the session has ended".to_owned()));
+    let last = stream.result().await;
+    assert_eq!(last["errors"][0]["extensions"]["code"], "UNAUTHENTICATED");
+    assert_eq!(last["errors"][0]["message"], "The session has ended: sign in again.");
     kept.settle().await;
 }
 

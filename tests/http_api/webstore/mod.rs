@@ -9,3 +9,4 @@ mod quotas;
 mod read_models;
 pub mod shop;
 mod staff;
+mod viewer_rights;

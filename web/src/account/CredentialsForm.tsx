@@ -64,7 +64,7 @@ export function CredentialsForm({
         spellCheck={false}
         readOnly={known !== undefined}
         required
-        {...(isNew ? { charsMax: USERNAME_CHARS_MAX, hint: "3 to 30 letters, digits, _, - and ." } : {})}
+        {...(isNew ? { charsMax: USERNAME_CHARS_MAX, hint: "3 to 30 letters, digits, or the characters _ - ." } : {})}
         onText={setUsername}
       />
       <TextField

@@ -28,7 +28,7 @@ export function SessionEnded() {
             Sign in again
           </button>{" "}
           <button type="button" className="link" onClick={endSession}>
-            Go on without an account
+            Continue without signing in
           </button>
         </p>
       )}
@@ -71,7 +71,7 @@ export function SignInAgain() {
       <p>Your session has ended. Sign in again to continue on this page.</p>
       <CredentialsForm isNew={false} username={session.user.username} />
       <button type="button" className="link" onClick={endSession}>
-        Go on without an account
+        Continue without signing in
       </button>
     </dialog>
   );

@@ -28,7 +28,7 @@ export default function SignInPage() {
         }}
       />
       <p>
-        {isNew ? "You have an account?" : "You are new here?"}{" "}
+        {isNew ? "Already have an account?" : "New here?"}{" "}
         <button
           type="button"
           className="link"

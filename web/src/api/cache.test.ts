@@ -1,11 +1,17 @@
-import { Client, fetchExchange } from "@urql/core";
+import { Client, fetchExchange, subscriptionExchange } from "@urql/core";
 import { describe, expect, test } from "vitest";
 import { FeedDocument, type FeedQuery } from "../feed/feed.generated.js";
-import { CommentsDocument, CreateCommentDocument, DeleteCommentDocument } from "../post/comments.generated.js";
+import {
+  CommentsAddedDocument,
+  CommentsDocument,
+  CreateCommentDocument,
+  DeleteCommentDocument,
+} from "../post/comments.generated.js";
 import { LikePostDocument } from "../post/like.generated.js";
 import { DeletePostDocument, PostPageDocument } from "../post/post.generated.js";
 import { CreatePostDocument } from "../write/write.generated.js";
 import { cache } from "./cache.js";
+import { startSession } from "./session.js";
 
 const author = { __typename: "User", id: "ada", username: "ada" };
 
@@ -21,12 +27,21 @@ function post(id: string, likeCount = 0) {
     commentCount: 0,
     likeCount,
     viewerHasLiked: false,
+    viewerCanUpdate: false,
+    viewerCanDelete: false,
     author,
   };
 }
 
 function comment(id: string) {
-  return { __typename: "Comment", id, content: id, creationDate: "2026-01-01T00:00:00.000Z", author };
+  const viewerCanDelete = false;
+  return { __typename: "Comment", id, content: id, creationDate: "2026-01-01T00:00:00.000Z", author, viewerCanDelete };
+}
+
+/** A comment in an event, which says nothing of rights. */
+function heard(id: string, authorId = "ada") {
+  const { __typename, content, creationDate } = comment(id);
+  return { __typename, id, content, creationDate, author: { ...author, id: authorId } };
 }
 
 function pageOf(type: string, nodes: unknown[], hasNextPage = false) {
@@ -34,12 +49,28 @@ function pageOf(type: string, nodes: unknown[], hasNextPage = false) {
 }
 
 /** A client whose server answers each operation, by its name, with what is given, in that order. */
-function clientOf(answers: Record<string, unknown[]>): { client: Client; asked: string[] } {
+function clientOf(
+  answers: Record<string, unknown[]>,
+  events: Record<string, unknown>[] = [],
+): { client: Client; asked: string[] } {
   const asked: string[] = [];
   const client = new Client({
     url: "http://server.invalid/graphql",
     preferGetMethod: false,
-    exchanges: [cache(), fetchExchange],
+    exchanges: [
+      cache(),
+      fetchExchange,
+      subscriptionExchange({
+        forwardSubscription: () => ({
+          subscribe: (sink) => {
+            events.forEach((data) => {
+              sink.next({ data });
+            });
+            return { unsubscribe: () => undefined };
+          },
+        }),
+      }),
+    ],
     fetch: (_url, init) => {
       const name = /(?:query|mutation) (\w+)/.exec(init?.body as string)?.[1] ?? "";
       asked.push(name);
@@ -106,6 +137,33 @@ describe("the cache", () => {
     await client.mutation(CreateCommentDocument, { input: { postId: "p", content: "9" } }).toPromise();
     const { data } = await client.query(CommentsDocument, { id: "p", first: 20 }).toPromise();
     expect(data?.post?.comments.nodes.map(({ id }) => id)).toEqual(["1"]);
+  });
+
+  test.each([
+    ["of the author of the post, on all comments", true, [true, true]],
+    ["of others, on their own comments", false, [true, false]],
+  ])("gives a comment that is heard of the right %s, and asks for nothing", async (_, ownsPost, expected) => {
+    startSession({ user: { id: "ada", username: "ada" }, accessToken: "token" });
+    const page = pageOf("CommentConnection", [comment("1")]);
+    const { client, asked } = clientOf(
+      {
+        PostPage: [{ post: { ...post("p"), viewerCanDelete: ownsPost, comments: page } }],
+      },
+      [{ commentAdded: heard("2") }, { commentAdded: heard("3", "bob") }, { commentAdded: heard("1") }],
+    );
+    await client.query(PostPageDocument, { id: "p", firstComments: 20 }).toPromise();
+    const listening = client.subscription(CommentsAddedDocument, { postId: "p" }).subscribe(() => undefined);
+    const rights = async () => {
+      const { data } = await client.query(CommentsDocument, { id: "p", first: 20 }).toPromise();
+      return data?.post?.comments.nodes.map(({ id, viewerCanDelete }) => [id, viewerCanDelete]);
+    };
+    await expect.poll(rights).toEqual([
+      ["1", false],
+      ["2", expected[0]],
+      ["3", expected[1]],
+    ]);
+    expect(asked).toEqual(["PostPage"]);
+    listening.unsubscribe();
   });
 
   test("likes at once, and takes it back when the server refuses", async () => {

@@ -3,7 +3,7 @@
  * which it would appear, so that no list has to be read again.
  */
 import { cacheExchange, type Cache, type UpdateResolver, type Variables } from "@urql/exchange-graphcache";
-import type { Exchange } from "@urql/core";
+import { gql, type Exchange } from "@urql/core";
 import type { FeedRemovalsSubscription } from "../feed/feed.generated.js";
 import type {
   CommentsAddedSubscription,
@@ -13,6 +13,7 @@ import type {
 } from "../post/comments.generated.js";
 import type { DeletePostMutation } from "../post/post.generated.js";
 import type { CreatePostMutation } from "../write/write.generated.js";
+import { currentSession } from "./session.js";
 
 /** Without ids these live inside what they belong to. */
 const EMBEDDED = [
@@ -34,6 +35,13 @@ const EMBEDDED = [
   "SalesOrderConnection",
   "SalesOrderLine",
 ];
+
+const RIGHT_ON_COMMENT = gql`
+  fragment RightOnComment on Comment {
+    id
+    viewerCanDelete
+  }
+`;
 
 /** What a mutation changes beside the items in its payload. */
 export type MutationUpdates = Record<string, UpdateResolver>;
@@ -89,7 +97,9 @@ export function cache(mutationUpdates: MutationUpdates = {}): Exchange {
       Subscription: {
         commentAdded(result, args, cache) {
           const { commentAdded } = result as unknown as CommentsAddedSubscription;
-          append(cache, (args as { postId: string }).postId, commentAdded.id);
+          const { postId } = args as { postId: string };
+          noteRight(cache, postId, commentAdded);
+          append(cache, postId, commentAdded.id);
         },
         commentDeleted(result, args, cache) {
           const { commentId } = (result as unknown as CommentsDeletedSubscription).commentDeleted;
@@ -122,6 +132,18 @@ function liked(args: Variables, cache: Cache, change: 1 | -1) {
       viewerHasLiked: change === 1,
     },
   };
+}
+
+/**
+ * The right on a comment that an event brings. The live connection is anonymous, so it follows here from the post and from who is
+ * signed in, until the server states it.
+ */
+function noteRight(cache: Cache, postId: string, { id, author }: { id: string; author: { id: string } }): void {
+  if (cache.resolve({ __typename: "Comment", id }, "viewerCanDelete") === undefined) {
+    const ownsPost = cache.resolve({ __typename: "Post", id: postId }, "viewerCanDelete") === true;
+    const viewerCanDelete = ownsPost || author.id === currentSession()?.user.id;
+    cache.writeFragment(RIGHT_ON_COMMENT, { __typename: "Comment", id, viewerCanDelete });
+  }
 }
 
 export type Key = string | null;

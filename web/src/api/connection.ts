@@ -27,6 +27,11 @@ export function subscriptionEnded(variables: unknown): void {
   happenings.dispatchEvent(new CustomEvent("end", { detail: variables }));
 }
 
+/** Asks for what is shown once more: the answers are others for a session that goes on. */
+export function askAgain(): void {
+  happenings.dispatchEvent(new Event("again"));
+}
+
 /** Calls each time the connection is there again. */
 export function onReconnect(call: () => void): void {
   happenings.addEventListener("again", call);

@@ -31,10 +31,10 @@ export function messageAt(error: CombinedError | undefined, field: string): stri
   return error !== undefined && extensions?.field === field ? messageOf(error) : undefined;
 }
 
-/** The server's own words, which say what is wrong; or that there were none. */
+/** The server's own words; where no response came back, what to do. */
 export function messageOf(error: CombinedError): string {
   if (error.networkError !== undefined) {
-    return "There was no answer. Nothing that you typed is lost.";
+    return "We could not reach the server. Your text is still here; try again.";
   }
   return sentence(error.graphQLErrors[0]?.message ?? error.message);
 }

@@ -3,6 +3,7 @@ import { Provider, type Client } from "urql";
 import { Route, Switch, useLocation } from "wouter";
 import { SignInAgain } from "../account/SignInAgain.js";
 import { createClient } from "../api/client.js";
+import { askAgain } from "../api/connection.js";
 import { useSession } from "../api/session.js";
 import { NotFoundPage } from "../not-found/NotFoundPage.js";
 import { SkeletonLines } from "../ui/Skeleton.js";
@@ -12,7 +13,9 @@ import { routes } from "./routes.js";
 
 /** All pages in their frame. Each user has a cache of their own. */
 export function App() {
-  const userId = useSession()?.user.id ?? null;
+  const session = useSession();
+  const userId = session?.user.id ?? null;
+  useRightsOf(session?.hasEnded === true);
   const client = useClientOf(userId);
   const [pathname] = useLocation();
   useArrival(pathname);
@@ -48,6 +51,17 @@ function useClientOf(userId: string | null): Client {
   const next = { userId, client: createClient() };
   setCurrent(next);
   return next.client;
+}
+
+/** Shows what a user may do once a session that had ended goes on: without it, pages were read as an anonymous visitor reads them. */
+function useRightsOf(hasEnded: boolean): void {
+  const hadEnded = useRef(hasEnded);
+  useEffect(() => {
+    if (hadEnded.current && !hasEnded) {
+      askAgain();
+    }
+    hadEnded.current = hasEnded;
+  }, [hasEnded]);
 }
 
 /** A page that is gone to begins at its top, and is what the keyboard and the screen reader are at. */

@@ -15,10 +15,10 @@ export class Failing extends Component<{ children: ReactNode }, { hasFailed: boo
       return this.props.children;
     }
     return (
-      <Notice title="This page could not be shown" kind="failure">
-        <p>The server could not be reached, or the page has an error.</p>
+      <Notice title="This page could not be loaded" kind="failure">
+        <p>Check your connection and try again.</p>
         <button type="button" className="button" onClick={reload}>
-          Load it again
+          Reload
         </button>
         <ReloadOnReconnect />
       </Notice>

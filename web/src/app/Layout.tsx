@@ -19,7 +19,7 @@ export function Layout({ children }: { children: ReactNode }) {
   return (
     <>
       <a className="skip" href="#page">
-        Skip to the page
+        Skip to content
       </a>
       <header className="masthead">
         <div className="masthead-inner">
@@ -36,7 +36,7 @@ export function Layout({ children }: { children: ReactNode }) {
         </div>
       </header>
       <div className="offline" role="status">
-        {isOffline && <p>No connection. This page may be out of date; it updates by itself.</p>}
+        {isOffline && <p>No connection. This page updates when you are back online.</p>}
       </div>
       <SessionEnded />
       <main id="page" className="page" tabIndex={-1}>

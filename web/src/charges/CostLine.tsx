@@ -1,28 +1,46 @@
+import { Link, useLocation } from "wouter";
 import { formatRequestCharge } from "../api/request-charge.js";
 import { counted } from "../ui/count.js";
+import { CostSwitch } from "./CostSwitch.js";
 import { countOfRequests, sumOfCharges, useCharges, type Charge } from "./ledger.js";
 import { OperationsTable } from "./OperationsTable.js";
+import { useCostsShown } from "./shown-costs.js";
 import "./cost-line.css";
 
-/** What the page has cost since it was opened; opened, the operations on the store. */
+/** The end of each page: the switch *Show costs*, and what the page has cost since it was opened. It covers nothing. */
 export function CostLine() {
-  const charges = useCharges();
+  // Renders again on each page: they differ where the visitor has not chosen.
+  useLocation();
+  const isShown = useCostsShown();
   return (
     <footer className="cost">
-      <details>
-        <summary>
-          <span className="cost-sum">{formatRequestCharge(sumOfCharges(charges))}</span> for this page
-          <span className="cost-requests"> · {counted(countOfRequests(charges), "request")}</span>
-        </summary>
-        <div className="cost-operations">
-          {charges.length === 0 ? (
-            <p>No requests: this page came from the cache.</p>
-          ) : (
-            charges.map((charge, index) => <OneCharge key={index} charge={charge} />)
-          )}
-        </div>
-      </details>
+      <div className="cost-inner">
+        {isShown && <Costs />}
+        <CostSwitch />
+      </div>
     </footer>
+  );
+}
+
+function Costs() {
+  const charges = useCharges();
+  return (
+    <details>
+      <summary>
+        <span className="cost-sum">{formatRequestCharge(sumOfCharges(charges))}</span> for this page
+        <span className="cost-requests"> · {counted(countOfRequests(charges), "request")}</span>
+      </summary>
+      <div className="cost-operations">
+        {charges.length === 0 ? (
+          <p>No requests: this page came from the cache.</p>
+        ) : (
+          charges.map((charge, index) => <OneCharge key={index} charge={charge} />)
+        )}
+        <p>
+          <Link href="/compare">Compare with other data models</Link>
+        </p>
+      </div>
+    </details>
   );
 }
 
@@ -36,7 +54,7 @@ function OneCharge({ charge: { operationName, times, requestCharge, operations }
       {operations.length > 0 ? (
         <OperationsTable operations={operations} />
       ) : (
-        <p>{requestCharge > 0 ? "This server keeps its operations to itself." : "No operation on the store."}</p>
+        <p>{requestCharge > 0 ? "This server does not show its store operations." : "No store operations."}</p>
       )}
     </section>
   );

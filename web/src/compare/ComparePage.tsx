@@ -32,8 +32,8 @@ export default function ComparePage() {
       <header>
         <h1>One question, three data models</h1>
         <p className="compare-lead">
-          V1 is normalised. V2 stores names and counts where they are shown. V3, which this blog runs on, copies posts
-          to where they are read. Choose a request of the article: it is run on the live data under each of them.
+          V1 is normalised. V2 stores names and counts where they are shown. V3, which this blog uses, copies posts to
+          where they are read. Choose a request of the article to run it on the live data under each data model.
         </p>
       </header>
       <form className="compare-choice">
@@ -140,13 +140,13 @@ function Plans({ request, plans }: { request: ReadRequest; plans: readonly Plan[
       </div>
       <p className="compare-note">
         <b className="mark" aria-hidden="true" /> is the article’s figure, measured on Azure Cosmos DB with{" "}
-        {ARTICLE_PHYSICAL_PARTITIONS} physical partitions and a data set of its own size; it has none for the data
-        loader. {partitions > 1 && `Here a query across partitions visits ${partitions}. `}
+        {ARTICLE_PHYSICAL_PARTITIONS} physical partitions and a data set of its own size; it has no figure for the data
+        loader. {partitions > 1 && `Here a query across partitions visits ${partitions} of them. `}
         {isEstimated && "The charges here are estimates of a model, not figures of the service. "}
-        The reads run one after the other, so that later ones may find in memory what earlier ones read.
+        The reads run one after the other, so later reads may be served from memory.
       </p>
       <div className="compare-operations">
-        <h2>What each of them did</h2>
+        <h2>Store operations of each data model</h2>
         {plans.map((plan) => (
           <details key={planName(plan)} open={plan.model === "V3" || (plan.model === "V1" && !plan.batched)}>
             <summary>

@@ -4,13 +4,13 @@ import { LogBars } from "./LogBars.js";
 import { breakEven, rateOf, STEPS, stepOf, throughputs, USUAL_RATES } from "./traffic.js";
 
 const sources = {
-  estimated: { charges: ESTIMATED_CHARGES, name: "Onehop’s, estimated, with what the copies cost" },
-  measured: { charges: ARTICLE_CHARGES, name: "the article’s, measured, without what the copies cost" },
+  estimated: { charges: ESTIMATED_CHARGES, name: "Onehop: estimated, with the cost of copies" },
+  measured: { charges: ARTICLE_CHARGES, name: "The article: measured, without the cost of copies" },
 };
 
 const throughput = (ruPerSecond: number): string => `${Math.round(ruPerSecond).toLocaleString("en")} RU/s`;
 
-/** What one's own traffic would take: how often each request comes, and what it costs under each data model. */
+/** What one's own traffic would cost: how often each request comes, and what it costs under each data model. */
 export function TrafficMix() {
   const [rates, setRates] = useState(USUAL_RATES);
   const [source, setSource] = useState<keyof typeof sources>("estimated");
@@ -43,7 +43,7 @@ export function TrafficMix() {
     <section className="mix" aria-labelledby="mix-title">
       <h2 id="mix-title">Your own traffic</h2>
       <p className="compare-lead">
-        Copies make reads cheap and writes dear. Whether that pays depends on how often each comes.
+        Copies make reads cheap and writes expensive. Whether that pays off depends on how often each happens.
       </p>
       <div className="mix-columns">
         <fieldset>
@@ -91,8 +91,8 @@ function verdict(ratio: number | null, reads: number, writes: number): string {
   }
   const have = reads / writes;
   if (ratio === null) {
-    return "In this mix V3 never takes less than V1.";
+    return "In this mix V3 never costs less than V1.";
   }
   const words = (value: number): string => value.toLocaleString("en", { maximumSignificantDigits: 2 });
-  return `V3 takes less than V1 from ${words(ratio)} reads for each write on; this mix has ${words(have)}.`;
+  return `V3 costs less than V1 above ${words(ratio)} reads per write; this mix has ${words(have)}.`;
 }

@@ -53,7 +53,7 @@ export type StoreOperationKind =
   | 'DELETE'
   /** Several writes in one logical partition, all or none. */
   | 'BATCH'
-  /** A page of the change feed. No read asks for one. */
+  /** A page of the change feed: a request reads it while it waits for the writes that its position names. */
   | 'CHANGE_FEED';
 
 export type ComparisonQueryVariables = Exact<{

@@ -24,7 +24,7 @@ test("where they differ it says what each of them does", () => {
   const v1 = plan("V1", 600, [{ physicalPartitions: 70 }, { kind: "POINT_READ", container: "users", times: 28 }]);
   const v3 = plan("V3", 6, [{ container: "users" }]);
   expect(why([v1, v3])).toBe(
-    "V3 takes 100 times less than V1: it does 1 query in users, where V1 does 1 query in posts across 70 physical partitions and 28 point reads in users.",
+    "V3 costs 1/100 of V1. V3 runs 1 query in users; V1 runs 1 query in posts across 70 physical partitions and 28 point reads in users.",
   );
 });
 

@@ -1,4 +1,5 @@
 /** In one sentence, why the data models differ, from what they did. */
+import { ratioInWords } from "../charges/ratio.js";
 import { counted } from "../ui/count.js";
 import type { ComparisonQuery } from "./compare.generated.js";
 
@@ -22,11 +23,7 @@ export function why(plans: readonly Plan[]): string {
   if (ratio < RATIO_MIN) {
     return `All data models do the same here: ${inWords(v3)}.`;
   }
-  return `V3 takes ${factor(ratio)} less than V1: it does ${inWords(v3)}, where V1 does ${inWords(v1)}.`;
-}
-
-function factor(ratio: number): string {
-  return `${ratio >= 10 ? Math.round(ratio) : ratio.toFixed(1)} times`;
+  return `V3 costs ${ratioInWords(1, ratio)} of V1. V3 runs ${inWords(v3)}; V1 runs ${inWords(v1)}.`;
 }
 
 function inWords({ operations }: Plan): string {

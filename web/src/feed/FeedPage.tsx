@@ -20,7 +20,7 @@ const PAGE_POSTS = 20;
 
 /** The newest posts. What is written while one reads is announced, and appears when asked for. */
 export default function FeedPage() {
-  usePageTitle(null, "A blog whose every read is one hop to one logical partition, and what each read costs.");
+  usePageTitle(null, "The latest posts of the blog.");
   const [news, setNews] = useState(nothingNew);
   const [pages, showMore] = useShownPages("feed");
   const [first, readAgain] = useQuery({
@@ -44,11 +44,7 @@ export default function FeedPage() {
   return (
     <>
       <header className="feed-intro">
-        <h1>Every read is one hop</h1>
-        <p>
-          A blog whose pages each ask one logical partition. The line at the bottom says what a page cost;{" "}
-          <Link href="/compare">see what it would cost</Link> with the data modelled otherwise.
-        </p>
+        <h1>Latest posts</h1>
       </header>
       <div className="feed-news" role="status">
         {news.waiting.length > 0 && (
@@ -75,9 +71,9 @@ export default function FeedPage() {
         <SkeletonCards cards={6} />
       ) : listed.length === 0 && news.shown.length === 0 ? (
         <Notice title="No posts yet">
-          <p>Write the first one.</p>
+          <p>Be the first to write one.</p>
           <Link className="button" href="/write">
-            Write it
+            Write a post
           </Link>
         </Notice>
       ) : (
@@ -133,7 +129,7 @@ function FeedPosts({
           <PostCard key={post.id} post={post} />
         ))}
       {!pageInfo.hasNextPage || pageInfo.endCursor === null ? (
-        <p className="feed-end">That is all the feed keeps. Older posts are on their authors’ pages.</p>
+        <p className="feed-end">You have reached the end. Older posts are on their authors’ pages.</p>
       ) : pages > 1 ? (
         <FeedPosts after={pageInfo.endCursor} pages={pages - 1} waiting={waiting} onMore={onMore} />
       ) : (

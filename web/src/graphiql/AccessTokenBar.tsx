@@ -1,5 +1,7 @@
 import { useId, useState } from "react";
 import { formatRequestCharge } from "../api/request-charge.js";
+import { CostSwitch } from "../charges/CostSwitch.js";
+import { useCostsShown } from "../charges/shown-costs.js";
 
 export interface LastRequest {
   operationName: string | null;
@@ -18,6 +20,7 @@ export interface AccessTokenBarProps {
 export function AccessTokenBar({ accessToken, issuedToken, lastRequest, onChange }: AccessTokenBarProps) {
   const inputId = useId();
   const [isShown, setIsShown] = useState(false);
+  const areCostsShown = useCostsShown();
   return (
     <header className="bar">
       <a className="bar-brand" href="/">
@@ -29,8 +32,8 @@ export function AccessTokenBar({ accessToken, issuedToken, lastRequest, onChange
           id={inputId}
           type={isShown ? "text" : "password"}
           value={accessToken ?? ""}
-          placeholder="none: sign up or in with C1"
-          title="Sent as Authorization: Bearer. The headers editor goes before it. Forgotten when the page is left."
+          placeholder="none: run C1 to sign up or sign in"
+          title="Sent as Authorization: Bearer. The headers editor takes precedence. Removed when you leave the page."
           autoComplete="off"
           data-1p-ignore
           data-lpignore="true"
@@ -69,13 +72,14 @@ export function AccessTokenBar({ accessToken, issuedToken, lastRequest, onChange
               onChange("");
             }}
           >
-            Forget
+            Remove
           </button>
         )}
       </div>
       <output className="bar-charge" aria-label="Request charge of the last request">
-        {lastRequest === null ? "" : chargeInWords(lastRequest)}
+        {lastRequest === null || !areCostsShown ? "" : chargeInWords(lastRequest)}
       </output>
+      <CostSwitch />
     </header>
   );
 }

@@ -22,11 +22,11 @@ function ExamplesPanel() {
   return (
     <div className="examples">
       <h2>Examples</h2>
-      <p>Each opens in a tab of its own, with variables from the live data.</p>
+      <p>Each example opens in its own tab, with variables from the live data.</p>
       <ExampleList title="Queries" listed={queries} onOpen={openExample} />
       <ExampleList title="Commands" listed={commands} onOpen={openExample} />
       <ExampleList title="Web store" listed={webStore} onOpen={openExample} />
-      <p>Commands other than signing up need an access token: run C1 and use its access token.</p>
+      <p>All commands except signing up need an access token: run C1 and use the token that it returns.</p>
     </div>
   );
 }

@@ -18,8 +18,7 @@ const hasTabs = storage.getItem("graphiql:tabState") !== null;
 /** The notice above the editor: what the server restricts. */
 const NOTICES: Record<SchemaAccess, string | null> = {
   available: null,
-  disabled:
-    "This server has introspection disabled: your documents run, but there is no documentation and no completion.",
+  disabled: "This server has introspection disabled: your documents run, without documentation and completion.",
   "trusted-only":
     "This server runs trusted documents only: the examples run, with any variables. " +
     "It refuses other documents, and has introspection disabled.",

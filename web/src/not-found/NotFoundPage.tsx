@@ -4,13 +4,16 @@ import { Notice } from "../ui/Notice.js";
 
 /** The page for unknown paths and for deleted content. */
 export function NotFoundPage({ what = "page" }: { what?: "page" | "post" | "user" | "product" | "category" | "tag" }) {
-  usePageTitle(`No such ${what}`);
+  const title = `${what.charAt(0).toUpperCase()}${what.slice(1)} not found`;
+  usePageTitle(title);
   const isOfShop = what === "product" || what === "category" || what === "tag";
   return (
-    <Notice heading="h1" title={`There is no such ${what}`}>
-      <p>{what === "page" ? "The address may be mistyped." : `The link may be mistyped, or the ${what} is gone.`}</p>
+    <Notice heading="h1" title={title}>
+      <p>
+        {what === "page" ? "Check the address and try again." : `The link may be wrong, or the ${what} was deleted.`}
+      </p>
       <Link className="button" href={isOfShop ? "/shop" : "/"}>
-        {isOfShop ? "See the catalogue" : "Read the newest posts"}
+        {isOfShop ? "Browse the shop" : "Read the latest posts"}
       </Link>
     </Notice>
   );

@@ -19,8 +19,8 @@ export function LogicalPartitions({ containers }: { containers: readonly Contain
     <section className="operations-section" aria-labelledby="partitions-title">
       <h2 id="partitions-title">Logical partitions</h2>
       <p className="operations-lead">
-        Items with one partition key share what one logical partition can serve. What each container was asked since
-        this process started, projections included, and which keys took most of it.
+        Items with the same partition key share the throughput of one logical partition. Below are the operations and
+        charges of each container since this process started, including projections, and its busiest keys.
       </p>
       <div className="operations-containers">
         {containers.map((container) => (

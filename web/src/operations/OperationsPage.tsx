@@ -41,12 +41,12 @@ export default function OperationsPage() {
     <div className="wide operations">
       <h1>Operations</h1>
       <p className="operations-lead">
-        Every write appears in the change feed. Projections follow the change feed and update the read models. Looked at
-        every two seconds.
+        Every write appears in the change feed. Projections follow the change feed and update the read models. This page
+        refreshes every two seconds.
       </p>
       {!isServed ? (
         <p className="operations-lead">
-          This server keeps its operations to itself; <code>--operations=on</code> shows them.
+          This server does not show its operations. Start it with <code>--operations=on</code> to show them.
         </p>
       ) : data?.projections === undefined ? (
         error === undefined ? (
@@ -92,9 +92,9 @@ function Summary({ projections }: { projections: readonly Projection[] }) {
   return (
     <p className="operations-summary" role="status">
       {deadLetters > 0
-        ? `${counted(deadLetters, "change")} could not be projected and is in the dead letters.`
+        ? `${counted(deadLetters, "change")} could not be projected: see the dead letters.`
         : pending > 0
-          ? `${counted(pending, "change")} to be projected.`
+          ? `${counted(pending, "change")} waiting to be projected.`
           : "Every copy is up to date."}
     </p>
   );

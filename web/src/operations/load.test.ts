@@ -9,12 +9,12 @@ const hot = (requestCharge: number, requestChargeMax = requestCharge) => ({ requ
 
 describe("a container", () => {
   test.each([
-    [load({ operations: 0, requestCharge: 0 }), "Nothing has been asked of it yet."],
+    [load({ operations: 0, requestCharge: 0 }), "No operations yet."],
     [load({ keysTold: false }), "Its partition keys are not shown."],
     [load({ hottest: [hot(30), hot(10)] }), "The hottest logical partition takes 15 % of the charge."],
     [
       load({ hottest: [hot(1, 3)] }),
-      "Spread wide: of no logical partition is it sure that it takes more than 0.5 % of the charge.",
+      "Spread evenly: no logical partition is known to take more than 0.5 % of the charge.",
     ],
     [load({ hottest: [hot(199)] }), "A hot spot: one logical partition takes 99.5 % of the charge."],
     [
@@ -23,7 +23,7 @@ describe("a container", () => {
     ],
     [
       load({ requestChargeAcross: 200 }),
-      "No single logical partition has been asked. 100 % went to the change feed and to queries of all of them.",
+      "No operation on a single logical partition yet. 100 % went to the change feed and to queries of all of them.",
     ],
     [load({ hottest: [hot(30)], requestChargeAcross: 1 }), "The hottest logical partition takes 15 % of the charge."],
   ])("%j: %s", (found, expected) => {

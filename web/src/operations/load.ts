@@ -24,7 +24,7 @@ const WARM_SHARE_MIN = 0.01;
 /** How a container's charge spreads over its logical partitions. */
 export function loadInWords({ operations, requestCharge, requestChargeAcross, keysTold, hottest }: Load): string {
   if (operations === 0) {
-    return "Nothing has been asked of it yet.";
+    return "No operations yet.";
   }
   const across = shareOf(requestChargeAcross, requestCharge);
   const ofAll =
@@ -34,11 +34,11 @@ export function loadInWords({ operations, requestCharge, requestChargeAcross, ke
   }
   const top = hottest[0];
   if (top === undefined) {
-    return `No single logical partition has been asked.${ofAll}`;
+    return `No operation on a single logical partition yet.${ofAll}`;
   }
   const share = shareOf(top.requestCharge, requestCharge);
   if (share < WARM_SHARE_MIN) {
-    return `Spread wide: of no logical partition is it sure that it takes more than ${percent(share)} of the charge.${ofAll}`;
+    return `Spread evenly: no logical partition is known to take more than ${percent(share)} of the charge.${ofAll}`;
   }
   const isHot = share >= HOT_SHARE_MIN ? "A hot spot: one" : "The hottest";
   return `${isHot} logical partition takes ${percent(share)} of the charge.${ofAll}`;

@@ -48,7 +48,7 @@ export function CommentForm({ postId }: { postId: string }) {
         value={content}
         charsMax={COMMENT_CHARS_MAX}
         error={error === undefined || codeOf(error) === "UNAUTHENTICATED" ? undefined : messageOf(error)}
-        hint="Markdown, without HTML."
+        hint="You can use Markdown."
         onText={(text) => {
           change({ content: text });
         }}

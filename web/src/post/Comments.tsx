@@ -1,7 +1,6 @@
 import { useMutation, useQuery } from "urql";
 import { Link } from "wouter";
 import { messageOf } from "../api/errors.js";
-import { useSession } from "../api/session.js";
 import { Markdown } from "../markdown/Markdown.js";
 import { Confirm } from "../ui/Confirm.js";
 import { counted } from "../ui/count.js";
@@ -18,7 +17,7 @@ import { CommentsDocument, DeleteCommentDocument, type CommentItemFragment } fro
 const TITLE_ID = "comments-title";
 
 /** A post's comments, oldest first, and the place to write one. */
-export function Comments({ post }: { post: { id: string; commentCount: number; author: { id: string } } }) {
+export function Comments({ post }: { post: { id: string; commentCount: number } }) {
   const [pages, showMore] = useShownPages(`comments of ${post.id}`);
   return (
     <section className="comments" aria-labelledby={TITLE_ID}>
@@ -39,7 +38,7 @@ function CommentPage({
   pages,
   onMore,
 }: {
-  post: { id: string; author: { id: string } };
+  post: { id: string };
   after?: string;
   pages: number;
   onMore: () => void;
@@ -70,7 +69,7 @@ function CommentPage({
     <>
       {nodes.map((comment) => (
         <li key={comment.id}>
-          <Comment comment={comment} postAuthorId={post.author.id} />
+          <Comment comment={comment} />
         </li>
       ))}
       {pageInfo.hasNextPage &&
@@ -86,16 +85,11 @@ function CommentPage({
   );
 }
 
-/** A comment. Its author and the author of the post may delete it. */
 function Comment({
-  comment: { id, content, creationDate, author },
-  postAuthorId,
+  comment: { id, content, creationDate, author, viewerCanDelete },
 }: {
-  comment: CommentItemFragment;
-  postAuthorId: string;
+  comment: CommentItemFragment & { viewerCanDelete: boolean };
 }) {
-  const userId = useSession()?.user.id;
-  const mayDelete = userId === author.id || userId === postAuthorId;
   const [{ fetching, error }, deleteComment] = useMutation(DeleteCommentDocument);
   return (
     <article className="comment">
@@ -107,7 +101,7 @@ function Comment({
         <When date={creationDate} />
       </p>
       <Markdown text={content} />
-      {mayDelete && (
+      {viewerCanDelete && (
         <Confirm
           label="Delete"
           question="Delete this comment?"

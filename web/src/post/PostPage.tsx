@@ -2,7 +2,6 @@ import { useMutation, useQuery, useSubscription } from "urql";
 import { Link, useLocation } from "wouter";
 import { useOnReconnect, useOnSubscriptionEnd } from "../api/connection.js";
 import { messageOf } from "../api/errors.js";
-import { useSession } from "../api/session.js";
 import { usePageTitle } from "../app/page-title.js";
 import { Markdown } from "../markdown/Markdown.js";
 import { NotFoundPage } from "../not-found/NotFoundPage.js";
@@ -43,7 +42,6 @@ export default function PostPage({ params: { id = "" } }: { params: Readonly<Rec
 
 function Post({ post, onEnded }: { post: ShownPost; onEnded: () => void }) {
   const { id, author } = post;
-  const isMine = useSession()?.user.id === author.id;
   useSubscription({ query: PostChangesDocument, variables: { id } });
   useSubscription({ query: CommentsAddedDocument, variables: { postId: id } });
   useSubscription({ query: CommentsDeletedDocument, variables: { postId: id } });
@@ -69,7 +67,7 @@ function Post({ post, onEnded }: { post: ShownPost; onEnded: () => void }) {
         <Markdown text={post.content} />
         <footer className="post-actions">
           <LikeButton post={post} />
-          {isMine && <Own post={post} />}
+          {(post.viewerCanUpdate || post.viewerCanDelete) && <Own post={post} />}
         </footer>
       </article>
       <Comments post={post} />
@@ -82,21 +80,25 @@ function Own({ post }: { post: ShownPost }) {
   const [, navigate] = useLocation();
   return (
     <div className="post-own">
-      <Link className="button button-plain" href={`/posts/${post.id}/edit`}>
-        Edit
-      </Link>
-      <Confirm
-        label="Delete"
-        question="Delete this post with its comments and likes?"
-        isBusy={fetching}
-        onConfirm={() => {
-          void deletePost({ input: { postId: post.id } }).then((result) => {
-            if (result.error === undefined) {
-              navigate(`/users/${post.author.id}`, { replace: true });
-            }
-          });
-        }}
-      />
+      {post.viewerCanUpdate && (
+        <Link className="button button-plain" href={`/posts/${post.id}/edit`}>
+          Edit
+        </Link>
+      )}
+      {post.viewerCanDelete && (
+        <Confirm
+          label="Delete"
+          question="Delete this post and its comments?"
+          isBusy={fetching}
+          onConfirm={() => {
+            void deletePost({ input: { postId: post.id } }).then((result) => {
+              if (result.error === undefined) {
+                navigate(`/users/${post.author.id}`, { replace: true });
+              }
+            });
+          }}
+        />
+      )}
       {error !== undefined && (
         <p role="alert" className="field-error">
           {messageOf(error)}

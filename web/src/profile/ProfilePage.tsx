@@ -30,7 +30,7 @@ export default function ProfilePage({ params: { id = "" } }: { params: Readonly<
   const isMe = useSession()?.user.id === id;
   const [pages, showMore] = useShownPages(`posts of ${id}`);
   const user = data?.user;
-  usePageTitle(user?.username ?? null, user == null ? undefined : `What ${user.username} wrote.`);
+  usePageTitle(user?.username ?? null, user == null ? undefined : `Posts by ${user.username}.`);
   if (user == null) {
     if (error?.networkError !== undefined) {
       return <Failure error={error} onRetry={refresh} />;
@@ -41,7 +41,7 @@ export default function ProfilePage({ params: { id = "" } }: { params: Readonly<
     <>
       <header className="profile">
         <h1 dir="auto">{user.username}</h1>
-        {isMe && <Rename userId={id} />}
+        {user.viewerCanUpdate && <Rename userId={id} />}
         {isMe && <ChangePassword username={user.username} />}
       </header>
       {user.posts.nodes.length === 0 ? (

@@ -12,7 +12,7 @@ const USERNAME_CHARS_MAX = 30;
 /** How many of the user's newest posts are looked at. */
 const COPIES = 50;
 
-/** Gives oneself another name, and shows how the copies follow. */
+/** Changes the username, and shows how posts follow. */
 export function Rename({ userId }: { userId: string }) {
   const [username, setUsername] = useState<string | null>(null);
   const [renamed, setRenamed] = useState<string | null>(null);
@@ -27,7 +27,7 @@ export function Rename({ userId }: { userId: string }) {
             setUsername("");
           }}
         >
-          Rename yourself
+          Change username
         </button>
       ) : (
         <form
@@ -44,10 +44,10 @@ export function Rename({ userId }: { userId: string }) {
           }}
         >
           <TextField
-            label="New name"
+            label="New username"
             value={username}
             charsMax={USERNAME_CHARS_MAX}
-            hint="3 to 30 letters, digits, _, - and ."
+            hint="3 to 30 letters, digits, or the characters _ - ."
             error={error === undefined ? undefined : messageOf(error)}
             autoComplete="username"
             autoCapitalize="none"
@@ -56,7 +56,7 @@ export function Rename({ userId }: { userId: string }) {
             onText={setUsername}
           />
           <button type="submit" className="button" disabled={fetching}>
-            {fetching ? "One moment…" : "Rename"}
+            {fetching ? "One moment…" : "Change username"}
           </button>{" "}
           <button
             type="button"
@@ -65,12 +65,18 @@ export function Rename({ userId }: { userId: string }) {
               setUsername(null);
             }}
           >
-            Keep the name
+            Cancel
           </button>
         </form>
       )}
       {renamed !== null && (
-        <NameTravels key={renamed} name={renamed} readCopies={(signal) => namesInPosts(userId, signal)} />
+        <NameTravels
+          key={renamed}
+          name={renamed}
+          unit="post"
+          done="Done. Your new name is shown everywhere."
+          readCopies={(signal) => namesInPosts(userId, signal)}
+        />
       )}
     </div>
   );

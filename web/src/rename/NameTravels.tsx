@@ -11,9 +11,15 @@ const LOOK_MS = 400;
  */
 export function NameTravels({
   name,
+  unit,
+  done,
   readCopies,
 }: {
   name: string;
+  /** A thing that carries a copy of the name, such as a post. */
+  unit: "post" | "product";
+  /** What is said when all of them carry it. */
+  done: string;
   /** The name in each copy. */
   readCopies: (signal: AbortSignal) => Promise<readonly string[]>;
 }) {
@@ -43,15 +49,15 @@ export function NameTravels({
   return (
     <div className="name-travels" role="status">
       {names === null ? (
-        <p>The new name is stored. Looking at the copies…</p>
+        <p>Saved. Updating {unit}s…</p>
       ) : (
         <>
           <p>
             {isDone
-              ? `All ${counted(names.length, "copy", "copies")} looked at carry the new name.`
-              : `${renamed} of ${counted(names.length, "copy", "copies")} carry the new name.`}
+              ? done
+              : `Updating ${unit}s: ${renamed.toLocaleString("en")} of ${counted(names.length, unit)} done.`}
           </p>
-          <progress aria-label="Copies with the new name" value={renamed} max={Math.max(names.length, 1)} />
+          <progress aria-label="Progress of the new name" value={renamed} max={Math.max(names.length, 1)} />
         </>
       )}
     </div>

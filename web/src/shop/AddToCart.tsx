@@ -49,12 +49,13 @@ export function AddToCart({ product: { id, name, price } }: { product: SeenProdu
         onText={setText}
       />
       <button type="submit" className="button">
-        Add to the cart
+        Add to cart
       </button>
       <p className="add-to-cart-done" role="status">
         {inCart !== null && error === undefined && (
           <>
-            Added: the cart has {inCart.toLocaleString("en")} of it. <Link href="/shop/cart">Go to the cart</Link>
+            Added to cart{inCart > 1 && `: ${inCart.toLocaleString("en")} in all`}.{" "}
+            <Link href="/shop/cart">View cart</Link>
           </>
         )}
       </p>

@@ -59,7 +59,7 @@ function Line({ line: { product, quantity, isGone }, onRemoved }: { line: CartLi
         <Link href={`/shop/product/${id}`}>{name}</Link>
       </h2>
       {isGone ? (
-        <p className="cart-line-gone field-error">The shop does not sell this any more.</p>
+        <p className="cart-line-gone field-error">This product is no longer available.</p>
       ) : (
         <>
           <p className="price">{formatMoney(timesQuantity(price, quantity))}</p>

@@ -22,9 +22,9 @@ export default function CartPage() {
     <ShopFrame>
       <h1 className="shop-title">Cart</h1>
       {cart.lines.length === 0 ? (
-        <Notice title="The cart is empty">
+        <Notice title="Your cart is empty">
           <Link className="button" href="/shop">
-            See the catalogue
+            Browse the shop
           </Link>
         </Notice>
       ) : (
@@ -80,7 +80,7 @@ function PlaceOrder({ cart, onRefused }: { cart: Cart; onRefused: () => void }) 
         <p role="alert" className="field-error">
           {error.networkError === undefined
             ? messageOf(error)
-            : "There was no answer. Order again: it is placed once, also if it arrived."}
+            : "We could not confirm your order. Try again; it will not be placed twice."}
         </p>
       )}
       {customer === null ? (
@@ -101,10 +101,10 @@ function PlaceOrder({ cart, onRefused }: { cart: Cart; onRefused: () => void }) 
             }
           }}
         >
-          {fetching ? "Ordering…" : "Order"}
+          {fetching ? "Placing your order…" : "Place order"}
         </button>
       )}
-      <p className="place-order-note">The order has the prices of the moment in which it is placed.</p>
+      <p className="place-order-note">Prices are confirmed when you place the order.</p>
     </section>
   );
 }
@@ -112,7 +112,7 @@ function PlaceOrder({ cart, onRefused }: { cart: Cart; onRefused: () => void }) 
 /** Why these lines cannot be ordered; null where they can. */
 function obstacleOf({ lines }: Cart, hasTotal: boolean): string | null {
   if (lines.some(({ isGone }) => isGone)) {
-    return "Remove what the shop does not sell any more.";
+    return "Remove the products that are no longer available.";
   }
-  return hasTotal ? null : "An order has products of one currency.";
+  return hasTotal ? null : "All products of an order must have the same currency.";
 }

@@ -22,7 +22,7 @@ export default function CustomerPage() {
         <h1>{title}</h1>
         <p className="shop-note">
           {customer === null ? (
-            "A customer of the shop has an account of its own, apart from the blog’s."
+            "Shop accounts are separate from blog accounts."
           ) : (
             <>
               You are signed in as{" "}
@@ -43,7 +43,7 @@ export default function CustomerPage() {
           />
         </Provider>
         <p>
-          {isNew ? "You are a customer?" : "You are new here?"}{" "}
+          {isNew ? "Already a customer?" : "New here?"}{" "}
           <button
             type="button"
             className="link"

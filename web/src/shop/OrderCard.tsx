@@ -9,7 +9,7 @@ import { DeleteSalesOrderDocument } from "./orders.generated.js";
 
 /** An order with its lines, at the names and prices of when it was placed. It can be deleted until it is shipped. */
 export function OrderCard({ order, onDeleted }: { order: OrderCardFragment; onDeleted: () => void }) {
-  const { id, orderDate, shipDate, lines, total } = order;
+  const { id, orderDate, shipDate, viewerCanDelete, lines, total } = order;
   const titleId = useId();
   return (
     <article className="order" aria-labelledby={titleId}>
@@ -56,7 +56,7 @@ export function OrderCard({ order, onDeleted }: { order: OrderCardFragment; onDe
           </tr>
         </tfoot>
       </table>
-      {shipDate === null && <DeleteOrder id={id} onDeleted={onDeleted} />}
+      {viewerCanDelete && <DeleteOrder id={id} onDeleted={onDeleted} />}
     </article>
   );
 }
@@ -66,8 +66,9 @@ function DeleteOrder({ id, onDeleted }: { id: string; onDeleted: () => void }) {
   return (
     <>
       <Confirm
-        label="Delete"
-        question="Delete this order?"
+        label="Cancel order"
+        question="Cancel this order?"
+        keep="Keep order"
         className="quiet"
         isBusy={fetching}
         onConfirm={() => {

@@ -64,9 +64,9 @@ function OrderList({ customerId }: { customerId: string }) {
           />
         )
       ) : customer.salesOrders.nodes.length === 0 ? (
-        <Notice title="You have not ordered anything yet">
+        <Notice title="You have no orders yet">
           <Link className="button" href="/shop">
-            See the catalogue
+            Browse the shop
           </Link>
         </Notice>
       ) : (
@@ -81,7 +81,7 @@ function Placed({ orders }: { orders: readonly { id: string }[] }) {
   const placed = (history.state as { placed?: string } | null)?.placed;
   return (
     <div role="status">
-      {orders.some(({ id }) => id === placed) && <p className="order-placed">Your order is placed.</p>}
+      {orders.some(({ id }) => id === placed) && <p className="order-placed">Thank you. Your order has been placed.</p>}
     </div>
   );
 }

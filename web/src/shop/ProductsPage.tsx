@@ -1,7 +1,6 @@
 import { useQuery } from "urql";
 import { Link } from "wouter";
 import { codeOf } from "../api/errors.js";
-import { useSession } from "../api/session.js";
 import { usePageTitle } from "../app/page-title.js";
 import { NotFoundPage } from "../not-found/NotFoundPage.js";
 import { Failure } from "../ui/Failure.js";
@@ -12,6 +11,7 @@ import { SkeletonCards } from "../ui/Skeleton.js";
 import { ProductCard } from "./ProductCard.js";
 import { ProductsDocument, type ProductsQuery } from "./products.generated.js";
 import { ShopFrame } from "./ShopFrame.js";
+import { useViewerIsStaff } from "./viewer-is-staff.js";
 
 /** Products of one page of a list. */
 const PAGE_PRODUCTS = 20;
@@ -36,7 +36,7 @@ function List({ id, of }: { id: string; of: ListKind }) {
     variables: { id, first: PAGE_PRODUCTS },
     requestPolicy: "cache-and-network",
   });
-  const mayBeStaff = useSession()?.hasEnded === false;
+  const isStaff = useViewerIsStaff() === true;
   const [pages, showMore] = useShownPages(`products of ${id}`);
   const list = listIn(data, of);
   usePageTitle(list?.name ?? null, list === null ? undefined : `Products ${relation(of)} ${list.name}.`);
@@ -60,10 +60,10 @@ function List({ id, of }: { id: string; of: ListKind }) {
         <h1 dir="auto">{list.name}</h1>
         <p>
           {of === "category" ? "Category" : "Tag"}
-          {mayBeStaff && (
+          {isStaff && (
             <>
               <span aria-hidden="true"> · </span>
-              <Link href={`/shop/staff?id=${encodeURIComponent(id)}`}>Rename, for staff</Link>
+              <Link href={`/shop/staff?id=${encodeURIComponent(id)}`}>Rename</Link>
             </>
           )}
         </p>

@@ -1,15 +1,14 @@
 import type { ReactNode } from "react";
 import { Link, useLocation } from "wouter";
-import { useSession } from "../api/session.js";
 import { piecesIn, useCart } from "./cart.js";
 import { endCustomerSession, useCustomerSession } from "./customer-session.js";
+import { useViewerIsStaff } from "./viewer-is-staff.js";
 import "./shop.css";
 
 /** What every page of the shop has above it: its places, the cart, and the customer. */
 export function ShopFrame({ children }: { children: ReactNode }) {
   const pieces = piecesIn(useCart());
-  // Staff are users of the blog. Who they are, the server knows alone.
-  const mayBeStaff = useSession()?.hasEnded === false;
+  const isStaff = useViewerIsStaff() === true;
   return (
     <>
       <div className="shop-bar">
@@ -19,8 +18,8 @@ export function ShopFrame({ children }: { children: ReactNode }) {
             Cart {pieces > 0 && <span className="cart-count">{pieces.toLocaleString("en")}</span>}
           </Place>
           <Place path="/shop/orders">Orders</Place>
-          {mayBeStaff && <Place path="/shop/staff">Staff</Place>}
-          {mayBeStaff && <Place path="/shop/ranking">Ranking</Place>}
+          {isStaff && <Place path="/shop/staff">Staff</Place>}
+          {isStaff && <Place path="/shop/ranking">Ranking</Place>}
         </nav>
         <CustomerAccount />
       </div>

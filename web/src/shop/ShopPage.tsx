@@ -9,15 +9,11 @@ import { ShopFrame } from "./ShopFrame.js";
 
 /** The shop's catalogue: its categories and its tags. */
 export default function ShopPage() {
-  usePageTitle("Shop", "A web store whose every page asks one logical partition, and what each page costs.");
+  usePageTitle("Shop", "Browse the shop by category and by tag.");
   return (
     <ShopFrame>
       <header className="shop-intro">
         <h1>Shop</h1>
-        <p>
-          The second domain of this server, a web store. A category and a tag each list their products from one logical
-          partition.
-        </p>
       </header>
       <Lists />
     </ShopFrame>
@@ -42,14 +38,14 @@ function Lists() {
   if (categories.length + tags.length === 0) {
     return (
       <Notice title="The shop has no products yet">
-        <p>Staff create categories, tags and products through the API.</p>
+        <p>Please come back later.</p>
       </Notice>
     );
   }
   return (
     <div className="catalogue">
-      <NameList title="Categories" path="/shop/category" items={categories} className="category-links" />
-      <NameList title="Tags" path="/shop/tag" items={tags} className="tag-links" />
+      <NameList title="Browse by category" path="/shop/category" items={categories} className="category-links" />
+      <NameList title="Browse by tag" path="/shop/tag" items={tags} className="tag-links" />
     </div>
   );
 }

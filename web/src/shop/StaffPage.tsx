@@ -13,6 +13,8 @@ import { SkeletonLines } from "../ui/Skeleton.js";
 import { CatalogueDocument } from "./catalogue.generated.js";
 import { NamesInProductsDocument } from "./copies.generated.js";
 import { ShopFrame } from "./ShopFrame.js";
+import { StaffOnly } from "./StaffOnly.js";
+import { useViewerIsStaff } from "./viewer-is-staff.js";
 import { RenameCategoryDocument, RenameTagDocument } from "./staff.generated.js";
 
 /** The longest name of a category or tag that the server accepts, in characters. */
@@ -29,22 +31,25 @@ interface Named {
 export default function StaffPage() {
   usePageTitle("Staff of the shop");
   const session = useSession();
+  const isStaff = useViewerIsStaff();
   return (
     <ShopFrame>
       {session === null ? (
-        <Notice heading="h1" title="Staff sign in with their account of the blog">
+        <Notice heading="h1" title="Sign in as staff">
+          <p>Use your blog account.</p>
           <Link className="button" href="/signin?next=%2Fshop%2Fstaff">
             Sign in
           </Link>
         </Notice>
+      ) : isStaff === null ? (
+        <SkeletonLines lines={4} />
+      ) : !isStaff ? (
+        <StaffOnly />
       ) : (
         <>
           <header className="shop-intro">
             <h1>Rename a category or a tag</h1>
-            <p>
-              For staff. Products keep a copy of these names, so that a list of products is one hop. The change feed
-              corrects the copies after a rename.
-            </p>
+            <p>All products show the new name within moments.</p>
           </header>
           <Catalogue />
         </>
@@ -146,6 +151,8 @@ function Rename({ categories, tags }: { categories: readonly Named[]; tags: read
           <NameTravels
             key={`${renamed.id} ${renamed.name}`}
             name={renamed.name}
+            unit="product"
+            done="Done. The new name is shown everywhere."
             readCopies={(signal) => namesInProducts(renamed.id, signal)}
           />
         </section>

@@ -49,9 +49,9 @@ describe("a cart", () => {
 
   test("takes no more lines and pieces than an order may have", () => {
     const full = cartOf(...Array.from({ length: LINES_MAX }, (_, index): [string, number] => [`p${index}`, 1]));
-    expect(withAdded(full, product("one more"), 1).refusal).toBe("An order has at most 100 lines.");
+    expect(withAdded(full, product("one more"), 1).refusal).toBe("An order can have at most 100 products.");
     expect(withAdded(full, product("p0"), 1).cart?.lines[0]?.quantity).toBe(2);
-    expect(withAdded(full, product("p0"), QUANTITY_MAX).refusal).toBe("An order has at most 1,000 of one product.");
+    expect(withAdded(full, product("p0"), QUANTITY_MAX).refusal).toBe("You can order at most 1,000 of one product.");
     expect(withQuantity(full, "p0", QUANTITY_MAX + 1)).toBe(full);
     expect(withQuantity(full, "p0", 0)).toBe(full);
   });

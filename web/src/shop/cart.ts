@@ -11,7 +11,7 @@ export const LINES_MAX = 100;
 /** The most of one product in one line that the server accepts. */
 export const QUANTITY_MAX = 1_000;
 /** What a quantity has to be, in words. */
-export const QUANTITY_RULE = `A whole number from 1 to ${QUANTITY_MAX.toLocaleString("en")}.`;
+export const QUANTITY_RULE = `Enter a whole number from 1 to ${QUANTITY_MAX.toLocaleString("en")}.`;
 
 /** A product as it was last seen: the order takes its price from the server. */
 export interface SeenProduct {
@@ -44,11 +44,11 @@ export function emptyCart(): Cart {
 export function withAdded(cart: Cart, product: SeenProduct, quantity: number): CartChange {
   const line = cart.lines.find((each) => each.product.id === product.id);
   if (line === undefined && cart.lines.length >= LINES_MAX) {
-    return { refusal: `An order has at most ${LINES_MAX} lines.` };
+    return { refusal: `An order can have at most ${LINES_MAX} products.` };
   }
   const total = (line?.quantity ?? 0) + quantity;
   if (!isQuantity(total)) {
-    return { refusal: `An order has at most ${QUANTITY_MAX.toLocaleString("en")} of one product.` };
+    return { refusal: `You can order at most ${QUANTITY_MAX.toLocaleString("en")} of one product.` };
   }
   const added = { product, quantity: total, isGone: false };
   const lines = line === undefined ? [...cart.lines, added] : cart.lines.map((each) => (each === line ? added : each));

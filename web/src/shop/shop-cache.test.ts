@@ -7,7 +7,15 @@ import { shopUpdates } from "./shop-cache.js";
 
 function order(id: string) {
   const total = { __typename: "Money", amount: "1.00", currencyCode: "EUR" };
-  return { __typename: "SalesOrder", id, orderDate: "2026-01-01T00:00:00.000Z", shipDate: null, lines: [], total };
+  return {
+    __typename: "SalesOrder",
+    id,
+    orderDate: "2026-01-01T00:00:00.000Z",
+    shipDate: null,
+    viewerCanDelete: true,
+    lines: [],
+    total,
+  };
 }
 
 function customer(salesOrderCount: number) {

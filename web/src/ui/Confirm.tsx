@@ -6,12 +6,15 @@ export function Confirm({
   question,
   isBusy,
   onConfirm,
+  keep: keepLabel = "Cancel",
   className = "button button-plain",
 }: {
   label: string;
   question: string;
   isBusy: boolean;
   onConfirm: () => void;
+  /** The button that changes nothing. */
+  keep?: string;
   className?: string;
 }) {
   const [isAsking, setIsAsking] = useState(false);
@@ -71,7 +74,7 @@ export function Confirm({
           setIsAsking(false);
         }}
       >
-        Keep
+        {keepLabel}
       </button>
     </span>
   );

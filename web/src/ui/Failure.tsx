@@ -6,8 +6,8 @@ import { Notice } from "./Notice.js";
 export function Failure({ error, onRetry }: { error: CombinedError; onRetry: () => void }) {
   const isNetwork = error.networkError !== undefined;
   return (
-    <Notice title={isNetwork ? "The server could not be reached" : "That did not work"} kind="failure">
-      <p>{messageOf(error)}</p>
+    <Notice title={isNetwork ? "Could not connect" : "Something went wrong"} kind="failure">
+      <p>{isNetwork ? "Check your connection and try again." : messageOf(error)}</p>
       <button type="button" className="button" onClick={onRetry}>
         Try again
       </button>

@@ -19,7 +19,7 @@ export function Conflicts({
     <>
       {conflicts.map((field) => (
         <Notice key={field} title={`The ${NAMES[field]} was changed elsewhere`}>
-          <p>This is saved now. What you typed is below.</p>
+          <p>This is the saved version. Your version is below.</p>
           <pre className="edit-saved" dir="auto" tabIndex={0} aria-label={`The saved ${NAMES[field]}`}>
             {saved[field]}
           </pre>
@@ -31,7 +31,7 @@ export function Conflicts({
                 onKeep(field);
               }}
             >
-              Keep what I typed
+              Keep my version
             </button>
             <button
               type="button"
@@ -40,14 +40,14 @@ export function Conflicts({
                 onTake(field);
               }}
             >
-              Take what is saved
+              Use the saved version
             </button>
           </p>
         </Notice>
       ))}
       {taken.length > 0 && (
         <p role="status" className="edit-taken">
-          The {taken.map((field) => NAMES[field]).join(" and the ")} was changed elsewhere, and is shown as saved now.
+          The {taken.map((field) => NAMES[field]).join(" and the ")} was changed elsewhere. You see the saved version.
         </p>
       )}
     </>

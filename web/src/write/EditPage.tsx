@@ -17,7 +17,7 @@ type PostToEdit = NonNullable<PostToEditQuery["post"]>;
 
 /** Changes a post of one's own. What was changed elsewhere meanwhile is shown, and never overwritten unseen. */
 export default function EditPage({ params: { id = "" } }: { params: Readonly<Record<string, string | undefined>> }) {
-  usePageTitle("Edit");
+  usePageTitle("Edit post");
   const session = useSession();
   // What the cache has may be older than what the server has, and would be overwritten.
   const [{ data, error }, execute] = useQuery({
@@ -30,12 +30,14 @@ export default function EditPage({ params: { id = "" } }: { params: Readonly<Rec
   };
   const post = data?.post;
   if (post != null) {
-    return post.author.id === session?.user.id ? (
+    // Where the session has ended the draft stays in view: saving asks to sign in again.
+    const isAuthor = session?.user.id === post.author.id;
+    return session !== null && (post.viewerCanUpdate || (isAuthor && session.hasEnded)) ? (
       <Edit post={post} userId={session.user.id} readAgain={readAgain} />
     ) : (
-      <Notice heading="h1" title="This post belongs to another user">
+      <Notice heading="h1" title="Only the author can edit this post">
         <Link className="button" href={`/posts/${id}`}>
-          Read it
+          Read the post
         </Link>
       </Notice>
     );
@@ -76,10 +78,10 @@ function Edit({ post, userId, readAgain }: { post: PostToEdit; userId: string; r
   };
   return (
     <>
-      <h1>Edit</h1>
+      <h1>Edit post</h1>
       {isLate && (
         <p role="alert" className="field-error">
-          This post was changed elsewhere before you saved. Look at what is shown now, and save again.
+          This post was changed elsewhere before you saved. Review the changes and save again.
         </p>
       )}
       <Conflicts
@@ -109,7 +111,7 @@ function Edit({ post, userId, readAgain }: { post: PostToEdit; userId: string; r
             <button type="button" className="quiet" onClick={forget}>
               Discard changes
             </button>
-            <span className="post-form-draft">Draft kept on this device</span>
+            <span className="post-form-draft">Draft saved on this device</span>
           </>
         )}
       </PostForm>

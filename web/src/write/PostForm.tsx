@@ -61,7 +61,7 @@ export function PostForm({
         value={content}
         charsMax={CONTENT_CHARS_MAX}
         error={errorAt("content")}
-        hint="Markdown, without HTML."
+        hint="You can use Markdown."
         onText={(text) => {
           onChange({ content: text });
         }}

@@ -9,7 +9,7 @@ import { CreatePostDocument } from "./write.generated.js";
 
 /** Writes a post. The draft stays on this device until the server has taken it. */
 export default function WritePage() {
-  usePageTitle("Write");
+  usePageTitle("Write a post");
   const session = useSession();
   const { draft, change, forget, isKept } = useDraft(session?.user.id ?? null, "post", { title: "", content: "" });
   const [{ fetching, error }, createPost] = useMutation(CreatePostDocument);
@@ -25,7 +25,7 @@ export default function WritePage() {
   }
   return (
     <>
-      <h1>Write</h1>
+      <h1>Write a post</h1>
       <PostForm
         {...draft.fields}
         error={error}
@@ -46,7 +46,7 @@ export default function WritePage() {
             <button type="button" className="quiet" onClick={forget}>
               Discard
             </button>
-            <span className="post-form-draft">Draft kept on this device</span>
+            <span className="post-form-draft">Draft saved on this device</span>
           </>
         )}
       </PostForm>

@@ -61,7 +61,7 @@ describe("two browsers", () => {
       .getByRole("group", { name: /Delete this post/ })
       .getByRole("button", { name: "Delete" })
       .click();
-    await reading.page.getByRole("heading", { name: "There is no such post" }).waitFor();
+    await reading.page.getByRole("heading", { name: "Post not found" }).waitFor();
     expect([...reading.conduct.errors, ...writing.conduct.errors]).toEqual([]);
     await Promise.all([reading.page.context().close(), writing.page.context().close()]);
   });
@@ -149,7 +149,7 @@ describe.skipIf(binary === "")("a server that is started again", () => {
     await server.stop();
     await page.getByText("No connection.").waitFor();
     await page.getByRole("button", { name: "Publish" }).click();
-    await page.getByText("There was no answer. Nothing that you typed is lost.").waitFor();
+    await page.getByText("We could not reach the server. Your text is still here; try again.").waitFor();
 
     server = await startServer({ binary, data, port: Number(new URL(server.url).port) });
     await (await author(server.url)).post("Written while one was away");

@@ -31,8 +31,10 @@ async function open(path: string): Promise<void> {
 describe("a reader", () => {
   test("goes on from the feed to a post and its author, and each page says what it cost", async () => {
     await open("/");
+    await page.getByRole("heading", { level: 1, name: "Latest posts" }).waitFor();
     await page.locator(".post-card").first().waitFor();
     expect(await page.title()).toBe("Onehop");
+    await page.getByRole("switch", { name: "Show costs" }).check();
     expect(await charge()).toBeGreaterThan(0);
 
     const title = await page.locator(".post-card h2").first().innerText();
@@ -78,12 +80,12 @@ describe("a reader", () => {
 
   test("sees what is not there", async () => {
     for (const [path, title] of [
-      ["/nowhere", "There is no such page"],
-      ["/posts/nothing", "There is no such post"],
-      ["/users/nothing", "There is no such user"],
-      ["/shop/category/nothing", "There is no such category"],
-      ["/shop/tag/nothing", "There is no such tag"],
-      ["/shop/product/nothing", "There is no such product"],
+      ["/nowhere", "Page not found"],
+      ["/posts/nothing", "Post not found"],
+      ["/users/nothing", "User not found"],
+      ["/shop/category/nothing", "Category not found"],
+      ["/shop/tag/nothing", "Tag not found"],
+      ["/shop/product/nothing", "Product not found"],
     ] as const) {
       expect((await fetch(baseUrl + path)).status, path).toBe(404);
       ({ page, conduct } = await openPage(browser, "/"));
@@ -91,7 +93,7 @@ describe("a reader", () => {
         history.pushState(null, "", to);
       }, path);
       await page.getByRole("heading", { name: title }).waitFor();
-      await page.waitForFunction(() => document.title.startsWith("No such"));
+      await page.waitForFunction(() => document.title.endsWith(" not found · Onehop"));
       if (path !== "/shop/product/nothing") {
         await page.context().close();
       }

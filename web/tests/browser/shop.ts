@@ -58,8 +58,8 @@ export async function signInAsStaff(page: Page, place: "staff" | "ranking"): Pro
 /** Puts some of the product that is shown into the cart, and goes there. */
 export async function addToCart(page: Page, quantity: number): Promise<void> {
   await page.getByLabel("Quantity").fill(String(quantity));
-  await page.getByRole("button", { name: "Add to the cart" }).click();
-  await page.getByRole("link", { name: "Go to the cart" }).click();
+  await page.getByRole("button", { name: "Add to cart" }).click();
+  await page.getByRole("link", { name: "View cart" }).click();
   await page.getByRole("heading", { level: 1, name: "Cart" }).waitFor();
 }
 

@@ -177,15 +177,15 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
     await page.goto(`${server.url}/shop`);
     await page.getByRole("link", { name: "Bells", exact: true }).click();
     await page.getByRole("link", { name: "A product from the playground" }).click();
-    await page.getByRole("button", { name: "Add to the cart" }).waitFor();
+    await page.getByRole("button", { name: "Add to cart" }).waitFor();
     await addToCart(page, 2);
     await page.getByRole("link", { name: "Sign in to order" }).click();
     const emailAddress = await signUpCustomer(page);
-    await page.getByRole("button", { name: "Order", exact: true }).click();
+    await page.getByRole("button", { name: "Place order" }).click();
     await page.getByText("€25.00").first().waitFor();
-    await page.getByRole("button", { name: "Delete" }).click();
-    await page.getByRole("group", { name: "Delete this order?" }).getByRole("button", { name: "Delete" }).click();
-    await page.getByRole("heading", { name: "You have not ordered anything yet" }).waitFor();
+    await page.getByRole("button", { name: "Cancel order" }).click();
+    await page.getByRole("group", { name: "Cancel this order?" }).getByRole("button", { name: "Cancel order" }).click();
+    await page.getByRole("heading", { name: "You have no orders yet" }).waitFor();
     await page.getByRole("button", { name: "Sign out of the shop" }).click();
     await page.getByRole("main").getByRole("link", { name: "Sign in as a customer" }).first().click();
     await page.getByLabel("E-mail address").fill(emailAddress);
@@ -202,22 +202,23 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
       await page.getByLabel("Category or tag").selectOption(item ?? null);
       await page.getByLabel("New name").fill(name);
       await page.getByRole("button", { name: "Rename" }).click();
-      await page.getByText("All 1 copy looked at carry the new name.").waitFor();
+      await page.getByText("Done. The new name is shown everywhere.").waitFor();
       await page.getByRole("link", { name, exact: true }).click();
       await page.getByRole("heading", { level: 1, name }).waitFor();
     }
     await page.getByRole("link", { name: "Ranking", exact: true }).click();
+    await page.getByRole("switch", { name: "Show costs" }).check();
     await page.locator(".ranking ol").nth(1).waitFor();
     await page.getByRole("link", { name: "Feed", exact: true }).click();
   });
 
   test("renames herself, changes her password, signs out and in again", async () => {
     await page.getByRole("link", { name: username, exact: true }).first().click();
-    await page.getByRole("button", { name: "Rename yourself" }).click();
+    await page.getByRole("button", { name: "Change username" }).click();
     username = `${username}x`;
-    await page.getByLabel("New name").fill(username);
-    await page.getByRole("button", { name: "Rename" }).click();
-    await page.getByText("All 1 copy looked at carry the new name.").waitFor();
+    await page.getByLabel("New username").fill(username);
+    await page.getByRole("button", { name: "Change username" }).click();
+    await page.getByText("Done. Your new name is shown everywhere.").waitFor();
     await page.getByRole("button", { name: "Change your password" }).click();
     await page.getByLabel("Current password").fill(PASSWORD);
     await page.getByLabel("New password").fill(NEW_PASSWORD);

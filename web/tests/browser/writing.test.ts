@@ -51,7 +51,7 @@ describe("a user with an account", () => {
 
     await page.getByRole("button", { name: "Delete" }).click();
     await page
-      .getByRole("group", { name: "Delete this post with its comments and likes?" })
+      .getByRole("group", { name: "Delete this post and its comments?" })
       .getByRole("button", { name: "Delete" })
       .click();
     await page.getByText("You have not written anything yet").waitFor();
@@ -89,7 +89,7 @@ describe("a user with an account", () => {
     expect(await page.getByLabel("Text", { exact: true }).inputValue()).toBe("Typed here, on and on.");
     expect(await page.getByLabel("Title", { exact: true }).inputValue()).toBe("Renamed elsewhere");
     expect(await page.getByRole("button", { name: "Save", exact: true }).isDisabled()).toBe(true);
-    await page.getByRole("button", { name: "Keep what I typed" }).click();
+    await page.getByRole("button", { name: "Keep my version" }).click();
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("heading", { level: 1, name: "Renamed elsewhere" }).waitFor();
     await page.locator(".post .markdown").filter({ hasText: "Typed here, on and on." }).waitFor();
@@ -137,11 +137,10 @@ describe("a user with an account", () => {
     await page.getByRole("button", { name: "Publish" }).click();
     await page.getByRole("heading", { level: 1, name: "By a name" }).waitFor();
     await page.getByRole("link", { name: username, exact: true }).first().click();
-    await page.getByRole("button", { name: "Rename yourself" }).click();
-    await page.getByLabel("New name").fill(`${username}x`);
-    await page.getByRole("button", { name: "Rename" }).click();
-    await page.getByText("carry the new name").waitFor();
-    await page.getByText("All 1 copy looked at carry the new name.").waitFor();
+    await page.getByRole("button", { name: "Change username" }).click();
+    await page.getByLabel("New username").fill(`${username}x`);
+    await page.getByRole("button", { name: "Change username" }).click();
+    await page.getByText("Done. Your new name is shown everywhere.").waitFor();
     await page.getByRole("heading", { level: 1, name: `${username}x` }).waitFor();
   });
 
@@ -151,7 +150,7 @@ describe("a user with an account", () => {
     await page.getByLabel("Username").fill("a");
     await page.getByLabel("Password").fill(PASSWORD);
     await page.getByRole("button", { name: "Sign up", exact: true }).click();
-    await page.getByText("Username must have 3 to 30 characters, has 1.").waitFor();
+    await page.getByText("Usernames must have 3 to 30 characters; this one has 1.").waitFor();
     expect(await page.getByLabel("Username").getAttribute("aria-invalid")).toBe("true");
     await page.getByLabel("Username").fill(freshName());
     await page.getByRole("button", { name: "Sign up", exact: true }).click();
@@ -289,7 +288,7 @@ describe("a user with an account", () => {
     await expect.poll(focused).toBe("textarea");
     await comment.getByRole("button", { name: "Delete" }).press("Enter");
     await comment.getByRole("group").waitFor();
-    expect(await focused()).toBe("Keep");
+    expect(await focused()).toBe("Cancel");
     await page.keyboard.press("Escape");
     await comment.getByRole("group").waitFor({ state: "detached" });
     expect(await focused()).toBe("Delete");
@@ -373,10 +372,10 @@ describe("a user with an account", () => {
     await keyboard.type(PASSWORD);
     await keyboard.press("Enter");
     await page.getByRole("link", { name: username, exact: true }).waitFor();
-    await page.getByRole("heading", { name: "Every read is one hop" }).waitFor();
+    await page.getByRole("heading", { name: "Latest posts" }).waitFor();
     await reach("Write", "Shift+Tab");
     await keyboard.press("Enter");
-    await page.getByRole("heading", { name: "Write" }).waitFor();
+    await page.getByRole("heading", { name: "Write a post" }).waitFor();
     await reach("Title");
     await keyboard.type("By keyboard");
     await reach("Text");

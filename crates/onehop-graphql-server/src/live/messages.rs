@@ -235,6 +235,11 @@ impl Closing {
         Self::new(4403, "Forbidden: the access token has expired")
     }
 
+    /// The caller signed out, or changed the password.
+    pub(super) fn session_ended() -> Self {
+        Self::new(4403, "Forbidden: the session has ended")
+    }
+
     pub(super) fn subprotocol() -> Self {
         Self::new(4406, "Subprotocol not acceptable")
     }

@@ -141,7 +141,7 @@ impl Session {
                 biased;
                 () = stop.cancelled() => return Err(Closing::going_away().into()),
                 () = until(self.expires_at) => return Err(Closing::expired().into()),
-                () = started(self.ended.as_mut()) => return Err(Closing::expired().into()),
+                () = started(self.ended.as_mut()) => return Err(Closing::session_ended().into()),
                 () = sleep_until(init_by), if self.stage == Stage::Opened => {
                     return Err(Closing::init_timeout().into());
                 }

@@ -134,10 +134,10 @@ impl<'a> BatchDraft<'a> {
         let is_author = self.post.user_id == intent.user;
         match &intent.change {
             PostChange::Edit(_) | PostChange::Delete if !is_author => {
-                Some(Refusal::forbidden("only its author may change or delete a post"))
+                Some(Refusal::forbidden("only the author can change or delete a post"))
             }
             PostChange::DeleteComment { comment, .. } if !is_author && comment.user_id != intent.user => {
-                Some(Refusal::forbidden("only its author and the author of its post may delete a comment"))
+                Some(Refusal::forbidden("only its author and the author of the post can delete a comment"))
             }
             _ => None,
         }

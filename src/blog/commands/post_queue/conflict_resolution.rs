@@ -25,7 +25,7 @@ pub(super) fn decide(mut intent: QueuedCommand, stored: Option<&Item>) -> Result
         PostChange::Like(_) => match stored {
             None => Ok(Resolution::Send(intent)),
             Some(item) if command_of(item)? == Some(intent.command_id) => Ok(Resolution::Done(None)),
-            Some(_) => Ok(Resolution::Refuse(Refusal::conflict("postId", "you like this post already"))),
+            Some(_) => Ok(Resolution::Refuse(Refusal::conflict("postId", "you already like this post"))),
         },
         // A batch with it was sent only because the like was there. Gone since, it was taken back.
         PostChange::Unlike(_) => match stored {

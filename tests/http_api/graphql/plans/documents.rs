@@ -32,7 +32,7 @@ const TYPES: &[ObjectType] = &[
     ObjectType {
         name: "User",
         is_node: true,
-        fields: &["id", "username"],
+        fields: &["id", "username", "viewerCanUpdate"],
         objects: &[],
         rare: &[("posts", "PostConnection")],
     },
@@ -49,6 +49,8 @@ const TYPES: &[ObjectType] = &[
             "commentCount",
             "likeCount",
             "viewerHasLiked",
+            "viewerCanUpdate",
+            "viewerCanDelete",
         ],
         objects: &[("author", "User")],
         rare: &[("comments", "CommentConnection"), ("likes", "LikeConnection"), ("content", "")],
@@ -56,7 +58,7 @@ const TYPES: &[ObjectType] = &[
     ObjectType {
         name: "Comment",
         is_node: true,
-        fields: &["id", "content", "creationDate"],
+        fields: &["id", "content", "creationDate", "viewerCanDelete"],
         objects: &[("author", "User")],
         rare: &[("post", "Post")],
     },
@@ -119,6 +121,7 @@ const TYPES: &[ObjectType] = &[
             "phoneNumber",
             "creationDate",
             "salesOrderCount",
+            "viewerCanUpdate",
         ],
         objects: &[("addresses", "CustomerAddress")],
         rare: &[("salesOrders", "SalesOrderConnection")],
@@ -127,7 +130,7 @@ const TYPES: &[ObjectType] = &[
     ObjectType {
         name: "SalesOrder",
         is_node: true,
-        fields: &["id", "orderDate", "shipDate"],
+        fields: &["id", "orderDate", "shipDate", "viewerCanDelete"],
         objects: &[("lines", "SalesOrderLine"), ("total", "Money")],
         rare: &[("customer", "Customer")],
     },

@@ -1,0 +1,2 @@
+/** How many customers the ranking lists. */
+export const RANKED_CUSTOMERS = 10;
