@@ -325,7 +325,7 @@ impl Ledger {
         self.lock().clone()
     }
 
-    /// The operations with identical container and kind folded together, in order of first appearance.
+    /// The operations with identical container, kind and scope folded together, in order of first appearance.
     #[must_use]
     pub fn folded(&self) -> Vec<FoldedOperation> {
         let mut folded: Vec<FoldedOperation> = Vec::new();
@@ -334,6 +334,7 @@ impl Ledger {
                 line.container == record.container
                     && line.kind == record.kind
                     && line.physical_partitions == record.physical_partitions
+                    && line.basis.is_across == record.basis.is_across
             };
             if let Some(line) = folded.iter_mut().find(same) {
                 line.times += 1;

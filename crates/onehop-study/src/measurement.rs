@@ -124,8 +124,10 @@ pub struct MeasurementRow {
     /// Changes that it brings to the change feed in vain, in the mean of the samples. Their charge is background work.
     pub discarded: DiscardedChanges,
     /// What a reference (an article, an earlier measurement) says, RU; `None` where it says nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reference_request_charge: Option<f64>,
     /// How far the median is from the reference: 0.1 is 10 % above it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub deviation: Option<f64>,
     pub latency_ms: Quantiles,
     /// What a request with the median charge did.
@@ -185,6 +187,12 @@ impl Quantiles {
 }
 
 impl MeasurementRow {
+    /// The same without a reference.
+    #[must_use]
+    pub fn alone(self) -> Self {
+        Self { reference_request_charge: None, deviation: None, ..self }
+    }
+
     /// The figures of samples. Charges are rounded to hundredths, as Azure Cosmos DB states them. `reference`: RU, of the
     /// same request elsewhere.
     #[must_use]

@@ -261,7 +261,7 @@ fn group(name: Option<&'static str>) -> PartitionRole {
 mod tests {
     use super::*;
     use crate::blog::containers::{ACCOUNTS, FEED};
-    use onehop_store::{ContainerName, RequestCharge};
+    use onehop_store::{ChargeSource, ContainerName, OperationKind, RequestCharge};
     use onehop_study::partitions::{ContainerContents, PartitionSize};
 
     fn survey() -> Survey {
@@ -269,6 +269,7 @@ mod tests {
             container,
             partition_key: "id",
             sizes: keys.iter().map(|key| (PartitionKey::from(*key), PartitionSize::default())).collect(),
+            item_bytes_max: 0,
             single: None,
         };
         let contents = vec![
@@ -282,7 +283,14 @@ mod tests {
 
     fn touch(container: ContainerName, key: &str) -> PartitionAccess {
         let partition_key = (!key.is_empty()).then(|| PartitionKey::from(key));
-        PartitionAccess { container, partition_key, charge: RequestCharge(1.0) }
+        PartitionAccess {
+            container,
+            partition_key,
+            kind: OperationKind::Query,
+            source: ChargeSource::Estimated,
+            charge: RequestCharge(1.0),
+            across: None,
+        }
     }
 
     #[test]

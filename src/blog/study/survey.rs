@@ -80,10 +80,13 @@ impl Survey {
         let is_used = |container| model == DataModel::V3 || [USERS, POSTS].contains(&container);
         for spec in containers::SPECS.iter().filter(|spec| is_used(spec.name)) {
             let mut sizes: HashMap<PartitionKey, PartitionSize> = HashMap::new();
+            let mut item_bytes_max = 0;
             for_each_change(store, spec.name, |change| {
                 let size = sizes.entry(change.partition_key.clone()).or_default();
                 size.items += 1;
-                size.bytes += change.item.body.len() as u64;
+                let bytes = change.item.body.len() as u64;
+                size.bytes += bytes;
+                item_bytes_max = item_bytes_max.max(bytes);
                 if spec.name == POSTS && change.id == change.partition_key.as_str() {
                     posts.extend(live_post(change)?);
                 }
@@ -92,7 +95,7 @@ impl Survey {
             .await?;
             let (container, partition_key) = (spec.name, spec.partition_key);
             let single = (container == FEED).then(feed);
-            contents.push(ContainerContents { container, partition_key, sizes, single });
+            contents.push(ContainerContents { container, partition_key, sizes, item_bytes_max, single });
         }
         let users = contents_of(&contents, USERS);
         let users = users.map(|users| users.sizes.keys().cloned().collect()).unwrap_or_default();
@@ -130,6 +133,7 @@ impl Survey {
             kinds: [(USER, self.users.len()), (POST, self.posts.len()), (WHOLE_FEED, 1)]
                 .map(|(kind, number)| (kind.to_owned(), number))
                 .into(),
+            fixed_kinds: [WHOLE_FEED.to_owned()].into(),
             roles: [
                 role(USER, USER, EntityPartitions::ByRank),
                 role(POST, POST, EntityPartitions::ByRank),

@@ -19,7 +19,7 @@ use crate::blog::study::report::{self, StudyFindings};
 use crate::config::{Environment, StoreKind};
 use database::{Measured, Measuring};
 use onehop_study::render;
-use onehop_study::report::StudyReport;
+use onehop_study::report::{KnownPartitions, StudyReport};
 use settings::{PlaceSettings, SizeSettings, TrafficSettings};
 
 pub(super) use settings::IndexingSetting;
@@ -141,13 +141,22 @@ impl Compare {
             rng_seed,
             samples: workload.samples,
             physical_partitions,
+            known_partitions: self.known_partitions(),
             indexing: self.place.indexing(),
             calibration: self.place.calibration(),
             account: databases.account(),
             rates: self.traffic.rates(),
-            provisioning: self.traffic.provisioning(physical_partitions),
+            provisioning: self.traffic.provisioning(),
         };
         Ok(findings.report())
+    }
+
+    fn known_partitions(&self) -> KnownPartitions {
+        match self.place.store {
+            StoreKind::Cosmos => KnownPartitions::OfAccount,
+            StoreKind::Embedded if self.place.as_the_article => KnownPartitions::AsTheArticle,
+            StoreKind::Embedded => KnownPartitions::Derived,
+        }
     }
 
     /// Measures one data model, with estimates beside the charges and the database deleted afterwards if that is wanted.

@@ -235,7 +235,7 @@ impl Store for CosmosStore {
                 let shape = QueryShape { item_type, equality: None, direction, after, top };
                 let answered =
                     self.page(container, FeedScope::partition(key(partition_key)), shape, ledger).await;
-                container.finish_query(answered, 1, ledger)
+                container.finish_query(answered, false, ledger)
             }
             Query::Equality { container, path, value, item_type, direction, after, limit } => {
                 let container = self.container(container)?;
@@ -249,8 +249,7 @@ impl Store for CosmosStore {
                 }
                 let shape = QueryShape { item_type, equality: Some((path, value)), direction, after, top };
                 let answered = self.page(container, FeedScope::full_container(), shape, ledger).await;
-                let partitions = container.physical_partitions.load(Ordering::Relaxed);
-                container.finish_query(answered, partitions, ledger)
+                container.finish_query(answered, true, ledger)
             }
             Query::Newest { container, item_type, after, limit } => {
                 let container = self.container(container)?;
@@ -262,8 +261,7 @@ impl Store for CosmosStore {
                 let direction = Direction::NewestFirst;
                 let shape = QueryShape { item_type, equality: None, direction, after, top };
                 let answered = self.page(container, FeedScope::full_container(), shape, ledger).await;
-                let partitions = container.physical_partitions.load(Ordering::Relaxed);
-                container.finish_query(answered, partitions, ledger)
+                container.finish_query(answered, true, ledger)
             }
         }
     }

@@ -339,8 +339,8 @@ impl Store for EmbeddedStore {
         let mut record =
             estimate(name, OperationKind::Query, items_count(&items), physical_partitions, charge);
         if !matches!(query, Query::Partition { .. }) {
-            record.basis.returned = u32::try_from(returned).unwrap_or(u32::MAX);
-            record.basis.has_more = has_more;
+            let returned = u32::try_from(returned).unwrap_or(u32::MAX);
+            record.basis = ChargeBasis { is_across: true, returned, has_more };
         }
         ledger.record(record);
         Ok(QueryPage { items, has_more })

@@ -57,6 +57,10 @@ fn description(kind: BackgroundKind) -> (&'static str, &'static str) {
         BackgroundKind::CheckpointsMax => {
             ("checkpoints, at most", "one for each feed range in 5 s, while all of them have changes")
         }
+        BackgroundKind::Listings => (
+            "listings of bounded lists",
+            "at most one for each write and page of changes, where processes share the change feed",
+        ),
         BackgroundKind::Discarded => (
             "discarded changes of this traffic",
             "changes of types that no projection wants, charged and thrown away at the client, at most a further poll each",

@@ -8,10 +8,10 @@ mod html;
 mod partitions;
 mod provisioning;
 mod sections;
-mod sensitivity;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod verdict;
 
 pub use html::page;
 pub use summary::summary;

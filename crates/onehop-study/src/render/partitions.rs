@@ -3,7 +3,7 @@
 use super::blocks::{Block, Table, TableColumn};
 use crate::figure::{figure, percent};
 use crate::partitions::{
-    ASSUMED_READS_PER_WRITE, ContainerPartitions, FanOutThroughput, Load, PartitionReport, Popularity,
+    ContainerPartitions, FanOutThroughput, Load, PartitionReport, Popularity,
     PopularityShares, Spread,
 };
 
@@ -65,16 +65,17 @@ fn storage(report: &PartitionReport) -> Table {
 
 fn traffic(report: &PartitionReport) -> String {
     let rates = report.rates.iter().map(|rate| format!("{} {}/s", rate.request, figure(rate.per_second)));
-    let traffic = if report.is_assumed {
-        format!(
-            "Assumed traffic, as none was given: one write a second, evenly over the requests that write, and \
-             {ASSUMED_READS_PER_WRITE} reads, evenly over the others."
-        )
+    let traffic = format!("Your traffic: {}.", rates.collect::<Vec<_>>().join(", "));
+    let scale = if report.data_scale == 1.0 {
+        String::new()
     } else {
-        format!("Your traffic: {}.", rates.collect::<Vec<_>>().join(", "))
+        format!(
+            " There are {} times the measured logical partitions, each with as much as a measured one.",
+            figure(report.data_scale)
+        )
     };
     format!(
-        "{traffic} Each request is charged in the logical partitions in which it was charged when it was run, and so \
+        "{traffic}{scale} Each request is charged in the logical partitions in which it was charged when it was run, and so \
          is what the projections do because of it. Figures are RU/s. In new: on logical partitions that the requests \
          make, which are not in the mean. Skew: the largest divided by the mean. What the requests are about is assumed, \
          in two ways. {}",
