@@ -75,7 +75,10 @@ mod tests {
     #[test]
     fn a_number_of_physical_partitions_has_a_reason() {
         let text = known_partitions(KnownPartitions::AsTheArticle, 70);
-        assert!(text.contains("3450 GB") && text.contains("690000 RU/s") && text.contains("6900 RU/s"), "{text}");
+        assert!(
+            text.contains("3450 GB") && text.contains("690000 RU/s") && text.contains("6900 RU/s"),
+            "{text}"
+        );
         assert!(known_partitions(KnownPartitions::Derived, 1).contains("50 GB"));
     }
 

@@ -16,7 +16,8 @@ const MULTIPLE_MAX: f64 = 1_048_576.0;
 pub enum LimitKind {
     /// 10,000 RU/s of one logical partition.
     LogicalThroughput,
-    /// 10,000 RU/s of each physical partition, whatever their number: queries across partitions load each of them.
+    /// 10,000 RU/s of one physical partition, however many there are: it serves the most loaded logical partition, and queries across
+    /// partitions load each of them.
     PhysicalPartitions,
     /// 20 GB of one logical partition, data and index.
     LogicalStorage,
@@ -93,10 +94,8 @@ pub fn storage_limits(
     index_share: f64,
 ) -> Vec<Headroom> {
     let of_partition = LOGICAL_PARTITION_BYTES_MAX / (partition_bytes_max * (1.0 + index_share));
-    let limits = [
-        (LimitKind::LogicalStorage, of_partition),
-        (LimitKind::ItemSize, ITEM_BYTES_MAX / item_bytes_max),
-    ];
+    let limits =
+        [(LimitKind::LogicalStorage, of_partition), (LimitKind::ItemSize, ITEM_BYTES_MAX / item_bytes_max)];
     let found = limits.into_iter().filter(|(_, multiple)| multiple.is_finite());
     found
         .map(|(limit, multiple)| Headroom { container, limit, growth_of: GrowthOf::Data, multiple })

@@ -7,8 +7,8 @@ use super::discards::{DiscardedChanges, FollowedContainer};
 use super::fan_out_charge::FanOutQueries;
 use onehop_change_feed::LEASES;
 use onehop_store::{
-    Change, ChargeSource, ContainerName, Ledger, OperationKind, OperationRecord, OperationScope, PartitionKey,
-    RequestCharge, Store, StoreCall, StoreDecorator,
+    Change, ChargeSource, ContainerName, Ledger, OperationKind, OperationRecord, OperationScope,
+    PartitionKey, RequestCharge, Store, StoreCall, StoreDecorator,
 };
 use parking_lot::Mutex;
 
@@ -297,5 +297,47 @@ mod tests {
         assert_eq!(metered.take_touches(), [], "each is taken once");
         do_everything(&metered, LEASES, &ledger).await;
         assert_eq!(metered.take_touches(), []);
+    }
+
+    /// The charge of the newest five of forty items, on a store with this number of physical partitions.
+    async fn newest_five(physical_partitions: u16) -> FanOutQueries {
+        let directory = tempfile::tempdir().unwrap();
+        let spec = ContainerSpec {
+            name: THINGS,
+            partition_key: "home",
+            order_by: Some("at"),
+            equality: &[],
+            newest_types: &["thing"],
+            soft_deletes: true,
+        };
+        let config = EmbeddedConfig {
+            physical_partitions: Some(physical_partitions),
+            ..EmbeddedConfig::new(directory.path())
+        };
+        let store = EmbeddedStore::open(&config, &[spec], Arc::new(ManualClock::new(0))).unwrap();
+        let metered = MeteredStore::with_touches(Arc::new(store));
+        let ledger = Ledger::new();
+        for number in 0..40 {
+            let home = PartitionKey::new(number.to_string());
+            let at = format!("2026-01-{:02}T00:00:00.000Z", number % 28 + 1);
+            let item = serde_json::json!({"id": number.to_string(), "type": "thing", "home": home.as_str(), "at": at});
+            let create = WriteOp::Create(NewItem::encode(number.to_string(), &item));
+            metered.write(THINGS, &home, create, &ledger).await.unwrap();
+        }
+        drop(metered.take_touches());
+        let query = Query::Newest { container: THINGS, item_type: "thing", after: None, limit: 5 };
+        assert_eq!(metered.query(&query, &ledger).await.unwrap().items.len(), 5);
+        metered.take_touches()[0].across.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_derived_charge_across_partitions_is_near_the_measured_one() {
+        let one = newest_five(1).await;
+        let calibration = onehop_store::charges::Calibration::current();
+        for partitions in [2, 4] {
+            let measured = newest_five(partitions).await;
+            let derived = one.charge_at(&calibration, u32::from(partitions));
+            assert!((derived / measured.charge - 1.0).abs() < 0.05, "{derived} {measured:?}");
+        }
     }
 }

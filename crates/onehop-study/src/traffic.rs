@@ -210,8 +210,8 @@ fn least(models: &[&VariantThroughput], reads: f64, writes: f64) -> Vec<LeastRan
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{request, row};
     use crate::feasibility::Feasibility;
+    use crate::fixtures::{request, row};
     use crate::measurement::StudyRequest;
     use crate::provisioning::{
         DecidingFactor, MonthlyBill, PlannedThroughput, ProvisionedContainer, ProvisioningInput,
@@ -374,5 +374,4 @@ mod tests {
         let traffic = Traffic::of(&measurements(), vec![rate("C3", 1.0)], &[], &Calibration::current());
         assert!(traffic.models.iter().all(|model| model.reads.is_sign_positive() && model.reads == 0.0));
     }
-
 }

@@ -76,7 +76,8 @@ impl StudyFindings {
         let (mut traffic, mut verdict, mut partitions) = (None, None, None);
         let (mut provisioning, mut background) = (Vec::new(), Vec::new());
         if let Some(found) = found {
-            (traffic, verdict, partitions) = (Some(found.traffic), Some(found.verdict), Some(found.partitions));
+            (traffic, verdict, partitions) =
+                (Some(found.traffic), Some(found.verdict), Some(found.partitions));
             (provisioning, background) = (found.provisioning, found.background);
         }
         let parameters = [("users", json!(self.users)), ("rngSeed", json!(self.rng_seed))];

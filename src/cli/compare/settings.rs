@@ -280,7 +280,11 @@ fn bounds(text: &str) -> Result<Bounds, String> {
 /// Finite numbers of at least 1.
 fn peak_to_mean(text: &str) -> Result<Bounds, String> {
     let bounds = bounds(text)?;
-    if bounds.low >= 1.0 { Ok(bounds) } else { Err(format!("{text:?} is not a number of at least 1, or two such as 1..3")) }
+    if bounds.low >= 1.0 {
+        Ok(bounds)
+    } else {
+        Err(format!("{text:?} is not a number of at least 1, or two such as 1..3"))
+    }
 }
 
 fn data_scale(text: &str) -> Result<f64, String> {
@@ -312,7 +316,8 @@ fn rate(text: &str) -> Result<RequestRate, InvalidRequestRate> {
 }
 
 fn share(text: &str) -> Result<Bounds, String> {
-    let invalid = || format!("{text:?} is not a share from 0 to 1, such as 0.2 for 20 %, or two such as 0.1..0.2");
+    let invalid =
+        || format!("{text:?} is not a share from 0 to 1, such as 0.2 for 20 %, or two such as 0.1..0.2");
     let bounds = bounds(text).map_err(|_| invalid())?;
     if bounds.high <= 1.0 { Ok(bounds) } else { Err(invalid()) }
 }

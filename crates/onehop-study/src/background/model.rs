@@ -152,8 +152,7 @@ impl BackgroundModel {
             kind,
             throughput: PROCESSES.map(|processes| self.throughput(kind, assumed(processes))),
         };
-        let is_shown =
-            |kind: &BackgroundKind| *kind != BackgroundKind::Listings || !self.listings.is_empty();
+        let is_shown = |kind: &BackgroundKind| *kind != BackgroundKind::Listings || !self.listings.is_empty();
         BackgroundWork {
             model: self.model.clone(),
             feed_ranges: self.feed_ranges(assumed(1)),

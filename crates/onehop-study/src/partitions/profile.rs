@@ -38,6 +38,8 @@ pub(crate) struct ContainerProfile {
     /// Of its largest logical partition, and of its largest item.
     pub partition_bytes_max: f64,
     pub item_bytes_max: f64,
+    /// Whether it has a single logical partition by design.
+    pub is_single: bool,
     pub even: VariedLoad,
     pub zipf: VariedLoad,
 }
@@ -127,6 +129,7 @@ impl LoadProfile {
                 bytes: all as f64 * scale,
                 partition_bytes_max: bytes.max().unwrap_or(0) as f64,
                 item_bytes_max: contents.item_bytes_max as f64,
+                is_single: contents.single.is_some(),
                 even,
                 zipf,
             }

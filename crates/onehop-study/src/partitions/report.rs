@@ -10,8 +10,8 @@ use super::fan_out::{FanOutStudy, FanOutThroughput, fan_outs};
 use super::footprint::Footprint;
 use super::load::{Load, LoadModel, PartitionCount};
 use super::population::{Popularity, Population, Shares};
-use super::verdict::{KeyFigures, KeyVerdict};
 use super::ratio;
+use super::verdict::{KeyFigures, KeyVerdict};
 use crate::azure_limits::LOGICAL_PARTITION_BYTES_MAX;
 use crate::measurement::Measurements;
 use crate::rates::RequestRate;
@@ -109,7 +109,8 @@ impl PartitionReport {
     /// Works out the report.
     #[must_use]
     pub fn of(study: PartitionStudy<'_>) -> Self {
-        let PartitionStudy { contents, population, footprints, data_scale, ref rates, measurements, .. } = study;
+        let PartitionStudy { contents, population, footprints, data_scale, ref rates, measurements, .. } =
+            study;
         let requests = &measurements.requests;
         let count = |contents: &ContainerContents| PartitionCount {
             container: contents.container,

@@ -25,7 +25,13 @@ fn contents(container: ContainerName, sizes: &[(u64, u64)]) -> ContainerContents
         rates: [("Q6", "reads"), ("C2", "new posts"), ("C3", "comments"), ("C4", "likes")].map(rate).into(),
         relief: "it takes a cache".to_owned(),
     });
-    ContainerContents { container, partition_key: "id", sizes: sizes.collect(), item_bytes_max: 2_000, single }
+    ContainerContents {
+        container,
+        partition_key: "id",
+        sizes: sizes.collect(),
+        item_bytes_max: 2_000,
+        single,
+    }
 }
 
 /// As many posts as there are logical partitions, by as many users.

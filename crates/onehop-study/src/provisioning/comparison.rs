@@ -64,9 +64,9 @@ impl Verdict {
         let interval = |(plan, bills): (&PlanModel, &CaseBills)| PlanInterval {
             model: plan.model.clone(),
             feasible: bills.is_some(),
-            bill: bills.as_ref().and_then(|bills| {
-                Bounds::hull(bills.iter().flat_map(|bounds| [bounds.low, bounds.high]))
-            }),
+            bill: bills
+                .as_ref()
+                .and_then(|bills| Bounds::hull(bills.iter().flat_map(|bounds| [bounds.low, bounds.high]))),
         };
         Self {
             unit: match input.prices.manual {

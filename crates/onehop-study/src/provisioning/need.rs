@@ -23,6 +23,8 @@ pub(crate) struct NeedInput<'a> {
     /// RU/s of background work at the peak with a number of physical partitions.
     pub background: &'a dyn Fn(u32) -> f64,
     pub storage_gb: f64,
+    /// Whether the container has a single logical partition, which then bears the background work.
+    pub is_single: bool,
     /// The number of physical partitions, where an account has told it.
     pub known_partitions: Option<u32>,
     pub highest_ever: f64,
@@ -55,11 +57,11 @@ pub(crate) struct ThroughputNeed {
 impl NeedInput<'_> {
     /// The need, or the limit that it exceeds.
     pub fn need(&self) -> Result<ThroughputNeed, LimitKind> {
-        let hottest_logical = self.load.hottest(self.factors);
+        let hottest_logical = self.hottest_logical();
         if hottest_logical > LOGICAL_PARTITION_THROUGHPUT_MAX {
             return Err(LimitKind::LogicalThroughput);
         }
-        let physical_partitions = self.partitions(hottest_logical).ok_or(LimitKind::PhysicalPartitions)?;
+        let physical_partitions = self.partitions(hottest_logical).ok_or_else(|| self.without_end())?;
         let (peak, background) = (self.peak(physical_partitions), (self.background)(physical_partitions));
         let needed = self.needed(physical_partitions, hottest_logical);
         let floors = self.floors(needed);
@@ -78,8 +80,24 @@ impl NeedInput<'_> {
         })
     }
 
+    fn hottest_logical(&self) -> f64 {
+        let background = if self.is_single { (self.background)(1) } else { 0.0 };
+        self.load.hottest(self.factors) + background
+    }
+
+    /// The limit of a number of physical partitions that grows without end: without queries across them, the most loaded logical partition
+    /// leaves no room for the rest.
+    fn without_end(&self) -> LimitKind {
+        if self.load.fan_outs.is_empty() {
+            LimitKind::LogicalThroughput
+        } else {
+            LimitKind::PhysicalPartitions
+        }
+    }
+
     fn peak(&self, physical_partitions: u32) -> f64 {
-        self.load.total(self.factors) + self.load.fan_outs(self.factors, self.calibration, physical_partitions)
+        self.load.total(self.factors)
+            + self.load.fan_outs(self.factors, self.calibration, physical_partitions)
     }
 
     /// The most loaded physical partition times their number: the most loaded logical partition, and an even part of the rest.
@@ -94,10 +112,10 @@ impl NeedInput<'_> {
 
     /// Physical partitions that storage and throughput take, or that are known.
     fn partitions(&self, hottest_logical: f64) -> Option<u32> {
-        let required = |partitions| {
-            self.needed(partitions, hottest_logical) / PHYSICAL_PARTITION_THROUGHPUT_MAX
-        };
-        let fewest = fixed_point(self.storage_partitions().max(self.known_partitions.unwrap_or(1)), required)?;
+        let required =
+            |partitions| self.needed(partitions, hottest_logical) / PHYSICAL_PARTITION_THROUGHPUT_MAX;
+        let fewest =
+            fixed_point(self.storage_partitions().max(self.known_partitions.unwrap_or(1)), required)?;
         if self.layout == PartitionLayout::Fewest || self.known_partitions.is_some() {
             return Some(fewest);
         }
@@ -121,7 +139,7 @@ impl NeedInput<'_> {
     /// Whether a serverless container serves it: its limits of storage and of throughput. Storage alone decides its physical partitions.
     pub fn fits_serverless(&self) -> bool {
         let partitions = self.storage_partitions().max(1);
-        let needed = self.needed(partitions, self.load.hottest(self.factors));
+        let needed = self.needed(partitions, self.hottest_logical());
         self.storage_gb <= SERVERLESS_GB_MAX && needed <= serverless_throughput(partitions)
     }
 }
@@ -153,8 +171,7 @@ mod tests {
 
     /// So many RU/s, of which one logical partition serves a part.
     fn container(total: f64, hottest: f64) -> Container {
-        let load =
-            VariedLoad { total: vec![total], hottest: vec![vec![hottest]], ..VariedLoad::default() };
+        let load = VariedLoad { total: vec![total], hottest: vec![vec![hottest]], ..VariedLoad::default() };
         Container { load, storage_gb: 1.0, known_partitions: None, layout: PartitionLayout::Fewest }
     }
 
@@ -166,6 +183,7 @@ mod tests {
                 peak_to_mean: 1.0,
                 background: &|_| 0.0,
                 storage_gb: self.storage_gb,
+                is_single: false,
                 known_partitions: self.known_partitions,
                 highest_ever: 0.0,
                 layout: self.layout,
@@ -213,9 +231,8 @@ mod tests {
 
     #[test]
     fn throughput_takes_a_physical_partition_for_each_ten_thousand() {
-        let partitions = |total, layout| {
-            Container { layout, ..container(total, 1.0) }.need().unwrap().physical_partitions
-        };
+        let partitions =
+            |total, layout| Container { layout, ..container(total, 1.0) }.need().unwrap().physical_partitions;
         let fewest = |total| partitions(total, PartitionLayout::Fewest);
         assert_eq!([9_999.0, 10_001.0, 78_600.0].map(fewest), [1, 2, 8]);
         assert_eq!(partitions(9_999.0, PartitionLayout::Most), 2);
@@ -225,6 +242,22 @@ mod tests {
     fn a_logical_partition_above_its_limit_is_infeasible() {
         assert_eq!(container(20_000.0, 10_001.0).need(), Err(LimitKind::LogicalThroughput));
         assert!(container(20_000.0, 9_000.0).need().is_ok());
+    }
+
+    #[test]
+    fn a_full_logical_partition_leaves_no_room_for_the_rest() {
+        assert_eq!(container(20_000_000.0, 9_999.0).need(), Err(LimitKind::LogicalThroughput));
+    }
+
+    #[test]
+    fn a_single_logical_partition_bears_the_background_work() {
+        let (found, calibration) = (container(9_000.0, 9_000.0), Calibration::current());
+        let need = |background: &dyn Fn(u32) -> f64, is_single| {
+            NeedInput { background, is_single, ..found.input(&calibration) }.need()
+        };
+        assert_eq!(need(&|_| 900.0, true).unwrap().hottest_logical, 9_900.0);
+        assert_eq!(need(&|_| 1_100.0, true), Err(LimitKind::LogicalThroughput));
+        assert_eq!(need(&|_| 1_100.0, false).unwrap().physical_partitions, 2);
     }
 
     #[test]

@@ -102,8 +102,7 @@ impl PlanModel {
             footprints: study.footprints,
             rates,
         });
-        let background =
-            |following| BackgroundModel::of(plan, following, measurements, rates, calibration);
+        let background = |following| BackgroundModel::of(plan, following, measurements, rates, calibration);
         Self {
             model: plan.to_string(),
             profile,
@@ -132,7 +131,10 @@ impl PlanModel {
 
     /// The background work, with the physical partitions of a report or as many as are known; `None` without projections.
     #[must_use]
-    pub fn background_work(&self, physical_partitions: &dyn Fn(ContainerName) -> Option<u32>) -> Option<BackgroundWork> {
+    pub fn background_work(
+        &self,
+        physical_partitions: &dyn Fn(ContainerName) -> Option<u32>,
+    ) -> Option<BackgroundWork> {
         let known = |container| {
             let known = physical_partitions(container).or(self.known_partitions.get(&container).copied());
             known.unwrap_or(1)
@@ -183,6 +185,7 @@ impl PlanModel {
             peak_to_mean: assumed.case.peak_to_mean,
             background: &background,
             storage_gb: profile.map_or(0.0, |profile| storage_gb(profile, assumed.case)),
+            is_single: profile.is_some_and(|profile| profile.is_single),
             known_partitions: self.known_partitions.get(&container).copied(),
             highest_ever: profile.map_or(0.0, |_| self.input.highest_throughput),
             layout: assumed.case.layout,
@@ -216,8 +219,7 @@ impl PlanModel {
         };
         let work = background.in_container(container, assumptions);
         let throughput = |(kind, throughput): (BackgroundKind, f64)| {
-            throughput
-                * assumed.charges.factor(&self.calibration, kind.operation(), ChargeSource::Estimated)
+            throughput * assumed.charges.factor(&self.calibration, kind.operation(), ChargeSource::Estimated)
         };
         work.into_iter().map(throughput).fold(0.0, |sum, throughput| sum + throughput)
     }
@@ -246,6 +248,7 @@ impl PlanModel {
             peak_to_mean: assumed.case.peak_to_mean,
             background: &of_all,
             storage_gb: sharing.iter().fold(0.0, |sum, found| sum + found.need.storage_gb),
+            is_single: false,
             known_partitions: known.copied(),
             highest_ever: self.input.highest_throughput,
             layout: assumed.case.layout,

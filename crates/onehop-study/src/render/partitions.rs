@@ -3,8 +3,7 @@
 use super::blocks::{Block, Table, TableColumn};
 use crate::figure::{figure, percent};
 use crate::partitions::{
-    ContainerPartitions, FanOutThroughput, Load, PartitionReport, Popularity,
-    PopularityShares, Spread,
+    ContainerPartitions, FanOutThroughput, Load, PartitionReport, Popularity, PopularityShares, Spread,
 };
 
 /// Of a request's share of what a logical partition serves, the least that is shown.
@@ -182,8 +181,12 @@ fn fan_out(found: &FanOutThroughput) -> String {
     let limit = traffic_multiple_max
         .map(|multiple| format!(", 10,000 RU/s at {} times this traffic", figure(multiple)))
         .unwrap_or_default();
+    let all = match physical_partitions {
+        1 => "the only one".to_owned(),
+        more => format!("all {more}"),
+    };
     format!(
-        "{model}: {} visit all {physical_partitions}; {} RU/s in each{limit}",
+        "{model}: {} visit {all}; {} RU/s in each{limit}",
         requests.join(" and "),
         figure(*throughput_of_each)
     )

@@ -50,13 +50,16 @@ fn introduction(first: &Provisioning) -> String {
         1 => "the account's one region".to_owned(),
         more => format!("each of {more} regions"),
     };
+    let data = match first.data_scale {
+        1.0 => String::new(),
+        scale => format!(", for {} times the measured data", figure(scale)),
+    };
     format!(
-        "By container, with throughput of its own, for {} times the measured data. Physical partitions: 50 GB and 10,000 RU/s each, with the charge of \
+        "By container, with throughput of its own{data}. Physical partitions: 50 GB and 10,000 RU/s each, with the charge of \
          the queries across them. Hottest physical: the most loaded logical partition, and an even part of the rest and of the background work (with \
          10 processes, below). To provision: that, times the physical partitions, in steps of 100. The peak is {} times the mean, readers follow \
          Zipf's law, and charges are as estimated. Floors: 400 RU/s, 1 RU/s for each GB, a hundredth of the highest throughput ever; for the maximum of autoscale \
          1,000 RU/s, 10 RU/s for each GB, a tenth. RU/s in {regions}:",
-        figure(first.data_scale),
         figure(first.peak_to_mean.high),
     )
 }
@@ -140,12 +143,9 @@ fn serverless(fit: ServerlessFit) -> &'static str {
 
 /// One line for each way of paying; nothing without prices. A plan without a bill under one of them has an empty cell.
 fn bills(plans: &[FeasiblePlan<'_>]) -> Vec<Block> {
-    let mut names: Vec<&'static str> = Vec::new();
-    for bill in plans.iter().flat_map(|plan| &plan.planned.bills) {
-        if !names.contains(&bill.name) {
-            names.push(bill.name);
-        }
-    }
+    // All have the same names but for serverless, which a plan may exceed.
+    let longest = plans.iter().map(|plan| &plan.planned.bills).max_by_key(|bills| bills.len());
+    let names: Vec<&'static str> = longest.into_iter().flatten().map(|bill| bill.name).collect();
     if names.is_empty() {
         return Vec::new();
     }

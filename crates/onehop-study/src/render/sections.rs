@@ -126,9 +126,11 @@ fn measured(report: &StudyReport) -> String {
         Indexing::Needed => "what queries need",
     };
     format!(
-        "{}, {physical_partitions} physical partitions, {indexed} indexed; medians of {samples} samples {} Projections: \
+        "{}, {physical_partitions} physical partition{}, {indexed} indexed; medians of {samples} samples {} Projections: \
          reading the change and writing what follows, without idle polling and checkpoints.",
-        captions.data_set, captions.subjects
+        captions.data_set,
+        if *physical_partitions == 1 { "" } else { "s" },
+        captions.subjects
     )
 }
 

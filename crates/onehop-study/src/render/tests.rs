@@ -3,8 +3,8 @@
 use super::*;
 use crate::fixtures::{request, sample};
 use crate::measurement::{EstimateErrors, MeasurementRow, Measurements, ModelVariant};
-use crate::report::{AccountSummary, Captions, KnownPartitions};
 use crate::rates::RequestRate;
+use crate::report::{AccountSummary, Captions, KnownPartitions};
 use crate::traffic::Traffic;
 use onehop_store::charges::Calibration;
 use onehop_store::{ChargeSource, Indexing};
@@ -135,7 +135,8 @@ fn the_html_file_prints_every_column() {
 fn assumptions_end_each_format() {
     let estimated = StudyReport { charge_source: ChargeSource::Estimated, ..report(None) };
     for text in shown(&estimated) {
-        for part in ["Assumptions, and what is left out", "Calibration of the estimates: current", "ORDER BY"] {
+        for part in ["Assumptions, and what is left out", "Calibration of the estimates: current", "ORDER BY"]
+        {
             assert!(text.contains(part), "no {part}: {text}");
         }
     }

@@ -83,7 +83,8 @@ fn intervals(verdict: &Verdict) -> Table {
         TableColumn::text("verdict"),
     ];
     let line = |plan: &PlanInterval| {
-        let [low, high] = plan.bill.map_or([String::new(), String::new()], |bill| [bill.low, bill.high].map(end));
+        let [low, high] =
+            plan.bill.map_or([String::new(), String::new()], |bill| [bill.low, bill.high].map(end));
         vec![plan.model.clone(), low, high, standing(verdict, plan).to_owned()]
     };
     Table { columns, lines: verdict.plans.iter().map(line).collect() }
@@ -121,7 +122,8 @@ fn limit(headroom: &Headroom) -> String {
     let limit = match limit {
         LimitKind::LogicalThroughput => "a logical partition above 10,000 RU/s",
         LimitKind::PhysicalPartitions => {
-            "queries across partitions take 10,000 RU/s of each physical partition, whatever their number"
+            "the most loaded logical partition and the queries across partitions together take 10,000 RU/s of one physical partition, \
+             however many there are,"
         }
         LimitKind::LogicalStorage => "a logical partition above 20 GB",
         LimitKind::ItemSize => "an item above 2 MB",
