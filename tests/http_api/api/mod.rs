@@ -56,4 +56,5 @@ mod tokens;
 mod traces;
 mod user_sessions;
 mod validation;
+mod worked_example;
 mod write_limits;

@@ -147,7 +147,7 @@ impl NeedInput<'_> {
 /// RU/s of a serverless container with this number of physical partitions.
 fn serverless_throughput(physical_partitions: u32) -> f64 {
     let of_partitions = f64::from(physical_partitions) * SERVERLESS_PARTITION_THROUGHPUT;
-    of_partitions.max(SERVERLESS_THROUGHPUT).min(SERVERLESS_THROUGHPUT_MAX)
+    of_partitions.clamp(SERVERLESS_THROUGHPUT, SERVERLESS_THROUGHPUT_MAX)
 }
 
 /// The next whole number, at least 1.
