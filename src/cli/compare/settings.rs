@@ -7,6 +7,7 @@ use anyhow::ensure;
 use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 
+use crate::app::container_specs;
 use crate::blog::study::article;
 use crate::blog::study::dataset::DEFAULT_RNG_SEED;
 use crate::blog::study::report::ARTICLE_PARTITIONS;
@@ -14,7 +15,9 @@ use crate::config::{CalibrationSettings, CosmosSettings, Environment, StoreKind,
 use onehop_store::Indexing;
 use onehop_store::charges::Calibration;
 use onehop_study::bounds::Bounds;
-use onehop_study::provisioning::{INDEX_SHARE_DEFAULT, PEAK_TO_MEAN_DEFAULT, Prices, ProvisioningInput};
+use onehop_study::provisioning::{
+    HighestThroughput, INDEX_SHARE_DEFAULT, PEAK_TO_MEAN_DEFAULT, Prices, ProvisioningInput,
+};
 use onehop_study::rates::{InvalidRequestRate, RequestRate};
 
 const USERS_DEFAULT: u32 = 200;
@@ -153,15 +156,16 @@ pub(super) struct TrafficSettings {
     )]
     regions: u32,
 
-    /// Highest throughput that a container ever had, RU/s: it cannot be lowered below a hundredth of that
+    /// Highest throughput that containers ever had, RU/s, such as posts=690000, or one number for each: it cannot be lowered below a
+    /// hundredth of that, the maximum of autoscale not below a tenth [default: none]
     #[arg(
         long,
         value_name = "RU/S",
         env = "ONEHOP_HIGHEST_THROUGHPUT",
-        default_value_t = 0.0,
-        value_parser = non_negative
+        value_delimiter = ',',
+        value_parser = highest_throughput
     )]
-    highest_throughput: f64,
+    highest_throughput: Vec<(Option<String>, f64)>,
 
     /// Index share: size of the indexes as a share of the size of the items, for storage, as one number or as two ends. Microsoft states
     /// about 0.1 to 0.2 where every property is indexed, and nothing more exact [default: 0.1..0.2]
@@ -253,11 +257,22 @@ impl TrafficSettings {
         ProvisioningInput {
             peak_to_mean: self.peak_to_mean.unwrap_or(PEAK_TO_MEAN_DEFAULT),
             regions: self.regions,
-            highest_throughput: self.highest_throughput,
+            highest_throughput: self.highest_throughput(),
             index_share: self.index_share.unwrap_or(INDEX_SHARE_DEFAULT),
             data_scale: self.data_scale,
             prices,
         }
+    }
+
+    fn highest_throughput(&self) -> HighestThroughput {
+        let mut highest = HighestThroughput::default();
+        for (container, throughput) in &self.highest_throughput {
+            match container {
+                Some(container) => drop(highest.of_containers.insert(container.clone(), *throughput)),
+                None => highest.of_each = *throughput,
+            }
+        }
+        highest
     }
 
     /// `None` where no traffic is given.
@@ -294,6 +309,14 @@ fn data_scale(text: &str) -> Result<f64, String> {
     } else {
         Err(format!("{text:?} is not a number from 1 to {DATA_SCALE_MAX}"))
     }
+}
+
+/// RU/s of a container by its name, or of each.
+fn highest_throughput(text: &str) -> Result<(Option<String>, f64), String> {
+    let Some((name, throughput)) = text.split_once('=') else { return Ok((None, non_negative(text)?)) };
+    let known = container_specs().into_iter().find(|spec| spec.name.0 == name);
+    let container = known.ok_or_else(|| format!("{name:?} is no container"))?.name.0.to_owned();
+    Ok((Some(container), non_negative(throughput)?))
 }
 
 /// A price by its name.

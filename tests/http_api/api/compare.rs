@@ -266,6 +266,13 @@ async fn physical_partitions_follow_from_storage_and_throughput() {
     let reads = |report: &Value, model| plan(&report["traffic"]["models"], model)["reads"].as_f64().unwrap();
     assert!(reads(&large, "V2") > 2.0 * reads(&small, "V2"), "each partition is asked");
     assert_eq!(reads(&large, "V3"), reads(&small, "V3"));
+    let once_high = report(&[&rates[..], &["--highest-throughput", "posts=690000"]].concat()).await;
+    let of_container = |container: usize| {
+        let found = &plan(&once_high["provisioning"], "V3")["containers"][container];
+        json!([found["container"], found["provisioned"], found["decidedBy"]])
+    };
+    assert_eq!(of_container(1), json!(["posts", 6_900.0, "highestEver"]));
+    assert_eq!(of_container(2), json!(["feed", 400.0, "minimum"]));
     let given = report(&[&rates[..], &["--as-the-article"]].concat()).await;
     assert_eq!(partitions(&given, "V2", "posts").0, 70);
     let posts = &plan(&given["provisioning"], "V2")["containers"][1];
@@ -498,6 +505,7 @@ async fn a_bad_setting_is_refused_by_the_name_of_its_flag() {
         ("--reads-per-write", "-1"),
         ("--price-per-100-ru", "free"),
         ("--data-scale", "0.5"),
+        ("--highest-throughput", "nothing=1"),
         ("--peak-to-mean", "3..1"),
         ("--replace-cost", "guess"),
         ("--prices", "free=1"),

@@ -27,10 +27,13 @@ fn sum(terms: &str) -> Option<f64> {
 async fn each_charge_of_the_worked_example_is_printed() {
     let mut cases = 0;
     for (cells, figure) in lines() {
-        let Some(case) = cells[1].strip_prefix("`{").and_then(|rest| rest.strip_suffix('`')) else { continue };
+        let Some(case) = cells[1].strip_prefix("`{").and_then(|rest| rest.strip_suffix('`')) else {
+            continue;
+        };
         let output = run(&["charges", "explain", &format!("{{{case}")]).await;
         let printed = String::from_utf8(output.stdout).unwrap();
-        let line = printed.lines().find(|line| line.starts_with("estimated")).unwrap_or_else(|| panic!("{case}"));
+        let line =
+            printed.lines().find(|line| line.starts_with("estimated")).unwrap_or_else(|| panic!("{case}"));
         let charge: f64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
         assert!((charge - figure).abs() <= 0.005, "{case}: {charge} and not {figure}");
         cases += 1;

@@ -109,7 +109,7 @@ impl PlanModel {
             background: study.following.map(background),
             known_partitions: study.known_partitions,
             calibration: Arc::clone(calibration),
-            input: *input,
+            input: input.clone(),
         }
     }
 
@@ -187,7 +187,7 @@ impl PlanModel {
             storage_gb: profile.map_or(0.0, |profile| storage_gb(profile, assumed.case)),
             is_single: profile.is_some_and(|profile| profile.is_single),
             known_partitions: self.known_partitions.get(&container).copied(),
-            highest_ever: profile.map_or(0.0, |_| self.input.highest_throughput),
+            highest_ever: profile.map_or(0.0, |_| self.input.highest_throughput.of(container)),
             layout: assumed.case.layout,
             containers: 1,
             calibration: &self.calibration,
@@ -250,7 +250,7 @@ impl PlanModel {
             storage_gb: sharing.iter().fold(0.0, |sum, found| sum + found.need.storage_gb),
             is_single: false,
             known_partitions: known.copied(),
-            highest_ever: self.input.highest_throughput,
+            highest_ever: self.input.highest_throughput.of_each,
             layout: assumed.case.layout,
             containers: sharing.len(),
             calibration: &self.calibration,
