@@ -141,7 +141,8 @@ pub struct Ledger {
     operations: Mutex<Vec<OperationRecord>>,
     /// Logical partitions that were written to, one more than [`WRITTEN_MAX`] at most.
     written: Mutex<Vec<WrittenPartition>>,
-    /// The write marks of what was read, if they are recorded; `None` inside when that cannot be said. The parts of a ledger share it.
+    /// The write marks of what was read, if they are recorded; `None` inside when that cannot be said. The
+    /// parts of a ledger share it.
     touched: Option<Arc<Mutex<Option<Vec<WriteMark>>>>>,
     /// Under which the operations are traced, if they are.
     span: Option<SpanContext>,
@@ -215,7 +216,8 @@ impl Ledger {
         }
     }
 
-    /// What was read; `None` when that was not remembered, was too much, or is not all that the answer depends on.
+    /// What was read; `None` when that was not remembered, was too much, or is not all that the answer
+    /// depends on.
     #[must_use]
     pub fn touched(&self) -> Option<Vec<WriteMark>> {
         self.touched.as_ref()?.lock().clone()
@@ -241,7 +243,8 @@ impl Ledger {
         containers
     }
 
-    /// Remembers that a logical partition was written to, and where the write ends in the change feed, if the store said it.
+    /// Remembers that a logical partition was written to, and where the write ends in the change feed, if the
+    /// store said it.
     pub fn wrote(&self, container: ContainerName, partition_key: &PartitionKey, end: Option<Continuation>) {
         let hash = PartitionHash::of(container, partition_key);
         self.remember_written(WrittenPartition { container, hash, end });

@@ -1,4 +1,5 @@
-//! Assumptions of a report, and what the estimates leave out: the list that a reader checks before using the figures.
+//! Assumptions of a report, and what the estimates leave out: the list that a reader checks before using the
+//! figures.
 
 use super::bounds::Bounds;
 use super::report::{KnownPartitions, StudyReport};
@@ -6,12 +7,15 @@ use onehop_store::ChargeSource;
 
 /// What the charge model does, and what it leaves out of every estimated charge.
 const MODEL_OF_CHARGES: [&str; 6] = [
-    "Index terms: every path of an item's JSON tree that the indexing policy includes is one, nested objects and arrays included; the \
+    "Index terms: every path of an item's JSON tree that the indexing policy includes is one, nested \
+     objects and arrays included; the \
      elements of an array share one path.",
-    "Composite indexes: an item's entry in one counts as an index term, and so does its change. No published charge confirms the amount. Each \
+    "Composite indexes: an item's entry in one counts as an index term, and so does its change. No \
+     published charge confirms the amount. Each \
      container with an order has one, whatever else is indexed.",
     "ORDER BY is charged nothing by itself where an index holds the order. What the client reads beyond the page is charged.",
-    "Refused writes are charged as refusals. Reads of background work are of the latest committed version and charged twice, as reads at strong or \
+    "Refused writes are charged as refusals. Reads of background work are of the latest committed version \
+     and charged twice, as reads at strong or \
      bounded staleness consistency are; the requests read at session consistency.",
     "Point reads above 400 KB and writes above 100 KB are charged by the last section of a piecewise line, which no published charge confirms.",
     "Left out: pages of a query that 4 MB or a deadline cut short, and what the service itself does with expired items.",
@@ -41,26 +45,34 @@ pub fn assumptions(report: &StudyReport) -> Vec<String> {
 fn index_share(share: Bounds) -> String {
     let percent = share.ends().into_iter().map(|end| format!("{:.0}", end * 100.0)).collect::<Vec<_>>();
     format!(
-        "Index share: indexes take {} % of the size of the items (--index-share). Microsoft states about 10 to 20 % for an index of every \
-         property (\"Optimize storage cost in Azure Cosmos DB\"), and nothing more exact; the metric Index Usage of an account has the \
-         size. Sizes are those of the items' JSON, without the properties that the service adds (_rid, _self, _etag, _attachments, _ts).",
+        "Index share: indexes take {} % of the size of the items (--index-share). Microsoft states about 10 \
+         to 20 % for an index of every \
+         property (\"Optimize storage cost in Azure Cosmos DB\"), and nothing more exact; the metric Index \
+         Usage of an account has the \
+         size. Sizes are those of the items' JSON, without the properties that the service adds (_rid, \
+         _self, _etag, _attachments, _ts).",
         percent.join(" to ")
     )
 }
 
-/// Where the physical partitions come from. Sources: "Service quotas" and "Partitioning and horizontal scaling",
-/// learn.microsoft.com/azure/cosmos-db.
+/// Where the physical partitions come from. Sources: "Service quotas" and "Partitioning and horizontal
+/// scaling", learn.microsoft.com/azure/cosmos-db.
 fn known_partitions(known: KnownPartitions, number: u32) -> String {
     let floor = u64::from(number.saturating_sub(1)) * 100;
     match known {
-        KnownPartitions::Derived => "Physical partitions follow for each container from its storage, 50 GB each, and from its throughput, 10,000 RU/s \
-                                     each, together with the queries across them that their number makes dearer. As few as possible, or as many as \
-                                     a new container gets (6,000 RU/s each) and as splits leave (25 GB each): both are compared."
+        KnownPartitions::Derived => "Physical partitions follow for each container from its storage, 50 GB \
+                                     each, and from its throughput, 10,000 RU/s \
+                                     each, together with the queries across them that their number makes \
+                                     dearer. As few as possible, or as many as \
+                                     a new container gets (6,000 RU/s each) and as splits leave (25 GB \
+                                     each): both are compared."
             .to_owned(),
         KnownPartitions::OfAccount => "Physical partitions are at least as many as the account has. Partitions do not merge by themselves.".to_owned(),
         KnownPartitions::AsTheArticle => format!(
-            "Physical partitions: {number} for each container with as many logical partitions, as the article's charges imply (--as-the-article). A \
-             container has so many only with more than {} GB or after more than {} RU/s; where storage does not explain them, {floor} \
+            "Physical partitions: {number} for each container with as many logical partitions, as the \
+             article's charges imply (--as-the-article). A \
+             container has so many only with more than {} GB or after more than {} RU/s; where storage does \
+             not explain them, {floor} \
              RU/s, a hundredth of that throughput, are its floor.",
             u64::from(number.saturating_sub(1)) * 50,
             u64::from(number.saturating_sub(1)) * 10_000

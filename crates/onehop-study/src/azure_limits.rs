@@ -1,10 +1,12 @@
-//! Limits of Azure Cosmos DB that decide what can be provisioned, each with the page of learn.microsoft.com that states it.
+//! Limits of Azure Cosmos DB that decide what can be provisioned, each with the page of learn.microsoft.com
+//! that states it.
 
 const BYTES_A_KB: f64 = 1024.0;
 /// Bytes of a GB, as storage is counted here.
 pub const BYTES_A_GB: f64 = BYTES_A_KB * BYTES_A_KB * BYTES_A_KB;
 
-/// RU/s of one physical partition. "Azure Cosmos DB service quotas": maximum RUs per partition (logical and physical).
+/// RU/s of one physical partition. "Azure Cosmos DB service quotas": maximum RUs per partition (logical and
+/// physical).
 pub const PHYSICAL_PARTITION_THROUGHPUT_MAX: f64 = 10_000.0;
 /// RU/s of one logical partition: as many as the physical partition that holds it. The same page.
 pub const LOGICAL_PARTITION_THROUGHPUT_MAX: f64 = PHYSICAL_PARTITION_THROUGHPUT_MAX;
@@ -12,7 +14,8 @@ pub const LOGICAL_PARTITION_THROUGHPUT_MAX: f64 = PHYSICAL_PARTITION_THROUGHPUT_
 pub const PHYSICAL_PARTITION_GB_MAX: f64 = 50.0;
 /// GB of a physical partition after the split of a full one. The same page: a split halves it.
 pub const SPLIT_PARTITION_GB: f64 = PHYSICAL_PARTITION_GB_MAX / 2.0;
-/// RU/s for which a new container with manual throughput gets each physical partition. "Best practices for scaling provisioned throughput".
+/// RU/s for which a new container with manual throughput gets each physical partition. "Best practices for
+/// scaling provisioned throughput".
 pub const NEW_PARTITION_THROUGHPUT: f64 = 6_000.0;
 /// Bytes of one logical partition, data and index. "Azure Cosmos DB service quotas".
 pub const LOGICAL_PARTITION_BYTES_MAX: f64 = 20.0 * BYTES_A_GB;
@@ -21,7 +24,8 @@ pub const ITEM_BYTES_MAX: f64 = 2.0 * BYTES_A_KB * BYTES_A_KB;
 /// RU/s of a container or database without a request to support. The same page.
 pub const THROUGHPUT_QUOTA: f64 = 1_000_000.0;
 
-/// The rules of one kind of provisioned throughput: its step, and its floors. "Azure Cosmos DB service quotas", minimum throughput limits.
+/// The rules of one kind of provisioned throughput: its step, and its floors. "Azure Cosmos DB service
+/// quotas", minimum throughput limits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ThroughputRules {
     /// RU/s are provisioned in steps of this many.
@@ -56,20 +60,18 @@ pub const AUTOSCALE: ThroughputRules = ThroughputRules {
 
 /// Containers of a shared database that its minimum covers. The same page.
 pub const SHARED_CONTAINERS: usize = 25;
-/// The share of the autoscale maximum that is always billed. "Azure Cosmos DB service quotas", limits for autoscale.
+/// The share of the autoscale maximum that is always billed. "Azure Cosmos DB service quotas", limits for
+/// autoscale.
 pub const AUTOSCALE_SHARE_MIN: f64 = 0.1;
-/// The price of autoscale beside manual throughput, in accounts with one write region. "Frequently asked questions about autoscale
-/// provisioned throughput".
+/// The price of autoscale beside manual throughput, in accounts with one write region. "Frequently asked
+/// questions about autoscale provisioned throughput".
 pub const AUTOSCALE_PRICE_FACTOR: f64 = 1.5;
 
 /// GB of a serverless container. "Azure Cosmos DB service quotas", serverless.
 pub const SERVERLESS_GB_MAX: f64 = 1_024.0;
-/// RU/s of a serverless container with up to this many physical partitions, and RU/s for each further one. "Azure Cosmos DB serverless
-/// account performance". An earlier and a later text of the page differ: 5,000 RU/s for up to five physical partitions together, and
-/// 1,000 RU/s for each further one; or 5,000 RU/s for each. The lower figures are used.
-pub const SERVERLESS_THROUGHPUT: f64 = 5_000.0;
-pub const SERVERLESS_PARTITION_THROUGHPUT: f64 = 1_000.0;
-/// RU/s of a serverless container at most. "Azure Cosmos DB service quotas", serverless.
-pub const SERVERLESS_THROUGHPUT_MAX: f64 = 20_000.0;
+/// RU/s of each physical partition of a serverless container, as many as its storage takes. "Azure Cosmos DB
+/// serverless account performance". An earlier text of the page had 5,000 RU/s for up to five physical partitions
+/// together, and 1,000 RU/s for each further one.
+pub const SERVERLESS_PARTITION_THROUGHPUT: f64 = 5_000.0;
 /// Regions of a serverless account. The same page.
 pub const SERVERLESS_REGIONS: u32 = 1;

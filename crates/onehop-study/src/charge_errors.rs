@@ -1,10 +1,11 @@
-//! Errors of estimated request charges by kind of operation: the ninth decile that a calibration states over the ledger of published charges.
+//! Errors of estimated request charges by kind of operation: the ninth decile that a calibration states over
+//! the ledger of published charges.
 
 use onehop_store::OperationKind;
 use onehop_store::charges::Calibration;
 
-/// The error of a kind of operation without a published charge. The ends of the unsettled ranges of `feedItem` and `feedKilobyte` change a
-/// page with one change of 2 KB by -7 % and +17 %.
+/// The error of a kind of operation without a published charge. The ends of the unsettled ranges of
+/// `feedItem` and `feedKilobyte` change a page with one change of 2 KB by -7 % and +17 %.
 pub const UNPUBLISHED_ERROR: f64 = 0.2;
 
 /// The relative error of an estimated charge, above or below: 0.05 is 5 %.

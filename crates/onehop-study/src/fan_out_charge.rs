@@ -1,5 +1,5 @@
-//! Charge of queries across logical partitions by the number of physical partitions: each partition is charged for being asked, and for
-//! the items that it returns. Pure.
+//! Charge of queries across logical partitions by the number of physical partitions: each partition is
+//! charged for being asked, and for the items that it returns. Pure.
 
 use onehop_store::charges::{Calibration, QueryWork, ReadConsistency};
 use onehop_store::{FoldedOperation, RequestCharge};
@@ -12,9 +12,11 @@ pub struct FanOutQueries {
     pub times: f64,
     /// Items that the client received, of all of them.
     pub items: f64,
-    /// Items that the physical partitions returned, those beyond the pages included; 0 where an account measured the charge.
+    /// Items that the physical partitions returned, those beyond the pages included; 0 where an account
+    /// measured the charge.
     pub returned: f64,
-    /// Whether a query had more than its page, so that the number returned depends on what the client asks for.
+    /// Whether a query had more than its page, so that the number returned depends on what the client asks
+    /// for.
     pub has_more: bool,
     /// Physical partitions that each of them asked.
     pub physical_partitions: u32,

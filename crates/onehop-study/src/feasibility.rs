@@ -1,4 +1,5 @@
-//! Feasibility: the limits of Azure Cosmos DB that a data model meets, and at how many times the traffic or the data it meets them. Pure.
+//! Feasibility: the limits of Azure Cosmos DB that a data model meets, and at how many times the traffic or
+//! the data it meets them. Pure.
 
 use serde::Serialize;
 
@@ -16,8 +17,8 @@ const MULTIPLE_MAX: f64 = 1_048_576.0;
 pub enum LimitKind {
     /// 10,000 RU/s of one logical partition.
     LogicalThroughput,
-    /// 10,000 RU/s of one physical partition, however many there are: it serves the most loaded logical partition, and queries across
-    /// partitions load each of them.
+    /// 10,000 RU/s of one physical partition, however many there are: it serves the most loaded logical
+    /// partition, and queries across partitions load each of them.
     PhysicalPartitions,
     /// 20 GB of one logical partition, data and index.
     LogicalStorage,
@@ -41,7 +42,8 @@ pub struct Headroom {
     pub container: ContainerName,
     pub limit: LimitKind,
     pub growth_of: GrowthOf,
-    /// The data model is infeasible from this many times the traffic or the data on. Below 1 it is infeasible as it is.
+    /// The data model is infeasible from this many times the traffic or the data on. Below 1 it is infeasible
+    /// as it is.
     pub multiple: f64,
 }
 
@@ -85,7 +87,8 @@ impl Feasibility {
     }
 }
 
-/// Limits of storage: the largest logical partition with its index, and the largest item. `None` of an empty container.
+/// Limits of storage: the largest logical partition with its index, and the largest item. `None` of an empty
+/// container.
 #[must_use]
 pub fn storage_limits(
     container: ContainerName,
@@ -102,8 +105,8 @@ pub fn storage_limits(
         .collect()
 }
 
-/// The limit of a container's traffic: `serve` tells for a multiple of the traffic which limit it exceeds. `None` where there is no limit
-/// up to a million times the traffic.
+/// The limit of a container's traffic: `serve` tells for a multiple of the traffic which limit it exceeds.
+/// `None` where there is no limit up to a million times the traffic.
 #[must_use]
 pub fn traffic_limit(
     container: ContainerName,

@@ -1,5 +1,5 @@
-//! Store decorator that meters request charges, also those of operations whose ledger the caller does not see: the change
-//! feed processor keeps its own. It can record in which logical partition each charge arose.
+//! Store decorator that meters request charges, also those of operations whose ledger the caller does not
+//! see: the change feed processor keeps its own. It can record in which logical partition each charge arose.
 
 use std::sync::Arc;
 
@@ -76,8 +76,8 @@ impl MeteredStore {
         *self.feed_charge.lock()
     }
 
-    /// The charge so far, without what is charged whether or not there are changes: polling an idle change feed, and
-    /// operations on leases (checkpoints).
+    /// The charge so far, without what is charged whether or not there are changes: polling an idle change
+    /// feed, and operations on leases (checkpoints).
     #[must_use]
     pub fn charge(&self) -> RequestCharge {
         *self.charge.lock()

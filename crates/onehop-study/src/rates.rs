@@ -1,4 +1,5 @@
-//! Rates of a traffic: how often each request comes, and what that brings to the containers and the change feed. Pure.
+//! Rates of a traffic: how often each request comes, and what that brings to the containers and the change
+//! feed. Pure.
 
 use serde::Serialize;
 
@@ -37,8 +38,8 @@ impl RequestRate {
         Ok(Self { request, per_second })
     }
 
-    /// Rates for a ratio of reads to writes: one write a second, spread evenly over the requests that write, and the reads
-    /// evenly over the others.
+    /// Rates for a ratio of reads to writes: one write a second, spread evenly over the requests that write,
+    /// and the reads evenly over the others.
     #[must_use]
     pub fn even(requests: &[StudyRequest], reads_per_write: f64) -> Vec<Self> {
         let writes = requests.iter().filter(|request| request.is_write).count() as f64;

@@ -1,5 +1,5 @@
-//! The report of a study: everything that was measured and worked out, as values that serialize to JSON. The module
-//! [`render`](super::render) shows it to people.
+//! The report of a study: everything that was measured and worked out, as values that serialize to JSON. The
+//! module [`render`](super::render) shows it to people.
 
 use std::sync::Arc;
 
@@ -25,7 +25,8 @@ pub struct StudyReport {
     pub parameters: Map<String, Value>,
     /// How often each request was run under each plan.
     pub samples: usize,
-    /// With which the requests ran, of the container that is queried across them: the most that any of the databases had.
+    /// With which the requests ran, of the container that is queried across them: the most that any of the
+    /// databases had.
     pub physical_partitions: u32,
     pub known_partitions: KnownPartitions,
     pub indexing: Indexing,
@@ -89,7 +90,8 @@ pub struct Captions {
     pub reference: String,
     /// The data set, as the beginning of a sentence: `200 users, seed 1`.
     pub data_set: String,
-    /// What was asked about, as the end of a sentence and further ones: `on the largest orders. Pages have 20 items.`
+    /// What was asked about, as the end of a sentence and further ones: `on the largest orders. Pages have 20
+    /// items.`
     pub subjects: String,
 }
 

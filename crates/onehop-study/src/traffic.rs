@@ -1,5 +1,5 @@
-//! Throughput of a traffic: request units a second under each plan, what is provisioned for them, and the break-even ratio of
-//! reads to writes between two plans. Pure.
+//! Throughput of a traffic: request units a second under each plan, what is provisioned for them, and the
+//! break-even ratio of reads to writes between two plans. Pure.
 
 use serde::Serialize;
 
@@ -59,7 +59,8 @@ pub struct VariantThroughput {
     /// Whether Azure serves it; `None` where that was not worked out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feasible: Option<bool>,
-    /// RU/s that have to be provisioned: what its [`Provisioning`] recommends, background work included; `None` where it is infeasible.
+    /// RU/s that have to be provisioned: what its [`Provisioning`] recommends, background work included;
+    /// `None` where it is infeasible.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provisioned: Option<f64>,
     /// Of manual throughput, in the currency of the price; `None` without a price.
@@ -136,7 +137,8 @@ impl PlanCharges<'_> {
         }
     }
 
-    /// RU/s of the reads or of the writes. A data loader does not change writes: those of the plan without it count.
+    /// RU/s of the reads or of the writes. A data loader does not change writes: those of the plan without it
+    /// count.
     fn throughput_of(&self, rates: &[RequestRate], of_writes: bool) -> f64 {
         let plan = ModelVariant { batched: self.plan.batched && !of_writes, ..self.plan.clone() };
         let charge = |request: &str| {
@@ -148,7 +150,8 @@ impl PlanCharges<'_> {
         rates.fold(0.0, |total, rate| total + rate.per_second * charge(&rate.request))
     }
 
-    /// RU that queries across partitions are charged more where there are more physical partitions than they were measured with.
+    /// RU that queries across partitions are charged more where there are more physical partitions than they
+    /// were measured with.
     fn more_of_fan_outs(&self, row: &MeasurementRow) -> f64 {
         let more = row.operations.iter().filter_map(|operation| {
             let queries = FanOutQueries::of(operation)?;

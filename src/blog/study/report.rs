@@ -1,5 +1,5 @@
-//! Report of the blog's study: puts measurements and the survey together, names the article as their reference, and keeps
-//! the names that the JSON output of `onehop compare` has.
+//! Report of the blog's study: puts measurements and the survey together, names the article as their
+//! reference, and keeps the names that the JSON output of `onehop compare` has.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +21,8 @@ use onehop_study::rates::RequestRate;
 use onehop_study::report::{AccountSummary, Captions, KnownPartitions, StudyReport};
 use onehop_study::traffic::Traffic;
 
-/// Physical partitions of the article's containers, as the charges of V2's Q3 and Q6 imply, at some 2.8 RU each.
+/// Physical partitions of the article's containers, as the charges of V2's Q3 and Q6 imply, at some 2.8 RU
+/// each.
 pub const ARTICLE_PARTITIONS: u16 = 70;
 
 /// What was found in the database of one data model.
@@ -105,7 +106,8 @@ impl StudyFindings {
         }
     }
 
-    /// The article's figures are of its own engine and its own physical partitions, and stand beside no others.
+    /// The article's figures are of its own engine and its own physical partitions, and stand beside no
+    /// others.
     fn compares_with_the_article(&self) -> bool {
         self.known_partitions == KnownPartitions::AsTheArticle
             && self.calibration.name() == Calibration::article_2019().name()
@@ -216,7 +218,8 @@ fn captions(users: u32, rng_seed: u64, compares_with_the_article: bool) -> Capti
         title: "What each data model costs".to_owned(),
         reference: if compares_with_the_article { "article" } else { "" }.to_owned(),
         data_set: format!("{users} users, seed {rng_seed}"),
-        subjects: "on the users and posts nearest to the article's (27 posts; 20 comments, 50 likes). Pages: Q3 all \
+        subjects: "on the users and posts nearest to the article's (27 posts; 20 comments, 50 likes). \
+                   Pages: Q3 all \
                    posts, Q4 20, Q5 50, Q6 100."
             .to_owned(),
     }

@@ -1,4 +1,5 @@
-//! Survey of a database: what it holds by logical partition, and the authors of its posts. Reads all of it once.
+//! Survey of a database: what it holds by logical partition, and the authors of its posts. Reads all of it
+//! once.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -23,14 +24,16 @@ pub(super) const USER: &str = "user";
 pub(super) const POST: &str = "post";
 /// The author of the post that a request is about.
 pub(super) const AUTHOR: &str = "author";
-/// The posts in the feed, their authors, and the posts of the user whom a request is about: groups of logical partitions.
+/// The posts in the feed, their authors, and the posts of the user whom a request is about: groups of logical
+/// partitions.
 pub(super) const FEED_POSTS: &str = "posts in the feed";
 pub(super) const FEED_AUTHORS: &str = "authors in the feed";
 pub(super) const USER_POSTS: &str = "posts of the user";
 /// The kind of which there is one, because all readers of the feed read the same.
 const WHOLE_FEED: &str = "feed";
 
-/// A blog's database: its containers by logical partition, and its users and posts in the order of their popularity.
+/// A blog's database: its containers by logical partition, and its users and posts in the order of their
+/// popularity.
 #[derive(Debug, Default)]
 pub struct Survey {
     pub contents: Vec<ContainerContents>,
@@ -167,7 +170,8 @@ fn feed() -> SinglePartition {
     let rate = |(request, what): (ArticleRequest, &str)| (request.name(), what.to_owned());
     SinglePartition {
         consequence: format!(
-            "it holds {FEED_POSTS_MAX} posts at most, but every read of the feed and every change of a post in it shares \
+            "it holds {FEED_POSTS_MAX} posts at most, but every read of the feed and every change of a post \
+             in it shares \
              what one logical partition can serve"
         ),
         rates: [

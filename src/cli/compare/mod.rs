@@ -27,11 +27,16 @@ pub(super) use settings::IndexingSetting;
 /// The directory within `--data` that this command creates.
 const DIRECTORY: &str = "compare";
 
-const ON_AN_ACCOUNT: &str = "With --store cosmos an account is measured, which needs one of its keys and costs money. \
-    The comparison makes three databases, named after --cosmos-database with -v1, -v2 and -v3; it refuses one that \
-    exists already, and leaves the configured one alone. Each user of the data set takes about 55,000 RU, the three \
-    databases together. They remain, and their throughput is billed by the hour, until they are deleted, which --drop \
-    does. Without --throughput-autoscale-max or --throughput-manual, an account that is not serverless gives each of \
+const ON_AN_ACCOUNT: &str = "With --store cosmos an account is measured, which needs one of its keys and \
+    costs money. \
+    The comparison makes three databases, named after --cosmos-database with -v1, -v2 and -v3; it refuses \
+    one that \
+    exists already, and leaves the configured one alone. Each user of the data set takes about 55,000 RU, \
+    the three \
+    databases together. They remain, and their throughput is billed by the hour, until they are deleted, \
+    which --drop \
+    does. Without --throughput-autoscale-max or --throughput-manual, an account that is not serverless \
+    gives each of \
     their 18 containers the least there is, 400 RU/s.";
 
 /// How the report is written.
@@ -159,7 +164,8 @@ impl Compare {
         }
     }
 
-    /// Measures one data model, with estimates beside the charges and the database deleted afterwards if that is wanted.
+    /// Measures one data model, with estimates beside the charges and the database deleted afterwards if that
+    /// is wanted.
     async fn measure(
         &self,
         model: DataModel,
@@ -173,7 +179,8 @@ impl Compare {
         deleted?;
         if self.place.estimate_error {
             let temporary = temporary_directory()?;
-            // The same, with as many physical partitions; more than the embedded store models are refused there.
+            // The same, with as many physical partitions; more than the embedded store models are refused
+            // there.
             let physical_partitions = u16::try_from(measured.physical_partitions).unwrap_or(u16::MAX);
             let (indexing, calibration) = (self.place.indexing(), self.place.calibration());
             let mut databases =

@@ -21,7 +21,8 @@ use onehop_study::provisioning::{
 use onehop_study::rates::{InvalidRequestRate, RequestRate};
 
 const USERS_DEFAULT: u32 = 200;
-/// With which requests run where their number is derived: as many as a container of up to 50 GB and 10,000 RU/s has.
+/// With which requests run where their number is derived: as many as a container of up to 50 GB and 10,000
+/// RU/s has.
 const PHYSICAL_PARTITIONS_MEASURED: u16 = 1;
 
 /// Settings of the data set and the samples.
@@ -65,8 +66,8 @@ pub(super) struct PlaceSettings {
     #[arg(long, value_name = "DIRECTORY", env = "ONEHOP_DATA")]
     pub data: Option<PathBuf>,
 
-    /// Physical partitions as the article had them: 70 for each container. Without it their number follows from storage and throughput,
-    /// and an account has its own
+    /// Physical partitions as the article had them: 70 for each container. Without it their number follows
+    /// from storage and throughput, and an account has its own
     #[arg(long, env = "ONEHOP_AS_THE_ARTICLE", value_parser = BoolishValueParser::new())]
     pub as_the_article: bool,
 
@@ -132,13 +133,13 @@ pub(super) struct TrafficSettings {
     #[arg(long, value_name = "PRICE", env = "ONEHOP_PRICE_PER_100_RU", value_parser = non_negative)]
     price_per_100_ru: Option<f64>,
 
-    /// Prices of the ways of paying, such as autoscale=0.012,serverless=0.25: manual, autoscale and reserved for 100 RU/s
-    /// and hour, serverless for a million RU, storage for a GB and month [default: none]
+    /// Prices of the ways of paying, such as autoscale=0.012,serverless=0.25: manual, autoscale and reserved
+    /// for 100 RU/s and hour, serverless for a million RU, storage for a GB and month [default: none]
     #[arg(long, value_name = "PRICES", env = "ONEHOP_PRICES", value_delimiter = ',', value_parser = price)]
     prices: Vec<(PriceName, f64)>,
 
-    /// Peak-to-mean ratio: how many times its mean the traffic is at its peak, as one number or as two ends such as 1..3. Throughput is
-    /// provisioned for the higher end; the verdict holds for both [default: 1..3]
+    /// Peak-to-mean ratio: how many times its mean the traffic is at its peak, as one number or as two ends
+    /// such as 1..3. Throughput is provisioned for the higher end; the verdict holds for both [default: 1..3]
     #[arg(long, value_name = "RATIO", env = "ONEHOP_PEAK_TO_MEAN", value_parser = peak_to_mean)]
     peak_to_mean: Option<Bounds>,
 
@@ -156,8 +157,9 @@ pub(super) struct TrafficSettings {
     )]
     regions: u32,
 
-    /// Highest throughput that containers ever had, RU/s, such as posts=690000, or one number for each: it cannot be lowered below a
-    /// hundredth of that, the maximum of autoscale not below a tenth [default: none]
+    /// Highest throughput that containers ever had, RU/s, such as posts=690000, or one number for each: it
+    /// cannot be lowered below a hundredth of that, the maximum of autoscale not below a tenth [default:
+    /// none]
     #[arg(
         long,
         value_name = "RU/S",
@@ -167,8 +169,9 @@ pub(super) struct TrafficSettings {
     )]
     highest_throughput: Vec<(Option<String>, f64)>,
 
-    /// Index share: size of the indexes as a share of the size of the items, for storage, as one number or as two ends. Microsoft states
-    /// about 0.1 to 0.2 where every property is indexed, and nothing more exact [default: 0.1..0.2]
+    /// Index share: size of the indexes as a share of the size of the items, for storage, as one number or as
+    /// two ends. Microsoft states about 0.1 to 0.2 where every property is indexed, and nothing more exact
+    /// [default: 0.1..0.2]
     #[arg(long, value_name = "SHARE", env = "ONEHOP_INDEX_SHARE", value_parser = share)]
     index_share: Option<Bounds>,
 }
@@ -190,8 +193,8 @@ impl SizeSettings {
 }
 
 impl PlaceSettings {
-    /// Whether each database is deleted when it has been measured: on request, and where it would not be found
-    /// afterwards, so that a large data set takes the space of one and not of three.
+    /// Whether each database is deleted when it has been measured: on request, and where it would not be
+    /// found afterwards, so that a large data set takes the space of one and not of three.
     pub fn deletes(&self) -> bool {
         self.drop || (self.store == StoreKind::Embedded && self.data.is_none())
     }

@@ -195,7 +195,8 @@ async fn what_a_failed_comparison_made_is_named_or_deleted() {
 
 #[tokio::test]
 async fn a_comparison_waits_while_the_account_throttles() {
-    // Far more refusals than a server puts up with for each of the batches that are under way; and some of the change feed.
+    // Far more refusals than a server puts up with for each of the batches that are under way; and some of
+    // the change feed.
     let refusals = [3_000, 40].map(|number| Arc::new(AtomicU32::new(number)));
     let [writes, feed] = refusals.clone();
     let throttle = move |request: Request, next: Next| {

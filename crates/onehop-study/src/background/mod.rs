@@ -1,5 +1,6 @@
-//! Background work: the throughput of following the change feed, at rest and because of a traffic, for one process and for more; and
-//! what a pass over all data is charged. Requests are not charged for any of it. Pure.
+//! Background work: the throughput of following the change feed, at rest and because of a traffic, for one
+//! process and for more; and what a pass over all data is charged. Requests are not charged for any of it.
+//! Pure.
 
 mod model;
 #[cfg(test)]
@@ -23,8 +24,8 @@ pub struct ChangeFeedFollowing {
     pub passes: Vec<BackgroundPass>,
 }
 
-/// A read that a projection repeats for each page of changes where processes share the change feed, such as the listing of a bounded list.
-/// A process that is alone remembers what it read.
+/// A read that a projection repeats for each page of changes where processes share the change feed, such as
+/// the listing of a bounded list. A process that is alone remembers what it read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PageListing {
     /// The container whose changes the projection follows.
@@ -69,7 +70,8 @@ pub enum BackgroundKind {
     Observations,
     /// The three together.
     AtRest,
-    /// Checkpoints because of the traffic, at most: one for each write, and one for each feed range in an interval.
+    /// Checkpoints because of the traffic, at most: one for each write, and one for each feed range in an
+    /// interval.
     Checkpoints,
     /// Checkpoints while every feed range has changes all the time: no traffic causes more.
     CheckpointsMax,

@@ -1,4 +1,5 @@
-//! Model of background work: its throughput by kind and container, for a number of physical partitions and a rate of writes.
+//! Model of background work: its throughput by kind and container, for a number of physical partitions and a
+//! rate of writes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -211,8 +212,8 @@ impl BackgroundModel {
         discarded.charge(&self.calibration).0 + discarded.changes.min(polls_max) * poll
     }
 
-    /// Each process reads the leases of the others again where they are older than an acquire interval. A process that holds all reads
-    /// nothing.
+    /// Each process reads the leases of the others again where they are older than an acquire interval. A
+    /// process that holds all reads nothing.
     fn scrapes(&self, feed_ranges: u64, processes: u64) -> f64 {
         let Sharing::WithOthers { acquire, .. } = self.settings.sharing else { return 0.0 };
         let of_others = feed_ranges as f64 * (processes - 1) as f64;

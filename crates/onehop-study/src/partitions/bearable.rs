@@ -23,8 +23,8 @@ pub struct SustainableRate {
     pub per_second_max: f64,
 }
 
-/// For each request the logical partition of this container in which it is charged most; new ones are left out, as
-/// they are written once.
+/// For each request the logical partition of this container in which it is charged most; new ones are left
+/// out, as they are written once.
 pub(super) fn bears(
     container: ContainerName,
     requests: &[StudyRequest],
@@ -46,7 +46,8 @@ pub(super) fn bears(
     requests.iter().filter_map(bearable).collect()
 }
 
-/// What one request is charged in each logical partition of a container that was there before, all kinds of operations together.
+/// What one request is charged in each logical partition of a container that was there before, all kinds of
+/// operations together.
 fn charges_by_role(container: ContainerName, footprint: &Footprint) -> BTreeMap<&PartitionRole, f64> {
     let mut charges = BTreeMap::new();
     for part in footprint.parts.iter().filter(|part| part.container == container) {

@@ -26,8 +26,8 @@ impl ContainerContents {
         if self.single.is_some() { 1.0 } else { data_scale }
     }
 
-    /// The estimated charge of reading the change feed from the beginning to its end, in full pages. Pages that end a feed range are left
-    /// out.
+    /// The estimated charge of reading the change feed from the beginning to its end, in full pages. Pages
+    /// that end a feed range are left out.
     #[must_use]
     pub fn feed_charge(&self, calibration: &Calibration) -> f64 {
         let all = |value: fn(&PartitionSize) -> u64| self.sizes.values().map(value).sum::<u64>();

@@ -1,5 +1,5 @@
-//! Fan-out: queries across logical partitions, in which every physical partition takes part, so that no number of them
-//! relieves one. Pure.
+//! Fan-out: queries across logical partitions, in which every physical partition takes part, so that no
+//! number of them relieves one. Pure.
 
 use serde::Serialize;
 
@@ -22,7 +22,8 @@ pub struct FanOutThroughput {
     pub physical_partitions: u32,
     /// RU/s of each physical partition, without the look-ups that follow.
     pub throughput_of_each: f64,
-    /// At this many times the traffic each of them serves 10,000 RU/s of fan-outs alone; `None` if that is never.
+    /// At this many times the traffic each of them serves 10,000 RU/s of fan-outs alone; `None` if that is
+    /// never.
     pub traffic_multiple_max: Option<f64>,
 }
 

@@ -1,5 +1,6 @@
-//! Footprints: what one request is charged in which logical partition, in the mean of several runs. A partition is named
-//! by its role, which is what it is to the request; the caller decides the role of each touch.
+//! Footprints: what one request is charged in which logical partition, in the mean of several runs. A
+//! partition is named by its role, which is what it is to the request; the caller decides the role of each
+//! touch.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -39,7 +40,8 @@ pub struct FootprintPart {
 pub enum PartitionRole {
     /// The partition of an entity: a name out of [`Population::roles`](super::Population::roles).
     Entity(String),
-    /// Each of a group of partitions, in even parts: the name of a role with [`EntityPartitions::Groups`](super::EntityPartitions).
+    /// Each of a group of partitions, in even parts: the name of a role with
+    /// [`EntityPartitions::Groups`](super::EntityPartitions).
     Group(String),
     /// The only one of its container.
     Only,

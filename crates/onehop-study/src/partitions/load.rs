@@ -1,5 +1,5 @@
-//! Load: the throughput that a traffic makes each logical partition serve, from the footprints of its requests and the
-//! popularity of what they are about. Pure.
+//! Load: the throughput that a traffic makes each logical partition serve, from the footprints of its
+//! requests and the popularity of what they are about. Pure.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! Partition key analysis: how a database's items, and the request charges of a traffic, spread over logical partitions,
-//! beside the limits of one, with a verdict on each partition key. Pure: the caller reads the database and runs the
-//! requests.
+//! Partition key analysis: how a database's items, and the request charges of a traffic, spread over logical
+//! partitions, beside the limits of one, with a verdict on each partition key. Pure: the caller reads the
+//! database and runs the requests.
 
 mod bearable;
 mod contents;

@@ -1,5 +1,6 @@
-//! Popularity: how often requests are about each entity (a user, a product), and which logical partition that is. The
-//! entities of a kind are ranked, the most popular first; how they are ranked is the caller's assumption.
+//! Popularity: how often requests are about each entity (a user, a product), and which logical partition that
+//! is. The entities of a kind are ranked, the most popular first; how they are ranked is the caller's
+//! assumption.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -31,7 +32,8 @@ pub struct Population {
     pub highlights: Vec<Highlight>,
 }
 
-/// The logical partitions that one role stands for: those of the entities of a kind, or of others that belong to them.
+/// The logical partitions that one role stands for: those of the entities of a kind, or of others that belong
+/// to them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntityRole {
     /// Whose popularity decides.
@@ -87,8 +89,8 @@ impl Popularity {
     }
 }
 
-/// The shares of all known entities under one popularity, by their kind. Where the data is larger than the sample, the known ones are the
-/// most popular of all, and the rest of 1 belongs to the others.
+/// The shares of all known entities under one popularity, by their kind. Where the data is larger than the
+/// sample, the known ones are the most popular of all, and the rest of 1 belongs to the others.
 pub(super) struct Shares<'a>(BTreeMap<&'a str, Vec<f64>>);
 
 impl<'a> Shares<'a> {
@@ -112,7 +114,8 @@ impl<'a> Shares<'a> {
         if known.is_empty() { 0.0 } else { (1.0 - known.iter().sum::<f64>()).max(0.0) }
     }
 
-    /// The sum over a subset. A subset to the end of the sample includes the entities beyond it; ranks that do not exist count nothing.
+    /// The sum over a subset. A subset to the end of the sample includes the entities beyond it; ranks that
+    /// do not exist count nothing.
     pub fn of_subset(&self, subset: &Subset) -> f64 {
         let known = self.of_kind(&subset.kind);
         let Range { start, end } = subset.ranks;
@@ -123,7 +126,8 @@ impl<'a> Shares<'a> {
 }
 
 impl EntityPartitions {
-    /// The positions of the logical partitions of a rank, each with its part of 1; `None` stands for one that is not known.
+    /// The positions of the logical partitions of a rank, each with its part of 1; `None` stands for one that
+    /// is not known.
     pub(super) fn of_rank(&self, rank: usize) -> impl Iterator<Item = (Option<usize>, f64)> {
         let (one, group): (_, &[usize]) = match self {
             Self::ByRank => (Some(Some(rank)), &[]),

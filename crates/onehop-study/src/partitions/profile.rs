@@ -1,5 +1,6 @@
-//! Load profile: the throughput of a traffic in each container, by groups of charges that vary together, so that it can be worked out under
-//! other charges, other rates and another number of physical partitions without the footprints. Pure.
+//! Load profile: the throughput of a traffic in each container, by groups of charges that vary together, so
+//! that it can be worked out under other charges, other rates and another number of physical partitions
+//! without the footprints. Pure.
 
 use std::collections::BTreeMap;
 
@@ -237,7 +238,8 @@ impl LoadSum {
     }
 }
 
-/// The partitions that are the most loaded one under some factors: no other has at least as much of each group.
+/// The partitions that are the most loaded one under some factors: no other has at least as much of each
+/// group.
 fn undominated(mut partitions: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     let sum = |partition: &[f64]| partition.iter().fold(0.0, |sum, throughput| sum + throughput);
     partitions.sort_by(|one, other| sum(other).total_cmp(&sum(one)));

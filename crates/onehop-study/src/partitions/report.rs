@@ -30,7 +30,8 @@ pub struct PartitionStudy<'a> {
     pub rates: Vec<RequestRate>,
     /// Of all data models.
     pub measurements: &'a Measurements,
-    /// Physical partitions of a container under a plan; `None` where they are not known: then as many as were measured with.
+    /// Physical partitions of a container under a plan; `None` where they are not known: then as many as were
+    /// measured with.
     pub physical_partitions: &'a dyn Fn(&str, ContainerName) -> Option<u32>,
     pub calibration: &'a Calibration,
 }
@@ -43,7 +44,8 @@ pub struct PartitionReport {
     pub model: String,
     /// The traffic for which request charges were worked out.
     pub rates: Vec<RequestRate>,
-    /// How many times the measured data there is: as many times the logical partitions, with the same contents each.
+    /// How many times the measured data there is: as many times the logical partitions, with the same
+    /// contents each.
     pub data_scale: f64,
     /// How entities are ranked by popularity, as a sentence.
     #[serde(skip)]
@@ -61,7 +63,8 @@ pub struct PopularityShares {
     pub popularity: Popularity,
     #[serde(flatten, serialize_with = "by_key")]
     pub highlights: Vec<HighlightShare>,
-    /// The container whose largest logical partition is the first to reach 10,000 RU/s; `None` without requests.
+    /// The container whose largest logical partition is the first to reach 10,000 RU/s; `None` without
+    /// requests.
     pub first_at_limit: Option<ContainerName>,
 }
 

@@ -1,5 +1,5 @@
-//! Spread of a request over logical partitions: how many requests a second meet each partition of each part of a footprint, by the
-//! popularity of the entities that they are about. Pure.
+//! Spread of a request over logical partitions: how many requests a second meet each partition of each part
+//! of a footprint, by the popularity of the entities that they are about. Pure.
 
 use super::footprint::{Footprint, FootprintPart, PartitionRole};
 use super::population::{Population, Shares};
@@ -43,8 +43,8 @@ impl RatedFootprint<'_> {
         }
     }
 
-    /// Spreads requests over the entities of a role. Where the footprint is about a subset of their kind, over those alone; where it is
-    /// about a subset of another kind, all of them share that subset's part.
+    /// Spreads requests over the entities of a role. Where the footprint is about a subset of their kind,
+    /// over those alone; where it is about a subset of another kind, all of them share that subset's part.
     fn of_entities(
         &self,
         part: &FootprintPart,

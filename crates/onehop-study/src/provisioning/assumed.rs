@@ -1,5 +1,5 @@
-//! Assumptions under which a plan is provisioned: one value of each uncertain input, the charges at one end of their errors, and how many
-//! times the traffic there is. Pure.
+//! Assumptions under which a plan is provisioned: one value of each uncertain input, the charges at one end
+//! of their errors, and how many times the traffic there is. Pure.
 
 use serde::Serialize;
 
@@ -25,7 +25,8 @@ pub struct JointCase {
 pub enum PartitionLayout {
     /// As few as possible: 10,000 RU/s and 50 GB each.
     Fewest,
-    /// As a new container gets them for its throughput, 6,000 RU/s each, and as splits of full partitions leave them, 25 GB each.
+    /// As a new container gets them for its throughput, 6,000 RU/s each, and as splits of full partitions
+    /// leave them, 25 GB each.
     Most,
 }
 
@@ -69,7 +70,8 @@ impl JointCase {
         cases
     }
 
-    /// The case for which containers and bills are shown: the most demanding one, with as few physical partitions as possible.
+    /// The case for which containers and bills are shown: the most demanding one, with as few physical
+    /// partitions as possible.
     #[must_use]
     pub fn planned(input: &ProvisioningInput) -> Self {
         Self {

@@ -63,7 +63,8 @@ pub(super) fn bills(billed: &BilledUse<'_>, input: &ProvisioningInput) -> Vec<Mo
     .collect()
 }
 
-/// The provisioned bill by which plans are compared: manual throughput and storage a month, or RU/s where there is no price.
+/// The provisioned bill by which plans are compared: manual throughput and storage a month, or RU/s where
+/// there is no price.
 pub(super) fn provisioned_bill(need: &PlanNeed, input: &ProvisioningInput) -> f64 {
     let Some(manual) = input.prices.manual else { return need.recommended() };
     let storage_gb = need.sum(|need| need.storage_gb) * f64::from(input.regions);
@@ -74,14 +75,15 @@ fn hourly_bill(throughput: f64, price: f64, input: &ProvisioningInput) -> f64 {
     throughput / MANUAL.step * price * HOURS_A_MONTH * f64::from(input.regions)
 }
 
-/// RU/s that autoscale bills in an hour with a peak: all physical partitions scale like the most loaded one, not below a tenth of the
-/// maximum.
+/// RU/s that autoscale bills in an hour with a peak: all physical partitions scale like the most loaded one,
+/// not below a tenth of the maximum.
 fn uniformly_scaled(need: &ThroughputNeed) -> f64 {
     let used = need.hottest_physical * f64::from(need.physical_partitions);
     used.max(need.autoscale_max * AUTOSCALE_SHARE_MIN)
 }
 
-/// The same where each physical partition scales by itself, not below a tenth of its even part of the maximum.
+/// The same where each physical partition scales by itself, not below a tenth of its even part of the
+/// maximum.
 fn dynamically_scaled(need: &ThroughputNeed) -> f64 {
     let partitions = f64::from(need.physical_partitions);
     let floor = need.autoscale_max * AUTOSCALE_SHARE_MIN / partitions;
@@ -154,7 +156,8 @@ mod tests {
 
     #[test]
     fn autoscale_has_a_floor_for_each_partition() {
-        // 450 RU/s in the most loaded of four, 50 in each of the others; a tenth of the maximum is 50 in each.
+        // 450 RU/s in the most loaded of four, 50 in each of the others; a tenth of the maximum is 50 in
+        // each.
         let bills = shown(need(600.0, 450.0, 2_000.0), ServerlessFit::Fits, &input());
         assert_eq!((bills[1].1, bills[2].1), (157.68, 52.56));
         // The others use 10, and are billed for 100.

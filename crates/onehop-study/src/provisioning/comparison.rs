@@ -1,8 +1,10 @@
-//! Verdict on data models: the winner by its provisioned bill, with all uncertain inputs varied together. Pure.
+//! Verdict on data models: the winner by its provisioned bill, with all uncertain inputs varied together.
+//! Pure.
 //!
-//! Plans meet the same traffic, so they are compared under the same popularity, peak, index share and layout of physical partitions. Within such
-//! a case each plan has an interval, from the low to the high end of the errors of its charges. A plan wins where its interval is below
-//! the others' in every case; else there is no difference.
+//! Plans meet the same traffic, so they are compared under the same popularity, peak, index share and layout
+//! of physical partitions. Within such a case each plan has an interval, from the low to the high end of the
+//! errors of its charges. A plan wins where its interval is below the others' in every case; else there is no
+//! difference.
 
 use serde::Serialize;
 
@@ -17,9 +19,11 @@ use crate::bounds::Bounds;
 #[serde(rename_all = "camelCase")]
 pub struct Verdict {
     pub unit: ProvisionedUnit,
-    /// The plan with the smallest bill under all assumptions; `None` where there is no difference, or no plan is feasible.
+    /// The plan with the smallest bill under all assumptions; `None` where there is no difference, or no plan
+    /// is feasible.
     pub winner: Option<String>,
-    /// The feasible plans that no other plan beats under all assumptions: several, where there is no difference between them.
+    /// The feasible plans that no other plan beats under all assumptions: several, where there is no
+    /// difference between them.
     pub unbeaten: Vec<String>,
     pub plans: Vec<PlanInterval>,
     /// Combinations of uncertain inputs under which the plans were compared.

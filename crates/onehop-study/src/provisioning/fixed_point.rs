@@ -1,12 +1,13 @@
-//! Fixed point iteration of physical partitions: throughput decides how many there are, and their number decides the charge of queries
-//! across them. Pure.
+//! Fixed point iteration of physical partitions: throughput decides how many there are, and their number
+//! decides the charge of queries across them. Pure.
 
 /// Steps of the iteration, and physical partitions of a container that are considered: 100 million RU/s.
 const STEPS_MAX: u32 = 1_000;
 const PARTITIONS_MAX: u32 = 10_000;
 
-/// A number of physical partitions that needs no more than itself, from `start` on. `required`: how many the throughput of a number of
-/// partitions takes. Partitions do not merge by themselves, so the number never falls. `None`: it grows without end.
+/// A number of physical partitions that needs no more than itself, from `start` on. `required`: how many the
+/// throughput of a number of partitions takes. Partitions do not merge by themselves, so the number never
+/// falls. `None`: it grows without end.
 pub(crate) fn fixed_point(start: u32, required: impl Fn(u32) -> f64) -> Option<u32> {
     let mut partitions = start.max(1);
     for _ in 0..STEPS_MAX {

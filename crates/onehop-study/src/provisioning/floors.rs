@@ -1,5 +1,5 @@
-//! Floors of provisioned throughput: a container gets what its traffic needs, but not less than a minimum, its storage and its history
-//! demand. Pure.
+//! Floors of provisioned throughput: a container gets what its traffic needs, but not less than a minimum,
+//! its storage and its history demand. Pure.
 
 use serde::Serialize;
 
@@ -55,8 +55,8 @@ impl FloorInput {
         (steps * rules.step, decided_by)
     }
 
-    /// The throughput that the container had at some time, as far as its physical partitions show it: with one less it would not have
-    /// been enough for this number.
+    /// The throughput that the container had at some time, as far as its physical partitions show it: with
+    /// one less it would not have been enough for this number.
     fn implied(&self) -> f64 {
         let one_less = self.unexplained_partitions.unwrap_or(1).saturating_sub(1);
         f64::from(one_less) * PHYSICAL_PARTITION_THROUGHPUT_MAX

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use crate::bounds::Bounds;
 use onehop_store::ContainerName;
 
-/// The peak-to-mean ratio where it is not known: from a traffic without peaks to three times the mean at the peak, as of a day with
-/// busy hours. An assumption.
+/// The peak-to-mean ratio where it is not known: from a traffic without peaks to three times the mean at the
+/// peak, as of a day with busy hours. An assumption.
 pub const PEAK_TO_MEAN_DEFAULT: Bounds = Bounds { low: 1.0, high: 3.0 };
-/// The index share where every property is indexed. "Optimize storage cost in Azure Cosmos DB": the untuned index takes about 10 to
-/// 20 % of the size of the items.
+/// The index share where every property is indexed. "Optimize storage cost in Azure Cosmos DB": the untuned
+/// index takes about 10 to 20 % of the size of the items.
 pub const INDEX_SHARE_DEFAULT: Bounds = Bounds { low: 0.1, high: 0.2 };
 
 /// What provisioning depends on beside the traffic.

@@ -1,5 +1,5 @@
-//! Need of a container, or of a database that containers share: physical partitions and throughput at the peak, from the most loaded
-//! physical partition, because throughput is divided evenly among them. Pure.
+//! Need of a container, or of a database that containers share: physical partitions and throughput at the
+//! peak, from the most loaded physical partition, because throughput is divided evenly among them. Pure.
 
 use super::assumed::PartitionLayout;
 use super::fixed_point::fixed_point;
@@ -7,7 +7,7 @@ use super::floors::{DecidingFactor, FloorInput};
 use crate::azure_limits::{
     AUTOSCALE, LOGICAL_PARTITION_THROUGHPUT_MAX, MANUAL, NEW_PARTITION_THROUGHPUT, PHYSICAL_PARTITION_GB_MAX,
     PHYSICAL_PARTITION_THROUGHPUT_MAX, SERVERLESS_GB_MAX, SERVERLESS_PARTITION_THROUGHPUT,
-    SERVERLESS_THROUGHPUT, SERVERLESS_THROUGHPUT_MAX, SPLIT_PARTITION_GB,
+    SPLIT_PARTITION_GB,
 };
 use crate::feasibility::LimitKind;
 use crate::partitions::VariedLoad;
@@ -85,8 +85,8 @@ impl NeedInput<'_> {
         self.load.hottest(self.factors) + background
     }
 
-    /// The limit of a number of physical partitions that grows without end: without queries across them, the most loaded logical partition
-    /// leaves no room for the rest.
+    /// The limit of a number of physical partitions that grows without end: without queries across them, the
+    /// most loaded logical partition leaves no room for the rest.
     fn without_end(&self) -> LimitKind {
         if self.load.fan_outs.is_empty() {
             LimitKind::LogicalThroughput
@@ -100,7 +100,8 @@ impl NeedInput<'_> {
             + self.load.fan_outs(self.factors, self.calibration, physical_partitions)
     }
 
-    /// The most loaded physical partition times their number: the most loaded logical partition, and an even part of the rest.
+    /// The most loaded physical partition times their number: the most loaded logical partition, and an even
+    /// part of the rest.
     fn needed(&self, physical_partitions: u32, hottest_logical: f64) -> f64 {
         let all = self.peak(physical_partitions) + (self.background)(physical_partitions);
         hottest_logical * f64::from(physical_partitions) + (all - hottest_logical).max(0.0)
@@ -136,18 +137,14 @@ impl NeedInput<'_> {
         }
     }
 
-    /// Whether a serverless container serves it: its limits of storage and of throughput. Storage alone decides its physical partitions.
+    /// Whether a serverless container serves it: its limits of storage and of throughput. Storage alone
+    /// decides its physical partitions.
     pub fn fits_serverless(&self) -> bool {
         let partitions = self.storage_partitions().max(1);
         let needed = self.needed(partitions, self.hottest_logical());
-        self.storage_gb <= SERVERLESS_GB_MAX && needed <= serverless_throughput(partitions)
+        self.storage_gb <= SERVERLESS_GB_MAX
+            && needed <= f64::from(partitions) * SERVERLESS_PARTITION_THROUGHPUT
     }
-}
-
-/// RU/s of a serverless container with this number of physical partitions.
-fn serverless_throughput(physical_partitions: u32) -> f64 {
-    let of_partitions = f64::from(physical_partitions) * SERVERLESS_PARTITION_THROUGHPUT;
-    of_partitions.clamp(SERVERLESS_THROUGHPUT, SERVERLESS_THROUGHPUT_MAX)
 }
 
 /// The next whole number, at least 1.
@@ -288,8 +285,7 @@ mod tests {
             Container { storage_gb, ..container(total, 0.0) }.input(&calibration).fits_serverless()
         };
         assert!(fits(5_000.0, 1.0) && !fits(5_001.0, 1.0));
-        assert!(fits(5_000.0, 250.0) && !fits(5_001.0, 250.0) && fits(8_000.0, 400.0));
-        assert!(fits(20_000.0, 1_024.0) && !fits(20_001.0, 1_024.0), "and not above 20,000 RU/s");
-        assert!(!fits(1.0, 1_024.1));
+        assert!(fits(10_000.0, 95.0) && !fits(10_001.0, 95.0), "two physical partitions");
+        assert!(fits(1.0, 1_024.0) && !fits(1.0, 1_024.1));
     }
 }

@@ -1,4 +1,5 @@
-//! Model of a plan under a traffic: the needs of its containers, or the limit that one of them exceeds, under given assumptions. Pure.
+//! Model of a plan under a traffic: the needs of its containers, or the limit that one of them exceeds, under
+//! given assumptions. Pure.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -67,7 +68,8 @@ pub(super) struct ContainerNeed {
 #[derive(Debug, Clone)]
 pub(super) struct PlanNeed {
     pub containers: Vec<ContainerNeed>,
-    /// RU/s of a database that the containers share, with those that are dedicated beside it; `None` where no database serves them all.
+    /// RU/s of a database that the containers share, with those that are dedicated beside it; `None` where no
+    /// database serves them all.
     pub shared: Option<f64>,
 }
 
@@ -129,7 +131,8 @@ impl PlanModel {
         self.container_need(container, assumed, &factors, &PartitionCounts::new()).map(|_| ())
     }
 
-    /// The background work, with the physical partitions of a report or as many as are known; `None` without projections.
+    /// The background work, with the physical partitions of a report or as many as are known; `None` without
+    /// projections.
     #[must_use]
     pub fn background_work(
         &self,

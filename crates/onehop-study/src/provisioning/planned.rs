@@ -1,5 +1,5 @@
-//! Throughput to provision for a plan, under the most demanding of the assumptions with charges as estimated; or the limits that make the
-//! plan infeasible.
+//! Throughput to provision for a plan, under the most demanding of the assumptions with charges as estimated;
+//! or the limits that make the plan infeasible.
 
 use serde::Serialize;
 
@@ -42,8 +42,8 @@ pub struct PlannedThroughput {
     pub mean: f64,
     /// RU/s of containers with throughput of their own, together.
     pub separate: f64,
-    /// RU/s of a database whose containers share throughput, with those that are dedicated beside it; `None` where no database serves
-    /// them all.
+    /// RU/s of a database whose containers share throughput, with those that are dedicated beside it; `None`
+    /// where no database serves them all.
     pub shared: Option<f64>,
     /// The smaller of the two, RU/s.
     pub recommended: f64,

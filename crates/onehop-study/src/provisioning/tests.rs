@@ -81,7 +81,8 @@ fn a_plan_within_the_limits_has_containers_and_a_bill() {
     // 1,000 RU/s, all of it on one physical partition.
     assert_eq!((planned.recommended, planned.containers[0].physical_partitions), (1_000.0, 1));
     assert!((planned.bills[0].amount - 58.4).abs() < 1e-9);
-    // Zipf's law gives the first of 200 posts 17 %: 10,000 RU/s at 58.8 times this traffic, with some room for the others.
+    // Zipf's law gives the first of 200 posts 17 %: 10,000 RU/s at 58.8 times this traffic, with some room
+    // for the others.
     let first = found.feasibility.nearest(GrowthOf::Traffic).unwrap();
     assert_eq!(first.limit, LimitKind::LogicalThroughput);
     assert!((58.0..58.8).contains(&first.multiple), "{first:?}");

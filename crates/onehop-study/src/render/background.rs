@@ -8,7 +8,8 @@ use crate::figure::figure;
 pub(super) fn blocks(works: &[BackgroundWork]) -> Vec<Block> {
     let Some((last, others)) = works.split_last() else { return Vec::new() };
     let text = format!(
-        "No request is charged for background work. It is in the throughput to provision, with the most processes. {} follows {} feed \
+        "No request is charged for background work. It is in the throughput to provision, with the most \
+         processes. {} follows {} feed \
          ranges. RU/s, by processes that share them:",
         last.model, last.feed_ranges
     );

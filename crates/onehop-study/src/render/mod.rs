@@ -1,5 +1,5 @@
-//! Rendering: a report for a terminal, in Markdown, as a summary, and as one HTML file. All formats show the same blocks;
-//! the HTML file has charts beside them.
+//! Rendering: a report for a terminal, in Markdown, as a summary, and as one HTML file. All formats show the
+//! same blocks; the HTML file has charts beside them.
 
 mod background;
 mod blocks;

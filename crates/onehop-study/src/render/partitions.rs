@@ -74,9 +74,12 @@ fn traffic(report: &PartitionReport) -> String {
         )
     };
     format!(
-        "{traffic}{scale} Each request is charged in the logical partitions in which it was charged when it was run, and so \
-         is what the projections do because of it. Figures are RU/s. In new: on logical partitions that the requests \
-         make, which are not in the mean. Skew: the largest divided by the mean. What the requests are about is assumed, \
+        "{traffic}{scale} Each request is charged in the logical partitions in which it was charged when it \
+         was run, and so \
+         is what the projections do because of it. Figures are RU/s. In new: on logical partitions that the \
+         requests \
+         make, which are not in the mean. Skew: the largest divided by the mean. What the requests are \
+         about is assumed, \
          in two ways. {}",
         report.ranking
     )
@@ -168,8 +171,10 @@ fn bears(found: &ContainerPartitions) -> Option<String> {
     (!rates.is_empty()).then(|| format!("{}: {}", found.container, rates.join(", ")))
 }
 
-const FAN_OUT: &str = "Each of them visits every physical partition of the container that it queries, so none is relieved \
-                       by adding more. What one physical partition serves of these queries, without the look-ups that \
+const FAN_OUT: &str = "Each of them visits every physical partition of the container that it queries, so \
+                       none is relieved \
+                       by adding more. What one physical partition serves of these queries, without the \
+                       look-ups that \
                        follow them:";
 
 fn fan_out(found: &FanOutThroughput) -> String {

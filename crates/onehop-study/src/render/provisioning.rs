@@ -1,4 +1,5 @@
-//! Provisioning as blocks: the containers of each feasible plan, what is recommended and why it is more than the sum, and the bills.
+//! Provisioning as blocks: the containers of each feasible plan, what is recommended and why it is more than
+//! the sum, and the bills.
 
 use super::blocks::{Block, Table, TableColumn};
 use crate::figure::figure;
@@ -7,15 +8,22 @@ use crate::provisioning::{
 };
 
 /// Why the recommendation exceeds the throughput of the traffic.
-pub(super) const MORE_THAN_THE_SUM: &str = "What is to be provisioned is more than the traffic's throughput, for three reasons: throughput is divided evenly \
-     among physical partitions, so each of them gets what the most loaded one needs; no container or database has less than 400 RU/s; \
+pub(super) const MORE_THAN_THE_SUM: &str = "What is to be provisioned is more than the traffic's \
+     throughput, for three reasons: throughput is divided evenly \
+     among physical partitions, so each of them gets what the most loaded one needs; no container or \
+     database has less than 400 RU/s; \
      and background work and peaks come on top. The section on throughput to provision has each container.";
-const RECOMMENDED: &str = "Containers of their own or a database that they share, whichever is less. In a shared database the most loaded logical \
-                           partition of all containers has to fit into one of its physical partitions; the leases keep throughput of their own \
+const RECOMMENDED: &str = "Containers of their own or a database that they share, whichever is less. In a \
+                           shared database the most loaded logical \
+                           partition of all containers has to fit into one of its physical partitions; the \
+                           leases keep throughput of their own \
                            there, so that the data cannot throttle them. RU/s, and the storage with indexes:";
-const BILLS: &str = "Bills at your prices. Manual and reserved throughput as recommended; autoscale for containers of their own, as if each hour \
-                     had a peak, where all physical partitions scale like the most loaded one, or each by itself (dynamic scaling, which newer \
-                     accounts have), each not below a tenth of its part of the maximum; serverless for the mean, where each container is within \
+const BILLS: &str = "Bills at your prices. Manual and reserved throughput as recommended; autoscale for \
+                     containers of their own, as if each hour \
+                     had a peak, where all physical partitions scale like the most loaded one, or each by \
+                     itself (dynamic scaling, which newer \
+                     accounts have), each not below a tenth of its part of the maximum; serverless for the \
+                     mean, where each container is within \
                      1 TB and the RU/s that its physical partitions serve:";
 
 /// A plan that is feasible.
@@ -55,10 +63,14 @@ fn introduction(first: &Provisioning) -> String {
         scale => format!(", for {} times the measured data", figure(scale)),
     };
     format!(
-        "By container, with throughput of its own{data}. Physical partitions: 50 GB and 10,000 RU/s each, with the charge of \
-         the queries across them. Hottest physical: the most loaded logical partition, and an even part of the rest and of the background work (with \
-         10 processes, below). To provision: that, times the physical partitions, in steps of 100. The peak is {} times the mean, readers follow \
-         Zipf's law, and charges are as estimated. Floors: 400 RU/s, 1 RU/s for each GB, a hundredth of the highest throughput ever; for the maximum of autoscale \
+        "By container, with throughput of its own{data}. Physical partitions: 50 GB and 10,000 RU/s each, \
+         with the charge of \
+         the queries across them. Hottest physical: the most loaded logical partition, and an even part of \
+         the rest and of the background work (with \
+         10 processes, below). To provision: that, times the physical partitions, in steps of 100. The peak \
+         is {} times the mean, readers follow \
+         Zipf's law, and charges are as estimated. Floors: 400 RU/s, 1 RU/s for each GB, a hundredth of the \
+         highest throughput ever; for the maximum of autoscale \
          1,000 RU/s, 10 RU/s for each GB, a tenth. RU/s in {regions}:",
         figure(first.peak_to_mean.high),
     )
@@ -141,7 +153,8 @@ fn serverless(fit: ServerlessFit) -> &'static str {
     }
 }
 
-/// One line for each way of paying; nothing without prices. A plan without a bill under one of them has an empty cell.
+/// One line for each way of paying; nothing without prices. A plan without a bill under one of them has an
+/// empty cell.
 fn bills(plans: &[FeasiblePlan<'_>]) -> Vec<Block> {
     // All have the same names but for serverless, which a plan may exceed.
     let longest = plans.iter().map(|plan| &plan.planned.bills).max_by_key(|bills| bills.len());

@@ -126,7 +126,8 @@ fn measured(report: &StudyReport) -> String {
         Indexing::Needed => "what queries need",
     };
     format!(
-        "{}, {physical_partitions} physical partition{}, {indexed} indexed; medians of {samples} samples {} Projections: \
+        "{}, {physical_partitions} physical partition{}, {indexed} indexed; medians of {samples} samples {} \
+         Projections: \
          reading the change and writing what follows, without idle polling and checkpoints.",
         captions.data_set,
         if *physical_partitions == 1 { "" } else { "s" },
@@ -149,7 +150,8 @@ fn concurrent(report: &StudyReport) -> String {
     )
 }
 
-/// What a traffic takes, whether Azure serves it, and which data model has the smallest bill; nothing without a traffic.
+/// What a traffic takes, whether Azure serves it, and which data model has the smallest bill; nothing without
+/// a traffic.
 pub(super) fn traffic_blocks(report: &StudyReport) -> Vec<Block> {
     let mut blocks: Vec<Block> = report.traffic.iter().flat_map(traffic).collect();
     blocks.extend(report.verdict.iter().flat_map(|found| verdict::blocks(found, &report.provisioning)));

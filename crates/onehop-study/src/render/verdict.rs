@@ -1,4 +1,5 @@
-//! The verdict on the data models as blocks: which are infeasible and why, which has the smallest bill, and between which ends.
+//! The verdict on the data models as blocks: which are infeasible and why, which has the smallest bill, and
+//! between which ends.
 
 use super::blocks::{Block, Table, TableColumn};
 use crate::bounds::Bounds;
@@ -19,8 +20,10 @@ pub(super) fn blocks(verdict: &Verdict, provisioning: &[Provisioning]) -> Vec<Bl
     ]
 }
 
-const FEASIBILITY: &str = "Azure serves 10,000 RU/s of a logical partition and of a physical partition, 20 GB of a logical partition and 2 MB of an \
-                           item. Each data model with the first limit that more traffic, and the first that more data under one key, meets:";
+const FEASIBILITY: &str = "Azure serves 10,000 RU/s of a logical partition and of a physical partition, 20 \
+                           GB of a logical partition and 2 MB of an \
+                           item. Each data model with the first limit that more traffic, and the first that \
+                           more data under one key, meets:";
 
 fn conclusion(verdict: &Verdict) -> String {
     if let Some(winner) = &verdict.winner {
@@ -55,9 +58,12 @@ fn method(verdict: &Verdict, provisioning: &[Provisioning]) -> String {
         [range(first.peak_to_mean), range(first.index_share)]
     });
     format!(
-        "The provisioned bill {unit}, with all uncertain inputs varied together, {} combinations: readers spread evenly and by Zipf's law, a peak \
-         of {peak} times the mean, indexes of {index} of the data, as few and as many physical partitions as the load explains, and in each the \
-         charges at both ends of the errors that the calibration states. A data model wins where its interval lies below the others' in \
+        "The provisioned bill {unit}, with all uncertain inputs varied together, {} combinations: readers \
+         spread evenly and by Zipf's law, a peak \
+         of {peak} times the mean, indexes of {index} of the data, as few and as many physical partitions \
+         as the load explains, and in each the \
+         charges at both ends of the errors that the calibration states. A data model wins where its \
+         interval lies below the others' in \
          every combination.",
         verdict.cases
     )
@@ -122,7 +128,8 @@ fn limit(headroom: &Headroom) -> String {
     let limit = match limit {
         LimitKind::LogicalThroughput => "a logical partition above 10,000 RU/s",
         LimitKind::PhysicalPartitions => {
-            "the most loaded logical partition and the queries across partitions together take 10,000 RU/s of one physical partition, \
+            "the most loaded logical partition and the queries across partitions together take 10,000 RU/s \
+             of one physical partition, \
              however many there are,"
         }
         LimitKind::LogicalStorage => "a logical partition above 20 GB",
