@@ -44,18 +44,18 @@ export const ARTICLE_CHARGES: Charges = {
 };
 
 /**
- * What `onehop compare --users 1000` estimated, 1/100 of the article's data set, with what the projections cost because of
- * a write. Source: docs/comparison.md.
+ * What `onehop compare` estimated of the present service, with one physical partition and with what the projections cost because
+ * of a write. Source: docs/comparison.md.
  */
 export const ESTIMATED_CHARGES: Charges = {
   Q1: [1, 1, 1],
-  Q2: [17.63, 1.08, 1.08],
-  Q3: [619.42, 202.25, 6.77],
-  Q4: [27.36, 7.36, 7.36],
-  Q5: [58.76, 8.76, 8.76],
-  Q6: [2139.24, 532.09, 17.78],
-  C1: [6.14, 7.22 + 1.1, 12.33 + 1.1],
-  C2: [9.05, 11.2, 11.2 + 30.24],
-  C3: [8, 16.59, 16.59 + 10.45],
-  C4: [7.24, 15.83, 16.38 + 10.35],
+  Q2: [7.95, 1.07, 1.07],
+  Q3: [190.57, 4.81, 3.98],
+  Q4: [23.84, 3.84, 3.84],
+  Q5: [54.8, 4.8, 4.8],
+  Q6: [697.74, 9.74, 6.94],
+  C1: [6.29, 7.05 + 2.03, 12.57 + 2.03],
+  C2: [9.75, 11.3, 11.3 + 30.57],
+  C3: [8.18, 24.34, 24.34 + 19.19],
+  C4: [7.43, 23.46, 23.85 + 19.17],
 };
