@@ -284,7 +284,8 @@ async fn physical_partitions_follow_from_storage_and_throughput() {
 #[tokio::test]
 async fn the_verdict_names_the_smallest_bill_or_no_difference() {
     let winner = |report: &Value| report["verdict"]["winner"].clone();
-    let few_reads = report(&["--rates", "Q6=10,C4=400", "--price-per-100-ru", "0.008"]).await;
+    let likes = ["--rates", "Q6=1,C4=200", "--peak-to-mean", "1"];
+    let few_reads = report(&[&likes[..], &["--price-per-100-ru", "0.008"]].concat()).await;
     assert_eq!((winner(&few_reads), few_reads["verdict"]["unit"].clone()), (json!("V1"), json!("month")));
     let little = report(&["--rates", "Q1=1"]).await;
     assert_eq!(winner(&little), Value::Null, "all have the least that there is");
@@ -317,7 +318,6 @@ fn load<'a>(report: &'a Value, container: &str, popularity: usize) -> &'a Value 
 #[tokio::test]
 async fn the_charges_of_a_traffic_add_up_over_logical_partitions() {
     let report = report(&["--rates", "Q1=5,Q2=5,Q3=20,Q4=20,Q5=20,Q6=50,C1=1,C2=1,C3=4,C4=4"]).await;
-    assert_eq!(report["partitions"]["isAssumed"], false);
     let in_table = report["traffic"]["models"].as_array().unwrap().last().unwrap();
     let in_table = in_table["reads"].as_f64().unwrap() + in_table["writes"].as_f64().unwrap();
     for popularity in [0, 1] {

@@ -101,10 +101,10 @@ function Result({ request, id }: { request: ReadRequest; id: string | undefined 
       />
     );
   }
-  return plans === undefined || fetching ? <SkeletonLines lines={8} /> : <Plans request={request} plans={plans} />;
+  return plans === undefined || fetching ? <SkeletonLines lines={8} /> : <Plans plans={plans} />;
 }
 
-function Plans({ request, plans }: { request: ReadRequest; plans: readonly Plan[] }) {
+function Plans({ plans }: { plans: readonly Plan[] }) {
   const isEstimated = plans.some(({ chargeSource }) => chargeSource === "ESTIMATED");
   const partitions = Math.max(
     ...plans.flatMap(({ operations }) => operations.map((operation) => operation.physicalPartitions)),

@@ -4,8 +4,14 @@ import { LogBars } from "./LogBars.js";
 import { breakEven, rateOf, STEPS, stepOf, throughputs, USUAL_RATES } from "./traffic.js";
 
 const sources = {
-  estimated: { charges: ESTIMATED_CHARGES, name: "Onehop’s, estimated with one physical partition, with what the copies cost" },
-  measured: { charges: ARTICLE_CHARGES, name: "the article’s of 2019, measured with 70 physical partitions, without what the copies cost" },
+  estimated: {
+    charges: ESTIMATED_CHARGES,
+    name: "Onehop’s, estimated with one physical partition, with what the copies cost",
+  },
+  measured: {
+    charges: ARTICLE_CHARGES,
+    name: "the article’s of 2019, measured with 70 physical partitions, without what the copies cost",
+  },
 };
 
 const throughput = (ruPerSecond: number): string => `${Math.round(ruPerSecond).toLocaleString("en")} RU/s`;

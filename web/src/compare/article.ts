@@ -2,7 +2,7 @@
  * Figures that were measured or estimated elsewhere, with their sources. The article: "Model and partition data on Azure
  * Cosmos DB using a real-world example", its table of ten requests.
  */
-import type { DataModel, ReadRequest } from "./compare.generated.js";
+import type { ReadRequest } from "./compare.generated.js";
 
 export type WriteRequest = "C1" | "C2" | "C3" | "C4";
 export type AnyRequest = ReadRequest | WriteRequest;
