@@ -149,7 +149,8 @@ pub struct Ledger {
     operations: Mutex<Vec<OperationRecord>>,
     /// Logical partitions that were written to, one more than [`WRITTEN_MAX`] at most.
     written: Mutex<Vec<WrittenPartition>>,
-    /// The write marks of what was read, if they are recorded; `None` inside when that cannot be said. The parts of a ledger share it.
+    /// The write marks of what was read, if they are recorded; `None` inside when that cannot be said. The
+    /// parts of a ledger share it.
     touched: Option<Arc<Mutex<Option<Vec<WriteMark>>>>>,
     /// Under which the operations are traced, if they are.
     span: Option<SpanContext>,
@@ -223,7 +224,8 @@ impl Ledger {
         }
     }
 
-    /// What was read; `None` when that was not remembered, was too much, or is not all that the answer depends on.
+    /// What was read; `None` when that was not remembered, was too much, or is not all that the answer
+    /// depends on.
     #[must_use]
     pub fn touched(&self) -> Option<Vec<WriteMark>> {
         self.touched.as_ref()?.lock().clone()
@@ -249,7 +251,8 @@ impl Ledger {
         containers
     }
 
-    /// Remembers that a logical partition was written to, and where the write ends in the change feed, if the store said it.
+    /// Remembers that a logical partition was written to, and where the write ends in the change feed, if the
+    /// store said it.
     pub fn wrote(&self, container: ContainerName, partition_key: &PartitionKey, end: Option<Continuation>) {
         let hash = PartitionHash::of(container, partition_key);
         self.remember_written(WrittenPartition { container, hash, end });
@@ -333,7 +336,7 @@ impl Ledger {
         self.lock().clone()
     }
 
-    /// The operations with identical container and kind folded together, in order of first appearance.
+    /// The operations with identical container, kind and scope folded together, in order of first appearance.
     #[must_use]
     pub fn folded(&self) -> Vec<FoldedOperation> {
         let mut folded: Vec<FoldedOperation> = Vec::new();
@@ -342,6 +345,7 @@ impl Ledger {
                 line.container == record.container
                     && line.kind == record.kind
                     && line.physical_partitions == record.physical_partitions
+                    && line.basis.is_across == record.basis.is_across
             };
             if let Some(line) = folded.iter_mut().find(same) {
                 line.times += 1;

@@ -1,16 +1,24 @@
-//! Assumptions of a report, and what the estimates leave out: the list that a reader checks before using the figures.
+//! Assumptions of a report, and what the estimates leave out: the list that a reader checks before using the
+//! figures.
 
-use super::report::StudyReport;
+use super::bounds::Bounds;
+use super::report::{KnownPartitions, StudyReport};
 use onehop_store::ChargeSource;
 
-/// Left out of every estimated charge.
-const LEFT_OUT_OF_CHARGES: [&str; 5] = [
-    "Composite indexes: each adds to the charge of a write, by an amount that no source states. `onehop provision` makes them, and the \
-     ordered queries need them.",
-    "ORDER BY is charged nothing by itself, because the index holds the order. What the client reads beyond the page is charged.",
-    "Nested properties and arrays: every property of the top level counts once as indexed.",
-    "Refused writes are charged in full. Reads at a consistency above session, which cost twice, are not modelled.",
-    "Items above 500 KB, which cost more than the line between 1 KB and 100 KB, and pages of a query that 4 MB or a deadline cut short.",
+/// What the charge model does, and what it leaves out of every estimated charge.
+const MODEL_OF_CHARGES: [&str; 6] = [
+    "Index terms: every path of an item's JSON tree that the indexing policy includes is one, nested \
+     objects and arrays included; the \
+     elements of an array share one path.",
+    "Composite indexes: an item's entry in one counts as an index term, and so does its change. No \
+     published charge confirms the amount. Each \
+     container with an order has one, whatever else is indexed.",
+    "ORDER BY is charged nothing by itself where an index holds the order. What the client reads beyond the page is charged.",
+    "Refused writes are charged as refusals. Reads of background work are of the latest committed version \
+     and charged twice, as reads at strong or \
+     bounded staleness consistency are; the requests read at session consistency.",
+    "Point reads above 400 KB and writes above 100 KB are charged by the last section of a piecewise line, which no published charge confirms.",
+    "Left out: pages of a query that 4 MB or a deadline cut short, and what the service itself does with expired items.",
 ];
 
 /// The assumptions of a report, and what it leaves out, a sentence or two each.
@@ -25,32 +33,51 @@ pub fn assumptions(report: &StudyReport) -> Vec<String> {
         list.extend(unsettled.map(|(constant, range)| format!("Unsettled, {}: {range}.", constant.name())));
     }
     if let Some(first) = report.provisioning.first() {
-        list.push(format!(
-            "Index share: indexes take {:.0} % of the size of the items (--index-share). Microsoft states about 10 to 20 % for an index \
-             of every property (\"Optimize storage cost in Azure Cosmos DB\"), and nothing more exact; the metric Index Usage of an \
-             account has the size. Sizes are those of the items' JSON, without the properties that the service adds (_rid, _self, _etag, \
-             _attachments, _ts).",
-            first.index_share * 100.0
-        ));
-        list.extend(physical_partitions(report.physical_partitions));
+        list.push(index_share(first.index_share));
+        list.push(known_partitions(report.known_partitions, report.physical_partitions));
     }
     if has_estimates {
-        list.extend(LEFT_OUT_OF_CHARGES.map(str::to_owned));
+        list.extend(MODEL_OF_CHARGES.map(str::to_owned));
     }
     list
 }
 
-/// What a number of physical partitions implies. Sources: "Service quotas" and "Partitioning and horizontal scaling",
-/// learn.microsoft.com/azure/cosmos-db.
-fn physical_partitions(number: u32) -> Option<String> {
-    let beyond = number.checked_sub(1).filter(|beyond| *beyond > 0)?;
-    Some(format!(
-        "Physical partitions: {number} is an input. A container reaches this number with more than {} GB, at 50 GB each, or with more than {} RU/s \
-         at some time, at 10,000 RU/s each. Partitions do not merge by themselves. Where throughput was the reason, \
-         --highest-throughput states it, and a hundredth of it is a floor.",
-        u64::from(beyond) * 50,
-        u64::from(beyond) * 10_000
-    ))
+fn index_share(share: Bounds) -> String {
+    let percent = share.ends().into_iter().map(|end| format!("{:.0}", end * 100.0)).collect::<Vec<_>>();
+    format!(
+        "Index share: indexes take {} % of the size of the items (--index-share). Microsoft states about 10 \
+         to 20 % for an index of every \
+         property (\"Optimize storage cost in Azure Cosmos DB\"), and nothing more exact; the metric Index \
+         Usage of an account has the \
+         size. Sizes are those of the items' JSON, without the properties that the service adds (_rid, \
+         _self, _etag, _attachments, _ts).",
+        percent.join(" to ")
+    )
+}
+
+/// Where the physical partitions come from. Sources: "Service quotas" and "Partitioning and horizontal
+/// scaling", learn.microsoft.com/azure/cosmos-db.
+fn known_partitions(known: KnownPartitions, number: u32) -> String {
+    let floor = u64::from(number.saturating_sub(1)) * 100;
+    match known {
+        KnownPartitions::Derived => "Physical partitions follow for each container from its storage, 50 GB \
+                                     each, and from its throughput, 10,000 RU/s \
+                                     each, together with the queries across them that their number makes \
+                                     dearer. As few as possible, or as many as \
+                                     a new container gets (6,000 RU/s each) and as splits leave (25 GB \
+                                     each): both are compared."
+            .to_owned(),
+        KnownPartitions::OfAccount => "Physical partitions are at least as many as the account has. Partitions do not merge by themselves.".to_owned(),
+        KnownPartitions::AsTheArticle => format!(
+            "Physical partitions: {number} for each container with as many logical partitions, as the \
+             article's charges imply (--as-the-article). A \
+             container has so many only with more than {} GB or after more than {} RU/s; where storage does \
+             not explain them, {floor} \
+             RU/s, a hundredth of that throughput, are its floor.",
+            u64::from(number.saturating_sub(1)) * 50,
+            u64::from(number.saturating_sub(1)) * 10_000
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -59,8 +86,17 @@ mod tests {
 
     #[test]
     fn a_number_of_physical_partitions_has_a_reason() {
-        let text = physical_partitions(70).unwrap();
-        assert!(text.contains("3450 GB") && text.contains("690000 RU/s"), "{text}");
-        assert_eq!(physical_partitions(1), None);
+        let text = known_partitions(KnownPartitions::AsTheArticle, 70);
+        assert!(
+            text.contains("3450 GB") && text.contains("690000 RU/s") && text.contains("6900 RU/s"),
+            "{text}"
+        );
+        assert!(known_partitions(KnownPartitions::Derived, 1).contains("50 GB"));
+    }
+
+    #[test]
+    fn an_index_share_has_one_end_or_two() {
+        assert!(index_share(Bounds { low: 0.1, high: 0.2 }).contains("10 to 20 % of the size"));
+        assert!(index_share(Bounds::certain(0.2)).contains("take 20 % of the size"));
     }
 }

@@ -1,8 +1,13 @@
 #![doc = include_str!("../README.md")]
 
 pub mod assumptions;
+pub mod azure_limits;
 pub mod background;
+pub mod bounds;
+pub mod charge_errors;
 pub mod discards;
+pub mod fan_out_charge;
+pub mod feasibility;
 mod figure;
 #[cfg(test)]
 mod fixtures;
@@ -13,9 +18,9 @@ pub mod metered;
 pub mod partitions;
 pub mod prose;
 pub mod provisioning;
+pub mod rates;
 pub mod render;
 pub mod report;
 pub mod retries;
 pub mod rng;
-pub mod sensitivity;
 pub mod traffic;

@@ -1,4 +1,5 @@
-//! Measurements: requests, plans (data models and how they are read), and the rows of figures that samples become. Pure.
+//! Measurements: requests, plans (data models and how they are read), and the rows of figures that samples
+//! become. Pure.
 
 use std::fmt;
 use std::sync::Arc;
@@ -121,11 +122,14 @@ pub struct MeasurementRow {
     pub estimate_error: Option<f64>,
     /// The median of what the projections were charged because of a write, RU.
     pub projection_charge: f64,
-    /// Changes that it brings to the change feed in vain, in the mean of the samples. Their charge is background work.
+    /// Changes that it brings to the change feed in vain, in the mean of the samples. Their charge is
+    /// background work.
     pub discarded: DiscardedChanges,
     /// What a reference (an article, an earlier measurement) says, RU; `None` where it says nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reference_request_charge: Option<f64>,
     /// How far the median is from the reference: 0.1 is 10 % above it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub deviation: Option<f64>,
     pub latency_ms: Quantiles,
     /// What a request with the median charge did.
@@ -185,8 +189,14 @@ impl Quantiles {
 }
 
 impl MeasurementRow {
-    /// The figures of samples. Charges are rounded to hundredths, as Azure Cosmos DB states them. `reference`: RU, of the
-    /// same request elsewhere.
+    /// The same without a reference.
+    #[must_use]
+    pub fn alone(self) -> Self {
+        Self { reference_request_charge: None, deviation: None, ..self }
+    }
+
+    /// The figures of samples. Charges are rounded to hundredths, as Azure Cosmos DB states them.
+    /// `reference`: RU, of the same request elsewhere.
     #[must_use]
     pub fn of(
         request: impl Into<String>,
@@ -218,8 +228,8 @@ impl MeasurementRow {
         }
     }
 
-    /// Puts the charge of the same request beside this one's, out of the rows of a store that estimates. There is no error
-    /// in percent of nothing.
+    /// Puts the charge of the same request beside this one's, out of the rows of a store that estimates.
+    /// There is no error in percent of nothing.
     pub fn put_beside(&mut self, estimated: &[Self]) {
         let is_same = |row: &&Self| row.request == self.request && row.plan == self.plan;
         let Some(estimate) = estimated.iter().find(is_same).map(|row| row.request_charge) else { return };

@@ -1,13 +1,14 @@
-//! Store decorator that meters request charges, also those of operations whose ledger the caller does not see: the change
-//! feed processor keeps its own. It can record in which logical partition each charge arose.
+//! Store decorator that meters request charges, also those of operations whose ledger the caller does not
+//! see: the change feed processor keeps its own. It can record in which logical partition each charge arose.
 
 use std::sync::Arc;
 
 use super::discards::{DiscardedChanges, FollowedContainer};
+use super::fan_out_charge::FanOutQueries;
 use onehop_change_feed::LEASES;
 use onehop_store::{
-    Change, ContainerName, Ledger, OperationKind, OperationScope, PartitionKey, RequestCharge, Store,
-    StoreCall, StoreDecorator,
+    Change, ChargeSource, ContainerName, Ledger, OperationKind, OperationRecord, OperationScope,
+    PartitionKey, RequestCharge, Store, StoreCall, StoreDecorator,
 };
 use parking_lot::Mutex;
 
@@ -17,7 +18,6 @@ pub struct MeteredStore {
     charge: Mutex<RequestCharge>,
     /// Of that, what pages of the change feed were charged.
     feed_charge: Mutex<RequestCharge>,
-    /// What the charge was made from, where it is an estimate.
     /// Whose change feed is followed, and what it brings in vain because of writes through this store.
     followed: Vec<FollowedContainer>,
     discarded: Mutex<DiscardedChanges>,
@@ -25,13 +25,17 @@ pub struct MeteredStore {
     touches: Option<Mutex<Vec<PartitionAccess>>>,
 }
 
-/// What one operation did to one logical partition.
+/// The part of one operation that touched one logical partition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PartitionAccess {
     pub container: ContainerName,
     /// `None`: a query across logical partitions.
     pub partition_key: Option<PartitionKey>,
+    pub kind: OperationKind,
+    pub source: ChargeSource,
     pub charge: RequestCharge,
+    /// The operation, where it was a query across logical partitions.
+    pub across: Option<FanOutQueries>,
 }
 
 impl MeteredStore {
@@ -72,8 +76,8 @@ impl MeteredStore {
         *self.feed_charge.lock()
     }
 
-    /// The charge so far, without what is charged whether or not there are changes: polling an idle change feed, and
-    /// operations on leases (checkpoints).
+    /// The charge so far, without what is charged whether or not there are changes: polling an idle change
+    /// feed, and operations on leases (checkpoints).
     #[must_use]
     pub fn charge(&self) -> RequestCharge {
         *self.charge.lock()
@@ -108,24 +112,35 @@ impl MeteredStore {
                 partition_keys
             };
             let mut touches = touches.lock();
-            touches.extend(shares(record.container, shared_by, record.charge));
+            touches.extend(shares(record, shared_by));
         }
         ledger.absorb(own);
     }
 }
 
 fn shares(
-    container: ContainerName,
+    record: &OperationRecord,
     partition_keys: &[&PartitionKey],
-    charge: RequestCharge,
 ) -> impl Iterator<Item = PartitionAccess> {
-    let charge = RequestCharge(charge.0 / partition_keys.len().max(1) as f64);
-    let across = partition_keys.is_empty().then_some(None);
+    let OperationRecord { container, kind, source, .. } = *record;
+    let charge = RequestCharge(record.charge.0 / partition_keys.len().max(1) as f64);
+    let across = record.basis.is_across.then(|| FanOutQueries {
+        charge: charge.0,
+        times: 1.0,
+        items: f64::from(record.items),
+        returned: f64::from(record.basis.returned),
+        has_more: record.basis.has_more,
+        physical_partitions: record.physical_partitions,
+    });
+    let elsewhere = partition_keys.is_empty().then_some(None);
     let within = partition_keys.iter().map(|key| Some(PartitionKey::clone(key)));
-    across.into_iter().chain(within).map(move |partition_key| PartitionAccess {
+    elsewhere.into_iter().chain(within).map(move |partition_key| PartitionAccess {
         container,
         partition_key,
+        kind,
+        source,
         charge,
+        across,
     })
 }
 
@@ -161,13 +176,35 @@ mod tests {
     use super::*;
     use onehop_runtime::clock::ManualClock;
     use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore};
-    use onehop_store::{Batch, ContainerSpec, Direction, FeedRequest, NewItem, Query, WriteOp};
+    use onehop_store::{Batch, ChargeBasis, ContainerSpec, Direction, FeedRequest, NewItem, Query, WriteOp};
+
+    fn query(basis: ChargeBasis) -> OperationRecord {
+        OperationRecord {
+            container: ContainerName("posts"),
+            kind: OperationKind::Query,
+            items: 4,
+            physical_partitions: 2,
+            charge: RequestCharge(6.0),
+            source: ChargeSource::Estimated,
+            basis,
+        }
+    }
+
+    #[test]
+    fn a_query_across_partitions_is_recorded_as_a_fan_out() {
+        let record = query(ChargeBasis { is_across: true, returned: 10, has_more: true });
+        let touch = shares(&record, &[]).next().unwrap();
+        let across = touch.across.unwrap();
+        assert_eq!((across.charge, across.returned, across.physical_partitions), (6.0, 10.0, 2));
+        assert_eq!(touch.partition_key, None);
+    }
 
     #[test]
     fn a_charge_is_shared_by_its_logical_partitions() {
-        let (container, keys) = (ContainerName("posts"), ["a", "b", "a", "c"].map(PartitionKey::from));
+        let keys = ["a", "b", "a", "c"].map(PartitionKey::from);
         let touched = |keys: &[&PartitionKey]| {
-            let touches = shares(container, keys, RequestCharge(6.0));
+            let record = query(ChargeBasis::default());
+            let touches = shares(&record, keys);
             let touch =
                 |touch: PartitionAccess| (touch.partition_key.map(|key| key.to_string()), touch.charge.0);
             touches.map(touch).collect::<Vec<_>>()
@@ -260,5 +297,47 @@ mod tests {
         assert_eq!(metered.take_touches(), [], "each is taken once");
         do_everything(&metered, LEASES, &ledger).await;
         assert_eq!(metered.take_touches(), []);
+    }
+
+    /// The charge of the newest five of forty items, on a store with this number of physical partitions.
+    async fn newest_five(physical_partitions: u16) -> FanOutQueries {
+        let directory = tempfile::tempdir().unwrap();
+        let spec = ContainerSpec {
+            name: THINGS,
+            partition_key: "home",
+            order_by: Some("at"),
+            equality: &[],
+            newest_types: &["thing"],
+            soft_deletes: true,
+        };
+        let config = EmbeddedConfig {
+            physical_partitions: Some(physical_partitions),
+            ..EmbeddedConfig::new(directory.path())
+        };
+        let store = EmbeddedStore::open(&config, &[spec], Arc::new(ManualClock::new(0))).unwrap();
+        let metered = MeteredStore::with_touches(Arc::new(store));
+        let ledger = Ledger::new();
+        for number in 0..40 {
+            let home = PartitionKey::new(number.to_string());
+            let at = format!("2026-01-{:02}T00:00:00.000Z", number % 28 + 1);
+            let item = serde_json::json!({"id": number.to_string(), "type": "thing", "home": home.as_str(), "at": at});
+            let create = WriteOp::Create(NewItem::encode(number.to_string(), &item));
+            metered.write(THINGS, &home, create, &ledger).await.unwrap();
+        }
+        drop(metered.take_touches());
+        let query = Query::Newest { container: THINGS, item_type: "thing", after: None, limit: 5 };
+        assert_eq!(metered.query(&query, &ledger).await.unwrap().items.len(), 5);
+        metered.take_touches()[0].across.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_derived_charge_across_partitions_is_near_the_measured_one() {
+        let one = newest_five(1).await;
+        let calibration = onehop_store::charges::Calibration::current();
+        for partitions in [2, 4] {
+            let measured = newest_five(partitions).await;
+            let derived = one.charge_at(&calibration, u32::from(partitions));
+            assert!((derived / measured.charge - 1.0).abs() < 0.05, "{derived} {measured:?}");
+        }
     }
 }

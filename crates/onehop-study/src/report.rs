@@ -1,5 +1,5 @@
-//! The report of a study: everything that was measured and worked out, as values that serialize to JSON. The module
-//! [`render`](super::render) shows it to people.
+//! The report of a study: everything that was measured and worked out, as values that serialize to JSON. The
+//! module [`render`](super::render) shows it to people.
 
 use std::sync::Arc;
 
@@ -9,8 +9,7 @@ use serde_json::{Map, Value};
 use super::background::BackgroundWork;
 use super::measurement::{ConcurrentCharge, EstimateErrors, MeasurementRow, Measurements};
 use super::partitions::PartitionReport;
-use super::provisioning::Provisioning;
-use super::sensitivity::Sensitivity;
+use super::provisioning::{Provisioning, Verdict};
 use super::traffic::Traffic;
 use onehop_store::charges::Calibration;
 use onehop_store::{ChargeSource, Indexing};
@@ -26,8 +25,10 @@ pub struct StudyReport {
     pub parameters: Map<String, Value>,
     /// How often each request was run under each plan.
     pub samples: usize,
-    /// Of the container that is queried across them: the most that any of the databases had.
+    /// With which the requests ran, of the container that is queried across them: the most that any of the
+    /// databases had.
     pub physical_partitions: u32,
+    pub known_partitions: KnownPartitions,
     pub indexing: Indexing,
     pub charge_source: ChargeSource,
     /// The account that was measured; `None` on the embedded store.
@@ -39,22 +40,37 @@ pub struct StudyReport {
     /// Of writes that arrive at the same time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub concurrent: Vec<ConcurrentCharge>,
-    pub partitions: PartitionReport,
+    /// Of the data model with the most containers; `None` without a traffic.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partitions: Option<PartitionReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traffic: Option<Traffic>,
-    /// Of the traffic, to the assumptions of the charge model.
+    /// Which plan has the smallest bill for the traffic; `None` without a traffic.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub sensitivity: Option<Sensitivity>,
+    pub verdict: Option<Verdict>,
     /// What has to be provisioned for the traffic under each plan.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub provisioning: Vec<Provisioning>,
-    /// Of the data models with a change feed processor.
+    /// Of the data models with a change feed processor; empty without a traffic.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub background: Vec<BackgroundWork>,
     /// The constants of the estimated charges.
     #[serde(serialize_with = "calibration_name")]
     pub calibration: Arc<Calibration>,
     #[serde(skip)]
     pub captions: Captions,
+}
+
+/// Where the numbers of physical partitions come from that a bill is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum KnownPartitions {
+    /// They follow from storage and throughput.
+    Derived,
+    /// An account has them.
+    OfAccount,
+    /// As many as the article's charges imply.
+    AsTheArticle,
 }
 
 /// The account that a study measured.
@@ -74,7 +90,8 @@ pub struct Captions {
     pub reference: String,
     /// The data set, as the beginning of a sentence: `200 users, seed 1`.
     pub data_set: String,
-    /// What was asked about, as the end of a sentence and further ones: `on the largest orders. Pages have 20 items.`
+    /// What was asked about, as the end of a sentence and further ones: `on the largest orders. Pages have 20
+    /// items.`
     pub subjects: String,
 }
 

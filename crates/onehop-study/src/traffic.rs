@@ -1,58 +1,13 @@
-//! Throughput of a traffic: request units a second under each plan, what is provisioned for them, and the break-even ratio of
-//! reads to writes between two plans. Pure.
+//! Throughput of a traffic: request units a second under each plan, what is provisioned for them, and the
+//! break-even ratio of reads to writes between two plans. Pure.
 
 use serde::Serialize;
 
-use super::discards::DiscardedChanges;
-use super::measurement::{Measurements, ModelVariant, StudyRequest};
+use super::fan_out_charge::FanOutQueries;
+use super::measurement::{MeasurementRow, Measurements, ModelVariant};
 use super::provisioning::Provisioning;
-use onehop_store::ContainerName;
-
-/// How often a request comes, a second.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RequestRate {
-    /// The request's name.
-    pub request: String,
-    pub per_second: f64,
-}
-
-/// A text that is no rate.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a request and its rate a second, like Q3=100")]
-pub struct InvalidRequestRate(String);
-
-impl RequestRate {
-    /// Parses `Q3=100`, with the name of one of `requests` in any case.
-    ///
-    /// # Errors
-    /// [`InvalidRequestRate`].
-    pub fn parse(text: &str, requests: &[StudyRequest]) -> Result<Self, InvalidRequestRate> {
-        let invalid = || InvalidRequestRate(text.to_owned());
-        let (name, rate) = text.split_once('=').ok_or_else(invalid)?;
-        let is_named = |request: &&StudyRequest| request.name.eq_ignore_ascii_case(name.trim());
-        let request = requests.iter().find(is_named).ok_or_else(invalid)?.name.clone();
-        let per_second: f64 = rate.trim().parse().map_err(|_| invalid())?;
-        if !per_second.is_finite() || per_second < 0.0 {
-            return Err(invalid());
-        }
-        Ok(Self { request, per_second })
-    }
-
-    /// Rates for a ratio of reads to writes: one write a second, spread evenly over the requests that write, and the reads
-    /// evenly over the others.
-    #[must_use]
-    pub fn even(requests: &[StudyRequest], reads_per_write: f64) -> Vec<Self> {
-        let writes = requests.iter().filter(|request| request.is_write).count() as f64;
-        let reads = requests.len() as f64 - writes;
-        let share =
-            |request: &StudyRequest| if request.is_write { 1.0 / writes } else { reads_per_write / reads };
-        requests
-            .iter()
-            .map(|request| Self { request: request.name.clone(), per_second: share(request) })
-            .collect()
-    }
-}
+use super::rates::RequestRate;
+use onehop_store::charges::Calibration;
 
 /// The throughput that a traffic takes under each plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -101,7 +56,11 @@ pub struct VariantThroughput {
     pub reads: f64,
     /// RU/s, projections included.
     pub writes: f64,
-    /// RU/s that have to be provisioned: what its [`Provisioning`] recommends, background work included.
+    /// Whether Azure serves it; `None` where that was not worked out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub feasible: Option<bool>,
+    /// RU/s that have to be provisioned: what its [`Provisioning`] recommends, background work included;
+    /// `None` where it is infeasible.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provisioned: Option<f64>,
     /// Of manual throughput, in the currency of the price; `None` without a price.
@@ -110,9 +69,15 @@ pub struct VariantThroughput {
 }
 
 impl Traffic {
-    /// `provisioned`: for this traffic, under the plans for which that was worked out.
+    /// `provisioned`: for this traffic, under the plans for which that was worked out. Queries across partitions are charged for the physical
+    /// partitions that it has.
     #[must_use]
-    pub fn of(measurements: &Measurements, rates: Vec<RequestRate>, provisioned: &[Provisioning]) -> Self {
+    pub fn of(
+        measurements: &Measurements,
+        rates: Vec<RequestRate>,
+        provisioned: &[Provisioning],
+        calibration: &Calibration,
+    ) -> Self {
         let of_kind = |is_write: bool| {
             let rates = rates.iter().filter(|rate| measurements.is_write(&rate.request) == is_write);
             rates.fold(0.0, |total, rate| total + rate.per_second)
@@ -122,18 +87,9 @@ impl Traffic {
             .plans
             .iter()
             .map(|plan| {
-                let [reads, writes] =
-                    [false, true].map(|is_write| throughput(measurements, &rates, plan, is_write));
-                let model = plan.to_string();
-                let found = provisioned.iter().find(|provisioning| provisioning.model == model);
-                let manual = found.and_then(|found| found.bills.iter().find(|bill| bill.name == "manual"));
-                VariantThroughput {
-                    model,
-                    reads,
-                    writes,
-                    provisioned: found.map(|found| found.recommended),
-                    monthly_bill: manual.map(|bill| bill.amount),
-                }
+                let provisioning = provisioned.iter().find(|found| found.model == plan.to_string());
+                let charges = PlanCharges { measurements, plan, provisioning, calibration };
+                charges.throughput(&rates)
             })
             .collect();
         let ends = models.first().zip(models.last());
@@ -158,54 +114,52 @@ impl Traffic {
     }
 }
 
-/// RU/s of the reads or of the writes. A data loader does not change writes: those of the plan without it count.
-fn throughput(
-    measurements: &Measurements,
-    rates: &[RequestRate],
-    plan: &ModelVariant,
-    of_writes: bool,
-) -> f64 {
-    let plan = ModelVariant { batched: plan.batched && !of_writes, ..plan.clone() };
-    let charge = |request: &str| {
-        let row = measurements.row(request, &plan);
-        row.map_or(0.0, |row| row.request_charge + row.projection_charge)
-    };
-    let rates = rates.iter().filter(|rate| measurements.is_write(&rate.request) == of_writes);
-    // Not `sum`, whose value of nothing is -0.
-    rates.fold(0.0, |total, rate| total + rate.per_second * charge(&rate.request))
+/// The charges of the requests under one plan.
+struct PlanCharges<'a> {
+    measurements: &'a Measurements,
+    plan: &'a ModelVariant,
+    provisioning: Option<&'a Provisioning>,
+    calibration: &'a Calibration,
 }
 
-/// Of the requests that write to one of these containers under a plan, a second.
-#[must_use]
-pub fn writes_to(
-    containers: &[ContainerName],
-    measurements: &Measurements,
-    rates: &[RequestRate],
-    plan: &ModelVariant,
-) -> f64 {
-    let writes = |rate: &&RequestRate| {
-        let operations = measurements.row(&rate.request, plan).map(|row| &row.operations);
-        operations.is_some_and(|operations| {
-            operations.iter().any(|done| done.kind.writes() && containers.contains(&done.container))
-        })
-    };
-    rates.iter().filter(writes).fold(0.0, |sum, rate| sum + rate.per_second)
-}
-
-/// What a traffic brings to the change feed in vain, a second.
-#[must_use]
-pub fn discarded(
-    measurements: &Measurements,
-    rates: &[RequestRate],
-    plan: &ModelVariant,
-) -> DiscardedChanges {
-    let mut all = DiscardedChanges::default();
-    for rate in rates {
-        if let Some(row) = measurements.row(&rate.request, plan) {
-            all += row.discarded.times(rate.per_second);
+impl PlanCharges<'_> {
+    fn throughput(&self, rates: &[RequestRate]) -> VariantThroughput {
+        let [reads, writes] = [false, true].map(|of_writes| self.throughput_of(rates, of_writes));
+        let planned = self.provisioning.and_then(|found| found.planned.as_ref());
+        let manual = planned.and_then(|planned| planned.bills.iter().find(|bill| bill.name == "manual"));
+        VariantThroughput {
+            model: self.plan.to_string(),
+            reads,
+            writes,
+            feasible: self.provisioning.map(|found| found.feasible),
+            provisioned: planned.map(|planned| planned.recommended),
+            monthly_bill: manual.map(|bill| bill.amount),
         }
     }
-    all
+
+    /// RU/s of the reads or of the writes. A data loader does not change writes: those of the plan without it
+    /// count.
+    fn throughput_of(&self, rates: &[RequestRate], of_writes: bool) -> f64 {
+        let plan = ModelVariant { batched: self.plan.batched && !of_writes, ..self.plan.clone() };
+        let charge = |request: &str| {
+            let row = self.measurements.row(request, &plan);
+            row.map_or(0.0, |row| row.request_charge + row.projection_charge + self.more_of_fan_outs(row))
+        };
+        let rates = rates.iter().filter(|rate| self.measurements.is_write(&rate.request) == of_writes);
+        // Not `sum`, whose value of nothing is -0.
+        rates.fold(0.0, |total, rate| total + rate.per_second * charge(&rate.request))
+    }
+
+    /// RU that queries across partitions are charged more where there are more physical partitions than they
+    /// were measured with.
+    fn more_of_fan_outs(&self, row: &MeasurementRow) -> f64 {
+        let more = row.operations.iter().filter_map(|operation| {
+            let queries = FanOutQueries::of(operation)?;
+            let partitions = self.provisioning?.physical_partitions(operation.container)?;
+            Some(queries.charge_at(self.calibration, partitions) - queries.charge)
+        });
+        more.fold(0.0, |sum, more| sum + more)
+    }
 }
 
 /// The ratio at which what the last plan saves on reads is what it adds to writes.
@@ -259,10 +213,16 @@ fn least(models: &[&VariantThroughput], reads: f64, writes: f64) -> Vec<LeastRan
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::feasibility::Feasibility;
     use crate::fixtures::{request, row};
-    use crate::partitions::{PartitionReport, PartitionStudy, Population};
-    use crate::provisioning::{ContainerBackground, Prices, ProvisioningInput};
-    use onehop_store::{ChargeBasis, FoldedOperation, OperationKind, RequestCharge};
+    use crate::measurement::StudyRequest;
+    use crate::provisioning::{
+        DecidingFactor, MonthlyBill, PlannedThroughput, ProvisionedContainer, ProvisioningInput,
+        RecommendedScope, ServerlessFit,
+    };
+    use onehop_store::{ChargeBasis, ContainerName, FoldedOperation, OperationKind, RequestCharge};
+
+    const POSTS: ContainerName = ContainerName("posts");
 
     fn rate(request: &str, per_second: f64) -> RequestRate {
         RequestRate { request: request.to_owned(), per_second }
@@ -289,7 +249,8 @@ mod tests {
     }
 
     fn traffic(reads: f64, writes: f64) -> Traffic {
-        Traffic::of(&measurements(), vec![rate("Q3", reads), rate("C3", writes)], &[])
+        let rates = vec![rate("Q3", reads), rate("C3", writes)];
+        Traffic::of(&measurements(), rates, &[], &Calibration::current())
     }
 
     #[test]
@@ -300,62 +261,80 @@ mod tests {
         assert_eq!(traffic.reads_per_write, Some(2.5));
     }
 
-    #[test]
-    fn what_is_provisioned_is_what_its_plan_recommends() {
-        let partitions = PartitionReport::of(PartitionStudy {
-            model: "V3",
-            contents: &[],
-            population: &Population::default(),
-            footprints: &[],
-            rates: None,
-            measurements: &measurements(),
-        });
-        let prices = Prices { manual: Some(0.008), ..Prices::default() };
-        let input = ProvisioningInput {
-            physical_partitions: 1,
-            peak_to_mean: 1.0,
+    /// V2 with this throughput of its container of posts.
+    fn provisioning(planned: Option<PlannedThroughput>) -> Provisioning {
+        let input = ProvisioningInput::default();
+        Provisioning {
+            model: "V2".to_owned(),
+            peak_to_mean: input.peak_to_mean,
+            index_share: input.index_share,
             regions: 1,
-            highest_throughput: 0.0,
-            index_share: 0.2,
-            prices,
+            data_scale: 1.0,
+            feasible: planned.is_some(),
+            feasibility: Feasibility::default(),
+            planned,
+        }
+    }
+
+    fn planned(physical_partitions: u32) -> PlannedThroughput {
+        let container = ProvisionedContainer {
+            container: POSTS,
+            physical_partitions,
+            peak: 450.0,
+            background: 0.0,
+            hottest_logical: 1.0,
+            hottest_physical: 225.0,
+            provisioned: 500.0,
+            decided_by: DecidingFactor::HottestPartition,
+            autoscale_max: 1_000.0,
+            storage_gb: 1.0,
         };
-        let leases =
-            ContainerBackground { container: ContainerName("leases"), throughput: 450.0, is_dedicated: true };
-        let provisioning = Provisioning::of("V3".to_owned(), &partitions, &[leases], &input);
-        let traffic = Traffic::of(&measurements(), vec![rate("Q3", 1.0)], &[provisioning]);
-        let found: Vec<_> =
-            traffic.models.iter().map(|model| (model.provisioned, model.monthly_bill.is_some())).collect();
-        assert_eq!(found, [(None, false), (None, false), (None, false), (Some(500.0), true)]);
+        PlannedThroughput {
+            containers: vec![container],
+            mean: 450.0,
+            separate: 500.0,
+            shared: None,
+            recommended: 500.0,
+            recommended_scope: RecommendedScope::Separate,
+            storage_gb: 1.0,
+            serverless: ServerlessFit::Fits,
+            bills: vec![MonthlyBill { name: "manual", amount: 29.2 }],
+        }
     }
 
     #[test]
-    fn discarded_changes_are_those_of_the_rates() {
-        let mut measurements = measurements();
-        let v3 = ModelVariant::of_model("V3");
-        let row = measurements.rows.iter_mut().find(|row| row.request == "C3" && row.plan == v3).unwrap();
-        row.discarded = DiscardedChanges { changes: 1.0, bytes: 400.0 };
-        let rates = [rate("Q3", 5.0), rate("C3", 2.0)];
-        let found = discarded(&measurements, &rates, &v3);
-        assert_eq!((found.changes, found.bytes), (2.0, 800.0));
+    fn only_a_feasible_plan_has_throughput_and_a_bill() {
+        let shown = |planned| {
+            let rates = vec![rate("Q3", 1.0)];
+            let found = [provisioning(planned)];
+            let traffic = Traffic::of(&measurements(), rates, &found, &Calibration::current());
+            let v2 = traffic.models.into_iter().find(|model| model.model == "V2").unwrap();
+            (v2.feasible, v2.provisioned, v2.monthly_bill)
+        };
+        assert_eq!(shown(Some(planned(1))), (Some(true), Some(500.0), Some(29.2)));
+        assert_eq!(shown(None), (Some(false), None, None));
     }
 
     #[test]
-    fn writes_to_a_container_are_those_of_its_requests() {
-        let (mut measurements, v3) = (measurements(), ModelVariant::of_model("V3"));
-        let posts = ContainerName("posts");
-        let row = measurements.rows.iter_mut().find(|row| row.request == "C3" && row.plan == v3).unwrap();
+    fn queries_across_partitions_follow_their_number() {
+        let (mut measurements, v2) = (measurements(), ModelVariant::of_model("V2"));
+        let row = measurements.rows.iter_mut().find(|row| row.request == "Q3" && row.plan == v2).unwrap();
         row.operations = vec![FoldedOperation {
-            container: posts,
-            kind: OperationKind::Batch,
+            container: POSTS,
+            kind: OperationKind::Query,
             times: 1,
-            items: 2,
+            items: 5,
             physical_partitions: 1,
-            request_charge: RequestCharge(15.0),
-            basis: ChargeBasis::default(),
+            request_charge: RequestCharge(30.0),
+            basis: ChargeBasis { is_across: true, ..ChargeBasis::default() },
         }];
-        let rates = [rate("Q3", 5.0), rate("C3", 2.0)];
-        let to = |container| writes_to(&[container], &measurements, &rates, &v3);
-        assert_eq!((to(posts), to(ContainerName("users"))), (2.0, 0.0));
+        let reads = |partitions| {
+            let found = [provisioning(Some(planned(partitions)))];
+            let rates = vec![rate("Q3", 1.0)];
+            let traffic = Traffic::of(&measurements, rates, &found, &Calibration::current());
+            traffic.models.iter().find(|model| model.model == "V2").unwrap().reads
+        };
+        assert_eq!((reads(1), reads(3)), (50.0, 110.0));
     }
 
     #[test]
@@ -395,21 +374,7 @@ mod tests {
 
     #[test]
     fn without_reads_or_writes_these_take_nothing_and_not_less() {
-        let traffic = Traffic::of(&measurements(), vec![rate("C3", 1.0)], &[]);
+        let traffic = Traffic::of(&measurements(), vec![rate("C3", 1.0)], &[], &Calibration::current());
         assert!(traffic.models.iter().all(|model| model.reads.is_sign_positive() && model.reads == 0.0));
-    }
-
-    #[test]
-    fn a_ratio_is_spread_evenly() {
-        let rates = RequestRate::even(&requests(), 60.0);
-        assert_eq!(rates, [rate("C3", 1.0), rate("Q3", 30.0), rate("Q6", 30.0)]);
-    }
-
-    #[test]
-    fn a_rate_is_a_request_and_a_number() {
-        assert_eq!(RequestRate::parse("q3=2.5", &requests()), Ok(rate("Q3", 2.5)));
-        for invalid in ["", "Q3", "Q7=1", "Q3=", "Q3=-1", "Q3=NaN", "Q3=inf", "=1"] {
-            assert!(RequestRate::parse(invalid, &requests()).is_err(), "{invalid}");
-        }
     }
 }

@@ -1,6 +1,6 @@
-//! Footprints of the article's requests, found by running them: each charge is attributed to the post that was asked
-//! about, its author, the user who asked, or another logical partition, by the partition key of the operation. What the
-//! projections do because of a command is part of it.
+//! Footprints of the article's requests, found by running them: each charge is attributed to the post that
+//! was asked about, its author, the user who asked, or another logical partition, by the partition key of the
+//! operation. What the projections do because of a command is part of it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -47,8 +47,9 @@ impl ModelFootprints {
     }
 }
 
-/// Runs the article's reads on a database that was surveyed, in each way in which its data model is read, and returns their
-/// footprints. They work through `meter`, which records touches. Commands change what V1 can read, so the reads come before them.
+/// Runs the article's reads on a database that was surveyed, in each way in which its data model is read, and
+/// returns their footprints. They work through `meter`, which records touches. Commands change what V1 can
+/// read, so the reads come before them.
 ///
 /// # Errors
 /// The first request that failed.
@@ -154,8 +155,8 @@ impl<'a> Prober<'a> {
         Ok(tally.footprint(&ArticleRequest::C2.name(), None))
     }
 
-    /// Comments on, or likes of, posts that lie evenly apart among these ranks; `None` without posts. Whether a post is in
-    /// the feed changes what a comment or a like brings about.
+    /// Comments on, or likes of, posts that lie evenly apart among these ranks; `None` without posts. Whether
+    /// a post is in the feed changes what a comment or a like brings about.
     async fn reactions(
         &self,
         request: ArticleRequest,
@@ -261,7 +262,7 @@ fn group(name: Option<&'static str>) -> PartitionRole {
 mod tests {
     use super::*;
     use crate::blog::containers::{ACCOUNTS, FEED};
-    use onehop_store::{ContainerName, RequestCharge};
+    use onehop_store::{ChargeSource, ContainerName, OperationKind, RequestCharge};
     use onehop_study::partitions::{ContainerContents, PartitionSize};
 
     fn survey() -> Survey {
@@ -269,6 +270,7 @@ mod tests {
             container,
             partition_key: "id",
             sizes: keys.iter().map(|key| (PartitionKey::from(*key), PartitionSize::default())).collect(),
+            item_bytes_max: 0,
             single: None,
         };
         let contents = vec![
@@ -282,7 +284,14 @@ mod tests {
 
     fn touch(container: ContainerName, key: &str) -> PartitionAccess {
         let partition_key = (!key.is_empty()).then(|| PartitionKey::from(key));
-        PartitionAccess { container, partition_key, charge: RequestCharge(1.0) }
+        PartitionAccess {
+            container,
+            partition_key,
+            kind: OperationKind::Query,
+            source: ChargeSource::Estimated,
+            charge: RequestCharge(1.0),
+            across: None,
+        }
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Survey of a database: what it holds by logical partition, and the authors of its posts. Reads all of it once.
+//! Survey of a database: what it holds by logical partition, and the authors of its posts. Reads all of it
+//! once.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -23,14 +24,16 @@ pub(super) const USER: &str = "user";
 pub(super) const POST: &str = "post";
 /// The author of the post that a request is about.
 pub(super) const AUTHOR: &str = "author";
-/// The posts in the feed, their authors, and the posts of the user whom a request is about: groups of logical partitions.
+/// The posts in the feed, their authors, and the posts of the user whom a request is about: groups of logical
+/// partitions.
 pub(super) const FEED_POSTS: &str = "posts in the feed";
 pub(super) const FEED_AUTHORS: &str = "authors in the feed";
 pub(super) const USER_POSTS: &str = "posts of the user";
 /// The kind of which there is one, because all readers of the feed read the same.
 const WHOLE_FEED: &str = "feed";
 
-/// A blog's database: its containers by logical partition, and its users and posts in the order of their popularity.
+/// A blog's database: its containers by logical partition, and its users and posts in the order of their
+/// popularity.
 #[derive(Debug, Default)]
 pub struct Survey {
     pub contents: Vec<ContainerContents>,
@@ -80,10 +83,13 @@ impl Survey {
         let is_used = |container| model == DataModel::V3 || [USERS, POSTS].contains(&container);
         for spec in containers::SPECS.iter().filter(|spec| is_used(spec.name)) {
             let mut sizes: HashMap<PartitionKey, PartitionSize> = HashMap::new();
+            let mut item_bytes_max = 0;
             for_each_change(store, spec.name, |change| {
                 let size = sizes.entry(change.partition_key.clone()).or_default();
                 size.items += 1;
-                size.bytes += change.item.body.len() as u64;
+                let bytes = change.item.body.len() as u64;
+                size.bytes += bytes;
+                item_bytes_max = item_bytes_max.max(bytes);
                 if spec.name == POSTS && change.id == change.partition_key.as_str() {
                     posts.extend(live_post(change)?);
                 }
@@ -92,7 +98,7 @@ impl Survey {
             .await?;
             let (container, partition_key) = (spec.name, spec.partition_key);
             let single = (container == FEED).then(feed);
-            contents.push(ContainerContents { container, partition_key, sizes, single });
+            contents.push(ContainerContents { container, partition_key, sizes, item_bytes_max, single });
         }
         let users = contents_of(&contents, USERS);
         let users = users.map(|users| users.sizes.keys().cloned().collect()).unwrap_or_default();
@@ -130,6 +136,7 @@ impl Survey {
             kinds: [(USER, self.users.len()), (POST, self.posts.len()), (WHOLE_FEED, 1)]
                 .map(|(kind, number)| (kind.to_owned(), number))
                 .into(),
+            fixed_kinds: [WHOLE_FEED.to_owned()].into(),
             roles: [
                 role(USER, USER, EntityPartitions::ByRank),
                 role(POST, POST, EntityPartitions::ByRank),
@@ -163,7 +170,8 @@ fn feed() -> SinglePartition {
     let rate = |(request, what): (ArticleRequest, &str)| (request.name(), what.to_owned());
     SinglePartition {
         consequence: format!(
-            "it holds {FEED_POSTS_MAX} posts at most, but every read of the feed and every change of a post in it shares \
+            "it holds {FEED_POSTS_MAX} posts at most, but every read of the feed and every change of a post \
+             in it shares \
              what one logical partition can serve"
         ),
         rates: [

@@ -19,7 +19,7 @@ use crate::blog::study::report::{self, StudyFindings};
 use crate::config::{Environment, StoreKind};
 use database::{Measured, Measuring};
 use onehop_study::render;
-use onehop_study::report::StudyReport;
+use onehop_study::report::{KnownPartitions, StudyReport};
 use settings::{PlaceSettings, SizeSettings, TrafficSettings};
 
 pub(super) use settings::IndexingSetting;
@@ -27,11 +27,16 @@ pub(super) use settings::IndexingSetting;
 /// The directory within `--data` that this command creates.
 const DIRECTORY: &str = "compare";
 
-const ON_AN_ACCOUNT: &str = "With --store cosmos an account is measured, which needs one of its keys and costs money. \
-    The comparison makes three databases, named after --cosmos-database with -v1, -v2 and -v3; it refuses one that \
-    exists already, and leaves the configured one alone. Each user of the data set takes about 55,000 RU, the three \
-    databases together. They remain, and their throughput is billed by the hour, until they are deleted, which --drop \
-    does. Without --throughput-autoscale-max or --throughput-manual, an account that is not serverless gives each of \
+const ON_AN_ACCOUNT: &str = "With --store cosmos an account is measured, which needs one of its keys and \
+    costs money. \
+    The comparison makes three databases, named after --cosmos-database with -v1, -v2 and -v3; it refuses \
+    one that \
+    exists already, and leaves the configured one alone. Each user of the data set takes about 55,000 RU, \
+    the three \
+    databases together. They remain, and their throughput is billed by the hour, until they are deleted, \
+    which --drop \
+    does. Without --throughput-autoscale-max or --throughput-manual, an account that is not serverless \
+    gives each of \
     their 18 containers the least there is, 400 RU/s.";
 
 /// How the report is written.
@@ -141,16 +146,26 @@ impl Compare {
             rng_seed,
             samples: workload.samples,
             physical_partitions,
+            known_partitions: self.known_partitions(),
             indexing: self.place.indexing(),
             calibration: self.place.calibration(),
             account: databases.account(),
             rates: self.traffic.rates(),
-            provisioning: self.traffic.provisioning(physical_partitions),
+            provisioning: self.traffic.provisioning(),
         };
         Ok(findings.report())
     }
 
-    /// Measures one data model, with estimates beside the charges and the database deleted afterwards if that is wanted.
+    fn known_partitions(&self) -> KnownPartitions {
+        match self.place.store {
+            StoreKind::Cosmos => KnownPartitions::OfAccount,
+            StoreKind::Embedded if self.place.as_the_article => KnownPartitions::AsTheArticle,
+            StoreKind::Embedded => KnownPartitions::Derived,
+        }
+    }
+
+    /// Measures one data model, with estimates beside the charges and the database deleted afterwards if that
+    /// is wanted.
     async fn measure(
         &self,
         model: DataModel,
@@ -164,7 +179,8 @@ impl Compare {
         deleted?;
         if self.place.estimate_error {
             let temporary = temporary_directory()?;
-            // The same, with as many physical partitions; more than the embedded store models are refused there.
+            // The same, with as many physical partitions; more than the embedded store models are refused
+            // there.
             let physical_partitions = u16::try_from(measured.physical_partitions).unwrap_or(u16::MAX);
             let (indexing, calibration) = (self.place.indexing(), self.place.calibration());
             let mut databases =

@@ -7,18 +7,23 @@ use anyhow::ensure;
 use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 
+use crate::app::container_specs;
 use crate::blog::study::article;
 use crate::blog::study::dataset::DEFAULT_RNG_SEED;
+use crate::blog::study::report::ARTICLE_PARTITIONS;
 use crate::config::{CalibrationSettings, CosmosSettings, Environment, StoreKind, ThroughputSettings};
 use onehop_store::Indexing;
 use onehop_store::charges::Calibration;
-use onehop_store::embedded::PHYSICAL_PARTITIONS_MAX;
-use onehop_study::provisioning::{INDEX_SHARE_DEFAULT, Prices, ProvisioningInput};
-use onehop_study::traffic::{InvalidRequestRate, RequestRate};
+use onehop_study::bounds::Bounds;
+use onehop_study::provisioning::{
+    HighestThroughput, INDEX_SHARE_DEFAULT, PEAK_TO_MEAN_DEFAULT, Prices, ProvisioningInput,
+};
+use onehop_study::rates::{InvalidRequestRate, RequestRate};
 
 const USERS_DEFAULT: u32 = 200;
-/// As many as the charges of V2's Q3 and Q6 in the article imply, at some 2.8 RU each.
-const PHYSICAL_PARTITIONS_DEFAULT: u16 = 70;
+/// With which requests run where their number is derived: as many as a container of up to 50 GB and 10,000
+/// RU/s has.
+const PHYSICAL_PARTITIONS_MEASURED: u16 = 1;
 
 /// Settings of the data set and the samples.
 #[derive(Debug, Args)]
@@ -61,14 +66,10 @@ pub(super) struct PlaceSettings {
     #[arg(long, value_name = "DIRECTORY", env = "ONEHOP_DATA")]
     pub data: Option<PathBuf>,
 
-    /// Physical partitions that the embedded store models; an account has its own [default: 70]
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        env = "ONEHOP_PHYSICAL_PARTITIONS",
-        value_parser = clap::value_parser!(u16).range(1..=i64::from(PHYSICAL_PARTITIONS_MAX))
-    )]
-    physical_partitions: Option<u16>,
+    /// Physical partitions as the article had them: 70 for each container. Without it their number follows
+    /// from storage and throughput, and an account has its own
+    #[arg(long, env = "ONEHOP_AS_THE_ARTICLE", value_parser = BoolishValueParser::new())]
+    pub as_the_article: bool,
 
     /// Indexing policy, which decides what a write is charged
     #[arg(long, value_enum, env = "ONEHOP_INDEXING", default_value = "all")]
@@ -132,14 +133,19 @@ pub(super) struct TrafficSettings {
     #[arg(long, value_name = "PRICE", env = "ONEHOP_PRICE_PER_100_RU", value_parser = non_negative)]
     price_per_100_ru: Option<f64>,
 
-    /// Prices of the ways of paying, such as autoscale=0.012,serverless=0.25: manual, autoscale and reserved for 100 RU/s
-    /// and hour, serverless for a million RU, storage for a GB and month [default: none]
+    /// Prices of the ways of paying, such as autoscale=0.012,serverless=0.25: manual, autoscale and reserved
+    /// for 100 RU/s and hour, serverless for a million RU, storage for a GB and month [default: none]
     #[arg(long, value_name = "PRICES", env = "ONEHOP_PRICES", value_delimiter = ',', value_parser = price)]
     prices: Vec<(PriceName, f64)>,
 
-    /// Peak-to-mean ratio: how many times its mean the traffic is at its peak, for which throughput is provisioned
-    #[arg(long, value_name = "RATIO", env = "ONEHOP_PEAK_TO_MEAN", default_value_t = 1.0, value_parser = at_least_one)]
-    peak_to_mean: f64,
+    /// Peak-to-mean ratio: how many times its mean the traffic is at its peak, as one number or as two ends
+    /// such as 1..3. Throughput is provisioned for the higher end; the verdict holds for both [default: 1..3]
+    #[arg(long, value_name = "RATIO", env = "ONEHOP_PEAK_TO_MEAN", value_parser = peak_to_mean)]
+    peak_to_mean: Option<Bounds>,
+
+    /// Data scale: how many times the measured data there is, for physical partitions, storage and skew
+    #[arg(long, value_name = "FACTOR", env = "ONEHOP_DATA_SCALE", default_value_t = 1.0, value_parser = data_scale)]
+    data_scale: f64,
 
     /// Regions of the account, each of which is provisioned and billed in full
     #[arg(
@@ -151,26 +157,23 @@ pub(super) struct TrafficSettings {
     )]
     regions: u32,
 
-    /// Highest throughput that a container ever had, RU/s: it cannot be lowered below a hundredth of that
+    /// Highest throughput that containers ever had, RU/s, such as posts=690000, or one number for each: it
+    /// cannot be lowered below a hundredth of that, the maximum of autoscale not below a tenth [default:
+    /// none]
     #[arg(
         long,
         value_name = "RU/S",
         env = "ONEHOP_HIGHEST_THROUGHPUT",
-        default_value_t = 0.0,
-        value_parser = non_negative
+        value_delimiter = ',',
+        value_parser = highest_throughput
     )]
-    highest_throughput: f64,
+    highest_throughput: Vec<(Option<String>, f64)>,
 
-    /// Index share: size of the indexes as a share of the size of the items, for storage. Microsoft states about 0.1 to 0.2 where every
-    /// property is indexed, and nothing more exact
-    #[arg(
-        long,
-        value_name = "SHARE",
-        env = "ONEHOP_INDEX_SHARE",
-        default_value_t = INDEX_SHARE_DEFAULT,
-        value_parser = share
-    )]
-    index_share: f64,
+    /// Index share: size of the indexes as a share of the size of the items, for storage, as one number or as
+    /// two ends. Microsoft states about 0.1 to 0.2 where every property is indexed, and nothing more exact
+    /// [default: 0.1..0.2]
+    #[arg(long, value_name = "SHARE", env = "ONEHOP_INDEX_SHARE", value_parser = share)]
+    index_share: Option<Bounds>,
 }
 
 /// A way of paying that has a price.
@@ -190,14 +193,15 @@ impl SizeSettings {
 }
 
 impl PlaceSettings {
-    /// Whether each database is deleted when it has been measured: on request, and where it would not be found
-    /// afterwards, so that a large data set takes the space of one and not of three.
+    /// Whether each database is deleted when it has been measured: on request, and where it would not be
+    /// found afterwards, so that a large data set takes the space of one and not of three.
     pub fn deletes(&self) -> bool {
         self.drop || (self.store == StoreKind::Embedded && self.data.is_none())
     }
 
+    /// Of the embedded store, with which requests run.
     pub fn physical_partitions(&self) -> u16 {
-        self.physical_partitions.unwrap_or(PHYSICAL_PARTITIONS_DEFAULT)
+        if self.as_the_article { ARTICLE_PARTITIONS } else { PHYSICAL_PARTITIONS_MEASURED }
     }
 
     pub fn indexing(&self) -> Indexing {
@@ -208,8 +212,8 @@ impl PlaceSettings {
         self.calibration.calibration()
     }
 
-    /// Refuses settings that are not for the compared store. The variables of `--data` and `--physical-partitions` may be
-    /// set: they are for every command.
+    /// Refuses settings that are not for the compared store. The variable of `--data` may be set: it is for
+    /// every command.
     pub fn check(&self, environment: &Environment) -> anyhow::Result<()> {
         match self.store {
             StoreKind::Embedded => {
@@ -229,10 +233,9 @@ impl PlaceSettings {
                     data.is_none() || data == environment.get("ONEHOP_DATA"),
                     "--data is for --store embedded: --store cosmos makes its databases in the account"
                 );
-                let partitions = self.physical_partitions.map(|number| number.to_string());
                 ensure!(
-                    partitions.is_none() || partitions == environment.get("ONEHOP_PHYSICAL_PARTITIONS"),
-                    "--physical-partitions is for --store embedded: with --store cosmos the account has its own number"
+                    !self.as_the_article,
+                    "--as-the-article is for --store embedded: with --store cosmos the account has its own physical partitions"
                 );
             }
         }
@@ -242,7 +245,7 @@ impl PlaceSettings {
 
 impl TrafficSettings {
     /// What provisioning depends on beside the traffic.
-    pub fn provisioning(&self, physical_partitions: u32) -> ProvisioningInput {
+    pub fn provisioning(&self) -> ProvisioningInput {
         let mut prices = Prices { manual: self.price_per_100_ru, ..Prices::default() };
         for (name, price) in &self.prices {
             let slot = match name {
@@ -255,13 +258,24 @@ impl TrafficSettings {
             *slot = Some(*price);
         }
         ProvisioningInput {
-            physical_partitions,
-            peak_to_mean: self.peak_to_mean,
+            peak_to_mean: self.peak_to_mean.unwrap_or(PEAK_TO_MEAN_DEFAULT),
             regions: self.regions,
-            highest_throughput: self.highest_throughput,
-            index_share: self.index_share,
+            highest_throughput: self.highest_throughput(),
+            index_share: self.index_share.unwrap_or(INDEX_SHARE_DEFAULT),
+            data_scale: self.data_scale,
             prices,
         }
+    }
+
+    fn highest_throughput(&self) -> HighestThroughput {
+        let mut highest = HighestThroughput::default();
+        for (container, throughput) in &self.highest_throughput {
+            match container {
+                Some(container) => drop(highest.of_containers.insert(container.clone(), *throughput)),
+                None => highest.of_each = *throughput,
+            }
+        }
+        highest
     }
 
     /// `None` where no traffic is given.
@@ -271,10 +285,41 @@ impl TrafficSettings {
     }
 }
 
-/// A finite number of at least 1.
-fn at_least_one(text: &str) -> Result<f64, String> {
+/// The most times the measured data.
+const DATA_SCALE_MAX: f64 = 1_000_000.0;
+
+/// One number, or two ends such as `1..3`.
+fn bounds(text: &str) -> Result<Bounds, String> {
+    let Some((low, high)) = text.split_once("..") else { return non_negative(text).map(Bounds::certain) };
+    let bounds = Bounds { low: non_negative(low)?, high: non_negative(high)? };
+    if bounds.low <= bounds.high { Ok(bounds) } else { Err(format!("{text:?} ends before it begins")) }
+}
+
+/// Finite numbers of at least 1.
+fn peak_to_mean(text: &str) -> Result<Bounds, String> {
+    let bounds = bounds(text)?;
+    if bounds.low >= 1.0 {
+        Ok(bounds)
+    } else {
+        Err(format!("{text:?} is not a number of at least 1, or two such as 1..3"))
+    }
+}
+
+fn data_scale(text: &str) -> Result<f64, String> {
     let number = non_negative(text)?;
-    if number >= 1.0 { Ok(number) } else { Err(format!("{text:?} is not a number of at least 1")) }
+    if (1.0..=DATA_SCALE_MAX).contains(&number) {
+        Ok(number)
+    } else {
+        Err(format!("{text:?} is not a number from 1 to {DATA_SCALE_MAX}"))
+    }
+}
+
+/// RU/s of a container by its name, or of each.
+fn highest_throughput(text: &str) -> Result<(Option<String>, f64), String> {
+    let Some((name, throughput)) = text.split_once('=') else { return Ok((None, non_negative(text)?)) };
+    let known = container_specs().into_iter().find(|spec| spec.name.0 == name);
+    let container = known.ok_or_else(|| format!("{name:?} is no container"))?.name.0.to_owned();
+    Ok((Some(container), non_negative(throughput)?))
 }
 
 /// A price by its name.
@@ -296,14 +341,14 @@ fn rate(text: &str) -> Result<RequestRate, InvalidRequestRate> {
     RequestRate::parse(text, &article::requests())
 }
 
-/// A finite number that is not negative.
-fn share(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err(format!("{text:?} is not a share from 0 to 1, such as 0.2 for 20 %")),
-    }
+fn share(text: &str) -> Result<Bounds, String> {
+    let invalid =
+        || format!("{text:?} is not a share from 0 to 1, such as 0.2 for 20 %, or two such as 0.1..0.2");
+    let bounds = bounds(text).map_err(|_| invalid())?;
+    if bounds.high <= 1.0 { Ok(bounds) } else { Err(invalid()) }
 }
 
+/// A finite number that is not negative.
 fn non_negative(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),

@@ -1,6 +1,7 @@
-//! Survey of a data model's database, the footprints of its requests, and what passes over all of its data are charged: input of the
-//! report on partition keys, provisioning and background work.
+//! Survey of a data model's database, the footprints of its requests, and what passes over all of its data
+//! are charged: input of the report on partition keys, provisioning and background work.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -8,7 +9,9 @@ use async_trait::async_trait;
 use super::model_follower::follower;
 use crate::app::{App, Member};
 use crate::blog::commands::{CommandLimits, CommandParts, Commands};
+use crate::blog::containers::{FEED, FEED_PARTITION, FEED_POSTS_MAX, POSTS, USERS};
 use crate::blog::ids::RandomIds;
+use crate::blog::items::types;
 use crate::blog::read_models;
 use crate::blog::reads::{DataModel, ReadModels};
 use crate::blog::study::footprints::{ModelFootprints, footprints_of_commands, footprints_of_reads};
@@ -19,12 +22,15 @@ use crate::blog::study::survey::Survey;
 use crate::blog::study::writes::{Plain, WritePath};
 use crate::blog::verify::verifier;
 use onehop_read_models::verify::Settle;
-use onehop_store::{Fault, Store};
-use onehop_study::background::BackgroundPass;
+use onehop_store::{ContainerName, Direction, Fault, Ledger, PartitionKey, Query, Store};
+use onehop_study::background::{BackgroundPass, ChangeFeedFollowing, PageListing};
 use onehop_study::follower::Follower;
 use onehop_study::metered::MeteredStore;
 use onehop_study::partitions::{Footprint, contents_of};
 use onehop_study::retries::RetryingStore;
+
+/// Entries that a listing of the feed asks for: posts that were just added or deleted are among them.
+const LISTED_POSTS_MAX: usize = 3 * FEED_POSTS_MAX;
 
 /// The footprints of the reads, on a database as it was made.
 pub(super) async fn survey_reads(
@@ -51,14 +57,56 @@ pub(super) async fn survey(
     let database = database(app, &meter, model, follower(app, member, model, recent).await?);
     let commands = footprints_of_commands(&database, &meter, workload, &survey).await?;
     let footprints = ModelFootprints { reads, commands };
-    let mut passes = Vec::new();
+    let mut following = None;
     if let Some(follower) = database.follower {
-        if model == DataModel::V3 {
-            passes = passes_over(app, &follower, &survey).await?;
-        }
+        following = Some(following_of(app, &follower, model, &survey).await?);
         follower.release().await?;
     }
-    Ok(SurveyedModel { model, survey, footprints, passes })
+    let physical_partitions = partition_counts(app, &survey).await?;
+    Ok(SurveyedModel { model, survey, footprints, following, physical_partitions })
+}
+
+/// Containers whose changes the projections of a data model follow: names for V2, everything for V3.
+async fn following_of(
+    app: &App,
+    follower: &Follower,
+    model: DataModel,
+    survey: &Survey,
+) -> anyhow::Result<ChangeFeedFollowing> {
+    Ok(match model {
+        DataModel::V1 => ChangeFeedFollowing::default(),
+        DataModel::V2 => ChangeFeedFollowing { sources: vec![USERS], ..ChangeFeedFollowing::default() },
+        DataModel::V3 => ChangeFeedFollowing {
+            sources: vec![USERS, POSTS],
+            listings: vec![listing_of_feed(app).await?],
+            passes: passes_over(app, follower, survey).await?,
+        },
+    })
+}
+
+/// The charge of the listing of the feed, as the projection reads it.
+async fn listing_of_feed(app: &App) -> Result<PageListing, Fault> {
+    let ledger = Ledger::new();
+    let query = Query::Partition {
+        container: FEED,
+        partition_key: &PartitionKey::from(FEED_PARTITION),
+        item_type: types::POST,
+        direction: Direction::NewestFirst,
+        after: None,
+        limit: LISTED_POSTS_MAX,
+    };
+    app.recent.query(&query, &ledger).await?;
+    Ok(PageListing { source: POSTS, container: FEED, request_charge: ledger.total().0 })
+}
+
+/// Physical partitions of each surveyed container.
+async fn partition_counts(app: &App, survey: &Survey) -> anyhow::Result<BTreeMap<ContainerName, u32>> {
+    let mut counts = BTreeMap::new();
+    for contents in &survey.contents {
+        let ranges = app.store.feed_ranges(contents.container).await?;
+        counts.insert(contents.container, u32::try_from(ranges.len())?);
+    }
+    Ok(counts)
 }
 
 /// The database of a data model, through a meter.

@@ -111,13 +111,22 @@ async fn an_account_is_measured_with_the_estimates_beside() {
         json!([report["chargeSource"], report["physicalPartitions"], report["indexing"], report["account"]]),
         json!(["measured", 4, "all", { "endpoint": account.endpoint, "databases": ALL[1..] }])
     );
-    let embedded = ["compare", "--users=1", "--samples=2", "--physical-partitions=4", "--format=json"];
+    let embedded = ["compare", "--users=1", "--samples=2", "--format=json"];
     let embedded: Value = serde_json::from_slice(&run(&embedded).await.stdout).unwrap();
     let rows = report["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 10 * 3 + 6);
     let mut errors = Vec::new();
     for (row, embedded) in rows.iter().zip(embedded["rows"].as_array().unwrap()) {
-        assert_eq!(row["estimatedRequestCharge"], embedded["requestCharge"], "{row} {embedded}");
+        // The estimates have the four physical partitions of the account, and not one.
+        let is_across =
+            row["operations"].as_array().unwrap().iter().any(|done| done["physicalPartitions"] == 4);
+        let [estimate, of_one] = [&row["estimatedRequestCharge"], &embedded["requestCharge"]]
+            .map(|charge| charge.as_f64().unwrap());
+        if is_across {
+            assert!(estimate > of_one, "{row} {embedded}");
+        } else {
+            assert_eq!(estimate, of_one, "{row} {embedded}");
+        }
         let [charge, estimate, error] = ["requestCharge", "estimatedRequestCharge", "estimateError"]
             .map(|name| row[name].as_f64().unwrap_or_else(|| panic!("{name}: {row}")));
         assert!((error - (estimate / charge - 1.0)).abs() < 0.001, "{row}");
@@ -146,7 +155,7 @@ async fn a_comparison_deletes_its_databases_on_request() {
     assert!(output.status.success(), "{printed}");
     assert!(!printed.contains("onehop-v1"), "{printed}");
     let shown = String::from_utf8(output.stdout).unwrap();
-    for part in [&*account.endpoint, "what queries need indexed", "619.41"] {
+    for part in [&*account.endpoint, "what queries need indexed"] {
         assert!(shown.contains(part), "no {part}: {shown}");
     }
     assert!(!shown.contains("estimate"), "{shown}");
@@ -186,7 +195,8 @@ async fn what_a_failed_comparison_made_is_named_or_deleted() {
 
 #[tokio::test]
 async fn a_comparison_waits_while_the_account_throttles() {
-    // Far more refusals than a server puts up with for each of the batches that are under way; and some of the change feed.
+    // Far more refusals than a server puts up with for each of the batches that are under way; and some of
+    // the change feed.
     let refusals = [3_000, 40].map(|number| Arc::new(AtomicU32::new(number)));
     let [writes, feed] = refusals.clone();
     let throttle = move |request: Request, next: Next| {
@@ -212,7 +222,7 @@ async fn settings_of_the_other_store_are_refused_by_their_flag() {
     for (arguments, variables, named) in [
         (&["--data", "/nowhere"][..], &[][..], "--data is for --store embedded"),
         (&["--data", "/nowhere"], &[("ONEHOP_DATA", "/elsewhere")], "--data is for --store embedded"),
-        (&["--physical-partitions", "9"], &[], "--physical-partitions is for --store embedded"),
+        (&["--as-the-article"], &[], "--as-the-article is for --store embedded"),
         (&["--store", "embedded", "--estimate-error"], &[], "--estimate-error needs --store cosmos"),
         (&["--store", "embedded", "--drop"], &[], "--drop needs --store cosmos"),
         (&["--cosmos-credential", "developer-tools"], &[("ONEHOP_COSMOS_KEY", "")], "--cosmos-key-file"),

@@ -1,5 +1,6 @@
-//! The whole application over real HTTP, one file for each feature. `server` starts what `onehop serve` composes, in
-//! this process and over a directory of its own; `caller` is a client who may be signed in; `binary` runs the program.
+//! The whole application over real HTTP, one file for each feature. `server` starts what `onehop serve`
+//! composes, in this process and over a directory of its own; `caller` is a client who may be signed in;
+//! `binary` runs the program.
 
 mod binary;
 pub mod caller;
@@ -59,4 +60,5 @@ mod traces;
 mod user_sessions;
 mod validation;
 mod viewer_rights;
+mod worked_example;
 mod write_limits;

@@ -5,7 +5,7 @@ import { usePageTitle } from "../app/page-title.js";
 import { OperationsTable } from "../charges/OperationsTable.js";
 import { Failure } from "../ui/Failure.js";
 import { SkeletonLines } from "../ui/Skeleton.js";
-import { ARTICLE_PHYSICAL_PARTITIONS, articleFigures, PAGE_ITEMS, READS, TITLES } from "./article.js";
+import { PAGE_ITEMS, READS, TITLES } from "./article.js";
 import { ComparisonDocument, ItemsToCompareDocument, type ReadRequest } from "./compare.generated.js";
 import { itemsFor, needsItem } from "./items.js";
 import { LogBars } from "./LogBars.js";
@@ -101,47 +101,40 @@ function Result({ request, id }: { request: ReadRequest; id: string | undefined 
       />
     );
   }
-  return plans === undefined || fetching ? <SkeletonLines lines={8} /> : <Plans request={request} plans={plans} />;
+  return plans === undefined || fetching ? <SkeletonLines lines={8} /> : <Plans plans={plans} />;
 }
 
-function Plans({ request, plans }: { request: ReadRequest; plans: readonly Plan[] }) {
+function Plans({ plans }: { plans: readonly Plan[] }) {
   const isEstimated = plans.some(({ chargeSource }) => chargeSource === "ESTIMATED");
   const partitions = Math.max(
     ...plans.flatMap(({ operations }) => operations.map((operation) => operation.physicalPartitions)),
     1,
   );
-  const article = ({ model, batched }: Plan) => (batched ? undefined : articleFigures(request, model));
   return (
     <>
       <p className="compare-why">{why(plans)}</p>
       <div className="compare-charts">
         <LogBars
           title="Request units"
-          markName="The article measured"
           isEstimated={isEstimated}
           format={formatRequestCharge}
           bars={plans.map((plan) => ({
             name: planName(plan),
             value: plan.requestCharge,
-            mark: article(plan)?.requestCharge,
           }))}
         />
         <LogBars
           title="Time"
-          markName="The article measured"
           isEstimated={false}
           format={milliseconds}
           bars={plans.map((plan) => ({
             name: planName(plan),
             value: plan.durationMs,
-            mark: article(plan)?.durationMs,
           }))}
         />
       </div>
       <p className="compare-note">
-        <b className="mark" aria-hidden="true" /> is the article’s figure, measured on Azure Cosmos DB with{" "}
-        {ARTICLE_PHYSICAL_PARTITIONS} physical partitions and a data set of its own size; it has no figure for the data
-        loader. {partitions > 1 && `Here a query across partitions visits ${partitions} of them. `}
+        {partitions > 1 && `A query across partitions visits ${partitions}. `}
         {isEstimated && "The charges here are estimates of a model, not figures of the service. "}
         The reads run one after the other, so later reads may be served from memory.
       </p>

@@ -4,29 +4,23 @@ import { useId } from "react";
 export interface Bar {
   name: string;
   value: number;
-  /** A reference value from another source, as a mark beside the bar. */
-  mark?: number | undefined;
 }
 
 /** A bar chart on a logarithmic scale, with a table for screen readers. */
 export function LogBars({
   title,
   bars,
-  markName,
   isEstimated,
   format,
 }: {
   title: string;
   bars: readonly Bar[];
-  markName: string | null;
   /** A model computed the values; otherwise they were measured. */
   isEstimated: boolean;
   format: (value: number) => string;
 }) {
   const titleId = useId();
-  const values = bars
-    .flatMap(({ value, mark }) => [value, ...(mark === undefined ? [] : [mark])])
-    .filter((value) => value > 0);
+  const values = bars.map(({ value }) => value).filter((value) => value > 0);
   const low = 10 ** Math.floor(Math.log10(Math.min(...values, 1)));
   const high = 10 ** Math.ceil(Math.log10(Math.max(...values, 10)));
   const scale = scaleLog().domain([low, high]).range([0, 100]).clamp(true);
@@ -45,11 +39,10 @@ export function LogBars({
           <tr>
             <th scope="col">Data model</th>
             <th scope="col">{title}</th>
-            {markName !== null && <th scope="col">{markName}</th>}
           </tr>
         </thead>
         <tbody>
-          {bars.map(({ name, value, mark }) => (
+          {bars.map(({ name, value }) => (
             <tr key={name}>
               <th scope="row">{name}</th>
               <td>
@@ -58,11 +51,9 @@ export function LogBars({
                     <i key={tick} style={{ left: at(tick) }} />
                   ))}
                   <span className={isEstimated ? "bar bar-estimated" : "bar"} style={{ width: at(value) }} />
-                  {mark !== undefined && <b className="mark" style={{ left: at(mark) }} />}
                 </span>
                 <span className="value">{format(value)}</span>
               </td>
-              {markName !== null && <td className="unseen">{mark === undefined ? "" : format(mark)}</td>}
             </tr>
           ))}
         </tbody>

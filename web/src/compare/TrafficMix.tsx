@@ -4,8 +4,14 @@ import { LogBars } from "./LogBars.js";
 import { breakEven, rateOf, STEPS, stepOf, throughputs, USUAL_RATES } from "./traffic.js";
 
 const sources = {
-  estimated: { charges: ESTIMATED_CHARGES, name: "Onehop: estimated, with the cost of copies" },
-  measured: { charges: ARTICLE_CHARGES, name: "The article: measured, without the cost of copies" },
+  estimated: {
+    charges: ESTIMATED_CHARGES,
+    name: "Onehop: estimated with one physical partition, with the cost of copies",
+  },
+  measured: {
+    charges: ARTICLE_CHARGES,
+    name: "The article of 2019: measured with 70 physical partitions, without the cost of copies",
+  },
 };
 
 const throughput = (ruPerSecond: number): string => `${Math.round(ruPerSecond).toLocaleString("en")} RU/s`;
@@ -73,7 +79,6 @@ export function TrafficMix() {
       </div>
       <LogBars
         title="Throughput"
-        markName={null}
         isEstimated={source === "estimated"}
         format={throughput}
         bars={models.map(({ model, reads, writes }) => ({ name: model, value: reads + writes }))}

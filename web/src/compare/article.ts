@@ -2,7 +2,7 @@
  * Figures that were measured or estimated elsewhere, with their sources. The article: "Model and partition data on Azure
  * Cosmos DB using a real-world example", its table of ten requests.
  */
-import type { DataModel, ReadRequest } from "./compare.generated.js";
+import type { ReadRequest } from "./compare.generated.js";
 
 export type WriteRequest = "C1" | "C2" | "C3" | "C4";
 export type AnyRequest = ReadRequest | WriteRequest;
@@ -26,104 +26,36 @@ export const TITLES: Readonly<Record<AnyRequest, string>> = {
 /** How many items the article's lists have. */
 export const PAGE_ITEMS: Readonly<Record<ReadRequest, number>> = { Q1: 1, Q2: 1, Q3: 28, Q4: 20, Q5: 50, Q6: 100 };
 
-/** The number of physical partitions over which the article's queries of V1 and V2 fan out. */
-export const ARTICLE_PHYSICAL_PARTITIONS = 70;
-
-interface Figures {
-  /** In request units. */
-  requestCharge: number;
-  /** In milliseconds. */
-  durationMs: number;
-}
-
-type Row = readonly [v1: readonly [number, number], v2: readonly [number, number], v3: readonly [number, number]];
-
-/** Milliseconds and request units. */
-const ARTICLE: Readonly<Record<AnyRequest, Row>> = {
-  C1: [
-    [7, 5.71],
-    [7, 5.71],
-    [7, 5.71],
-  ],
-  Q1: [
-    [2, 1],
-    [2, 1],
-    [2, 1],
-  ],
-  C2: [
-    [9, 8.76],
-    [9, 8.76],
-    [9, 8.76],
-  ],
-  Q2: [
-    [9, 19.54],
-    [2, 1],
-    [2, 1],
-  ],
-  Q3: [
-    [130, 619.41],
-    [28, 201.54],
-    [4, 6.46],
-  ],
-  C3: [
-    [7, 8.57],
-    [7, 15.27],
-    [7, 15.27],
-  ],
-  Q4: [
-    [23, 27.72],
-    [4, 7.72],
-    [4, 7.72],
-  ],
-  C4: [
-    [6, 7.05],
-    [7, 14.67],
-    [7, 14.67],
-  ],
-  Q5: [
-    [59, 58.92],
-    [4, 8.92],
-    [4, 8.92],
-  ],
-  Q6: [
-    [306, 2063.54],
-    [83, 532.33],
-    [9, 16.97],
-  ],
-};
-
-const MODELS: readonly DataModel[] = ["V1", "V2", "V3"];
-
-/** What the article measured. */
-export function articleFigures(request: AnyRequest, model: DataModel): Figures {
-  const [durationMs, requestCharge] = ARTICLE[request][MODELS.indexOf(model)] ?? [0, 0];
-  return { durationMs, requestCharge };
-}
-
 /** Request units under V1, V2 and V3. */
 export type Charges = Readonly<Record<AnyRequest, readonly [v1: number, v2: number, v3: number]>>;
 
-/** The article's own charges. It does not say what the change feed's copies cost. */
-export const ARTICLE_CHARGES = Object.fromEntries(
-  [...READS, ...WRITES].map((request) => [
-    request,
-    MODELS.map((model) => articleFigures(request, model).requestCharge),
-  ]),
-) as unknown as Charges;
+/** The article's own charges of 2019. It does not say what the change feed's copies cost. */
+export const ARTICLE_CHARGES: Charges = {
+  C1: [5.71, 5.71, 5.71],
+  Q1: [1, 1, 1],
+  C2: [8.76, 8.76, 8.76],
+  Q2: [19.54, 1, 1],
+  Q3: [619.41, 201.54, 6.46],
+  C3: [8.57, 15.27, 15.27],
+  Q4: [27.72, 7.72, 7.72],
+  C4: [7.05, 14.67, 14.67],
+  Q5: [58.92, 8.92, 8.92],
+  Q6: [2063.54, 532.33, 16.97],
+};
 
 /**
- * What `onehop compare --users 1000` estimated, 1/100 of the article's data set, with what the projections cost because of
- * a write. Source: docs/comparison.md.
+ * What `onehop compare` estimated of the present service, with one physical partition and with what the projections cost because
+ * of a write. Source: docs/comparison.md.
  */
 export const ESTIMATED_CHARGES: Charges = {
   Q1: [1, 1, 1],
-  Q2: [17.63, 1.08, 1.08],
-  Q3: [619.42, 202.25, 6.77],
-  Q4: [27.36, 7.36, 7.36],
-  Q5: [58.76, 8.76, 8.76],
-  Q6: [2139.24, 532.09, 17.78],
-  C1: [6.14, 7.22 + 1.1, 12.33 + 1.1],
-  C2: [9.05, 11.2, 11.2 + 30.24],
-  C3: [8, 16.59, 16.59 + 10.45],
-  C4: [7.24, 15.83, 16.38 + 10.35],
+  Q2: [7.95, 1.07, 1.07],
+  Q3: [190.57, 4.81, 3.98],
+  Q4: [23.84, 3.84, 3.84],
+  Q5: [54.8, 4.8, 4.8],
+  Q6: [697.74, 9.74, 6.94],
+  C1: [6.29, 7.05 + 2.03, 12.57 + 2.03],
+  C2: [9.75, 11.3, 11.3 + 30.57],
+  C3: [8.18, 24.34, 24.34 + 19.19],
+  C4: [7.43, 23.46, 23.85 + 19.17],
 };

@@ -1,14 +1,17 @@
 //! The adapter for Azure Cosmos DB for NoSQL, on Microsoft's `azure_data_cosmos`.
 //!
-//! Point reads, writes and batches are one request each; query shapes become parametrised SQL (`sql`), scoped to one
-//! logical partition wherever the shape names one. Every answer's request charge goes into the ledger as the service
-//! measured it, with what the client's own retries were charged. `error_mapping` maps errors of the service to faults.
+//! Point reads, writes and batches are one request each; query shapes become parametrised SQL (`sql`), scoped
+//! to one logical partition wherever the shape names one. Every answer's request charge goes into the ledger
+//! as the service measured it, with what the client's own retries were charged. `error_mapping` maps errors
+//! of the service to faults.
 //!
-//! What was refused for its rate (429) or because its physical partition moved (410) is sent again within the configured
-//! [`RetryPolicy`] (`retries`); what was not answered the client sends again. So a write whose first answer was lost may come back as a refusal (409, 412, 404, and within a batch
-//! 207) although it happened: a writer has to recognise its own write.
+//! What was refused for its rate (429) or because its physical partition moved (410) is sent again within the
+//! configured [`RetryPolicy`] (`retries`); what was not answered the client sends again. So a write whose
+//! first answer was lost may come back as a refusal (409, 412, 404, and within a batch 207) although it
+//! happened: a writer has to recognise its own write.
 //!
-//! Items carry `_ts` in whole seconds. Their bodies come back with the same properties and values, not byte for byte.
+//! Items carry `_ts` in whole seconds. Their bodies come back with the same properties and values, not byte
+//! for byte.
 
 mod account;
 mod all_versions;
@@ -92,8 +95,8 @@ impl CosmosStore {
         Ok(store.with_background(settings.background, Arc::new(SystemClock)))
     }
 
-    /// The same over a client that is there already. Its default options should be [`default_options`], its encoding
-    /// [`encoding`].
+    /// The same over a client that is there already. Its default options should be [`default_options`], its
+    /// encoding [`encoding`].
     ///
     /// # Errors
     /// As [`connect`](Self::connect).
@@ -157,7 +160,8 @@ impl CosmosStore {
         sharing.map_err(|error| fault_of(error, OperationContext::Reading))
     }
 
-    /// The budget of background work, for a [`BackgroundStore`](crate::BackgroundStore); `None` without a limit.
+    /// The budget of background work, for a [`BackgroundStore`](crate::BackgroundStore); `None` without a
+    /// limit.
     #[must_use]
     pub fn background_budget(&self) -> Option<Arc<BackgroundBudget>> {
         self.background_budget.clone()
@@ -238,7 +242,7 @@ impl Store for CosmosStore {
                 let shape = QueryShape { item_type, equality: None, direction, after, top };
                 let answered =
                     self.page(container, FeedScope::partition(key(partition_key)), shape, ledger).await;
-                container.finish_query(answered, 1, ledger)
+                container.finish_query(answered, false, ledger)
             }
             Query::Equality { container, path, value, item_type, direction, after, limit } => {
                 let container = self.container(container)?;
@@ -252,8 +256,7 @@ impl Store for CosmosStore {
                 }
                 let shape = QueryShape { item_type, equality: Some((path, value)), direction, after, top };
                 let answered = self.page(container, FeedScope::full_container(), shape, ledger).await;
-                let partitions = container.physical_partitions.load(Ordering::Relaxed);
-                container.finish_query(answered, partitions, ledger)
+                container.finish_query(answered, true, ledger)
             }
             Query::Newest { container, item_type, after, limit } => {
                 let container = self.container(container)?;
@@ -265,8 +268,7 @@ impl Store for CosmosStore {
                 let direction = Direction::NewestFirst;
                 let shape = QueryShape { item_type, equality: None, direction, after, top };
                 let answered = self.page(container, FeedScope::full_container(), shape, ledger).await;
-                let partitions = container.physical_partitions.load(Ordering::Relaxed);
-                container.finish_query(answered, partitions, ledger)
+                container.finish_query(answered, true, ledger)
             }
         }
     }
@@ -328,7 +330,8 @@ impl Store for CosmosStore {
         Ok(None)
     }
 
-    /// Continuations are the service's own and cannot be compared; the log sequence numbers of pages and writes can.
+    /// Continuations are the service's own and cannot be compared; the log sequence numbers of pages and
+    /// writes can.
     fn is_past(&self, at: &Continuation, end: &Continuation) -> bool {
         log_sequence::is_past(at, end)
     }

@@ -122,11 +122,14 @@ impl CosmosContainer {
     pub(super) fn finish_query(
         &self,
         answered: ServiceResponse<QueryPage>,
-        physical_partitions: u32,
+        is_across: bool,
         ledger: &Ledger,
     ) -> Result<QueryPage, Fault> {
         let items = answered.outcome.as_ref().map_or(0, |page| page.items.len());
-        ledger.record(self.record(OperationKind::Query, items, answered.charge, physical_partitions));
+        let partitions = if is_across { self.physical_partitions.load(Ordering::Relaxed) } else { 1 };
+        let mut record = self.record(OperationKind::Query, items, answered.charge, partitions);
+        record.basis.is_across = is_across;
+        ledger.record(record);
         answered.outcome
     }
 }

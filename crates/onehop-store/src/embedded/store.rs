@@ -108,7 +108,8 @@ impl EmbeddedStore {
             if single {
                 kind = kind_of(&operation);
             }
-            // For the charge alone: the writer may find another, and a fault is no reason to refuse the write.
+            // For the charge alone: the writer may find another, and a fault is no reason to refuse the
+            // write.
             let before = written_before(&operation).and_then(|id| {
                 let own = written.iter().rev().find(|(own, _)| own == id);
                 match own {
@@ -151,8 +152,8 @@ impl EmbeddedStore {
         record(ledger, container, OperationKind::ChangeFeed, items, 1, charge);
     }
 
-    /// The charge of operations that were done together: their sum. A refused operation is charged as a refusal, beside the
-    /// operations before it, which are rolled back.
+    /// The charge of operations that were done together: their sum. A refused operation is charged as a
+    /// refusal, beside the operations before it, which are rolled back.
     fn charge_of(&self, charges: &[(f64, f64)], outcome: &Result<Vec<Option<ETag>>, WriteError>) -> f64 {
         let sum = |charges: &[(f64, f64)]| charges.iter().fold(0.0, |sum, (charge, _)| sum + charge);
         let Err(WriteError::Rejected { operation, reason }) = outcome else { return sum(charges) };
@@ -196,8 +197,8 @@ fn estimate(
     OperationRecord { container, kind, items, physical_partitions, charge, source, basis }
 }
 
-/// The conditions of a query's filter that an index serves: the type, what is not deleted, the value asked for, the end of the page
-/// before.
+/// The conditions of a query's filter that an index serves: the type, what is not deleted, the value asked
+/// for, the end of the page before.
 fn conditions_of(query: &Query<'_>, spec: &ContainerSpec) -> u32 {
     let (equality, after) = match query {
         Query::Partition { after, .. } | Query::Newest { after, .. } => (false, after),
@@ -339,8 +340,8 @@ impl Store for EmbeddedStore {
         let mut record =
             estimate(name, OperationKind::Query, items_count(&items), physical_partitions, charge);
         if !matches!(query, Query::Partition { .. }) {
-            record.basis.returned = u32::try_from(returned).unwrap_or(u32::MAX);
-            record.basis.has_more = has_more;
+            let returned = u32::try_from(returned).unwrap_or(u32::MAX);
+            record.basis = ChargeBasis { is_across: true, returned, has_more };
         }
         ledger.record(record);
         Ok(QueryPage { items, has_more })
@@ -458,7 +459,8 @@ impl Store for EmbeddedStore {
 
     async fn ready(&self) -> Result<(), Fault> {
         self.engine.get(KeySpace::Meta, META_SEQUENCE)?;
-        // A request without operations: the writer says whether it takes writes, and mends what keeps it from that.
+        // A request without operations: the writer says whether it takes writes, and mends what keeps it from
+        // that.
         self.submit(0, String::new(), 0, Vec::new()).await.map(drop).map_err(fault_of)
     }
 }

@@ -1,9 +1,11 @@
 //! How often one logical partition bears each request alone.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
-use super::LOGICAL_PARTITION_THROUGHPUT_MAX;
 use super::footprint::{Footprint, PartitionRole};
+use crate::azure_limits::LOGICAL_PARTITION_THROUGHPUT_MAX;
 use crate::measurement::StudyRequest;
 use onehop_store::ContainerName;
 
@@ -21,26 +23,37 @@ pub struct SustainableRate {
     pub per_second_max: f64,
 }
 
-/// For each request the logical partition of this container in which it is charged most; new ones are left out, as
-/// they are written once.
+/// For each request the logical partition of this container in which it is charged most; new ones are left
+/// out, as they are written once.
 pub(super) fn bears(
     container: ContainerName,
     requests: &[StudyRequest],
     footprints: &[Footprint],
 ) -> Vec<SustainableRate> {
     let bearable = |request: &StudyRequest| {
-        let footprints = footprints.iter().filter(|footprint| footprint.request == request.name);
-        let parts = footprints.flat_map(|footprint| &footprint.parts).filter(|part| {
-            let is_one = matches!(part.role, PartitionRole::Entity(_) | PartitionRole::Only);
-            part.container == container && is_one && part.request_charge > 0.0
-        });
-        let part = parts.max_by(|one, other| one.request_charge.total_cmp(&other.request_charge))?;
+        let of_request = footprints.iter().filter(|footprint| footprint.request == request.name);
+        let charges = of_request.flat_map(|footprint| charges_by_role(container, footprint));
+        let (role, request_charge) = charges
+            .filter(|(_, charge)| *charge > 0.0)
+            .max_by(|(_, one), (_, other)| one.total_cmp(other))?;
         Some(SustainableRate {
             request: request.name.clone(),
-            role: part.role.clone(),
-            request_charge: part.request_charge,
-            per_second_max: (LOGICAL_PARTITION_THROUGHPUT_MAX / part.request_charge).floor(),
+            role: role.clone(),
+            request_charge,
+            per_second_max: (LOGICAL_PARTITION_THROUGHPUT_MAX / request_charge).floor(),
         })
     };
     requests.iter().filter_map(bearable).collect()
+}
+
+/// What one request is charged in each logical partition of a container that was there before, all kinds of
+/// operations together.
+fn charges_by_role(container: ContainerName, footprint: &Footprint) -> BTreeMap<&PartitionRole, f64> {
+    let mut charges = BTreeMap::new();
+    for part in footprint.parts.iter().filter(|part| part.container == container) {
+        if matches!(part.role, PartitionRole::Entity(_) | PartitionRole::Only) {
+            *charges.entry(&part.role).or_insert(0.0) += part.request_charge;
+        }
+    }
+    charges
 }

@@ -13,13 +13,21 @@ pub struct ContainerContents {
     /// The property that is the partition key.
     pub partition_key: &'static str,
     pub sizes: HashMap<PartitionKey, PartitionSize>,
+    /// Of JSON, of its largest item.
+    pub item_bytes_max: u64,
     /// Where the partition key has a single value by design.
     pub single: Option<SinglePartition>,
 }
 
 impl ContainerContents {
-    /// The estimated charge of reading the change feed from the beginning to its end, in full pages. Pages that end a feed range are left
-    /// out.
+    /// How many times as many logical partitions it has where the data is this many times the sample.
+    #[must_use]
+    pub fn scale(&self, data_scale: f64) -> f64 {
+        if self.single.is_some() { 1.0 } else { data_scale }
+    }
+
+    /// The estimated charge of reading the change feed from the beginning to its end, in full pages. Pages
+    /// that end a feed range are left out.
     #[must_use]
     pub fn feed_charge(&self, calibration: &Calibration) -> f64 {
         let all = |value: fn(&PartitionSize) -> u64| self.sizes.values().map(value).sum::<u64>();

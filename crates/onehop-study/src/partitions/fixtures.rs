@@ -7,7 +7,7 @@ use super::{
 };
 use crate::fixtures;
 use crate::measurement::StudyRequest;
-use onehop_store::ContainerName;
+use onehop_store::{ChargeSource, ContainerName, OperationKind};
 
 pub(crate) const USERS: ContainerName = ContainerName("users");
 pub(crate) const POSTS: ContainerName = ContainerName("posts");
@@ -28,6 +28,7 @@ pub(crate) fn population(users: usize, authors: &[usize]) -> Population {
         |key: &str, subset| Highlight { key: key.to_owned(), text: format!("{key} gets"), subset };
     Population {
         kinds: [("user".to_owned(), users), ("post".to_owned(), authors.len())].into(),
+        fixed_kinds: [].into(),
         roles: [
             role("user", "user", EntityPartitions::ByRank),
             role("post", "post", EntityPartitions::ByRank),
@@ -53,6 +54,14 @@ pub(crate) fn footprint(
     role: PartitionRole,
     request_charge: f64,
 ) -> Footprint {
-    let parts = vec![FootprintPart { container, role, request_charge }];
+    let part = FootprintPart {
+        container,
+        role,
+        kind: OperationKind::Query,
+        source: ChargeSource::Estimated,
+        request_charge,
+        across: None,
+    };
+    let parts = vec![part];
     Footprint { request: request.to_owned(), about, parts }
 }

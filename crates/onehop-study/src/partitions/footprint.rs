@@ -1,5 +1,6 @@
-//! Footprints: what one request is charged in which logical partition, in the mean of several runs. A partition is named
-//! by its role, which is what it is to the request; the caller decides the role of each touch.
+//! Footprints: what one request is charged in which logical partition, in the mean of several runs. A
+//! partition is named by its role, which is what it is to the request; the caller decides the role of each
+//! touch.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,8 +8,9 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 use super::population::Subset;
+use crate::fan_out_charge::FanOutQueries;
 use crate::metered::PartitionAccess;
-use onehop_store::ContainerName;
+use onehop_store::{ChargeSource, ContainerName, OperationKind};
 
 /// What a request is charged where, in the mean.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,13 +22,17 @@ pub struct Footprint {
     pub parts: Vec<FootprintPart>,
 }
 
-/// A charge and where it arose.
+/// A charge of one kind of operation, and where it arose.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FootprintPart {
     pub container: ContainerName,
     pub role: PartitionRole,
+    pub kind: OperationKind,
+    pub source: ChargeSource,
     /// RU.
     pub request_charge: f64,
+    /// The queries across logical partitions that it is the charge of.
+    pub across: Option<FanOutQueries>,
 }
 
 /// What a logical partition is to a request.
@@ -34,7 +40,8 @@ pub struct FootprintPart {
 pub enum PartitionRole {
     /// The partition of an entity: a name out of [`Population::roles`](super::Population::roles).
     Entity(String),
-    /// Each of a group of partitions, in even parts: the name of a role with [`EntityPartitions::Groups`](super::EntityPartitions).
+    /// Each of a group of partitions, in even parts: the name of a role with
+    /// [`EntityPartitions::Groups`](super::EntityPartitions).
     Group(String),
     /// The only one of its container.
     Only,
@@ -72,8 +79,24 @@ impl Serialize for PartitionRole {
 /// Sums up the touches of several runs of one request.
 #[derive(Debug, Default)]
 pub struct FootprintTally {
-    charges: BTreeMap<(ContainerName, PartitionRole), f64>,
+    sums: BTreeMap<TallyKey, TallySum>,
     runs: usize,
+}
+
+/// The charges that are summed up together.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct TallyKey {
+    container: ContainerName,
+    role: PartitionRole,
+    kind: OperationKind,
+    is_measured: bool,
+    is_across: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct TallySum {
+    charge: f64,
+    across: FanOutQueries,
 }
 
 impl FootprintTally {
@@ -81,7 +104,18 @@ impl FootprintTally {
     pub fn add(&mut self, touches: &[PartitionAccess], role: impl Fn(&PartitionAccess) -> PartitionRole) {
         self.runs += 1;
         for touch in touches {
-            *self.charges.entry((touch.container, role(touch))).or_default() += touch.charge.0;
+            let key = TallyKey {
+                container: touch.container,
+                role: role(touch),
+                kind: touch.kind,
+                is_measured: touch.source == ChargeSource::Measured,
+                is_across: touch.across.is_some(),
+            };
+            let sum = self.sums.entry(key).or_default();
+            sum.charge += touch.charge.0;
+            if let Some(across) = &touch.across {
+                sum.across.add(across);
+            }
         }
     }
 
@@ -89,8 +123,15 @@ impl FootprintTally {
     #[must_use]
     pub fn footprint(self, request: &str, about: Option<Subset>) -> Option<Footprint> {
         let runs = self.runs as f64;
-        let part = |((container, role), sum)| FootprintPart { container, role, request_charge: sum / runs };
-        let parts = self.charges.into_iter().map(part).collect();
+        let part = |(key, sum): (TallyKey, TallySum)| FootprintPart {
+            container: key.container,
+            role: key.role,
+            kind: key.kind,
+            source: if key.is_measured { ChargeSource::Measured } else { ChargeSource::Estimated },
+            request_charge: sum.charge / runs,
+            across: key.is_across.then(|| sum.across.divided_by(runs)),
+        };
+        let parts = self.sums.into_iter().map(part).collect();
         (self.runs > 0).then(|| Footprint { request: request.to_owned(), about, parts })
     }
 }
@@ -100,21 +141,42 @@ mod tests {
     use super::*;
     use onehop_store::{PartitionKey, RequestCharge};
 
+    const ORDERS: ContainerName = ContainerName("orders");
+
+    fn touch(key: &str, charge: f64) -> PartitionAccess {
+        PartitionAccess {
+            container: ORDERS,
+            partition_key: Some(PartitionKey::from(key)),
+            kind: OperationKind::Query,
+            source: ChargeSource::Estimated,
+            charge: RequestCharge(charge),
+            across: None,
+        }
+    }
+
     #[test]
     fn charges_are_the_mean_of_the_runs() {
-        const ORDERS: ContainerName = ContainerName("orders");
         let mut tally = FootprintTally::default();
         for (order, charges) in [("o1", [2.0, 3.0]), ("o2", [4.0, 0.0])] {
-            let touches = charges.map(|charge| PartitionAccess {
-                container: ORDERS,
-                partition_key: Some(PartitionKey::from(order)),
-                charge: RequestCharge(charge),
-            });
+            let touches = charges.map(|charge| touch(order, charge));
             tally.add(&touches, |_| PartitionRole::entity("order"));
         }
-        let part =
-            FootprintPart { container: ORDERS, role: PartitionRole::entity("order"), request_charge: 4.5 };
-        assert_eq!(tally.footprint("Q4", None).map(|footprint| footprint.parts), Some(vec![part]));
+        let parts = tally.footprint("Q4", None).unwrap().parts;
+        let [part] = parts.as_slice() else { panic!("{parts:?}") };
+        assert_eq!((part.request_charge, part.role.to_string()), (4.5, "order".to_owned()));
         assert_eq!(FootprintTally::default().footprint("Q4", None), None);
+    }
+
+    #[test]
+    fn queries_across_partitions_are_a_part_of_their_own() {
+        let across = FanOutQueries { charge: 6.0, times: 1.0, items: 20.0, ..FanOutQueries::default() };
+        let mut tally = FootprintTally::default();
+        let fan_out = PartitionAccess { across: Some(across), ..touch("o1", 6.0) };
+        for _ in 0..2 {
+            tally.add(&[touch("o1", 1.0), fan_out.clone()], |_| PartitionRole::Elsewhere);
+        }
+        let parts = tally.footprint("Q4", None).unwrap().parts;
+        let found: Vec<_> = parts.iter().map(|part| (part.request_charge, part.across)).collect();
+        assert_eq!(found, [(1.0, None), (6.0, Some(across))]);
     }
 }

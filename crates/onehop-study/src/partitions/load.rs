@@ -1,15 +1,17 @@
-//! Load: the throughput that a traffic makes each logical partition serve, from the footprints of its requests and the
-//! popularity of what they are about. Pure.
+//! Load: the throughput that a traffic makes each logical partition serve, from the footprints of its
+//! requests and the popularity of what they are about. Pure.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::footprint::{Footprint, FootprintPart, PartitionRole};
+use super::footprint::Footprint;
 use super::population::{Popularity, Population, Shares};
-use super::{LOGICAL_PARTITION_THROUGHPUT_MAX, ratio};
+use super::ratio;
+use super::spread::{MetPartition, RatedFootprint};
+use crate::azure_limits::LOGICAL_PARTITION_THROUGHPUT_MAX;
 use crate::measurement::StudyRequest;
-use crate::traffic::RequestRate;
+use crate::rates::RequestRate;
 use onehop_store::ContainerName;
 
 /// What a container serves, and its most loaded logical partition. Throughputs are in RU/s.
@@ -47,17 +49,30 @@ pub struct RequestLoad {
 #[derive(Debug, Clone, Default)]
 struct ContainerThroughput {
     by_partition: Vec<f64>,
+    /// Logical partitions, those that the sample does not have included.
+    partitions: f64,
     of_new: f64,
-    elsewhere: f64,
+    of_unknown: f64,
+    of_all: f64,
 }
 
 type Throughputs = BTreeMap<ContainerName, ContainerThroughput>;
 
+/// The number of logical partitions of a container.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PartitionCount {
+    pub container: ContainerName,
+    /// In the sample.
+    pub known: usize,
+    /// How many times as many there are.
+    pub scale: f64,
+}
+
 /// Footprints and rates, spread over the population.
 pub(super) struct LoadModel<'a> {
-    /// Each container with the number of its logical partitions.
-    pub containers: &'a [(ContainerName, usize)],
+    pub containers: &'a [PartitionCount],
     pub population: &'a Population,
+    pub data_scale: f64,
     pub requests: &'a [StudyRequest],
     pub footprints: &'a [Footprint],
     pub rates: &'a [RequestRate],
@@ -66,7 +81,7 @@ pub(super) struct LoadModel<'a> {
 impl LoadModel<'_> {
     /// The load of each container, in their order.
     pub fn loads(&self, popularity: Popularity) -> Vec<Load> {
-        let shares = Shares::of(self.population, popularity);
+        let shares = Shares::of(self.population, popularity, self.data_scale);
         let mut all = self.idle();
         self.requests.iter().for_each(|request| self.serve(&mut all, &request.name, &shares));
         let largest: BTreeMap<ContainerName, usize> = all
@@ -85,83 +100,49 @@ impl LoadModel<'_> {
                 }
             }
         }
-        let load = |container: &ContainerName| {
-            let mut requests = of_largest.remove(container).unwrap_or_default();
+        let load = |count: &PartitionCount| {
+            let mut requests = of_largest.remove(&count.container).unwrap_or_default();
             requests.sort_by(|one, other| other.throughput.total_cmp(&one.throughput));
-            all[container].load(popularity, requests)
+            all[&count.container].load(popularity, requests)
         };
-        self.containers.iter().map(|(container, _)| container).map(load).collect()
+        self.containers.iter().map(load).collect()
     }
 
     fn idle(&self) -> Throughputs {
-        let idle =
-            |partitions| ContainerThroughput { by_partition: vec![0.0; partitions], ..Default::default() };
-        self.containers.iter().map(|(container, partitions)| (*container, idle(*partitions))).collect()
+        let idle = |count: &PartitionCount| ContainerThroughput {
+            by_partition: vec![0.0; count.known],
+            partitions: count.known as f64 * count.scale,
+            ..ContainerThroughput::default()
+        };
+        self.containers.iter().map(|count| (count.container, idle(count))).collect()
     }
 
     fn serve(&self, throughputs: &mut Throughputs, request: &str, shares: &Shares<'_>) {
         let rates = self.rates.iter().filter(|rate| rate.request == request);
         let per_second: f64 = rates.map(|rate| rate.per_second).sum();
         for footprint in self.footprints.iter().filter(|footprint| footprint.request == request) {
-            self.add(throughputs, footprint, per_second, shares);
-        }
-    }
-
-    fn add(
-        &self,
-        throughputs: &mut Throughputs,
-        footprint: &Footprint,
-        per_second: f64,
-        shares: &Shares<'_>,
-    ) {
-        let share = footprint.about.as_ref().map_or(1.0, |subset| shares.of_subset(subset));
-        for FootprintPart { container, role, request_charge } in &footprint.parts {
-            let throughput = per_second * request_charge;
-            let Some(served) = throughputs.get_mut(container) else { continue };
-            match role {
-                PartitionRole::Entity(name) | PartitionRole::Group(name) => {
-                    self.add_to_entities(served, footprint, name, (throughput, share), shares);
+            let rated = RatedFootprint { footprint, per_second, population: self.population, shares };
+            rated.for_each(&mut |part, met, per_second| {
+                if let Some(served) = throughputs.get_mut(&part.container) {
+                    served.add(met, per_second * part.request_charge);
                 }
-                PartitionRole::Only => served.add(Some(0), throughput * share),
-                PartitionRole::New => served.of_new += throughput * share,
-                PartitionRole::Elsewhere => served.elsewhere += throughput * share,
-            }
-        }
-    }
-
-    /// Spreads a throughput over the entities of a role. Where the footprint is about a subset of their kind, over those
-    /// alone; where it is about a subset of another kind, all of them share that subset's part.
-    fn add_to_entities(
-        &self,
-        served: &mut ContainerThroughput,
-        footprint: &Footprint,
-        role: &str,
-        (throughput, share): (f64, f64),
-        shares: &Shares<'_>,
-    ) {
-        let Some(role) = self.population.roles.get(role) else {
-            served.elsewhere += throughput * share;
-            return;
-        };
-        let of_kind = shares.of_kind(&role.kind);
-        let same_kind = footprint.about.as_ref().filter(|subset| subset.kind == role.kind);
-        let ranks = same_kind.map_or(0..of_kind.len(), |subset| subset.ranks.clone());
-        let throughput = if same_kind.is_some() { throughput } else { throughput * share };
-        for (rank, share) in of_kind.iter().enumerate().take(ranks.end).skip(ranks.start) {
-            for (position, part) in role.partitions.of_rank(rank) {
-                served.add(position, throughput * share * part);
-            }
+            });
         }
     }
 }
 
 impl ContainerThroughput {
-    /// `partition`: its position. What is beyond the last was made after the contents were counted.
-    fn add(&mut self, partition: Option<usize>, throughput: f64) {
-        match partition.and_then(|partition| self.by_partition.get_mut(partition)) {
-            Some(sum) => *sum += throughput,
-            None => self.of_new += throughput,
-        }
+    fn add(&mut self, met: MetPartition, throughput: f64) {
+        let sum = match met {
+            MetPartition::Known(position) if position < self.by_partition.len() => {
+                &mut self.by_partition[position]
+            }
+            // Beyond the last: made after the contents were counted.
+            MetPartition::Known(_) | MetPartition::New => &mut self.of_new,
+            MetPartition::Unknown => &mut self.of_unknown,
+            MetPartition::All => &mut self.of_all,
+        };
+        *sum += throughput;
     }
 
     fn largest(&self) -> Option<usize> {
@@ -171,12 +152,12 @@ impl ContainerThroughput {
 
     /// The throughput of one logical partition, with its even part of what no partition in particular serves.
     fn of(&self, partition: usize) -> f64 {
-        self.by_partition[partition] + self.elsewhere / self.by_partition.len() as f64
+        self.by_partition[partition] + self.of_all / self.partitions
     }
 
     fn load(&self, popularity: Popularity, requests_of_largest: Vec<RequestLoad>) -> Load {
-        let in_existing: f64 = self.by_partition.iter().sum::<f64>() + self.elsewhere;
-        let mean = ratio(in_existing, self.by_partition.len() as f64).unwrap_or(0.0);
+        let in_existing: f64 = self.by_partition.iter().sum::<f64>() + self.of_unknown + self.of_all;
+        let mean = ratio(in_existing, self.partitions).unwrap_or(0.0);
         let largest = self.largest().map_or(0.0, |partition| self.of(partition));
         Load {
             popularity,
@@ -198,9 +179,14 @@ mod tests {
     use crate::partitions::fixtures::{
         ACCOUNTS, FEED, POSTS, USERS, about_posts, footprint, population, requests,
     };
-    use crate::partitions::{EntityPartitions, EntityRole};
+    use crate::partitions::{EntityPartitions, EntityRole, FootprintPart, PartitionRole};
 
     const SIZES: [(ContainerName, usize); 4] = [(USERS, 2), (POSTS, 4), (FEED, 1), (ACCOUNTS, 2)];
+
+    fn counts() -> [PartitionCount; 4] {
+        SIZES.map(|(container, known)| PartitionCount { container, known, scale: 1.0 })
+    }
+
     /// Two users: the first wrote the newest post and the oldest, the second the two between.
     const AUTHORS: [usize; 4] = [0, 1, 1, 0];
 
@@ -214,8 +200,15 @@ mod tests {
         rates: &[RequestRate],
         popularity: Popularity,
     ) -> Vec<Load> {
-        let requests = requests();
-        LoadModel { containers: &SIZES, population, requests: &requests, footprints, rates }.loads(popularity)
+        let model = LoadModel {
+            containers: &counts(),
+            population,
+            data_scale: 1.0,
+            requests: &requests(),
+            footprints,
+            rates,
+        };
+        model.loads(popularity)
     }
 
     fn load(container: ContainerName, loads: &[Load]) -> &Load {
@@ -242,7 +235,8 @@ mod tests {
     fn an_author_bears_what_is_done_to_their_posts() {
         let [author, user] = ["author", "user"].map(PartitionRole::entity);
         let mut footprint = footprint("C3", None, USERS, author, 12.0);
-        footprint.parts.push(FootprintPart { container: USERS, role: user, request_charge: 1.0 });
+        let part = footprint.parts[0].clone();
+        footprint.parts.push(FootprintPart { role: user, request_charge: 1.0, ..part });
         let zipf = loads_of(&population(2, &AUTHORS), &[footprint], &[rate("C3", 2.0)], Popularity::Zipf);
         // The first user: 24 RU/s of authors by 15/25, and 2 RU/s of users by 2/3.
         let users = load(USERS, &zipf);
@@ -309,7 +303,8 @@ mod tests {
     fn what_belongs_to_no_partition_in_particular_is_shared_by_all() {
         let mut footprint = footprint("Q4", None, POSTS, PartitionRole::Elsewhere, 8.0);
         let role = PartitionRole::entity("post");
-        footprint.parts.push(FootprintPart { container: POSTS, role, request_charge: 4.0 });
+        let part = footprint.parts[0].clone();
+        footprint.parts.push(FootprintPart { role, request_charge: 4.0, ..part });
         let rates = [rate("Q4", 1.0), rate("Q4", 1.0)];
         let even = loads_of(&population(2, &AUTHORS), &[footprint], &rates, Popularity::Even);
         let posts = load(POSTS, &even);
@@ -321,8 +316,9 @@ mod tests {
         let footprints = [footprint("Q4", None, POSTS, PartitionRole::entity("post"), 5.0)];
         let (population, requests, rates) = (population(0, &[]), requests(), [rate("Q4", 1.0)]);
         let model = LoadModel {
-            containers: &[(POSTS, 0)],
+            containers: &[PartitionCount { container: POSTS, known: 0, scale: 1.0 }],
             population: &population,
+            data_scale: 1.0,
             requests: &requests,
             footprints: &footprints,
             rates: &rates,

@@ -1,7 +1,8 @@
-//! Popularity: how often requests are about each entity (a user, a product), and which logical partition that is. The
-//! entities of a kind are ranked, the most popular first; how they are ranked is the caller's assumption.
+//! Popularity: how often requests are about each entity (a user, a product), and which logical partition that
+//! is. The entities of a kind are ranked, the most popular first; how they are ranked is the caller's
+//! assumption.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use serde::Serialize;
@@ -21,6 +22,8 @@ pub enum Popularity {
 pub struct Population {
     /// How many entities there are of each kind.
     pub kinds: BTreeMap<String, usize>,
+    /// Kinds that do not grow with the data, such as a list that all readers share.
+    pub fixed_kinds: BTreeSet<String>,
     /// What a logical partition can be to a request, by name.
     pub roles: BTreeMap<String, EntityRole>,
     /// How the kinds are ranked, as a sentence.
@@ -29,7 +32,8 @@ pub struct Population {
     pub highlights: Vec<Highlight>,
 }
 
-/// The logical partitions that one role stands for: those of the entities of a kind, or of others that belong to them.
+/// The logical partitions that one role stands for: those of the entities of a kind, or of others that belong
+/// to them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntityRole {
     /// Whose popularity decides.
@@ -71,39 +75,59 @@ impl Popularity {
     /// The share of each of this many, the most popular first.
     #[must_use]
     pub fn shares(self, number: usize) -> Vec<f64> {
+        self.shares_of(number, number)
+    }
+
+    /// The shares of this many of all, the most popular first.
+    fn shares_of(self, number: usize, all: usize) -> Vec<f64> {
         let weight = |rank: usize| match self {
             Self::Even => 1.0,
             Self::Zipf => 1.0 / (rank + 1) as f64,
         };
-        let total: f64 = (0..number).map(weight).sum();
+        let total: f64 = (0..all).map(weight).sum();
         (0..number).map(|rank| weight(rank) / total).collect()
     }
 }
 
-/// The shares of all entities under one popularity, by their kind. Each kind's sum is 1.
+/// The shares of all known entities under one popularity, by their kind. Where the data is larger than the
+/// sample, the known ones are the most popular of all, and the rest of 1 belongs to the others.
 pub(super) struct Shares<'a>(BTreeMap<&'a str, Vec<f64>>);
 
 impl<'a> Shares<'a> {
-    pub fn of(population: &'a Population, popularity: Popularity) -> Self {
-        let kinds = population.kinds.iter();
-        Self(kinds.map(|(kind, number)| (kind.as_str(), popularity.shares(*number))).collect())
+    /// `data_scale`: how many times as many entities there are as in the sample.
+    pub fn of(population: &'a Population, popularity: Popularity, data_scale: f64) -> Self {
+        let shares = |(kind, number): (&'a String, &usize)| {
+            let scale = if population.fixed_kinds.contains(kind) { 1.0 } else { data_scale };
+            let all = (*number as f64 * scale).round() as usize;
+            (kind.as_str(), popularity.shares_of(*number, all.max(*number)))
+        };
+        Self(population.kinds.iter().map(shares).collect())
     }
 
     pub fn of_kind(&self, kind: &str) -> &[f64] {
         self.0.get(kind).map_or(&[], Vec::as_slice)
     }
 
-    /// The sum over a subset. Ranks that do not exist count nothing.
+    /// The share of the entities that the sample does not have.
+    pub fn of_others(&self, kind: &str) -> f64 {
+        let known = self.of_kind(kind);
+        if known.is_empty() { 0.0 } else { (1.0 - known.iter().sum::<f64>()).max(0.0) }
+    }
+
+    /// The sum over a subset. A subset to the end of the sample includes the entities beyond it; ranks that
+    /// do not exist count nothing.
     pub fn of_subset(&self, subset: &Subset) -> f64 {
+        let known = self.of_kind(&subset.kind);
         let Range { start, end } = subset.ranks;
-        let ranks = self.of_kind(&subset.kind).iter().take(end).skip(start);
         // Not `sum`, whose value of nothing is -0.
-        ranks.fold(0.0, |sum, share| sum + share)
+        let of_known = known.iter().take(end).skip(start).fold(0.0, |sum, share| sum + share);
+        if end >= known.len() { of_known + self.of_others(&subset.kind) } else { of_known }
     }
 }
 
 impl EntityPartitions {
-    /// The positions of the logical partitions of a rank, each with its part of 1; `None` stands for one that is not known.
+    /// The positions of the logical partitions of a rank, each with its part of 1; `None` stands for one that
+    /// is not known.
     pub(super) fn of_rank(&self, rank: usize) -> impl Iterator<Item = (Option<usize>, f64)> {
         let (one, group): (_, &[usize]) = match self {
             Self::ByRank => (Some(Some(rank)), &[]),
@@ -130,5 +154,21 @@ mod tests {
         let expected = [12.0 / 25.0, 6.0 / 25.0, 4.0 / 25.0, 3.0 / 25.0];
         assert!(shares.iter().zip(expected).all(|(share, expected)| (share - expected).abs() < 1e-12));
         assert!(Popularity::Zipf.shares(0).is_empty());
+    }
+
+    #[test]
+    fn a_larger_population_leaves_shares_to_unknown_entities() {
+        let population = Population {
+            kinds: [("post".to_owned(), 2), ("feed".to_owned(), 1)].into(),
+            fixed_kinds: ["feed".to_owned()].into(),
+            ..Population::default()
+        };
+        let shares = Shares::of(&population, Popularity::Zipf, 2.0);
+        assert!((shares.of_kind("post")[0] - 12.0 / 25.0).abs() < 1e-12);
+        assert!((shares.of_others("post") - 7.0 / 25.0).abs() < 1e-12);
+        assert_eq!((shares.of_kind("feed"), shares.of_others("feed")), (&[1.0][..], 0.0));
+        let subset = |ranks| Subset { kind: "post".to_owned(), ranks };
+        assert!((shares.of_subset(&subset(1..2)) - 13.0 / 25.0).abs() < 1e-12, "to the end");
+        assert!((shares.of_subset(&subset(0..1)) - 12.0 / 25.0).abs() < 1e-12);
     }
 }

@@ -6,15 +6,17 @@ use serde::{Serialize, Serializer};
 
 use super::bearable::{SustainableRate, bears};
 use super::contents::ContainerContents;
-use super::fan_out::{FanOutThroughput, fan_outs};
+use super::fan_out::{FanOutStudy, FanOutThroughput, fan_outs};
 use super::footprint::Footprint;
-use super::load::{Load, LoadModel};
+use super::load::{Load, LoadModel, PartitionCount};
 use super::population::{Popularity, Population, Shares};
+use super::ratio;
 use super::verdict::{KeyFigures, KeyVerdict};
-use super::{ASSUMED_READS_PER_WRITE, LOGICAL_PARTITION_BYTES_MAX, ratio};
+use crate::azure_limits::LOGICAL_PARTITION_BYTES_MAX;
 use crate::measurement::Measurements;
-use crate::traffic::RequestRate;
+use crate::rates::RequestRate;
 use onehop_store::ContainerName;
+use onehop_store::charges::Calibration;
 
 /// What a report on partition keys is made from.
 pub struct PartitionStudy<'a> {
@@ -23,10 +25,15 @@ pub struct PartitionStudy<'a> {
     pub contents: &'a [ContainerContents],
     pub population: &'a Population,
     pub footprints: &'a [Footprint],
-    /// `None`: one write a second, and [`ASSUMED_READS_PER_WRITE`].
-    pub rates: Option<Vec<RequestRate>>,
+    /// How many times the measured data there is.
+    pub data_scale: f64,
+    pub rates: Vec<RequestRate>,
     /// Of all data models.
     pub measurements: &'a Measurements,
+    /// Physical partitions of a container under a plan; `None` where they are not known: then as many as were
+    /// measured with.
+    pub physical_partitions: &'a dyn Fn(&str, ContainerName) -> Option<u32>,
+    pub calibration: &'a Calibration,
 }
 
 /// What was found about the partition keys of a database, and what a traffic means for them.
@@ -37,8 +44,9 @@ pub struct PartitionReport {
     pub model: String,
     /// The traffic for which request charges were worked out.
     pub rates: Vec<RequestRate>,
-    /// Whether no traffic was given: then it is one write a second, and [`ASSUMED_READS_PER_WRITE`].
-    pub is_assumed: bool,
+    /// How many times the measured data there is: as many times the logical partitions, with the same
+    /// contents each.
+    pub data_scale: f64,
     /// How entities are ranked by popularity, as a sentence.
     #[serde(skip)]
     pub ranking: String,
@@ -55,7 +63,8 @@ pub struct PopularityShares {
     pub popularity: Popularity,
     #[serde(flatten, serialize_with = "by_key")]
     pub highlights: Vec<HighlightShare>,
-    /// The container whose largest logical partition is the first to reach 10,000 RU/s; `None` without requests.
+    /// The container whose largest logical partition is the first to reach 10,000 RU/s; `None` without
+    /// requests.
     pub first_at_limit: Option<ContainerName>,
 }
 
@@ -103,13 +112,17 @@ impl PartitionReport {
     /// Works out the report.
     #[must_use]
     pub fn of(study: PartitionStudy<'_>) -> Self {
-        let PartitionStudy { model, contents, population, footprints, rates, measurements } = study;
+        let PartitionStudy { contents, population, footprints, data_scale, ref rates, measurements, .. } =
+            study;
         let requests = &measurements.requests;
-        let is_assumed = rates.is_none();
-        let rates = rates.unwrap_or_else(|| RequestRate::even(requests, ASSUMED_READS_PER_WRITE));
-        let sizes: Vec<(ContainerName, usize)> =
-            contents.iter().map(|contents| (contents.container, contents.sizes.len())).collect();
-        let model_of_load = LoadModel { containers: &sizes, population, requests, footprints, rates: &rates };
+        let count = |contents: &ContainerContents| PartitionCount {
+            container: contents.container,
+            known: contents.sizes.len(),
+            scale: contents.scale(data_scale),
+        };
+        let containers: Vec<PartitionCount> = contents.iter().map(count).collect();
+        let model_of_load =
+            LoadModel { containers: &containers, population, data_scale, requests, footprints, rates };
         let loads = Popularity::ALL.map(|popularity| model_of_load.loads(popularity));
         let container = |(number, contents): (usize, &ContainerContents)| {
             let loads = loads.iter().map(|loads| loads[number].clone()).collect();
@@ -118,23 +131,36 @@ impl PartitionReport {
         let containers: Vec<ContainerPartitions> = contents.iter().enumerate().map(container).collect();
         let popularities = Popularity::ALL
             .into_iter()
-            .map(|popularity| PopularityShares::of(popularity, population, &containers))
+            .map(|popularity| {
+                let shares = Shares::of(population, popularity, data_scale);
+                PopularityShares::of(popularity, population, &shares, &containers)
+            })
             .collect();
-        Self {
-            model: model.to_owned(),
-            fan_outs: fan_outs(measurements, &rates),
+        let across = FanOutStudy {
+            measurements,
             rates,
-            is_assumed,
+            physical_partitions: study.physical_partitions,
+            calibration: study.calibration,
+        };
+        Self {
+            model: study.model.to_owned(),
+            fan_outs: fan_outs(&across),
             ranking: population.ranking.clone(),
             popularities,
             containers,
+            data_scale,
+            rates: study.rates,
         }
     }
 }
 
 impl PopularityShares {
-    fn of(popularity: Popularity, population: &Population, containers: &[ContainerPartitions]) -> Self {
-        let shares = Shares::of(population, popularity);
+    fn of(
+        popularity: Popularity,
+        population: &Population,
+        shares: &Shares<'_>,
+        containers: &[ContainerPartitions],
+    ) -> Self {
         let largest = |container: &&ContainerPartitions| container.load(popularity).map(|load| load.largest);
         let first =
             containers.iter().filter(|container| largest(container) > Some(0.0)).max_by(|one, other| {

@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::fixtures::{ACCOUNTS, FEED, POSTS, USERS, about_posts, footprint, population, requests};
 use super::*;
 use crate::measurement::Measurements;
-use crate::traffic::RequestRate;
+use crate::rates::RequestRate;
+use onehop_store::charges::Calibration;
 use onehop_store::{ContainerName, PartitionKey};
 
 /// Containers, and what requests are about.
@@ -24,7 +25,13 @@ fn contents(container: ContainerName, sizes: &[(u64, u64)]) -> ContainerContents
         rates: [("Q6", "reads"), ("C2", "new posts"), ("C3", "comments"), ("C4", "likes")].map(rate).into(),
         relief: "it takes a cache".to_owned(),
     });
-    ContainerContents { container, partition_key: "id", sizes: sizes.collect(), single }
+    ContainerContents {
+        container,
+        partition_key: "id",
+        sizes: sizes.collect(),
+        item_bytes_max: 2_000,
+        single,
+    }
 }
 
 /// As many posts as there are logical partitions, by as many users.
@@ -33,28 +40,33 @@ fn database(container: ContainerName, sizes: &[(u64, u64)]) -> Database {
     Database { contents: vec![contents(container, sizes)], population: population(sizes.len(), &authors) }
 }
 
-fn report_of(
+fn report(database: &Database, footprints: &[Footprint], rates: &[(&str, f64)]) -> PartitionReport {
+    report_at(1.0, database, footprints, rates)
+}
+
+/// Where the data is this many times as much.
+fn report_at(
+    data_scale: f64,
     database: &Database,
     footprints: &[Footprint],
-    rates: Option<Vec<RequestRate>>,
+    rates: &[(&str, f64)],
 ) -> PartitionReport {
     let measurements = Measurements { requests: requests(), ..Measurements::default() };
+    let rate = |(request, per_second): &(&str, f64)| RequestRate {
+        request: (*request).to_owned(),
+        per_second: *per_second,
+    };
     PartitionReport::of(PartitionStudy {
         model: "V3",
         contents: &database.contents,
         population: &database.population,
         footprints,
-        rates,
+        data_scale,
+        rates: rates.iter().map(rate).collect(),
         measurements: &measurements,
+        physical_partitions: &|_, _| None,
+        calibration: &Calibration::current(),
     })
-}
-
-fn report(database: &Database, footprints: &[Footprint], rates: &[(&str, f64)]) -> PartitionReport {
-    let rate = |(request, per_second): &(&str, f64)| RequestRate {
-        request: (*request).to_owned(),
-        per_second: *per_second,
-    };
-    report_of(database, footprints, Some(rates.iter().map(rate).collect()))
 }
 
 fn described(container: ContainerName, sizes: &[(u64, u64)]) -> ContainerPartitions {
@@ -180,13 +192,16 @@ fn the_most_loaded_container_is_the_first_at_the_limit() {
 }
 
 #[test]
-fn without_a_traffic_one_is_assumed_and_says_so() {
+fn more_data_of_the_same_kind_spreads_the_traffic() {
     let database = database(POSTS, &[(60, 20_000); 200]);
-    let assumed = report_of(&database, &[], None);
-    assert!(assumed.is_assumed && !report(&database, &[], &[]).is_assumed);
-    let sum = |of_writes: bool| {
-        let rates = assumed.rates.iter().filter(|rate| rate.request.starts_with('C') == of_writes);
-        rates.map(|rate| rate.per_second).sum::<f64>().round()
+    let footprints = [footprint("Q4", None, POSTS, PartitionRole::entity("post"), 10.0)];
+    let largest = |data_scale, popularity| {
+        let found = report_at(data_scale, &database, &footprints, &[("Q4", 100.0)]).containers.remove(0);
+        found.load(popularity).map(|load| (load.largest, load.throughput.round())).unwrap()
     };
-    assert_eq!((sum(true), sum(false)), (1.0, ASSUMED_READS_PER_WRITE));
+    assert_eq!(largest(1.0, Popularity::Even), (5.0, 1_000.0));
+    assert_eq!(largest(100.0, Popularity::Even), (0.05, 1_000.0));
+    // Zipf's law: the first of 200 gets 17 %, the first of 20,000 gets 9.5 %.
+    let [small, large] = [1.0, 100.0].map(|data_scale| largest(data_scale, Popularity::Zipf).0.round());
+    assert_eq!((small, large), (170.0, 95.0));
 }

@@ -8,7 +8,8 @@ use crate::figure::figure;
 pub(super) fn blocks(works: &[BackgroundWork]) -> Vec<Block> {
     let Some((last, others)) = works.split_last() else { return Vec::new() };
     let text = format!(
-        "No request is charged for background work. It is in the throughput to provision, with the most processes. {} follows {} feed \
+        "No request is charged for background work. It is in the throughput to provision, with the most \
+         processes. {} follows {} feed \
          ranges. RU/s, by processes that share them:",
         last.model, last.feed_ranges
     );
@@ -57,6 +58,10 @@ fn description(kind: BackgroundKind) -> (&'static str, &'static str) {
         BackgroundKind::CheckpointsMax => {
             ("checkpoints, at most", "one for each feed range in 5 s, while all of them have changes")
         }
+        BackgroundKind::Listings => (
+            "listings of bounded lists",
+            "at most one for each write and page of changes, where processes share the change feed",
+        ),
         BackgroundKind::Discarded => (
             "discarded changes of this traffic",
             "changes of types that no projection wants, charged and thrown away at the client, at most a further poll each",

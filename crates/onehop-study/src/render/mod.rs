@@ -1,5 +1,5 @@
-//! Rendering: a report for a terminal, in Markdown, as a summary, and as one HTML file. All formats show the same blocks;
-//! the HTML file has charts beside them.
+//! Rendering: a report for a terminal, in Markdown, as a summary, and as one HTML file. All formats show the
+//! same blocks; the HTML file has charts beside them.
 
 mod background;
 mod blocks;
@@ -8,10 +8,10 @@ mod html;
 mod partitions;
 mod provisioning;
 mod sections;
-mod sensitivity;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod verdict;
 
 pub use html::page;
 pub use summary::summary;

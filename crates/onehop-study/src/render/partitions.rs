@@ -3,8 +3,7 @@
 use super::blocks::{Block, Table, TableColumn};
 use crate::figure::{figure, percent};
 use crate::partitions::{
-    ASSUMED_READS_PER_WRITE, ContainerPartitions, FanOutThroughput, Load, PartitionReport, Popularity,
-    PopularityShares, Spread,
+    ContainerPartitions, FanOutThroughput, Load, PartitionReport, Popularity, PopularityShares, Spread,
 };
 
 /// Of a request's share of what a logical partition serves, the least that is shown.
@@ -65,18 +64,22 @@ fn storage(report: &PartitionReport) -> Table {
 
 fn traffic(report: &PartitionReport) -> String {
     let rates = report.rates.iter().map(|rate| format!("{} {}/s", rate.request, figure(rate.per_second)));
-    let traffic = if report.is_assumed {
-        format!(
-            "Assumed traffic, as none was given: one write a second, evenly over the requests that write, and \
-             {ASSUMED_READS_PER_WRITE} reads, evenly over the others."
-        )
+    let traffic = format!("Your traffic: {}.", rates.collect::<Vec<_>>().join(", "));
+    let scale = if report.data_scale == 1.0 {
+        String::new()
     } else {
-        format!("Your traffic: {}.", rates.collect::<Vec<_>>().join(", "))
+        format!(
+            " There are {} times the measured logical partitions, each with as much as a measured one.",
+            figure(report.data_scale)
+        )
     };
     format!(
-        "{traffic} Each request is charged in the logical partitions in which it was charged when it was run, and so \
-         is what the projections do because of it. Figures are RU/s. In new: on logical partitions that the requests \
-         make, which are not in the mean. Skew: the largest divided by the mean. What the requests are about is assumed, \
+        "{traffic}{scale} Each request is charged in the logical partitions in which it was charged when it \
+         was run, and so \
+         is what the projections do because of it. Figures are RU/s. In new: on logical partitions that the \
+         requests \
+         make, which are not in the mean. Skew: the largest divided by the mean. What the requests are \
+         about is assumed, \
          in two ways. {}",
         report.ranking
     )
@@ -168,8 +171,10 @@ fn bears(found: &ContainerPartitions) -> Option<String> {
     (!rates.is_empty()).then(|| format!("{}: {}", found.container, rates.join(", ")))
 }
 
-const FAN_OUT: &str = "Each of them visits every physical partition of the container that it queries, so none is relieved \
-                       by adding more. What one physical partition serves of these queries, without the look-ups that \
+const FAN_OUT: &str = "Each of them visits every physical partition of the container that it queries, so \
+                       none is relieved \
+                       by adding more. What one physical partition serves of these queries, without the \
+                       look-ups that \
                        follow them:";
 
 fn fan_out(found: &FanOutThroughput) -> String {
@@ -181,8 +186,12 @@ fn fan_out(found: &FanOutThroughput) -> String {
     let limit = traffic_multiple_max
         .map(|multiple| format!(", 10,000 RU/s at {} times this traffic", figure(multiple)))
         .unwrap_or_default();
+    let all = match physical_partitions {
+        1 => "the only one".to_owned(),
+        more => format!("all {more}"),
+    };
     format!(
-        "{model}: {} visit all {physical_partitions}; {} RU/s in each{limit}",
+        "{model}: {} visit {all}; {} RU/s in each{limit}",
         requests.join(" and "),
         figure(*throughput_of_each)
     )

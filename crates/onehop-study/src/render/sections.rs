@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::blocks::{Block, Table, TableColumn};
-use super::{background, partitions, provisioning, sensitivity};
+use super::{background, partitions, provisioning, verdict};
 use crate::assumptions::assumptions;
 use crate::measurement::{ConcurrentCharge, EstimateErrors, MeasurementRow};
 use crate::report::{AccountSummary, StudyReport};
@@ -13,7 +13,7 @@ use onehop_store::{FoldedOperation, Indexing};
 /// The whole report.
 pub(super) fn all(report: &StudyReport) -> Vec<Block> {
     let mut blocks = vec![Block::Table(figures(report)), Block::Text(about(report))];
-    blocks.extend(partitions::blocks(&report.partitions));
+    blocks.extend(report.partitions.iter().flat_map(partitions::blocks));
     blocks.extend(traffic_blocks(report));
     blocks.extend(assumption_blocks(report));
     blocks
@@ -126,9 +126,12 @@ fn measured(report: &StudyReport) -> String {
         Indexing::Needed => "what queries need",
     };
     format!(
-        "{}, {physical_partitions} physical partitions, {indexed} indexed; medians of {samples} samples {} Projections: \
+        "{}, {physical_partitions} physical partition{}, {indexed} indexed; medians of {samples} samples {} \
+         Projections: \
          reading the change and writing what follows, without idle polling and checkpoints.",
-        captions.data_set, captions.subjects
+        captions.data_set,
+        if *physical_partitions == 1 { "" } else { "s" },
+        captions.subjects
     )
 }
 
@@ -147,14 +150,13 @@ fn concurrent(report: &StudyReport) -> String {
     )
 }
 
-/// What a traffic takes, and how that depends on the assumptions of the charge model; nothing without a traffic.
+/// What a traffic takes, whether Azure serves it, and which data model has the smallest bill; nothing without
+/// a traffic.
 pub(super) fn traffic_blocks(report: &StudyReport) -> Vec<Block> {
     let mut blocks: Vec<Block> = report.traffic.iter().flat_map(traffic).collect();
+    blocks.extend(report.verdict.iter().flat_map(|found| verdict::blocks(found, &report.provisioning)));
     blocks.extend(provisioning::blocks(&report.provisioning));
-    if report.traffic.is_some() {
-        blocks.extend(background::blocks(&report.background));
-    }
-    blocks.extend(report.sensitivity.iter().flat_map(sensitivity::blocks));
+    blocks.extend(background::blocks(&report.background));
     blocks
 }
 
@@ -168,6 +170,9 @@ fn traffic(traffic: &Traffic) -> Vec<Block> {
         let total = plan.reads + plan.writes;
         let mut line =
             format!("{}: {total:.1} RU/s ({:.1} reads, {:.1} writes)", plan.model, plan.reads, plan.writes);
+        if plan.feasible == Some(false) {
+            line.push_str(", infeasible");
+        }
         if let Some(provisioned) = plan.provisioned {
             let _ = write!(line, ", to be provisioned: {provisioned:.0} RU/s");
         }

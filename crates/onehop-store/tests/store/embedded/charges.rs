@@ -169,7 +169,8 @@ async fn the_clients_of_2019_ask_for_five_times_the_share() {
         create(&store, &format!("h{number}"), &format!("a{number}"), number).await;
     }
     // At most the whole page of each.
-    assert_eq!(newest(&store, 4).await.basis.returned, 8);
+    let basis = newest(&store, 4).await.basis;
+    assert_eq!((basis.is_across, basis.returned), (true, 8));
 }
 
 #[tokio::test]

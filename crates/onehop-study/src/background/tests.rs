@@ -1,0 +1,115 @@
+//! Background work of a processor that follows two containers.
+
+use std::sync::Arc;
+
+use super::model::{BackgroundAssumptions, BackgroundModel};
+use super::*;
+use crate::discards::DiscardedChanges;
+use crate::fixtures;
+use crate::measurement::{Measurements, ModelVariant};
+use crate::rates::RequestRate;
+use onehop_store::charges::Calibration;
+use onehop_store::{ChargeBasis, FoldedOperation, RequestCharge};
+
+const USERS: ContainerName = ContainerName("users");
+const POSTS: ContainerName = ContainerName("posts");
+const FEED: ContainerName = ContainerName("feed");
+
+/// Writes to posts, and changes that are discarded, a second.
+fn model(writes: f64, discarded: f64) -> BackgroundModel {
+    let plan = ModelVariant::of_model("V3");
+    let operation = |container| FoldedOperation {
+        container,
+        kind: OperationKind::Batch,
+        times: 1,
+        items: 2,
+        physical_partitions: 1,
+        request_charge: RequestCharge(15.0),
+        basis: ChargeBasis::default(),
+    };
+    let mut row = fixtures::row("C3", &plan, 15.0, 20.0);
+    row.operations = vec![operation(POSTS)];
+    let mut of_discards = fixtures::row("C2", &plan, 15.0, 20.0);
+    of_discards.discarded = DiscardedChanges { changes: 1.0, bytes: 512.0 };
+    let measurements =
+        Measurements { requests: Vec::new(), plans: vec![plan.clone()], rows: vec![row, of_discards] };
+    let rate = |request: &str, per_second| RequestRate { request: request.to_owned(), per_second };
+    let rates = [rate("C3", writes), rate("C2", discarded)];
+    let following = ChangeFeedFollowing {
+        sources: vec![USERS, POSTS],
+        listings: vec![PageListing { source: POSTS, container: FEED, request_charge: 14.0 }],
+        passes: Vec::new(),
+    };
+    BackgroundModel::of(&plan, &following, &measurements, &rates, &Arc::clone(&Calibration::current()))
+}
+
+fn work(physical_partitions: u32, writes: f64, discarded: f64) -> BackgroundWork {
+    model(writes, discarded).work(&|_| physical_partitions)
+}
+
+#[test]
+fn background_work_grows_with_feed_ranges_and_processes() {
+    let [few, many] = [1, 70].map(|partitions| work(partitions, 0.0, 0.0));
+    assert_eq!((few.feed_ranges, many.feed_ranges), (2, 140));
+    let [few, many] = [few, many].map(|work| work.throughput(BackgroundKind::AtRest));
+    assert!(few[0] < few[2] && few[0] < many[0]);
+}
+
+#[test]
+fn the_parts_at_rest_add_up() {
+    let work = work(70, 1.0, 1.0);
+    for number in 0..PROCESSES.len() {
+        let parts = [BackgroundKind::Polls, BackgroundKind::Heartbeats, BackgroundKind::Observations];
+        let sum: f64 = parts.into_iter().map(|kind| work.throughput(kind)[number]).sum();
+        assert!((sum - work.throughput(BackgroundKind::AtRest)[number]).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn checkpoints_are_one_for_each_write_or_feed_range() {
+    let [seldom, often] = [1.0, 1e6].map(|writes| work(70, writes, 0.0));
+    let first = |work: &BackgroundWork, kind| work.throughput(kind)[0];
+    assert!((first(&seldom, BackgroundKind::Checkpoints) - 72.0 / 7.0).abs() < 1e-9);
+    assert_eq!(first(&often, BackgroundKind::Checkpoints), first(&often, BackgroundKind::CheckpointsMax));
+}
+
+#[test]
+fn a_list_is_read_for_each_page_of_changes() {
+    let listings = |partitions, writes| work(partitions, writes, 0.0).throughput(BackgroundKind::Listings)[0];
+    assert_eq!((listings(1, 5.0), listings(4, 5.0)), (70.0, 70.0));
+    // A feed range has a page in 10 ms at most.
+    assert_eq!((listings(1, 1e6), listings(4, 1e6)), (1_400.0, 5_600.0));
+}
+
+#[test]
+fn discarded_changes_are_charged_with_a_further_poll_each_at_most() {
+    let charge = |discarded| work(1, 0.0, discarded).throughput(BackgroundKind::Discarded)[0];
+    assert_eq!(charge(0.0), 0.0);
+    // Two replicas answer: a poll is 2 RU, and a change of 512 bytes 0.0408 RU.
+    let change = 2.0 * (0.0115 + 0.5 * 0.0178);
+    assert!((charge(0.1) - 0.1 * (2.0 + change)).abs() < 1e-9, "{}", charge(0.1));
+    // Two feed ranges are polled twice in 5 s.
+    assert!((charge(10.0) - (0.8 + 10.0 * change)).abs() < 1e-9, "{}", charge(10.0));
+}
+
+#[test]
+fn a_scrape_of_a_process_that_holds_all_leases_reads_nothing() {
+    let scrapes = work(70, 0.0, 0.0).throughput(BackgroundKind::MetricsScrapes);
+    assert_eq!(scrapes[0], 0.0);
+    assert!(scrapes[1] > 0.0 && scrapes[1] < scrapes[2]);
+}
+
+#[test]
+fn the_load_by_container_is_all_of_it() {
+    let model = model(3.0, 1.0);
+    let partitions = |container| if container == POSTS { 5 } else { 2 };
+    let assumed = BackgroundAssumptions {
+        physical_partitions: &partitions,
+        writes_factor: 1.0,
+        processes: PROCESSES[2],
+    };
+    let in_containers = model.containers().into_iter().flat_map(|found| model.in_container(found, assumed));
+    let sum: f64 = in_containers.map(|(_, throughput)| throughput).sum();
+    assert!((sum - model.work(&partitions).total()).abs() < 1e-9, "{sum}");
+    assert!(model.containers().contains(&FEED));
+}
