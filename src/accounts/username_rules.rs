@@ -41,7 +41,7 @@ pub enum UsernameError {
     /// UTS 39, highly restrictive.
     #[error("Usernames must be written in one script, with characters in common use")]
     Script,
-    #[error("This username is reserved")]
+    #[error("Usernames such as this one are reserved")]
     Reserved,
 }
 

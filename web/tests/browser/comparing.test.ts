@@ -38,6 +38,8 @@ async function charge(model: string): Promise<number> {
 describe("the comparison", () => {
   test("shows for each request what it costs under each data model, and why", async () => {
     ({ page, conduct } = await openPage(browser, "/compare"));
+    // The response before the reload is no longer on its way, and is not taken for the next one.
+    await page.locator(".compare-operations").waitFor();
     for (const request of ["Q6", "Q2", "Q3", "Q4", "Q5"]) {
       const answered = page.waitForResponse((response) => {
         const body = response.request().postData() ?? "";
