@@ -46,7 +46,7 @@ export function PasswordChange({
             setIsDone(false);
           }}
         >
-          Change your password
+          Change password
         </button>
         <p role="status">{isDone && "Your password is changed. All other browsers are signed out."}</p>
       </div>
@@ -68,7 +68,7 @@ export function PasswordChange({
         label="Current password"
         type="password"
         value={currentPassword}
-        error={field === "currentPassword" ? "This is not your password." : undefined}
+        error={field === "currentPassword" ? "Wrong password." : undefined}
         autoComplete="current-password"
         required
         onText={setCurrentPassword}

@@ -143,7 +143,11 @@ describe("the cache", () => {
     ["of the author of the post, on all comments", true, [true, true]],
     ["of others, on their own comments", false, [true, false]],
   ])("gives a comment that is heard of the right %s, and asks for nothing", async (_, ownsPost, expected) => {
-    startSession({ user: { id: "ada", username: "ada" }, accessToken: "token" });
+    startSession({
+      user: { id: "ada", username: "ada" },
+      accessToken: "token",
+      expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
+    });
     const page = pageOf("CommentConnection", [comment("1")]);
     const { client, asked } = clientOf(
       {

@@ -127,7 +127,7 @@ function EmailAddress({ current }: { current: string }) {
         label="Password"
         type="password"
         value={currentPassword}
-        error={field === "currentPassword" ? "This is not your password." : undefined}
+        error={field === "currentPassword" ? "Wrong password." : undefined}
         autoComplete="current-password"
         required
         onText={setCurrentPassword}

@@ -124,7 +124,7 @@ test("a customer's sign-up, cart, orders and account have no fault that axe find
   await page.getByRole("link", { name: "Eva Stone" }).click();
   await lookAllWays(page, ".customer-email");
   await page.getByRole("button", { name: "Change your e-mail address" }).click();
-  await page.getByRole("button", { name: "Change your password" }).click();
+  await page.getByRole("button", { name: "Change password" }).click();
   await lookAllWays(page, ".change-password .button");
   await page.context().close();
 });

@@ -203,7 +203,7 @@ describe("a customer", () => {
     await open("/shop/signin");
     const emailAddress = await signUpCustomer(page);
     await page.getByRole("link", { name: "Eva Stone" }).click();
-    await page.getByRole("button", { name: "Change your password" }).click();
+    await page.getByRole("button", { name: "Change password" }).click();
     await page.getByLabel("Current password").fill("one-hop-is-enough");
     await page.getByLabel("New password").fill("one-hop-is-enough");
     await page.getByRole("button", { name: "Change the password" }).click();

@@ -219,7 +219,7 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
     await page.getByLabel("New username").fill(username);
     await page.getByRole("button", { name: "Change username" }).click();
     await page.getByText("Done. Your new name is shown everywhere.").waitFor();
-    await page.getByRole("button", { name: "Change your password" }).click();
+    await page.getByRole("button", { name: "Change password" }).click();
     await page.getByLabel("Current password").fill(PASSWORD);
     await page.getByLabel("New password").fill(NEW_PASSWORD);
     await page.getByRole("button", { name: "Change the password" }).click();
@@ -295,7 +295,7 @@ async function signedUpStaff(data: string, username: string): Promise<string> {
 /** Changes password and address of the signed-in customer, and signs out of all browsers. */
 async function changeCustomerAccount(page: Page, emailAddress: string): Promise<void> {
   await page.getByRole("link", { name: "Eva Stone" }).click();
-  await page.getByRole("button", { name: "Change your password" }).click();
+  await page.getByRole("button", { name: "Change password" }).click();
   await page.getByLabel("Current password").fill(PASSWORD);
   await page.getByLabel("New password").fill(NEW_PASSWORD);
   await page.getByRole("button", { name: "Change the password" }).click();

@@ -308,16 +308,16 @@ describe("a user with an account", () => {
     await other.page.getByRole("link", { name: username, exact: true }).waitFor();
 
     await page.getByRole("link", { name: username, exact: true }).first().click();
-    await page.getByRole("button", { name: "Change your password" }).click();
+    await page.getByRole("button", { name: "Change password" }).click();
     await page.getByLabel("Current password").fill("not the password");
     await page.getByLabel("New password").fill("another horse battery");
     await page.getByRole("button", { name: "Change the password" }).click();
-    await page.getByText("This is not your password.").waitFor();
+    await page.getByText("Wrong password.").waitFor();
     await page.getByLabel("Current password").fill(PASSWORD);
     await page.getByRole("button", { name: "Change the password" }).click();
     await page.getByText("All other browsers are signed out.").waitFor();
     await page.reload();
-    await page.getByRole("button", { name: "Change your password" }).waitFor();
+    await page.getByRole("button", { name: "Change password" }).waitFor();
 
     await other.page.reload();
     await other.page.getByText("Your session has ended.").waitFor();
