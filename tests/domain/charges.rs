@@ -56,7 +56,7 @@ fn every_cell_is_within_its_bound() {
 fn the_documents_say_how_many_cells_are_within_a_tenth() {
     let document = include_str!("../../docs/comparison.md");
     let by_model = cells().filter(|cell| deviation(cell).abs() <= DEVIATION_MAX).count();
-    let (_, table) = document.split_once("## A hundredth").expect("the section");
+    let (_, table) = document.split_once("## The article's table").expect("the section");
     let (table, _) = table.split_once("Request charges are estimates.").expect("the end of the table");
     let deviations: Vec<f64> = table
         .lines()
@@ -64,12 +64,12 @@ fn the_documents_say_how_many_cells_are_within_a_tenth() {
         .collect();
     assert_eq!(deviations.len(), 30);
     let by_program = deviations.iter().filter(|deviation| deviation.abs() <= 100.0 * DEVIATION_MAX).count();
+    let words = document.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in [
         format!("meets {by_model} of the article's 30 figures within 10 %"),
         format!("with them {by_program} of the 30 are within 10 %"),
-        format!("Of the thirty cells {by_program} are within 10 %"),
     ] {
-        assert!(document.contains(&said), "docs/comparison.md does not say {said:?}");
+        assert!(words.contains(&said), "docs/comparison.md does not say {said:?}");
     }
 }
 

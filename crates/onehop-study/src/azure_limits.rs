@@ -21,8 +21,6 @@ pub const NEW_PARTITION_THROUGHPUT: f64 = 6_000.0;
 pub const LOGICAL_PARTITION_BYTES_MAX: f64 = 20.0 * BYTES_A_GB;
 /// Bytes of one item as JSON. The same page.
 pub const ITEM_BYTES_MAX: f64 = 2.0 * BYTES_A_KB * BYTES_A_KB;
-/// RU/s of a container or database without a request to support. The same page.
-pub const THROUGHPUT_QUOTA: f64 = 1_000_000.0;
 
 /// The rules of one kind of provisioned throughput: its step, and its floors. "Azure Cosmos DB service
 /// quotas", minimum throughput limits.

@@ -19,8 +19,8 @@ use crate::bounds::Bounds;
 #[serde(rename_all = "camelCase")]
 pub struct Verdict {
     pub unit: ProvisionedUnit,
-    /// The plan with the smallest bill under all assumptions; `None` where there is no difference, or no plan
-    /// is feasible.
+    /// The data model with the smallest bill under all assumptions, with or without a data loader; `None` where there is
+    /// no difference, or no plan is feasible.
     pub winner: Option<String>,
     /// The feasible plans that no other plan beats under all assumptions: several, where there is no
     /// difference between them.
@@ -63,8 +63,8 @@ impl Verdict {
         let is_unbeaten = |number: &usize| {
             bills[*number].as_ref().is_some_and(|own| !bills.iter().flatten().any(|other| beats(other, own)))
         };
-        let name = |number: usize| plans[number].model.clone();
-        let unbeaten: Vec<String> = (0..plans.len()).filter(is_unbeaten).map(name).collect();
+        let unbeaten: Vec<&PlanModel> =
+            (0..plans.len()).filter(is_unbeaten).map(|number| &plans[number]).collect();
         let interval = |(plan, bills): (&PlanModel, &CaseBills)| PlanInterval {
             model: plan.model.clone(),
             feasible: bills.is_some(),
@@ -77,12 +77,18 @@ impl Verdict {
                 Some(_) => ProvisionedUnit::Month,
                 None => ProvisionedUnit::RequestUnitsPerSecond,
             },
-            winner: unbeaten.first().filter(|_| unbeaten.len() == 1).cloned(),
-            unbeaten,
+            winner: winner(&unbeaten),
+            unbeaten: unbeaten.into_iter().map(|plan| plan.model.clone()).collect(),
             plans: plans.iter().zip(&bills).map(interval).collect(),
             cases: cases.len(),
         }
     }
+}
+
+/// The data model of all plans that no other beats.
+fn winner(unbeaten: &[&PlanModel]) -> Option<String> {
+    let first = unbeaten.first()?;
+    unbeaten.iter().all(|plan| plan.data_model == first.data_model).then(|| first.data_model.clone())
 }
 
 /// Whether a plan's bill is below another's in every case.

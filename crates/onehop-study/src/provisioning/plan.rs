@@ -26,7 +26,9 @@ const PASSES: usize = 2;
 /// A plan under a traffic.
 #[derive(Debug, Clone)]
 pub struct PlanModel {
+    /// The plan's name, and the data model's.
     pub(super) model: String,
+    pub(super) data_model: String,
     pub(super) profile: LoadProfile,
     pub(super) background: Option<BackgroundModel>,
     /// Physical partitions of the containers, where an account or an assumption gives them.
@@ -107,6 +109,7 @@ impl PlanModel {
         let background = |following| BackgroundModel::of(plan, following, measurements, rates, calibration);
         Self {
             model: plan.to_string(),
+            data_model: plan.model.clone(),
             profile,
             background: study.following.map(background),
             known_partitions: study.known_partitions,

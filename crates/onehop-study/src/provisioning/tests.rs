@@ -161,3 +161,12 @@ fn an_infeasible_plan_loses_whatever_it_would_cost() {
     let none = verdict(&[of_feed(10.0)], 2_000.0, &known());
     assert_eq!((none.winner, none.unbeaten.len()), (None, 0));
 }
+
+#[test]
+fn a_data_model_wins_with_and_without_a_data_loader() {
+    let (input, dear) = (known(), of_posts("V2", 90.0));
+    let mut plans = [of_posts("V1", 10.0), of_posts("V1", 10.0), dear].map(|plan| plan.at(100.0, &input));
+    plans[1].model = "V1, data loader".to_owned();
+    let found = Verdict::of(&plans, &input);
+    assert_eq!((found.winner.as_deref(), found.unbeaten.len()), (Some("V1"), 2));
+}

@@ -27,8 +27,9 @@ const FEASIBILITY: &str = "Azure serves 10,000 RU/s of a logical partition and o
 
 fn conclusion(verdict: &Verdict) -> String {
     if let Some(winner) = &verdict.winner {
-        return match verdict.plans.iter().filter(|plan| plan.feasible).count() {
-            1 => format!("{winner} is the only feasible data model at this traffic."),
+        let others = |plan: &&PlanInterval| plan.feasible && !verdict.unbeaten.contains(&plan.model);
+        return match verdict.plans.iter().filter(others).count() {
+            0 => format!("{winner} is the only feasible data model at this traffic."),
             _ => format!("{winner} has the smallest provisioned bill, under all assumptions."),
         };
     }
@@ -103,10 +104,8 @@ fn end(value: f64) -> String {
 fn standing(verdict: &Verdict, plan: &PlanInterval) -> &'static str {
     if !plan.feasible {
         "infeasible"
-    } else if verdict.winner.as_ref() == Some(&plan.model) {
-        "smallest bill"
     } else if verdict.unbeaten.contains(&plan.model) {
-        "no difference"
+        if verdict.winner.is_some() { "smallest bill" } else { "no difference" }
     } else {
         "dearer"
     }
