@@ -20,18 +20,25 @@ pub(crate) struct KeyedTurns {
 pub(crate) struct Turn<'a> {
     turns: &'a KeyedTurns,
     key: Uuid,
-    /// Both are dropped before the key is looked at for the last time.
-    held: Option<(Arc<TurnMutex<()>>, Option<OwnedMutexGuard<()>>)>,
+    /// Dropped before the key is looked at for the last time.
+    held: Option<HeldTurn>,
+}
+
+struct HeldTurn {
+    /// Keeps the key while the turn is waited for.
+    _turn: Arc<TurnMutex<()>>,
+    guard: Option<OwnedMutexGuard<()>>,
 }
 
 impl KeyedTurns {
     /// Waits for the turn of a key. A wait that is dropped leaves nothing behind.
     pub(crate) async fn wait(&self, key: Uuid) -> Turn<'_> {
         let turn = Arc::clone(self.keys().entry(key).or_default());
-        let mut waiting = Turn { turns: self, key, held: Some((Arc::clone(&turn), None)) };
+        let mut waiting =
+            Turn { turns: self, key, held: Some(HeldTurn { _turn: Arc::clone(&turn), guard: None }) };
         let guard = turn.lock_owned().await;
-        if let Some((_, held)) = &mut waiting.held {
-            *held = Some(guard);
+        if let Some(held) = &mut waiting.held {
+            held.guard = Some(guard);
         }
         waiting
     }

@@ -45,8 +45,7 @@ impl DocumentLimits {
         self.check_bytes(text.len())?;
         let mut normal = String::with_capacity(text.len());
         let (mut tokens, mut brackets) = (0_usize, 0_usize);
-        let mut walk = Tokens::of(text);
-        while let Some(token) = walk.next() {
+        for token in Tokens::of(text) {
             tokens += 1;
             match text.as_bytes()[token.start] {
                 b'{' | b'(' | b'[' => brackets += 1,

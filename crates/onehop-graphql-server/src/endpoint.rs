@@ -169,7 +169,7 @@ impl GraphqlEndpoint {
             self.service.complexity(document, &operation.node, &Variables::default())?;
         }
         let validated = self.service.validate(document, None, &Variables::default());
-        validated.map(drop).map_err(|errors| first_of(errors))
+        validated.map(drop).map_err(first_of)
     }
 
     /// The memory of all request bodies.

@@ -88,8 +88,8 @@ impl Listing {
     /// Whether an entry that moves to this place stays before the last entry of a full list. No unlisted item comes before it then.
     pub(crate) fn stays_before_last(&self, place: &Keyset, items_max: usize) -> bool {
         let last_place = items_max.checked_sub(2);
-        let others = self.0.iter().filter(|listed| listed.id != place.id);
-        last_place.and_then(|last| others.skip(last).next()).is_some_and(|last| !last.is_before(place))
+        let mut others = self.0.iter().filter(|listed| listed.id != place.id);
+        last_place.and_then(|last| others.nth(last)).is_some_and(|last| !last.is_before(place))
     }
 }
 

@@ -273,7 +273,6 @@ fn no_writes(why: impl std::fmt::Display) -> Fault {
         .with_retry_after(RETRY_AFTER)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "used as a function for map_err")]
 fn engine_fault(error: fjall::Error) -> Fault {
     let message = format!("the storage engine failed: {error}");
     match error {

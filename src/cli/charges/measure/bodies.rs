@@ -51,7 +51,8 @@ impl Shape {
                 item.insert("numbers".to_owned(), (0..20).collect());
             }
             Self::Literals => {
-                let values = |number: usize| if number % 2 == 0 { Value::Null } else { json!(number > 4) };
+                let values =
+                    |number: usize| if number.is_multiple_of(2) { Value::Null } else { json!(number > 4) };
                 item.extend((0..10).map(|number| (format!("literal{number}"), values(number))));
             }
         }
