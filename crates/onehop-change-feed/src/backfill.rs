@@ -11,9 +11,10 @@
 use super::backfills::{BackfillGroup, BackfillOutcome, BackfillPage, BackfillState};
 use super::feed_place::FeedPlace;
 use super::page_error::PageError;
+use super::pass::Pass;
 use super::reader::{RangeReader, ReaderPosition};
 use super::settings::milliseconds;
-use super::source::{Pass, SourcePage};
+use super::source::SourcePage;
 use onehop_store::{FaultKind, Ledger};
 
 /// Pages that a backfill reads while the live reader stands still for it to join.

@@ -48,6 +48,7 @@ mod owned_leases;
 mod page;
 mod page_cache;
 mod page_error;
+mod pass;
 mod poison;
 mod poll_schedule;
 mod position;

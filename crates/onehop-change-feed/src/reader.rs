@@ -14,10 +14,11 @@ use super::lease_handle::LeaseHandle;
 use super::looks::Looks;
 use super::notifications::LeaseEvent;
 use super::page_error::PageError;
+use super::pass::Pass;
 use super::range_feed::RangeFeed;
 use super::read_progress::ReadProgress;
 use super::settings::milliseconds;
-use super::source::{Pass, Source, SourcePage};
+use super::source::{Source, SourcePage};
 use onehop_store::{Continuation, Fault, FaultKind, FeedPage, FeedRange, Ledger, OperationRecord};
 
 pub(super) struct RangeReader {

@@ -12,6 +12,7 @@ use super::lease_handle::LeaseHandle;
 use super::lease_scope::LeaseScope;
 use super::page::PageProgress;
 use super::page_error::{PageError, StallCause};
+use super::pass::Pass;
 use super::runner::Runner;
 use onehop_store::{Change, ContainerName, Ledger, json_text};
 
@@ -32,6 +33,13 @@ pub(super) struct SourcePage {
     progress: Vec<PageProgress>,
 }
 
+impl Pass {
+    fn stall_key(self, lease: &LeaseHandle) -> (&str, Self) {
+        let pass = if self == Self::Live { Self::Live } else { Self::Backfill };
+        (&lease.id, pass)
+    }
+}
+
 impl SourcePage {
     /// Gives the page to further projections.
     pub(super) fn admit(&mut self, runners: &[Arc<Runner>], names: &[String]) {
@@ -47,24 +55,6 @@ impl SourcePage {
         let is_named = |runner: &Runner| names.iter().any(|name| name == runner.projection.name());
         let progress = |runner: &Arc<Runner>| PageProgress::of(!is_named(runner));
         Self { changes, progress: runners.iter().map(progress).collect() }
-    }
-}
-
-/// Why a page is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Pass {
-    /// It follows the checkpoint.
-    Live,
-    /// It lies before the checkpoint: background work.
-    Backfill,
-    /// It lies between a backfill and the live reader, which waits for it.
-    Join,
-}
-
-impl Pass {
-    fn stall_key(self, lease: &LeaseHandle) -> (&str, Self) {
-        let pass = if self == Self::Live { Self::Live } else { Self::Backfill };
-        (&lease.id, pass)
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use parking_lot::Mutex;
 
 use super::page_error::StallCause;
-use super::source::Pass;
+use super::pass::Pass;
 
 /// The stalls of one projection, by the id of the lease and why its pages are read.
 #[derive(Debug, Default)]

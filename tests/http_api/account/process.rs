@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use onehop::accounts::brute_force_protection::AttemptLimits;
 use onehop::accounts::password::HashingCost;
 use onehop::accounts::signing_secrets::SigningSecret;
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
@@ -50,7 +51,10 @@ impl Process {
         let app = Arc::new(App::over(&store, member, options).await.unwrap());
         let secret = SigningSecret::from_bytes(vec![7; 48]).unwrap();
         let tokens = Tokens::new(&secret, ACCESS_TOKEN_LIFETIME_DEFAULT);
-        let parts = ApiParts { tokens, provider: None, options: ApiOptions::default(), telemetry: None };
+        // All users of a test have one address.
+        let attempts = AttemptLimits { sign_ups_per_address: 0, ..AttemptLimits::default() };
+        let options = ApiOptions { attempts, ..ApiOptions::default() };
+        let parts = ApiParts { tokens, provider: None, options, telemetry: None };
         let router = api_of(&app, parts).unwrap().router;
         let listening = Server::bind((Ipv4Addr::LOCALHOST, 0).into()).await.unwrap();
         let (address, stop) = (listening.local_address(), app.tasks.soft_stop());
