@@ -200,7 +200,7 @@ async fn two_renames_of_a_category_at_once_both_count() {
 #[tokio::test]
 async fn a_cursor_of_another_list_of_products_is_refused() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let (bikes, parts) = (category(&ada, "Bikes").await, category(&ada, "Parts").await);
     let (red, blue) = (tag(&ada, "red").await, tag(&ada, "blue").await);
     product(&ada, "Comet", "1", &bikes, &[&red, &blue]).await;
@@ -230,7 +230,7 @@ async fn a_cursor_of_another_list_of_products_is_refused() {
 #[tokio::test]
 async fn an_sku_belongs_to_one_product_whatever_its_case() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let (bikes, parts) = (category(&ada, "Bikes").await, category(&ada, "Parts").await);
     let comet = product(&ada, "Comet", "1", &bikes, &[]).await;
     let mut twin = product_input("Twin", "1", &parts, &[]);
@@ -245,7 +245,7 @@ async fn an_sku_belongs_to_one_product_whatever_its_case() {
 #[tokio::test]
 async fn of_many_products_with_one_sku_one_is_created() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let categories = [category(&ada, "Bikes").await, category(&ada, "Parts").await];
     let created = (0..8).map(|number| {
         let mut input = product_input(&format!("Twin {number}"), "1", &categories[number % 2], &[]);
@@ -260,7 +260,7 @@ async fn of_many_products_with_one_sku_one_is_created() {
 #[tokio::test]
 async fn null_removes_the_tags_of_a_product() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let (bikes, red) = (category(&ada, "Bikes").await, tag(&ada, "red").await);
     let comet = product(&ada, "Comet", "1", &bikes, &[&red]).await;
     let change = |tags: Value| json!({ "productId": comet["id"], "name": "Comet", "tagIds": tags });
@@ -271,7 +271,7 @@ async fn null_removes_the_tags_of_a_product() {
 #[tokio::test]
 async fn an_amount_without_quotes_names_the_form_that_is_expected() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let bikes = category(&ada, "Bikes").await;
     let mut input = product_input("Comet", "1", &bikes, &[]);
     for amount in [json!(12.5), json!(12), json!(true)] {
@@ -294,7 +294,7 @@ async fn an_amount_without_quotes_names_the_form_that_is_expected() {
 #[tokio::test]
 async fn all_errors_of_a_product_have_their_paths() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let red = tag(&ada, "red").await;
     let input = json!({
         "sku": "", "name": "Comet", "description": "", "price": { "amount": "1.234", "currencyCode": "EUR" },

@@ -256,7 +256,7 @@ async fn the_top_customers_are_for_staff_and_by_orders() {
 #[tokio::test]
 async fn all_errors_of_an_orders_lines_have_their_paths() {
     let shop = open().await;
-    let ada = shop.sign_up("ada").await;
+    let ada = staff_member(&shop).await;
     let bikes = category(&ada, "Bikes").await;
     let bell = product(&ada, "Bell", "4.99", &bikes, &[]).await;
     let eva = sign_up_customer(&shop, "eva@example.com").await;

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::shop::{category, counted, mutate, open, product, refused, sign_up_customer, tag};
+use super::shop::{category, counted, mutate, open, product, refused, sign_up_customer, staff_member, tag};
 use crate::api::caller::{Caller, id_of};
 
 #[tokio::test]
 async fn staff_know_that_they_are_staff() {
     let shop = open().await;
-    let (ada, bob) = (shop.sign_up("ada").await, shop.sign_up("bob").await);
+    let (ada, bob) = (staff_member(&shop).await, shop.sign_up("bob").await);
     let eva = sign_up_customer(&shop, "eva@example.com").await;
     for (caller, expected) in [(&ada, true), (&bob, false), (&eva, false), (&shop.anonymous(), false)] {
         let data = caller.data("{ viewerIsStaff }", json!({})).await;
@@ -27,7 +27,7 @@ async fn refused_code(caller: &Caller<'_>, mutation: &str, input: Value) -> Opti
 #[tokio::test]
 async fn the_catalogue_says_who_may_change_it() {
     let shop = open().await;
-    let (ada, bob) = (shop.sign_up("ada").await, shop.sign_up("bob").await);
+    let (ada, bob) = (staff_member(&shop).await, shop.sign_up("bob").await);
     let eva = sign_up_customer(&shop, "eva@example.com").await;
     let (bikes, brisk) = (category(&ada, "Bikes").await, tag(&ada, "brisk").await);
     let comet = product(&ada, "Comet", "12.50", &bikes, &[&brisk]).await;
@@ -49,7 +49,7 @@ async fn the_catalogue_says_who_may_change_it() {
 #[tokio::test]
 async fn an_order_says_who_may_delete_and_ship_it() {
     let shop = open().await;
-    let (ada, bob) = (shop.sign_up("ada").await, shop.sign_up("bob").await);
+    let (ada, bob) = (staff_member(&shop).await, shop.sign_up("bob").await);
     let eva = sign_up_customer(&shop, "eva@example.com").await;
     let bikes = category(&ada, "Bikes").await;
     let comet = product(&ada, "Comet", "12.50", &bikes, &[]).await;
