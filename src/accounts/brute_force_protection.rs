@@ -82,7 +82,7 @@ impl Default for AttemptLimits {
 
 /// Too many attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("There may not be more than {max} attempts {window} (limit {limit}): try again later.")]
+#[error("You can make at most {max} attempts {window} (limit {limit}). Try again later.")]
 pub struct TooManyAttempts {
     /// The name of the limit, such as `sign-ins-per-address`.
     pub limit: &'static str,
