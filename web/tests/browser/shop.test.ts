@@ -189,7 +189,7 @@ describe("a customer", () => {
     const other = await page.context().newPage();
     await other.goto(new URL("/shop/orders", page.url()).href);
     await signOut(other).waitFor();
-    await other.getByRole("heading", { name: "You have not ordered anything yet" }).waitFor();
+    await other.getByRole("heading", { name: "You have no orders yet" }).waitFor();
     await signOut(other).click();
     await page.getByRole("link", { name: "Sign in as a customer" }).first().waitFor();
     const stored = await page.evaluate(() =>

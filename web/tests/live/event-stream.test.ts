@@ -82,7 +82,7 @@ describe("the client graphql-sse", () => {
   test("gets an event with the error of a well-formed request", async () => {
     for (const [query, code] of [
       ["{ nothing }", "GRAPHQL_VALIDATION_FAILED"],
-      ["{ unclosed", "BAD_USER_INPUT"],
+      ["{ unclosed", "GRAPHQL_PARSE_FAILED"],
       ['subscription { postChanged(id: "x") { id } }', "BAD_USER_INPUT"],
     ] as const) {
       const results = connect().client.iterate({ query });

@@ -91,7 +91,7 @@ describe("the client graphql-ws", () => {
   test("gets the error of a request that cannot be executed", async () => {
     for (const [query, code] of [
       ["{ nothing }", "GRAPHQL_VALIDATION_FAILED"],
-      ["{ unclosed", "BAD_USER_INPUT"],
+      ["{ unclosed", "GRAPHQL_PARSE_FAILED"],
       ["subscription { feedChanged { id } other: feedChanged { id } }", "GRAPHQL_VALIDATION_FAILED"],
       ['subscription { postChanged(id: "x") { id } }', "BAD_USER_INPUT"],
     ] as const) {
