@@ -1,18 +1,27 @@
 """What holds of every answer, whatever was asked."""
 
 import schemathesis
+from hypothesis import strategies
+from schemathesis.graphql import nodes
 
 MEDIA_TYPES = ("application/json", "application/graphql-response+json")
 CODES = {
     "BAD_USER_INPUT",
     "CONFLICT",
     "FORBIDDEN",
+    "GRAPHQL_PARSE_FAILED",
     "GRAPHQL_VALIDATION_FAILED",
     "LIMIT_EXCEEDED",
     "NOT_FOUND",
     "INVALID_CREDENTIALS",
     "UNAUTHENTICATED",
 }
+
+# Amounts of money, and texts that are none.
+AMOUNTS = strategies.one_of(
+    strategies.integers(0, 10**9).map(lambda cents: f"{cents // 100}.{cents % 100:02}"), strategies.text(max_size=20)
+)
+schemathesis.graphql.scalar("Decimal", AMOUNTS.map(nodes.String))
 
 
 @schemathesis.check

@@ -129,6 +129,9 @@ for (const { name: look, colorScheme, viewport } of looks) {
     await tab.locator(ready).first().waitFor();
     if (click !== undefined) {
       await tab.locator(click).click();
+      // What it opens may lie below the window.
+      await tab.locator(click).locator("xpath=..").scrollIntoViewIfNeeded();
+      await tab.evaluate(() => globalThis.scrollTo(0, globalThis.document.body.scrollHeight));
     }
     await tab.screenshot({ path: join(folder, `${name}-${look}.png`), fullPage: isWhole });
     if (account !== undefined) {
