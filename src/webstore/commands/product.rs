@@ -168,12 +168,15 @@ impl WebstoreCommands {
                 ..product.clone()
             }))
         };
-        let deleted = self.change_product(category_id, product_id, delete, ledger).await?;
-        if let Err(fault) = self.products.release(&deleted, ledger).await {
-            // The next product with this SKU, or a repair, finds that the reservation has lapsed.
-            tracing::warn!(%fault, "the reservation of a deleted product's SKU was not released");
+        let outcome = self.change_product(category_id, product_id, delete, ledger).await;
+        match &outcome {
+            Ok(deleted) => self.products.release(deleted, ledger).await?,
+            // A deletion whose release met a fault is repeated.
+            Err(_) => {
+                self.products.release_of_deleted(ProductKey { category_id, id: product_id }, ledger).await?
+            }
         }
-        Ok(deleted)
+        outcome
     }
 
     async fn change_product(

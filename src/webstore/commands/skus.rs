@@ -118,6 +118,16 @@ impl Products {
         Ok(())
     }
 
+    /// Deletes the reservation of a product that was deleted before, if it is still there.
+    pub(super) async fn release_of_deleted(&self, key: ProductKey, ledger: &Ledger) -> Result<(), Fault> {
+        match self.read(key, ledger).await? {
+            HolderLookup::Found(stored) if stored.product.deleted => {
+                self.release(&stored.product, ledger).await
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Deletes a reservation that has lapsed; says whether it was deleted.
     pub(in crate::webstore) async fn release_lapsed(&self, id: &str, ledger: &Ledger) -> Result<bool, Fault> {
         let reservations = self.reservations();
