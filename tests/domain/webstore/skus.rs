@@ -169,6 +169,22 @@ async fn a_lost_answer_of_a_creation_makes_one_product() {
 }
 
 #[tokio::test]
+async fn a_lost_answer_of_a_deletion_is_a_deletion() {
+    let scene = Scene::new().await;
+    for write in 0..2 {
+        let name = format!("Comet {write}");
+        let product = scene.shop.create_product(&name, scene.bikes, &[]).await.expect("a product");
+        scene.store.next(Meddling::LoseAnswer(write));
+        let deleted = scene.shop.delete_product(key_of(&product)).await;
+        scene.store.next(Meddling::Nothing);
+        assert!(deleted.expect("it is deleted").deleted);
+        scene.assert_sku_is_free(&name).await;
+    }
+    scene.process.drain().await;
+    scene.process.assert_clean().await;
+}
+
+#[tokio::test]
 async fn a_product_without_a_reservation_is_found_and_repaired() {
     let scene = Scene::new().await;
     let comet = scene.shop.create_product("Comet", scene.bikes, &[]).await.expect("a product");
