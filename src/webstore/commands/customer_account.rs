@@ -243,8 +243,11 @@ impl WebstoreCommands {
         if self.customers.replace(&changed, etag, ledger).await? == Attempt::LookAgain {
             return Ok(None);
         }
-        if let Some((key, etag)) = left {
-            self.customers.reservations().delete(&key, etag, ledger).await?;
+        if let Some((key, etag)) = left
+            && self.customers.reservations().delete(&key, etag, ledger).await? == Attempt::LookAgain
+        {
+            // Perhaps nothing was done, or the customer has claimed the address again: that is judged anew.
+            self.customers.release_lapsed(&key, ledger).await?;
         }
         Ok(Some(changed))
     }

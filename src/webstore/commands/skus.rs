@@ -109,13 +109,16 @@ impl Products {
     /// Deletes the reservation of a product that was deleted by this command, so that no judge has to look at it.
     pub(super) async fn release(&self, product: &ProductItem, ledger: &Ledger) -> Result<(), Fault> {
         let (id, reservations) = (sku_reservation_id(&product.sku), self.reservations());
-        if let Some((reservation, etag)) = reservations.find(&id, ledger).await?
-            && Self::holder_of(&reservation) == ProductKey::of(product)
-        {
-            // Where it changed meanwhile, another product has claimed the SKU.
-            reservations.delete(&id, etag, ledger).await?;
+        for _ in 0..ATTEMPTS_MAX {
+            let found = reservations.find(&id, ledger).await?;
+            let own = found.filter(|(found, _)| Self::holder_of(found) == ProductKey::of(product));
+            let Some((_, etag)) = own else { return Ok(()) };
+            if reservations.delete(&id, etag, ledger).await? == Attempt::Written {
+                return Ok(());
+            }
+            // It is gone by a deletion whose answer was lost, another product has claimed the SKU, or nothing was done.
         }
-        Ok(())
+        Err(contended("a reservation"))
     }
 
     /// Deletes the reservation of a product that was deleted before, if it is still there.
