@@ -23,9 +23,10 @@ async fn measure(account: &Account, directory: &Path, more: &[&str]) -> Output {
 #[tokio::test]
 async fn an_account_run_writes_a_ledger_and_a_report() {
     let (account, directory) = (Account::start().await, tempfile::tempdir().unwrap());
-    let output = measure(&account, directory.path(), &["--yes"]).await;
+    let output = measure(&account, directory.path(), &["--yes", "--drop"]).await;
     let text = printed(&output);
     assert!(output.status.success(), "{text}");
+    assert!(account.databases(&[DATABASE]).await.is_empty(), "it was deleted in the end");
     assert!(text.find("Budget: about ").unwrap() < text.find("Charged: ").unwrap(), "{text}");
 
     let ledger = directory.path().join("ledger.jsonl");
@@ -55,8 +56,6 @@ async fn an_account_run_writes_a_ledger_and_a_report() {
     {
         assert!(report.contains(part), "{part}: {report}");
     }
-    let again = measure(&account, directory.path(), &["--yes"]).await;
-    assert!(printed(&again).contains("exists already"), "{}", printed(&again));
 }
 
 #[tokio::test]
@@ -72,9 +71,10 @@ async fn an_account_run_without_consent_prints_its_budget() {
 }
 
 #[tokio::test]
-async fn an_account_run_deletes_its_database_on_request() {
+async fn an_account_run_refuses_a_database_that_exists() {
     let (account, directory) = (Account::start().await, tempfile::tempdir().unwrap());
+    account.client().await.create_database(DATABASE, None).await.unwrap();
     let output = measure(&account, directory.path(), &["--yes", "--drop"]).await;
-    assert!(output.status.success(), "{}", printed(&output));
-    assert!(account.databases(&[DATABASE]).await.is_empty());
+    assert!(printed(&output).contains("exists already"), "{}", printed(&output));
+    assert_eq!(account.databases(&[DATABASE]).await, [DATABASE], "it is left alone");
 }
