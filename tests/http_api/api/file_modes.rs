@@ -1,6 +1,7 @@
 //! File permissions: everything that the program writes is private to its user, whatever the umask.
 
 use std::fs::{self, Permissions};
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -8,9 +9,13 @@ use serde_json::json;
 
 use crate::api::binary::{Serving, onehop, run_on, under_umask};
 
-/// The modes of a path and of all that is in it.
+/// The modes of a path and of all that is in it, without files that the running server deletes meanwhile.
 fn modes(path: &Path) -> Vec<(PathBuf, bool, u32)> {
-    let metadata = fs::symlink_metadata(path).unwrap();
+    let metadata = match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Vec::new(),
+        Err(error) => panic!("{}: {error}", path.display()),
+    };
     let mut found = vec![(path.to_owned(), metadata.is_dir(), metadata.permissions().mode() & 0o777)];
     if metadata.is_dir() {
         for entry in fs::read_dir(path).unwrap() {
