@@ -3,6 +3,7 @@
 
 pub mod clock;
 pub mod memory;
+pub mod planted;
 pub mod private_files;
 pub mod sealed;
 pub mod tasks;
