@@ -21,7 +21,6 @@ async fn measure(account: &Account, directory: &Path, more: &[&str]) -> Output {
 }
 
 #[tokio::test]
-#[ignore = "takes 12 seconds on an idle machine, and minutes beside busy processes, for a reason that is not known yet"]
 async fn an_account_run_writes_a_ledger_and_a_report() {
     let (account, directory) = (Account::start().await, tempfile::tempdir().unwrap());
     let output = measure(&account, directory.path(), &["--yes", "--drop"]).await;

@@ -224,12 +224,23 @@ impl CosmosStore {
 
 impl CosmosContainer {
     /// The ranges of the physical partitions there are, from the client's memory or anew.
+    ///
+    /// A lookup anew whose caller is dropped leaves an empty entry in the memory of the client (`azure_data_cosmos_driver` 1.0.0,
+    /// `AsyncCache::get_or_refresh_with`), and the next lookup anew waits for its value in a loop that never ends. A lookup
+    /// from memory fills such an entry, so one goes before: it is a request only there.
     pub(super) async fn look_up_ranges(&self, anew: bool) -> Result<Vec<CosmosRange>, Fault> {
-        let options = ReadFeedRangesOptions::default().with_force_refresh(anew);
-        let ranges = self.client.read_feed_ranges(Some(options)).await;
-        let ranges = ranges.map_err(|error| fault_of(error, OperationContext::Reading))?;
+        let mut ranges = self.feed_ranges_of_client(false).await?;
+        if anew {
+            ranges = self.feed_ranges_of_client(true).await?;
+        }
         self.physical_partitions.store(u32::try_from(ranges.len()).unwrap_or(u32::MAX), Ordering::Relaxed);
         Ok(ranges)
+    }
+
+    async fn feed_ranges_of_client(&self, anew: bool) -> Result<Vec<CosmosRange>, Fault> {
+        let options = ReadFeedRangesOptions::default().with_force_refresh(anew);
+        let ranges = self.client.read_feed_ranges(Some(options)).await;
+        ranges.map_err(|error| fault_of(error, OperationContext::Reading))
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is the Cosmos DB adapter's own, over Microsoft's in-memory emulator.
 
 mod announcements;
+mod dropped_lookups;
 mod feed_start;
 mod statuses;
