@@ -40,6 +40,7 @@ use crate::webstore::commands::{WebstoreCommands, WebstoreParts};
 use crate::webstore::reads::WebstoreReads;
 use onehop_change_feed::{Processor, ProcessorError, Projection, Sharing, TailSettings};
 use onehop_read_models::verify::Settle;
+use onehop_runtime::blocking;
 use onehop_runtime::clock::{Clock, SystemClock};
 use onehop_runtime::tasks::Tasks;
 use onehop_store::QuorumReads;
@@ -89,6 +90,8 @@ pub struct AppOptions {
     pub projection_poll: Duration,
     /// Observers of every operation on the store.
     pub observers: Vec<Arc<dyn StoreObserver>>,
+    /// The background tasks, on the executor that the process has.
+    pub tasks: Tasks,
 }
 
 impl Default for AppOptions {
@@ -99,6 +102,7 @@ impl Default for AppOptions {
             live_poll: LIVE_POLL_DEFAULT,
             projection_poll: PROJECTION_POLL_DEFAULT,
             observers: Vec::new(),
+            tasks: Tasks::new(),
         }
     }
 }
@@ -110,6 +114,12 @@ pub enum OpenStore {
     Embedded(Arc<EmbeddedStore>),
     /// An account, which processes share.
     Cosmos(Arc<CosmosStore>),
+    /// Another store that processes share: a model of an account, for example.
+    Shared {
+        store: Arc<dyn Store>,
+        /// The same, which sees what other processes have committed.
+        recent: Arc<dyn Store>,
+    },
 }
 
 impl OpenStore {
@@ -139,7 +149,7 @@ impl OpenStore {
     pub fn directory(&self) -> Option<&Path> {
         match self {
             Self::Embedded(store) => Some(store.path()),
-            Self::Cosmos(_) => None,
+            Self::Cosmos(_) | Self::Shared { .. } => None,
         }
     }
 
@@ -149,13 +159,14 @@ impl OpenStore {
         match self {
             Self::Embedded(store) => Arc::clone(store) as _,
             Self::Cosmos(store) => Arc::clone(store) as _,
+            Self::Shared { store, .. } => Arc::clone(store),
         }
     }
 
     /// The budget of background work; `None` without a limit.
     fn background_budget(&self) -> Option<Arc<BackgroundBudget>> {
         match self {
-            Self::Embedded(_) => None,
+            Self::Embedded(_) | Self::Shared { .. } => None,
             Self::Cosmos(store) => store.background_budget(),
         }
     }
@@ -176,6 +187,7 @@ impl OpenStore {
                 Arc::new(QuorumReads::new(embedded, store.calibration()))
             }
             Self::Cosmos(store) => Arc::new(store.with_consistency(Consistency::LatestCommitted)),
+            Self::Shared { recent, .. } => Arc::clone(recent),
         }
     }
 }
@@ -229,7 +241,7 @@ impl App {
     /// # Errors
     /// When the change feed processor cannot read its state.
     pub async fn over(open: &OpenStore, member: Member, options: AppOptions) -> anyhow::Result<Self> {
-        let AppOptions { hashing, clock, live_poll, projection_poll, mut observers } = options;
+        let AppOptions { hashing, clock, live_poll, projection_poll, mut observers, tasks } = options;
         let partition_loads = Arc::new(HotPartitions::new(partitions::KEY_EXPOSURES));
         observers.push(Arc::clone(&partition_loads) as _);
         let observers: Arc<[_]> = observers.into();
@@ -245,7 +257,6 @@ impl App {
         let recent: Arc<dyn Store> = Arc::new(BackgroundStore::new(recent, budget));
         let passwords = PasswordHasher::new(hashing, HashingLimits::default())
             .context("password hashing cannot be set up")?;
-        let tasks = Tasks::new();
         let commands = Commands::new(CommandParts {
             store: Arc::clone(&store),
             clock: Arc::clone(&clock),
@@ -311,7 +322,7 @@ impl App {
     fn embedded(&self) -> Option<&Arc<EmbeddedStore>> {
         match &self.adapter {
             OpenStore::Embedded(store) => Some(store),
-            OpenStore::Cosmos(_) => None,
+            OpenStore::Cosmos(_) | OpenStore::Shared { .. } => None,
         }
     }
 
@@ -347,6 +358,7 @@ impl App {
                 stop.run_until_cancelled(warn_of_shared_leases(&store)).await;
                 Ok::<(), Infallible>(())
             }),
+            OpenStore::Shared { .. } => {}
         }
         if let Some(provider) = provider {
             let (clock, stop) = (Arc::clone(&self.clock), self.tasks.soft_stop());
@@ -436,7 +448,7 @@ async fn purge_until(stop: CancellationToken, store: &Arc<EmbeddedStore>) -> Res
             }
         }
         let marked = Arc::clone(store);
-        let marking = tokio::task::spawn_blocking(move || marked.write_high_water()).await;
+        let marking = blocking::run(move || marked.write_high_water()).await;
         if let Ok(Err(error)) = marking {
             tracing::debug!(%error, "the high-water mark was not written");
         }

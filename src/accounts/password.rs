@@ -13,6 +13,7 @@ use icu_normalizer::ComposingNormalizerBorrowed;
 
 use super::common_passwords::is_common;
 use super::hashing_queue::{Busy, HashingCaller, HashingQueue, Permit};
+use onehop_runtime::blocking;
 
 pub use super::hashing_queue::HashingLimits;
 
@@ -242,7 +243,7 @@ impl PasswordHasher {
         work: impl FnOnce() -> Result<T, HashingFault> + Send + 'static,
     ) -> Result<T, HashingError> {
         let permit = self.permit(caller).await?;
-        let task = tokio::task::spawn_blocking(move || {
+        let task = blocking::run(move || {
             let _until_done = permit;
             work()
         });

@@ -283,6 +283,7 @@ impl Instance {
             std::future::pending::<Infallible>().await
         };
         tokio::select! {
+            biased;
             done = work => done,
             never = renewing => match never {},
         }

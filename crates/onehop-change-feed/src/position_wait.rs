@@ -123,6 +123,7 @@ impl Instance {
                 continue;
             };
             tokio::select! {
+                biased;
                 _ = progress.changed() => {}
                 () = clock.sleep(delay) => {
                     for reader in checks.to_look.drain(..) {

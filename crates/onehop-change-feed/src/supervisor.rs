@@ -65,6 +65,7 @@ impl Instance {
                 spawn(reader.source.container.as_str(), Arc::clone(self).read_range(reader).boxed());
             }
             due = tokio::select! {
+                biased;
                 () = context.stop.cancelled() => return,
                 () = self.owned.changed.notified() => self.owned.take_balancing_request().then_some(Steal::None),
                 () = sleep_or_forever(&*context.clock, next.map(|next| until(next, now_ms()))) => Some(Steal::One),
@@ -139,6 +140,7 @@ impl Instance {
         while !context.stop.is_cancelled() && !reader.lease.is_lost() {
             // The budget of background work may be waited for: the stop does not wait for it.
             let worked = tokio::select! {
+                biased;
                 () = context.stop.cancelled() => return,
                 () = reader.lease.lost() => return,
                 worked = reader.backfill_once() => worked,
@@ -150,6 +152,7 @@ impl Instance {
                     self.progress.send_modify(|pages| *pages = pages.wrapping_add(1));
                 }
                 Ok(BackfillOutcome::Complete) => tokio::select! {
+                    biased;
                     () = context.stop.cancelled() => {}
                     () = reader.lease.lost() => {}
                     () = reader.backfills.changed.notified() => {}
@@ -157,6 +160,7 @@ impl Instance {
                 Err(error) if error.stall_cause().is_some() => {
                     let pause = context.pause_after_page(failures, &error);
                     tokio::select! {
+                        biased;
                         _ = pause => failures = failures.saturating_add(1),
                         () = reader.lease.lost() => {}
                     }
@@ -173,6 +177,7 @@ impl Instance {
             return;
         }
         tokio::select! {
+            biased;
             () = context.stop.cancelled() => {}
             () = self.position_waits.notified() => {}
             () = context.clock.sleep(rest) => {}
@@ -196,6 +201,7 @@ impl Instance {
             reader.checkpoint_due_ms().map(|due_ms| until(due_ms, clock.monotonic_ms()))
         };
         let is_open = tokio::select! {
+            biased;
             () = context.stop.cancelled() => return Occasion::Poll,
             () = reader.lease.lost() => return Occasion::Poll,
             () = reader.wake.notified() => return Occasion::Signal,

@@ -252,6 +252,7 @@ impl Tail {
     async fn wait_for_changes(&mut self) {
         let next_poll = self.poll_interval().map(|poll| self.polled_at + poll);
         let signalled = tokio::select! {
+            biased;
             place = signalled(&mut self.ranges) => Some(place),
             () = sleep_until_or_forever(next_poll) => None,
         };

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![warn(missing_docs)]
 
+pub mod blocking;
 pub mod clock;
 pub mod memory;
 pub mod planted;

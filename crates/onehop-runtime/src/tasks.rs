@@ -7,6 +7,7 @@
 use std::{
     any::Any,
     error::Error,
+    fmt,
     future::Future,
     panic::AssertUnwindSafe,
     sync::{Arc, OnceLock},
@@ -14,6 +15,7 @@ use std::{
 };
 
 use futures::FutureExt;
+use futures::future::BoxFuture;
 use tokio::{
     signal::unix::{SignalKind, signal},
     sync::mpsc,
@@ -63,9 +65,36 @@ pub fn log_panics() {
     }));
 }
 
+/// The executor on which tasks run: the runtime of tokio by default, or another one, of a simulation for example.
+#[derive(Clone, Default)]
+pub struct Spawner(Option<Arc<SpawnTask>>);
+
+type SpawnTask = dyn Fn(BoxFuture<'static, ()>) + Send + Sync;
+
+impl Spawner {
+    /// An executor that starts each task by this function.
+    pub fn new(spawn: impl Fn(BoxFuture<'static, ()>) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(spawn)))
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        match &self.0 {
+            Some(spawn) => spawn(task.boxed()),
+            None => spawn_untracked(task),
+        }
+    }
+}
+
+impl fmt::Debug for Spawner {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(if self.0.is_some() { "Spawner(other)" } else { "Spawner(tokio)" })
+    }
+}
+
 /// Starts tasks and knows when they are to stop. Clones are handles to the same process.
 #[derive(Debug, Clone, Default)]
 pub struct Tasks {
+    spawner: Spawner,
     tracker: TaskTracker,
     soft_stop: CancellationToken,
     hard_stop: CancellationToken,
@@ -76,6 +105,11 @@ impl Tasks {
     /// Makes an empty set of tasks, with no stop requested.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The same, on another executor.
+    pub fn on(spawner: Spawner) -> Self {
+        Self { spawner, ..Self::default() }
     }
 
     /// Fires when tasks are to take no new work.
@@ -113,7 +147,7 @@ impl Tasks {
                 Err(panic) => tasks.fail(name, format!("panicked: {}", panic_message(&*panic))),
             }
         };
-        spawn_tracked(&self.tracker, supervised);
+        self.spawner.spawn(self.tracker.track_future(supervised));
     }
 
     /// Runs a task that serves one client. As [`spawn`](Self::spawn), but its panic does not stop the process.
@@ -130,7 +164,7 @@ impl Tasks {
             }
         };
         // What a client's task logs belongs to the request that began it.
-        spawn_tracked(&self.tracker, contained.in_current_span());
+        self.spawner.spawn(self.tracker.track_future(contained.in_current_span()));
     }
 
     /// Waits for the first signal or the first failure of a task, then stops all tasks.
@@ -140,12 +174,14 @@ impl Tasks {
         graceful_stop_max: Duration,
     ) -> Result<(), LifecycleError> {
         tokio::select! {
+            biased;
             () = self.soft_stop.cancelled() => {}
             Some(signal) = signals.recv() => tracing::info!(signal, "stopping"),
         }
         self.soft_stop.cancel();
         self.tracker.close();
         let stopped = tokio::select! {
+            biased;
             waited = timeout(graceful_stop_max, self.tracker.wait()) => {
                 waited.map_err(|_| LifecycleError::DeadlinePassed(graceful_stop_max))
             }
@@ -185,6 +221,7 @@ impl Tasks {
         spawn_untracked(async move {
             loop {
                 let name = tokio::select! {
+                    biased;
                     () = sender.closed() => return,
                     _ = terminate.recv() => "SIGTERM",
                     _ = interrupt.recv() => "SIGINT",
@@ -196,10 +233,6 @@ impl Tasks {
         });
         Ok(receiver)
     }
-}
-
-fn spawn_tracked(tracker: &TaskTracker, task: impl Future<Output = ()> + Send + 'static) {
-    spawn_untracked(tracker.track_future(task));
 }
 
 #[expect(

@@ -8,6 +8,8 @@ use axum::body::Body;
 use axum::http::header::{CONTENT_ENCODING, VARY};
 use axum::http::{HeaderValue, Response};
 
+use onehop_runtime::blocking;
+
 use crate::content_coding::{Coding, gzip};
 use crate::endpoint::GraphqlEndpoint;
 use crate::refusal::Refusal;
@@ -49,7 +51,7 @@ impl GraphqlEndpoint {
         let compressed = if body.len() <= AT_ONCE_BYTES_MAX {
             gzip(&body)
         } else {
-            match tokio::task::spawn_blocking(move || gzip(&body)).await {
+            match blocking::run(move || gzip(&body)).await {
                 Ok(compressed) => compressed,
                 // The process stops, and the response is sent without compression.
                 Err(_) => return executed,

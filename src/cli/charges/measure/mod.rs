@@ -109,7 +109,7 @@ impl Measurement {
         feed::measure(&*app.recent, cases).await?;
         let all_versions = match open {
             OpenStore::Cosmos(store) => Some(all_versions::measure(store, cases).await?),
-            OpenStore::Embedded(_) => None,
+            OpenStore::Embedded(_) | OpenStore::Shared { .. } => None,
         };
         Ok((application::measure(app).await?, all_versions))
     }

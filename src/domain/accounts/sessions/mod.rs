@@ -302,6 +302,7 @@ impl Sessions {
             let pause =
                 memory.uncertain_pause(account, clock.now_ms()).unwrap_or(settings.live_check_interval);
             tokio::select! {
+                biased;
                 () = watch.changed() => {}
                 () = tokio::time::sleep(pause) => {}
             }
