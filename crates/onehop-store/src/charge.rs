@@ -32,6 +32,12 @@ impl PartitionHash {
             .finalize();
         Self(u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]]))
     }
+
+    /// The hash as a number.
+    #[must_use]
+    pub fn number(self) -> u32 {
+        self.0
+    }
 }
 
 impl fmt::Display for PartitionHash {

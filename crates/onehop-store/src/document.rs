@@ -12,9 +12,12 @@ use super::{ContainerSpec, Fault, FaultKind, Keyset, Rejection, WriteOp, json_te
 
 /// The properties of an item that its keys are made of.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct KeyProperties {
+pub struct KeyProperties {
+    /// Empty where the item has none.
     pub item_type: String,
+    /// The value of the container's order property; empty where the item has none.
     pub order_value: String,
+    /// Whether the item is soft-deleted.
     pub deleted: bool,
     /// Seconds.
     pub ttl: Option<u32>,

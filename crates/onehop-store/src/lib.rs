@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod adapter_rules;
 mod background;
 mod batch;
 mod charge;

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod account_model;
 pub mod emulator;
 pub mod event_stream;
 pub mod failing_store;

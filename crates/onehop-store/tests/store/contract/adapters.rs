@@ -14,6 +14,7 @@ use onehop_store::{Indexing, Store};
 use tempfile::TempDir;
 
 use crate::contract::harness::{Adapter, Capabilities, SPECS, START_MS, Subject};
+use onehop_testing::account_model::{AccountModel, ModelConsistency, NoFaults};
 use onehop_testing::emulator::Emulator;
 
 /// The embedded store as it comes.
@@ -50,6 +51,7 @@ impl Adapter for Embedded {
         Capabilities {
             reopen: true,
             move_time: true,
+            exact_times: true,
             purge: true,
             signal: true,
             verbatim: true,
@@ -140,9 +142,49 @@ impl Adapter for Account {
     }
 }
 
+/// The model of an account, with four physical partitions and without faults.
+pub async fn account_model() -> Subject {
+    let clock = Arc::new(ManualClock::new(START_MS));
+    let account = AccountModel::new(SPECS, 4, clock.clone(), Arc::new(NoFaults));
+    Subject::new(Box::new(Model { account, clock })).await
+}
+
+struct Model {
+    account: Arc<AccountModel>,
+    clock: Arc<ManualClock>,
+}
+
+#[async_trait]
+impl Adapter for Model {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            move_time: true,
+            purge: true,
+            verbatim: true,
+            orders_batches: true,
+            charges_all: true,
+            ..OF_THE_SERVICE
+        }
+    }
+
+    /// A new process connects to the account.
+    async fn open(&self) -> Arc<dyn Store> {
+        self.account.store(ModelConsistency::Session)
+    }
+
+    async fn advance_ms(&self, by_ms: i64) {
+        self.clock.advance_ms(by_ms);
+    }
+
+    async fn purge_expired(&self) -> usize {
+        self.account.purge_expired()
+    }
+}
+
 const OF_THE_SERVICE: Capabilities = Capabilities {
     reopen: true,
     move_time: false,
+    exact_times: false,
     purge: false,
     signal: true,
     verbatim: false,

@@ -123,13 +123,18 @@ pub async fn a_reader_that_starts_at_a_time_misses_nothing_later(subject: Subjec
     if !subject.can().move_time {
         return;
     }
-    assert_eq!(since(START_MS + 1).await, pairs(&[]));
+    if subject.can().exact_times {
+        assert_eq!(since(START_MS + 1).await, pairs(&[]));
+    }
     subject.advance_ms(10_000).await;
     subject.upsert(numbered("h3", "a3", 33)).await;
     subject.advance_ms(10_000).await;
     subject.create(numbered("h5", "b", 5)).await;
     assert_eq!(since(START_MS + 10_000).await, pairs(&[("a3", 33), ("b", 5)]));
-    assert_eq!(since(START_MS + 10_001).await, pairs(&[("b", 5)]));
+    if subject.can().exact_times {
+        assert_eq!(since(START_MS + 10_001).await, pairs(&[("b", 5)]));
+    }
+    assert_eq!(since(START_MS + 12_000).await, pairs(&[("b", 5)]), "earlier changes are left out");
 }
 
 pub async fn drained_says_whether_there_was_more(subject: Subject) {

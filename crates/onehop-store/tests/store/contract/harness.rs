@@ -56,6 +56,8 @@ pub struct Capabilities {
     pub reopen: bool,
     /// The store's time can be moved.
     pub move_time: bool,
+    /// Times are exact to the millisecond, and not in whole seconds.
+    pub exact_times: bool,
     /// The purge of expired items can be run by hand.
     pub purge: bool,
     /// Writes of this process wake readers of the change feed.

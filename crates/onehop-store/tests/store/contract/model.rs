@@ -94,6 +94,8 @@ struct Entry {
 struct Model {
     items: BTreeMap<(usize, usize), Entry>,
     now_ms: i64,
+    /// To which a write's time is rounded down.
+    resolution_ms: i64,
     writes: u64,
 }
 
@@ -122,7 +124,8 @@ impl Model {
     fn put(&mut self, home: usize, id: usize, body: &Value) {
         self.writes += 1;
         let ttl_ms = body["ttl"].as_i64().map(|seconds| seconds * 1000);
-        let expires_at_ms = ttl_ms.map(|ttl_ms| self.now_ms + ttl_ms);
+        let written_ms = self.now_ms - self.now_ms % self.resolution_ms;
+        let expires_at_ms = ttl_ms.map(|ttl_ms| written_ms + ttl_ms);
         // The store's ETag is filled in when it has answered.
         let etag = ETag::from_text("unknown");
         self.items
@@ -365,7 +368,9 @@ pub async fn random_operations_do_what_a_map_would_do(subject: Subject) {
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
     let sequence = prop::collection::vec(step(), 1..STEPS_MAX);
-    let mut run = Run { subject, model: Model::default(), number: 0 };
+    let resolution_ms = if subject.can().exact_times { 1 } else { 1000 };
+    let model = Model { resolution_ms, ..Model::default() };
+    let mut run = Run { subject, model, number: 0 };
     for number in 0..SEQUENCES {
         let steps = sequence.new_tree(&mut runner).expect("a sequence").current();
         let can = run.subject.can();

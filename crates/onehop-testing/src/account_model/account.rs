@@ -1,0 +1,281 @@
+//! The account: its containers, its clock and its faults, shared by all simulated processes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use onehop_runtime::clock::Clock;
+use onehop_store::charges::{Calibration, IndexingPolicy};
+use onehop_store::{ContainerName, ContainerSpec, Fault, FaultKind, Indexing, Rejection, Store};
+use parking_lot::Mutex;
+
+use super::commits::{CheckedBatch, CommitTime, Committed};
+use super::container::AccountContainer;
+use super::faults::{AccountFaults, FaultPoint, Outcome};
+use super::process::Process;
+use super::read_view::{Freshness, ModelConsistency, ReadTime, ReadView};
+use super::store::AccountStore;
+
+/// An account of Azure Cosmos DB in memory.
+pub struct AccountModel {
+    pub(super) specs: &'static [ContainerSpec],
+    pub(super) calibration: Arc<Calibration>,
+    /// By the place of the container.
+    pub(super) policies: Vec<IndexingPolicy>,
+    clock: Arc<dyn Clock>,
+    faults: Arc<dyn AccountFaults>,
+    state: Mutex<AccountState>,
+}
+
+struct AccountState {
+    containers: Vec<AccountContainer>,
+    /// The last ETag.
+    etags: u64,
+    processes: u64,
+    /// Writes that happen later, by their time (monotonic ms) and their number.
+    late_writes: BTreeMap<(i64, u64), LateWrite>,
+    late_writes_begun: u64,
+    counts: BTreeMap<&'static str, u64>,
+}
+
+/// A write that reaches its physical partition when its sender no longer waits for it.
+struct LateWrite {
+    container: usize,
+    batch: CheckedBatch,
+    lag: Duration,
+}
+
+impl AccountModel {
+    /// An account with these containers, each empty and with this many physical partitions of equal size. The clock is the account's own: it
+    /// dates writes, ends the time of items, and measures lag.
+    #[must_use]
+    pub fn new(
+        specs: &'static [ContainerSpec],
+        physical_partitions: u32,
+        clock: Arc<dyn Clock>,
+        faults: Arc<dyn AccountFaults>,
+    ) -> Arc<Self> {
+        let containers = specs.iter().map(|spec| AccountContainer::new(*spec, physical_partitions)).collect();
+        let state = AccountState {
+            containers,
+            etags: 0,
+            processes: 0,
+            late_writes: BTreeMap::new(),
+            late_writes_begun: 0,
+            counts: BTreeMap::new(),
+        };
+        let policies = specs.iter().map(|spec| spec.indexing_policy(Indexing::Needed)).collect();
+        let (calibration, state) = (Calibration::current(), Mutex::new(state));
+        Arc::new(Self { specs, calibration, policies, clock, faults, state })
+    }
+
+    /// The store of a new process, which reads with this consistency.
+    #[must_use]
+    pub fn store(self: &Arc<Self>, consistency: ModelConsistency) -> Arc<dyn Store> {
+        Arc::new(self.connect(consistency))
+    }
+
+    /// The same as [`store`](Self::store). [`AccountStore::with_consistency`] gives further stores of the process.
+    #[must_use]
+    pub fn connect(self: &Arc<Self>, consistency: ModelConsistency) -> AccountStore {
+        let mut state = self.state.lock();
+        let number = state.processes;
+        state.processes += 1;
+        let partitions = state.containers.iter().map(|container| container.partitions.len());
+        let process = Arc::new(Process::new(number, partitions));
+        drop(state);
+        AccountStore::new(Arc::clone(self), process, consistency)
+    }
+
+    /// Splits a physical partition of a container, by its place in the order of the key space, into two halves. Whether it was split: a
+    /// place without a physical partition changes nothing.
+    pub fn split(&self, container: ContainerName, range: usize) -> bool {
+        self.reshape(container, "splits", |container| container.split(range))
+    }
+
+    /// Merges a physical partition of a container with the next one in the order of the key space. Whether they were merged: a place
+    /// without a next one changes nothing.
+    pub fn merge(&self, container: ContainerName, left: usize) -> bool {
+        self.reshape(container, "merges", |container| container.merge(left))
+    }
+
+    fn reshape(
+        &self,
+        container: ContainerName,
+        name: &'static str,
+        reshape: impl FnOnce(&mut AccountContainer) -> bool,
+    ) -> bool {
+        let Some(place) = self.place_of(container) else { return false };
+        let mut state = self.state.lock();
+        self.land_late_writes(&mut state);
+        let is_done = reshape(&mut state.containers[place]);
+        if is_done {
+            state.count(name);
+        }
+        is_done
+    }
+
+    /// The number of physical partitions of a container; 0 where there is no such container.
+    #[must_use]
+    pub fn physical_partitions(&self, container: ContainerName) -> usize {
+        let place = self.place_of(container);
+        place.map_or(0, |place| self.state.lock().containers[place].partitions.len())
+    }
+
+    /// Deletes the items whose time is over, which no read sees, and returns their number.
+    pub fn purge_expired(&self) -> usize {
+        let time = self.commit_time(Duration::ZERO);
+        let mut state = self.state.lock();
+        self.land_late_writes(&mut state);
+        let purged = state.containers.iter_mut().map(|container| container.purge_expired(time)).sum();
+        state.add("expired_items_purged", purged as u64);
+        purged
+    }
+
+    /// How often each kind of event occurred: requests, faults, reads of lagging replicas, splits.
+    #[must_use]
+    pub fn counts(&self) -> BTreeMap<&'static str, u64> {
+        self.state.lock().counts.clone()
+    }
+
+    /// The place of a container among all.
+    pub(super) fn place_of(&self, container: ContainerName) -> Option<usize> {
+        self.specs.iter().position(|spec| spec.name == container)
+    }
+
+    /// The same for a request.
+    pub(super) fn container(&self, container: ContainerName) -> Result<usize, Fault> {
+        let no_container = || Fault::new(FaultKind::Internal, format!("there is no container {container}"));
+        self.place_of(container).ok_or_else(no_container)
+    }
+
+    /// Asks for the outcome of a request, and counts it.
+    pub(super) fn outcome(&self, point: &FaultPoint<'_>) -> Outcome {
+        let outcome = self.faults.next(point);
+        let mut state = self.state.lock();
+        state.count(if point.request.writes() { "requests_that_write" } else { "requests_that_read" });
+        if let Some(fault) = outcome.fault {
+            state.count(fault.name());
+        }
+        outcome
+    }
+
+    /// Carries out a batch. Lagging replicas have it after this long.
+    pub(super) fn apply(&self, container: usize, batch: &CheckedBatch, lag: Duration) -> Committed {
+        let mut state = self.state.lock();
+        self.land_late_writes(&mut state);
+        self.apply_in(&mut state, container, batch, lag)
+    }
+
+    /// Carries out a batch after this long, whether its sender waits or not.
+    pub(super) fn apply_later(
+        &self,
+        container: usize,
+        batch: CheckedBatch,
+        (delay, lag): (Duration, Duration),
+    ) {
+        let at_ms = self.clock.monotonic_ms().saturating_add(milliseconds(delay));
+        let mut state = self.state.lock();
+        state.late_writes_begun += 1;
+        let number = state.late_writes_begun;
+        state.late_writes.insert((at_ms, number), LateWrite { container, batch, lag });
+    }
+
+    fn apply_in(
+        &self,
+        state: &mut AccountState,
+        container: usize,
+        batch: &CheckedBatch,
+        lag: Duration,
+    ) -> Committed {
+        let time = self.commit_time(lag);
+        let AccountState { containers, etags, .. } = &mut *state;
+        let committed = containers[container].apply(batch, time, etags);
+        match &committed.outcome {
+            Ok(_) if lag > Duration::ZERO => state.count("commits_with_lag"),
+            Ok(_) => {}
+            Err((_, rejection)) => state.count(rejection_name(rejection)),
+        }
+        committed
+    }
+
+    /// Carries out the late writes whose time has come.
+    fn land_late_writes(&self, state: &mut AccountState) {
+        let now_ms = self.clock.monotonic_ms();
+        while let Some(entry) = state.late_writes.first_entry()
+            && entry.key().0 <= now_ms
+        {
+            let LateWrite { container, batch, lag } = entry.remove();
+            state.count("writes_that_landed_late");
+            self.apply_in(state, container, &batch, lag);
+        }
+    }
+
+    /// Reads what a replica has. The answer names the physical partitions, by their places, that answered.
+    pub(super) fn read<T>(
+        &self,
+        container: usize,
+        freshness: Freshness<'_>,
+        read: impl FnOnce(&ReadView<'_>) -> ReadAnswer<T>,
+    ) -> ReadAnswer<T> {
+        let time = ReadTime { now_ms: self.clock.now_ms(), monotonic_ms: self.clock.monotonic_ms() };
+        let mut state = self.state.lock();
+        self.land_late_writes(&mut state);
+        let view = ReadView::new(&mut state.containers[container], freshness, time);
+        let mut answer = read(&view);
+        let is_lagging = answer.places.iter().any(|place| view.lags(*place));
+        answer.commits = answer.places.iter().map(|place| view.commit(*place)).collect();
+        if is_lagging {
+            state.count("reads_of_lagging_replicas");
+        }
+        answer
+    }
+
+    fn commit_time(&self, lag: Duration) -> CommitTime {
+        let replicated_at_ms = self.clock.monotonic_ms().saturating_add(milliseconds(lag));
+        CommitTime { now_ms: self.clock.now_ms(), replicated_at_ms }
+    }
+
+    /// Counts an event.
+    pub(super) fn count(&self, name: &'static str) {
+        self.state.lock().count(name);
+    }
+}
+
+/// The answer to a read.
+pub(super) struct ReadAnswer<T> {
+    pub(super) value: T,
+    /// The places of the physical partitions that answered.
+    pub(super) places: Vec<usize>,
+    /// The commits that they stood at.
+    pub(super) commits: Vec<super::positions::Commit>,
+}
+
+impl<T> ReadAnswer<T> {
+    pub(super) fn of(value: T, places: Vec<usize>) -> Self {
+        Self { value, places, commits: Vec::new() }
+    }
+}
+
+impl AccountState {
+    fn count(&mut self, name: &'static str) {
+        self.add(name, 1);
+    }
+
+    fn add(&mut self, name: &'static str, times: u64) {
+        *self.counts.entry(name).or_default() += times;
+    }
+}
+
+fn rejection_name(rejection: &Rejection) -> &'static str {
+    match rejection {
+        Rejection::Conflict => "rejected_conflict",
+        Rejection::NotFound => "rejected_not_found",
+        Rejection::PreconditionFailed => "rejected_precondition",
+        _ => "rejected_otherwise",
+    }
+}
+
+fn milliseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
