@@ -1,4 +1,5 @@
-//! Adapter rules: the checks of the port that every adapter makes before it does anything, for adapters outside of this crate.
+//! Adapter rules: the checks of the port that every adapter makes before it does anything, for adapters
+//! outside of this crate.
 
 use crate::document;
 use crate::{ContainerSpec, Fault, Keyset, PartitionKey, Rejection, WriteOp, limits};
@@ -8,8 +9,8 @@ pub use crate::document::KeyProperties;
 /// Checks a write to a logical partition, and returns what the body of the item holds; `None` for a delete.
 ///
 /// # Errors
-/// A passed limit, a body without the id and the partition key that it is written under, or a soft-deleted item where the container has
-/// none.
+/// A passed limit, a body without the id and the partition key that it is written under, or a soft-deleted
+/// item where the container has none.
 pub fn check_write(
     spec: &ContainerSpec,
     partition_key: &PartitionKey,

@@ -46,8 +46,8 @@ struct LateWrite {
 }
 
 impl AccountModel {
-    /// An account with these containers, each empty and with this many physical partitions of equal size. The clock is the account's own: it
-    /// dates writes, ends the time of items, and measures lag.
+    /// An account with these containers, each empty and with this many physical partitions of equal size. The
+    /// clock is the account's own: it dates writes, ends the time of items, and measures lag.
     #[must_use]
     pub fn new(
         specs: &'static [ContainerSpec],
@@ -75,7 +75,8 @@ impl AccountModel {
         Arc::new(self.connect(consistency))
     }
 
-    /// The same as [`store`](Self::store). [`AccountStore::with_consistency`] gives further stores of the process.
+    /// The same as [`store`](Self::store). [`AccountStore::with_consistency`] gives further stores of the
+    /// process.
     #[must_use]
     pub fn connect(self: &Arc<Self>, consistency: ModelConsistency) -> AccountStore {
         let mut state = self.state.lock();
@@ -87,14 +88,14 @@ impl AccountModel {
         AccountStore::new(Arc::clone(self), process, consistency)
     }
 
-    /// Splits a physical partition of a container, by its place in the order of the key space, into two halves. Whether it was split: a
-    /// place without a physical partition changes nothing.
+    /// Splits a physical partition of a container, by its place in the order of the key space, into two
+    /// halves. Whether it was split: a place without a physical partition changes nothing.
     pub fn split(&self, container: ContainerName, range: usize) -> bool {
         self.reshape(container, "splits", |container| container.split(range))
     }
 
-    /// Merges a physical partition of a container with the next one in the order of the key space. Whether they were merged: a place
-    /// without a next one changes nothing.
+    /// Merges a physical partition of a container with the next one in the order of the key space. Whether
+    /// they were merged: a place without a next one changes nothing.
     pub fn merge(&self, container: ContainerName, left: usize) -> bool {
         self.reshape(container, "merges", |container| container.merge(left))
     }
@@ -132,6 +133,14 @@ impl AccountModel {
         purged
     }
 
+    /// Writes that have not reached their physical partition yet, and whose sender no longer waits for them.
+    #[must_use]
+    pub fn writes_in_flight(&self) -> usize {
+        let mut state = self.state.lock();
+        self.land_late_writes(&mut state);
+        state.late_writes.len()
+    }
+
     /// How often each kind of event occurred: requests, faults, reads of lagging replicas, splits.
     #[must_use]
     pub fn counts(&self) -> BTreeMap<&'static str, u64> {
@@ -154,7 +163,7 @@ impl AccountModel {
         let outcome = self.faults.next(point);
         let mut state = self.state.lock();
         state.count(if point.request.writes() { "requests_that_write" } else { "requests_that_read" });
-        if let Some(fault) = outcome.fault {
+        if let Some(fault) = outcome.fault.filter(|fault| fault.concerns(point.request)) {
             state.count(fault.name());
         }
         outcome

@@ -1,4 +1,5 @@
-//! Commits: transactional batches on the side of the service. All operations of a batch happen in one commit, or nothing does.
+//! Commits: transactional batches on the side of the service. All operations of a batch happen in one commit,
+//! or nothing does.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

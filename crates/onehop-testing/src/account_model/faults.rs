@@ -1,4 +1,5 @@
-//! Faults of the account: the decision for one request, as its caller sees it after the retries of the adapter for Azure Cosmos DB.
+//! Faults of the account: the decision for one request, as its caller sees it after the retries of the
+//! adapter for Azure Cosmos DB.
 
 use std::time::Duration;
 
@@ -54,8 +55,9 @@ pub struct Outcome {
     pub lag: Duration,
     /// Whether a lagging replica answers this read, as far as the consistency permits it.
     pub is_lagging: bool,
-    /// Where the caller drops the request before its effect: how long after the drop the write happens all the same. `None` where it
-    /// never reaches the account.
+    /// Where the caller drops the request before its effect: how long after the drop the write happens all
+    /// the same. `None` where it never reaches the account. A write that its fault keeps from happening does
+    /// not happen after a drop either.
     pub lands_after_drop: Option<Duration>,
 }
 
@@ -82,8 +84,8 @@ pub enum InjectedFault {
     Gone,
     /// The effect happens, and the answer is lost.
     LostAnswer,
-    /// The effect happens, the answer is lost, and the client sends the request again: the answer is of the second request. So a write may
-    /// be refused because it happened. After a read nothing shows it.
+    /// The effect happens, the answer is lost, and the client sends the request again: the answer is of the
+    /// second request. So a write may be refused because it happened. Reads go on without this fault.
     SentAgain,
     /// The connection is refused before anything is sent.
     NotConnected,
@@ -99,6 +101,12 @@ pub enum TimedOutWrite {
 }
 
 impl InjectedFault {
+    /// Whether the fault changes the answer to this kind of request.
+    #[must_use]
+    pub fn concerns(self, request: AccountRequest) -> bool {
+        request.writes() || !matches!(self, Self::RetryWith | Self::SentAgain)
+    }
+
     /// Its name among the counts of the account.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -119,7 +127,8 @@ impl InjectedFault {
 
 /// Decides what happens to each request.
 pub trait AccountFaults: Send + Sync {
-    /// The outcome of the request that is about to be sent. Called once for each request, in the order in which they are sent.
+    /// The outcome of the request that is about to be sent. Called once for each request, in the order in
+    /// which they are sent.
     fn next(&self, point: &FaultPoint<'_>) -> Outcome;
 }
 

@@ -1,4 +1,5 @@
-//! The change feed over a read view: latest versions, in the order of the log, from one physical partition for each page.
+//! The change feed over a read view: latest versions, in the order of the log, from one physical partition
+//! for each page.
 
 use onehop_store::{Change, Continuation, Fault, FaultKind, FeedRequest, PartitionKey, limits};
 
@@ -144,7 +145,8 @@ impl ReadView<'_> {
     }
 }
 
-/// What a reader has passed behind a page of a range within one physical partition, and how many commits lie behind the page.
+/// What a reader has passed behind a page of a range within one physical partition, and how many commits lie
+/// behind the page.
 fn passed_and_behind(
     range: HashRange,
     (reached, last): (Commit, Option<LogPosition>),

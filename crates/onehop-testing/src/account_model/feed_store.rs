@@ -101,8 +101,8 @@ impl AccountStore {
     }
 }
 
-/// A continuation that carries a time and was never read from. The service leaves out the time itself, and counts in seconds, so it is
-/// asked from the second before on.
+/// A continuation that carries a time and was never read from. The service leaves out the time itself, and
+/// counts in seconds, so it is asked from the second before on.
 pub(super) fn feed_since(range: &FeedRange, since_ms: i64) -> Result<Continuation, Fault> {
     if HashRange::of(range).is_none() {
         return Err(Fault::new(FaultKind::InvalidContinuation, "a feed range is not one of this store"));

@@ -1,4 +1,5 @@
-//! Hash ranges: the part of the key space that a physical partition or a feed range holds. A logical partition is a point in it.
+//! Hash ranges: the part of the key space that a physical partition or a feed range holds. A logical
+//! partition is a point in it.
 
 use std::fmt;
 

@@ -44,7 +44,8 @@ impl PhysicalPartition {
         self.lsn
     }
 
-    /// The last commit that lagging replicas have at this time (monotonic ms). A replica gets commits in their order.
+    /// The last commit that lagging replicas have at this time (monotonic ms). A replica gets commits in
+    /// their order.
     pub(super) fn replicated(&mut self, now_ms: i64) -> u64 {
         while let Some((lsn, at_ms)) = self.under_way.front().copied()
             && at_ms <= now_ms
@@ -62,7 +63,8 @@ impl PhysicalPartition {
         &self.log[from.min(to)..to]
     }
 
-    /// Its two parts, numbered from `number` on; numbers of commits go on. All replicas of the parts have all commits.
+    /// Its two parts, numbered from `number` on; numbers of commits go on. All replicas of the parts have all
+    /// commits.
     pub(super) fn split(&self, number: u32) -> Option<[Self; 2]> {
         let [left, right] = self.range.halves()?;
         let part = |number, range: HashRange| Self {
@@ -72,8 +74,9 @@ impl PhysicalPartition {
         Some([part(number, left), part(number + 1, right)])
     }
 
-    /// One physical partition of both, which are neighbours. Changes keep the numbers of their commits. Changes of the right one get a
-    /// place behind the changes of the left one with the same number: so an old position of the right one may repeat changes.
+    /// One physical partition of both, which are neighbours. Changes keep the numbers of their commits.
+    /// Changes of the right one get a place behind the changes of the left one with the same number: so an
+    /// old position of the right one may repeat changes.
     pub(super) fn merged(left: &Self, right: &Self, number: u32) -> Self {
         let range = HashRange { min: left.range.min, max: right.range.max };
         let mut log: Vec<LogEntry> = left.log.iter().chain(&right.log).cloned().collect();

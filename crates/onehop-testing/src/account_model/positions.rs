@@ -1,7 +1,9 @@
-//! Positions in the change feed, and their texts: continuations, the ends of writes, and what a reader has passed.
+//! Positions in the change feed, and their texts: continuations, the ends of writes, and what a reader has
+//! passed.
 //!
-//! A continuation has the start of the feed and, for each part of the key space that was read, how far. Parts that were never read begin at
-//! the start. That is why a continuation outlives splits and merges, and serves each part of its range.
+//! A continuation has the start of the feed and, for each part of the key space that was read, how far. Parts
+//! that were never read begin at the start. That is why a continuation outlives splits and merges, and serves
+//! each part of its range.
 
 use std::fmt;
 
@@ -119,8 +121,8 @@ pub(super) fn read_end(range: HashRange, commit: Commit) -> Continuation {
     Continuation(format!("{READ}:{range}:{partition}:{lsn}"))
 }
 
-/// Whether a reader has passed the end of a write, or all that another reader of the same range has passed; or whether a write ends behind
-/// another one to its logical partition.
+/// Whether a reader has passed the end of a write, or all that another reader of the same range has passed;
+/// or whether a write ends behind another one to its logical partition.
 pub(super) fn is_past(at: &Continuation, end: &Continuation) -> bool {
     match (parse_read(at), parse_read(end), parse_write(end)) {
         (Some((range, at)), _, Some((point, end))) => range.contains(point) && at.has_passed(end),

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use onehop_store::ContainerName;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::positions::Commit;
 use super::read_view::SessionTokens;
@@ -33,8 +33,9 @@ impl Process {
         Self { number, tokens: Mutex::default(), containers: partitions.map(container).collect() }
     }
 
-    pub(super) fn tokens(&self) -> SessionTokens {
-        self.tokens.lock().clone()
+    /// The commits that it has written or seen; locked while the caller has them.
+    pub(super) fn tokens(&self) -> MutexGuard<'_, SessionTokens> {
+        self.tokens.lock()
     }
 
     /// Remembers the commits that an answer named.

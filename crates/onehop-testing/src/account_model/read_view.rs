@@ -1,4 +1,5 @@
-//! Read view: what one read sees of a container. The consistency, the session and the replica that answers decide how recent it is.
+//! Read view: what one read sees of a container. The consistency, the session and the replica that answers
+//! decide how recent it is.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ pub enum ModelConsistency {
 }
 
 /// The commits that a process has written or seen, for each physical partition: its session tokens.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Default)]
 pub(super) struct SessionTokens(BTreeMap<(ContainerName, u32), u64>);
 
 impl SessionTokens {

@@ -12,7 +12,7 @@ use super::read_view::{Freshness, ReadView};
 use super::store::AccountStore;
 
 impl AccountStore {
-    /// Sends a request: asks for its outcome, and waits until its effect.
+    /// The outcome of a request that is about to be sent.
     pub(super) fn outcome_of(
         &self,
         request: AccountRequest,
@@ -40,9 +40,9 @@ impl AccountStore {
         let name = self.account.specs[container].name;
         let outcome = self.outcome_of(request, name, partition_key);
         pause(outcome.before).await;
-        if let Some(fault) = outcome.fault.and_then(fault_of_read) {
+        if let Some(fault) = outcome.fault.filter(|fault| fault.concerns(request)) {
             pause(outcome.after).await;
-            return Err(fault);
+            return Err(fault_of_read(fault));
         }
         let answer = {
             let tokens = self.process.tokens();
@@ -81,16 +81,11 @@ impl Future for YieldOnce {
     }
 }
 
-/// The fault of a read; `None` where the fault is of writes alone.
-fn fault_of_read(injected: InjectedFault) -> Option<Fault> {
+/// The fault of a read.
+fn fault_of_read(injected: InjectedFault) -> Fault {
     match injected {
-        InjectedFault::RetryWith | InjectedFault::SentAgain => None,
-        InjectedFault::TimedOut(_) | InjectedFault::Unavailable | InjectedFault::LostAnswer => {
-            Some(silence())
-        }
-        InjectedFault::Throttled { .. } | InjectedFault::Gone | InjectedFault::NotConnected => {
-            Some(refusal_of_service(injected))
-        }
+        InjectedFault::Throttled { .. } | InjectedFault::Gone => refusal_of_service(injected),
+        _ => silence(),
     }
 }
 

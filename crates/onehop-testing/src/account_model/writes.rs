@@ -48,16 +48,22 @@ impl AccountStore {
         let mut under_way = WriteUnderWay::begin(self, container, &batch);
         let key = batch.partition_key.clone();
         let outcome = self.outcome_of(request, name, Some(key.as_str()));
+        let course = course_of(outcome.fault);
+        let lands = outcome.lands_after_drop.filter(|_| course != WriteCourse::NotDone);
         let in_flight = InFlightWrite {
             account: &self.account,
             container,
-            lands: outcome.lands_after_drop.map(|delay| (delay, outcome.lag)),
+            lands: lands.map(|delay| (delay, outcome.lag)),
             batch: Some(batch),
         };
         pause(outcome.before).await;
         let batch = in_flight.arrive();
-        let committed = self.carry_out(container, &batch, course_of(outcome.fault), outcome.lag);
+        let mut committed = self.carry_out(container, &batch, course, outcome.lag);
         pause(outcome.after).await;
+        if course == WriteCourse::SentAgain {
+            committed = Some(self.account.apply(container, &batch, outcome.lag));
+            pause(outcome.after).await;
+        }
         let charge = self.charge_of(container, &batch, committed.as_ref());
         let is_done = committed.as_ref().is_some_and(|committed| committed.outcome.is_ok());
         let items = if is_done { batch.operations.len() } else { 0 };
@@ -74,7 +80,7 @@ impl AccountStore {
         answer
     }
 
-    /// The effect of a write; its answer, if it arrives.
+    /// The first effect of a write; its answer, if it arrives.
     fn carry_out(
         &self,
         container: usize,
@@ -84,11 +90,7 @@ impl AccountStore {
     ) -> Option<Committed> {
         match course {
             WriteCourse::Answered => Some(self.account.apply(container, batch, lag)),
-            WriteCourse::SentAgain => {
-                self.account.apply(container, batch, lag);
-                Some(self.account.apply(container, batch, lag))
-            }
-            WriteCourse::Lost => {
+            WriteCourse::Lost | WriteCourse::SentAgain => {
                 self.account.apply(container, batch, lag);
                 None
             }
@@ -176,8 +178,8 @@ impl Drop for InFlightWrite<'_> {
     }
 }
 
-/// A write under way. When it ends it wakes the readers of its process, unless it is known that nothing was written: also where the answer
-/// was lost, and where the caller waits for it no more.
+/// A write under way. When it ends it wakes the readers of its process, unless it is known that nothing was
+/// written: also where the answer was lost, and where the caller waits for it no more.
 struct WriteUnderWay<'a> {
     process: &'a Process,
     container: usize,

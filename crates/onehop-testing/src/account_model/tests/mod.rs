@@ -1,0 +1,6 @@
+//! Tests of the account beyond the contract of the store port.
+
+mod clients;
+mod faults;
+mod lag;
+mod ranges;
